@@ -1,0 +1,31 @@
+from .balancing import Linear, MovingAverage, UnitNorm
+from .errors import InputError
+from .evaluation import evaluate
+from .front import Front
+from .method import Method, NonFiniteError
+from .networks.ensemble import WeightEnsemble
+from .penalties import MultiForward
+from .simplex import Dirichlet, lattice
+from .tasks import Metric, Task, classification, mean_metric, regression
+from .training import train
+
+__all__ = [
+    "Dirichlet",
+    "Front",
+    "InputError",
+    "Linear",
+    "Method",
+    "Metric",
+    "MovingAverage",
+    "MultiForward",
+    "NonFiniteError",
+    "Task",
+    "UnitNorm",
+    "WeightEnsemble",
+    "classification",
+    "evaluate",
+    "lattice",
+    "mean_metric",
+    "regression",
+    "train",
+]

@@ -1,0 +1,71 @@
+"""What a trained network achieves at each alpha."""
+
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from pamal_core.errors import InputError
+from pamal_core.front import Front, Objective
+from pamal_core.networks.base import Network
+from pamal_core.simplex import lattice, on_simplex
+from pamal_core.tasks import Task
+
+
+def objectives(tasks: Sequence[Task]) -> tuple[Objective, ...]:
+    """The first metric of each task."""
+    return tuple(Objective(f"{t.name}/{t.metrics[0].name}", t.metrics[0].maximise) for t in tasks)
+
+
+@torch.no_grad()
+def evaluate(
+    network: Network,
+    tasks: Sequence[Task],
+    loader: Iterable[Sequence[Tensor]],
+    alphas: ArrayLike | None = None,
+) -> Front:
+    """The front of `network` on the data of `loader`, in evaluation mode.
+
+    `alphas` [P, M] is the lattice with 11 points along an edge by default, as in the paper: 11
+    points for two members, 66 for three. A task that no member is trained on (a zero column of
+    `task_weights`) is left out. The mode of the network is restored.
+    """
+    points = (
+        lattice(network.num_members) if alphas is None else on_simplex(alphas, network.num_members)
+    )
+    task_weights = network.task_weights.cpu().numpy()
+    trained = [t for t in range(len(tasks)) if task_weights[:, t].any()]
+    was_training = network.training
+    network.eval()
+    try:
+        tensors = torch.as_tensor(points).to(network.task_weights)
+        rows = [_metrics(network, network.weights(a), tasks, trained, loader) for a in tensors]
+    finally:
+        network.train(was_training)
+    chosen = objectives([tasks[t] for t in trained])
+    return Front(points, pd.DataFrame(rows), chosen, task_weights[:, trained])
+
+
+def _metrics(
+    network: Network,
+    theta: Tensor,
+    tasks: Sequence[Task],
+    trained: Sequence[int],
+    loader: Iterable[Sequence[Tensor]],
+) -> dict[str, float]:
+    totals: dict[tuple[int, int], Tensor] = {}
+    for inputs, *targets in loader:
+        outputs = network(theta, inputs.to(theta.device))
+        for t in trained:
+            for m, metric in enumerate(tasks[t].metrics):
+                statistic = metric.statistic(outputs[t], targets[t].to(theta.device))
+                totals[t, m] = totals[t, m] + statistic if (t, m) in totals else statistic
+    if not totals:
+        raise InputError("The loader must yield at least one batch. Found none.")
+    metrics = {(t, m): tasks[t].metrics[m] for t, m in totals}
+    return {
+        f"{tasks[t].name}/{metrics[t, m].name}": metrics[t, m].value(totals[t, m])
+        for t, m in totals
+    }

@@ -1,0 +1,243 @@
+"""A run from options to record: load, train, evaluate, write. Resumes where it was stopped."""
+
+import contextlib
+import json
+import platform
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from pamal_core.data.batches import batches
+from pamal_core.data.splits import Splits
+from pamal_core.errors import InputError
+from pamal_core.evaluation import evaluate
+from pamal_core.front import Front
+from pamal_core.method import Method
+from pamal_core.options import Options
+from pamal_core.recipes import ONLY_FOR, build
+from pamal_core.records import Record, run_key
+from pamal_core.state import load_state, save_state
+from pamal_core.tasks import Task
+from pamal_core.training import Checkpoint, seed_everything, train
+
+# These do not tell runs apart: some are fields of their own, others say where it runs or writes.
+NOT_IDENTITY = {"method", "seed", "data", "data_root", "device", "out"}
+EVALUATION_BATCH = 1000
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment of the paper: data, tasks and architecture; methods and their options come on
+    top.
+
+    `reference` is the point the hypervolume is taken from, in the units of each task's first
+    metric. `epochs` maps "full" and "sample" to the number of epochs trained by default.
+    """
+
+    name: str
+    tasks: tuple[Task, ...]
+    load: Callable[[Any], Splits]
+    make_network: Callable[[], nn.Module]
+    reference: tuple[float, ...]
+    epochs: dict[str, int]
+    shared: str = "encoder"
+
+
+class Run(NamedTuple):
+    """A finished run: its record and the trained network with its tasks."""
+
+    record: Record
+    method: Method
+
+
+def run(experiment: Experiment, options: Options) -> Run:
+    """Train and evaluate; with `options.out` also write the record there and the weights beside it.
+
+    A finished run is read, not repeated; one that was stopped goes on from its last epoch and ends
+    with the same record but for its cost. A record of another run at `options.out` is never
+    overwritten: InputError.
+    """
+    splits = experiment.load(options)
+    about = _about(experiment, options, splits)
+    key = run_key(*about.values())
+    seed_everything(options.seed)
+    method = build(options, experiment.tasks, experiment.make_network, experiment.shared)
+    method.network.to(pick_device(options.device))
+    files = Files(Path(options.out)) if options.out else None
+    if files and files.record.exists():
+        return Run(_finished(files, key, method), method)
+    cost = _train(
+        method,
+        splits,
+        options,
+        about["options"]["epochs"],
+        files.checkpoint(key) if files else None,
+    )
+    fronts = _evaluate(method, splits, cost)
+    record = Record(
+        **about,
+        objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
+        points=[point for split, front in fronts.items() for point in front.to_points(split)],
+        summary=_summary(fronts, experiment.reference),
+        cost=cost,
+        versions={"python": platform.python_version()}
+        | {n: version(n) for n in ("pamal-core", "torch")},
+    )
+    if files:
+        files.finish(record, method)
+    return Run(record, method)
+
+
+class Files(NamedTuple):
+    """The files of a run: the record, and beside it the weights and, while it is training, the
+    checkpoint."""
+
+    record: Path
+
+    @property
+    def weights(self) -> Path:
+        """Where the trained network is kept."""
+        return self.record.with_suffix(".safetensors")
+
+    def checkpoint(self, key: str) -> Checkpoint:
+        """Where the state of an unfinished run is kept."""
+        return Checkpoint(self.record.with_suffix(".checkpoint.safetensors"), key)
+
+    def finish(self, record: Record, method: Method) -> None:
+        """Weights first: a run counts as finished once its record is there."""
+        save_state(self.weights, {"key": record.key, "network": dict(method.network.state_dict())})
+        record.write(self.record)
+        self.checkpoint(record.key).path.unlink(missing_ok=True)
+
+
+def pick_device(name: str) -> torch.device:
+    """`name`, or for "auto" the first of CUDA, MPS and CPU that is there; InputError where torch
+    cannot use it."""
+    if name == "auto":
+        accelerator = torch.accelerator.current_accelerator(check_available=True)
+        return accelerator or torch.device("cpu")
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(
+            f"`device` must be auto or a device torch can use. Found {name!r}: "
+            f"{str(error).splitlines()[0]}"
+        ) from None
+    return torch.device(name)
+
+
+def _about(experiment: Experiment, options: Options, splits: Splits) -> dict[str, Any]:
+    """The fields of a record that say what the run is; of the options those that matter and differ
+    from the defaults."""
+    chosen = {
+        name: value
+        for name, value in json.loads(options.model_dump_json(exclude_defaults=True)).items()
+        if name not in NOT_IDENTITY and options.method in ONLY_FOR.get(name, {options.method})
+    }
+    # The default number of epochs depends on the data, so it is always named.
+    chosen["epochs"] = options.epochs or experiment.epochs["sample" if splits.is_sample else "full"]
+    return {
+        "experiment": experiment.name,
+        "method": options.method,
+        "options": chosen,
+        "seed": options.seed,
+        "data": splits.id,
+    }
+
+
+def _finished(files: Files, key: str, method: Method) -> Record:
+    record = Record.read(files.record)
+    if record.key != key:
+        raise InputError(
+            f"{files.record} has the record of another run: {record.method} {record.options}, "
+            f"seed {record.seed}, {record.data}. Choose another `out`, or delete it."
+        )
+    if files.weights.exists():
+        method.network.load_state_dict(load_state(files.weights)["network"])
+    return record
+
+
+def _train(
+    method: Method, splits: Splits, options: Options, epochs: int, checkpoint: Checkpoint | None
+) -> dict[str, float | None]:
+    """Train and return what it cost."""
+    scale = method.network.num_members if options.lr_scaling == "members" else 1
+    optimizer = torch.optim.Adam(method.network.parameters(), lr=options.lr * scale)
+    loader = batches(splits.train, options.batch_size, shuffle=True)
+    cost: dict[str, float | None] = {}
+    with _timed(cost, "train_seconds"):
+        train(
+            method,
+            loader,
+            epochs=epochs,
+            optimizer=optimizer,
+            seed=options.seed,
+            checkpoint=checkpoint,
+        )
+    cost["peak_memory_bytes"] = _peak_memory(method.network.task_weights.device)
+    return cost
+
+
+def _evaluate(method: Method, splits: Splits, cost: dict[str, float | None]) -> dict[str, Front]:
+    parts = {"validation": splits.validation, "test": splits.test}
+    with _timed(cost, "evaluate_seconds"):
+        return {
+            name: evaluate(method.network, method.tasks, batches(part, EVALUATION_BATCH))
+            for name, part in parts.items()
+        }
+
+
+def _summary(fronts: dict[str, Front], reference: tuple[float, ...]) -> dict[str, Any]:
+    """Per split what the paper reports, and the test metrics of the one alpha chosen on
+    validation."""
+    alpha = fronts["validation"].choose()
+    chosen = (fronts["test"].alphas == alpha).all(1).argmax()
+    per_split = {name: _describe(front, reference) for name, front in fronts.items()}
+    metrics = fronts["test"].table.iloc[chosen].to_dict()
+    return per_split | {"chosen_on_validation": {"alpha": alpha.tolist(), "test": metrics}}
+
+
+def _describe(front: Front, reference: tuple[float, ...]) -> dict[str, Any]:
+    losses = front.on("loss")
+    comparable = len(front.objectives) == len(reference)
+    numbers = {
+        "hypervolume": front.hypervolume(reference) if comparable else None,
+        "competition": front.competition(),
+        "non_dominated": int(front.non_dominated().sum()),
+    }
+    named = zip(
+        front.objectives, front.spearman(), losses.objectives, losses.spearman(), strict=True
+    )
+    spearman = {key: value for o, s, lo, ls in named for key, value in ((o.name, s), (lo.name, ls))}
+    return _without_nan(numbers) | {"spearman": _without_nan(spearman), "best": front.best()}
+
+
+def _without_nan(values: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no NaN: a correlation that is not defined is null."""
+    return {k: None if isinstance(v, float) and v != v else v for k, v in values.items()}
+
+
+@contextlib.contextmanager
+def _timed(cost: dict[str, float | None], name: str) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    cost[name] = round(time.perf_counter() - start, 3)
+
+
+def _peak_memory(device: torch.device) -> float | None:
+    """Peak memory of the device, or of the whole process on a CPU; None where the system does not
+    tell."""
+    if device.type == "cuda":
+        return float(torch.cuda.max_memory_allocated(device))
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    unit = 1 if platform.system() == "Darwin" else 1024
+    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)

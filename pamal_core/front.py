@@ -1,0 +1,163 @@
+"""Fronts: what a set of alphas achieves, and how good that is as a Pareto front. No torch here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import moocore
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.stats import spearmanr
+
+from pamal_core.errors import InputError
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A column of a front's table, "task/metric", and its direction."""
+
+    name: str
+    maximise: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """P points: their alphas [P, M], a table of all their metrics, and the objectives compared.
+
+    `task_weights` is the matrix W [M, T] of section 3.1 for the T objectives, the identity if None;
+    alpha^T W is how much a point cares about each of them.
+    """
+
+    alphas: np.ndarray
+    table: pd.DataFrame
+    objectives: tuple[Objective, ...]
+    task_weights: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        missing = [o.name for o in self.objectives if o.name not in self.table]
+        if missing or not len(self.table) == len(self.alphas) > 0:
+            raise InputError(
+                "A front needs points, a row of metrics for each, and a column for each objective. "
+                f"Found {len(self.alphas)} alphas, {len(self.table)} rows, missing {missing}."
+            )
+
+    @property
+    def values(self) -> np.ndarray:
+        """The objectives, each in its own direction: [P, T]."""
+        return self.table[[o.name for o in self.objectives]].to_numpy(float)
+
+    @property
+    def maximise(self) -> list[bool]:
+        """Direction per objective."""
+        return [o.maximise for o in self.objectives]
+
+    def on(self, metric: str) -> "Front":
+        """The same points compared by another metric of each task: "loss", or one to maximise."""
+        chosen = (f"{o.name.rpartition('/')[0]}/{metric}" for o in self.objectives)
+        return replace(self, objectives=tuple(Objective(n, metric != "loss") for n in chosen))
+
+    def non_dominated(self) -> np.ndarray:
+        """Which points no other point dominates (Definition 1): bool [P]. Of equal points all are
+        kept."""
+        return moocore.is_nondominated(self.values, maximise=self.maximise, keep_weakly=True)
+
+    def hypervolume(self, reference: ArrayLike) -> float:
+        """The volume between the points and `reference` [T], given in the units and directions of
+        the objectives.
+
+        Points that are worse than the reference in any objective add nothing. The paper's tables
+        use accuracies with reference (0, 0); its figure uses losses with reference (1, 1). Higher
+        is better for either.
+        """
+        ref = np.asarray(reference, dtype=float)
+        if ref.shape != (len(self.objectives),):
+            raise InputError(
+                f"`reference` must have {len(self.objectives)} entries, one per objective. "
+                f"Found shape {ref.shape}."
+            )
+        return float(moocore.hypervolume(self.values, ref=ref, maximise=self.maximise))
+
+    def spearman(self) -> np.ndarray:
+        """Rank correlation of how much a point cares about a task, alpha^T W, with the objective:
+        [T].
+
+        More weight ought to mean better, so the ideal is 1 for an accuracy and -1 for a loss. NaN
+        where all weights or all values are equal.
+        """
+        weights = self.alphas if self.task_weights is None else self.alphas @ self.task_weights
+        pairs = zip(weights.T, self.values.T, strict=True)
+        return np.array([_rank_correlation(w, v) for w, v in pairs])
+
+    def competition(self) -> float:
+        """Mean rank correlation between the achievements on two tasks, over all pairs: -1 on a
+        perfect front.
+
+        This is the paper's criterion for PHN and COSMOS (appendix B4). NaN for a single task or
+        point.
+        """
+        better = np.where(self.maximise, 1, -1) * self.values
+        rows, columns = np.triu_indices(better.shape[1], k=1)
+        pairs = [
+            _rank_correlation(better[:, i], better[:, j])
+            for i, j in zip(rows, columns, strict=True)
+        ]
+        return float(np.mean(pairs)) if pairs else float("nan")
+
+    def best(self) -> dict[str, float]:
+        """Best value of each objective on its own, "the best of the sampled subspace" of the
+        paper's tables."""
+        pick = np.where(self.maximise, self.values.max(0), self.values.min(0))
+        return {o.name: float(v) for o, v in zip(self.objectives, pick, strict=True)}
+
+    def choose(self, at_least: Mapping[str, float] | None = None) -> np.ndarray:
+        """The alpha [M] with the best mean objective among those that meet every bound.
+
+        `at_least` maps the name of an objective to the worst value accepted ("at most" where lower
+        is better). The mean runs over the objectives as they are, higher-is-better signed. Raises
+        InputError where no point qualifies.
+        """
+        better = np.where(self.maximise, 1, -1) * self.values
+        allowed = np.ones(len(better), dtype=bool)
+        names = [o.name for o in self.objectives]
+        for name, bound in (at_least or {}).items():
+            if name not in names:
+                raise InputError(f"A bound must name one of {names}. Found {name!r}.")
+            t = names.index(name)
+            allowed &= better[:, t] >= (bound if self.maximise[t] else -bound)
+        if not allowed.any():
+            raise InputError(
+                f"No point of the front meets {dict(at_least or {})}. Best found: {self.best()}."
+            )
+        return self.alphas[np.where(allowed, better.mean(1), -np.inf).argmax()]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per point: alpha_1 ... alpha_M, every metric, and whether the point is
+        non-dominated."""
+        alphas = {f"alpha_{k + 1}": column for k, column in enumerate(self.alphas.T)}
+        return self.table.assign(**alphas, non_dominated=self.non_dominated())[
+            [*alphas, *self.table, "non_dominated"]
+        ]
+
+    def to_points(self, split: str) -> list[dict[str, Any]]:
+        """The points as a record keeps them."""
+        metrics = self.table.to_dict("records")
+        return [
+            {"alpha": alpha.tolist(), "split": split, "metrics": m}
+            for alpha, m in zip(self.alphas, metrics, strict=True)
+        ]
+
+    @classmethod
+    def from_points(
+        cls, points: Sequence[Mapping[str, Any]], objectives: Sequence[Objective], split: str
+    ) -> "Front":
+        """The points of one split of a record."""
+        chosen = [p for p in points if p["split"] == split]
+        alphas = np.array([p["alpha"] for p in chosen])
+        return cls(alphas, pd.DataFrame([p["metrics"] for p in chosen]), tuple(objectives))
+
+
+def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        return float("nan")
+    return float(spearmanr(a, b).statistic)

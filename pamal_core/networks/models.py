@@ -1,0 +1,40 @@
+"""The architectures of the paper, as plain modules that return one output per task."""
+
+from collections.abc import Iterable
+
+from torch import Tensor, nn
+
+
+class SharedBottom(nn.Module):
+    """One encoder, then one head per task: the layout of every experiment in the paper (section
+    2)."""
+
+    def __init__(self, encoder: nn.Module, heads: Iterable[nn.Module]) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.heads = nn.ModuleList(heads)
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        """One output per task."""
+        features = self.encoder(x)
+        return [head(features) for head in self.heads]
+
+
+def lenet(num_tasks: int = 2) -> SharedBottom:
+    """LeNet of appendix C1 for images [n, 1, 28, 28]: 21,330 shared weights and 3,060 for each head
+    of 10 classes."""
+    encoder = nn.Sequential(
+        nn.Conv2d(1, 10, kernel_size=5),
+        nn.MaxPool2d(2),
+        nn.ReLU(),
+        nn.Conv2d(10, 20, kernel_size=5),
+        nn.MaxPool2d(2),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(20 * 4 * 4, 50),
+        nn.ReLU(),
+    )
+    heads = (
+        nn.Sequential(nn.Linear(50, 50), nn.ReLU(), nn.Linear(50, 10)) for _ in range(num_tasks)
+    )
+    return SharedBottom(encoder, heads)

@@ -1,0 +1,96 @@
+"""The parameters of an experiment, checked before anything runs."""
+
+import ast
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from pamal_core.errors import InputError
+
+NonNegative = Annotated[float, Field(ge=0)]
+
+
+class Options(BaseModel):
+    """What every experiment notebook takes; an experiment adds its own fields and changes defaults.
+
+    The first value of each choice is the default; the choices the paper or the authors' code leave
+    open are explained in `book/discrepancies`. `epochs=None` is the paper's number on full data and
+    a small one on the sample.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, ser_json_inf_nan="strings")
+
+    method: Literal["pamal", "ls", "stl"] = "pamal"
+    task: Annotated[int, Field(ge=0, description="the task STL learns, from 0")] = 0
+    W: Annotated[int, Field(ge=1, description="draws of alpha a step")] = 1
+    lam: Annotated[
+        float, Field(ge=0, allow_inf_nan=False, description="multi-forward strength")
+    ] = 0.0
+    p: Annotated[NonNegative | list[NonNegative], Field(description="Dirichlet concentration")] = (
+        1.0
+    )
+    penalty: Literal["ordered", "printed"] = "ordered"
+    edges: Literal["lex", "full"] = "lex"
+    skip: Literal["never", "as_released"] = "never"
+    balancing: Literal["none", "loss", "gradient"] = "none"
+    balancing_form: Literal["paper", "released"] = "paper"
+    history: Annotated[int, Field(ge=1, description="steps of loss balancing")] = 25
+    lr: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1e-3
+    lr_scaling: Literal["members", "plain"] = "members"
+    batch_size: Annotated[int, Field(ge=1)] = 256
+    epochs: Annotated[int, Field(ge=1)] | None = None
+    seed: Annotated[int, Field(ge=0)] = 0
+    data: Literal["auto", "sample", "full"] = "auto"
+    data_root: str | None = None
+    device: str = "auto"
+    out: str | None = None
+
+    @model_validator(mode="after")
+    def _penalty_needs_two_draws(self) -> Self:
+        if self.method == "pamal" and self.lam > 0 and self.W < 2:
+            raise ValueError(
+                f"`W` must be at least 2 when `lam` > 0. Found W={self.W}, lam={self.lam}."
+            )
+        return self
+
+    @classmethod
+    def create(cls, **values: Any) -> Self:
+        """The options with `values` in place of defaults; InputError in one line where one is
+        wrong."""
+        try:
+            return cls(**values)
+        except ValidationError as error:
+            # A value that fits no member of a union has an error for each; the first will do.
+            first = {details["loc"][:1]: details for details in reversed(error.errors())}
+            raise InputError(" ".join(_explain(d, cls) for d in reversed(first.values()))) from None
+
+    @classmethod
+    def from_notebook(cls, namespace: Mapping[str, Any]) -> Self:
+        """The options a notebook's parameters cell and papermill have set, given its `globals()`.
+
+        Papermill runs on after a parameter nobody knows. Here each name assigned in a cell that
+        starts with "# Parameters", which is how papermill's injected cell starts and ours too, must
+        be a known one.
+        """
+        cells = [source for source in namespace.get("In", []) if source.startswith("# Parameters")]
+        assigned = {name: namespace[name] for source in cells for name in _assigned(source)}
+        return cls.create(**assigned)
+
+
+def _assigned(source: str) -> list[str]:
+    targets = (
+        t for node in ast.parse(source).body if isinstance(node, ast.Assign) for t in node.targets
+    )
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _explain(details: Any, options: type[Options]) -> str:
+    """One sentence for one error of pydantic's."""
+    if details["type"] == "value_error":
+        return str(details["ctx"]["error"])
+    name = str(details["loc"][0])
+    if details["type"] == "extra_forbidden":
+        return f"Unknown parameter `{name}`. Known: {', '.join(options.model_fields)}."
+    expected = details["msg"].removeprefix("Input should be ")
+    return f"`{name}` must be {expected}. Found {name}={details['input']!r}."

@@ -1,0 +1,79 @@
+"""Records: what a run was and what it measured, as one small text file. No torch here."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from pamal_core.atomic import write_atomic
+from pamal_core.errors import InputError
+from pamal_core.front import Front, Objective
+
+
+class Record(BaseModel):
+    """One run.
+
+    `options` has only what differs from the defaults, so that a new option never renames old runs.
+    Each point is {"alpha": [M], "split": name, "metrics": {"task/metric": value}}; `objectives`
+    says which metrics are compared and in which direction. `cost` is in seconds and bytes.
+    Everything but `cost` is the same each time the run is made on one machine.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    experiment: str
+    method: str
+    options: dict[str, Any]
+    seed: int
+    data: str
+    objectives: dict[str, Literal["max", "min"]]
+    points: list[dict[str, Any]]
+    summary: dict[str, Any]
+    cost: dict[str, float | None]
+    versions: dict[str, str]
+
+    @property
+    def key(self) -> str:
+        """Names the run: a hash of what it is, not of what came out."""
+        return run_key(self.experiment, self.method, self.options, self.seed, self.data)
+
+    def front(self, split: str = "validation") -> Front:
+        """The points of one split as a front."""
+        objectives = [Objective(name, way == "max") for name, way in self.objectives.items()]
+        return Front.from_points(self.points, objectives, split)
+
+    def write(self, path: Path) -> None:
+        """Write as JSON, a line per field and per point, in one atomic step."""
+        write_atomic(path, self.to_text().encode())
+
+    def to_text(self) -> str:
+        """The JSON text that `write` writes."""
+        fields = self.model_dump(mode="json")
+        lines = ",\n    ".join(json.dumps(point, allow_nan=False) for point in fields["points"])
+        rows = [
+            f'"points": [\n    {lines}\n  ]'
+            if name == "points"
+            else f'"{name}": {json.dumps(value, allow_nan=False)}'
+            for name, value in fields.items()
+        ]
+        return "{\n  " + ",\n  ".join(rows) + "\n}\n"
+
+    @classmethod
+    def read(cls, path: Path) -> "Record":
+        """The record in `path`; InputError where the file is missing, damaged or something else."""
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except OSError as error:
+            raise InputError(f"Could not read the record {path}: {error.strerror}.") from None
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"])) or "the file"
+            raise InputError(f"{path} is not a whole record: {place}: {first['msg']}.") from None
+
+
+def run_key(experiment: str, method: str, options: dict[str, Any], seed: int, data: str) -> str:
+    """16 hexadecimal digits that name a run."""
+    text = json.dumps([experiment, method, options, seed, data], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

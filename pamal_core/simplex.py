@@ -1,0 +1,76 @@
+"""Preferences: points alpha on the simplex, how they are drawn and how they are laid out."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pamal_core.errors import InputError
+
+
+@dataclass(frozen=True)
+class Dirichlet:
+    """Draws alpha ~ Dir(p), line 5 of Algorithm 1.
+
+    `p` is one concentration for all members or one per member. `p=1` is uniform on the simplex,
+    `p<1` favours its corners and `p>1` its centre. The two limits the paper discusses in appendix
+    A1 are included: `p=0` draws one corner at random, `p=inf` is the centre itself.
+    """
+
+    p: float | tuple[float, ...] = 1.0
+
+    def __post_init__(self) -> None:
+        p = np.atleast_1d(np.asarray(self.p, dtype=float))
+        mixed = len(p) > 1 and not ((p > 0) & np.isfinite(p)).all()
+        if np.isnan(p).any() or (p < 0).any() or mixed:
+            raise InputError(
+                "`p` must be one number >= 0 (inf allowed), or one positive finite number "
+                f"per member. Found p={self.p}."
+            )
+
+    def sample(self, num_draws: int, num_members: int, rng: np.random.Generator) -> np.ndarray:
+        """`num_draws` points on the simplex of `num_members` corners: [num_draws, num_members]."""
+        p = np.atleast_1d(np.asarray(self.p, dtype=float))
+        if len(p) not in (1, num_members):
+            raise InputError(
+                f"`p` must be one number or {num_members}, one per member. Found p={self.p}."
+            )
+        if p[0] == 0:
+            return np.eye(num_members)[rng.integers(num_members, size=num_draws)]
+        if np.isinf(p[0]):
+            return np.full((num_draws, num_members), 1 / num_members)
+        return rng.dirichlet(np.broadcast_to(p, num_members), size=num_draws)
+
+
+def lattice(num_members: int, num_points: int = 11) -> np.ndarray:
+    """All alphas whose entries are multiples of 1/(num_points - 1): [P, num_members].
+
+    `num_points` is the n of section 5.2: the number of points along an edge. Two members give n
+    points, three give n(n+1)/2. The first row is the first corner, the last row the last corner.
+    """
+    if num_members < 1 or num_points < 2:
+        raise InputError(
+            "A lattice needs num_members >= 1 and num_points >= 2. "
+            f"Found num_members={num_members}, num_points={num_points}."
+        )
+    steps = num_points - 1
+    # Stars and bars: each choice of bar positions splits `steps` units between the members.
+    bars = combinations(range(steps + num_members - 1), num_members - 1)
+    edges = np.array([(-1, *bar, steps + num_members - 1) for bar in bars])
+    return (np.diff(edges, axis=1) - 1)[::-1] / steps
+
+
+def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.ndarray:
+    """`alpha` as a float array [..., num_members], checked: finite, >= 0, each row sums to 1 within
+    1e-6."""
+    array = np.asarray(alpha, dtype=float)
+    if array.ndim == 0 or array.shape[-1] != num_members:
+        raise InputError(
+            f"`{name}` must have {num_members} entries, one per member. Found shape {array.shape}."
+        )
+    if not (np.isfinite(array).all() and (array >= -1e-9).all()):
+        raise InputError(f"`{name}` must have finite entries >= 0. Found {array.tolist()}.")
+    if not np.allclose(array.sum(-1), 1, atol=1e-6):
+        raise InputError(f"`{name}` must sum to 1. Found a sum of {array.sum(-1).tolist()}.")
+    return array

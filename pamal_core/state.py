@@ -1,0 +1,57 @@
+"""Nested state, such as a checkpoint, as safetensors: nothing is pickled."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import safetensors.torch
+from torch import Tensor
+
+from pamal_core.atomic import write_atomic
+from pamal_core.errors import InputError
+
+
+def save_state(path: Path, state: dict[str, Any]) -> None:
+    """Write a nested dict of tensors, numbers, strings, lists and dicts, atomically."""
+    tensors: dict[str, Tensor] = {}
+    skeleton = _take_tensors(state, tensors)
+    write_atomic(path, safetensors.torch.save(tensors, metadata={"state": json.dumps(skeleton)}))
+
+
+def load_state(path: Path) -> dict[str, Any]:
+    """What `save_state` wrote, tensors on the CPU. InputError where the file is damaged."""
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+            skeleton = json.loads(file.metadata()["state"])
+    except (safetensors.SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
+        raise InputError(
+            f"Expected a file written by `save_state`. {path} is damaged or another: {error}."
+        ) from error
+    return _put_tensors(skeleton, tensors)
+
+
+def _take_tensors(node: Any, tensors: dict[str, Tensor]) -> Any:
+    """`node` with each tensor moved to `tensors` and its key left in its place; dicts keep the
+    types of their keys."""
+    if isinstance(node, Tensor):
+        key = str(len(tensors))
+        tensors[key] = node.detach().cpu().contiguous()
+        return {"tensor": key}
+    if isinstance(node, dict):
+        return {"dict": [[key, _take_tensors(value, tensors)] for key, value in node.items()]}
+    if isinstance(node, list | tuple):
+        return {"list": [_take_tensors(value, tensors) for value in node]}
+    return node
+
+
+def _put_tensors(node: Any, tensors: dict[str, Tensor]) -> Any:
+    match node:
+        case {"tensor": key}:
+            return tensors[key]
+        case {"dict": items}:
+            return {key: _put_tensors(value, tensors) for key, value in items}
+        case {"list": items}:
+            return [_put_tensors(value, tensors) for value in items]
+    return node

@@ -1,0 +1,68 @@
+"""Tasks: the loss that trains one, and the metrics that judge it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric that can be gathered batch by batch.
+
+    `statistic(output, target)` is a tensor that may be summed over batches, and `value` turns the
+    sum into the metric. An accuracy sums (correct, seen) and divides; a mean
+    intersection-over-union would sum confusion matrices.
+    """
+
+    name: str
+    maximise: bool
+    statistic: Callable[[Tensor, Tensor], Tensor]
+    value: Callable[[Tensor], float]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A name, a differentiable loss (the mean over a batch, to be minimised), and metrics, the most
+    important first."""
+
+    name: str
+    loss: Callable[[Tensor, Tensor], Tensor]
+    metrics: tuple[Metric, ...]
+
+
+def mean_metric(name: str, maximise: bool, mean: Callable[[Tensor, Tensor], Tensor]) -> Metric:
+    """A metric that is the mean over examples of what `mean(output, target)` averages over one
+    batch."""
+
+    def statistic(output: Tensor, target: Tensor) -> Tensor:
+        count = len(target)
+        return torch.tensor([float(mean(output, target)) * count, count], dtype=torch.float64)
+
+    return Metric(name, maximise, statistic, lambda total: float(total[0] / total[1]))
+
+
+def _accuracy(logits: Tensor, labels: Tensor) -> Tensor:
+    return (logits.argmax(-1) == labels).double().mean()
+
+
+def classification(name: str) -> Task:
+    """Cross-entropy on logits [n, classes] and labels [n]; judged by accuracy, a share in [0, 1],
+    higher is better."""
+    metrics = mean_metric("accuracy", True, _accuracy), mean_metric("loss", False, F.cross_entropy)
+    return Task(name, F.cross_entropy, metrics)
+
+
+def regression(name: str, loss: Callable[[Tensor, Tensor], Tensor] = F.huber_loss) -> Task:
+    """A regression judged by its own loss (Huber by default, as for age in section 5.2), lower is
+    better.
+
+    Outputs [n, 1] and targets [n] are both taken as [n].
+    """
+
+    def flat(output: Tensor, target: Tensor) -> Tensor:
+        return loss(output.flatten(), target.flatten())
+
+    return Task(name, flat, (mean_metric("loss", False, flat),))

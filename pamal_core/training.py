@@ -1,0 +1,141 @@
+"""The one training loop. It knows nothing of the problem: batches in, steps of a method,
+checkpoints out."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm.auto import tqdm
+
+from pamal_core.errors import InputError
+from pamal_core.method import Method, NonFiniteError
+from pamal_core.state import load_state, save_state
+
+EpochHook = Callable[[int, Method], None]
+
+
+class Checkpoint(NamedTuple):
+    """Where a run keeps its state, and the key that tells whose state it is."""
+
+    path: Path
+    key: str
+
+
+def train(
+    method: Method,
+    loader: Iterable[Sequence[Tensor]],
+    *,
+    epochs: int,
+    optimizer: torch.optim.Optimizer | None = None,
+    lr: float = 1e-3,
+    seed: int = 0,
+    checkpoint: Checkpoint | None = None,
+    on_epoch: EpochHook | None = None,
+    progress: bool = True,
+) -> list[list[float]]:
+    """Train `method.network` in place; returns the mean loss per task of each epoch, [epochs, T].
+
+    `loader` yields (inputs, target_1, ..., target_T) anew each time it is iterated. Without an
+    `optimizer` it is Adam with M times `lr`: the gradient of a member is scaled by its alpha, 1/M
+    in expectation (section 5).
+
+    Every epoch starts by seeding numpy's and torch's generators from (`seed`, epoch), so that a run
+    resumed from its `checkpoint`, written after each epoch, equals one that was never interrupted,
+    bit for bit. `on_epoch(epoch, method)` is called after each epoch, epochs counted from 1.
+
+    Raises NonFiniteError, before the optimiser steps, where a loss or a gradient is NaN or
+    infinite.
+    """
+    network = method.network
+    if optimizer is None:
+        optimizer = torch.optim.Adam(network.parameters(), lr=lr * method.network.num_members)
+    history = _resume(checkpoint, method, optimizer)
+    bar = tqdm(range(len(history) + 1, epochs + 1), disable=not progress, unit="epoch")
+    for epoch in bar:
+        rng = seed_everything(seed, epoch)
+        network.train()
+        history.append(_epoch(method, loader, optimizer, rng, epoch))
+        losses = zip(method.tasks, history[-1], strict=True)
+        bar.set_postfix({task.name: f"{loss:.4f}" for task, loss in losses})
+        if checkpoint is not None:
+            _save(checkpoint, method, optimizer, history)
+        if on_epoch is not None:
+            on_epoch(epoch, method)
+    return history
+
+
+def seed_everything(seed: int, epoch: int = 0) -> np.random.Generator:
+    """Seed torch's global generator from (seed, epoch) and return a numpy generator of its own
+    stream."""
+    streams = np.random.SeedSequence([seed, epoch]).spawn(2)
+    torch.manual_seed(int(streams[0].generate_state(1, np.uint64)[0] >> 1))
+    return np.random.default_rng(streams[1])
+
+
+def _epoch(
+    method: Method,
+    loader: Iterable[Sequence[Tensor]],
+    optimizer: torch.optim.Optimizer,
+    rng: np.random.Generator,
+    epoch: int,
+) -> list[float]:
+    device = method.network.task_weights.device
+    total, steps = torch.zeros(len(method.tasks), device=device), 0
+    for step, batch in enumerate(loader):
+        optimizer.zero_grad(set_to_none=True)
+        try:
+            losses = method.step([part.to(device, non_blocking=True) for part in batch], rng)
+            _check_gradients(optimizer)
+        except NonFiniteError as error:
+            raise NonFiniteError(f"Stopped in epoch {epoch}, step {step + 1}. {error}") from error
+        optimizer.step()
+        total += losses.mean(0)
+        steps += 1
+    if steps == 0:
+        raise InputError("The loader must yield at least one batch an epoch. Found none.")
+    return (total / steps).tolist()
+
+
+def _check_gradients(optimizer: torch.optim.Optimizer) -> None:
+    """A gradient can overflow where the losses do not; the weights must not be touched by it."""
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            if parameter.grad is not None and not parameter.grad.isfinite().all():
+                raise NonFiniteError("All losses are finite but their gradient is not.")
+
+
+def _save(
+    checkpoint: Checkpoint,
+    method: Method,
+    optimizer: torch.optim.Optimizer,
+    history: list[list[float]],
+) -> None:
+    state = {
+        "key": checkpoint.key,
+        "network": dict(method.network.state_dict()),
+        "optimizer": optimizer.state_dict(),
+        "balancer": method.balancer.state_dict(),
+        "history": history,
+    }
+    save_state(checkpoint.path, state)
+
+
+def _resume(
+    checkpoint: Checkpoint | None, method: Method, optimizer: torch.optim.Optimizer
+) -> list[list[float]]:
+    """Load the checkpoint if there is one; the history it has."""
+    if checkpoint is None or not checkpoint.path.exists():
+        return []
+    state: dict[str, Any] = load_state(checkpoint.path)
+    if state["key"] != checkpoint.key:
+        raise InputError(
+            f"{checkpoint.path} belongs to another run. Expected key {checkpoint.key}, "
+            f"found {state['key']}. Delete it or write to another place."
+        )
+    method.network.load_state_dict(state["network"])
+    optimizer.load_state_dict(state["optimizer"])
+    method.balancer.load_state_dict(state["balancer"])
+    return list(state["history"])
