@@ -1,7 +1,7 @@
 """Pareto Manifold Learning (Dimitriadis, Frossard and Fleuret, ICML 2023).
 
-Wrap M networks in a `WeightEnsemble`, train their convex hull with `Method` and `train`, look at the
-`Front` that `evaluate` returns, and `export` the network at the alpha you choose.
+Wrap M networks in a `WeightEnsemble`, train their convex hull with `Method` and `train`, look at
+the `Front` that `evaluate` returns, and `export` the network at the alpha you choose.
 """
 
 import lazy_loader

@@ -15,6 +15,7 @@ from torch import nn
 
 from pamal_core.data.batches import batches
 from pamal_core.data.splits import Splits
+from pamal_core.devices import peak_memory, pick_device
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
 from pamal_core.front import Front
@@ -28,6 +29,7 @@ from pamal_core.training import Checkpoint, seed_everything, train
 
 # These do not tell runs apart: some are fields of their own, others say where it runs or writes.
 NOT_IDENTITY = {"method", "seed", "data", "data_root", "device", "out"}
+SETTINGS = {"W", "lam", "p", "balancing", "task"}
 EVALUATION_BATCH = 1000
 
 
@@ -116,31 +118,22 @@ class Files(NamedTuple):
         self.checkpoint(record.key).path.unlink(missing_ok=True)
 
 
-def pick_device(name: str) -> torch.device:
-    """`name`, or for "auto" the first of CUDA, MPS and CPU that is there; InputError where torch
-    cannot use it."""
-    if name == "auto":
-        accelerator = torch.accelerator.current_accelerator(check_available=True)
-        return accelerator or torch.device("cpu")
-    try:
-        torch.empty(0, device=name)
-    except (RuntimeError, AssertionError) as error:
-        raise InputError(
-            f"`device` must be auto or a device torch can use. Found {name!r}: "
-            f"{str(error).splitlines()[0]}"
-        ) from None
-    return torch.device(name)
-
-
 def _about(experiment: Experiment, options: Options, splits: Splits) -> dict[str, Any]:
-    """The fields of a record that say what the run is; of the options those that matter and differ
-    from the defaults."""
+    """The fields of a record that say what the run is.
+
+    Of the options those that matter to the method: the paper's settings always, others where they
+    differ from the default, so that a new option never renames an old run.
+    """
+    values = json.loads(options.model_dump_json())
+    changed = json.loads(options.model_dump_json(exclude_defaults=True))
     chosen = {
         name: value
-        for name, value in json.loads(options.model_dump_json(exclude_defaults=True)).items()
-        if name not in NOT_IDENTITY and options.method in ONLY_FOR.get(name, {options.method})
+        for name, value in values.items()
+        if (name in SETTINGS or name in changed)
+        and name not in NOT_IDENTITY
+        and options.method in ONLY_FOR.get(name, {options.method})
     }
-    # The default number of epochs depends on the data, so it is always named.
+    # The default number of epochs depends on the data.
     chosen["epochs"] = options.epochs or experiment.epochs["sample" if splits.is_sample else "full"]
     return {
         "experiment": experiment.name,
@@ -180,7 +173,7 @@ def _train(
             seed=options.seed,
             checkpoint=checkpoint,
         )
-    cost["peak_memory_bytes"] = _peak_memory(method.network.task_weights.device)
+    cost["peak_memory_bytes"] = peak_memory(method.network.task_weights.device)
     return cost
 
 
@@ -228,16 +221,3 @@ def _timed(cost: dict[str, float | None], name: str) -> Iterator[None]:
     start = time.perf_counter()
     yield
     cost[name] = round(time.perf_counter() - start, 3)
-
-
-def _peak_memory(device: torch.device) -> float | None:
-    """Peak memory of the device, or of the whole process on a CPU; None where the system does not
-    tell."""
-    if device.type == "cuda":
-        return float(torch.cuda.max_memory_allocated(device))
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    unit = 1 if platform.system() == "Darwin" else 1024
-    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)

@@ -7,7 +7,6 @@ from typing import Any
 import moocore
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.stats import spearmanr
 
 from pamal_core.errors import InputError
@@ -62,7 +61,7 @@ class Front:
         kept."""
         return moocore.is_nondominated(self.values, maximise=self.maximise, keep_weakly=True)
 
-    def hypervolume(self, reference: ArrayLike) -> float:
+    def hypervolume(self, reference: Sequence[float] | np.ndarray) -> float:
         """The volume between the points and `reference` [T], given in the units and directions of
         the objectives.
 
@@ -111,11 +110,11 @@ class Front:
         return {o.name: float(v) for o, v in zip(self.objectives, pick, strict=True)}
 
     def choose(self, at_least: Mapping[str, float] | None = None) -> np.ndarray:
-        """The alpha [M] with the best mean objective among those that meet every bound.
+        """The alpha [M] with the best compromise among the points that meet every bound.
 
-        `at_least` maps the name of an objective to the worst value accepted ("at most" where lower
-        is better). The mean runs over the objectives as they are, higher-is-better signed. Raises
-        InputError where no point qualifies.
+        Each objective is scaled to 0 at its worst and 1 at its best over the front, so that units
+        do not matter; the compromise is the mean. `at_least` maps the name of an objective to the
+        worst value accepted ("at most" where lower is better). InputError where no point qualifies.
         """
         better = np.where(self.maximise, 1, -1) * self.values
         allowed = np.ones(len(better), dtype=bool)
@@ -129,7 +128,9 @@ class Front:
             raise InputError(
                 f"No point of the front meets {dict(at_least or {})}. Best found: {self.best()}."
             )
-        return self.alphas[np.where(allowed, better.mean(1), -np.inf).argmax()]
+        span = np.ptp(better, axis=0)
+        scaled = (better - better.min(0)) / np.where(span > 0, span, 1)
+        return self.alphas[np.where(allowed, scaled.mean(1), -np.inf).argmax()]
 
     def to_frame(self) -> pd.DataFrame:
         """One row per point: alpha_1 ... alpha_M, every metric, and whether the point is

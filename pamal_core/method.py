@@ -114,7 +114,7 @@ class Method:
     def _pull_back(
         self, draw: Draw, weights: Tensor, penalty: Tensor | None = None
     ) -> Float[Tensor, " T"]:
-        """Add the draw's gradient to the network's: dL/dTheta_k = alpha_k dL/dtheta for an ensemble."""
+        """Add the draw's gradient: for an ensemble dL/dTheta_k = alpha_k dL/dtheta."""
         direction = self.balancer.direction(
             draw.losses, draw.leaf, weights, penalty, self.network.num_shared
         )

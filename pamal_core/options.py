@@ -2,12 +2,13 @@
 
 import ast
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pamal_core.errors import InputError
 
+AnyOptions = TypeVar("AnyOptions", bound="Options")
 NonNegative = Annotated[float, Field(ge=0)]
 
 
@@ -47,7 +48,7 @@ class Options(BaseModel):
     out: str | None = None
 
     @model_validator(mode="after")
-    def _penalty_needs_two_draws(self) -> Self:
+    def _penalty_needs_two_draws(self) -> "Options":
         if self.method == "pamal" and self.lam > 0 and self.W < 2:
             raise ValueError(
                 f"`W` must be at least 2 when `lam` > 0. Found W={self.W}, lam={self.lam}."
@@ -55,7 +56,7 @@ class Options(BaseModel):
         return self
 
     @classmethod
-    def create(cls, **values: Any) -> Self:
+    def create(cls: type[AnyOptions], **values: Any) -> AnyOptions:
         """The options with `values` in place of defaults; InputError in one line where one is
         wrong."""
         try:
@@ -66,7 +67,7 @@ class Options(BaseModel):
             raise InputError(" ".join(_explain(d, cls) for d in reversed(first.values()))) from None
 
     @classmethod
-    def from_notebook(cls, namespace: Mapping[str, Any]) -> Self:
+    def from_notebook(cls: type[AnyOptions], namespace: Mapping[str, Any]) -> AnyOptions:
         """The options a notebook's parameters cell and papermill have set, given its `globals()`.
 
         Papermill runs on after a parameter nobody knows. Here each name assigned in a cell that

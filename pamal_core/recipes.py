@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from torch import nn
 
-from pamal_core.balancing import Balancer, Linear, MovingAverage, UnitNorm
+from pamal_core.balancing import GradientBalancer, Linear, LossBalancer, MovingAverage, UnitNorm
 from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
@@ -52,7 +52,7 @@ def build(
     return Method(network, tasks, preference, balancer(options), penalty, options.W)
 
 
-def balancer(options: Options) -> Balancer:
+def balancer(options: Options) -> LossBalancer | GradientBalancer:
     """The balancer of `options.balancing`."""
     match options.balancing:
         case "loss":

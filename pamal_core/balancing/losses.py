@@ -53,6 +53,7 @@ class MovingAverage(LossBalancer):
     (it is on the toy problem, where it would turn descent into ascent). `form="released"`
     multiplies by 1 - abs(mean_t) / sum_t abs(mean_t), as the authors' code does. Until `history`
     losses have been seen the mean runs over those there are.
+    A loss whose mean is 0 keeps its weight.
     """
 
     def __init__(self, history: int = 25, form: Literal["paper", "released"] = "paper") -> None:
@@ -66,8 +67,9 @@ class MovingAverage(LossBalancer):
         self.past.append(losses.detach().clone())
         mean = torch.stack(tuple(self.past)).mean(0).abs()
         if self.form == "released":
-            return weights * (1 - mean / mean.sum(-1, keepdim=True))
-        return weights / mean.clamp_min(torch.finfo(mean.dtype).tiny)
+            total = mean.sum(-1, keepdim=True)
+            return weights * (1 - mean / total.where(total > 0, 1))
+        return weights / mean.where(mean > 0, 1)
 
     def state_dict(self) -> dict[str, Any]:
         """The losses that the mean runs over."""

@@ -1,0 +1,66 @@
+# Every target makes .venv first, with the versions in constraints.txt. Only make and python3 are needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+RUN := $(BIN)/python -m pamal_core.book run
+SEEDS ?= 0 1 2
+
+.DEFAULT_GOAL := help
+.PHONY: help book test lint notebooks constraints clean
+
+help:
+	@echo "make book         run the notebooks on embedded data, then build the book"
+	@echo "make test         lint, then run the tests"
+	@echo "make lint         ruff and mypy"
+	@echo "make notebooks    run the notebooks again into book/results/ (MNIST: set PAMAL_DATA)"
+	@echo "make constraints  resolve constraints.txt again, as of the day in pyproject.toml"
+	@echo "make clean        remove everything that was made, .venv included"
+
+# `ready` is written last and removed first: an interrupted install is done again from the start.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+	    "Python 3.11 or newer is needed, %s is %s. Try: make PYTHON=python3.12" % \
+	    (sys.executable, sys.version.split()[0]))'
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -b constraints.txt \
+	    -e '.[book,test,dev]'
+	touch $@
+
+book: $(READY)
+	$(RUN) notebooks/toy.ipynb book/fresh/toy.ipynb
+	$(RUN) notebooks/multimnist.ipynb book/fresh/multimnist.ipynb -p data sample
+	$(BIN)/jupyter-book build -W --keep-going book/
+	@echo "The book: $(CURDIR)/_build/html/index.html"
+
+# One thread for each of the two workers: torch would start as many as there are cores in both.
+test: lint
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+notebooks: $(READY)
+	$(RUN) notebooks/toy.ipynb book/results/toy.ipynb
+ifneq ($(wildcard $(PAMAL_DATA)/MNIST),)
+	@set -e; for seed in $(SEEDS); do \
+	    $(RUN) notebooks/multimnist.ipynb book/results/multimnist_seed_$$seed.ipynb \
+	        -p data full -p W 4 -p lam 0 -p seed $$seed \
+	        -p out results/multimnist/pamal_seed_$$seed.json; \
+	done
+else
+	@echo "MultiMNIST left as it was: PAMAL_DATA names no folder with MNIST in it."
+endif
+
+constraints: $(READY)
+	$(BIN)/uv pip compile --quiet --upgrade --universal --fork-strategy fewest --python-version 3.11 \
+	    --all-extras --strip-extras --no-annotate --custom-compile-command \
+	    'make constraints   (pyproject.toml says why a version is held back)' \
+	    -o constraints.txt pyproject.toml
+
+clean:
+	rm -rf $(VENV) _build book/fresh build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

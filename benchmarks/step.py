@@ -1,0 +1,96 @@
+"""What a training step costs: `python benchmarks/step.py`.
+
+Time: one PaMaL step with W = 4 and lam = 0 against four LS steps on the same batch, ours and those
+of a plain PyTorch loop. Both sides include zero_grad and Adam. The variants are run in turn and the
+ratio is taken round by round, so that a machine that slows down slows all of them.
+
+Memory: the peak of what torch allocates during a step at W = 8 over that at W = 1, from torch's own
+allocation events.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+from pamal_core import Method, MultiForward, WeightEnsemble, classification
+from pamal_core.networks.models import lenet
+
+TASKS = [classification("top-left"), classification("bottom-right")]
+BATCH = (torch.rand(256, 1, 28, 28), torch.randint(10, (256,)), torch.randint(10, (256,)))
+
+
+def plain_step() -> Callable[[], None]:
+    network = lenet()
+    optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        losses = [t.loss(o, y) for t, o, y in zip(TASKS, network(BATCH[0]), BATCH[1:], strict=True)]
+        (0.5 * losses[0] + 0.5 * losses[1]).backward()
+        optimizer.step()
+
+    return step
+
+
+def our_step(window: int, num_members: int, lam: float = 0.0) -> Callable[[], None]:
+    rows = np.eye(2) if num_members == 2 else [[0.5, 0.5]]
+    members = [lenet() for _ in range(num_members)]
+    network = WeightEnsemble(members, task_weights=rows, shared="encoder")
+    method = Method(network, TASKS, penalty=MultiForward(lam), window=window)
+    optimizer = torch.optim.Adam(network.parameters(), lr=1e-3 * num_members)
+    rng = np.random.default_rng(0)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        method.step(BATCH, rng)
+        optimizer.step()
+
+    return step
+
+
+def seconds(step: Callable[[], None], repeats: int) -> float:
+    start = time.perf_counter()
+    for _ in range(repeats):
+        step()
+    return time.perf_counter() - start
+
+
+def ratios(rounds: int) -> dict[str, list[float]]:
+    pamal, ls, plain = our_step(4, 2), our_step(1, 1), plain_step()
+    for step in (pamal, ls, plain):
+        seconds(step, 5)  # warm up
+    found: dict[str, list[float]] = {"our LS": [], "a plain PyTorch loop": []}
+    for _ in range(rounds):
+        first = seconds(pamal, 5)
+        found["our LS"].append(first / seconds(ls, 20))
+        found["a plain PyTorch loop"].append(first / seconds(plain, 20))
+    return found
+
+
+def peak_bytes(step: Callable[[], None]) -> int:
+    """The most that one step adds to what is allocated already."""
+    step()
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
+        step()
+    events = [e for e in recorded.profiler.kineto_results.events() if e.name() == "[memory]"]
+    changes = [e.nbytes() for e in sorted(events, key=lambda e: e.start_ns())]
+    return int(np.cumsum(changes).max())
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=9)
+    arguments = parser.parse_args()
+    torch.manual_seed(0)
+    print(f"LeNet, batch of 256, torch {torch.__version__}, {torch.get_num_threads()} threads")
+    for name, values in ratios(arguments.rounds).items():
+        low, middle, high = min(values), statistics.median(values), max(values)
+        print(f"PaMaL W=4 / four steps of {name}: {middle:.3f} ({low:.3f} to {high:.3f})")
+    one, eight, coupled = (peak_bytes(our_step(w, 2, lam)) for w, lam in ((1, 0), (8, 0), (8, 5.0)))
+    print(f"peak memory of a step: {one / 1e6:.2f} MB at W=1, {eight / 1e6:.2f} MB at W=8", end="")
+    print(f" (ratio {eight / one:.3f}); with a penalty at W=8 {coupled / 1e6:.2f} MB")

@@ -1,0 +1,28 @@
+"""What the book needs beyond jupyter-book: the top-level table of contents, and offline math."""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+MATHJAX = files("sphinx-mathjax-offline") / "static/mathjax/tex-svg-full.js"
+
+
+def use_top_level_toc(app: Sphinx, config: Config) -> None:
+    """Read `_toc.yml` beside `_config.yml`; jupyter-book takes the one in the book's folder."""
+    config.external_toc_path = str(Path(app.srcdir).parent / "_toc.yml")
+
+
+def use_installed_mathjax(_app: Sphinx, config: Config) -> None:
+    """Copy MathJax into the book. The SVG build is one file, so it also works over file://."""
+    config.html_static_path = [*config.html_static_path, str(MATHJAX)]
+    config.mathjax_path = MATHJAX.name
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Both run before sphinx_external_toc and Sphinx look at these settings (priority 500, 800)."""
+    app.connect("config-inited", use_top_level_toc, priority=100)
+    app.connect("config-inited", use_installed_mathjax, priority=100)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,58 @@
+"""Where data files live, and how a file is known to be the right one."""
+
+import hashlib
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from pamal_core.errors import InputError
+
+
+def data_root(given: str | Path | None = None) -> Path:
+    """The folder that holds all data: `given`, else $PAMAL_DATA, else ~/.cache/pamal."""
+    return Path(given or os.environ.get("PAMAL_DATA") or "~/.cache/pamal").expanduser()
+
+
+def verified(path: Path, sha256: str, *, url: str, download: bool = False) -> Path:
+    """`path`, once a file with this SHA-256 (64 hex digits) is there.
+
+    A missing file is fetched from `url` if `download`; it appears under its name only when it is
+    whole and right. A wrong file is never replaced: it may be all the user has.
+
+    Raises InputError where the file is missing, wrong or unreadable, or cannot be fetched or
+    written.
+    """
+    if not path.exists():
+        if not download:
+            raise InputError(
+                f"Expected a file at {path}. Found none. Fetch it from {url}, allow the download, "
+                'or name another data root ("data_root" or $PAMAL_DATA).'
+            )
+        _fetch(path, sha256, url)
+    try:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"Could not read {path}: {error.strerror or error}.") from error
+    if found != sha256:
+        raise InputError(
+            f"{path} is truncated, corrupt or another file. Expected SHA-256 {sha256}. "
+            f"Found {found}. Remove it and fetch it again from {url}."
+        )
+    return path
+
+
+def _fetch(path: Path, sha256: str, url: str) -> None:
+    import pooch  # here, so that reading what is there needs no network library
+
+    new_folders = [folder for folder in path.parents if not folder.exists()]
+    try:
+        pooch.retrieve(url, f"sha256:{sha256}", fname=path.name, path=path.parent)
+    except (OSError, ValueError) as error:  # ValueError is pooch's word for a wrong checksum
+        for folder in new_folders:  # innermost first
+            with suppress(OSError):
+                folder.rmdir()
+        raise InputError(
+            f"Could not fetch {url} to {path}: {error}. Nothing was left behind. "
+            "Put the file there by hand, or name another data root."
+        ) from error

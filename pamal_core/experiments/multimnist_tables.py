@@ -1,0 +1,111 @@
+"""MultiMNIST records beside the paper's numbers. No torch here."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pamal_core.front import Front, Objective
+from pamal_core.paper import table
+from pamal_core.records import Record
+
+REFERENCE = (0.0, 0.0)
+SEEDS = (0, 1, 2)
+TASKS = ("top-left/accuracy", "bottom-right/accuracy")
+
+
+def beside_the_paper(record: Record) -> pd.DataFrame:
+    """Validation hypervolume of `record` and, where the paper has the setting, its numbers.
+
+    The paper's row is that of its multi-forward table with the same W and lambda; its mean and
+    standard deviation are over its three seeds, which are not ours. NaN where there is none.
+    """
+    measured = record.summary["validation"]["hypervolume"]
+    printed = {"paper, mean of 3": np.nan, "paper, std": np.nan}
+    rows = table("multiforward_multimnist")
+    W, lam = record.options.get("W"), record.options.get("lam")
+    row = rows[(rows.W == W) & (rows.lam == lam)]
+    if record.method == "pamal" and "/full/" in record.data and len(row):
+        printed = {"paper, mean of 3": row["mean"].item(), "paper, std": row["std"].item()}
+    difference = (np.nan if measured is None else measured) - printed["paper, mean of 3"]
+    columns = {"measured": measured} | printed | {"difference": difference}
+    return pd.DataFrame(columns, index=["validation hypervolume (higher is better)"])
+
+
+def read_runs(folder: Path) -> dict[str, list[Record]]:
+    """The records the book shows, one per seed. InputError names the first that is missing."""
+    names = {"pamal": "pamal", "ls": "ls", "stl top-left": "stl-0", "stl bottom-right": "stl-1"}
+    return {
+        method: [Record.read(folder / f"{name}_seed_{seed}.json") for seed in SEEDS]
+        for method, name in names.items()
+    }
+
+
+def validation_table(runs: Mapping[str, Sequence[Record]]) -> pd.DataFrame:
+    """PaMaL's validation hypervolume: per seed, mean and standard deviation, ours and printed."""
+    ours = [r.summary["validation"]["hypervolume"] for r in runs["pamal"]]
+    rows = table("multiforward_multimnist")
+    paper = rows[(rows.W == 4) & (rows.lam == 0)].iloc[0]
+    columns = [f"seed {seed}" for seed in SEEDS]
+    printed = [paper[f"seed_{seed}"] for seed in SEEDS]
+    found = pd.DataFrame([ours, printed], ["measured", "paper"], columns)
+    return found.assign(mean=found.mean(axis=1), std=found.std(axis=1, ddof=0))
+
+
+def results_table(runs: Mapping[str, Sequence[Record]]) -> pd.DataFrame:
+    """The rows of the hypervolume table (appendix C2) that these runs have, ours and the paper's.
+
+    On test. PaMaL: per seed the best of the subspace, each task on its own. LS: the mean accuracy
+    of three seeds, and the hypervolume of their union, which is what the paper's number is.
+    """
+    printed = table("hypervolume").query("dataset == 'multimnist'")
+    rows = {}
+    for seed, record in zip(SEEDS, runs["pamal"], strict=True):
+        paper = printed[(printed.method == "PML") & (printed.seed == seed)]
+        rows[f"PaMaL, seed {seed}"] = _row([record], paper)
+    rows["LS, three seeds"] = _row(runs["ls"], printed[printed.method == "LS"])
+    return pd.DataFrame(rows).T
+
+
+def single_task(runs: Mapping[str, Sequence[Record]]) -> tuple[float, float]:
+    """Mean test accuracy of single-task learning on each task."""
+    first, second = (
+        np.mean([record.summary["test"]["best"][task] for record in runs[method]])
+        for method, task in zip(("stl top-left", "stl bottom-right"), TASKS, strict=True)
+    )
+    return float(first), float(second)
+
+
+def authors_fronts() -> list[Front]:
+    """The authors' own PaMaL fronts on test, one per seed."""
+    rows = table("authors_multimnist")
+    rows = rows.query("method == 'pamal' and split == 'test' and metric == 'accuracy'")
+    fronts = []
+    for seed in SEEDS:
+        wide = rows[rows.seed == seed].pivot(index="alpha_1", columns="task", values="value")
+        wide = wide.sort_index(ascending=False).set_axis(TASKS, axis=1)
+        alphas = np.c_[wide.index, 1 - wide.index]
+        objectives = tuple(Objective(task, maximise=True) for task in TASKS)
+        fronts.append(Front(alphas, wide.reset_index(drop=True), objectives))
+    return fronts
+
+
+def _row(records: Sequence[Record], paper: pd.DataFrame) -> dict[str, float]:
+    fronts = [record.front("test") for record in records]
+    union = Front(
+        np.concatenate([f.alphas for f in fronts]),
+        pd.concat([f.table for f in fronts], ignore_index=True),
+        fronts[0].objectives,
+    )
+    best = np.mean([list(f.best().values()) for f in fronts], axis=0)
+    measured = dict(
+        zip((*TASKS, "hypervolume"), (*best, union.hypervolume(REFERENCE)), strict=True)
+    )
+    printed = paper[["accuracy_1", "accuracy_2", "hypervolume"]].iloc[0]
+    pairs = zip(measured.items(), printed, strict=True)
+    return {
+        f"{name}, {who}": value
+        for (name, ours), theirs in pairs
+        for who, value in (("measured", ours), ("paper", theirs))
+    }

@@ -1,0 +1,68 @@
+"""Two-task fronts, as in the paper's Figure 4. No torch here: everything comes from records."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pamal_core.front import Front
+from pamal_core.plots import style
+
+MARKERS = "osD^v"
+
+
+def front_figure(front: Front, provenance: str) -> Figure:
+    """One front twice: by its objectives and by its losses, points coloured by alpha."""
+    figure, axes = plt.subplots(1, 2, figsize=(9, 4))
+    for ax, view in zip(axes, (front, front.on("loss")), strict=True):
+        values = view.values
+        ax.plot(*values.T, color=style.COLOURS["other"], lw=1, zorder=1)
+        dots = ax.scatter(*values.T, c=front.alphas[:, 0], cmap="cividis", s=45, zorder=2)
+        best = values[view.non_dominated()]
+        ax.scatter(*best.T, s=110, facecolors="none", edgecolors="k", label="non-dominated")
+        _name_axes(ax, view)
+    axes[0].legend(loc="best")
+    figure.colorbar(dots, ax=axes, label="$\\alpha_1$, the share of the first member")
+    style.stamp(figure, provenance)
+    return figure
+
+
+def seeds_figure(
+    fronts: Sequence[Front],
+    points: Mapping[str, Sequence[Front]],
+    single: Sequence[float] | None,
+    provenance: str,
+) -> Figure:
+    """Figure 4: the front of each seed as a line, other methods as points.
+
+    The non-dominated part of a line is thick. `points` maps the name of a single-point method to
+    its runs. `single` has one value per task, the mean of single-task learning, drawn as a vertical
+    and a horizontal line.
+    """
+    figure, ax = plt.subplots(figsize=(6.5, 5))
+    for seed, front in enumerate(fronts):
+        colour, values = style.SEEDS[seed], front.values
+        ax.plot(*values.T, color=colour, lw=1, marker=".", label=f"PaMaL, seed {seed}")
+        kept = np.where(front.non_dominated()[:, None], values, np.nan)
+        ax.plot(*kept.T, color=colour, lw=3.5)
+    for marker, (name, runs) in zip(MARKERS, points.items(), strict=False):
+        values = np.concatenate([run.values for run in runs])
+        x, y = values.T
+        ax.scatter(x, y, s=50, color=style.COLOURS["other"], marker=marker, label=name, zorder=3)
+    if single is not None:
+        ax.axvline(single[0], color="k", ls="--", lw=1, label="single-task, each on its own axis")
+        ax.axhline(single[1], color="k", ls="--", lw=1)
+    _name_axes(ax, fronts[0])
+    ax.legend(loc="lower left")
+    style.stamp(figure, provenance)
+    return figure
+
+
+def _name_axes(ax: Axes, front: Front) -> None:
+    x, y = (
+        f"{metric} on {task}"
+        for task, _, metric in (o.name.rpartition("/") for o in front.objectives)
+    )
+    style.label(ax, x, y, maximise=(front.maximise[0], front.maximise[1]))

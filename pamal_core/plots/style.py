@@ -1,0 +1,45 @@
+"""One look for every figure: Okabe and Ito's colours, which colour-blind readers can tell apart."""
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+COLOURS = {
+    "pamal": "#0072B2",
+    "ls": "#E69F00",
+    "stl": "#000000",
+    "front": "#56B4E9",
+    "first": "#0072B2",
+    "second": "#D55E00",
+    "other": "#7F7F7F",
+}
+SEEDS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#F0E442"]
+
+
+def use() -> None:
+    """Set matplotlib's defaults; call once per notebook."""
+    plt.rcParams.update(
+        {
+            "figure.dpi": 110,
+            "figure.constrained_layout.use": True,
+            "font.size": 10,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.grid": True,
+            "grid.alpha": 0.25,
+            "legend.frameon": False,
+            "svg.hashsalt": "pamal",  # equal figures are equal files
+        }
+    )
+
+
+def label(ax: Axes, x: str, y: str, *, maximise: tuple[bool, bool]) -> None:
+    """Name the axes, each with the direction that is better."""
+    words = {True: "higher is better →", False: "← lower is better"}
+    ax.set_xlabel(f"{x}  ({words[maximise[0]]})")
+    ax.set_ylabel(f"{y}  ({words[maximise[1]]})")
+
+
+def stamp(figure: Figure, text: str) -> None:
+    """Say under the figure which data it shows."""
+    figure.text(0.01, -0.01, text, fontsize=7, color="#555555", va="top")

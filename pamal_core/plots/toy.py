@@ -1,0 +1,161 @@
+"""The toy problem's figures: Figure 1, appendix B2's grids and appendix A2's loss surfaces. No torch."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+from pamal_core.plots import style
+
+Array = np.ndarray
+MEMBERS = (style.COLOURS["first"], style.COLOURS["second"])
+FRONT: dict[str, Any] = {"color": style.COLOURS["front"], "lw": 5, "alpha": 0.6, "zorder": 1}
+SUBSPACE: dict[str, Any] = {"color": "black", "ls": "--", "lw": 1.4, "zorder": 4}
+
+
+class Trajectories(NamedTuple):
+    """What one panel of Figure 1 shows, all in loss space.
+
+    The analytic front; the members of P runs at S moments; and, by step, images of the subspace of
+    one run (none for LS).
+    """
+
+    front: Float[Array, "K 2"]
+    members: Float[Array, "S P M 2"]
+    images: Mapping[int, Float[Array, "I 2"]]
+
+
+def trajectories_figure(
+    panels: Mapping[str, Trajectories], num_steps: int, provenance: str
+) -> Figure:
+    """Figure 1: how runs move through loss space, a panel for each method, by its name.
+
+    Runs of a single member are coloured by step; the two members of a pair are blue and red, with
+    dots at the start and crosses at the end, and dashed lines, darker with time, show the subspace
+    between them.
+    """
+    rows = -(-len(panels) // 2)
+    figure, axes = plt.subplots(
+        rows, 2, figsize=(9, 4.2 * rows), sharex=True, sharey=True, squeeze=False
+    )
+    norm = Normalize(0, num_steps)
+    for ax, (name, panel) in zip(axes.flat, panels.items(), strict=False):
+        ax.set_title(name)
+        ax.plot(*panel.front.T, **FRONT, label="analytic front")
+        if panel.members.shape[2] == 1:
+            _coloured(ax, panel.members[:, :, 0], norm)
+        else:
+            _members(ax, panel.members[:, 0], size=8)
+        shades = plt.get_cmap("Greys")(np.linspace(0.35, 1, len(panel.images)))
+        for shade, (step, image) in zip(shades, panel.images.items(), strict=True):
+            ax.plot(*image.T, color=shade, ls="--", lw=1.3, label=f"subspace, step {step:,}")
+        style.label(ax, "task 1 loss", "task 2 loss", maximise=(False, False))
+        ax.label_outer()
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
+    handles = {t: h for ax in axes.flat for h, t in zip(*ax.get_legend_handles_labels())}
+    figure.legend(handles.values(), handles, loc="outside upper center", ncols=3, fontsize=8)
+    if any(panel.members.shape[2] == 1 for panel in panels.values()):
+        colours = plt.cm.ScalarMappable(norm, "viridis")
+        figure.colorbar(colours, ax=axes, label="step, of the LS trajectories", pad=0.01)
+    style.stamp(figure, provenance)
+    return figure
+
+
+def pairs_figure(
+    front: Float[Array, "K 2"],
+    runs: Mapping[str, Float[Array, "n *dims"]],
+    verdicts: Mapping[str, str],
+    title: str,
+    provenance: str,
+) -> Figure:
+    """Appendix B2: a small panel for each pair, rows by the start of member 1, columns by that of
+    member 2.
+
+    A run is either the trajectories of its members [S, 2, 2], drawn with dots at the start and
+    crosses at the end, or the image of its final subspace [I, 2], drawn dashed.
+    """
+    # Constrained layout would lay out 25 panels several times; the margins here are known.
+    figure, axes = plt.subplots(5, 5, figsize=(9, 9), sharex=True, sharey=True, layout="none")
+    figure.subplots_adjust(0.09, 0.08, 0.99, 0.92, wspace=0.1, hspace=0.25)
+    for ax, (name, run) in zip(axes.flat, runs.items(), strict=True):
+        ax.plot(*front.T, **FRONT)
+        if run.ndim == 3:
+            _members(ax, run, size=5)
+        else:
+            ax.plot(*run.T, **SUBSPACE)
+        ax.set_title(f"{name}: {verdicts[name]}", fontsize=9, pad=3)
+        ax.locator_params(nbins=3)
+        ax.grid(False)
+    figure.suptitle(title, y=0.97)
+    figure.supxlabel("task 1 loss  (← lower is better)")
+    figure.supylabel("task 2 loss  (← lower is better)")
+    style.stamp(figure, provenance)
+    return figure
+
+
+def surfaces_figure(
+    axes_values: tuple[Float[Array, " X"], Float[Array, " Y"]],
+    losses: Float[Array, "Y X 2"],
+    members: Float[Array, "2 2"],
+    alphas: Sequence[float],
+    provenance: str,
+) -> Figure:
+    """Appendix A2: the weighted loss over the plane of weights as alpha sweeps, darker is lower.
+
+    The line is the subspace between the members, the cross theta(alpha), the ring the point of the
+    grid where the weighted loss is lowest.
+    """
+    figure, axes = plt.subplots(1, len(alphas), figsize=(2.4 * len(alphas), 3.8), sharey=True)
+    levels = np.arange(np.floor(losses.min()), np.ceil(losses.max()) + 1)
+    grid = np.stack(np.meshgrid(*axes_values), -1)
+    for ax, a in zip(axes, alphas, strict=True):
+        weighted = losses @ np.array([a, 1 - a])
+        surface = ax.contourf(*axes_values, weighted, levels=levels, cmap="cividis")
+        best = grid[np.unravel_index(weighted.argmin(), weighted.shape)]
+        here = np.array([a, 1 - a]) @ members
+        ax.plot(*members.T, color=style.COLOURS["front"], lw=3, label="subspace")
+        ax.plot(*best, "o", ms=14, mfc="none", mec="white", mew=1.5, label="lowest loss")
+        ax.plot(*here, "X", ms=9, mfc=MEMBERS[1], mec="white", label="$\\theta(\\alpha)$")
+        ax.set(title=f"$\\alpha$ = {a:g}", xlabel="$\\theta_1$")
+        ax.grid(False)
+    axes[0].set_ylabel("$\\theta_2$")
+    ticks = levels[levels % 5 == 0]
+    figure.colorbar(
+        surface, ax=axes, ticks=ticks, pad=0.01, label="weighted loss  (lower is better)"
+    )
+    named = axes[0].get_legend_handles_labels()
+    legend = figure.legend(*named, loc="outside upper center", ncols=3, labelcolor="white")
+    legend.set(frame_on=True)
+    legend.get_frame().set(facecolor="0.25")
+    style.stamp(figure, provenance)
+    return figure
+
+
+def _members(ax: Axes, run: Float[Array, "S 2 2"], *, size: float) -> None:
+    """The members of one pair: lines, dots at the start, crosses at the end."""
+    for k, colour in enumerate(MEMBERS):
+        path = run[:, k]
+        ax.plot(*path.T, color=colour, lw=1.3, zorder=2, label=f"member {k + 1}")
+        _ends(ax, path, colour, size)
+
+
+def _coloured(ax: Axes, runs: Float[Array, "S P 2"], norm: Normalize) -> None:
+    """Runs of one member, coloured by step."""
+    for run in runs.swapaxes(0, 1):
+        pieces = np.stack((run[:-1], run[1:]), 1)
+        lines = LineCollection(list(pieces), cmap="viridis", norm=norm, lw=2, zorder=2)
+        lines.set_array(np.linspace(norm.vmin, norm.vmax, len(pieces)))
+        ax.add_collection(lines)
+        _ends(ax, run, "black", 7)
+
+
+def _ends(ax: Axes, path: Float[Array, "S 2"], colour: str, size: float) -> None:
+    ax.plot(*path[0], "o", color=colour, ms=size, zorder=3)
+    ax.plot(*path[-1], "X", color=colour, ms=size + 2, mec="white", mew=0.7, zorder=5)

@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import TensorDataset
+
+from pamal_core.data.batches import batches
+from pamal_core.errors import InputError
+from pamal_core.evaluation import evaluate
+from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.tasks import classification, mean_metric, regression
+
+
+def network(make_mlp, members=2, **options):
+    return WeightEnsemble([make_mlp() for _ in range(members)], shared="encoder", **options)
+
+
+def test_each_point_has_the_metrics_of_the_exported_network(make_mlp, tasks, batch):
+    ensemble, (x, heights, kinds) = network(make_mlp), batch
+    front = evaluate(ensemble, tasks, batches(TensorDataset(*batch), 7))
+    assert front.alphas.shape == (11, 2)
+    for alpha, (_, row) in zip(front.alphas, front.table.iterrows(), strict=True):
+        height, logits = ensemble.export(alpha)(x)
+        loss = torch.nn.functional.huber_loss(height.flatten(), heights)
+        assert row["height/loss"] == pytest.approx(loss.item(), rel=1e-5)
+        assert row["kind/accuracy"] == pytest.approx((logits.argmax(1) == kinds).double().mean())
+        entropy = torch.nn.functional.cross_entropy(logits, kinds)
+        assert row["kind/loss"] == pytest.approx(entropy.item(), rel=1e-5)
+
+
+def test_the_first_metric_of_a_task_is_its_objective(make_mlp, tasks, batch):
+    front = evaluate(network(make_mlp), tasks, [batch])
+    assert [(o.name, o.maximise) for o in front.objectives] == [
+        ("height/loss", False),
+        ("kind/accuracy", True),
+    ]
+
+
+def test_the_size_of_a_batch_does_not_matter(make_mlp, tasks, batch):
+    ensemble, data = network(make_mlp), TensorDataset(*batch)
+    a, b = (evaluate(ensemble, tasks, batches(data, size)).table for size in (5, 32))
+    np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+def test_evaluation_restores_the_mode_and_leaves_the_weights_alone(make_mlp, tasks, batch):
+    ensemble = network(make_mlp).train()
+    before = ensemble.stacked.detach().clone()
+    evaluate(ensemble, tasks, [batch], [[0.5, 0.5]])
+    assert ensemble.training
+    assert torch.equal(ensemble.stacked, before)
+
+
+def test_a_task_nobody_is_trained_on_is_left_out(make_mlp, tasks, batch):
+    single = network(make_mlp, 1, task_weights=[[0.0, 1.0]])
+    front = evaluate(single, tasks, [batch])
+    assert list(front.table) == ["kind/accuracy", "kind/loss"]
+    assert front.task_weights.tolist() == [[1.0]]
+
+
+def test_alphas_off_the_simplex_and_empty_loaders_are_refused(make_mlp, tasks, batch):
+    with pytest.raises(InputError, match="sum to 1"):
+        evaluate(network(make_mlp), tasks, [batch], [[0.5, 0.6]])
+    with pytest.raises(InputError, match="at least one batch"):
+        evaluate(network(make_mlp), tasks, [])
+
+
+def test_accuracy_is_the_share_of_right_answers():
+    accuracy = classification("a").metrics[0]
+    logits, labels = torch.eye(4)[[0, 1, 2, 3]], torch.tensor([0, 1, 0, 0])
+    assert accuracy.value(accuracy.statistic(logits, labels)) == 0.5
+    assert accuracy.maximise
+
+
+def test_a_regression_takes_columns_and_vectors_alike():
+    task, target = regression("r"), torch.tensor([1.0, 5.0])
+    # Huber: 0.5 * 1**2 for an error of 1, 5 - 0.5 for an error of 5
+    assert task.loss(torch.zeros(2, 1), target).item() == pytest.approx((0.5 + 4.5) / 2)
+
+
+def test_statistics_of_batches_add_up_to_that_of_all():
+    metric = mean_metric("m", False, lambda o, t: (o - t).mean())
+    output, target = torch.rand(10), torch.rand(10)
+    parts = [metric.statistic(output[s], target[s]) for s in (slice(0, 3), slice(3, 10))]
+    assert metric.value(sum(parts)) == pytest.approx((output - target).mean().item())

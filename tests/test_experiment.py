@@ -1,0 +1,178 @@
+import json
+import multiprocessing
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from torch.utils.data import TensorDataset
+
+from pamal_core.data.splits import Splits
+from pamal_core.devices import pick_device
+from pamal_core.errors import InputError
+from pamal_core.experiment import Experiment, run
+from pamal_core.options import Options
+from pamal_core.records import Record
+from pamal_core.state import load_state
+
+
+def load(options):
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(300, 4, generator=generator)
+    tensors = x, (x[:, 0] > 0).long(), (x[:, 0] + x[:, 1] > 0).long()
+    parts = (
+        TensorDataset(*(t[s] for t in tensors))
+        for s in (slice(200), slice(200, 250), slice(250, 300))
+    )
+    return Splits(*parts, id="tiny/sample/1", is_sample=True, description="Tiny.")
+
+
+def make_network():
+    from torch import nn
+
+    from pamal_core.networks.models import SharedBottom
+
+    encoder = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.2), nn.ReLU())
+    return SharedBottom(encoder, [nn.Linear(8, 2), nn.Linear(8, 2)])
+
+
+def tiny():
+    from pamal_core.tasks import classification
+
+    return Experiment(
+        name="tiny",
+        tasks=(classification("first"), classification("second")),
+        load=load,
+        make_network=make_network,
+        reference=(0.0, 0.0),
+        epochs={"full": 1, "sample": 2},
+    )
+
+
+def without_cost(path):
+    return json.loads(Path(path).read_text()) | {"cost": None}
+
+
+@pytest.mark.parametrize("method", ["pamal", "ls", "stl"])
+@pytest.mark.parametrize("balancing", ["none", "loss", "gradient"])
+def test_every_method_runs_and_writes_a_whole_record(tmp_path, method, balancing):
+    out = tmp_path / "r.json"
+    options = Options.create(
+        method=method, balancing=balancing, W=2, lam=1.0, batch_size=50, out=str(out)
+    )
+    record = run(tiny(), options).record
+    assert Record.read(out) == record
+    assert record.options["epochs"] == 2 and record.data == "tiny/sample/1"
+    assert len(record.points) == 2 * (11 if method == "pamal" else 1)
+    assert ("W" in record.options) == (method == "pamal")
+    summary = record.summary["test"]
+    assert (summary["hypervolume"] is None) == (method == "stl")
+    assert set(summary["best"]) == set(record.objectives)
+    assert {p.name for p in tmp_path.iterdir()} == {"r.json", "r.safetensors"}
+
+
+def test_the_summary_follows_from_the_points():
+    record = run(tiny(), Options.create(W=2)).record
+    for split in ("validation", "test"):
+        front = record.front(split)
+        summary = record.summary[split]
+        assert summary["hypervolume"] == front.hypervolume([0.0, 0.0])
+        assert summary["best"] == front.best()
+    chosen = record.summary["chosen_on_validation"]
+    assert chosen["alpha"] == record.front("validation").choose().tolist()
+    matching = [p for p in record.points if p["split"] == "test" and p["alpha"] == chosen["alpha"]]
+    assert chosen["test"] == matching[0]["metrics"]
+
+
+def test_a_finished_run_is_read_and_not_repeated(tmp_path):
+    out = str(tmp_path / "r.json")
+    first = run(tiny(), Options.create(out=out))
+    stamp = Path(out).stat().st_mtime_ns
+    again = run(tiny(), Options.create(out=out))
+    assert again.record == first.record
+    assert Path(out).stat().st_mtime_ns == stamp
+    assert torch.equal(again.method.network.stacked, first.method.network.stacked)
+    weights = load_state(tmp_path / "r.safetensors")["network"]
+    assert torch.equal(weights["stacked"], first.method.network.stacked)
+
+
+def test_the_record_of_another_run_is_never_overwritten(tmp_path):
+    out = tmp_path / "r.json"
+    run(tiny(), Options.create(out=str(out)))
+    before = out.read_bytes()
+    with pytest.raises(InputError, match=r"another run: pamal .*seed 0.* Choose another `out`"):
+        run(tiny(), Options.create(seed=1, out=str(out)))
+    assert out.read_bytes() == before
+
+
+def test_options_that_mean_nothing_to_a_method_do_not_rename_its_runs():
+    keys = {run(tiny(), Options.create(method="ls", W=W)).record.key for W in (1, 4)}
+    assert len(keys) == 1
+    keys = {run(tiny(), Options.create(W=W)).record.key for W in (1, 2)}
+    assert len(keys) == 2
+
+
+def test_an_infinite_concentration_survives_in_json(tmp_path):
+    out = tmp_path / "r.json"
+    run(tiny(), Options.create(p=float("inf"), out=str(out)))
+    assert json.loads(out.read_text())["options"]["p"] == "Infinity"
+
+
+def test_a_task_that_is_not_there_is_refused():
+    with pytest.raises(InputError, match=r"`task` must be below 2\. Found task=2"):
+        run(tiny(), Options.create(method="stl", task=2))
+
+
+def test_a_device_that_is_not_there_is_refused():
+    assert pick_device("cpu") == torch.device("cpu")
+    with pytest.raises(InputError, match="Found 'tpu9'"):
+        pick_device("tpu9")
+
+
+def long_run(out):
+    torch.set_num_threads(1)
+    options = Options.create(W=2, lam=1.0, balancing="loss", batch_size=20, epochs=25, out=str(out))
+    run(tiny(), options)
+
+
+def test_a_run_killed_at_any_moment_ends_with_the_same_record(tmp_path):
+    context = multiprocessing.get_context("forkserver")  # imports torch once, not for each process
+    context.set_forkserver_preload(["pamal_core.experiment"])
+
+    def start(name):
+        process = context.Process(target=long_run, args=(tmp_path / f"{name}.json",))
+        process.start()
+        return process
+
+    start("warm_up").join()
+    began, whole = time.perf_counter(), start("whole")
+    whole.join()
+    length, moments, kills = time.perf_counter() - began, random.Random(0), 0
+    for _ in range(6):
+        process = start("killed")
+        process.join(moments.uniform(0.1, 0.7) * length)
+        process.kill()
+        process.join()
+        kills += process.exitcode == -signal.SIGKILL
+    last = start("killed")
+    last.join()
+    assert last.exitcode == 0 and kills > 0
+    assert without_cost(tmp_path / "killed.json") == without_cost(tmp_path / "whole.json")
+    a, b = (load_state(tmp_path / f"{n}.safetensors")["network"] for n in ("whole", "killed"))
+    assert all(torch.equal(a[name], b[name]) for name in a)
+    assert not list(tmp_path.glob("killed.checkpoint*"))
+
+
+def test_a_checkpoint_that_cannot_be_written_stops_with_one_line(tmp_path, monkeypatch):
+    import errno
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match=r"Could not write .*checkpoint.*No space left"):
+        run(tiny(), Options.create(out=str(tmp_path / "r.json")))
+    assert list(tmp_path.iterdir()) == []

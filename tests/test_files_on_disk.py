@@ -1,0 +1,60 @@
+"""Nothing is lost and nothing half-written is left, whatever happens to the disk."""
+
+import errno
+import os
+
+import pytest
+import torch
+
+from pamal_core.atomic import write_atomic
+from pamal_core.errors import InputError
+from pamal_core.state import load_state, save_state
+
+STATE = {
+    "key": "abc",
+    "tensors": {"a": torch.rand(3, 2), "half": torch.ones(2, dtype=torch.bfloat16)},
+    "optimizer": {0: {"step": torch.tensor(3.0), "betas": (0.9, 0.999)}},
+    "history": [[0.1, 0.2], []],
+    "none": None,
+}
+
+
+def test_state_is_restored_exactly(tmp_path):
+    save_state(tmp_path / "s", STATE)
+    got = load_state(tmp_path / "s")
+    assert got["history"] == STATE["history"] and got["none"] is None and got["key"] == "abc"
+    assert list(got["optimizer"]) == [0] and got["optimizer"][0]["betas"] == [0.9, 0.999]
+    for name, tensor in STATE["tensors"].items():
+        assert torch.equal(got["tensors"][name], tensor)
+        assert got["tensors"][name].dtype == tensor.dtype
+
+
+@pytest.mark.parametrize("keep", [0, 4, 100, -3])
+def test_truncated_state_is_named(tmp_path, keep):
+    path = tmp_path / "s.safetensors"
+    save_state(path, STATE)
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(InputError, match=r"s\.safetensors is damaged"):
+        load_state(path)
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "replace"])
+def test_a_full_disk_leaves_the_old_file_and_no_other(tmp_path, monkeypatch, call):
+    path = tmp_path / "r.json"
+    write_atomic(path, b"old")
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    target = {"write": "tempfile._TemporaryFileWrapper.write", "fsync": "os.fsync"}
+    monkeypatch.setattr(target.get(call, "pathlib.Path.replace"), full, raising=False)
+    with pytest.raises(InputError, match=r"No space left on device. Nothing was changed"):
+        write_atomic(path, b"new" * 1000)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"Could not write .*file/r\.json"):
+        write_atomic(tmp_path / "file" / "r.json", b"")

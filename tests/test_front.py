@@ -1,0 +1,126 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from pamal_core.errors import InputError
+from pamal_core.front import Front, Objective
+
+
+def front(values, maximise=True, alphas=None, names=("a", "b", "c")):
+    values = np.asarray(values, dtype=float)
+    names = names[: values.shape[1]]
+    metric = "accuracy" if maximise else "loss"
+    table = pd.DataFrame(values, columns=[f"{n}/{metric}" for n in names])
+    if alphas is None:
+        first = np.linspace(1, 0, len(values))
+        alphas = np.c_[first, 1 - first]
+    return Front(np.asarray(alphas), table, tuple(Objective(c, maximise) for c in table))
+
+
+@pytest.mark.parametrize("maximise", [True, False])
+def test_non_dominated_points_are_those_no_other_point_dominates(maximise):
+    values = np.random.default_rng(0).random((60, 3)).round(1)
+    alphas = np.tile([0.5, 0.5], (60, 1))
+    sign = 1 if maximise else -1
+    better = [
+        not any((sign * (v - u) >= 0).all() and (v != u).any() for v in values) for u in values
+    ]
+    np.testing.assert_array_equal(front(values, maximise, alphas).non_dominated(), better)
+
+
+@pytest.mark.parametrize(("maximise", "reference"), [(True, 0.0), (False, 1.0)])
+@pytest.mark.parametrize("num_tasks", [2, 3])
+def test_hypervolume_agrees_with_monte_carlo(maximise, reference, num_tasks):
+    rng = np.random.default_rng(0)
+    values = rng.random((8, num_tasks))
+    samples = rng.random((400_000, 1, num_tasks))
+    covered = (samples <= values if maximise else samples >= values).all(2).any(1).mean()
+    got = front(values, maximise, np.tile([0.5, 0.5], (8, 1))).hypervolume([reference] * num_tasks)
+    assert got == pytest.approx(covered, abs=4 * 0.5 / np.sqrt(400_000))
+
+
+def test_hypervolume_of_one_point_is_a_box_and_of_a_dominated_point_nothing():
+    assert front([[0.9, 0.8]]).hypervolume([0.0, 0.0]) == pytest.approx(0.72)
+    assert front([[0.9, 0.8], [0.5, 0.8]]).hypervolume([0.0, 0.0]) == pytest.approx(0.72)
+    assert front([[0.9, 0.8]]).hypervolume([0.95, 0.0]) == 0
+
+
+def test_hypervolume_wants_a_reference_of_the_right_length():
+    with pytest.raises(InputError, match="2 entries"):
+        front([[0.9, 0.8]]).hypervolume([0.0, 0.0, 0.0])
+
+
+def test_spearman_is_one_where_more_weight_means_more_accuracy_and_minus_one_for_less_loss():
+    up = np.linspace(0, 1, 5)
+    ordered = np.c_[1 - up, up**3]
+    np.testing.assert_allclose(front(ordered).spearman(), [1, 1])
+    np.testing.assert_allclose(front(1 - ordered, maximise=False).spearman(), [-1, -1])
+    np.testing.assert_allclose(front(ordered[::-1]).spearman(), [-1, -1])
+
+
+def test_competition_is_minus_one_on_a_strict_trade_off_and_one_without():
+    up = np.linspace(0, 1, 5)
+    assert front(np.c_[up, 1 - up]).competition() == pytest.approx(-1)
+    assert front(np.c_[up, up]).competition() == pytest.approx(1)
+
+
+def test_correlations_of_a_single_point_are_not_defined():
+    single = front([[0.9, 0.8]])
+    assert np.isnan(single.spearman()).all()
+    assert np.isnan(single.competition())
+
+
+def test_spearman_follows_the_task_weights_of_the_members():
+    up = np.linspace(0, 1, 5)
+    swapped = front(np.c_[up, 1 - up])
+    matrix = np.array([[0.0, 1.0], [1.0, 0.0]])
+    mended = Front(swapped.alphas, swapped.table, swapped.objectives, matrix)
+    np.testing.assert_allclose(swapped.spearman(), [-1, -1])
+    np.testing.assert_allclose(mended.spearman(), [1, 1])
+
+
+def test_best_is_taken_per_objective_in_its_direction():
+    assert front([[0.9, 0.5], [0.7, 0.8]]).best() == {"a/accuracy": 0.9, "b/accuracy": 0.8}
+    assert front([[0.9, 0.5], [0.7, 0.8]], maximise=False).best() == {"a/loss": 0.7, "b/loss": 0.5}
+
+
+def test_choose_takes_the_best_compromise_that_meets_the_bounds():
+    points = front([[0.9, 0.1], [0.7, 0.6], [0.2, 0.9]], alphas=np.eye(3))
+    assert points.choose().tolist() == [0, 1, 0]
+    assert points.choose(at_least={"a/accuracy": 0.8}).tolist() == [1, 0, 0]
+    costs = front([[0.9, 0.1], [0.7, 0.6], [0.2, 0.9]], maximise=False, alphas=np.eye(3))
+    assert costs.choose(at_least={"b/loss": 0.7, "a/loss": 0.8}).tolist() == [0, 1, 0]
+
+
+def test_choose_does_not_depend_on_units():
+    values = np.random.default_rng(0).random((20, 2))
+    alphas = np.random.default_rng(1).dirichlet([1, 1], size=20)
+    scaled = front(values * [1, 1000] + [0, 5], alphas=alphas)
+    np.testing.assert_array_equal(scaled.choose(), front(values, alphas=alphas).choose())
+
+
+def test_choose_says_what_was_found_where_no_point_qualifies():
+    with pytest.raises(InputError, match=r"No point of the front meets .*Best found"):
+        front([[0.9, 0.5]]).choose(at_least={"a/accuracy": 0.95})
+    with pytest.raises(InputError, match=r"A bound must name one of .*'d'"):
+        front([[0.9, 0.5]]).choose(at_least={"d": 0.95})
+
+
+def test_points_survive_the_way_through_a_record():
+    before = front([[0.9, 0.5], [0.7, 0.8]])
+    points = before.to_points("test") + front([[0, 0]]).to_points("validation")
+    after = Front.from_points(points, before.objectives, "test")
+    pd.testing.assert_frame_equal(after.to_frame(), before.to_frame())
+
+
+def test_the_frame_has_alphas_metrics_and_dominance():
+    frame = front([[0.9, 0.5], [0.7, 0.4]]).to_frame()
+    assert list(frame) == ["alpha_1", "alpha_2", "a/accuracy", "b/accuracy", "non_dominated"]
+    assert frame.non_dominated.tolist() == [True, False]
+
+
+def test_a_front_without_points_or_columns_is_refused():
+    with pytest.raises(InputError, match="Found 0 alphas"):
+        Front(np.zeros((0, 2)), pd.DataFrame(), ())
+    with pytest.raises(InputError, match="missing"):
+        Front(np.ones((1, 1)), pd.DataFrame({"a": [1]}), (Objective("b", True),))

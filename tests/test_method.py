@@ -1,0 +1,192 @@
+import copy
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from pamal_core.balancing import Linear, MovingAverage, UnitNorm
+from pamal_core.errors import InputError
+from pamal_core.method import Method, NonFiniteError
+from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.penalties import MultiForward
+from pamal_core.tasks import regression
+
+BALANCERS = [Linear, UnitNorm, lambda: UnitNorm("released"), MovingAverage]
+
+
+def ensemble(make, num_members=2, **options):
+    return WeightEnsemble([make() for _ in range(num_members)], shared="encoder", **options)
+
+
+def total_loss(method, batch, alphas):
+    """Line 12 of Algorithm 1 as one differentiable number: the oracle for linear balancing."""
+    x, *targets = batch
+    losses = []
+    for alpha in alphas:
+        outputs = method.network(method.network.weights(alpha), x)
+        pairs = zip(method.tasks, outputs, targets, strict=True)
+        losses.append(torch.stack([task.loss(o, y) for task, o, y in pairs]))
+    stacked, weights = torch.stack(losses), alphas @ method.network.task_weights
+    return (weights * stacked).sum() + method.penalty.lam * method.penalty(stacked, weights)
+
+
+@pytest.mark.parametrize("lam", [0.0, 5.0])
+@pytest.mark.parametrize("sign", ["ordered", "printed"])
+def test_a_step_has_the_gradient_of_the_total_loss(make_mlp, tasks, batch, lam, sign):
+    penalty = MultiForward(lam, sign)
+    method = Method(ensemble(make_mlp), tasks, penalty=penalty, window=4)
+    alphas = torch.rand(4, 1) * torch.tensor([1.0, -1.0]) + torch.tensor([0.0, 1.0])
+    expected = torch.autograd.grad(total_loss(method, batch, alphas), method.network.stacked)[0]
+    method.accumulate(batch, alphas)
+    torch.testing.assert_close(method.network.stacked.grad, expected)
+
+
+@pytest.mark.parametrize("make_balancer", BALANCERS)
+def test_draws_add_up_whether_or_not_their_graphs_are_kept(make_mlp, tasks, batch, make_balancer):
+    """A penalty too small to matter keeps all graphs; without one the draws go one by one."""
+    network, alphas = ensemble(make_mlp), torch.tensor([[0.1, 0.9], [0.7, 0.3], [0.4, 0.6]])
+    gradients = []
+    for lam in (0.0, 1e-12):
+        network.zero_grad()
+        Method(
+            network, tasks, balancer=make_balancer(), penalty=MultiForward(lam), window=3
+        ).accumulate(batch, alphas)
+        gradients.append(network.stacked.grad.clone())
+    torch.testing.assert_close(*gradients)
+
+
+def test_gradient_balancing_leaves_the_heads_alone(make_mlp, tasks, batch):
+    network, alphas = ensemble(make_mlp), torch.tensor([[0.1, 0.9]])
+    gradients = []
+    for balancer in (Linear(), UnitNorm()):
+        network.zero_grad()
+        Method(network, tasks, balancer=balancer).accumulate(batch, alphas)
+        gradients.append(network.stacked.grad.clone())
+    split = network.num_shared
+    torch.testing.assert_close(gradients[0][:, split:], gradients[1][:, split:])
+    # alpha_k * sum_t alpha_t g_t / ||g_t||, from two separate backward passes
+    theta = network.weights(alphas[0]).detach().requires_grad_()
+    outputs = network(theta, batch[0])
+    unit = []
+    for task, output, target in zip(tasks, outputs, batch[1:], strict=True):
+        g = torch.autograd.grad(task.loss(output, target), theta, retain_graph=True)[0][:split]
+        unit.append(g / g.norm())
+    expected = torch.outer(alphas[0], alphas[0] @ torch.stack(unit))
+    torch.testing.assert_close(gradients[1][:, :split], expected)
+
+
+def test_one_member_is_a_plain_pytorch_loop_step_by_step(make_mlp, tasks, batch):
+    plain = make_mlp()
+    method = Method(WeightEnsemble([plain], task_weights=[[0.5, 0.5]]), tasks)
+    optimizers = [torch.optim.Adam(m.parameters(), lr=1e-2) for m in (plain, method.network)]
+    for _ in range(25):
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        outputs = plain(batch[0])
+        losses = [t.loss(o, y) for t, o, y in zip(tasks, outputs, batch[1:], strict=True)]
+        (0.5 * losses[0] + 0.5 * losses[1]).backward()
+        got = method.step(batch, np.random.default_rng(0))
+        torch.testing.assert_close(got, torch.stack(losses)[None])
+        for optimizer in optimizers:
+            optimizer.step()
+    for a, b in zip(plain.parameters(), method.network.export([1.0]).parameters(), strict=True):
+        torch.testing.assert_close(a, b)
+
+
+def test_two_members_are_algorithm_1_written_out_by_hand(make_mlp, tasks, batch):
+    """Interpolates two plain networks parameter by parameter, without any of our code."""
+    a, b = make_mlp(), make_mlp()
+    method = Method(WeightEnsemble([a, b]), tasks, window=2)
+    optimizers = [
+        torch.optim.SGD([*a.parameters(), *b.parameters()], lr=0.1),
+        torch.optim.SGD(method.network.parameters(), lr=0.1),
+    ]
+    alphas = torch.distributions.Dirichlet(torch.ones(2)).sample((10, 2))
+    for draws in alphas:
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        for alpha in draws:
+            pairs = zip(a.named_parameters(), b.parameters(), strict=True)
+            theta = {n: alpha[0] * p + alpha[1] * q for (n, p), q in pairs}
+            outputs = torch.func.functional_call(a, theta, batch[0])
+            losses = [t.loss(o, y) for t, o, y in zip(tasks, outputs, batch[1:], strict=True)]
+            (alpha[0] * losses[0] + alpha[1] * losses[1]).backward()
+        method.accumulate(batch, draws)
+        for optimizer in optimizers:
+            optimizer.step()
+    first = zip(a.parameters(), method.network.export([1, 0]).parameters(), strict=True)
+    second = zip(b.parameters(), method.network.export([0, 1]).parameters(), strict=True)
+    for expected, got in [*first, *second]:
+        torch.testing.assert_close(got, expected)
+
+
+def test_only_one_graph_is_alive_at_a_time_without_a_penalty(make_mlp, tasks, batch):
+    """Counts the activations that autograd has saved and not yet let go."""
+    method = Method(ensemble(make_mlp), tasks, window=8)
+    alive, peaks = [0], []
+
+    class Counted:
+        def __init__(self, tensor):
+            self.tensor = tensor
+            alive[0] += 1
+            peaks.append(alive[0])
+
+        def __del__(self):
+            alive[0] -= 1
+
+    with torch.autograd.graph.saved_tensors_hooks(Counted, lambda c: c.tensor):
+        method.accumulate(batch, torch.full((1, 2), 0.5))
+        one = max(peaks)
+        peaks.clear()
+        method.accumulate(batch, torch.full((8, 2), 0.5))
+    assert one > 0
+    assert max(peaks) == one
+
+
+def test_task_weights_turn_alpha_into_the_weights_of_the_losses(make_mlp, tasks, batch):
+    rows = [[0.9, 0.1], [0.3, 0.7]]
+    method = Method(ensemble(make_mlp, task_weights=rows), tasks)
+    alphas = torch.tensor([[0.25, 0.75]])
+    expected = torch.autograd.grad(total_loss(method, batch, alphas), method.network.stacked)[0]
+    method.accumulate(batch, alphas)
+    torch.testing.assert_close(method.network.stacked.grad, expected)
+
+
+def test_drawing_uses_the_given_generator_alone(make_mlp, tasks, batch):
+    method = Method(ensemble(make_mlp), tasks, window=3)
+    twin = copy.deepcopy(method)
+    torch.manual_seed(1)
+    method.step(batch, np.random.default_rng(5))
+    torch.manual_seed(2)
+    twin.step(batch, np.random.default_rng(5))
+    assert torch.equal(method.network.stacked.grad, twin.network.stacked.grad)
+
+
+@pytest.mark.parametrize(("window", "lam"), [(0, 0.0), (-3, 0.0), (1, 5.0)])
+def test_a_window_too_small_is_refused(make_mlp, tasks, window, lam):
+    with pytest.raises(InputError, match=f"Found window={window}"):
+        Method(ensemble(make_mlp), tasks, penalty=MultiForward(lam), window=window)
+
+
+def test_the_number_of_tasks_must_fit(make_mlp, tasks, batch):
+    with pytest.raises(InputError, match="Expected 2, found 1"):
+        Method(ensemble(make_mlp), tasks[:1])
+    with pytest.raises(InputError, match="Expected 2, found 2 and 1"):
+        Method(ensemble(make_mlp), tasks).accumulate(batch[:2], torch.full((1, 2), 0.5))
+
+
+def test_a_loss_that_is_not_finite_names_task_and_alpha(make_mlp, tasks, batch):
+    bad = [tasks[0], regression("broken", lambda output, target: output.sum() * torch.nan)]
+    network = WeightEnsemble([nn.Sequential(m.encoder, Two()) for m in (make_mlp(), make_mlp())])
+    with pytest.raises(NonFiniteError, match=r"task 2 \(broken\) is nan at alpha=\[0.5, 0.5\]"):
+        Method(network, bad).accumulate(batch, torch.full((1, 2), 0.5))
+
+
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(8, 1)
+
+    def forward(self, x):
+        return self.head(x), self.head(x)

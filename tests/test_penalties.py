@@ -1,0 +1,102 @@
+import math
+from itertools import pairwise
+
+import pytest
+import torch
+
+from pamal_core.errors import InputError
+from pamal_core.penalties import MultiForward
+
+
+def double_loop(losses, weights, sign, edges):
+    """Eq. 3 with nothing but loops: the oracle."""
+    num_draws, num_tasks = losses.shape
+    total = 0.0
+    for t in range(num_tasks):
+        order = sorted(range(num_draws), key=lambda w: weights[w, t].item())
+        pairs = [(i, j) for a, i in enumerate(order) for j in order[a + 1 :]]
+        if edges == "lex":
+            pairs = list(pairwise(order))
+        pairs = [(i, j) for i, j in pairs if weights[i, t] < weights[j, t]]
+        if pairs:
+            rise = [(losses[j, t] - losses[i, t]).item() for i, j in pairs]
+            rise = rise if sign == "ordered" else [-r for r in rise]
+            total += math.log(sum(math.exp(max(r, 0)) for r in rise) / len(pairs))
+    return total
+
+
+@pytest.mark.parametrize("sign", ["ordered", "printed"])
+@pytest.mark.parametrize("edges", ["lex", "full"])
+@pytest.mark.parametrize("num_tasks", [2, 3, 5])
+def test_the_penalty_equals_a_double_loop_over_edges(sign, edges, num_tasks):
+    for _ in range(20):
+        weights = torch.distributions.Dirichlet(torch.ones(num_tasks)).sample((6,)).double()
+        losses = torch.rand(6, num_tasks).double()
+        value = MultiForward(1.0, sign, edges)(losses, weights).item()
+        assert value == pytest.approx(double_loop(losses, weights, sign, edges), abs=1e-12)
+
+
+def ordered_front():
+    first = torch.linspace(0, 1, 5)
+    weights = torch.stack([first, 1 - first], dim=1)
+    return 1 - 0.5 * weights, weights
+
+
+def test_an_ordered_front_costs_nothing_and_a_reversed_one_does():
+    losses, weights = ordered_front()
+    assert MultiForward(1.0)(losses, weights) == 0
+    assert MultiForward(1.0)(losses.flip(0), weights) == pytest.approx(2 * 0.125)
+
+
+def test_the_printed_sign_penalises_the_ordered_front_and_not_the_reversed_one():
+    losses, weights = ordered_front()
+    printed = MultiForward(1.0, "printed")
+    assert printed(losses, weights) == pytest.approx(2 * 0.125)
+    assert printed(losses.flip(0), weights) == 0
+
+
+def test_the_lexicographic_graph_has_one_edge_less_than_draws_and_the_full_one_all():
+    losses, weights = torch.zeros(4, 2), ordered_front()[1][:4]
+    losses[-1, 0] = 1.0  # the draw that cares most about the first task is worst on it
+    lex, full = (MultiForward(1.0, edges=edges)(losses, weights) for edges in ("lex", "full"))
+    assert lex == pytest.approx(math.log((2 + math.e) / 3))
+    assert full == pytest.approx(math.log((3 + 3 * math.e) / 6))
+
+
+def test_draws_of_equal_weight_have_no_edge():
+    losses = torch.tensor([[1.0, 3.0], [2.0, 1.0]])
+    assert MultiForward(1.0)(losses, torch.full((2, 2), 0.5)) == 0
+
+
+def test_batches_of_draws_are_penalised_one_by_one():
+    weights = torch.distributions.Dirichlet(torch.ones(3)).sample((7, 5))
+    losses, rule = torch.rand(7, 5, 3), MultiForward(1.0)
+    each = torch.stack([rule(l, w) for l, w in zip(losses, weights, strict=True)])  # noqa: E741
+    torch.testing.assert_close(rule(losses, weights), each)
+
+
+def test_the_task_weights_are_the_slope_of_the_penalty():
+    weights = torch.distributions.Dirichlet(torch.ones(3)).sample((4,)).double()
+    losses, rule, step = torch.rand(4, 3).double(), MultiForward(2.5), 1e-6
+    slopes = torch.zeros_like(losses)
+    for index in range(losses.numel()):
+        shift = torch.zeros(losses.numel()).double()
+        shift[index] = step
+        up, down = (rule(losses + s * shift.view(4, 3), weights) for s in (1, -1))
+        slopes.view(-1)[index] = 2.5 * (up - down) / (2 * step)
+    torch.testing.assert_close(rule.task_weights(losses, weights), slopes, atol=1e-8, rtol=1e-6)
+
+
+def test_the_release_skips_a_penalty_above_the_total_loss():
+    losses, weights = ordered_front()
+    losses = losses.flip(0)
+    small, large = (MultiForward(lam, skip="as_released") for lam in (0.1, 100.0))
+    assert small.task_weights(losses, weights).abs().sum() > 0
+    assert large.task_weights(losses, weights).abs().sum() == 0
+    assert MultiForward(100.0).task_weights(losses, weights).abs().sum() > 0
+
+
+@pytest.mark.parametrize("lam", [-1.0, math.nan, math.inf])
+def test_a_wrong_strength_is_refused(lam):
+    with pytest.raises(InputError, match="Found lam="):
+        MultiForward(lam)

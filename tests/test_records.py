@@ -1,0 +1,87 @@
+import json
+
+import pytest
+
+from pamal_core.errors import InputError
+from pamal_core.records import Record, run_key
+
+
+def record(**changes):
+    fields = {
+        "experiment": "multimnist",
+        "method": "pamal",
+        "options": {"W": 4, "epochs": 10},
+        "seed": 0,
+        "data": "multimnist/full/abc",
+        "objectives": {"left/accuracy": "max", "right/loss": "min"},
+        "points": [
+            {
+                "alpha": [1.0, 0.0],
+                "split": "test",
+                "metrics": {"left/accuracy": 0.9, "right/loss": 0.4},
+            },
+            {
+                "alpha": [0.0, 1.0],
+                "split": "test",
+                "metrics": {"left/accuracy": 0.7, "right/loss": 0.2},
+            },
+        ],
+        "summary": {"test": {"hypervolume": None}},
+        "cost": {"train_seconds": 1.5, "evaluate_seconds": 0.1, "peak_memory_bytes": None},
+        "versions": {"torch": "2"},
+    }
+    return Record(**fields | changes)
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path):
+    path = tmp_path / "deep" / "r.json"
+    record().write(path)
+    assert Record.read(path) == record()
+    assert json.loads(path.read_text())["points"][1]["alpha"] == [0, 1]
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_record_has_one_line_per_field_and_per_point():
+    assert len(record().to_text().splitlines()) == 2 + len(Record.model_fields) + 2 + 1
+
+
+def test_the_points_of_a_split_form_a_front():
+    front = record().front("test")
+    assert front.values.tolist() == [[0.9, 0.4], [0.7, 0.2]]
+    assert front.maximise == [True, False]
+
+
+@pytest.mark.parametrize(
+    "change", [{"seed": 1}, {"options": {"W": 3, "epochs": 10}}, {"data": "x"}, {"method": "ls"}]
+)
+def test_the_key_names_the_run(change):
+    assert record().key != record(**change).key
+    assert len(record().key) == 16
+
+
+def test_the_key_does_not_depend_on_results_cost_or_the_order_of_options():
+    other = record(points=[], cost={}, options={"epochs": 10, "W": 4}, versions={})
+    assert record().key == other.key
+    assert run_key("e", "m", {"a": 1, "b": 2}, 0, "d") == run_key(
+        "e", "m", {"b": 2, "a": 1}, 0, "d"
+    )
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda t: t[: len(t) // 2], lambda t: t.replace('"seed"', '"sead"'), lambda t: ""]
+)
+def test_a_damaged_record_is_named(tmp_path, damage):
+    path = tmp_path / "r.json"
+    path.write_text(damage(record().to_text()))
+    with pytest.raises(InputError, match=r"r\.json is not a whole record"):
+        Record.read(path)
+
+
+def test_a_missing_record_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"Could not read .*r\.json: No such file"):
+        Record.read(tmp_path / "r.json")
+
+
+def test_a_number_that_json_does_not_have_is_refused():
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        record(cost={"train_seconds": float("nan")}).to_text()

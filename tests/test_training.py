@@ -1,0 +1,112 @@
+import pytest
+import torch
+from torch.utils.data import TensorDataset
+
+from pamal_core.balancing import MovingAverage
+from pamal_core.data.batches import batches
+from pamal_core.errors import InputError
+from pamal_core.method import Method, NonFiniteError
+from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.penalties import MultiForward
+from pamal_core.training import Checkpoint, train
+
+
+@pytest.fixture
+def make_method(make_mlp, tasks):
+    def make():
+        torch.manual_seed(3)
+        network = WeightEnsemble([make_mlp(), make_mlp()], shared="encoder")
+        return Method(network, tasks, balancer=MovingAverage(), penalty=MultiForward(0.5), window=2)
+
+    return make
+
+
+@pytest.fixture
+def loader(batch):
+    return batches(TensorDataset(*batch), 8, shuffle=True)
+
+
+def test_training_lowers_every_loss(make_method, loader):
+    history = torch.tensor(train(make_method(), loader, epochs=40, lr=1e-2, progress=False))
+    assert history.shape == (40, 2)
+    assert (history[-1] < 0.8 * history[0]).all()
+
+
+def test_two_runs_of_one_seed_agree_and_another_seed_does_not(make_method, loader):
+    methods = [make_method() for _ in range(3)]
+    runs = [
+        train(m, loader, epochs=3, seed=s, progress=False)
+        for m, s in zip(methods, (0, 0, 1), strict=True)
+    ]
+    assert runs[0] == runs[1] != runs[2]
+    assert torch.equal(methods[0].network.stacked, methods[1].network.stacked)
+
+
+@pytest.mark.parametrize("stop", [1, 2, 4])
+def test_a_run_resumed_from_its_checkpoint_is_bit_identical(make_method, loader, tmp_path, stop):
+    whole, checkpoint = make_method(), Checkpoint(tmp_path / "c.safetensors", "key")
+    expected = train(whole, loader, epochs=5, progress=False)
+    train(make_method(), loader, epochs=stop, checkpoint=checkpoint, progress=False)
+    resumed = make_method()
+    assert train(resumed, loader, epochs=5, checkpoint=checkpoint, progress=False) == expected
+    for name, tensor in whole.network.state_dict().items():
+        assert torch.equal(tensor, resumed.network.state_dict()[name])
+
+
+def test_a_checkpoint_of_another_run_is_refused(make_method, loader, tmp_path):
+    path = tmp_path / "c.safetensors"
+    train(make_method(), loader, epochs=1, checkpoint=Checkpoint(path, "a"), progress=False)
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=r"another run\. Expected key b, found a"):
+        train(make_method(), loader, epochs=1, checkpoint=Checkpoint(path, "b"), progress=False)
+    assert path.read_bytes() == before
+
+
+def test_the_default_learning_rate_grows_with_the_members(make_mlp, tasks, batch):
+    """Adam's first step moves every weight by its learning rate, whatever the gradient."""
+    for members in (1, 2):
+        rows = [[0.5, 0.5]] * members
+        network = WeightEnsemble([make_mlp() for _ in range(members)], task_weights=rows)
+        before = network.stacked.detach().clone()
+        train(Method(network, tasks), [batch], epochs=1, lr=1e-3, progress=False)
+        moved = (network.stacked - before).abs().max().item()
+        assert moved == pytest.approx(members * 1e-3, rel=1e-3)
+
+
+def test_the_hook_sees_every_epoch(make_method, loader):
+    seen = []
+    train(make_method(), loader, epochs=3, on_epoch=lambda e, m: seen.append(e), progress=False)
+    assert seen == [1, 2, 3]
+
+
+def test_a_nan_in_a_batch_stops_with_the_step_and_leaves_the_weights_alone(make_method, batch):
+    method, broken = make_method(), (batch[0], batch[1].clone().fill_(torch.nan), batch[2])
+    with pytest.raises(NonFiniteError, match=r"epoch 1, step 2\. The loss of task 1 \(height\)"):
+        train(method, [batch, broken], epochs=1, progress=False)
+    assert method.network.stacked.isfinite().all()
+
+
+def test_a_gradient_that_overflows_stops_before_the_weights_are_touched(make_method, batch):
+    method = make_method()
+    method.network.stacked.register_hook(lambda gradient: gradient * torch.inf)
+    before = method.network.stacked.detach().clone()
+    with pytest.raises(NonFiniteError, match=r"epoch 1, step 1\. All losses are finite"):
+        train(method, [batch], epochs=1, progress=False)
+    assert torch.equal(method.network.stacked, before)
+
+
+def test_an_empty_loader_is_refused(make_method):
+    with pytest.raises(InputError, match="at least one batch"):
+        train(make_method(), [], epochs=1, progress=False)
+
+
+def test_batches_cover_the_data_once_in_a_new_order_each_epoch():
+    data = TensorDataset(torch.arange(10), torch.arange(10) * 2)
+    loader = batches(data, 4, shuffle=True)
+    epochs = [list(loader) for _ in range(2)]
+    orders = [torch.cat([x for x, _ in epoch]).tolist() for epoch in epochs]
+    assert [len(x) for x, _ in epochs[0]] == [4, 4, 2]
+    assert sorted(orders[0]) == sorted(orders[1]) == list(range(10))
+    assert orders[0] != orders[1]
+    assert all(torch.equal(y, 2 * x) for x, y in epochs[0])
+    assert torch.cat([x for x, _ in batches(data, 4)]).tolist() == list(range(10))
