@@ -2,11 +2,9 @@
 
 import contextlib
 import json
-import platform
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,9 +18,11 @@ from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
 from pamal_core.front import Front
 from pamal_core.method import Method
+from pamal_core.networks.base import Network
+from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.options import Options
 from pamal_core.recipes import ONLY_FOR, build
-from pamal_core.records import Record, run_key
+from pamal_core.records import Record, run_key, versions
 from pamal_core.state import load_state, save_state
 from pamal_core.tasks import Task
 from pamal_core.training import Checkpoint, seed_everything, train
@@ -52,10 +52,10 @@ class Experiment:
 
 
 class Run(NamedTuple):
-    """A finished run: its record and the trained network with its tasks."""
+    """A finished run: its record, and the trained network if its weights are at hand."""
 
     record: Record
-    method: Method
+    network: Network | None
 
 
 def run(experiment: Experiment, options: Options) -> Run:
@@ -68,54 +68,60 @@ def run(experiment: Experiment, options: Options) -> Run:
     splits = experiment.load(options)
     about = _about(experiment, options, splits)
     key = run_key(*about.values())
+    files = Files(Path(options.out), key) if options.out else None
+    finished = Record.find(files.record, key) if files else None
     seed_everything(options.seed)
     method = build(options, experiment.tasks, experiment.make_network, experiment.shared)
     method.network.to(pick_device(options.device))
-    files = Files(Path(options.out)) if options.out else None
-    if files and files.record.exists():
-        return Run(_finished(files, key, method), method)
-    cost = _train(
-        method,
-        splits,
-        options,
-        about["options"]["epochs"],
-        files.checkpoint(key) if files else None,
-    )
+    if files and finished:
+        return Run(finished, files.load(method.network))
+    epochs = about["options"]["epochs"]
+    cost = _train(method, splits, options, epochs, files.checkpoint if files else None)
     fronts = _evaluate(method, splits, cost)
     record = Record(
         **about,
         objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
         points=[point for split, front in fronts.items() for point in front.to_points(split)],
-        summary=_summary(fronts, experiment.reference),
+        summary=_summary(fronts, method.network, experiment.reference),
         cost=cost,
-        versions={"python": platform.python_version()}
-        | {n: version(n) for n in ("pamal-core", "torch")},
+        versions=versions(),
     )
     if files:
-        files.finish(record, method)
-    return Run(record, method)
+        files.finish(record, method.network)
+    return Run(record, method.network)
 
 
 class Files(NamedTuple):
-    """The files of a run: the record, and beside it the weights and, while it is training, the
-    checkpoint."""
+    """The files of a run: its record, its weights and, while it trains, its checkpoint."""
 
     record: Path
+    key: str
 
     @property
     def weights(self) -> Path:
         """Where the trained network is kept."""
         return self.record.with_suffix(".safetensors")
 
-    def checkpoint(self, key: str) -> Checkpoint:
+    @property
+    def checkpoint(self) -> Checkpoint:
         """Where the state of an unfinished run is kept."""
-        return Checkpoint(self.record.with_suffix(".checkpoint.safetensors"), key)
+        return Checkpoint(self.record.with_suffix(".checkpoint.safetensors"), self.key)
 
-    def finish(self, record: Record, method: Method) -> None:
+    def finish(self, record: Record, network: Network) -> None:
         """Weights first: a run counts as finished once its record is there."""
-        save_state(self.weights, {"key": record.key, "network": dict(method.network.state_dict())})
+        save_state(self.weights, {"key": self.key, "network": dict(network.state_dict())})
         record.write(self.record)
-        self.checkpoint(record.key).path.unlink(missing_ok=True)
+        self.checkpoint.path.unlink(missing_ok=True)
+
+    def load(self, network: Network) -> Network | None:
+        """`network` with the weights of this run; None where they were not kept with the record."""
+        if not self.weights.exists():
+            return None
+        state = load_state(self.weights)
+        if state["key"] != self.key:
+            raise InputError(f"{self.weights} has the weights of another run. Delete it.")
+        network.load_state_dict(state["network"])
+        return network
 
 
 def _about(experiment: Experiment, options: Options, splits: Splits) -> dict[str, Any]:
@@ -142,18 +148,6 @@ def _about(experiment: Experiment, options: Options, splits: Splits) -> dict[str
         "seed": options.seed,
         "data": splits.id,
     }
-
-
-def _finished(files: Files, key: str, method: Method) -> Record:
-    record = Record.read(files.record)
-    if record.key != key:
-        raise InputError(
-            f"{files.record} has the record of another run: {record.method} {record.options}, "
-            f"seed {record.seed}, {record.data}. Choose another `out`, or delete it."
-        )
-    if files.weights.exists():
-        method.network.load_state_dict(load_state(files.weights)["network"])
-    return record
 
 
 def _train(
@@ -186,14 +180,23 @@ def _evaluate(method: Method, splits: Splits, cost: dict[str, float | None]) -> 
         }
 
 
-def _summary(fronts: dict[str, Front], reference: tuple[float, ...]) -> dict[str, Any]:
-    """Per split what the paper reports, and the test metrics of the one alpha chosen on
-    validation."""
+def _summary(
+    fronts: dict[str, Front], network: Network, reference: tuple[float, ...]
+) -> dict[str, Any]:
+    """Per split what the paper reports, and on test the one alpha chosen on validation.
+
+    `member_similarity` is the smallest cosine between two members, null where there are no two.
+    """
     alpha = fronts["validation"].choose()
     chosen = (fronts["test"].alphas == alpha).all(1).argmax()
-    per_split = {name: _describe(front, reference) for name, front in fronts.items()}
     metrics = fronts["test"].table.iloc[chosen].to_dict()
-    return per_split | {"chosen_on_validation": {"alpha": alpha.tolist(), "test": metrics}}
+    similarity = None
+    if isinstance(network, WeightEnsemble) and network.num_members > 1:
+        similarity = float(network.member_similarity().min())
+    return {name: _describe(front, reference) for name, front in fronts.items()} | {
+        "chosen_on_validation": {"alpha": alpha.tolist(), "test": metrics},
+        "member_similarity": similarity,
+    }
 
 
 def _describe(front: Front, reference: tuple[float, ...]) -> dict[str, Any]:

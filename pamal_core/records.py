@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import platform
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
@@ -61,6 +63,20 @@ class Record(BaseModel):
         return "{\n  " + ",\n  ".join(rows) + "\n}\n"
 
     @classmethod
+    def find(cls, path: Path, key: str) -> "Record | None":
+        """The record of run `key` in `path`, None where there is no file; InputError for others."""
+        if not path.exists():
+            return None
+        found = cls.read(path)
+        if found.key != key:
+            raise InputError(
+                f"{path} has the record of another run: {found.experiment}, {found.method}, "
+                f"{found.options}, seed {found.seed}, {found.data}. "
+                "Choose another `out`, or delete it."
+            )
+        return found
+
+    @classmethod
     def read(cls, path: Path) -> "Record":
         """The record in `path`; InputError where the file is missing, damaged or something else."""
         try:
@@ -71,6 +87,12 @@ class Record(BaseModel):
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"])) or "the file"
             raise InputError(f"{path} is not a whole record: {place}: {first['msg']}.") from None
+
+
+def versions() -> dict[str, str]:
+    """What a record says of the software that made it."""
+    names = ("pamal-core", "torch", "numpy")
+    return {"python": platform.python_version()} | {name: version(name) for name in names}
 
 
 def run_key(experiment: str, method: str, options: dict[str, Any], seed: int, data: str) -> str:

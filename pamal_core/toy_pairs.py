@@ -33,8 +33,8 @@ class Pairs:
 
     In every variant ensemble p starts at `starts`[p], [M, 2]; variant v has `balancers`[v] and the
     v-th scale of `problem`, whose scale is one number or [V, 1, 1]. All variants of an ensemble see
-    the same draws; ensemble p draws from a generator of its own, seeded by (`seed`, p), so neither
-    other ensembles nor other variants change what it does. An ensemble of a single member is linear
+    the same draws; ensemble p draws from a generator of its own, seeded by (`seed`, p), whatever
+    other ensembles and variants run beside it. An ensemble of a single member is linear
     scalarisation, by the one row of `task_weights` (the matrix W [M, T]; identity by default).
 
     A balancer is either kind of `pamal_core.balancing`, new for each run. A loss balancer is asked

@@ -75,12 +75,16 @@ def test_every_method_runs_and_writes_a_whole_record(tmp_path, method, balancing
 
 
 def test_the_summary_follows_from_the_points():
-    record = run(tiny(), Options.create(W=2)).record
+    result = run(tiny(), Options.create(W=2))
+    record = result.record
     for split in ("validation", "test"):
         front = record.front(split)
         summary = record.summary[split]
         assert summary["hypervolume"] == front.hypervolume([0.0, 0.0])
         assert summary["best"] == front.best()
+    network = result.network
+    cosine = torch.cosine_similarity(*network.stacked.detach(), dim=0).item()
+    assert record.summary["member_similarity"] == pytest.approx(cosine, rel=1e-5)
     chosen = record.summary["chosen_on_validation"]
     assert chosen["alpha"] == record.front("validation").choose().tolist()
     matching = [p for p in record.points if p["split"] == "test" and p["alpha"] == chosen["alpha"]]
@@ -94,16 +98,18 @@ def test_a_finished_run_is_read_and_not_repeated(tmp_path):
     again = run(tiny(), Options.create(out=out))
     assert again.record == first.record
     assert Path(out).stat().st_mtime_ns == stamp
-    assert torch.equal(again.method.network.stacked, first.method.network.stacked)
-    weights = load_state(tmp_path / "r.safetensors")["network"]
-    assert torch.equal(weights["stacked"], first.method.network.stacked)
+    assert torch.equal(again.network.stacked, first.network.stacked)
+    (tmp_path / "r.safetensors").unlink()
+    assert run(tiny(), Options.create(out=out)) == (first.record, None)
 
 
 def test_the_record_of_another_run_is_never_overwritten(tmp_path):
     out = tmp_path / "r.json"
     run(tiny(), Options.create(out=str(out)))
     before = out.read_bytes()
-    with pytest.raises(InputError, match=r"another run: pamal .*seed 0.* Choose another `out`"):
+    with pytest.raises(
+        InputError, match=r"another run: tiny, pamal, .*seed 0.* Choose another `out`"
+    ):
         run(tiny(), Options.create(seed=1, out=str(out)))
     assert out.read_bytes() == before
 

@@ -5,7 +5,6 @@ from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 
 from pamal_core.errors import InputError
 
@@ -30,17 +29,15 @@ class ToyProblem:
     """
 
     def __init__(
-        self, scale: ArrayLike = 1.0, tanh: Literal["printed", "earlier"] = "printed"
+        self, scale: float | Array = 1.0, tanh: Literal["printed", "earlier"] = "printed"
     ) -> None:
         c = np.asarray(scale, dtype=float)
         if not (np.isfinite(c) & (c > 0)).all():
             raise InputError(f"`scale` must be positive and finite. Found scale={c.tolist()}.")
-        if tanh not in ("printed", "earlier"):
-            raise InputError(f"`tanh` must be 'printed' or 'earlier'. Found tanh={tanh!r}.")
         self.factor = np.stack((c, np.ones_like(c)), -1)
         # z_t = (offset_t - theta_1) / 2 + sign_t tanh(theta_2), as tanh(-x) = -tanh(x)
         self.offset = np.array([-7.0, 7.0])
-        self.sign = np.array([1.0, 1.0 if tanh == "printed" else -1.0])
+        self.sign = np.array([1.0, {"printed": 1.0, "earlier": -1.0}[tanh]])
         self.centre = np.array([7.0, -7.0])
 
     def losses(self, theta: Float[Array, "*batch 2"]) -> Float[Array, "*batch 2"]:

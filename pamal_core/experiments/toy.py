@@ -1,11 +1,9 @@
 """The illustrative example (section 3, Figure 1, appendices A2 and B2): all pairs of initial points."""
 
 import json
-import platform
 import time
 from collections import Counter
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -14,9 +12,8 @@ import torch
 from pydantic import Field, model_validator
 
 from pamal_core.data.toy import ToyProblem
-from pamal_core.errors import InputError
 from pamal_core.devices import peak_memory
-from pamal_core.experiment import NOT_IDENTITY
+from pamal_core.experiment import NOT_IDENTITY, SETTINGS
 from pamal_core.experiments.toy_variants import (
     OBJECTIVES,
     VARIANTS,
@@ -28,7 +25,7 @@ from pamal_core.method import NonFiniteError
 from pamal_core.options import Options
 from pamal_core.penalties import MultiForward
 from pamal_core.recipes import balancer, task_weights
-from pamal_core.records import Record, run_key
+from pamal_core.records import Record, run_key, versions
 from pamal_core.simplex import Dirichlet
 from pamal_core.toy_pairs import CHUNK, Pairs, initial_pairs
 
@@ -73,24 +70,21 @@ class ToyRun(NamedTuple):
     @property
     def provenance(self) -> str:
         """One sentence that a figure can be stamped with."""
-        changed = self.record.options.items()
-        options = ", ".join(f"{name} {value}" for name, value in changed)
-        return f"Toy problem of appendix B2 (no data): seed {self.options.seed}, {options}."
+        options = ", ".join(f"{name} {value}" for name, value in self.record.options.items())
+        return f"No data: the formula of appendix B2. Seed {self.options.seed}; {options}."
 
 
 def run(options: ToyOptions) -> ToyRun:
     """Train all pairs of all variants that `options` choose, side by side, and judge them.
 
-    With `options.out` the record is written there; one of another run is never overwritten:
-    InputError. NonFiniteError names the variant and the run whose weights are not finite.
+    With `options.out` the record is written there; one of another run is never overwritten, but an
+    InputError. The run is made even if its record is there, for the sake of its trajectories.
+    NonFiniteError names the variant and the run whose weights are not finite.
     """
     about = _about(options)
     path = Path(options.out) if options.out else None
-    if path and path.exists() and (found := Record.read(path)).key != run_key(*about.values()):
-        raise InputError(
-            f"{path} has the record of another run: {found.experiment} {found.method} "
-            f"{found.options}, seed {found.seed}. Choose another `out`, or delete it."
-        )
+    if path:
+        Record.find(path, run_key(*about.values()))
     started = time.perf_counter()
     outcomes = {o.variant.name: o for method in ("ls", "pamal") for o in _train(options, method)}
     trained = time.perf_counter()
@@ -106,8 +100,7 @@ def run(options: ToyOptions) -> ToyRun:
         points=[point for outcome in outcomes.values() for point in _points(outcome)],
         summary=summary,
         cost=cost,
-        versions={"python": platform.python_version()}
-        | {n: version(n) for n in ("pamal-core", "torch")},
+        versions=versions(),
     )
     if path:
         record.write(path)
@@ -115,8 +108,11 @@ def run(options: ToyOptions) -> ToyRun:
 
 
 def _about(options: ToyOptions) -> dict[str, Any]:
-    """The fields of a record that say what the run is."""
-    chosen = json.loads(options.model_dump_json(exclude_defaults=True, exclude=NOT_IDENTITY))
+    """The fields of a record that say what the run is; of the options the paper's settings always,
+    others where they differ from the default."""
+    values = json.loads(options.model_dump_json(exclude=NOT_IDENTITY | {"task"}))
+    changed = json.loads(options.model_dump_json(exclude_defaults=True))
+    chosen = {name: value for name, value in values.items() if name in SETTINGS | set(changed)}
     chosen["epochs"] = options.epochs or PAPER_EPOCHS
     return {
         "experiment": "toy",

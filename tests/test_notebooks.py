@@ -1,0 +1,87 @@
+"""The notebooks run by papermill as a user runs them."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from pamal_core.records import Record
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+EXPERIMENTS = [path for path in NOTEBOOKS if path.stem in ("toy", "multimnist")]
+
+
+def papermill(notebook, folder, *parameters):
+    pairs = [part for p in parameters for part in ("-p", *map(str, p))]
+    command = [sys.executable, "-m", "papermill", ROOT / "notebooks" / notebook, "out.ipynb"]
+    return subprocess.run(
+        [*map(str, command), *pairs], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def test_multimnist_trains_on_the_sample_and_writes_a_record(tmp_path):
+    run = papermill(
+        "multimnist.ipynb", tmp_path, ("data", "sample"), ("epochs", 2), ("W", 2), ("out", "r.json")
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    record = Record.read(tmp_path / "r.json")
+    assert record.options == {"W": 2, "lam": 0.0, "p": 1.0, "balancing": "none", "epochs": 2}
+    assert record.data.startswith("multimnist/sample/")
+    assert len(record.points) == 22
+    outputs = nbformat.read(tmp_path / "out.ipynb", as_version=4)
+    kinds = [set(o.get("data", {})) for c in outputs.cells for o in c.get("outputs", [])]
+    assert sum("image/png" in kind for kind in kinds) == 2
+
+
+def test_the_toy_problem_runs_a_few_steps_and_writes_a_record(tmp_path):
+    run = papermill("toy.ipynb", tmp_path, ("epochs", 1), ("out", "r.json"))
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert Record.read(tmp_path / "r.json").experiment == "toy"
+
+
+@pytest.mark.parametrize(
+    ("notebook", "parameter", "line"),
+    [
+        ("multimnist.ipynb", ("W", "true"), "`W` must be a valid integer. Found W='true'."),
+        ("multimnist.ipynb", ("lamda", 2), "Unknown parameter `lamda`. Known: method,"),
+        ("toy.ipynb", ("method", "stl"), "`method` must be"),
+    ],
+)
+def test_a_wrong_parameter_stops_at_once_with_one_line(tmp_path, notebook, parameter, line):
+    run = papermill(notebook, tmp_path, parameter)
+    assert run.returncode == 1
+    assert f"InputError: {line}" in run.stderr
+    cells = nbformat.read(tmp_path / "out.ipynb", as_version=4).cells
+    (error,) = (o for c in cells for o in c.get("outputs", []) if o.output_type == "error")
+    assert len(error["traceback"]) == 1
+    assert error["traceback"][0].startswith(f"InputError: {line}")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_cells_are_short_and_define_no_functions(path):
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type == "code":
+            assert len(cell.source.splitlines()) <= 15
+            nodes = ast.walk(ast.parse(cell.source))
+            assert not any(isinstance(n, ast.FunctionDef | ast.Lambda) for n in nodes)
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda p: p.stem)
+def test_every_experiment_takes_the_common_parameters(path):
+    cells = nbformat.read(path, as_version=4).cells
+    (cell,) = (c for c in cells if "parameters" in c.metadata.get("tags", []))
+    assigned = {t.id for n in ast.parse(cell.source).body for t in n.targets}
+    common = "method W lam p balancing seed epochs data data_root device out"
+    assert assigned >= set(common.split())
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_each_notebook_opens_with_command_cost_and_expectation(path):
+    first = nbformat.read(path, as_version=4).cells[0].source
+    assert "@@" not in first
+    for row in ("| command |", "| cost |", "| expect |"):
+        assert row in first
