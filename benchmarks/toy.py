@@ -1,10 +1,10 @@
 """What the toy problem costs: `python benchmarks/toy.py`.
 
 All 25 pairs at once, as the notebook trains them, against the same 25 runs one after another in a
-plain PyTorch loop: losses by the formula, autograd, `torch.optim.Adam`, one pair at a time. The plain
-loop trains one pair for fewer steps, and its time is multiplied by 25: each of its steps costs the
-same whatever the pair. The two sides are run in turn, A B A B, for the same number of steps, and the
-ratio is taken round by round, so that a machine that slows down slows both.
+plain PyTorch loop: losses by the formula, autograd, `torch.optim.Adam`, one pair at a time. The
+plain loop trains one pair, and its time is multiplied by 25: a step costs the same whatever the
+pair. The two sides are run in turn, A B A B, for the same number of steps, fewer than 50,000, and
+the ratio is taken round by round, so that a machine that slows down slows both.
 """
 
 import argparse
@@ -77,8 +77,8 @@ def measure(balancing: str, rounds: int, num_steps: int) -> None:
     ratios = [b / a for a, b in zip(ours, plain, strict=True)]
     full = 50_000 / num_steps
     print(
-        f"{balancing:8} 25 pairs at 50,000 steps: {full * statistics.median(ours):5.1f} s together, "
-        f"{full * statistics.median(plain):6.0f} s one by one; "
+        f"{balancing:8} 25 pairs at 50,000 steps: {full * statistics.median(ours):.1f} s together, "
+        f"{full * statistics.median(plain):.0f} s one by one; "
         f"ratio {statistics.median(ratios):.0f} ({min(ratios):.0f} to {max(ratios):.0f})"
     )
 
@@ -90,7 +90,8 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     torch.set_num_threads(1)  # more only slow down tensors this small
     print(
-        f"torch {torch.__version__}, medians of {arguments.rounds} rounds of {arguments.steps} steps"
+        f"torch {torch.__version__}, 1 thread, "
+        f"medians of {arguments.rounds} rounds of {arguments.steps} steps"
     )
     for name in BALANCERS:
         measure(name, arguments.rounds, arguments.steps)

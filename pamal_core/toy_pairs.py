@@ -22,8 +22,7 @@ CHUNK = 1000
 
 
 def initial_pairs() -> Float[Array, "25 2 2"]:
-    """The 25 ordered pairs of initial points: number 5 i + j has member 1 at point i and member 2 at
-    point j."""
+    """The 25 ordered pairs of initial points: number 5 i + j has member 1 at point i, 2 at j."""
     return np.array(list(product(INITIAL_POINTS, repeat=2)))
 
 

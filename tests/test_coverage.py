@@ -28,9 +28,9 @@ def test_a_front_that_goes_on_is_a_superset_by_the_length_of_what_is_added():
 
 
 def test_a_parallel_curve_covers_within_its_distance_and_not_below():
-    found = coverage(FRONT, FRONT + [0.3, 0.3])
+    found = coverage(FRONT, FRONT + 0.3)
     assert found.gap == pytest.approx(np.sqrt(0.18), rel=0.25)
-    inside = coverage(FRONT[300:700], FRONT + [0.3, 0.3])
+    inside = coverage(FRONT[300:700], FRONT + 0.3)
     assert inside.gap == pytest.approx(np.sqrt(0.18))
     assert Coverage(0.4, 0.4).verdict(within=0.39) == "off"
     assert Coverage(0.4, 0.4).verdict(within=0.4) == "exact"

@@ -59,7 +59,7 @@ def test_surfaces_mark_the_network_at_each_alpha():
     grid = np.stack(np.meshgrid(x, y), -1)
     losses = ((grid[..., None, :] - [[1, 0], [-1, 0]]) ** 2).sum(-1)
     members = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    figure = toy.surfaces_figure((x, y), losses, members, [0, 0.5, 1], "made up")
+    figure = toy.surfaces_figure((x, y), losses, members, [0.0, 0.5, 1.0], "made up")
     for ax, expected in zip(figure.axes, (-1, 0, 1), strict=False):
         _, lowest, network = ax.lines
         assert network.get_xydata().tolist() == [[expected, 0]]

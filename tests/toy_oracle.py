@@ -23,8 +23,8 @@ Objective = Callable[[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]], Ten
 def plain_run(
     start: np.ndarray, draws: Sequence[np.ndarray], scale: float, objective: Objective
 ) -> np.ndarray:
-    """Adam on one ensemble; `objective` maps the thetas, losses and alphas of the draws of a step to
-    the number whose gradient is followed. Returns `stacked` after each step."""
+    """Adam on one ensemble: `stacked` after each step. `objective` maps the thetas, losses and
+    alphas of the draws of a step to the number whose gradient is followed."""
     stacked = torch.tensor(start, requires_grad=True)
     optimizer = torch.optim.Adam([stacked], lr=2e-3)
     path = [stacked.detach().clone()]

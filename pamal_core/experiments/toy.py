@@ -1,4 +1,4 @@
-"""The illustrative example (section 3, Figure 1, appendices A2 and B2): all pairs of initial points."""
+"""The illustrative example (section 3, Figure 1, appendices A2 and B2) from all pairs of points."""
 
 import json
 import time
@@ -45,7 +45,7 @@ class ToyOptions(Options):
     balancing: Literal["all", "none", "loss", "gradient"] = "all"  # type: ignore[assignment]
     tanh: Literal["printed", "earlier"] = "printed"
     lr: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 2e-3
-    lr_scaling: Literal["plain", "members"] = "plain"  # type: ignore[assignment]
+    lr_scaling: Literal["plain", "members"] = "plain"
     device: Literal["auto", "cpu"] = "auto"
 
     @model_validator(mode="after")

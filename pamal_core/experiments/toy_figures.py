@@ -7,7 +7,7 @@ from pamal_core.experiments.toy import MOMENTS, ToyRun
 from pamal_core.experiments.toy_variants import Outcome
 from pamal_core.plots import toy as plots
 
-SHOWN = (0, 0.04, 0.08, 0.16, 0.32, 1)
+SHOWN = (0.0, 0.04, 0.08, 0.16, 0.32, 1.0)
 """When Figure 1 shows the subspace, as shares of the run: most of the way is made early."""
 
 
@@ -52,7 +52,7 @@ def surfaces(result: ToyRun, variant: str) -> list[Figure]:
     axes = np.linspace(-11, 11, 221), np.linspace(-12, 10, 221)
     losses = outcome.problem.losses(np.stack(np.meshgrid(*axes), -1))
     members = outcome.stacked[-1, outcome.worst_run]
-    sweep = (0, 0.25, 0.5, 0.75, 1)
+    sweep = (0.0, 0.25, 0.5, 0.75, 1.0)
     return [plots.surfaces_figure(axes, losses, members, sweep, result.provenance)]
 
 

@@ -50,8 +50,8 @@ VARIANTS = (
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What became of one variant: `stacked`, the weights of all members of P runs at S evenly spaced
-    moments, the start and the end among them."""
+    """What became of one variant: `stacked` has the weights of all members of P runs at S evenly
+    spaced moments, the start and the end among them."""
 
     variant: Variant
     problem: ToyProblem
@@ -65,7 +65,7 @@ class Outcome:
     @cached_property
     def front(self) -> np.ndarray:
         """The analytic front: [K, 2]."""
-        return self.problem.front(10_001)
+        return self.problem.front(1001)
 
     def image(self, moment: int = -1, num_points: int = 1001) -> np.ndarray:
         """The losses along the subspace, from the first member to the last: [P, num_points, 2]."""

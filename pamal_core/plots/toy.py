@@ -1,4 +1,4 @@
-"""The toy problem's figures: Figure 1, appendix B2's grids and appendix A2's loss surfaces. No torch."""
+"""The toy problem's figures: Figure 1, the grids of appendix B2, the surfaces of A2. No torch."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -44,12 +44,11 @@ def trajectories_figure(
     figure, axes = plt.subplots(
         rows, 2, figsize=(9, 4.2 * rows), sharex=True, sharey=True, squeeze=False
     )
-    norm = Normalize(0, num_steps)
     for ax, (name, panel) in zip(axes.flat, panels.items(), strict=False):
         ax.set_title(name)
         ax.plot(*panel.front.T, **FRONT, label="analytic front")
         if panel.members.shape[2] == 1:
-            _coloured(ax, panel.members[:, :, 0], norm)
+            _coloured(ax, panel.members[:, :, 0], num_steps)
         else:
             _members(ax, panel.members[:, 0], size=8)
         shades = plt.get_cmap("Greys")(np.linspace(0.35, 1, len(panel.images)))
@@ -59,10 +58,12 @@ def trajectories_figure(
         ax.label_outer()
     for ax in axes.flat[len(panels) :]:
         ax.set_axis_off()
-    handles = {t: h for ax in axes.flat for h, t in zip(*ax.get_legend_handles_labels())}
+    handles = {
+        t: h for ax in axes.flat for h, t in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
     figure.legend(handles.values(), handles, loc="outside upper center", ncols=3, fontsize=8)
     if any(panel.members.shape[2] == 1 for panel in panels.values()):
-        colours = plt.cm.ScalarMappable(norm, "viridis")
+        colours = plt.cm.ScalarMappable(Normalize(0, num_steps), "viridis")
         figure.colorbar(colours, ax=axes, label="step, of the LS trajectories", pad=0.01)
     style.stamp(figure, provenance)
     return figure
@@ -138,7 +139,7 @@ def surfaces_figure(
     return figure
 
 
-def _members(ax: Axes, run: Float[Array, "S 2 2"], *, size: float) -> None:
+def _members(ax: Axes, run: Float[Array, "S 2 2"], *, size: int) -> None:
     """The members of one pair: lines, dots at the start, crosses at the end."""
     for k, colour in enumerate(MEMBERS):
         path = run[:, k]
@@ -146,16 +147,17 @@ def _members(ax: Axes, run: Float[Array, "S 2 2"], *, size: float) -> None:
         _ends(ax, path, colour, size)
 
 
-def _coloured(ax: Axes, runs: Float[Array, "S P 2"], norm: Normalize) -> None:
+def _coloured(ax: Axes, runs: Float[Array, "S P 2"], num_steps: int) -> None:
     """Runs of one member, coloured by step."""
+    norm = Normalize(0, num_steps)
     for run in runs.swapaxes(0, 1):
         pieces = np.stack((run[:-1], run[1:]), 1)
         lines = LineCollection(list(pieces), cmap="viridis", norm=norm, lw=2, zorder=2)
-        lines.set_array(np.linspace(norm.vmin, norm.vmax, len(pieces)))
+        lines.set_array(np.linspace(0, num_steps, len(pieces)))
         ax.add_collection(lines)
         _ends(ax, run, "black", 7)
 
 
-def _ends(ax: Axes, path: Float[Array, "S 2"], colour: str, size: float) -> None:
+def _ends(ax: Axes, path: Float[Array, "S 2"], colour: str, size: int) -> None:
     ax.plot(*path[0], "o", color=colour, ms=size, zorder=3)
     ax.plot(*path[-1], "X", color=colour, ms=size + 2, mec="white", mew=0.7, zorder=5)
