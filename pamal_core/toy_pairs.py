@@ -84,7 +84,8 @@ class Pairs:
         if self.penalty.lam > 0:
             tensors = torch.from_numpy(losses), torch.from_numpy(weights).expand(losses.shape)
             directions += _weighted(self.penalty.task_weights(*tensors).numpy(), jacobian)
-        return alphas.mT @ directions  # dL/dTheta_k = sum over draws of alpha_k dL/dtheta
+        # dL/dTheta_k is the sum over draws of alpha_k dL/dtheta.
+        return alphas.swapaxes(-1, -2) @ directions
 
     def _draws(self, num_steps: int) -> Iterator[Float[Array, "P W M"]]:
         """The alphas of each step."""
