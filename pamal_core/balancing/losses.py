@@ -46,14 +46,13 @@ class Linear(LossBalancer):
 
 
 class MovingAverage(LossBalancer):
-    """Loss balancing of section 4.2: each loss is divided by its average over the last `history`
-    steps.
+    """Loss balancing of section 4.2: each loss is divided by its average over the last steps.
 
-    `form="paper"` divides by abs(mean); the absolute value is ours, since a mean may be negative
-    (it is on the toy problem, where it would turn descent into ascent). `form="released"`
-    multiplies by 1 - abs(mean_t) / sum_t abs(mean_t), as the authors' code does. Until `history`
-    losses have been seen the mean runs over those there are.
-    A loss whose mean is 0 keeps its weight.
+    `history` counts draws: with a window of W it spans history / W steps. `form="paper"` divides by
+    abs(mean); the absolute value is ours, since a mean may be negative (it is on the toy problem,
+    where it would turn descent into ascent). `form="released"` multiplies by
+    1 - abs(mean_t) / sum_t abs(mean_t), as the authors' code does. Until `history` losses have been
+    seen the mean runs over those there are. A loss whose mean is 0 keeps its weight.
     """
 
     def __init__(self, history: int = 25, form: Literal["paper", "released"] = "paper") -> None:

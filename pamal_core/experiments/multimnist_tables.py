@@ -91,7 +91,7 @@ def authors_fronts() -> list[Front]:
     return fronts
 
 
-def _row(records: Sequence[Record], paper: pd.DataFrame) -> dict[str, float]:
+def _row(records: Sequence[Record], paper: pd.DataFrame) -> dict[tuple[str, str], float]:
     fronts = [record.front("test") for record in records]
     union = Front(
         np.concatenate([f.alphas for f in fronts]),
@@ -105,7 +105,7 @@ def _row(records: Sequence[Record], paper: pd.DataFrame) -> dict[str, float]:
     printed = paper[["accuracy_1", "accuracy_2", "hypervolume"]].iloc[0]
     pairs = zip(measured.items(), printed, strict=True)
     return {
-        f"{name}, {who}": value
+        (name, who): value
         for (name, ours), theirs in pairs
         for who, value in (("measured", ours), ("paper", theirs))
     }
