@@ -178,9 +178,9 @@ def test_cagrad_without_a_common_descent_is_the_nearest_direction_without_confli
     assert 10 < sum(kept) < 50
 
 
-def test_mgda_and_nash_mtl_stop_where_no_direction_descends_on_all():
+def test_mgda_imtl_and_nash_mtl_stop_where_no_direction_descends_on_all():
     for jacobian in stationary(3) + stationary(5):
-        for rule in (MGDA(), NashMTL()):
+        for rule in (MGDA(), IMTL(), NashMTL()):
             assert combine(rule, jacobian).norm() < 1e-6 * longest(jacobian)
 
 

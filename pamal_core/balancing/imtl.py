@@ -22,7 +22,7 @@ class IMTL(GramBalancer):
     code of Nash-MTL. It has no hyper-parameters.
 
     A task with a gradient of 0 is left out; equal gradients share their weight. One task has weight
-    1. The direction is 0 where no d has a positive projection on all.
+    1. The direction is 0 where no d has the same positive projection on all.
     """
 
     def solve(self, gram: Float[Array, "T T"], weights: Float[Array, " T"]) -> Float[Array, " T"]:
