@@ -155,7 +155,7 @@ def _train(
 ) -> dict[str, float | None]:
     """Train and return what it cost."""
     scale = method.network.num_members if options.lr_scaling == "members" else 1
-    optimizer = torch.optim.Adam(method.network.parameters(), lr=options.lr * scale)
+    optimizer = torch.optim.Adam(method.parameters(), lr=options.lr * scale)
     loader = batches(splits.train, options.batch_size, shuffle=True)
     cost: dict[str, float | None] = {}
     with _timed(cost, "train_seconds"):

@@ -63,6 +63,10 @@ class Method:
                 f"Expected {self.network.num_tasks}, found {len(self.tasks)}."
             )
 
+    def parameters(self) -> list[Tensor]:
+        """What an optimiser trains: the parameters of the network and those of the balancer."""
+        return [*self.network.parameters(), *self.balancer.parameters()]
+
     def step(self, batch: Sequence[Tensor], rng: np.random.Generator) -> Float[Tensor, "W T"]:
         """Draw `window` alphas and add the gradient of the total loss to `.grad`; returns the
         losses."""

@@ -22,7 +22,20 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, ser_json_inf_nan="strings")
 
-    method: Literal["pamal", "ls", "stl"] = "pamal"
+    method: Literal[
+        "pamal",
+        "ls",
+        "stl",
+        "uw",
+        "dwa",
+        "rlw",
+        "mgda",
+        "pcgrad",
+        "imtl",
+        "graddrop",
+        "cagrad",
+        "nash_mtl",
+    ] = "pamal"
     task: Annotated[int, Field(ge=0, description="the task STL learns, from 0")] = 0
     W: Annotated[int, Field(ge=1, description="draws of alpha a step")] = 1
     lam: Annotated[

@@ -5,7 +5,23 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from torch import nn
 
-from pamal_core.balancing import GradientBalancer, Linear, LossBalancer, MovingAverage, UnitNorm
+from pamal_core.balancing import (
+    IMTL,
+    MGDA,
+    Balancer,
+    CAGrad,
+    DynamicWeightAverage,
+    GradDrop,
+    GradientBalancer,
+    Linear,
+    LossBalancer,
+    MovingAverage,
+    NashMTL,
+    PCGrad,
+    RandomWeighting,
+    UncertaintyWeighting,
+    UnitNorm,
+)
 from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
@@ -14,12 +30,26 @@ from pamal_core.penalties import MultiForward
 from pamal_core.simplex import Dirichlet
 from pamal_core.tasks import Task
 
+# Methods that are one network with uniform task weights and a balancer of their own, made for T.
+BASELINES: dict[str, Callable[[int], Balancer]] = {
+    "uw": UncertaintyWeighting,
+    "dwa": lambda _: DynamicWeightAverage(),
+    "rlw": lambda _: RandomWeighting(),
+    "mgda": lambda _: MGDA(),
+    "pcgrad": lambda _: PCGrad(),
+    "imtl": lambda _: IMTL(),
+    "graddrop": lambda _: GradDrop(),
+    "cagrad": lambda _: CAGrad(),
+    "nash_mtl": lambda _: NashMTL(),
+}
+
 # Options that mean something for some methods only; the others neither use nor record them.
 ONLY_FOR: dict[str, frozenset[str]] = {
     "task": frozenset({"stl"}),
     **dict.fromkeys(
         ["W", "lam", "p", "penalty", "edges", "skip", "lr_scaling"], frozenset({"pamal"})
     ),
+    **dict.fromkeys(["balancing", "balancing_form", "history"], frozenset({"pamal", "ls", "stl"})),
 }
 
 
@@ -28,7 +58,7 @@ def task_weights(options: Options, num_tasks: int) -> np.ndarray:
     match options.method:
         case "pamal":
             return np.eye(num_tasks)
-        case "ls":
+        case name if name == "ls" or name in BASELINES:
             return np.full((1, num_tasks), 1 / num_tasks)
         case "stl":
             if options.task >= num_tasks:
@@ -45,6 +75,8 @@ def build(
     rows = task_weights(options, len(tasks))
     members = [make_network() for _ in rows]
     network = WeightEnsemble(members, task_weights=rows, shared=shared)
+    if options.method in BASELINES:
+        return Method(network, tasks, balancer=BASELINES[options.method](len(tasks)))
     if options.method != "pamal":
         return Method(network, tasks, balancer=balancer(options))
     preference = Dirichlet(tuple(options.p) if isinstance(options.p, list) else options.p)

@@ -51,12 +51,13 @@ def train(
     """
     network = method.network
     if optimizer is None:
-        optimizer = torch.optim.Adam(network.parameters(), lr=lr * method.network.num_members)
+        optimizer = torch.optim.Adam(method.parameters(), lr=lr * network.num_members)
     history = _resume(checkpoint, method, optimizer)
     bar = tqdm(range(len(history) + 1, epochs + 1), disable=not progress, unit="epoch")
     for epoch in bar:
         rng = seed_everything(seed, epoch)
         network.train()
+        method.balancer.start_epoch(history)
         history.append(_epoch(method, loader, optimizer, rng, epoch))
         losses = zip(method.tasks, history[-1], strict=True)
         bar.set_postfix({task.name: f"{loss:.4f}" for task, loss in losses})

@@ -15,6 +15,7 @@ from pamal_core.devices import pick_device
 from pamal_core.errors import InputError
 from pamal_core.experiment import Experiment, run
 from pamal_core.options import Options
+from pamal_core.recipes import BASELINES
 from pamal_core.records import Record
 from pamal_core.state import load_state
 
@@ -72,6 +73,16 @@ def test_every_method_runs_and_writes_a_whole_record(tmp_path, method, balancing
     assert (summary["hypervolume"] is None) == (method == "stl")
     assert set(summary["best"]) == set(record.objectives)
     assert {p.name for p in tmp_path.iterdir()} == {"r.json", "r.safetensors"}
+
+
+@pytest.mark.parametrize("method", BASELINES)
+def test_every_baseline_runs_by_name_and_records_no_option_of_another(tmp_path, method):
+    options = Options.create(
+        method=method, W=2, balancing="loss", batch_size=50, epochs=3, out=str(tmp_path / "r.json")
+    )
+    record = run(tiny(), options).record
+    assert record.method == method and len(record.points) == 2
+    assert record.options == {"batch_size": 50, "epochs": 3}
 
 
 def test_the_summary_follows_from_the_points():

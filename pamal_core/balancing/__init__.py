@@ -2,11 +2,39 @@
 
 A *loss* balancer turns the task weights of a draw into other task weights; its direction costs one
 backward pass. A *gradient* balancer sees the Jacobian of the losses and costs T. All of them
-broadcast over leading dimensions.
+broadcast over leading dimensions, but for the Gram balancers, which solve a small problem for each
+Jacobian.
 """
 
 from pamal_core.balancing.base import Balancer
+from pamal_core.balancing.cagrad import CAGrad
+from pamal_core.balancing.dwa import DynamicWeightAverage
+from pamal_core.balancing.graddrop import GradDrop
 from pamal_core.balancing.gradients import GradientBalancer, UnitNorm
+from pamal_core.balancing.gram import GramBalancer
+from pamal_core.balancing.imtl import IMTL
 from pamal_core.balancing.losses import Linear, LossBalancer, MovingAverage
+from pamal_core.balancing.mgda import MGDA
+from pamal_core.balancing.nash_mtl import NashMTL
+from pamal_core.balancing.pcgrad import PCGrad
+from pamal_core.balancing.rlw import RandomWeighting
+from pamal_core.balancing.uncertainty import UncertaintyWeighting
 
-__all__ = ["Balancer", "GradientBalancer", "Linear", "LossBalancer", "MovingAverage", "UnitNorm"]
+__all__ = [
+    "IMTL",
+    "MGDA",
+    "Balancer",
+    "CAGrad",
+    "DynamicWeightAverage",
+    "GradDrop",
+    "GradientBalancer",
+    "GramBalancer",
+    "Linear",
+    "LossBalancer",
+    "MovingAverage",
+    "NashMTL",
+    "PCGrad",
+    "RandomWeighting",
+    "UncertaintyWeighting",
+    "UnitNorm",
+]

@@ -1,6 +1,7 @@
 """What Algorithm 1 asks of every balancer."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jaxtyping import Float
@@ -24,6 +25,16 @@ class Balancer(ABC):
         `losses` are differentiable in `theta`, whose first `num_shared` entries all tasks use;
         `weights` is alpha^T W. An optimiser that descends subtracts a multiple of the direction.
         """
+
+    def parameters(self) -> Iterable[Tensor]:
+        """What the optimiser trains beside the network; nothing unless a subclass says otherwise.
+
+        A balancer adds to their `.grad` itself.
+        """
+        return ()
+
+    def start_epoch(self, history: Sequence[Sequence[float]]) -> None:  # noqa: B027 an optional hook
+        """Called before each epoch with the mean losses of those before it, [epochs, T]."""
 
     def state_dict(self) -> dict[str, Any]:
         """What a resumed run needs; nothing unless a subclass says otherwise."""

@@ -1,0 +1,50 @@
+"""Conflict-averse gradient descent."""
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+from scipy.optimize import brentq, nnls
+
+from pamal_core.balancing.gram import GramBalancer, factor, min_norm
+
+
+class CAGrad(GramBalancer):
+    """The direction near the mean gradient along which the slowest task descends fastest.
+
+    Liu et al., "Conflict-averse gradient descent for multi-task learning" (NeurIPS 2021), Eq. 3:
+    max over d of min_t g_t . d subject to ||d - g_0|| <= c ||g_0||, with g_t the rows of `jacobian`
+    on the shared weights and g_0 = sum_t w_t g_t, their mean for uniform `weights`. Default `c` =
+    0.4, as in the paper's experiments on supervised multi-task learning. The length of d is that of
+    Algorithm 1; the released code divides it by 1 + c^2, which Adam does not notice.
+
+    The dual point w minimises g_w . g_0 + c ||g_0|| ||g_w|| over the simplex, and d = g_0 + s g_w
+    with s ||g_w|| = c ||g_0||. For a given s it is the shortest vector in the hull of g_t + g_0 /
+    s, which `min_norm` finds exactly, and s ||g_w|| grows with s: one root is left to find. There
+    is none where a point of the hull of the gradients is 0 (to 1e-6 of the longest), so that
+    nothing descends on every task, and the ball holds a d that conflicts with none; the one nearest
+    to g_0 is taken. A task with a gradient of 0 is such a case.
+
+    Equal gradients g, or a single one, give (1 + c) g.
+    """
+
+    def __init__(self, c: float = 0.4) -> None:
+        self.c = c
+
+    def solve(self, gram: Float[Array, "T T"], weights: Float[Array, " T"]) -> Float[Array, " T"]:
+        """w of g_0 plus s times the dual point."""
+        columns = factor(gram)
+        mean = columns @ weights
+        radius = self.c * np.linalg.norm(mean)
+        if radius == 0:
+            return weights
+
+        def added(s: float) -> Array:
+            return s * min_norm(columns + mean[:, None] / s)
+
+        def excess(s: float) -> float:
+            return float(np.linalg.norm(columns @ added(s)) - radius)
+
+        low, high = 0.5 * radius, 1e6 * radius  # s >= radius, since no g_w is longer than 1
+        if excess(float(high)) < 0:
+            return weights + nnls(columns, -mean)[0]
+        return weights + added(brentq(excess, low, high, xtol=1e-14 * low, rtol=1e-14))

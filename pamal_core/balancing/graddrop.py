@@ -1,0 +1,34 @@
+"""Gradient sign dropout."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from pamal_core.balancing.gradients import GradientBalancer
+
+
+class GradDrop(GradientBalancer):
+    """At each weight the gradients of one sign are kept, drawn by how pure that sign is.
+
+    Algorithm 1 of Chen et al., "Just pick a sign" (NeurIPS 2020): with the purity of Eq. 1, P = (1
+    + sum_t g_t / sum_t |g_t|) / 2 at each entry, and U uniform in [0, 1], the positive entries stay
+    where P > U and the negative ones where P < U, and what stays is added up. Leak 0 and f the
+    identity, their defaults.
+
+    They mask the gradient at the activations that the heads share; we that at the shared weights,
+    as the benchmark code of CAGrad does. The rows are w_t g_t, so that uniform
+    `weights` give a mean in place of their sum. U comes from torch's global generator.
+
+    Where all gradients are 0 so is the direction; equal ones, and a single one, stay as they are.
+    """
+
+    def combine(
+        self, jacobian: Float[Tensor, "*batch T S"], weights: Float[Tensor, "*batch T"]
+    ) -> Float[Tensor, "*batch S"]:
+        """The sum of the entries whose sign was drawn."""
+        rows = weights.unsqueeze(-1) * jacobian
+        total, size = rows.sum(-2), rows.abs().sum(-2)
+        purity = 0.5 * (1 + total / size.where(size > 0, 1))
+        positive = torch.rand_like(purity) < purity
+        # A product, not a choice: NaN times 0 stays NaN.
+        return (rows * ((rows > 0) == positive.unsqueeze(-2))).sum(-2)

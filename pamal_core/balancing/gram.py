@@ -1,0 +1,71 @@
+"""Balancers that need only the inner products of the task gradients."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy import ndarray as Array
+from scipy.optimize import nnls
+from torch import Tensor
+
+from pamal_core.balancing.gradients import GradientBalancer
+
+
+class GramBalancer(GradientBalancer):
+    """A weighted sum of the task gradients g_t whose weights follow from their Gram matrix J J^T.
+
+    That matrix is T x T, so the rule is solved on the CPU in double precision; it takes one
+    Jacobian at a time. Where all gradients are 0 so is the direction. Where one is NaN or infinite
+    the direction is NaN, at which the training loop stops.
+    """
+
+    @abstractmethod
+    def solve(self, gram: Float[Array, "T T"], weights: Float[Array, " T"]) -> Float[Array, " T"]:
+        """What multiplies the gradients, given the finite `gram` [t, s] = g_t . g_s, not all 0."""
+
+    def combine(
+        self, jacobian: Float[Tensor, "T S"], weights: Float[Tensor, " T"]
+    ) -> Float[Tensor, " S"]:
+        """sum_t a_t g_t with the a of `solve`."""
+        gram = (jacobian @ jacobian.T).double().cpu().numpy()
+        if not np.isfinite(gram).all():
+            return torch.full_like(jacobian[0], torch.nan)
+        if not gram.any():
+            return torch.zeros_like(jacobian[0])
+        found = self.solve(gram, weights.double().cpu().numpy())
+        return torch.from_numpy(found).to(jacobian) @ jacobian
+
+
+def factor(gram: Float[Array, "T T"]) -> Float[Array, "T T"]:
+    """R with R^T R = `gram`, scaled so that its longest column is 1: the gradients in T
+    dimensions."""
+    values, vectors = np.linalg.eigh(gram / gram.diagonal().max())
+    return np.sqrt(values.clip(0))[:, None] * vectors.T
+
+
+def min_norm(columns: Float[Array, "S T"]) -> Float[Array, " T"]:
+    """The a on the simplex with the shortest sum_t a_t c_t, exactly, for any number of columns c_t.
+
+    With x = s a, s > 0, the non-negative least squares problem min |sum_t x_t c_t|^2 + (sum_t x_t -
+    1)^2 has the same a: the best s for a point of length q is 1 / (1 + q^2), and what remains, q^2
+    / (1 + q^2), grows with q.
+    """
+    num_columns = columns.shape[1]
+    rows = np.vstack([columns, np.ones(num_columns)])
+    x, _ = nnls(rows, np.eye(len(rows))[-1])
+    return x / x.sum()
+
+
+def by_unit_gradients(
+    gram: Float[Array, "T T"], rule: Callable[[Array], Array]
+) -> Float[Array, " T"]:
+    """The weights of the gradients, where `rule` gives those of the unit gradients from their
+    cosines. A gradient of norm 0 has no direction: it is left out, with weight 0."""
+    norms = np.sqrt(gram.diagonal())
+    kept = norms > 0
+    weights = np.zeros(len(gram))
+    units = gram[np.ix_(kept, kept)] / np.outer(norms[kept], norms[kept])
+    weights[kept] = rule(units) / norms[kept]
+    return weights

@@ -1,0 +1,39 @@
+"""Impartial multi-task learning."""
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from pamal_core.balancing.gram import GramBalancer, by_unit_gradients
+
+
+class IMTL(GramBalancer):
+    """The weighted sum of the task gradients that has equal projections on all of them.
+
+    IMTL-G of Liu et al., "Towards impartial multi-task learning" (ICLR 2021), section 3.1: sum_t
+    a_t = 1 and d . u_t the same for all t, with d = sum_t a_t g_t, g_t the rows of `jacobian` on
+    the shared weights, u_t = g_t / ||g_t||. Their closed form inverts a matrix; ours is the same
+    but where that is singular: K b = mu 1, sum_t b_t = 1, with K the cosines between the g_t, then
+    a_t = b_t / ||g_t||, divided by their sum.
+
+    We divide by the absolute value of the sum: with three tasks or more it can be negative, and
+    their direction then ascends on every task. The heads keep the plain `weights`; IMTL-L, the
+    learned loss scales that the authors add for them, is left out, as in the published benchmark
+    code of Nash-MTL. It has no hyper-parameters.
+
+    A task with a gradient of 0 is left out; equal gradients share their weight. One task has weight
+    1. The direction is 0 where no d has the same positive projection on all.
+    """
+
+    def solve(self, gram: Float[Array, "T T"], weights: Float[Array, " T"]) -> Float[Array, " T"]:
+        """The a of the equal projections."""
+        found = by_unit_gradients(gram, _equal_projections)
+        total = abs(found.sum())
+        return found / total if total > 0 else found
+
+
+def _equal_projections(cosines: Float[Array, "T T"]) -> Float[Array, " T"]:
+    """The shortest b with K b = mu 1 and sum_t b_t = 1, for some mu."""
+    ones = np.ones((len(cosines), 1))
+    bordered = np.block([[cosines, -ones], [ones.T, np.zeros((1, 1))]])
+    return np.linalg.lstsq(bordered, np.eye(len(bordered))[-1], rcond=None)[0][:-1]

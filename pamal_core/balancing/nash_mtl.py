@@ -1,0 +1,50 @@
+"""Multi-task learning as a bargaining game."""
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from pamal_core.balancing.gram import GramBalancer, by_unit_gradients, factor, min_norm
+
+STATIONARY = 1e-6
+TOLERANCE = 1e-12
+MAX_STEPS = 200
+
+
+class NashMTL(GramBalancer):
+    """The Nash bargaining solution between tasks: the direction d that maximises sum_t log(g_t .
+    d).
+
+    Navon et al., "Multi-task learning as a bargaining game" (ICML 2022), Claim 3.1: d = sum_t a_t
+    g_t with G a = 1 / a, a > 0, where G = J J^T on the shared weights. They approximate a by a
+    sequence of convex programs, 20 at most, and clip the gradient of the shared weights to norm
+    1; we find it exactly, as the minimiser of a'Ga / 2 - sum_t log a_t, and clip nothing. Then
+    ||d|| = sqrt(T), and the scale of no task matters. The heads keep the plain `weights`; theirs
+    are weighted by a. We solve at every step, their default; it has no other hyper-parameters.
+
+    A task with a gradient of 0 is left out. Of equal gradients each gets the same weight. One task
+    has a unit gradient. Where a point of the hull of the unit gradients is 0 (shorter than 1e-6)
+    there is no solution, since no direction descends on all tasks: d is 0.
+    """
+
+    def solve(self, gram: Float[Array, "T T"], weights: Float[Array, " T"]) -> Float[Array, " T"]:
+        """a, found for unit gradients: those have the best condition, and a_t goes with 1 /
+        ||g_t||."""
+        return by_unit_gradients(gram, _bargain)
+
+
+def _bargain(cosines: Float[Array, "T T"]) -> Float[Array, " T"]:
+    """b > 0 with K b = 1 / b, by damped Newton steps: the objective is self-concordant, so a step
+    divided by 1 + decrement never leaves b > 0 and converges from everywhere."""
+    columns = factor(cosines)
+    if np.linalg.norm(columns @ min_norm(columns)) < STATIONARY:
+        return np.zeros(len(cosines))
+    b = np.ones(len(cosines))
+    for _ in range(MAX_STEPS):
+        slope = cosines @ b - 1 / b
+        step = np.linalg.solve(cosines + np.diag(b**-2), -slope)
+        decrement = np.sqrt(max(float(-slope @ step), 0.0))
+        b = b + (step if decrement < 0.25 else step / (1 + decrement))
+        if decrement < TOLERANCE:
+            break
+    return b

@@ -1,0 +1,24 @@
+"""Random loss weighting."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from pamal_core.balancing.losses import LossBalancer
+
+
+class RandomWeighting(LossBalancer):
+    """The weights of the losses are drawn anew at each step.
+
+    Lin et al., "Reasonable effectiveness of random weighting" (TMLR 2022): softmax(z) with z ~
+    N(0, 1)^T, their default distribution. We multiply `weights` by T softmax(z): for uniform ones,
+    1 / T, that is theirs. z comes from torch's global generator, which the training loop seeds at
+    every epoch. It has no hyper-parameters.
+    """
+
+    def reweigh(
+        self, losses: Float[Tensor, "*batch T"], weights: Float[Tensor, "*batch T"]
+    ) -> Float[Tensor, "*batch T"]:
+        """`weights` times T softmax(z)."""
+        draws = torch.softmax(torch.randn(losses.shape), -1).to(weights)
+        return weights * losses.shape[-1] * draws

@@ -1,0 +1,87 @@
+"""Every baseline by its name: training, resuming, records."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import TensorDataset
+
+from pamal_core.data.batches import batches
+from pamal_core.networks.models import SharedBottom
+from pamal_core.options import Options
+from pamal_core.recipes import BASELINES, build
+from pamal_core.tasks import classification, regression
+from pamal_core.training import Checkpoint, seed_everything, train
+
+TASKS = [regression("height"), classification("kind"), regression("width")]
+
+
+def make_method(name, num_tasks=2, norm=False):
+    def make_network():
+        layers = [nn.Linear(4, 8), nn.BatchNorm1d(8) if norm else nn.Identity(), nn.Tanh()]
+        return SharedBottom(nn.Sequential(*layers), heads())
+
+    def heads():
+        return [nn.Linear(8, size) for size in (1, 3, 1)[:num_tasks]]
+
+    seed_everything(0)
+    return build(Options.create(method=name), TASKS[:num_tasks], make_network, "encoder")
+
+
+@pytest.fixture
+def data(batch):
+    x, height, kind = batch
+    return TensorDataset(x, height, kind, 0.1 * x[:, 1] + x[:, 3])
+
+
+def loader_of(data, num_tasks):
+    return batches(TensorDataset(*data.tensors[: 1 + num_tasks]), 8, shuffle=True)
+
+
+@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("num_tasks", [2, 3])
+@pytest.mark.parametrize("norm", [False, True], ids=["plain", "BatchNorm"])
+def test_every_baseline_trains(name, num_tasks, norm, data):
+    method = make_method(name, num_tasks, norm)
+    assert method.network.task_weights.tolist() == [[pytest.approx(1 / num_tasks)] * num_tasks]
+    optimizer = torch.optim.Adam(method.parameters(), lr=1e-2)
+    loader = loader_of(data, num_tasks)
+    history = train(method, loader, epochs=25, optimizer=optimizer, progress=False)
+    assert np.mean(history[-1]) < 0.8 * np.mean(history[0])
+    assert (method.network.stacked.grad != 0).any()
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_a_resumed_baseline_is_bit_identical(name, data, tmp_path):
+    whole, resumed = make_method(name, 3), make_method(name, 3)
+    loader, checkpoint = loader_of(data, 3), Checkpoint(tmp_path / "c.safetensors", "key")
+    expected = train(whole, loader, epochs=5, progress=False)
+    train(make_method(name, 3), loader, epochs=3, checkpoint=checkpoint, progress=False)
+    assert train(resumed, loader, epochs=5, checkpoint=checkpoint, progress=False) == expected
+    pairs = zip(whole.parameters(), resumed.parameters(), strict=True)
+    assert all(torch.equal(a, b) for a, b in pairs)
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_every_parameter_of_a_baseline_receives_a_gradient(name, data):
+    method = make_method(name, 3)
+    method.step(next(iter(loader_of(data, 3))), np.random.default_rng(0))
+    network, *learned = (p.grad for p in method.parameters())
+    assert (network != 0).float().mean() > 0.9
+    assert all((g != 0).all() for g in learned)
+    assert (name == "uw") == bool(learned)
+
+
+GRADIENT_RULES = ["mgda", "pcgrad", "imtl", "graddrop", "cagrad", "nash_mtl"]
+
+
+@pytest.mark.parametrize("name", GRADIENT_RULES)
+def test_the_heads_of_a_gradient_rule_have_the_gradient_of_linear_scalarisation(name, data):
+    batch = next(iter(loader_of(data, 3)))
+    methods = make_method("ls", 3), make_method(name, 3)
+    for method in methods:
+        method.step(batch, np.random.default_rng(0))
+    split = methods[0].network.num_shared
+    plain, ruled = (m.network.stacked.grad for m in methods)
+    torch.testing.assert_close(ruled[:, split:], plain[:, split:])
+    assert not torch.allclose(ruled[:, :split], plain[:, :split])

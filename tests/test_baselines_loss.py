@@ -1,0 +1,124 @@
+import numpy as np
+import pytest
+import torch
+
+from pamal_core.balancing import DynamicWeightAverage, RandomWeighting, UncertaintyWeighting
+from pamal_core.method import Method
+from pamal_core.networks.ensemble import WeightEnsemble
+
+WEIGHTS = torch.tensor([0.5, 0.5])
+
+
+def test_uncertainty_weighting_starts_at_half_of_each_loss():
+    rule = UncertaintyWeighting(2)
+    torch.testing.assert_close(rule.reweigh(torch.tensor([5.0, 1.0]), WEIGHTS), 0.5 * WEIGHTS)
+
+
+def test_uncertainty_weighting_has_the_gradient_of_its_objective_in_weights_and_variances():
+    """sum_t w_t (exp(-s_t) L_t + s_t) / 2 in one graph, against the two halves of our step."""
+    rule, theta = UncertaintyWeighting(2), torch.randn(3, requires_grad=True)
+    with torch.no_grad():
+        rule.log_variances.copy_(torch.tensor([0.3, -1.2]))
+    matrix = torch.randn(2, 3)
+    direction = rule.direction((matrix @ theta) ** 2, theta, WEIGHTS, None, num_shared=2)
+    s = rule.log_variances.detach().clone().requires_grad_()
+    objective = (WEIGHTS * (torch.exp(-s) * (matrix @ theta) ** 2 + s) / 2).sum()
+    expected = torch.autograd.grad(objective, (theta, s))
+    torch.testing.assert_close((direction, rule.log_variances.grad), expected)
+
+
+def test_uncertainty_weighting_learns_the_logarithm_of_a_constant_loss():
+    rule, losses = UncertaintyWeighting(2), torch.tensor([0.2, 5.0])
+    optimizer = torch.optim.Adam(rule.parameters(), lr=0.05)
+    for _ in range(500):
+        optimizer.zero_grad()
+        rule.reweigh(losses, WEIGHTS)
+        optimizer.step()
+    torch.testing.assert_close(rule.log_variances.detach(), losses.log(), atol=1e-3, rtol=1e-3)
+    torch.testing.assert_close(
+        rule.reweigh(losses, WEIGHTS) * losses, 0.5 * WEIGHTS, rtol=1e-2, atol=0
+    )
+
+
+def test_uncertainty_weighting_is_a_plain_pytorch_loop_step_by_step(make_mlp, tasks, batch):
+    plain, s = make_mlp(), torch.zeros(2, requires_grad=True)
+    method = Method(
+        WeightEnsemble([plain], task_weights=[[0.5, 0.5]], shared="encoder"),
+        tasks,
+        balancer=UncertaintyWeighting(2),
+    )
+    optimizers = [
+        torch.optim.Adam([*plain.parameters(), s], lr=1e-2),
+        torch.optim.Adam(method.parameters(), lr=1e-2),
+    ]
+    for _ in range(20):
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        outputs = plain(batch[0])
+        losses = [t.loss(o, y) for t, o, y in zip(tasks, outputs, batch[1:], strict=True)]
+        sum(0.25 * (torch.exp(-s[t]) * losses[t] + s[t]) for t in range(2)).backward()
+        method.step(batch, np.random.default_rng(0))
+        for optimizer in optimizers:
+            optimizer.step()
+    torch.testing.assert_close(method.balancer.log_variances, s)
+    for a, b in zip(plain.parameters(), method.network.export([1.0]).parameters(), strict=True):
+        torch.testing.assert_close(a, b)
+
+
+def test_dwa_has_uniform_weights_for_two_epochs():
+    rule = DynamicWeightAverage()
+    for history in ([], [[1.0, 9.0]]):
+        rule.start_epoch(history)
+        assert torch.equal(rule.reweigh(torch.rand(2), WEIGHTS), WEIGHTS)
+
+
+def test_dwa_has_the_value_of_its_equation():
+    """Ratios 1/2 and 1 at temperature 2: exp(1/4) and exp(1/2), made to sum to one."""
+    rule = DynamicWeightAverage()
+    rule.start_epoch([[7.0, 7.0], [2.0, 3.0], [1.0, 3.0]])
+    expected = np.exp([0.25, 0.5]) / np.exp([0.25, 0.5]).sum()
+    torch.testing.assert_close(rule.reweigh(torch.rand(2), WEIGHTS), torch.tensor(expected).float())
+
+
+def test_dwa_ignores_the_scale_of_a_loss():
+    rule, history = DynamicWeightAverage(), torch.rand(3, 2) + 0.1
+    weights = []
+    for scale in (torch.ones(2), torch.tensor([1.0, 1000.0])):
+        rule.start_epoch((history * scale).tolist())
+        weights.append(rule.reweigh(torch.rand(2), WEIGHTS))
+    torch.testing.assert_close(*weights)
+
+
+def test_dwa_forgets_and_a_loss_of_zero_counts_as_unchanged():
+    rule = DynamicWeightAverage()
+    rule.start_epoch([[0.0, 2.0], [0.0, 2.0]])
+    torch.testing.assert_close(rule.reweigh(torch.rand(2), WEIGHTS), WEIGHTS)
+    rule.start_epoch([[0.0, 2.0], [5.0, 1.0], [5.0, 1.0]])
+    torch.testing.assert_close(rule.reweigh(torch.rand(2), WEIGHTS), WEIGHTS)
+
+
+def test_rlw_draws_a_softmax_of_normal_numbers_at_every_step():
+    torch.manual_seed(4)
+    z = torch.randn(2)
+    torch.manual_seed(4)
+    rule = RandomWeighting()
+    first, second = (rule.reweigh(torch.ones(2), WEIGHTS) for _ in range(2))
+    torch.testing.assert_close(first, z.exp() / z.exp().sum())
+    assert not torch.equal(first, second)
+
+
+def test_rlw_is_uniform_on_average():
+    rule, third = RandomWeighting(), torch.full((3,), 1 / 3)
+    draws = rule.reweigh(torch.rand(20000, 3), third.expand(20000, 3))
+    torch.testing.assert_close(draws.sum(1), torch.ones(20000))
+    torch.testing.assert_close(draws.mean(0), third, atol=0.01, rtol=0)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: UncertaintyWeighting(1), DynamicWeightAverage, RandomWeighting]
+)
+def test_one_task_keeps_its_direction(make):
+    rule = make()
+    rule.start_epoch([[2.0], [1.0]])
+    weight = rule.reweigh(torch.tensor([3.0]), torch.ones(1)).item()
+    assert weight == pytest.approx(0.5 if isinstance(rule, UncertaintyWeighting) else 1)
