@@ -58,6 +58,16 @@ def test_spearman_is_one_where_more_weight_means_more_accuracy_and_minus_one_for
     np.testing.assert_allclose(front(ordered[::-1]).spearman(), [-1, -1])
 
 
+def test_spearman_agrees_with_scipy_on_random_fronts_with_ties():
+    from scipy.stats import spearmanr
+
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        values, alphas = rng.random((12, 2)).round(1), rng.dirichlet([1, 1], size=12).round(1)
+        expected = [spearmanr(alphas[:, t], values[:, t]).statistic for t in (0, 1)]
+        np.testing.assert_allclose(front(values, alphas=alphas).spearman(), expected, atol=1e-12)
+
+
 def test_competition_is_minus_one_on_a_strict_trade_off_and_one_without():
     up = np.linspace(0, 1, 5)
     assert front(np.c_[up, 1 - up]).competition() == pytest.approx(-1)

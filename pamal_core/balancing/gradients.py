@@ -59,8 +59,8 @@ class UnitNorm(GradientBalancer):
         self, jacobian: Float[Tensor, "*batch T S"], weights: Float[Tensor, "*batch T"]
     ) -> Float[Tensor, "*batch S"]:
         """sum_t w_t g_t / ||g_t||."""
-        norms = jacobian.norm(dim=-1)
+        norms = torch.linalg.vector_norm(jacobian, dim=-1)
         if self.whole:
-            norms = norms * weights.norm(dim=-1, keepdim=True) + 1e-3
+            norms = norms * torch.linalg.vector_norm(weights, dim=-1, keepdim=True) + 1e-3
         scaled = weights / norms.where(norms > 0, 1)
-        return (scaled.unsqueeze(-1) * jacobian).sum(-2)
+        return (scaled.unsqueeze(-2) @ jacobian).squeeze(-2)

@@ -31,5 +31,5 @@ EXPERIMENT = Experiment(
     load=load,
     make_network=lenet,
     reference=REFERENCE,
-    epochs={"full": 10, "sample": 20},
+    epochs={"full": 10, "sample": 15},
 )
