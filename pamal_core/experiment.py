@@ -39,8 +39,8 @@ class Experiment:
     """One experiment of the paper: data, tasks and architecture; methods and their options come on
     top.
 
-    `make_network` makes one member, freshly initialised, that fits the data it is given. `reference`
-    is the point the hypervolume is taken from, in the units of each task's first metric. `epochs`
+    `make_network` makes one member for the data it is given, freshly initialised. `reference` is
+    the point the hypervolume is taken from, in the units of each task's first metric. `epochs`
     maps "full" and "sample" to the number of epochs trained by default.
     """
 

@@ -55,41 +55,46 @@ def texts() -> tuple[bytes, bytes]:
     age = np.clip(rng.normal(37, 20, n), 0, 90).astype(int)
     talent = rng.normal(size=n)
     frame = pd.DataFrame({"AAGE": age} | {c: _chance(rng, v, n) for c, v in INDEPENDENT.items()})
-    frame = frame.assign(**_schooling_and_work(rng, age, talent), **_family(rng, age))
+    frame = frame.assign(
+        **_school(rng, age, talent), **_work(rng, age, talent), **_family(rng, age)
+    )
     people = frame[list(COLUMNS)].astype(str).agg(", ".join, axis=1).to_numpy()
     train, test = np.split(people, [SIZES[0]])
     return "\n".join([*train, ""]).encode(), "\n".join([*test, ""]).encode()
 
 
-def _schooling_and_work(
-    rng: np.random.Generator, age: np.ndarray, talent: np.ndarray
-) -> dict[str, np.ndarray]:
-    n = len(age)
+def _school(rng: np.random.Generator, age: np.ndarray, talent: np.ndarray) -> dict[str, np.ndarray]:
     reached = np.clip((age - 6) / 3, 0, 4 + 1.4 * talent)  # three years a level
-    school = np.where(age < 15, "Children", _level(SCHOOLS, reached))
+    goes = (age > 15) & (age < 23) & (talent + rng.normal(size=len(age)) > 0)
+    return {
+        "AHGA": np.where(age < 15, "Children", _level(SCHOOLS, reached)),
+        "AHSCOL": np.where(goes, "College or university", "Not in universe"),
+    }
+
+
+def _work(rng: np.random.Generator, age: np.ndarray, talent: np.ndarray) -> dict[str, np.ndarray]:
+    n = len(age)
     works = (age > 16) & (rng.random(n) < np.where(age < 63, 0.8, 0.15))
     status = 2 * talent + rng.normal(size=n)  # what a job is like, mostly by talent
     pay = status + np.minimum(age, 55) / 15 + rng.normal(size=n)
-    job = np.where(works, _level(JOBS, 1.5 + 0.8 * status), "Not in universe")
+    paid_by_hour = works & (rng.random(n) < 0.2)
     saves = rng.random(n) < np.clip((age - 20) / 150 + status / 40, 0, 1)
+    jobs = {
+        "ACLSWKR": _chance(rng, ("Private", "State government"), n),
+        "AMJIND": _level(("Retail trade", "Construction", "Education"), 1.5 + status),
+        "AMJOCC": _level(JOBS, 1.5 + 0.8 * status),
+        "AWKSTAT": np.full(n, "Full-time schedules"),
+    }
+    codes = {
+        "ADTIND": _level(("33", "43", "4"), 1.5 + status),
+        "ADTOCC": _level(("2", "26", "19", "10"), 2 + status),
+        "NOEMP": rng.integers(1, 7, n).astype(str),
+        "WKSWORK": np.minimum(52, rng.integers(10, 90, n)).astype(str),
+    }
     return {
-        "AHGA": school,
-        "AHSCOL": np.where((age > 15) & (age < 23) & (talent > 0), "College or university", "No"),
-        "ACLSWKR": np.where(
-            works, _chance(rng, ("Private", "State government"), n), "Not in universe"
-        ),
-        "ADTIND": np.where(works, _level(("33", "43", "4"), 1.5 + status), "0"),
-        "ADTOCC": np.where(works, _level(("2", "26", "19", "10"), 2 + status), "0"),
-        "AMJIND": np.where(
-            works, _level(("Retail trade", "Construction", "Education"), 1.5 + status), "No"
-        ),
-        "AMJOCC": job,
-        "AWKSTAT": np.where(works, "Full-time schedules", "Not in labor force"),
-        "NOEMP": np.where(works, rng.integers(1, 7, n), 0),
-        "WKSWORK": np.where(works, np.minimum(52, rng.integers(10, 90, n)), 0),
-        "AHRSPAY": np.where(
-            works & (rng.random(n) < 0.2), (400 + 100 * pay).astype(int).clip(0), 0
-        ),
+        **{column: np.where(works, values, "Not in universe") for column, values in jobs.items()},
+        **{column: np.where(works, values, "0") for column, values in codes.items()},
+        "AHRSPAY": np.where(paid_by_hour, (400 + 100 * pay).astype(int).clip(0), 0),
         "CAPGAIN": np.where(saves & (rng.random(n) < 0.3), rng.integers(100, 20_000, n), 0),
         "CAPLOSS": np.where(saves & (rng.random(n) < 0.2), rng.integers(100, 4_000, n), 0),
         "DIVVAL": np.where(saves, rng.integers(1, 5_000, n), 0),

@@ -15,8 +15,7 @@ Question = Literal["age", "education", "income", "never-married"]
 
 
 class CensusOptions(Options):
-    """The common options with the paper's W = 2 and lambda = 5, the tasks, and what a Masters degree
-    counts as.
+    """The common options with the paper's W = 2 and lambda = 5, the tasks, and how Masters count.
 
     `tasks` may be given as one text with commas, as papermill passes it on.
     """
@@ -57,7 +56,7 @@ def experiment(options: CensusOptions) -> Experiment:
         load=load,
         make_network=network,
         reference=(0.0,) * len(options.tasks),
-        epochs={"full": 10, "sample": 20},
+        epochs={"full": 10, "sample": 10},
     )
 
 
