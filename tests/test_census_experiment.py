@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from pamal_core.errors import InputError
@@ -7,6 +9,7 @@ from pamal_core.experiments.census import EXPERIMENT, CensusOptions, experiment,
 from pamal_core.networks.models import mlp
 from pamal_core.records import Record
 
+RESULTS = Path(__file__).parents[1] / "results" / "census"
 NAME, DATA = "multiforward_census", "census/full/age+education/as_released/"
 
 
@@ -94,3 +97,29 @@ def test_a_run_at_a_setting_of_the_paper_is_set_beside_its_row():
 )
 def test_other_data_methods_and_settings_have_nothing_to_be_compared_with(other):
     assert tables.beside_the_paper(other, NAME, DATA).iloc[0].drop("measured").isna().all()
+
+
+@pytest.mark.parametrize(
+    ("name", "hypervolume", "order"),
+    [
+        ("pamal", 0.6546, -0.80),
+        ("pamal-printed", 0.6566, 0.63),
+        ("pamal-mended", 0.6745, -0.75),
+        ("pamal-printed-mended", 0.6737, 0.47),
+    ],
+)
+def test_the_recorded_runs_are_as_the_book_says(name, hypervolume, order):
+    summary = Record.read(RESULTS / f"{name}_seed_0.json").summary["validation"]
+    assert summary["hypervolume"] == pytest.approx(hypervolume, abs=5e-5)
+    assert summary["spearman"]["age/loss"] == pytest.approx(order, abs=5e-3)
+
+
+@pytest.mark.parametrize("name", ["pamal", "pamal-printed"])
+def test_the_recorded_runs_with_the_slip_of_the_release_are_near_the_paper(name):
+    row = tables.beside_the_paper(Record.read(RESULTS / f"{name}_seed_0.json"), NAME, DATA).iloc[0]
+    assert abs(row["difference"]) < 0.006
+
+
+def test_the_recorded_ls_has_the_accuracies_of_the_papers_table():
+    best = Record.read(RESULTS / "ls_seed_0.json").summary["test"]["best"]
+    assert list(best.values()) == pytest.approx([0.827, 0.785], abs=2e-3)
