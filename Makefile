@@ -32,6 +32,7 @@ $(READY): pyproject.toml constraints.txt
 book: $(READY)
 	$(RUN) notebooks/toy.ipynb book/fresh/toy.ipynb
 	$(RUN) notebooks/multimnist.ipynb book/fresh/multimnist.ipynb -p data sample
+	$(RUN) notebooks/census.ipynb book/fresh/census.ipynb -p data sample
 	$(BIN)/jupyter-book build -W --keep-going book/
 	@echo "The book: $(CURDIR)/_build/html/index.html"
 

@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,14 +39,15 @@ class Experiment:
     """One experiment of the paper: data, tasks and architecture; methods and their options come on
     top.
 
-    `reference` is the point the hypervolume is taken from, in the units of each task's first
-    metric. `epochs` maps "full" and "sample" to the number of epochs trained by default.
+    `make_network` makes one member for the data it is given, freshly initialised. `reference` is
+    the point the hypervolume is taken from, in the units of each task's first metric. `epochs`
+    maps "full" and "sample" to the number of epochs trained by default.
     """
 
     name: str
     tasks: tuple[Task, ...]
     load: Callable[[Any], Splits]
-    make_network: Callable[[], nn.Module]
+    make_network: Callable[[Splits], nn.Module]
     reference: tuple[float, ...]
     epochs: dict[str, int]
     shared: str = "encoder"
@@ -71,7 +73,8 @@ def run(experiment: Experiment, options: Options) -> Run:
     files = Files(Path(options.out), key) if options.out else None
     finished = Record.find(files.record, key) if files else None
     seed_everything(options.seed)
-    method = build(options, experiment.tasks, experiment.make_network, experiment.shared)
+    make_network = partial(experiment.make_network, splits)
+    method = build(options, experiment.tasks, make_network, experiment.shared)
     method.network.to(pick_device(options.device))
     if files and finished:
         return Run(finished, files.load(method.network))

@@ -31,7 +31,7 @@ def load(options):
     return Splits(*parts, id="tiny/sample/1", is_sample=True, description="Tiny.")
 
 
-def make_network():
+def make_network(splits):
     from torch import nn
 
     from pamal_core.networks.models import SharedBottom

@@ -12,7 +12,7 @@ from pamal_core.records import Record
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-EXPERIMENTS = [path for path in NOTEBOOKS if path.stem in ("toy", "multimnist")]
+EXPERIMENTS = [path for path in NOTEBOOKS if path.stem in ("toy", "multimnist", "census")]
 
 
 def papermill(notebook, folder, *parameters):
@@ -37,6 +37,18 @@ def test_multimnist_trains_on_the_sample_and_writes_a_record(tmp_path):
     assert sum("image/png" in kind for kind in kinds) == 2
 
 
+def test_census_trains_on_the_sample_for_three_tasks_and_writes_a_record(tmp_path):
+    tasks = ("tasks", "income,education,age")
+    run = papermill(
+        "census.ipynb", tmp_path, ("data", "sample"), ("epochs", 2), tasks, ("out", "r.json")
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    record = Record.read(tmp_path / "r.json")
+    assert record.options["tasks"] == ["age", "education", "income"]
+    assert record.data.startswith("census/sample/age+education+income/")
+    assert list(record.objectives) == ["age/accuracy", "education/accuracy", "income/accuracy"]
+
+
 def test_the_toy_problem_runs_a_few_steps_and_writes_a_record(tmp_path):
     run = papermill("toy.ipynb", tmp_path, ("epochs", 1), ("out", "r.json"))
     assert run.returncode == 0, run.stderr[-2000:]
@@ -48,6 +60,7 @@ def test_the_toy_problem_runs_a_few_steps_and_writes_a_record(tmp_path):
     [
         ("multimnist.ipynb", ("W", "true"), "`W` must be a valid integer. Found W='true'."),
         ("multimnist.ipynb", ("lamda", 2), "Unknown parameter `lamda`. Known: method,"),
+        ("census.ipynb", ("tasks", "age,height"), "`tasks` must be"),
         ("toy.ipynb", ("method", "stl"), "`method` must be"),
     ],
 )

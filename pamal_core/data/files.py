@@ -1,7 +1,9 @@
 """Where data files live, and how a file is known to be the right one."""
 
+import gzip
 import hashlib
 import os
+import zlib
 from contextlib import suppress
 from pathlib import Path
 
@@ -40,6 +42,37 @@ def verified(path: Path, sha256: str, *, url: str, download: bool = False) -> Pa
             f"Found {found}. Remove it and fetch it again from {url}."
         )
     return path
+
+
+def unpacked(path: Path, sha256: str, *, url: str) -> bytes:
+    """The content of the gzip file at `path`, once its SHA-256 (64 hex digits) is right.
+
+    For files of which there are several archives: how they were compressed does not matter. Raises
+    InputError where the file is missing, unreadable or another one; `url` says where it is had.
+    """
+    if not path.exists():
+        raise InputError(
+            f"Expected a file at {path}. Found none. Fetch it from {url} and put it there, "
+            'or name another data root ("data_root" or $PAMAL_DATA).'
+        )
+    content = gunzip(path)
+    if (found := hashlib.sha256(content).hexdigest()) != sha256:
+        raise InputError(
+            f"{path} has other content than the original. Expected SHA-256 {sha256} once unpacked. "
+            f"Found {found}. Remove it and fetch it again from {url}."
+        )
+    return content
+
+
+def gunzip(path: Path) -> bytes:
+    """What is in the gzip file at `path`; InputError where it cannot be read to its end."""
+    try:
+        with gzip.open(path) as file:
+            return file.read()
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(
+            f"Expected a whole gzip file. {path} could not be read: {error}."
+        ) from error
 
 
 def _fetch(path: Path, sha256: str, url: str) -> None:

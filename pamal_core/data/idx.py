@@ -4,13 +4,12 @@ torchvision has a reader too, but it takes uncompressed files only, checks with 
 import costs more than composing a whole data set here.
 """
 
-import gzip
 import math
-import zlib
 from pathlib import Path
 
 import numpy as np
 
+from pamal_core.data.files import gunzip
 from pamal_core.errors import InputError
 
 
@@ -21,13 +20,7 @@ def read_idx(path: Path) -> np.ndarray:
     The header is two zero bytes, the type (8 is uint8), the number of axes, and the length of each
     axis as a big-endian 32-bit integer; the bytes of the array follow, last axis fastest.
     """
-    try:
-        with gzip.open(path) as file:
-            content = file.read()
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(
-            f"Expected a whole gzip file. {path} could not be read: {error}."
-        ) from error
+    content = gunzip(path)
     if len(content) < 4 or content[:3] != b"\0\0\x08" or len(content) < 4 + 4 * content[3]:
         raise InputError(
             f"Expected an IDX file of unsigned bytes. {path} starts with {content[:4].hex(' ')!r}."

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from pamal_core.experiments import tables
 from pamal_core.front import Front, Objective
 from pamal_core.paper import table
 from pamal_core.records import Record
@@ -16,21 +17,8 @@ TASKS = ("top-left/accuracy", "bottom-right/accuracy")
 
 
 def beside_the_paper(record: Record) -> pd.DataFrame:
-    """Validation hypervolume of `record` and, where the paper has the setting, its numbers.
-
-    The paper's row is that of its multi-forward table with the same W and lambda; its mean and
-    standard deviation are over its three seeds, which are not ours. NaN where there is none.
-    """
-    measured = record.summary["validation"]["hypervolume"]
-    printed = {"paper, mean of 3": np.nan, "paper, std": np.nan}
-    rows = table("multiforward_multimnist")
-    W, lam = record.options.get("W"), record.options.get("lam")
-    row = rows[(rows.W == W) & (rows.lam == lam)]
-    if record.method == "pamal" and "/full/" in record.data and len(row):
-        printed = {"paper, mean of 3": row["mean"].item(), "paper, std": row["std"].item()}
-    difference = (np.nan if measured is None else measured) - printed["paper, mean of 3"]
-    columns = {"measured": measured} | printed | {"difference": difference}
-    return pd.DataFrame(columns, index=["validation hypervolume (higher is better)"])
+    """`tables.beside_the_paper` for MultiMNIST."""
+    return tables.beside_the_paper(record, "multiforward_multimnist", "multimnist/full/")
 
 
 def read_runs(folder: Path) -> dict[str, list[Record]]:

@@ -38,3 +38,10 @@ def lenet(num_tasks: int = 2) -> SharedBottom:
         nn.Sequential(nn.Linear(50, 50), nn.ReLU(), nn.Linear(50, 10)) for _ in range(num_tasks)
     )
     return SharedBottom(encoder, heads)
+
+
+def mlp(num_features: int, num_tasks: int = 2) -> SharedBottom:
+    """The perceptron of appendix C1 for features [n, num_features]: one layer of 256, and 514
+    weights for each head of two classes."""
+    encoder = nn.Sequential(nn.Linear(num_features, 256), nn.ReLU())
+    return SharedBottom(encoder, (nn.Linear(256, 2) for _ in range(num_tasks)))

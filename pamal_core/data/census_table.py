@@ -1,0 +1,145 @@
+"""The form of the Census-Income (KDD) files: 42 columns, and the features that are made of them."""
+
+import io
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+
+from pamal_core.errors import InputError
+
+# The files have no header; these are the Census Bureau's short names in their order.
+# fmt: off
+COLUMNS = (
+    "AAGE", "ACLSWKR", "ADTIND", "ADTOCC", "AHGA", "AHRSPAY", "AHSCOL", "AMARITL", "AMJIND",
+    "AMJOCC", "ARACE", "AREORGN", "ASEX", "AUNMEM", "AUNTYPE", "AWKSTAT", "CAPGAIN", "CAPLOSS",
+    "DIVVAL", "FILESTAT", "GRINREG", "GRINST", "HHDFMX", "HHDREL", "MARSUPWT", "MIGMTR1",
+    "MIGMTR3", "MIGMTR4", "MIGSAME", "MIGSUN", "NOEMP", "PARENT", "PEFNTVTY", "PEMNTVTY",
+    "PENATVTY", "PRCITSHP", "SEOTR", "VETQVA", "VETYN", "WKSWORK", "YEAR", "INCOME",
+)
+# fmt: on
+NUMBERS = ("AAGE", "AHRSPAY", "CAPGAIN", "CAPLOSS", "DIVVAL", "MARSUPWT", "WKSWORK")
+BINARY = "ASEX"
+# Half of the rows have no value in the first three; the authors leave out the year of the survey.
+UNUSED = ("MIGMTR1", "MIGMTR3", "MIGMTR4", "YEAR")
+# Two rows for training and none for test; the authors leave them out.
+ODD_HOUSEHOLD = "Grandchild <18 ever marr not in subfamily"
+
+HIGH = ("Bachelors", "Some", "Asso", "Doctorate", "Prof")
+
+
+def _age(frame: pd.DataFrame, masters: str) -> pd.Series:
+    return frame.AAGE >= 40
+
+
+def _education(frame: pd.DataFrame, masters: str) -> pd.Series:
+    return frame.AHGA.str.startswith(HIGH if masters == "as_released" else (*HIGH, "Masters"))
+
+
+def _income(frame: pd.DataFrame, masters: str) -> pd.Series:
+    return frame.INCOME != "- 50000."
+
+
+def _never_married(frame: pd.DataFrame, masters: str) -> pd.Series:
+    return frame.AMARITL == "Never married"
+
+
+# Each task with the column it is read from, which is then no input.
+TASKS: dict[str, tuple[str, Callable[[pd.DataFrame, str], pd.Series]]] = {
+    "age": ("AAGE", _age),
+    "education": ("AHGA", _education),
+    "income": ("INCOME", _income),
+    "never-married": ("AMARITL", _never_married),
+}
+
+
+def parse(text: bytes, name: str) -> pd.DataFrame:
+    """The rows of a file with the content `text`, without those of `ODD_HOUSEHOLD`: numbers as
+    float64, the other columns as categories.
+
+    InputError, with `name` and where it can the line, for a line without 42 fields, a number that
+    is none, or no row at all.
+    """
+    for number, line in enumerate(io.BytesIO(text), start=1):
+        if (found := line.count(b",") + 1) != len(COLUMNS):
+            raise InputError(
+                f"Every line of {name} must have {len(COLUMNS)} fields separated by commas. "
+                f"Found {found} in line {number}."
+            )
+    if not text:
+        raise InputError(f"{name} must have at least one row. Found an empty file.")
+    try:
+        frame = pd.read_csv(
+            io.BytesIO(text),
+            names=COLUMNS,
+            dtype={c: np.float64 if c in NUMBERS else "category" for c in COLUMNS},
+            skipinitialspace=True,
+            na_filter=False,  # "NA" is a category here
+        )
+    except ValueError as error:
+        raise InputError(f"{name} must have numbers in {', '.join(NUMBERS)}. {error}.") from error
+    frame = frame[frame.HHDFMX != ODD_HOUSEHOLD]
+    if frame.empty:
+        raise InputError(f"{name} must have at least one row to learn from. Found none.")
+    return frame.assign(HHDFMX=frame.HHDFMX.cat.remove_unused_categories())
+
+
+def labels(
+    frame: pd.DataFrame, tasks: Sequence[str], masters: str = "mended"
+) -> list[Int[np.ndarray, " n"]]:
+    """One array of 0 and 1 for each of `tasks`; `masters="as_released"` counts Masters as low."""
+    return [TASKS[task][1](frame, masters).to_numpy().astype(np.int64) for task in tasks]
+
+
+class Encoder(NamedTuple):
+    """How rows become features: scaled numbers, one column for each category, and sex (1 is male).
+
+    Columns keep the order of the files, and categories are sorted as text.
+    """
+
+    mean: pd.Series
+    std: pd.Series
+    categories: dict[str, list[str]]
+
+    @classmethod
+    def fit(
+        cls, frame: pd.DataFrame, rows: Int[np.ndarray, " n"], tasks: Sequence[str]
+    ) -> "Encoder":
+        """Scales of the `rows` that are trained on, and all categories of the training file.
+
+        Five categories have at most three rows in it: a split would otherwise decide how many
+        features there are. A category without a row among `rows` is an input that is always 0.
+        """
+        left = [c for c in COLUMNS if c not in UNUSED and c not in {TASKS[t][0] for t in tasks}]
+        numbers = frame[[c for c in left if c in NUMBERS]].iloc[rows]
+        std = numbers.std(ddof=0)
+        kinds = [c for c in left if c not in NUMBERS]
+        categories = {c: sorted(map(str, frame[c].cat.categories)) for c in kinds}
+        return cls(numbers.mean(), std.where(std > 0, 1), categories)
+
+    def features(self, frame: pd.DataFrame) -> Float[np.ndarray, "n D"]:
+        """The features of all rows of `frame`, float32; InputError names a column and a category in
+        it that the training file does not have."""
+        wide = [c for c in self.categories if c != BINARY]
+        starts = len(self.mean) + np.cumsum([0, *(len(self.categories[c]) for c in wide)])
+        out = np.zeros((len(frame), starts[-1] + 1), np.float32)
+        out[:, : len(self.mean)] = (frame[self.mean.index] - self.mean) / self.std
+        every = np.arange(len(frame))
+        for column, start in zip(wide, starts[:-1], strict=True):
+            out[every, start + self._codes(frame[column])] = 1
+        out[:, -1] = self._codes(frame[BINARY])
+        return out
+
+    def _codes(self, column: pd.Series) -> Int[np.ndarray, " n"]:
+        """The position of each value among the categories of its column."""
+        known = {name: i for i, name in enumerate(self.categories[str(column.name)])}
+        names = [str(category) for category in column.cat.categories]
+        for name in names:
+            if name not in known:
+                raise InputError(
+                    f"Column {column.name} must have categories of the training file. "
+                    f"Found {name!r}."
+                )
+        return np.array([known[name] for name in names])[column.cat.codes]

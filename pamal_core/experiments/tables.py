@@ -1,0 +1,26 @@
+"""One record beside the paper's numbers. No torch here."""
+
+import numpy as np
+import pandas as pd
+
+from pamal_core.paper import table
+from pamal_core.records import Record
+
+
+def beside_the_paper(record: Record, name: str, data: str) -> pd.DataFrame:
+    """Validation hypervolume of `record` and, where the paper has the setting, its numbers.
+
+    The paper's row is that of its multi-forward table `name` with the same W and lambda; its mean
+    and standard deviation are over its three seeds, which are not ours. NaN where there is none:
+    only PaMaL on data whose id starts with `data` can be compared.
+    """
+    measured = record.summary["validation"]["hypervolume"]
+    printed = {"paper, mean of 3": np.nan, "paper, std": np.nan}
+    rows = table(name)
+    W, lam = record.options.get("W"), record.options.get("lam")
+    row = rows[(rows.W == W) & (rows.lam == lam)]
+    if record.method == "pamal" and record.data.startswith(data) and len(row):
+        printed = {"paper, mean of 3": row["mean"].item(), "paper, std": row["std"].item()}
+    difference = (np.nan if measured is None else measured) - printed["paper, mean of 3"]
+    columns = {"measured": measured} | printed | {"difference": difference}
+    return pd.DataFrame(columns, index=["validation hypervolume (higher is better)"])
