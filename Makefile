@@ -61,6 +61,16 @@ ifneq ($(wildcard $(PAMAL_DATA)/MNIST),)
 else
 	@echo "The MultiMNIST runs are left as they were: PAMAL_DATA names no folder with MNIST in it."
 endif
+ifneq ($(wildcard $(PAMAL_DATA)/census),)
+	set -e; full="-p data full -p out results/census"; census="$(RUN) notebooks/census.ipynb"; \
+	for m in as_released mended; do [ $$m = mended ] && s=-mended || s=; \
+	    $$census _build/runs/c$$s.ipynb $$full/pamal$${s}_seed_0.json -p masters $$m; \
+	    $$census _build/runs/p$$s.ipynb $$full/pamal-printed$${s}_seed_0.json -p masters $$m -p penalty printed; \
+	    $$census _build/runs/l$$s.ipynb $$full/ls$${s}_seed_0.json -p masters $$m -p method ls; \
+	done
+else
+	@echo "The Census runs are left as they were: PAMAL_DATA names no folder with census in it."
+endif
 	$(RUN) notebooks/multimnist_seeds.ipynb book/results/multimnist_seeds.ipynb
 	$(BIN)/python book/_assets/multimnist_front.py
 

@@ -84,6 +84,11 @@ class Front:
         where all weights or all values are equal.
         """
         weights = self.alphas if self.task_weights is None else self.alphas @ self.task_weights
+        if weights.shape[1] != len(self.objectives):
+            raise InputError(
+                f"`task_weights` must have {len(self.objectives)} columns, one per objective, and "
+                f"may be None for one member per task. Found weights of shape {weights.shape}."
+            )
         pairs = zip(weights.T, self.values.T, strict=True)
         return np.array([_rank_correlation(w, v) for w, v in pairs])
 

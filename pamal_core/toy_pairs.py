@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from tqdm.auto import tqdm
 
-from pamal_core.balancing import GradientBalancer, LossBalancer
+from pamal_core.balancing import GradientBalancer, Linear, LossBalancer
 from pamal_core.data.toy import INITIAL_POINTS, ToyProblem
 from pamal_core.errors import InputError
 from pamal_core.penalties import MultiForward
@@ -125,6 +125,8 @@ def _direction(
     if isinstance(balancer, GradientBalancer):
         tensors = torch.from_numpy(jacobian), torch.from_numpy(weights)
         return balancer.combine(*tensors).numpy()
+    if isinstance(balancer, Linear):  # the common case, spared the way through torch
+        return _weighted(weights, jacobian)
     reweighed = np.empty_like(weights)
     for w in range(weights.shape[1]):
         draw = torch.from_numpy(losses[:, w]), torch.from_numpy(weights[:, w])

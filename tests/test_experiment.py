@@ -151,7 +151,7 @@ def test_a_device_that_is_not_there_is_refused():
 
 def long_run(out):
     torch.set_num_threads(1)
-    options = Options.create(W=2, lam=1.0, balancing="loss", batch_size=20, epochs=25, out=str(out))
+    options = Options.create(W=2, lam=1.0, balancing="loss", batch_size=20, epochs=12, out=str(out))
     run(tiny(), options)
 
 
@@ -168,7 +168,7 @@ def test_a_run_killed_at_any_moment_ends_with_the_same_record(tmp_path):
     began, whole = time.perf_counter(), start("whole")
     whole.join()
     length, moments, kills = time.perf_counter() - began, random.Random(0), 0
-    for _ in range(6):
+    for _ in range(4):
         process = start("killed")
         process.join(moments.uniform(0.1, 0.7) * length)
         process.kill()

@@ -134,3 +134,9 @@ def test_a_front_without_points_or_columns_is_refused():
         Front(np.zeros((0, 2)), pd.DataFrame(), ())
     with pytest.raises(InputError, match="missing"):
         Front(np.ones((1, 1)), pd.DataFrame({"a": [1]}), (Objective("b", True),))
+
+
+def test_spearman_needs_task_weights_where_members_are_not_tasks():
+    single = front([[0.9, 0.5], [0.7, 0.8]], alphas=np.ones((2, 1)))
+    with pytest.raises(InputError, match="`task_weights` must have 2 columns"):
+        single.spearman()

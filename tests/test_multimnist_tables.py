@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -87,3 +89,18 @@ def test_the_authors_fronts_have_eleven_points_and_their_published_hypervolumes(
 def test_a_missing_record_is_named(tmp_path):
     with pytest.raises(InputError, match=r"pamal_seed_0\.json"):
         tables.read_runs(tmp_path)
+
+
+def test_the_numbers_quoted_in_the_book_and_the_readme_are_those_of_the_records():
+    root = Path(__file__).parents[1]
+    runs = tables.read_runs(root / "results" / "multimnist")
+    mean = tables.validation_table(runs).loc["measured", "mean"]
+    assert abs(mean - 0.9184) < 0.005
+    for page in ("README.md", "book/index.md"):
+        assert f"{mean:.4f}" in (root / page).read_text()
+    ls = tables.results_table(runs).loc["LS, three seeds", ("hypervolume", "measured")]
+    assert abs(ls - 0.907) < 0.006
+    pairs = zip(runs["pamal"], runs["ls"], strict=True)
+    for ours, other in pairs:
+        volumes = [r.summary["validation"]["hypervolume"] for r in (ours, other)]
+        assert volumes[0] > volumes[1]
