@@ -31,5 +31,5 @@ EXPERIMENT = Experiment(
     load=load,
     make_network=lambda splits: lenet(),
     reference=REFERENCE,
-    epochs={"full": 10, "sample": 15},
+    epochs={"full": 10, "sample": 10},
 )
