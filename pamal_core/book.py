@@ -5,6 +5,7 @@ No torch here. The packages of the `book` extra are needed.
 
 import argparse
 import copy
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -71,6 +72,7 @@ def run(source: Path, target: Path, parameters: dict[str, Any]) -> None:
         raise InputError(f"Expected a notebook. Found nothing at {source}.")
     if unknown := parameters.keys() - inspect_notebook(source):  # papermill would only log it
         raise InputError(f"{source} has no parameter {', '.join(sorted(unknown))}.")
+    os.environ.pop("MPLBACKEND", None)  # with one set, a kernel shows no figures
     try:
         # Nothing is written while it runs, so that a run that fails leaves nothing behind.
         executed = execute_notebook(

@@ -1,6 +1,7 @@
 """The notebooks run by papermill as a user runs them."""
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,12 @@ def papermill(notebook, folder, *parameters):
     pairs = [part for p in parameters for part in ("-p", *map(str, p))]
     command = [sys.executable, "-m", "papermill", ROOT / "notebooks" / notebook, "out.ipynb"]
     return subprocess.run(
-        [*map(str, command), *pairs], cwd=folder, capture_output=True, text=True, check=False
+        [*map(str, command), *pairs],
+        cwd=folder,
+        env={k: v for k, v in os.environ.items() if k != "MPLBACKEND"},  # it hides the figures
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
