@@ -1,5 +1,6 @@
 """Where a run takes place, and what it needed there."""
 
+import os
 import platform
 
 import torch
@@ -34,3 +35,11 @@ def peak_memory(device: torch.device) -> float | None:
         return None
     unit = 1 if platform.system() == "Darwin" else 1024
     return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)
+
+
+def main_memory() -> int | None:
+    """Bytes of this machine's main memory; None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
+        return None

@@ -24,6 +24,7 @@ from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.options import Options
 from pamal_core.recipes import ONLY_FOR, build
 from pamal_core.records import Record, run_key, versions
+from pamal_core.simplex import arc
 from pamal_core.state import load_state, save_state
 from pamal_core.tasks import Task
 from pamal_core.training import Checkpoint, seed_everything, train
@@ -39,15 +40,16 @@ class Experiment:
     """One experiment of the paper: data, tasks and architecture; methods and their options come on
     top.
 
-    `make_network` makes one member for the data it is given, freshly initialised. `reference` is
-    the point the hypervolume is taken from, in the units of each task's first metric. `epochs`
-    maps "full" and "sample" to the number of epochs trained by default.
+    `make_network(splits, extra)` makes one member for the data, freshly initialised, with `extra`
+    more input features (or channels) than they have. `reference` is the point the hypervolume is
+    taken from, in the units of each task's first metric. `epochs` maps "full" and "sample" to the
+    number of epochs trained by default.
     """
 
     name: str
     tasks: tuple[Task, ...]
     load: Callable[[Any], Splits]
-    make_network: Callable[[Splits], nn.Module]
+    make_network: Callable[[Splits, int], nn.Module]
     reference: tuple[float, ...]
     epochs: dict[str, int]
     shared: str = "encoder"
@@ -60,32 +62,35 @@ class Run(NamedTuple):
     network: Network | None
 
 
-def run(experiment: Experiment, options: Options) -> Run:
+def run(experiment: Experiment, options: Options, splits: Splits | None = None) -> Run:
     """Train and evaluate; with `options.out` also write the record there and the weights beside it.
 
     A finished run is read, not repeated; one that was stopped goes on from its last epoch and ends
     with the same record but for its cost. A record of another run at `options.out` is never
-    overwritten: InputError.
+    overwritten: InputError. `splits` are the data of `options`, where they are loaded already.
     """
-    splits = experiment.load(options)
+    splits = splits or experiment.load(options)
     about = _about(experiment, options, splits)
     key = run_key(*about.values())
     files = Files(Path(options.out), key) if options.out else None
     finished = Record.find(files.record, key) if files else None
+    if files and finished and not files.weights.exists():
+        return Run(finished, None)
     seed_everything(options.seed)
     make_network = partial(experiment.make_network, splits)
-    method = build(options, experiment.tasks, make_network, experiment.shared)
+    method = build(options, experiment.tasks, make_network, experiment.shared, splits.train)
     method.network.to(pick_device(options.device))
     if files and finished:
         return Run(finished, files.load(method.network))
     epochs = about["options"]["epochs"]
-    cost = _train(method, splits, options, epochs, files.checkpoint if files else None)
-    fronts = _evaluate(method, splits, cost)
+    history, cost = _train(method, splits, options, epochs, files.checkpoint if files else None)
+    fronts = _evaluate(method, splits, options, cost)
     record = Record(
         **about,
         objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
         points=[point for split, front in fronts.items() for point in front.to_points(split)],
         summary=_summary(fronts, method.network, experiment.reference),
+        history=history,
         cost=cost,
         versions=versions(),
     )
@@ -116,10 +121,8 @@ class Files(NamedTuple):
         record.write(self.record)
         self.checkpoint.path.unlink(missing_ok=True)
 
-    def load(self, network: Network) -> Network | None:
-        """`network` with the weights of this run; None where they were not kept with the record."""
-        if not self.weights.exists():
-            return None
+    def load(self, network: Network) -> Network:
+        """`network` with the weights of this run."""
         state = load_state(self.weights)
         if state["key"] != self.key:
             raise InputError(f"{self.weights} has the weights of another run. Delete it.")
@@ -155,30 +158,35 @@ def _about(experiment: Experiment, options: Options, splits: Splits) -> dict[str
 
 def _train(
     method: Method, splits: Splits, options: Options, epochs: int, checkpoint: Checkpoint | None
-) -> dict[str, float | None]:
-    """Train and return what it cost."""
+) -> tuple[list[dict[str, Any]], dict[str, float | None]]:
+    """Train; returns what each epoch was like, and what it cost."""
     scale = method.network.num_members if options.lr_scaling == "members" else 1
     optimizer = torch.optim.Adam(method.parameters(), lr=options.lr * scale)
     loader = batches(splits.train, options.batch_size, shuffle=True)
     cost: dict[str, float | None] = {}
     with _timed(cost, "train_seconds"):
-        train(
+        history = train(
             method,
             loader,
             epochs=epochs,
             optimizer=optimizer,
             seed=options.seed,
             checkpoint=checkpoint,
+            on_epoch=lambda _, trained: {"member_similarity": _similarity(trained.network)},
         )
     cost["peak_memory_bytes"] = peak_memory(method.network.task_weights.device)
-    return cost
+    return history, cost
 
 
-def _evaluate(method: Method, splits: Splits, cost: dict[str, float | None]) -> dict[str, Front]:
+def _evaluate(
+    method: Method, splits: Splits, options: Options, cost: dict[str, float | None]
+) -> dict[str, Front]:
     parts = {"validation": splits.validation, "test": splits.test}
+    network = method.network
+    alphas = arc(network.num_members) if options.grid == "arc" else None
     with _timed(cost, "evaluate_seconds"):
         return {
-            name: evaluate(method.network, method.tasks, batches(part, EVALUATION_BATCH))
+            name: evaluate(network, method.tasks, batches(part, EVALUATION_BATCH), alphas)
             for name, part in parts.items()
         }
 
@@ -193,13 +201,16 @@ def _summary(
     alpha = fronts["validation"].choose()
     chosen = (fronts["test"].alphas == alpha).all(1).argmax()
     metrics = fronts["test"].table.iloc[chosen].to_dict()
-    similarity = None
-    if isinstance(network, WeightEnsemble) and network.num_members > 1:
-        similarity = float(network.member_similarity().min())
     return {name: _describe(front, reference) for name, front in fronts.items()} | {
         "chosen_on_validation": {"alpha": alpha.tolist(), "test": metrics},
-        "member_similarity": similarity,
+        "member_similarity": _similarity(network),
     }
+
+
+def _similarity(network: Network) -> float | None:
+    if isinstance(network, WeightEnsemble) and network.num_members > 1:
+        return float(network.member_similarity().min())
+    return None
 
 
 def _describe(front: Front, reference: tuple[float, ...]) -> dict[str, Any]:

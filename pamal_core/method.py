@@ -1,7 +1,7 @@
 """Algorithm 1: one training step of any method that is a network, a preference, a balancer and a
 penalty."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -13,9 +13,9 @@ from torch import Tensor
 from pamal_core.balancing import Balancer, Linear
 from pamal_core.errors import InputError
 from pamal_core.networks.base import Network
-from pamal_core.penalties import MultiForward
+from pamal_core.penalties import MultiForward, Penalty
 from pamal_core.simplex import Dirichlet
-from pamal_core.tasks import Task
+from pamal_core.tasks import Task, task_losses
 
 
 class NonFiniteError(ArithmeticError):
@@ -46,15 +46,15 @@ class Method:
     tasks: Sequence[Task]
     preference: Dirichlet = field(default_factory=Dirichlet)
     balancer: Balancer = field(default_factory=Linear)
-    penalty: MultiForward = field(default_factory=MultiForward)
+    penalty: Penalty = field(default_factory=MultiForward)
     window: int = 1
 
     def __post_init__(self) -> None:
         if self.window < 1:
             raise InputError(f"`window` must be at least 1. Found window={self.window}.")
-        if self.penalty.lam > 0 and self.window < 2:
+        if self.penalty.lam > 0 and self.window < self.penalty.min_window:
             raise InputError(
-                "`window` must be at least 2 when `lam` > 0. "
+                f"`window` must be at least {self.penalty.min_window} when `lam` > 0. "
                 f"Found window={self.window}, lam={self.penalty.lam}."
             )
         if len(self.tasks) != self.network.num_tasks:
@@ -79,25 +79,32 @@ class Method:
         """The same for given `alphas`.
 
         Without a penalty the draws are back-propagated one by one, so that memory does not grow
-        with W. The penalty couples them: all W graphs are kept until its slopes, which are just
-        additional task weights, are known.
+        with W. The penalty couples them: all W graphs are kept until its slopes are known.
         """
         weights = alphas @ self.network.task_weights
-        if self.penalty.lam == 0:
-            pairs = zip(alphas, weights, strict=True)
-            return torch.stack([self._pull_back(self._draw(batch, alpha), w) for alpha, w in pairs])
+        together = len(alphas) if self.penalty.lam > 0 else 1
+        groups = zip(torch.split(alphas, together), torch.split(weights, together), strict=True)
+        return torch.cat([self._accumulate_group(batch, a, w) for a, w in groups])
+
+    def _accumulate_group(
+        self, batch: Sequence[Tensor], alphas: Tensor, weights: Tensor
+    ) -> Float[Tensor, "W T"]:
         draws = [self._draw(batch, alpha) for alpha in alphas]
         losses = torch.stack([draw.losses.detach() for draw in draws])
-        extra = self.penalty.task_weights(losses, weights)
+        penalised = self.penalty.lam > 0
+        extra = self.penalty.task_weights(losses, weights) if penalised else [None] * len(draws)
         for draw, w, c in zip(draws, weights, extra, strict=True):
-            self._pull_back(draw, w, c)
+            # Add the draw's gradient: for an ensemble dL/dTheta_k = alpha_k dL/dtheta.
+            shared = self.network.num_shared
+            direction = self.balancer.direction(draw.losses, draw.leaf, w, c, shared)
+            torch.autograd.backward(draw.theta, direction)
         return losses
 
     def _draw(self, batch: Sequence[Tensor], alpha: Tensor) -> Draw:
         theta = self.network.weights(alpha)
         leaf = theta.detach().requires_grad_()
         inputs, *targets = batch
-        losses = torch.stack(list(self._losses(self.network(leaf, inputs), targets)))
+        losses = task_losses(self.tasks, self.network(leaf, inputs), targets)
         if not losses.isfinite().all():
             t = int(losses.isfinite().logical_not().nonzero()[0])
             raise NonFiniteError(
@@ -105,22 +112,3 @@ class Method:
                 f"at alpha={alpha.tolist()}."
             )
         return Draw(theta, leaf, losses)
-
-    def _losses(self, outputs: Sequence[Tensor], targets: Sequence[Tensor]) -> Iterator[Tensor]:
-        if not len(outputs) == len(targets) == len(self.tasks):
-            raise InputError(
-                "The network must give one output and the batch one target per task. "
-                f"Expected {len(self.tasks)}, found {len(outputs)} and {len(targets)}."
-            )
-        for task, output, target in zip(self.tasks, outputs, targets, strict=True):
-            yield task.loss(output, target)
-
-    def _pull_back(
-        self, draw: Draw, weights: Tensor, penalty: Tensor | None = None
-    ) -> Float[Tensor, " T"]:
-        """Add the draw's gradient: for an ensemble dL/dTheta_k = alpha_k dL/dtheta."""
-        direction = self.balancer.direction(
-            draw.losses, draw.leaf, weights, penalty, self.network.num_shared
-        )
-        torch.autograd.backward(draw.theta, direction)
-        return draw.losses.detach()

@@ -11,13 +11,17 @@ from pamal_core.errors import InputError
 AnyOptions = TypeVar("AnyOptions", bound="Options")
 NonNegative = Annotated[float, Field(ge=0)]
 
+# Where a method's own authors chose otherwise than PaMaL's, `None` and silence mean their value.
+PUBLISHED: dict[str, dict[str, float]] = {"phn": {"p": 0.2}, "cosmos": {"p": 1.2, "lam": 2.0}}
+
 
 class Options(BaseModel):
     """What every experiment notebook takes; an experiment adds its own fields and changes defaults.
 
     The first value of each choice is the default; the choices the paper or the authors' code leave
-    open are explained in `book/discrepancies`. `epochs=None` is the paper's number on full data and
-    a small one on the sample.
+    open are explained in `book/discrepancies`. `None` stands for the default: of `epochs`, the
+    paper's number on full data and a small one on the sample; of `p` and `lam`, what the method's
+    authors chose (`PUBLISHED`).
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, ser_json_inf_nan="strings")
@@ -35,11 +39,15 @@ class Options(BaseModel):
         "graddrop",
         "cagrad",
         "nash_mtl",
+        "auto_lambda",
+        "rotograd",
+        "phn",
+        "cosmos",
     ] = "pamal"
     task: Annotated[int, Field(ge=0, description="the task STL learns, from 0")] = 0
     W: Annotated[int, Field(ge=1, description="draws of alpha a step")] = 1
     lam: Annotated[
-        float, Field(ge=0, allow_inf_nan=False, description="multi-forward strength")
+        float, Field(ge=0, allow_inf_nan=False, description="strength of the penalty")
     ] = 0.0
     p: Annotated[NonNegative | list[NonNegative], Field(description="Dirichlet concentration")] = (
         1.0
@@ -50,6 +58,12 @@ class Options(BaseModel):
     balancing: Literal["none", "loss", "gradient"] = "none"
     balancing_form: Literal["paper", "released"] = "paper"
     history: Annotated[int, Field(ge=1, description="steps of loss balancing")] = 25
+    heads: Literal["plain", "balanced"] = "plain"
+    c: Annotated[float, Field(ge=0, lt=1, description="radius of CAGrad")] = 0.4
+    temperature: Annotated[float, Field(gt=0, allow_inf_nan=False, description="of DWA")] = 2.0
+    solver: Literal["linear", "epo"] = "linear"
+    chunk: Annotated[int, Field(ge=1, description="weights PHN writes at a time")] | None = None
+    grid: Literal["lattice", "arc"] = "lattice"
     lr: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1e-3
     lr_scaling: Literal["members", "plain"] = "members"
     batch_size: Annotated[int, Field(ge=1)] = 256
@@ -59,6 +73,17 @@ class Options(BaseModel):
     data_root: str | None = None
     device: str = "auto"
     out: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """None, which a notebook's cell can hold, is the same as silence."""
+        given = {
+            name: value
+            for name, value in values.items()
+            if value is not None or name not in cls.model_fields
+        }
+        return PUBLISHED.get(str(given.get("method")), {}) | given
 
     @model_validator(mode="after")
     def _penalty_needs_two_draws(self) -> "Options":

@@ -1,7 +1,8 @@
-"""Penalties over the W draws of a step."""
+"""Penalties on the losses of a step."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Float
@@ -11,7 +12,31 @@ from pamal_core.errors import InputError
 
 
 @dataclass(frozen=True)
-class MultiForward:
+class Penalty(ABC):
+    """`lam` times a function of the losses, added to the total loss of a step.
+
+    Its gradient is that of a weighted sum of losses, so a penalty is no more than additional task
+    weights: one backward pass (or one product with the Jacobian) covers both terms.
+    """
+
+    lam: float = 0.0
+    min_window: ClassVar[int] = 1
+    """The number of draws below which there is nothing to penalise."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.lam < float("inf"):
+            raise InputError(f"`lam` must be a finite number >= 0. Found lam={self.lam}.")
+
+    @abstractmethod
+    def task_weights(
+        self, losses: Float[Tensor, "*batch W T"], weights: Float[Tensor, "*batch W T"]
+    ) -> Float[Tensor, "*batch W T"]:
+        """lam times the slope of the penalty with respect to each loss of the W draws, whose task
+        weights are `weights`."""
+
+
+@dataclass(frozen=True)
+class MultiForward(Penalty):
     """Multi-forward regularisation, Eq. 3 and line 11 of Algorithm 1.
 
     Task t orders the draws by their weight on t: there is an edge (i, j) where alpha_it < alpha_jt,
@@ -27,14 +52,10 @@ class MultiForward:
     always counts it.
     """
 
-    lam: float = 0.0
+    min_window: ClassVar[int] = 2
     sign: Literal["ordered", "printed"] = "ordered"
     edges: Literal["lex", "full"] = "lex"
     skip: Literal["never", "as_released"] = "never"
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.lam < float("inf"):
-            raise InputError(f"`lam` must be a finite number >= 0. Found lam={self.lam}.")
 
     def __call__(
         self, losses: Float[Tensor, "*batch W T"], weights: Float[Tensor, "*batch W T"]
@@ -53,11 +74,7 @@ class MultiForward:
     def task_weights(
         self, losses: Float[Tensor, "*batch W T"], weights: Float[Tensor, "*batch W T"]
     ) -> Float[Tensor, "*batch W T"]:
-        """lam * dR/dL: what the penalty adds to the weight of each loss.
-
-        The gradient of the total loss is then that of a weighted sum of losses, so one backward
-        pass (or one product with the Jacobian) covers both terms.
-        """
+        """lam * dR/dL."""
         with torch.enable_grad():
             leaf = losses.detach().requires_grad_()
             value = self(leaf, weights)
@@ -66,6 +83,27 @@ class MultiForward:
             counts = self.lam * value < (weights * losses).sum((-2, -1))
             slope = slope * counts[..., None, None]
         return self.lam * slope.detach()
+
+
+@dataclass(frozen=True)
+class Cosine(Penalty):
+    """COSMOS's penalty: minus the cosine of the angle between a draw's losses and its alpha.
+
+    Ruchte and Grabocka, "Scalable Pareto front approximation for deep multi-objective learning"
+    (ICDM 2021), Eq. 4: sum_t w_t L_t - lam cos(L, w) spreads the solutions over the preferences.
+    It looks at each draw on its own.
+    """
+
+    def task_weights(
+        self, losses: Float[Tensor, "*batch W T"], weights: Float[Tensor, "*batch W T"]
+    ) -> Float[Tensor, "*batch W T"]:
+        """-lam * d cos(L, w) / dL; 0 where all losses are 0."""
+        length = torch.linalg.vector_norm(losses, dim=-1, keepdim=True)
+        length = length.where(length > 0, 1)
+        unit = losses / length
+        direction = weights / torch.linalg.vector_norm(weights, dim=-1, keepdim=True)
+        cosine = (unit * direction).sum(-1, keepdim=True)
+        return -self.lam * (direction - cosine * unit) / length
 
 
 def _edges(sorted_values: Tensor, kind: str) -> Tensor:

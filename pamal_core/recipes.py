@@ -4,10 +4,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from torch import nn
+from torch.utils.data import TensorDataset
 
 from pamal_core.balancing import (
+    EPO,
     IMTL,
     MGDA,
+    AutoLambda,
     Balancer,
     CAGrad,
     DynamicWeightAverage,
@@ -19,37 +22,46 @@ from pamal_core.balancing import (
     NashMTL,
     PCGrad,
     RandomWeighting,
+    RotoGrad,
     UncertaintyWeighting,
     UnitNorm,
 )
+from pamal_core.data.batches import batches
 from pamal_core.errors import InputError
 from pamal_core.method import Method
+from pamal_core.networks.conditioned import Conditioned
 from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.networks.hypernetwork import Hypernetwork
+from pamal_core.networks.rotated import Rotated
 from pamal_core.options import Options
-from pamal_core.penalties import MultiForward
+from pamal_core.penalties import Cosine, MultiForward
 from pamal_core.simplex import Dirichlet
 from pamal_core.tasks import Task
 
-# Methods that are one network with uniform task weights and a balancer of their own, made for T.
-BASELINES: dict[str, Callable[[int], Balancer]] = {
-    "uw": UncertaintyWeighting,
-    "dwa": lambda _: DynamicWeightAverage(),
-    "rlw": lambda _: RandomWeighting(),
-    "mgda": lambda _: MGDA(),
-    "pcgrad": lambda _: PCGrad(),
-    "imtl": lambda _: IMTL(),
-    "graddrop": lambda _: GradDrop(),
-    "cagrad": lambda _: CAGrad(),
-    "nash_mtl": lambda _: NashMTL(),
+# Methods that are one network with uniform task weights and a balancer of their own, for T tasks.
+BASELINES: dict[str, Callable[[Options, int], Balancer]] = {
+    "uw": lambda _, num_tasks: UncertaintyWeighting(num_tasks),
+    "dwa": lambda options, _: DynamicWeightAverage(options.temperature),
+    "rlw": lambda *_: RandomWeighting(),
+    "mgda": lambda options, _: MGDA(options.heads),
+    "pcgrad": lambda options, _: PCGrad(options.heads),
+    "imtl": lambda options, _: IMTL(options.heads),
+    "graddrop": lambda *_: GradDrop(),
+    "cagrad": lambda options, _: CAGrad(options.c, options.heads),
+    "nash_mtl": lambda options, _: NashMTL(options.heads),
 }
 
 # Options that mean something for some methods only; the others neither use nor record them.
 ONLY_FOR: dict[str, frozenset[str]] = {
     "task": frozenset({"stl"}),
-    **dict.fromkeys(
-        ["W", "lam", "p", "penalty", "edges", "skip", "lr_scaling"], frozenset({"pamal"})
-    ),
+    **dict.fromkeys(["W", "penalty", "edges", "skip", "lr_scaling"], frozenset({"pamal"})),
+    "lam": frozenset({"pamal", "cosmos"}),
+    **dict.fromkeys(["p", "grid"], frozenset({"pamal", "cosmos", "phn"})),
+    **dict.fromkeys(["solver", "chunk"], frozenset({"phn"})),
     **dict.fromkeys(["balancing", "balancing_form", "history"], frozenset({"pamal", "ls", "stl"})),
+    "heads": frozenset({"mgda", "pcgrad", "imtl", "cagrad", "nash_mtl"}),
+    "c": frozenset({"cagrad"}),
+    "temperature": frozenset({"dwa"}),
 }
 
 
@@ -58,30 +70,69 @@ def task_weights(options: Options, num_tasks: int) -> np.ndarray:
     match options.method:
         case "pamal":
             return np.eye(num_tasks)
-        case name if name == "ls" or name in BASELINES:
-            return np.full((1, num_tasks), 1 / num_tasks)
         case "stl":
             if options.task >= num_tasks:
                 raise InputError(f"`task` must be below {num_tasks}. Found task={options.task}.")
             return np.eye(num_tasks)[[options.task]]
-    raise InputError(f"No recipe for method={options.method!r}.")
+    return np.full((1, num_tasks), 1 / num_tasks)
 
 
 def build(
-    options: Options, tasks: Sequence[Task], make_network: Callable[[], nn.Module], shared: str
+    options: Options,
+    tasks: Sequence[Task],
+    make_network: Callable[[int], nn.Module],
+    shared: str,
+    train: TensorDataset,
 ) -> Method:
-    """The method of `options`; `make_network` makes one member, freshly initialised, and is called
-    M times."""
-    rows = task_weights(options, len(tasks))
-    members = [make_network() for _ in rows]
+    """The method of `options`.
+
+    `make_network(extra)` makes one member, freshly initialised, whose first layer takes `extra`
+    features (or channels) more than the inputs of `train` have. `shared` names its encoder.
+    """
+    num_tasks, example = len(tasks), train[:2][0]
+    match options.method:
+        case "phn":
+            writer = Hypernetwork(make_network(0), num_tasks, shared=shared, chunk=options.chunk)
+            solver = EPO() if options.solver == "epo" else Linear()
+            return Method(writer, tasks, preference(options), solver)
+        case "cosmos":
+            member = make_network(num_tasks)
+            told = Conditioned(member, num_tasks, shared=shared, example=example)
+            return Method(told, tasks, preference(options), penalty=Cosine(options.lam))
+    rows = task_weights(options, num_tasks)
+    members = [make_network(0) for _ in rows]
+    if options.method == "rotograd":
+        members = [Rotated(member, example) for member in members]
     network = WeightEnsemble(members, task_weights=rows, shared=shared)
-    if options.method in BASELINES:
-        return Method(network, tasks, balancer=BASELINES[options.method](len(tasks)))
     if options.method != "pamal":
-        return Method(network, tasks, balancer=balancer(options))
-    preference = Dirichlet(tuple(options.p) if isinstance(options.p, list) else options.p)
-    penalty = MultiForward(options.lam, options.penalty, options.edges, options.skip)
-    return Method(network, tasks, preference, balancer(options), penalty, options.W)
+        return Method(network, tasks, balancer=_baseline(options, network, tasks, train))
+    draws = preference(options)
+    return Method(network, tasks, draws, balancer(options), multi_forward(options), options.W)
+
+
+def _baseline(
+    options: Options, network: WeightEnsemble, tasks: Sequence[Task], train: TensorDataset
+) -> Balancer:
+    """The balancer of a method with a single member."""
+    match options.method:
+        case "auto_lambda":
+            others = batches(train, options.batch_size, shuffle=True)
+            return AutoLambda(network, tasks, others, lr=options.lr)
+        case "rotograd":
+            return RotoGrad(network.skeleton.model)
+        case "ls" | "stl":
+            return balancer(options)
+    return BASELINES[options.method](options, len(tasks))
+
+
+def preference(options: Options) -> Dirichlet:
+    """How alpha is drawn."""
+    return Dirichlet(tuple(options.p) if isinstance(options.p, list) else options.p)
+
+
+def multi_forward(options: Options) -> MultiForward:
+    """PaMaL's penalty."""
+    return MultiForward(options.lam, options.penalty, options.edges, options.skip)
 
 
 def balancer(options: Options) -> LossBalancer | GradientBalancer:

@@ -19,8 +19,9 @@ class Record(BaseModel):
 
     `options` has only what differs from the defaults, so that a new option never renames old runs.
     Each point is {"alpha": [M], "split": name, "metrics": {"task/metric": value}}; `objectives`
-    says which metrics are compared and in which direction. `cost` is in seconds and bytes.
-    Everything but `cost` is the same each time the run is made on one machine.
+    says which metrics are compared and in which direction. `history` has a row per epoch: the mean
+    training loss of each task, and the smallest cosine between two members. `cost` is in
+    seconds and bytes. Everything but `cost` is the same each time the run is made on one machine.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -33,6 +34,7 @@ class Record(BaseModel):
     objectives: dict[str, Literal["max", "min"]]
     points: list[dict[str, Any]]
     summary: dict[str, Any]
+    history: list[dict[str, Any]] = []
     cost: dict[str, float | None]
     versions: dict[str, str]
 

@@ -61,6 +61,22 @@ def lattice(num_members: int, num_points: int = 11) -> np.ndarray:
     return (np.diff(edges, axis=1) - 1)[::-1] / steps
 
 
+def arc(num_members: int, num_points: int = 11) -> np.ndarray:
+    """Points on a quarter of the unit circle, at equal angles, scaled to the simplex: [P, 2].
+
+    Where the codes of PHN, COSMOS and the paper evaluate these two. It runs from the first corner
+    to the second like the lattice, and is denser in the middle.
+    """
+    if num_members != 2 or num_points < 2:
+        raise InputError(
+            "An arc needs num_members=2 and num_points >= 2. "
+            f"Found num_members={num_members}, num_points={num_points}."
+        )
+    angles = np.linspace(0, np.pi / 2, num_points)
+    points = np.stack([np.cos(angles), np.sin(angles)], 1).clip(0)
+    return points / points.sum(1, keepdims=True)
+
+
 def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.ndarray:
     """`alpha` as a float array [..., num_members], checked: finite, >= 0, each row sums to 1 within
     1e-6."""

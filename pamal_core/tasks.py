@@ -1,11 +1,14 @@
 """Tasks: the loss that trains one, and the metrics that judge it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
+
+from pamal_core.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,19 @@ class Task:
     name: str
     loss: Callable[[Tensor, Tensor], Tensor]
     metrics: tuple[Metric, ...]
+
+
+def task_losses(
+    tasks: Sequence[Task], outputs: Sequence[Tensor], targets: Sequence[Tensor]
+) -> Float[Tensor, " T"]:
+    """The loss of every task; InputError unless there is one output and one target for each."""
+    if not len(outputs) == len(targets) == len(tasks):
+        raise InputError(
+            "The network must give one output and the batch one target per task. "
+            f"Expected {len(tasks)}, found {len(outputs)} and {len(targets)}."
+        )
+    triples = zip(tasks, outputs, targets, strict=True)
+    return torch.stack([task.loss(output, target) for task, output, target in triples])
 
 
 def mean_metric(name: str, maximise: bool, mean: Callable[[Tensor, Tensor], Tensor]) -> Metric:

@@ -14,7 +14,7 @@ from pamal_core.errors import InputError
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.state import load_state, save_state
 
-EpochHook = Callable[[int, Method], None]
+EpochHook = Callable[[int, Method], dict[str, Any] | None]
 
 
 class Checkpoint(NamedTuple):
@@ -35,8 +35,9 @@ def train(
     checkpoint: Checkpoint | None = None,
     on_epoch: EpochHook | None = None,
     progress: bool = True,
-) -> list[list[float]]:
-    """Train `method.network` in place; returns the mean loss per task of each epoch, [epochs, T].
+) -> list[dict[str, Any]]:
+    """Train `method.network` in place; returns a row per epoch, with the mean loss of each task,
+    [T], as "losses".
 
     `loader` yields (inputs, target_1, ..., target_T) anew each time it is iterated. Without an
     `optimizer` it is Adam with M times `lr`: the gradient of a member is scaled by its alpha, 1/M
@@ -44,7 +45,8 @@ def train(
 
     Every epoch starts by seeding numpy's and torch's generators from (`seed`, epoch), so that a run
     resumed from its `checkpoint`, written after each epoch, equals one that was never interrupted,
-    bit for bit. `on_epoch(epoch, method)` is called after each epoch, epochs counted from 1.
+    bit for bit. `on_epoch(epoch, method)` is called after each epoch, epochs counted from 1; what
+    it returns joins the row of the epoch.
 
     Raises NonFiniteError, before the optimiser steps, where a loss or a gradient is NaN or
     infinite.
@@ -57,14 +59,14 @@ def train(
     for epoch in bar:
         rng = seed_everything(seed, epoch)
         network.train()
-        method.balancer.start_epoch(history)
-        history.append(_epoch(method, loader, optimizer, rng, epoch))
-        losses = zip(method.tasks, history[-1], strict=True)
-        bar.set_postfix({task.name: f"{loss:.4f}" for task, loss in losses})
+        method.balancer.start_epoch([row["losses"] for row in history])
+        losses = _epoch(method, loader, optimizer, rng, epoch)
+        more = on_epoch(epoch, method) if on_epoch is not None else None
+        history.append({"losses": losses, **(more or {})})
+        named = zip(method.tasks, losses, strict=True)
+        bar.set_postfix({task.name: f"{loss:.4f}" for task, loss in named})
         if checkpoint is not None:
             _save(checkpoint, method, optimizer, history)
-        if on_epoch is not None:
-            on_epoch(epoch, method)
     return history
 
 
@@ -112,7 +114,7 @@ def _save(
     checkpoint: Checkpoint,
     method: Method,
     optimizer: torch.optim.Optimizer,
-    history: list[list[float]],
+    history: list[dict[str, Any]],
 ) -> None:
     state = {
         "key": checkpoint.key,
@@ -126,7 +128,7 @@ def _save(
 
 def _resume(
     checkpoint: Checkpoint | None, method: Method, optimizer: torch.optim.Optimizer
-) -> list[list[float]]:
+) -> list[dict[str, Any]]:
     """Load the checkpoint if there is one; the history it has."""
     if checkpoint is None or not checkpoint.path.exists():
         return []

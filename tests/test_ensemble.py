@@ -94,7 +94,7 @@ def test_the_exported_network_is_a_plain_module_with_the_same_outputs(architectu
 
 def test_convolutions_run_channels_last_and_are_exported_contiguous():
     ensemble = WeightEnsemble([lenet(), lenet()])
-    views = ensemble._views(ensemble.weights(torch.tensor([0.5, 0.5])))
+    views = ensemble.skeleton.views(ensemble.weights(torch.tensor([0.5, 0.5])))
     assert views["encoder.3.weight"].is_contiguous(memory_format=torch.channels_last)
     assert all(p.is_contiguous() for p in ensemble.export([0.5, 0.5]).parameters())
 
@@ -191,7 +191,7 @@ def test_the_state_dict_restores_another_ensemble():
     a(theta, x)  # moves the running statistics
     b.load_state_dict(a.state_dict())
     same(a.export([0.1, 0.9])(x), b.export([0.1, 0.9])(x))
-    assert set(a.state_dict()) >= {"stacked", "task_weights", "skeleton.norms.0.running_mean"}
+    assert set(a.state_dict()) >= {"stacked", "task_weights", "skeleton.model.norms.0.running_mean"}
 
 
 def test_batch_norm_statistics_are_shared_until_recalibrated():

@@ -31,12 +31,12 @@ def load(options):
     return Splits(*parts, id="tiny/sample/1", is_sample=True, description="Tiny.")
 
 
-def make_network(splits):
+def make_network(splits, extra):
     from torch import nn
 
     from pamal_core.networks.models import SharedBottom
 
-    encoder = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.2), nn.ReLU())
+    encoder = nn.Sequential(nn.Linear(4 + extra, 8), nn.BatchNorm1d(8), nn.Dropout(0.2), nn.ReLU())
     return SharedBottom(encoder, [nn.Linear(8, 2), nn.Linear(8, 2)])
 
 

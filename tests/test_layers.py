@@ -12,9 +12,9 @@ PACKAGE = Path(pamal_core.__file__).parent
 # Each module may import from its own row and the rows above it.
 ROWS = [
     {"errors", "simplex", "atomic"},
-    {"tasks", "front", "paper", "state"},
+    {"tasks", "front", "paper", "state", "devices"},
     {"penalties", "networks", "options", "records", "coverage"},
-    {"balancing", "data", "devices", "plots", "book"},
+    {"balancing", "data", "plots", "book"},
     {"method"},
     {"recipes", "training", "evaluation"},
     {"experiment", "toy_pairs"},

@@ -6,9 +6,11 @@ broadcast over leading dimensions, but for the Gram balancers, which solve a sma
 Jacobian.
 """
 
+from pamal_core.balancing.auto_lambda import AutoLambda
 from pamal_core.balancing.base import Balancer
 from pamal_core.balancing.cagrad import CAGrad
 from pamal_core.balancing.dwa import DynamicWeightAverage
+from pamal_core.balancing.epo import EPO
 from pamal_core.balancing.graddrop import GradDrop
 from pamal_core.balancing.gradients import GradientBalancer, UnitNorm
 from pamal_core.balancing.gram import GramBalancer
@@ -18,11 +20,14 @@ from pamal_core.balancing.mgda import MGDA
 from pamal_core.balancing.nash_mtl import NashMTL
 from pamal_core.balancing.pcgrad import PCGrad
 from pamal_core.balancing.rlw import RandomWeighting
+from pamal_core.balancing.rotograd import RotoGrad
 from pamal_core.balancing.uncertainty import UncertaintyWeighting
 
 __all__ = [
+    "EPO",
     "IMTL",
     "MGDA",
+    "AutoLambda",
     "Balancer",
     "CAGrad",
     "DynamicWeightAverage",
@@ -35,6 +40,7 @@ __all__ = [
     "NashMTL",
     "PCGrad",
     "RandomWeighting",
+    "RotoGrad",
     "UncertaintyWeighting",
     "UnitNorm",
 ]

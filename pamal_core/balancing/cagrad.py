@@ -1,5 +1,7 @@
 """Conflict-averse gradient descent."""
 
+from typing import Literal
+
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
@@ -27,7 +29,8 @@ class CAGrad(GramBalancer):
     Equal gradients g, or a single one, give (1 + c) g.
     """
 
-    def __init__(self, c: float = 0.4) -> None:
+    def __init__(self, c: float = 0.4, heads: Literal["plain", "balanced"] = "plain") -> None:
+        super().__init__(heads)
         self.c = c
 
     def solve(self, gram: Float[Array, "T T"], weights: Float[Array, " T"]) -> Float[Array, " T"]:

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import torch
@@ -10,7 +11,7 @@ from numpy import ndarray as Array
 from scipy.optimize import nnls
 from torch import Tensor
 
-from pamal_core.balancing.gradients import GradientBalancer
+from pamal_core.balancing.gradients import GradientBalancer, task_gradients
 
 
 class GramBalancer(GradientBalancer):
@@ -19,7 +20,13 @@ class GramBalancer(GradientBalancer):
     That matrix is T x T, so the rule is solved on the CPU in double precision; it takes one
     Jacobian at a time. Where all gradients are 0 so is the direction. Where one is NaN or infinite
     the direction is NaN, at which the training loop stops.
+
+    With `heads="balanced"` the gradients of the heads are weighted like those of the shared
+    weights, as most of the released codes do; `"plain"` leaves them the task weights.
     """
+
+    def __init__(self, heads: Literal["plain", "balanced"] = "plain") -> None:
+        self.heads = heads
 
     @abstractmethod
     def solve(self, gram: Float[Array, "T T"], weights: Float[Array, " T"]) -> Float[Array, " T"]:
@@ -29,13 +36,34 @@ class GramBalancer(GradientBalancer):
         self, jacobian: Float[Tensor, "T S"], weights: Float[Tensor, " T"]
     ) -> Float[Tensor, " S"]:
         """sum_t a_t g_t with the a of `solve`."""
+        return self.coefficients(jacobian, weights) @ jacobian
+
+    def direction(
+        self,
+        losses: Float[Tensor, " T"],
+        theta: Float[Tensor, " N"],
+        weights: Float[Tensor, " T"],
+        penalty: Float[Tensor, " T"] | None,
+        num_shared: int,
+    ) -> Float[Tensor, " N"]:
+        """The combined gradients; on the heads those that `heads` asks for."""
+        if self.heads == "plain":
+            return super().direction(losses, theta, weights, penalty, num_shared)
+        jacobian = task_gradients(losses, theta)
+        found = self.coefficients(jacobian[:, :num_shared], weights)
+        return (found if penalty is None else found + penalty) @ jacobian
+
+    def coefficients(
+        self, jacobian: Float[Tensor, "T S"], weights: Float[Tensor, " T"]
+    ) -> Float[Tensor, " T"]:
+        """a, from the inner products of the rows of `jacobian`."""
         gram = (jacobian @ jacobian.T).double().cpu().numpy()
         if not np.isfinite(gram).all():
-            return torch.full_like(jacobian[0], torch.nan)
+            return torch.full_like(weights, torch.nan)
         if not gram.any():
-            return torch.zeros_like(jacobian[0])
+            return torch.zeros_like(weights)
         found = self.solve(gram, weights.double().cpu().numpy())
-        return torch.from_numpy(found).to(jacobian) @ jacobian
+        return torch.from_numpy(found).to(jacobian)
 
 
 def factor(gram: Float[Array, "T T"]) -> Float[Array, "T T"]:

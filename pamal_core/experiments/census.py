@@ -42,10 +42,11 @@ def load(options: CensusOptions) -> Splits:
     )
 
 
-def network(splits: Splits) -> SharedBottom:
-    """A perceptron with as many inputs as `splits` have features, and a head for each task."""
+def network(splits: Splits, extra: int) -> SharedBottom:
+    """A perceptron with `extra` more inputs than `splits` have features, and a head for each
+    task."""
     features, *labels = splits.train.tensors
-    return mlp(features.shape[1], len(labels))
+    return mlp(features.shape[1] + extra, len(labels))
 
 
 def experiment(options: CensusOptions) -> Experiment:

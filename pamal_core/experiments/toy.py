@@ -24,7 +24,7 @@ from pamal_core.experiments.toy_variants import (
 from pamal_core.method import NonFiniteError
 from pamal_core.options import Options
 from pamal_core.penalties import MultiForward
-from pamal_core.recipes import balancer, task_weights
+from pamal_core.recipes import balancer, multi_forward, preference, task_weights
 from pamal_core.records import Record, run_key, versions
 from pamal_core.simplex import Dirichlet
 from pamal_core.toy_pairs import CHUNK, Pairs, initial_pairs
@@ -154,15 +154,13 @@ def _pairs(
     rows = task_weights(one, 2)
     pamal = method == "pamal"
     scales = np.array([v.scale for v in variants]).reshape(-1, 1, 1)
-    p = tuple(options.p) if isinstance(options.p, list) else options.p
-    penalty = MultiForward(options.lam, options.penalty, options.edges, options.skip)
     return Pairs(
         ToyProblem(scales, options.tanh),
         [balancer(one.model_copy(update={"balancing": v.balancing})) for v in variants],
         starts=initial_pairs() if pamal else initial_pairs()[::5, :1],
         task_weights=rows,
-        preference=Dirichlet(p) if pamal else Dirichlet(),
-        penalty=penalty if pamal else MultiForward(),
+        preference=preference(options) if pamal else Dirichlet(),
+        penalty=multi_forward(options) if pamal else MultiForward(),
         window=options.W if pamal else 1,
         lr=options.lr * (len(rows) if options.lr_scaling == "members" else 1),
         seed=options.seed,

@@ -1,21 +1,34 @@
 """What Algorithm 1 asks of a network."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import Any
 
+import torch
 from jaxtyping import Float
+from numpy.typing import ArrayLike
 from torch import Tensor, nn
+from torch.optim.swa_utils import update_bn
+
+from pamal_core.networks.skeleton import Skeleton
+from pamal_core.simplex import on_simplex
 
 
 class Network(nn.Module, ABC):
     """A map from alpha to weights, and from weights and inputs to one output per task.
 
     `task_weights` is the matrix W [M, T] of section 3.1: a draw alpha weighs the losses by alpha^T
-    W. The first `num_shared` entries of theta are the weights that all tasks use.
+    W. `skeleton` is the architecture, whose weights are theta(alpha), the first `num_shared` of
+    them used by all tasks. Its buffers, such as the running statistics of BatchNorm, are shared by
+    all alpha; `recalibrate` re-estimates them for one.
     """
 
-    num_shared: int
     task_weights: Tensor
+
+    def __init__(self, skeleton: Skeleton, task_weights: Float[Tensor, "M T"]) -> None:
+        super().__init__()
+        self.skeleton = skeleton
+        self.register_buffer("task_weights", task_weights)
 
     @property
     def num_members(self) -> int:
@@ -27,10 +40,41 @@ class Network(nn.Module, ABC):
         """T, the number of losses."""
         return self.task_weights.shape[1]
 
+    @property
+    def num_shared(self) -> int:
+        """How many weights, the first of theta, all tasks use."""
+        return self.skeleton.num_shared
+
     @abstractmethod
     def weights(self, alphas: Float[Tensor, "*batch M"]) -> Float[Tensor, "*batch N"]:
         """theta(alpha) for each row of `alphas`, differentiable in the network's own parameters."""
 
-    @abstractmethod
     def forward(self, theta: Float[Tensor, " N"], *inputs: Any) -> Any:
-        """One output per task for `inputs` at the weights `theta`."""
+        """What the architecture with the weights `theta` returns for `inputs`."""
+        return self.skeleton(theta, *inputs)
+
+    @torch.no_grad()
+    def export(self, alpha: ArrayLike) -> nn.Module:
+        """The network at `alpha`, a point of the simplex with M entries, as a plain module in
+        evaluation mode.
+
+        Its class is that of the members, its weights are ordinary parameters: it saves, scripts and
+        runs without this package.
+        """
+        return self.skeleton.export(self.weights(self.alpha_tensor(alpha)))
+
+    def recalibrate(self, alpha: ArrayLike, loader: Iterable[Any]) -> None:
+        """Re-estimate the running statistics of every BatchNorm layer for the network at `alpha`.
+
+        `loader` yields batches whose first entry are the inputs; every batch counts the same.
+        """
+        model = self.export(alpha)
+        update_bn(loader, model, device=self.task_weights.device)
+        buffers = dict(model.named_buffers())
+        for name, buffer in self.skeleton.model.named_buffers():
+            if name in buffers:
+                buffer.copy_(buffers[name])
+
+    def alpha_tensor(self, alpha: ArrayLike) -> Float[Tensor, "*batch M"]:
+        """`alpha`, checked to lie on the simplex, in the dtype and on the device of the network."""
+        return torch.as_tensor(on_simplex(alpha, self.num_members)).to(self.task_weights)

@@ -20,11 +20,11 @@ class SharedBottom(nn.Module):
         return [head(features) for head in self.heads]
 
 
-def lenet(num_tasks: int = 2) -> SharedBottom:
-    """LeNet of appendix C1 for images [n, 1, 28, 28]: 21,330 shared weights and 3,060 for each head
-    of 10 classes."""
+def lenet(num_tasks: int = 2, in_channels: int = 1) -> SharedBottom:
+    """LeNet of appendix C1 for images [n, in_channels, 28, 28]: with one channel 21,330 shared
+    weights, and 3,060 for each head of 10 classes."""
     encoder = nn.Sequential(
-        nn.Conv2d(1, 10, kernel_size=5),
+        nn.Conv2d(in_channels, 10, kernel_size=5),
         nn.MaxPool2d(2),
         nn.ReLU(),
         nn.Conv2d(10, 20, kernel_size=5),

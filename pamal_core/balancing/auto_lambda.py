@@ -1,0 +1,87 @@
+"""Task weights learned by looking one step ahead."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from pamal_core.balancing.base import Balancer
+from pamal_core.balancing.gradients import task_gradients
+from pamal_core.networks.base import Network
+from pamal_core.tasks import Task, task_losses
+
+
+class AutoLambda(Balancer):
+    """Task weights that make the next step good for other data.
+
+    Liu, James, Davison and Johns, "Auto-Lambda: disentangling dynamic task relationships" (TMLR
+    2022), Eq. 3 and 4: with theta' = theta - lr sum_t lambda_t g_t, the weights lambda descend on
+    the sum of the losses at theta' on another batch, every task a primary one; then the network
+    descends along sum_t lambda_t g_t. They approximate the slope by finite differences; with the
+    task gradients g_t at hand it is -lr g_t . grad L(theta'), exactly.
+
+    `loader` yields the other batches, anew in each epoch, as their code has it: the training data
+    in an order of its own, so that no rule sees more data than another. lambda starts at 0.1 and
+    has an Adam of its own with rate `meta_lr` = 1e-4, also as in their code. It replaces `weights`.
+    A step costs T backward passes, and one step of linear scalarisation for the other batch.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        tasks: Sequence[Task],
+        loader: Iterable[Sequence[Tensor]],
+        *,
+        lr: float,
+        meta_lr: float = 1e-4,
+    ) -> None:
+        self.network, self.tasks, self.loader, self.lr = network, tasks, loader, lr
+        self.task_weights = torch.full((len(tasks),), 0.1)
+        self.optimizer = torch.optim.Adam([self.task_weights], lr=meta_lr)
+        self.others: Iterator[Sequence[Tensor]] = iter(())
+
+    def start_epoch(self, history: Sequence[Sequence[float]]) -> None:
+        """Start the other batches from the beginning."""
+        self.others = iter(self.loader)
+
+    def direction(
+        self,
+        losses: Float[Tensor, " T"],
+        theta: Float[Tensor, " N"],
+        weights: Float[Tensor, " T"],
+        penalty: Float[Tensor, " T"] | None,
+        num_shared: int,
+    ) -> Float[Tensor, " N"]:
+        """Update lambda, then weigh the task gradients with it."""
+        jacobian = task_gradients(losses, theta)
+        now = self.task_weights.to(theta)
+        slope = self._slope(theta.detach() - self.lr * (now @ jacobian))
+        self.task_weights.grad = (-self.lr * (jacobian @ slope)).to(self.task_weights)
+        self.optimizer.step()
+        now = self.task_weights.to(theta)
+        return (now if penalty is None else now + penalty) @ jacobian
+
+    def _slope(self, theta: Float[Tensor, " N"]) -> Float[Tensor, " N"]:
+        """grad L(theta) on the next other batch; running statistics are left as they were."""
+        batch = next(self.others, None)
+        if batch is None:  # more draws than batches in an epoch
+            self.others = iter(self.loader)
+            batch = next(self.others)
+        inputs, *targets = (part.to(theta.device) for part in batch)
+        kept = [(buffer, buffer.clone()) for buffer in self.network.skeleton.buffers()]
+        losses = task_losses(self.tasks, self.network(theta.requires_grad_(), inputs), targets)
+        (slope,) = torch.autograd.grad(losses.sum(), theta)
+        for buffer, value in kept:
+            buffer.copy_(value)
+        return slope
+
+    def state_dict(self) -> dict[str, Any]:
+        """lambda, and what its optimiser knows."""
+        return {"task_weights": self.task_weights, "optimizer": self.optimizer.state_dict()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue with the lambda of `state`."""
+        self.task_weights.copy_(state["task_weights"])
+        self.optimizer.load_state_dict(state["optimizer"])

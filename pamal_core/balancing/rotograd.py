@@ -1,0 +1,82 @@
+"""Gradients made alike in length and direction."""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from pamal_core.balancing.base import Balancer
+from pamal_core.errors import InputError
+from pamal_core.networks.rotated import Cut, Rotated, rotate
+
+
+class RotoGrad(Balancer):
+    """The tasks' gradients by the shared features get one length, and rotations that make them
+    agree.
+
+    Javaloy and Valera, "RotoGrad: gradient homogenization in multitask learning" (ICLR 2022). With
+    U_t the gradient of loss t by the features R_t z that its head reads and G_t = R_t^T U_t that by
+    z: the encoder receives C sum_t G_t / ||G_t||, where C = sum_t q_t ||G_t|| and q_t, of sum 1, is
+    proportional to ||G_t|| over its value in the first step (Eq. 5 to 8: tasks that have converged
+    least set the length). Rotations descend along -sum_t <R_t^T u_t, v> with u_t = U_t / ||U_t||
+    fixed and v the mean of the G_t / ||G_t||, also fixed (Eq. 11). Heads have the plain gradients,
+    weighted by `weights`.
+
+    `model` is the `Rotated` network that the losses come from. One optimiser trains it all; the
+    paper gives the rotations one of their own. A gradient of 0 stays 0. Raises InputError with a
+    penalty, which has no place here. It costs one backward pass, whatever T.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        if not isinstance(model, Rotated):
+            raise InputError(f"RotoGrad needs a `Rotated` network. Found {type(model)}.")
+        self.model = model
+        self.first: Tensor | None = None
+
+    def direction(
+        self,
+        losses: Float[Tensor, " T"],
+        theta: Float[Tensor, " N"],
+        weights: Float[Tensor, " T"],
+        penalty: Float[Tensor, " T"] | None,
+        num_shared: int,
+    ) -> Float[Tensor, " N"]:
+        """The gradients of heads, encoder and rotations, each by its own rule."""
+        if penalty is not None:
+            raise InputError("RotoGrad takes no penalty. Found one.")
+        if (cut := self.model.cut) is None:
+            raise InputError("RotoGrad needs losses of its `Rotated` network in training mode.")
+        self.model.cut = None
+        heads, *gradients = torch.autograd.grad(weights @ losses, [theta, *cut.rotated])
+        norms = torch.stack([torch.linalg.vector_norm(g) for g in gradients])
+        units = [g / n.where(n > 0, 1) for g, n in zip(gradients, norms, strict=True)]
+        pairs = zip(cut.rotations, units, strict=True)
+        pulled = torch.stack([rotate(r.detach().T, u) for r, u in pairs]).sum(0)
+        shared = [(cut.features, self._length(norms) * pulled), *_alignment(cut, units, pulled)]
+        outputs, slopes = zip(*shared, strict=True)
+        return heads + torch.autograd.grad(outputs, theta, slopes)[0]
+
+    def _length(self, norms: Float[Tensor, " T"]) -> Tensor:
+        """C."""
+        if self.first is None:
+            self.first = norms.where(norms > 0, 1)
+        progress = norms / self.first
+        return progress / progress.sum().clamp_min(1e-30) @ norms
+
+    def state_dict(self) -> dict[str, Any]:
+        """The norms of the first step."""
+        return {} if self.first is None else {"first": self.first}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue with the norms of `state`."""
+        self.first = state.get("first")
+
+
+def _alignment(cut: Cut, units: list[Tensor], pulled: Tensor) -> list[tuple[Tensor, Tensor]]:
+    """Each rotation with the slope of -<R_t^T u_t, v> in it."""
+    target = pulled / len(units)
+    return [
+        (r, -torch.einsum("ni...,nj...->ij", u, target))
+        for r, u in zip(cut.rotations, units, strict=True)
+    ]

@@ -1,0 +1,126 @@
+"""A module whose trainable weights are handed to it as one vector."""
+
+import copy
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from pamal_core.errors import InputError
+
+
+class Skeleton(nn.Module):
+    """The architecture of `model`, without its weights: calling it with a vector theta [N] and
+    inputs runs the model's own `forward` with these weights.
+
+    The first `num_shared` of the `num_weights` entries of theta are the weights of the submodules
+    that `shared` names (prefixes of parameter names; None means all weights). `model` is copied.
+    Frozen parameters (`requires_grad=False`) and buffers, such as the running statistics of
+    BatchNorm, stay in the skeleton.
+
+    Raises InputError where `shared` names nothing.
+    """
+
+    def __init__(self, model: nn.Module, shared: str | Iterable[str] | None = None) -> None:
+        super().__init__()
+        trainable = {name: p for name, p in model.named_parameters() if p.requires_grad}
+        shared_names = _select(trainable, model, shared)
+        self._names = shared_names + [name for name in trainable if name not in shared_names]
+        self._shapes = [trainable[name].shape for name in self._names]
+        self._sizes = [trainable[name].numel() for name in self._names]
+        self.num_shared = sum(self._sizes[: len(shared_names)])
+        self.num_weights = sum(self._sizes)
+        # A tied weight is one range of theta under several names.
+        self._aliases = {
+            name: [
+                n for n, p in model.named_parameters(remove_duplicate=False) if p is trainable[name]
+            ]
+            for name in self._names
+        }
+        self.model = self._hollow(copy.deepcopy(model))
+
+    def forward(self, theta: Float[Tensor, " N"], *inputs: Any) -> Any:
+        """What the model with the weights `theta` returns for `inputs`."""
+        return functional_call(self.model, self.views(theta), inputs, tie_weights=False)
+
+    def views(self, theta: Float[Tensor, " N"]) -> dict[str, Tensor]:
+        """The weights of the model by name, as views of `theta`."""
+        values = zip(self._names, self._split(theta), strict=True)
+        return {alias: value for name, value in values for alias in self._aliases[name]}
+
+    def flatten(self, model: nn.Module) -> Float[Tensor, " N"]:
+        """The weights of `model`, a module of this architecture, as a vector."""
+        parameters = dict(model.named_parameters())
+        return torch.cat([_flatten(parameters[name].detach()) for name in self._names])
+
+    @torch.no_grad()
+    def export(self, theta: Float[Tensor, " N"]) -> nn.Module:
+        """The model with the weights `theta` as a plain module in evaluation mode.
+
+        Its class is the model's, its weights are ordinary parameters: it saves, scripts and runs
+        without this package.
+        """
+        model = copy.deepcopy(self.model)
+        for name, value in zip(self._names, self._split(theta), strict=True):
+            parameter = nn.Parameter(value.clone(memory_format=torch.contiguous_format))
+            for module, leaf in (_owner(model, alias) for alias in self._aliases[name]):
+                del module._buffers[leaf]
+                module._non_persistent_buffers_set.discard(leaf)
+                module.register_parameter(leaf, parameter)
+        return model.eval()
+
+    def _split(self, theta: Tensor) -> list[Tensor]:
+        pieces = torch.split(theta, self._sizes)
+        return [_unflatten(piece, shape) for piece, shape in zip(pieces, self._shapes, strict=True)]
+
+    def _hollow(self, model: nn.Module) -> nn.Module:
+        """Turn the trainable parameters into non-persistent buffers: theta alone is trained and
+        saved."""
+        for name in (alias for aliases in self._aliases.values() for alias in aliases):
+            module, leaf = _owner(model, name)
+            value = torch.empty_like(module.get_parameter(leaf))
+            del module._parameters[leaf]
+            module.register_buffer(leaf, value, persistent=False)
+        return model
+
+
+def _flatten(weight: Tensor) -> Tensor:
+    """One weight as entries of theta.
+
+    Those of convolutions [out, in, h, w] are kept channels-last, so that theta's views of them are,
+    too: LeNet's step is then 1.8 times as fast on a CPU, and GPUs prefer it as well.
+    """
+    return (weight.permute(0, 2, 3, 1) if weight.ndim == 4 else weight).flatten()
+
+
+def _unflatten(piece: Tensor, shape: torch.Size) -> Tensor:
+    """The view of theta that is a weight of `shape`; undoes `_flatten` without a copy."""
+    if len(shape) != 4:
+        return piece.view(shape)
+    out, channels, height, width = shape
+    return piece.view(out, height, width, channels).permute(0, 3, 1, 2)
+
+
+def _owner(model: nn.Module, name: str) -> tuple[nn.Module, str]:
+    path, _, leaf = name.rpartition(".")
+    return model.get_submodule(path), leaf
+
+
+def _select(
+    trainable: Mapping[str, Tensor], model: nn.Module, shared: str | Iterable[str] | None
+) -> list[str]:
+    """The names of `trainable` that lie under one of the prefixes in `shared`."""
+    if shared is None:
+        return list(trainable)
+    prefixes = [shared] if isinstance(shared, str) else list(shared)
+    for prefix in prefixes:
+        if not any(name == prefix or name.startswith(f"{prefix}.") for name in trainable):
+            found = ", ".join(name for name, _ in model.named_children())
+            raise InputError(
+                "`shared` must name submodules with trainable weights. "
+                f"Found {prefix!r}; the model has: {found}."
+            )
+    return [n for n in trainable if any(n == p or n.startswith(f"{p}.") for p in prefixes)]
