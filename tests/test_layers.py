@@ -18,6 +18,7 @@ ROWS = [
     {"method"},
     {"recipes", "training", "evaluation"},
     {"experiment", "toy_pairs"},
+    {"sweep"},
     {"experiments"},
 ]
 
