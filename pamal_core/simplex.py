@@ -80,7 +80,7 @@ def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.nd
 
 def edges(
     alphas: Float[np.ndarray, "W T"], kind: Literal["lex", "full"] = "lex"
-) -> list[Int[np.ndarray, "E 2"]]:
+) -> list[Int[np.ndarray, "_ 2"]]:
     """The multi-forward graphs of W draws, one per task (section 3.3, Eq. 3).
 
     A row (i, j) of task t's array is an edge from draw i to draw j, which cares more about the
@@ -88,8 +88,6 @@ def edges(
     the task, at most W - 1. Draws of equal weight have no edge. These are the edges over which
     `penalties.MultiForward` sums.
     """
-    if kind not in ("lex", "full"):
-        raise InputError(f"`kind` must be 'lex' or 'full'. Found {kind!r}.")
     graphs = []
     for weights in alphas.T:
         order = weights.argsort(stable=True)

@@ -36,7 +36,7 @@ def dominates(one: Front, other: Front) -> Bool[np.ndarray, "P Q"]:
     return (a >= b).all(-1) & (a > b).any(-1)
 
 
-def measure(front: Front, rival: Front) -> dict[str, float]:
+def measure(front: Front, rival: Front) -> dict[str, int | float]:
     """How far the claim holds for P points of two members, in the order of their alphas.
 
     How many no other point of the front dominates, and how many neither neighbour does, which is
@@ -50,12 +50,12 @@ def measure(front: Front, rival: Front) -> dict[str, float]:
     order = np.where(front.maximise, 1, -1) * front.spearman()
     return {
         "points": len(kept),
-        "non-dominated": kept.sum(),
-        "by no neighbour": (~(beaten & near).any(0)).sum(),
-        "members among them": kept[[0, -1]].sum(),
+        "non-dominated": int(kept.sum()),
+        "by no neighbour": int((~(beaten & near).any(0)).sum()),
+        "members among them": int(kept[[0, -1]].sum()),
         "order, task 1": order[0],
         "order, task 2": order[1],
-        "dominated by LS": dominates(rival, front).any(0).sum(),
+        "dominated by LS": int(dominates(rival, front).any(0).sum()),
     }
 
 

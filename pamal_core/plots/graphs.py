@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from pamal_core.plots import style
 
 Array = np.ndarray
-Edges = Int[Array, "E 2"]
+Edges = Int[Array, "_ 2"]
 TASKS = style.SEEDS
 DROPPED: dict[str, Any] = {"color": style.COLOURS["other"], "ls": "--", "lw": 0.9}
 
@@ -70,26 +70,26 @@ def two_tasks_figure(
 ) -> Figure:
     """Appendix B1: draws on the line from member 2 to member 1, task 1 above it, task 2 below.
 
-    Above each other: the full graph, its edges that are not kept dashed, and the graph that is
+    One above the other: the full graph, its edges that are not kept dashed, and the graph that is
     kept.
     """
-    figure, axes = plt.subplots(2, 1, figsize=(8, 5.6), sharex=True)
+    figure, axes = plt.subplots(2, 1, figsize=(8, 6.4), sharex=True)
     points = np.stack((alphas[:, 0], np.zeros(len(alphas))), -1)
     for ax, graphs in zip(axes, (full, kept), strict=True):
         ax.axhline(0, color="black", lw=0.8)
         for t, (graph, chosen) in enumerate(zip(graphs, kept, strict=True)):
             for i, j in graph:
                 look = {"color": TASKS[t], "lw": 1.8} if [i, j] in chosen.tolist() else DROPPED
-                _arrow(ax, points[i], points[j], bend=-0.45, **look)
+                _arrow(ax, points[i], points[j], bend=-0.3, **look)
         _numbered(ax, points)
         ax.set(ylim=(-0.28, 0.28), yticks=[], xlim=(-0.03, 1.03))
         ax.set_title(f"{sum(map(len, graphs))} edges", fontsize=10)
         ax.spines["left"].set_visible(False)
         ax.grid(False)
-        for t, y in enumerate((0.22, -0.22)):
-            words = f"task {t + 1}: towards {'higher' if t == 0 else 'lower'} $\\alpha_1$"
-            ax.text(0, y, words, color=TASKS[t], va="center", fontsize=10)
     axes[1].set_xlabel("$\\alpha_1 = 1 - \\alpha_2$")
+    handles = [Line2D([], [], color=TASKS[t], lw=1.8, label=f"task {t + 1}") for t in range(2)]
+    handles.append(Line2D([], [], **DROPPED, label="not kept"))
+    figure.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=9)
     style.stamp(figure, provenance)
     return figure
 
@@ -103,7 +103,7 @@ def three_tasks_figure(
     """Appendix B1: draws in the triangle, one triangle per task; edges that are not kept dashed."""
     # The layout engine takes ten seconds for ternary axes; known margins need none.
     figure = plt.figure(figsize=(9.6, 3.4), layout="none")
-    figure.subplots_adjust(0.05, 0.14, 0.96, 0.72, wspace=0.35)
+    figure.subplots_adjust(0.05, 0.14, 0.96, 0.72, wspace=0.5)
     for t, (graph, chosen) in enumerate(zip(full, kept, strict=True)):
         ax: Any = figure.add_subplot(1, 3, t + 1, projection="ternary")
         for i, j in graph:
@@ -116,7 +116,7 @@ def three_tasks_figure(
                 )  # fmt: skip
             else:
                 ax.plot(*alphas[[i, j]].T, **DROPPED, zorder=2)
-        ax.scatter(*alphas.T, s=170, color="white", edgecolors="black", zorder=4)
+        ax.scatter(*alphas.T, s=170, color="white", edgecolors="black", zorder=4, clip_on=False)
         for w, alpha in enumerate(alphas):
             ax.text(*alpha, str(w + 1), ha="center", va="center", fontsize=9, zorder=5)
         for side, k in zip("tlr", range(3), strict=True):

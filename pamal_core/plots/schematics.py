@@ -17,7 +17,7 @@ Array = np.ndarray
 
 def parameter_space_figure(
     corners: Float[Array, "3 2"],
-    sets: Mapping[str, Float[Array, "P 3"]],
+    sets: Mapping[str, Float[Array, "_ 3"]],
     shown: Float[Array, " 3"],
     num_weights: int,
     provenance: str,
@@ -78,7 +78,7 @@ def hypervolume_figure(
 
 
 def densities_figure(
-    draws: Mapping[float, Float[Array, " n"]],
+    draws: Mapping[float, Float[Array, " _"]],
     densities: Mapping[float, tuple[Float[Array, " x"], Float[Array, " x"]]],
     provenance: str,
 ) -> Figure:

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from matplotlib import pyplot as plt
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from pamal_core.front import Front
 from pamal_core.plots import style
@@ -65,13 +66,18 @@ def sizes_figure(
     bound: tuple[Float[Array, " K"], Float[Array, " K"]],
     provenance: str,
 ) -> Figure:
-    """Largest errors over the number Q of hidden units, a line for each network, and a bound."""
+    """Largest errors over the number Q of hidden units, a line for each network, and the bound of
+    the comb."""
     figure, ax = plt.subplots(figsize=(6.5, 4.2))
     for (name, (units, errors)), colour, marker in zip(
         curves.items(), style.SEEDS, "osD^v", strict=False
     ):
         ax.loglog(units, errors, marker=marker, color=colour, label=name)
-    ax.loglog(*bound, color="black", ls="--", label="bound of the first")
+    ax.loglog(*bound, color="black", ls="--", label="bound of the comb")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter(NullFormatter())
     ax.set_xlabel("hidden units $Q$")
     ax.set_ylabel("largest error  (← lower is better)")
     figure.legend(loc="outside upper center", ncols=2, fontsize=9)
@@ -108,7 +114,7 @@ def claim_figure(fronts: Mapping[str, tuple[Front, Front]], provenance: str) -> 
 
     Points of the subspace are filled where no other dominates them and coloured by alpha_1.
     """
-    figure, axes = plt.subplots(len(fronts), 2, figsize=(8, 2.7 * len(fronts)), squeeze=False)
+    figure, axes = plt.subplots(len(fronts), 2, figsize=(8, 3.2 * len(fronts)), squeeze=False)
     for row, (name, (front, rival)) in zip(axes, fronts.items(), strict=True):
         for ax, metric in zip(row, ("loss", "accuracy"), strict=True):
             view, other = front.on(metric), rival.on(metric)
@@ -120,10 +126,11 @@ def claim_figure(fronts: Mapping[str, tuple[Front, Front]], provenance: str) -> 
             dots = ax.scatter(*good.T, s=60, c=view.alphas[kept, 0], ec="black", **shade)
             ax.plot(*other.values.T, "D", color=style.COLOURS["ls"], mec="black", label="LS")
             x, y = (objective.name.replace("/", " ") for objective in view.objectives)
-            better = "higher is better →" if metric == "accuracy" else "← lower is better"
-            ax.set_xlabel(f"{x} ({better})", fontsize=9)
-            ax.set_ylabel(y, fontsize=9)
-            ax.set_title(f"{name}: {kept.sum()} of {len(kept)} non-dominated", fontsize=10)
+            style.label(ax, x, y, maximise=(metric == "accuracy",) * 2)
+            ax.xaxis.label.set_size(8)
+            ax.yaxis.label.set_size(8)
+            ax.locator_params(nbins=5)
+            ax.set_title(f"{name}: {kept.sum()} of {len(kept)} non-dominated", fontsize=9)
     figure.colorbar(dots, ax=axes, label="$\\alpha_1$ of non-dominated points", aspect=60)
     named = axes[0, 0].get_legend_handles_labels()
     figure.legend(*named, loc="outside upper center", ncols=2, fontsize=9)
