@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
+from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
 from pamal_core.errors import InputError
@@ -90,3 +92,24 @@ def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.nd
     if not np.allclose(array.sum(-1), 1, atol=1e-6):
         raise InputError(f"`{name}` must sum to 1. Found a sum of {array.sum(-1).tolist()}.")
     return array
+
+
+def edges(
+    alphas: Float[np.ndarray, "W T"], kind: Literal["lex", "full"] = "lex"
+) -> list[Int[np.ndarray, "_ 2"]]:
+    """The multi-forward graphs of W draws, one per task (section 3.3, Eq. 3).
+
+    A row (i, j) of task t's array is an edge from draw i to draw j, which cares more about the
+    task: alpha_it < alpha_jt. "full" has every such pair; "lex" those of neighbours in the order of
+    the task, at most W - 1. Draws of equal weight have no edge. These are the edges over which
+    `penalties.MultiForward` sums.
+    """
+    graphs = []
+    for weights in alphas.T:
+        order = weights.argsort(stable=True)
+        i, j = np.triu_indices(len(order), k=1)
+        kept = weights[order[i]] < weights[order[j]]
+        if kind == "lex":
+            kept &= j == i + 1
+        graphs.append(np.stack((order[i], order[j]), axis=1)[kept])
+    return graphs

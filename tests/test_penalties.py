@@ -4,6 +4,7 @@ from itertools import pairwise
 import pytest
 import torch
 
+from pamal_core import simplex
 from pamal_core.errors import InputError
 from pamal_core.penalties import MultiForward
 
@@ -34,6 +35,19 @@ def test_the_penalty_equals_a_double_loop_over_edges(sign, edges, num_tasks):
         losses = torch.rand(6, num_tasks).double()
         value = MultiForward(1.0, sign, edges)(losses, weights).item()
         assert value == pytest.approx(double_loop(losses, weights, sign, edges), abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["lex", "full"])
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_penalty_sums_over_the_edges_that_are_drawn(kind, ties):
+    for _ in range(20):
+        weights = torch.distributions.Dirichlet(torch.ones(3)).sample((6,)).double()
+        weights = weights.mul(4).round() if ties else weights
+        losses = torch.rand(6, 3).double()
+        graphs = [torch.as_tensor(graph) for graph in simplex.edges(weights.numpy(), kind)]
+        rises = [losses[g[:, 1], t] - losses[g[:, 0], t] for t, g in enumerate(graphs)]
+        value = sum(r.clamp_min(0).exp().mean().log() for r in rises if len(r))
+        torch.testing.assert_close(MultiForward(1.0, edges=kind)(losses, weights), value)
 
 
 def ordered_front():
