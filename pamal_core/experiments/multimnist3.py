@@ -32,5 +32,5 @@ EXPERIMENT = Experiment(
     load=load,
     make_network=lambda splits: lenet(len(POSITIONS)),
     reference=(0.0,) * len(POSITIONS),
-    epochs={"full": 20, "sample": 12},
+    epochs={"full": 20, "sample": 10},
 )

@@ -31,7 +31,7 @@ def landmarks(front: Front) -> pd.DataFrame:
     """Some rows of `front.to_frame()`, for a front too long to read: each member, the point nearest
     to the centre, and the best point of each objective.
 
-    The first of equal points is taken. A point may appear more than once.
+    Only their alphas and objectives. The first of equal points is taken; a point may appear twice.
     """
     members = front.alphas.shape[1]
     named = {f"member {k + 1}": front.alphas[:, k].argmax() for k in range(members)}
@@ -40,4 +40,6 @@ def landmarks(front: Front) -> pd.DataFrame:
     for objective, row in zip(front.objectives, better.argmax(0), strict=True):
         task, _, metric = objective.name.rpartition("/")
         named[f"best {metric} on {task}"] = row
-    return front.to_frame().iloc[list(named.values())].set_axis(list(named))
+    others = [name for name in front.table if name not in [o.name for o in front.objectives]]
+    rows = front.to_frame().drop(columns=others)
+    return rows.iloc[list(named.values())].set_axis(list(named))
