@@ -47,7 +47,7 @@ def triangles_figure(front: Front, provenance: str) -> Figure:
     """
     polygons = cells(front.alphas)
     count = len(front.objectives)
-    figure = plt.figure(figsize=(3.8 * count, 3.9))
+    figure = plt.figure(figsize=(3.5 * count, 3.7))
     kept = front.non_dominated()
     for t, objective in enumerate(front.objectives):
         ax: Any = figure.add_subplot(1, count, t + 1, projection="ternary")
@@ -80,7 +80,10 @@ def front_3d_figure(front: Front, provenance: str) -> Figure:
     edges = front.values[_neighbours(front.alphas)]
     mesh = np.insert(edges, 2, np.nan, axis=1).reshape(-1, 3)  # one line, broken by nan
     kept, member = front.non_dominated(), front.alphas.max(1) == 1
-    figure = plt.figure(figsize=(10.5, 5))
+    figure = plt.figure(figsize=(9.8, 5))
+    figure.set_layout_engine(
+        "constrained", rect=(0, 0.06, 1, 0.94)
+    )  # a label hangs out of its axes
     for number, (elevation, azimuth) in enumerate(VIEWS, start=1):
         ax: Any = figure.add_subplot(1, 2, number, projection="3d")
         ax.view_init(elevation, azimuth)
@@ -174,4 +177,5 @@ def _name_axes_3d(ax: Any, front: Front) -> None:
         direction = style.WORDS[objective.maximise].strip("←→ ")
         axis.set_label_text(f"{style.quantity(objective.name)}\n({direction})")
         axis.labelpad = 12
+        axis.set_tick_params(pad=4)
         _number(axis, objective)
