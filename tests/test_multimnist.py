@@ -64,13 +64,14 @@ def test_two_digits_are_what_pillow_makes_of_them_one_by_one(offset):
         assert torch.equal(torch.stack(part.tensors[1:], dim=1), labels)
 
 
-def test_three_digits_are_what_torchvision_makes_of_them_one_by_one():
-    train = load_sample(num_digits=3).train
+@pytest.mark.parametrize("antialias", [None, False, True])
+def test_three_digits_are_what_torchvision_makes_of_them_one_by_one(antialias):
+    train = load_sample(num_digits=3, antialias=antialias).train
     pool, *_ = pools = digits.sample()
     draw = next(drawn(pools, 0, SMALL, 3))
     for i in (0, -1):
         canvas = pasted(pool.images[draw[i]], [(0, 0), (14, 7), (0, 14)], 42)
-        expected = resize(torch.from_numpy(canvas).float()[None], [28], antialias=False)
+        expected = resize(torch.from_numpy(canvas).float()[None], [28], antialias=bool(antialias))
         assert torch.allclose(train.tensors[0][i], expected, atol=1e-6)
     assert [len(t) for t in train.tensors] == [SMALL[0]] * 4
 
@@ -115,6 +116,7 @@ def test_equal_seeds_give_equal_images_whatever_the_number_of_threads():
 
 def test_whatever_changes_the_images_changes_the_id():
     changes = [{}, {"seed": 1}, {"offset": 8}, {"num_digits": 3}, {"sizes": (301, 40, 50)}]
+    changes.append({"num_digits": 3, "antialias": True})
     ids = [load_sample(**change).id for change in changes]
     assert len(set(ids)) == len(ids)
     assert ids[0].startswith("multimnist/sample/offset=6/seed=0/")

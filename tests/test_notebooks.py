@@ -13,7 +13,8 @@ from pamal_core.records import Record
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-EXPERIMENTS = [path for path in NOTEBOOKS if path.stem in ("toy", "multimnist", "census")]
+NAMES = ("toy", "multimnist", "multimnist3", "census")
+EXPERIMENTS = [path for path in NOTEBOOKS if path.stem in NAMES]
 
 
 def papermill(notebook, folder, *parameters):
@@ -43,6 +44,19 @@ def test_multimnist_trains_on_the_sample_and_writes_a_record(tmp_path):
     assert sum("image/png" in kind for kind in kinds) == 2
 
 
+def test_multimnist3_shows_the_triangles_of_66_networks_and_their_front(tmp_path):
+    run = papermill(
+        "multimnist3.ipynb", tmp_path, ("data", "sample"), ("epochs", 1), ("out", "r.json")
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    record = Record.read(tmp_path / "r.json")
+    assert record.options == {"W": 1, "lam": 0.0, "p": 1.0, "balancing": "none", "epochs": 1}
+    assert len(record.points) == 2 * 66
+    outputs = nbformat.read(tmp_path / "out.ipynb", as_version=4)
+    kinds = [set(o.get("data", {})) for c in outputs.cells for o in c.get("outputs", [])]
+    assert sum("image/png" in kind for kind in kinds) == 3
+
+
 def test_census_trains_on_the_sample_for_three_tasks_and_writes_a_record(tmp_path):
     tasks = ("tasks", "income,education,age")
     run = papermill(
@@ -66,6 +80,7 @@ def test_the_toy_problem_runs_a_few_steps_and_writes_a_record(tmp_path):
     [
         ("multimnist.ipynb", ("W", "true"), "`W` must be a valid integer. Found W='true'."),
         ("multimnist.ipynb", ("lamda", 2), "Unknown parameter `lamda`. Known: method,"),
+        ("multimnist3.ipynb", ("antialias", "yes"), "`antialias` must be a valid boolean."),
         ("census.ipynb", ("tasks", "age,height"), "`tasks` must be"),
         ("toy.ipynb", ("method", "stl"), "`method` must be"),
     ],

@@ -51,6 +51,7 @@ def load(
     *,
     num_digits: int = 2,
     offset: int | None = None,
+    antialias: bool | None = None,
     seed: int = 0,
     sizes: Sequence[int] | None = None,
 ) -> Splits:
@@ -65,14 +66,17 @@ def load(
 
     `data` is "full" (MNIST, downloaded if it is missing), "sample" (scikit-learn's digits, no
     files) or "auto": full where MNIST is found under `root`, otherwise the sample. `offset` picks
-    the layout, by default that of the authors' code. `seed` draws the digits; the pools they are
-    drawn from are fixed. `sizes` counts the images for training, validation and test.
+    the layout, by default that of the authors' code; `antialias` says whether the resize smooths,
+    by default as the layout says. `seed` draws the digits; the pools they are drawn from are fixed.
+    `sizes` counts the images for training, validation and test.
 
     Raises InputError for an unknown option, and where a file of MNIST is missing or not the
     original.
     """
     _check(data, seed, sizes)
     offset, layout = _layout(num_digits, offset)
+    if antialias is not None:
+        layout = layout._replace(antialias=antialias)
     folder = data_root(root)
     is_sample = data == "sample" or (data == "auto" and not digits.mnist_is_found(folder))
     pools = digits.sample() if is_sample else digits.mnist(folder, download=data == "full")

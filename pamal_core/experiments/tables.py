@@ -1,8 +1,9 @@
-"""One record beside the paper's numbers. No torch here."""
+"""Records and fronts as tables, some beside the paper's numbers. No torch here."""
 
 import numpy as np
 import pandas as pd
 
+from pamal_core.front import Front
 from pamal_core.paper import table
 from pamal_core.records import Record
 
@@ -24,3 +25,21 @@ def beside_the_paper(record: Record, name: str, data: str) -> pd.DataFrame:
     difference = (np.nan if measured is None else measured) - printed["paper, mean of 3"]
     columns = {"measured": measured} | printed | {"difference": difference}
     return pd.DataFrame(columns, index=["validation hypervolume (higher is better)"])
+
+
+def landmarks(front: Front) -> pd.DataFrame:
+    """Some rows of `front.to_frame()`, for a front too long to read: each member, the point nearest
+    to the centre, and the best point of each objective.
+
+    Only their alphas and objectives. The first of equal points is taken; a point may appear twice.
+    """
+    members = front.alphas.shape[1]
+    named = {f"member {k + 1}": front.alphas[:, k].argmax() for k in range(members)}
+    named["centre"] = np.linalg.norm(front.alphas - 1 / members, axis=1).argmin()
+    better = np.where(front.maximise, 1, -1) * front.values
+    for objective, row in zip(front.objectives, better.argmax(0), strict=True):
+        task, _, metric = objective.name.rpartition("/")
+        named[f"best {metric} on {task}"] = row
+    others = [name for name in front.table if name not in [o.name for o in front.objectives]]
+    rows = front.to_frame().drop(columns=others)
+    return rows.iloc[list(named.values())].set_axis(list(named))

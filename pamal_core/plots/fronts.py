@@ -61,8 +61,5 @@ def seeds_figure(
 
 
 def _name_axes(ax: Axes, front: Front) -> None:
-    x, y = (
-        f"{metric} on {task}"
-        for task, _, metric in (o.name.rpartition("/") for o in front.objectives)
-    )
+    x, y = (style.quantity(objective.name) for objective in front.objectives)
     style.label(ax, x, y, maximise=(front.maximise[0], front.maximise[1]))

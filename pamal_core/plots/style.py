@@ -14,6 +14,7 @@ COLOURS = {
     "other": "#7F7F7F",
 }
 SEEDS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#F0E442"]
+WORDS = {True: "higher is better →", False: "← lower is better"}
 
 
 def use() -> None:
@@ -35,9 +36,14 @@ def use() -> None:
 
 def label(ax: Axes, x: str, y: str, *, maximise: tuple[bool, bool]) -> None:
     """Name the axes, each with the direction that is better."""
-    words = {True: "higher is better →", False: "← lower is better"}
-    ax.set_xlabel(f"{x}  ({words[maximise[0]]})")
-    ax.set_ylabel(f"{y}  ({words[maximise[1]]})")
+    ax.set_xlabel(f"{x}  ({WORDS[maximise[0]]})")
+    ax.set_ylabel(f"{y}  ({WORDS[maximise[1]]})")
+
+
+def quantity(name: str) -> str:
+    """The column "task/metric" of a front in words."""
+    task, _, metric = name.rpartition("/")
+    return f"{metric} on {task}"
 
 
 def stamp(figure: Figure, text: str) -> None:

@@ -1,0 +1,181 @@
+"""Fronts of three members, as in the paper's Figure 5: a map of each objective over the simplex,
+and the front itself in three dimensions. No torch here: everything comes from records."""
+
+from math import isqrt
+from typing import Any
+
+import mpltern  # noqa: F401  # brings the projection "ternary"
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axis import Axis
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from pamal_core.errors import InputError
+from pamal_core.front import Front, Objective
+from pamal_core.plots import style
+from pamal_core.simplex import lattice
+
+KEPT, BEST = "not dominated", "best of this objective"
+MEMBERS = ("#D55E00", "#009E73", "#CC79A7")
+VIEWS = ((22, 45), (22, -15))  # elevation and azimuth in degrees
+# The corners of a cell of the lattice with spacing 1, about its centre: the centres of the six
+# triangles that meet there, in barycentric coordinates and in order around it.
+HEXAGON = np.array([(2, -1, -1), (1, 1, -2), (-1, 2, -1), (-2, 1, 1), (-1, -1, 2), (1, -2, 1)]) / 3
+
+
+def cells(alphas: np.ndarray) -> list[np.ndarray]:
+    """The part of the triangle nearest to each point of a lattice: P polygons [V, 3] in barycentric
+    coordinates.
+
+    `alphas` [P, 3] is a whole lattice as `simplex.lattice` makes it, in any order. A cell is a
+    hexagon, cut off where it leaves the triangle; together the cells are the triangle. InputError
+    for anything else.
+    """
+    steps = _steps(alphas)
+    return [_clipped(alpha + HEXAGON / steps) for alpha in alphas]
+
+
+def triangles_figure(front: Front, provenance: str) -> Figure:
+    """One triangle per objective, each point of the lattice a cell with the colour of its value.
+
+    Yellow is better whatever the direction of the objective. Corners are the members, the first on
+    top, then left and right. White dots are the points of `front` that are not dominated, the star
+    is the best on this objective. InputError unless `front` is a whole lattice of three members.
+    """
+    polygons = cells(front.alphas)
+    count = len(front.objectives)
+    figure = plt.figure(figsize=(3.5 * count, 3.7))
+    kept = front.non_dominated()
+    for t, objective in enumerate(front.objectives):
+        ax: Any = figure.add_subplot(1, count, t + 1, projection="ternary")
+        values = front.values[:, t]
+        best = values.argmax() if objective.maximise else values.argmin()
+        projected = [ax.transProjection.transform(polygon) for polygon in polygons]
+        cmap = "cividis" if objective.maximise else "cividis_r"
+        mapped = PolyCollection(projected, array=values, cmap=cmap, edgecolors="face", lw=0.3)
+        ax.add_collection(mapped)
+        dots = {"c": "w", "edgecolors": "k", "lw": 0.8, "clip_on": False}
+        ax.scatter(*front.alphas[kept].T, s=16, zorder=4, label=KEPT, **dots)
+        ax.scatter(*front.alphas[best], s=150, zorder=5, marker="*", label=BEST, **dots)
+        _name_corners(ax, front)
+        _colour_bar(figure, ax, mapped, objective)
+    handles = ax.get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=2)
+    style.stamp(figure, provenance)
+    return figure
+
+
+def front_3d_figure(front: Front, provenance: str) -> Figure:
+    """The three objectives of `front` against each other, seen from two sides.
+
+    Neighbours on the lattice are joined. Full points are not dominated, hollow ones are; the
+    members have marks of their own. InputError unless `front` is a whole lattice of three members
+    with three objectives.
+    """
+    if len(front.objectives) != 3:
+        raise InputError(f"A 3-D front needs 3 objectives. Found {len(front.objectives)}.")
+    edges = front.values[_neighbours(front.alphas)]
+    mesh = np.insert(edges, 2, np.nan, axis=1).reshape(-1, 3)  # one line, broken by nan
+    kept, member = front.non_dominated(), front.alphas.max(1) == 1
+    figure = plt.figure(figsize=(9.8, 5))
+    figure.set_layout_engine(
+        "constrained", rect=(0, 0.06, 1, 0.94)
+    )  # a label hangs out of its axes
+    for number, (elevation, azimuth) in enumerate(VIEWS, start=1):
+        ax: Any = figure.add_subplot(1, 2, number, projection="3d")
+        ax.view_init(elevation, azimuth)
+        ax.plot(*mesh.T, color=style.COLOURS["other"], lw=0.6)
+        colour = style.COLOURS["pamal"]
+        dots = {"s": 22, "edgecolors": colour, "depthshade": False}
+        ax.scatter(*front.values[kept & ~member].T, c=colour, label=KEPT, **dots)
+        ax.scatter(*front.values[~kept & ~member].T, c="w", label="dominated", **dots)
+        _mark_members(ax, front)
+        _name_axes_3d(ax, front)
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=5)
+    style.stamp(figure, provenance)
+    return figure
+
+
+def _steps(alphas: np.ndarray) -> int:
+    """The n - 1 of the lattice that `alphas` are; InputError where they are none."""
+    steps = (isqrt(8 * len(alphas) + 1) - 3) // 2
+    if alphas.ndim == 2 and alphas.shape[1] == 3 and steps > 0:
+        ours, whole = (a[np.lexsort(np.rint(a.T * steps))] for a in (alphas, lattice(3, steps + 1)))
+        if ours.shape == whole.shape and np.allclose(ours, whole):
+            return steps
+    raise InputError(
+        "A triangle needs all points of a lattice of 3 members, such as lattice(3). "
+        f"Found alphas of shape {alphas.shape}."
+    )
+
+
+def _clipped(polygon: np.ndarray) -> np.ndarray:
+    """The part of a convex polygon [V, 3] with no negative coordinate (Sutherland and Hodgman)."""
+    for k in range(3):
+        kept = []
+        for here, there in zip(polygon, np.roll(polygon, -1, axis=0), strict=True):
+            if here[k] >= 0:
+                kept.append(here)
+            if here[k] * there[k] < 0:
+                kept.append(here + (there - here) * here[k] / (here[k] - there[k]))
+        polygon = np.array(kept)
+    return polygon
+
+
+def _neighbours(alphas: np.ndarray) -> np.ndarray:
+    """Pairs of points [E, 2] that one step joins."""
+    distances = np.abs(alphas[:, None] - alphas).max(-1) * _steps(alphas)
+    return np.argwhere(np.triu(np.isclose(distances, 1)))
+
+
+def _members(front: Front) -> list[str]:
+    """Each member's name, with the task it is for where there is one."""
+    tasks = [objective.name.rpartition("/")[0] for objective in front.objectives]
+    weights = np.eye(3, len(tasks)) if front.task_weights is None else front.task_weights
+    return [
+        f"member {k}" + (f": {tasks[row.argmax()]}" if row.max() == 1 else "")
+        for k, row in enumerate(weights, start=1)
+    ]
+
+
+def _name_corners(ax: Any, front: Front) -> None:
+    top, left, right = (name.replace(": ", "\n") for name in _members(front))
+    ax.set_tlabel(top, labelpad=10)  # clear of a star
+    ax.set_llabel(left, ha="center")
+    ax.set_rlabel(right, ha="center")
+    for axis in (ax.taxis, ax.laxis, ax.raxis):
+        axis.set_ticks([])
+        axis.set_label_rotation_mode("horizontal")
+    ax.grid(False)
+
+
+def _colour_bar(figure: Figure, ax: Any, cells: ScalarMappable, objective: Objective) -> None:
+    bar = figure.colorbar(cells, ax=ax, orientation="horizontal", shrink=0.85)
+    bar.set_label(f"{style.quantity(objective.name)}\n({style.WORDS[objective.maximise]})")
+    _number(bar.ax.xaxis, objective)
+
+
+def _number(axis: Axis, objective: Objective) -> None:
+    """Few ticks; an accuracy is a share, shown in per cent."""
+    axis.set_major_locator(MaxNLocator(3))
+    if objective.name.endswith("/accuracy"):
+        axis.set_major_formatter(lambda share, _: f"{100 * share:.4g}%")
+
+
+def _mark_members(ax: Any, front: Front) -> None:
+    for alpha, name, marker, colour in zip(np.eye(3), _members(front), "^<>", MEMBERS, strict=True):
+        point = front.values[(front.alphas == alpha).all(1).argmax()]
+        ax.scatter(*point, s=90, c=colour, marker=marker, depthshade=False, label=name)
+
+
+def _name_axes_3d(ax: Any, front: Front) -> None:
+    # An arrow would point the wrong way where an axis runs from right to left.
+    for axis, objective in zip((ax.xaxis, ax.yaxis, ax.zaxis), front.objectives, strict=True):
+        direction = style.WORDS[objective.maximise].strip("←→ ")
+        axis.set_label_text(f"{style.quantity(objective.name)}\n({direction})")
+        axis.labelpad = 12
+        axis.set_tick_params(pad=4)
+        _number(axis, objective)
