@@ -33,6 +33,7 @@ book: $(READY)
 	$(RUN) notebooks/toy.ipynb book/fresh/toy.ipynb
 	$(RUN) notebooks/multimnist.ipynb book/fresh/multimnist.ipynb -p data sample
 	$(RUN) notebooks/census.ipynb book/fresh/census.ipynb -p data sample
+	$(RUN) notebooks/multimnist3.ipynb book/fresh/multimnist3.ipynb -p data sample
 	$(BIN)/jupyter-book build -W --keep-going book/
 	@echo "The book: $(CURDIR)/_build/html/index.html"
 
@@ -48,8 +49,11 @@ lint: $(READY)
 # Finished runs are read from results/; delete a record to make it again. Every method runs the same
 # notebook; the book shows those of PaMaL.
 MULTIMNIST := $(RUN) notebooks/multimnist.ipynb
+BASELINES := uw dwa rlw mgda pcgrad imtl graddrop cagrad nash_mtl auto_lambda rotograd phn cosmos
+MULTIMNIST3 := $(RUN) notebooks/multimnist3.ipynb
 notebooks: $(READY)
 	$(RUN) notebooks/toy.ipynb book/results/toy.ipynb
+	$(RUN) notebooks/schematics.ipynb book/results/schematics.ipynb
 ifneq ($(wildcard $(PAMAL_DATA)/MNIST),)
 	set -e; for s in $(SEEDS); do \
 	    full="-p data full -p seed $$s -p out results/multimnist"; \
@@ -57,14 +61,24 @@ ifneq ($(wildcard $(PAMAL_DATA)/MNIST),)
 	    $(MULTIMNIST) _build/runs/ls_$$s.ipynb $$full/ls_seed_$$s.json -p method ls; \
 	    for t in 0 1; do $(MULTIMNIST) _build/runs/stl-$${t}_$$s.ipynb \
 	        $$full/stl-$${t}_seed_$$s.json -p method stl -p task $$t; done; \
-	done
+	done; \
+	full="-p data full -p out results/multimnist"; for m in $(BASELINES); do \
+	    $(MULTIMNIST) _build/runs/$$m.ipynb $$full/$${m}_seed_0.json -p method $$m; done; \
+	full="-p data full -p out results/multimnist3"; \
+	$(MULTIMNIST3) book/results/multimnist3.ipynb $$full/pamal_seed_0.json; \
+	$(MULTIMNIST3) _build/runs/ls3.ipynb $$full/ls_seed_0.json -p method ls; \
+	$(MULTIMNIST3) _build/runs/smooth.ipynb $$full/pamal-antialias_seed_0.json -p antialias True; \
+	$(MULTIMNIST3) _build/runs/plain.ipynb $$full/pamal-plain_seed_0.json -p lr_scaling plain
 else
 	@echo "The MultiMNIST runs are left as they were: PAMAL_DATA names no folder with MNIST in it."
 endif
 ifneq ($(wildcard $(PAMAL_DATA)/census),)
 	set -e; full="-p data full -p out results/census"; census="$(RUN) notebooks/census.ipynb"; \
+	$$census book/results/census.ipynb $$full/pamal_seed_0.json; \
+	for m in $(BASELINES); do \
+	    $$census _build/runs/c-$$m.ipynb $$full/$${m}_seed_0.json -p method $$m; done; \
+	$$census _build/runs/c.ipynb $$full/pamal-mended_seed_0.json -p masters mended; \
 	for m in as_released mended; do [ $$m = mended ] && s=-mended || s=; \
-	    $$census _build/runs/c$$s.ipynb $$full/pamal$${s}_seed_0.json -p masters $$m; \
 	    $$census _build/runs/p$$s.ipynb $$full/pamal-printed$${s}_seed_0.json -p masters $$m -p penalty printed; \
 	    $$census _build/runs/l$$s.ipynb $$full/ls$${s}_seed_0.json -p masters $$m -p method ls; \
 	done
@@ -72,6 +86,7 @@ else
 	@echo "The Census runs are left as they were: PAMAL_DATA names no folder with census in it."
 endif
 	$(RUN) notebooks/multimnist_seeds.ipynb book/results/multimnist_seeds.ipynb
+	$(RUN) notebooks/theory.ipynb book/results/theory.ipynb
 	$(BIN)/python book/_assets/multimnist_front.py
 
 constraints: $(READY)

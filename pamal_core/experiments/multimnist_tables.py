@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pamal_core.experiments import tables
 from pamal_core.front import Front, Objective
 from pamal_core.paper import table
 from pamal_core.records import Record
@@ -14,11 +13,6 @@ from pamal_core.records import Record
 REFERENCE = (0.0, 0.0)
 SEEDS = (0, 1, 2)
 TASKS = ("top-left/accuracy", "bottom-right/accuracy")
-
-
-def beside_the_paper(record: Record) -> pd.DataFrame:
-    """`tables.beside_the_paper` for MultiMNIST."""
-    return tables.beside_the_paper(record, "multiforward_multimnist", "multimnist/full/")
 
 
 def read_runs(folder: Path) -> dict[str, list[Record]]:
