@@ -86,6 +86,7 @@ def by_the_training_step(name: str, start: tuple[float, float], scale: float, st
         parameter.data = parameter.data.double()
     method = Method(network.double(), tasks, balancer=balancer)
     optimizer = torch.optim.Adam(method.parameters(), lr=2e-3)
+    batch = (torch.zeros(1),) * 3
     history, losses, path = [], [], [network.stacked.detach()[0].numpy().copy()]
     for step in range(steps):
         if step % 1000 == 0:
@@ -93,7 +94,7 @@ def by_the_training_step(name: str, start: tuple[float, float], scale: float, st
             balancer.start_epoch(history)
             losses = []
         optimizer.zero_grad()
-        losses.append(method.accumulate((torch.zeros(1),) * 3, torch.ones(1, 1))[0].tolist())
+        losses.append(method.accumulate(batch, torch.ones(1, 1).double())[0].tolist())
         optimizer.step()
         path.append(network.stacked.detach()[0].numpy().copy())
     return np.array(path)
@@ -140,16 +141,6 @@ def test_uncertainty_weighting_stays_finite_and_keeps_the_difference_of_its_vari
     assert np.isfinite(direction).all()
     assert (seen[-1][0] == seen[-1000][0]).all() and rule.LOWEST - 1 < seen[-1][0].min() < -99
     np.testing.assert_allclose(seen[-1][1], np.log(losses[1]), atol=0.01)
-
-
-def test_uncertainty_weighting_stays_finite_though_negative_losses_have_no_best_variance():
-    losses = np.array([[-15.0, 3.0]])
-    rule = toy_rules.UncertaintyWeighting(0.02)
-    for _ in range(3000):
-        direction = rule(losses, np.ones((1, 2, 2)))
-    assert rule.adam.weights[0, 0] == rule.LOWEST
-    assert rule.adam.weights[0, 1] == pytest.approx(np.log(3), abs=0.01)
-    assert np.isfinite(direction).all()
 
 
 @pytest.mark.parametrize("name", ["RLW", "GradDrop"])

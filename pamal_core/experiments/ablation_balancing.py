@@ -34,7 +34,7 @@ class BalancingOptions(Options):
     """What the notebook takes: of the toy problem, where an epoch is 1,000 steps; and of the Census
     sample the factors of the losses and the number of epochs."""
 
-    epochs: Annotated[int, Field(ge=1)] = 15
+    epochs: Annotated[int, Field(ge=1)] = 12
     tanh: Literal["printed", "earlier"] = "printed"
     lr: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 2e-3
     scales: Annotated[list[Positive], Field(min_length=3, max_length=3)] = Field([0.2, 0.6, 4.0])

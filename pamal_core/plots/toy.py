@@ -67,7 +67,7 @@ def methods_figure(panels: Mapping[str, Trajectories], num_steps: int, provenanc
     )
     for number, (name, panel) in enumerate(panels.items()):
         ax = axes.flat[number]
-        ax.set_title(name, fontsize=9)
+        ax.set_title(name.replace(", ", ",\n"), fontsize=9)
         _panel(ax, panel, num_steps, 5)
         ax.tick_params(labelsize=8, labelbottom=number + 5 >= len(panels))
     for ax in axes.flat[len(panels) :]:
