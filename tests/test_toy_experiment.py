@@ -138,7 +138,7 @@ def test_weights_that_are_not_finite_stop_the_run_and_name_it():
 def test_an_outcome_on_the_pareto_set_is_judged_exact():
     ends = np.array([[7.0, -8.4], [-7.0, -8.4]])
     stacked = np.broadcast_to(ends, (2, 25, 2, 2))
-    outcome = Outcome(VARIANTS[2], ToyProblem(), stacked)
+    outcome = Outcome(ToyProblem(), stacked, VARIANTS[2])
     for measured in outcome.measures().values():
         assert measured["verdict"] == "exact"
         assert measured["spearman"] == [-1, -1]

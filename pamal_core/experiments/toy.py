@@ -132,7 +132,7 @@ def _train(options: ToyOptions, method: Literal["pamal", "ls"]) -> list[Outcome]
     num_steps = CHUNK * (options.epochs or PAPER_EPOCHS)
     stacked = pairs.run(num_steps, every=num_steps // MOMENTS)
     outcomes = [
-        Outcome(variant, ToyProblem(variant.scale, options.tanh), weights)
+        Outcome(ToyProblem(variant.scale, options.tanh), weights, variant)
         for variant, weights in zip(variants, stacked.swapaxes(0, 1), strict=True)
     ]
     for outcome in outcomes:

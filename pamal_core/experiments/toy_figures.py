@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from pamal_core.experiments.toy import MOMENTS, ToyRun
-from pamal_core.experiments.toy_variants import Outcome
+from pamal_core.experiments.toy_variants import Runs
 from pamal_core.plots import toy as plots
 
 SHOWN = (0.0, 0.04, 0.08, 0.16, 0.32, 1.0)
@@ -17,7 +17,7 @@ def figure_1(result: ToyRun) -> list[Figure]:
     return [
         plots.trajectories_figure(
             {
-                o.variant.name: _trajectories(o, result)
+                o.variant.name: trajectories(o, result.num_steps, o.worst_run)
                 for o in outcomes
                 if o.variant.scale == scale
             },
@@ -56,10 +56,10 @@ def surfaces(result: ToyRun, variant: str) -> list[Figure]:
     return [plots.surfaces_figure(axes, losses, members, sweep, result.provenance)]
 
 
-def _trajectories(outcome: Outcome, result: ToyRun) -> plots.Trajectories:
-    if outcome.variant.method == "ls":
-        return plots.Trajectories(outcome.front, outcome.members, {})
-    worst = outcome.worst_run
-    moments = {round(share * result.num_steps): round(share * MOMENTS) for share in SHOWN}
-    images = {step: outcome.image(moment)[worst] for step, moment in moments.items()}
-    return plots.Trajectories(outcome.front, outcome.members[:, [worst]], images)
+def trajectories(runs: Runs, num_steps: int, pair: int = 0) -> plots.Trajectories:
+    """All runs of a single member, or the one `pair` of PaMaL with its subspace over time."""
+    if runs.stacked.shape[2] == 1:
+        return plots.Trajectories(runs.front, runs.members, {})
+    moments = {round(share * num_steps): round(share * MOMENTS) for share in SHOWN}
+    images = {step: runs.image(moment)[pair] for step, moment in moments.items()}
+    return plots.Trajectories(runs.front, runs.members[:, [pair]], images)

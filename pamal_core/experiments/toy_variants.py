@@ -49,11 +49,10 @@ VARIANTS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """What became of one variant: `stacked` has the weights of all members of P runs at S evenly
-    spaced moments, the start and the end among them."""
+class Runs:
+    """Runs on one problem: `stacked` has the weights of all members of P runs at S evenly spaced
+    moments, the start and the end among them."""
 
-    variant: Variant
     problem: ToyProblem
     stacked: Float[np.ndarray, "S P M 2"]
 
@@ -70,6 +69,16 @@ class Outcome:
     def image(self, moment: int = -1, num_points: int = 1001) -> np.ndarray:
         """The losses along the subspace, from the first member to the last: [P, num_points, 2]."""
         return self.problem.losses(self._alphas(num_points) @ self.stacked[moment])
+
+    def _alphas(self, num_points: int) -> np.ndarray:
+        return lattice(self.stacked.shape[-2], num_points)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome(Runs):
+    """What became of one variant."""
+
+    variant: Variant
 
     @property
     def run_names(self) -> list[str]:
@@ -105,9 +114,6 @@ class Outcome:
                 "spearman": [None if np.isnan(r) else float(r) for r in spearman],
             }
         return found
-
-    def _alphas(self, num_points: int) -> np.ndarray:
-        return lattice(self.stacked.shape[-2], num_points)
 
 
 def hypervolume(losses: np.ndarray) -> float:

@@ -46,25 +46,38 @@ def trajectories_figure(
     )
     for ax, (name, panel) in zip(axes.flat, panels.items(), strict=False):
         ax.set_title(name)
-        ax.plot(*panel.front.T, **FRONT, label="analytic front")
-        if panel.members.shape[2] == 1:
-            _coloured(ax, panel.members[:, :, 0], num_steps)
-        else:
-            _members(ax, panel.members[:, 0], size=8)
-        shades = plt.get_cmap("Greys")(np.linspace(0.35, 1, len(panel.images)))
-        for shade, (step, image) in zip(shades, panel.images.items(), strict=True):
-            ax.plot(*image.T, color=shade, ls="--", lw=1.3, label=f"subspace, step {step:,}")
+        _panel(ax, panel, num_steps, 8)
         style.label(ax, "task 1 loss", "task 2 loss", maximise=(False, False))
         ax.label_outer()
     for ax in axes.flat[len(panels) :]:
         ax.set_axis_off()
-    handles = {
-        t: h for ax in axes.flat for h, t in zip(*ax.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(handles.values(), handles, loc="outside upper center", ncols=3, fontsize=8)
+    _legend(figure)
     if any(panel.members.shape[2] == 1 for panel in panels.values()):
         colours = plt.cm.ScalarMappable(Normalize(0, num_steps), "viridis")
         figure.colorbar(colours, ax=axes, label="step, of the LS trajectories", pad=0.01)
+    style.stamp(figure, provenance)
+    return figure
+
+
+def methods_figure(panels: Mapping[str, Trajectories], num_steps: int, provenance: str) -> Figure:
+    """The same for many methods, in small panels, five to a row."""
+    rows = -(-len(panels) // 5)
+    figure, axes = plt.subplots(
+        rows, 5, figsize=(9, 2.1 * rows), sharex=True, sharey=True, squeeze=False
+    )
+    for number, (name, panel) in enumerate(panels.items()):
+        ax = axes.flat[number]
+        ax.set_title(name.replace(", ", ",\n"), fontsize=9)
+        _panel(ax, panel, num_steps, 5)
+        ax.tick_params(labelsize=8, labelbottom=number + 5 >= len(panels))
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
+    figure.supxlabel("task 1 loss  (← lower is better)", fontsize=10)
+    figure.supylabel("task 2 loss  (← lower is better)", fontsize=10)
+    _legend(figure)
+    colours = plt.cm.ScalarMappable(Normalize(0, num_steps), "viridis")
+    bar = figure.colorbar(colours, ax=axes, pad=0.01, label="step, where a run is one network")
+    bar.ax.tick_params(labelsize=8)
     style.stamp(figure, provenance)
     return figure
 
@@ -147,6 +160,28 @@ def surfaces_figure(
     return figure
 
 
+def _panel(ax: Axes, panel: Trajectories, num_steps: int, size: int) -> None:
+    """The front, the runs, and the images of the subspace, darker with time."""
+    ax.plot(*panel.front.T, **FRONT, label="analytic front")
+    if panel.members.shape[2] == 1:
+        _coloured(ax, panel.members[:, :, 0], num_steps, size=size - 1)
+    else:
+        _members(ax, panel.members[:, 0], size=size)
+    shades = plt.get_cmap("Greys")(np.linspace(0.35, 1, len(panel.images)))
+    for shade, (step, image) in zip(shades, panel.images.items(), strict=True):
+        ax.plot(*image.T, color=shade, ls="--", lw=1.3, label=f"subspace, step {step:,}")
+
+
+def _legend(figure: Figure) -> None:
+    """What the panels name, each once, above them."""
+    handles = {
+        text: handle
+        for ax in figure.axes
+        for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles, loc="outside upper center", ncols=3, fontsize=8)
+
+
 def _members(ax: Axes, run: Float[Array, "S 2 2"], *, size: int) -> None:
     """The members of one pair: lines, dots at the start, crosses at the end."""
     for k, colour in enumerate(MEMBERS):
@@ -155,7 +190,7 @@ def _members(ax: Axes, run: Float[Array, "S 2 2"], *, size: int) -> None:
         _ends(ax, path, colour, size)
 
 
-def _coloured(ax: Axes, runs: Float[Array, "S P 2"], num_steps: int) -> None:
+def _coloured(ax: Axes, runs: Float[Array, "S P 2"], num_steps: int, *, size: int) -> None:
     """Runs of one member, coloured by step."""
     norm = Normalize(0, num_steps)
     for run in runs.swapaxes(0, 1):
@@ -163,7 +198,7 @@ def _coloured(ax: Axes, runs: Float[Array, "S P 2"], num_steps: int) -> None:
         lines = LineCollection(list(pieces), cmap="viridis", norm=norm, lw=2, zorder=2)
         lines.set_array(np.linspace(0, num_steps, len(pieces)))
         ax.add_collection(lines)
-        _ends(ax, run, "black", 7)
+        _ends(ax, run, "black", size)
 
 
 def _ends(ax: Axes, path: Float[Array, "S 2"], colour: str, size: int) -> None:
