@@ -53,6 +53,7 @@ BASELINES := uw dwa rlw mgda pcgrad imtl graddrop cagrad nash_mtl auto_lambda ro
 MULTIMNIST3 := $(RUN) notebooks/multimnist3.ipynb
 notebooks: $(READY)
 	$(RUN) notebooks/toy.ipynb book/results/toy.ipynb
+	$(RUN) notebooks/ablation_balancing.ipynb book/results/ablation_balancing.ipynb -p epochs 50
 	$(RUN) notebooks/schematics.ipynb book/results/schematics.ipynb
 ifneq ($(wildcard $(PAMAL_DATA)/MNIST),)
 	set -e; for s in $(SEEDS); do \
@@ -67,8 +68,9 @@ ifneq ($(wildcard $(PAMAL_DATA)/MNIST),)
 	full="-p data full -p out results/multimnist3"; \
 	$(MULTIMNIST3) book/results/multimnist3.ipynb $$full/pamal_seed_0.json; \
 	$(MULTIMNIST3) _build/runs/ls3.ipynb $$full/ls_seed_0.json -p method ls; \
-	$(MULTIMNIST3) _build/runs/smooth.ipynb $$full/pamal-antialias_seed_0.json -p antialias True; \
-	$(MULTIMNIST3) _build/runs/plain.ipynb $$full/pamal-plain_seed_0.json -p lr_scaling plain
+	full="-p lr_scaling members $$full"; \
+	$(MULTIMNIST3) _build/runs/members.ipynb $$full/pamal-members_seed_0.json; \
+	$(MULTIMNIST3) _build/runs/smooth.ipynb $$full/pamal-members-antialias_seed_0.json -p antialias True
 else
 	@echo "The MultiMNIST runs are left as they were: PAMAL_DATA names no folder with MNIST in it."
 endif

@@ -4,9 +4,6 @@ Time: one PaMaL step with W = 4 and lam = 0 against four LS steps on the same ba
 of a plain PyTorch loop. Both sides include zero_grad and Adam. The variants are run in turn and the
 ratio is taken round by round, so that a machine that slows down slows all of them.
 
-Gradient baselines: one step of each against a plain loop that does the T backward passes and adds
-them up, both with the forward pass, zero_grad and Adam.
-
 Memory: the peak of what torch allocates during a step at W = 8 over that at W = 1, from torch's own
 allocation events.
 """
@@ -21,39 +18,30 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from pamal_core import Dirichlet, Linear, Method, MultiForward, WeightEnsemble, classification
-from pamal_core.balancing import IMTL, MGDA, Balancer, CAGrad, GradDrop, NashMTL, PCGrad
 from pamal_core.networks.models import lenet
 
 TASKS = [classification("top-left"), classification("bottom-right")]
 BATCH = (torch.rand(256, 1, 28, 28), torch.randint(10, (256,)), torch.randint(10, (256,)))
 
 
-def plain_step(separate: bool = False) -> Callable[[], None]:
-    """LS; `separate` goes back through the network once for each loss, and has its weights
-    channels-last as ours are, so that the ratio is that of the rules."""
-    network = lenet().to(memory_format=torch.channels_last if separate else torch.contiguous_format)
+def plain_step() -> Callable[[], None]:
+    network = lenet()
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
 
     def step() -> None:
         optimizer.zero_grad()
         losses = [t.loss(o, y) for t, o, y in zip(TASKS, network(BATCH[0]), BATCH[1:], strict=True)]
-        if separate:
-            losses[0].backward(retain_graph=True)
-            losses[1].backward()
-        else:
-            (0.5 * losses[0] + 0.5 * losses[1]).backward()
+        (0.5 * losses[0] + 0.5 * losses[1]).backward()
         optimizer.step()
 
     return step
 
 
-def our_step(
-    window: int, num_members: int, lam: float = 0.0, balancer: Balancer | None = None
-) -> Callable[[], None]:
+def our_step(window: int, num_members: int, lam: float = 0.0) -> Callable[[], None]:
     rows = np.eye(2) if num_members == 2 else [[0.5, 0.5]]
     members = [lenet() for _ in range(num_members)]
     network = WeightEnsemble(members, task_weights=rows, shared="encoder")
-    method = Method(network, TASKS, Dirichlet(), balancer or Linear(), MultiForward(lam), window)
+    method = Method(network, TASKS, Dirichlet(), Linear(), MultiForward(lam), window)
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-3 * num_members)
     rng = np.random.default_rng(0)
 
@@ -84,19 +72,6 @@ def ratios(rounds: int) -> dict[str, list[float]]:
     return found
 
 
-def gradient_ratios(rounds: int) -> dict[str, list[float]]:
-    rules = [MGDA(), PCGrad(), IMTL(), GradDrop(), CAGrad(), NashMTL()]
-    steps = {type(rule).__name__: our_step(1, 1, balancer=rule) for rule in rules}
-    plain = plain_step(separate=True)
-    for step in (plain, *steps.values()):
-        seconds(step, 5)  # warm up
-    found: dict[str, list[float]] = {name: [] for name in steps}
-    for _ in range(rounds):
-        for name, step in steps.items():
-            found[name].append(seconds(step, 10) / seconds(plain, 10))
-    return found
-
-
 def peak_bytes(step: Callable[[], None]) -> int:
     """The most that one step adds to what is allocated already."""
     step()
@@ -116,9 +91,6 @@ if __name__ == "__main__":
     for name, values in ratios(arguments.rounds).items():
         low, middle, high = min(values), statistics.median(values), max(values)
         print(f"PaMaL W=4 / four steps of {name}: {middle:.3f} ({low:.3f} to {high:.3f})")
-    for name, values in gradient_ratios(arguments.rounds).items():
-        low, middle, high = min(values), statistics.median(values), max(values)
-        print(f"{name} / two plain backward passes: {middle:.3f} ({low:.3f} to {high:.3f})")
     one, eight, coupled = (peak_bytes(our_step(w, 2, lam)) for w, lam in ((1, 0), (8, 0), (8, 5.0)))
     print(f"peak memory of a step: {one / 1e6:.2f} MB at W=1, {eight / 1e6:.2f} MB at W=8", end="")
     print(f" (ratio {eight / one:.3f}); with a penalty at W=8 {coupled / 1e6:.2f} MB")

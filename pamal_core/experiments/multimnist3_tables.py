@@ -21,6 +21,8 @@ PRINTED = {
     "graddrop": "Graddrop",
     "cagrad": "CAGrad",
     "nash_mtl": "Nash-MTL",
+    "auto_lambda": "Auto-lambda",
+    "rotograd": "RotoGrad",
 }
 
 

@@ -1,0 +1,107 @@
+"""What a gradient baseline costs: `python benchmarks/rules.py`, or `... --network resnet18`.
+
+One step of each rule against a plain PyTorch loop that goes back through the network once for each
+of the two losses and adds the gradients up. Both sides include the forward pass, zero_grad and
+Adam, and both have their convolutions channels-last. The steps are run in turn and the ratio is
+taken round by round, so that a machine that slows down slows all of them.
+
+Auto-lambda also takes a forward and a backward pass for its other batch; RotoGrad saves one.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.data import TensorDataset
+from torchvision.models import resnet18
+
+from pamal_core import classification
+from pamal_core.networks.models import SharedBottom, lenet
+from pamal_core.options import Options
+from pamal_core.recipes import build
+
+TASKS = [classification("first"), classification("second")]
+RULES = ("mgda", "pcgrad", "imtl", "graddrop", "cagrad", "nash_mtl", "auto_lambda", "rotograd")
+
+
+def resnet(extra: int = 0) -> SharedBottom:
+    """ResNet18 without its last layer, and a head for each task."""
+    encoder = resnet18()
+    encoder.fc = nn.Identity()
+    return SharedBottom(encoder, [nn.Linear(512, 10) for _ in TASKS])
+
+
+NETWORKS: dict[str, tuple[Callable[[int], nn.Module], tuple[int, ...]]] = {
+    "lenet": (lambda extra: lenet(), (256, 1, 28, 28)),
+    "resnet18": (resnet, (16, 3, 64, 64)),
+}
+
+
+def plain_step(network: nn.Module, batch: tuple[torch.Tensor, ...]) -> Callable[[], None]:
+    network.to(memory_format=torch.channels_last)
+    optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        outputs = network(batch[0])
+        first, second = (t.loss(o, y) for t, o, y in zip(TASKS, outputs, batch[1:], strict=True))
+        first.backward(retain_graph=True)
+        second.backward()
+        optimizer.step()
+
+    return step
+
+
+def our_step(
+    rule: str, make: Callable[[int], nn.Module], batch: tuple[torch.Tensor, ...]
+) -> Callable[[], None]:
+    options = Options.create(method=rule, batch_size=len(batch[0]))
+    method = build(options, TASKS, make, "encoder", TensorDataset(*batch))
+    optimizer = torch.optim.Adam(method.parameters(), lr=1e-3)
+    rng = np.random.default_rng(0)
+    method.balancer.start_epoch([])
+
+    def step() -> None:
+        optimizer.zero_grad()
+        method.step(batch, rng)
+        optimizer.step()
+
+    return step
+
+
+def seconds(step: Callable[[], None], repeats: int) -> float:
+    start = time.perf_counter()
+    for _ in range(repeats):
+        step()
+    return time.perf_counter() - start
+
+
+def ratios(network: str, rounds: int, repeats: int) -> dict[str, list[float]]:
+    make, shape = NETWORKS[network]
+    batch = (torch.rand(shape), *(torch.randint(10, shape[:1]) for _ in TASKS))
+    steps = {rule: our_step(rule, make, batch) for rule in RULES}
+    plain = plain_step(make(0), batch)
+    for step in (plain, *steps.values()):
+        seconds(step, 2)  # warm up
+    found: dict[str, list[float]] = {rule: [] for rule in steps}
+    for _ in range(rounds):
+        for rule, step in steps.items():
+            found[rule].append(seconds(step, repeats) / seconds(plain, repeats))
+    return found
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--network", choices=NETWORKS, default="lenet")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--repeats", type=int, default=3)
+    arguments = parser.parse_args()
+    torch.manual_seed(0)
+    print(f"{arguments.network}, torch {torch.__version__}, {torch.get_num_threads()} threads")
+    for rule, values in ratios(arguments.network, arguments.rounds, arguments.repeats).items():
+        low, middle, high = min(values), statistics.median(values), max(values)
+        print(f"{rule} / a plain step: {middle:.3f} ({low:.3f} to {high:.3f})")
