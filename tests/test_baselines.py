@@ -97,3 +97,34 @@ def test_the_heads_of_a_gradient_rule_have_the_gradient_of_linear_scalarisation(
     plain, ruled = (m.network.stacked.grad for m in methods)
     torch.testing.assert_close(ruled[:, split:], plain[:, split:])
     assert not torch.allclose(ruled[:, :split], plain[:, :split])
+
+
+@pytest.mark.parametrize("name", ["mgda", "pcgrad", "imtl", "cagrad", "nash_mtl"])
+def test_balanced_heads_have_the_weights_of_the_shared_gradient(name, data):
+    batch = next(iter(loader_of(data, 3)))
+    gradients = []
+    for t in range(3):  # stl gives the rows of the Jacobian
+        single = make_method("stl", data, 3, task=t)
+        single.step(batch, np.random.default_rng(0))
+        gradients.append(single.network.stacked.grad[0])
+    jacobian = torch.stack(gradients)
+    balanced = make_method(name, data, 3, heads="balanced")
+    torch.manual_seed(1)  # PCGrad's orders
+    balanced.step(batch, np.random.default_rng(0))
+    shared = jacobian[:, : balanced.network.num_shared]
+    torch.manual_seed(1)
+    found = BASELINES[name](Options.create(), 3).coefficients(shared, torch.full((3,), 1 / 3))
+    torch.testing.assert_close(balanced.network.stacked.grad[0], found @ jacobian)
+    assert found.std() > 1e-4
+
+
+def test_a_penalty_joins_the_balanced_gradients_as_it_is(data):
+    losses_at = torch.randn(3, 5)
+    theta, weights = torch.ones(5, requires_grad=True), torch.full((3,), 1 / 3)
+    extra = torch.tensor([1.0, -2.0, 0.5])
+    for heads in ("plain", "balanced"):
+        rule = BASELINES["mgda"](Options.create(heads=heads), 3)
+        alone, both = (
+            rule.direction(losses_at @ theta, theta, weights, c, 4) for c in (None, extra)
+        )
+        torch.testing.assert_close(both - alone, extra @ losses_at)

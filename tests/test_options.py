@@ -53,3 +53,14 @@ def test_an_unknown_name_in_the_injected_cell_is_refused():
     cells = ["# Parameters\nW = 4", "# Parameters\nlamda = 2"]
     with pytest.raises(InputError, match="Unknown parameter `lamda`"):
         Options.from_notebook({"In": cells, "W": 4, "lamda": 2})
+
+
+def test_none_is_the_default_which_is_the_methods_own_where_its_authors_chose_one():
+    for values in ({}, {"p": None, "lam": None}):
+        assert Options.create(**values).p == 1.0
+        assert Options.create(method="phn", **values).p == 0.2
+        cosmos = Options.create(method="cosmos", **values)
+        assert (cosmos.p, cosmos.lam) == (1.2, 2.0)
+    assert Options.create(method="phn", p=0.5).p == 0.5
+    assert Options.create(W=None, seed=None) == Options.create()
+    assert "p" in Options.create(method="phn").model_dump(exclude_defaults=True)

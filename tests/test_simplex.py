@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pamal_core.errors import InputError
-from pamal_core.simplex import Dirichlet, edges, lattice, on_simplex
+from pamal_core.simplex import Dirichlet, arc, edges, lattice, on_simplex
 
 
 def rng() -> np.random.Generator:
@@ -119,3 +119,16 @@ def test_draws_of_equal_weight_have_no_edge_between_them():
     assert first.tolist() == [[2, 0], [2, 1]]
     assert edges(alphas)[0].tolist() == [[2, 0]]
     assert [len(graph) for graph in edges(np.full((3, 2), 0.5))] == [0, 0]
+
+
+def test_the_arc_has_equal_angles_and_lies_on_the_simplex():
+    points = arc(2)
+    np.testing.assert_allclose(points.sum(1), 1)
+    np.testing.assert_allclose(points[[0, 5, -1]], [[1, 0], [0.5, 0.5], [0, 1]], atol=1e-15)
+    angles = np.arctan2(points[:, 1], points[:, 0])
+    np.testing.assert_allclose(np.diff(angles), np.pi / 20)
+
+
+def test_an_arc_is_for_two_members():
+    with pytest.raises(InputError, match=r"num_members=2 .* Found num_members=3"):
+        arc(3)
