@@ -48,7 +48,7 @@ def test_the_defaults_are_the_setting_of_the_papers_table():
 
 
 def test_the_network_has_a_head_for_each_digit():
-    network = EXPERIMENT.make_network(None)
+    network = EXPERIMENT.make_network(None, 0)
     assert sum(p.numel() for p in network.parameters()) == 21_330 + 3 * 3_060
 
 
@@ -141,4 +141,4 @@ def test_the_numbers_the_notebook_quotes_are_those_of_the_records():
     assert {"pamal_seed_0", "ls_seed_0"} <= set(records)
     for found in records.values():
         best = (f"{100 * found.summary['test']['best'][name]:.2f}" for name in OBJECTIVES)
-        assert " / ".join(best) in text
+        assert " | ".join(best) in text

@@ -50,7 +50,8 @@ def test_multimnist3_shows_the_triangles_of_66_networks_and_their_front(tmp_path
     )
     assert run.returncode == 0, run.stderr[-2000:]
     record = Record.read(tmp_path / "r.json")
-    assert record.options == {"W": 1, "lam": 0.0, "p": 1.0, "balancing": "none", "epochs": 1}
+    setting = {"W": 1, "lam": 0.0, "p": 1.0, "balancing": "none", "lr_scaling": "plain"}
+    assert record.options == setting | {"epochs": 1}
     assert len(record.points) == 2 * 66
     outputs = nbformat.read(tmp_path / "out.ipynb", as_version=4)
     kinds = [set(o.get("data", {})) for c in outputs.cells for o in c.get("outputs", [])]
