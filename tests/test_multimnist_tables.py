@@ -5,9 +5,10 @@ import pytest
 
 from pamal_core.errors import InputError
 from pamal_core.experiments import multimnist_tables as tables
-from pamal_core.experiments.tables import beside_the_paper
+from pamal_core.experiments.tables import baselines_beside_the_paper, beside_the_paper
 from pamal_core.records import Record
 
+ROOT = Path(__file__).parents[1]
 TASKS = tables.TASKS
 
 MULTIMNIST = ("multiforward_multimnist", "multimnist/full/")
@@ -107,3 +108,22 @@ def test_the_numbers_quoted_in_the_book_and_the_readme_are_those_of_the_records(
     for ours, other in pairs:
         volumes = [r.summary["validation"]["hypervolume"] for r in (ours, other)]
         assert volumes[0] > volumes[1]
+
+
+def test_each_baseline_is_set_beside_its_row_in_the_paper():
+    uw, cagrad = record(method="uw"), record(method="cagrad")
+    found = baselines_beside_the_paper([uw, cagrad], "multimnist")
+    best = uw.summary["test"]["best"]
+    assert found.loc["UW", ("top-left", "measured")] == best["top-left/accuracy"]
+    assert found.loc["UW", ("top-left", "paper")] == 0.957
+    assert found.loc["UW", ("bottom-right", "paper")] == 0.945
+    difference = best["bottom-right/accuracy"] - 0.945
+    assert found.loc["UW", ("bottom-right", "difference")] == pytest.approx(difference)
+    assert found.loc["CAGrad"].drop("measured", level=1).isna().all()
+
+
+def test_the_baselines_of_the_repository_are_within_a_point_of_the_paper():
+    records = tables.read_baselines(ROOT / "results" / "multimnist")
+    found = baselines_beside_the_paper(records, "multimnist")
+    assert {"LS", "UW", "MGDA", "PCGrad", "CAGrad", "Nash-MTL"} <= set(found.index)
+    assert found.xs("difference", axis=1, level=1).abs().max(axis=None) < 0.01

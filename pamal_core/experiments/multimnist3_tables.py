@@ -3,27 +3,12 @@
 import numpy as np
 import pandas as pd
 
+from pamal_core.experiments.tables import PRINTED
 from pamal_core.paper import table
 from pamal_core.records import Record
 
 # In the order of the authors' code, which is that of the paper's table.
 POSITIONS = ("top-left", "bottom", "top-right")
-# The rows of the paper's table by our names.
-PRINTED = {
-    "pamal": "PaMaL",
-    "ls": "LS",
-    "stl": "STL",
-    "uw": "UW",
-    "rlw": "RLW",
-    "mgda": "MGDA",
-    "pcgrad": "PCGrad",
-    "imtl": "IMTL",
-    "graddrop": "Graddrop",
-    "cagrad": "CAGrad",
-    "nash_mtl": "Nash-MTL",
-    "auto_lambda": "Auto-lambda",
-    "rotograd": "RotoGrad",
-}
 
 
 def beside_the_paper(record: Record) -> pd.DataFrame:

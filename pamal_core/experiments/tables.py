@@ -1,11 +1,31 @@
 """Records and fronts as tables, some beside the paper's numbers. No torch here."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
 from pamal_core.front import Front
 from pamal_core.paper import table
 from pamal_core.records import Record
+
+# The rows of the paper's tables by our names.
+PRINTED = {
+    "pamal": "PaMaL",
+    "ls": "LS",
+    "stl": "STL",
+    "uw": "UW",
+    "dwa": "DWA",
+    "rlw": "RLW",
+    "mgda": "MGDA",
+    "pcgrad": "PCGrad",
+    "imtl": "IMTL",
+    "graddrop": "Graddrop",
+    "cagrad": "CAGrad",
+    "nash_mtl": "Nash-MTL",
+    "auto_lambda": "Auto-lambda",
+    "rotograd": "RotoGrad",
+}
 
 
 def beside_the_paper(record: Record, name: str, data: str) -> pd.DataFrame:
@@ -43,3 +63,21 @@ def landmarks(front: Front) -> pd.DataFrame:
     others = [name for name in front.table if name not in [o.name for o in front.objectives]]
     rows = front.to_frame().drop(columns=others)
     return rows.iloc[list(named.values())].set_axis(list(named))
+
+
+def baselines_beside_the_paper(records: Sequence[Record], dataset: str) -> pd.DataFrame:
+    """Test accuracy on two tasks of each record, a row per method, and of its row in appendix C2.
+
+    Higher is better. The paper's are means of three seeds; NaN for methods that have no row there.
+    """
+    printed = table("hypervolume").query("dataset == @dataset").set_index("method")
+    rows: dict[str, dict[tuple[str, str], float]] = {}
+    for record in records:
+        name = PRINTED[record.method]
+        best = list(record.summary["test"]["best"].items())
+        pairs = [(task.split("/")[0], value) for task, value in best if task.endswith("accuracy")]
+        for t, (task, value) in enumerate(pairs, start=1):
+            paper = printed[f"accuracy_{t}"].get(name, np.nan)
+            measured = {"measured": value, "paper": paper, "difference": value - paper}
+            rows.setdefault(name, {}).update({(task, who): x for who, x in measured.items()})
+    return pd.DataFrame(rows).T
