@@ -39,13 +39,20 @@ class Task:
 def task_losses(
     tasks: Sequence[Task], outputs: Sequence[Tensor], targets: Sequence[Tensor]
 ) -> Float[Tensor, " T"]:
-    """The loss of every task; InputError unless there is one output and one target for each."""
+    """The loss of every task; InputError unless there is one output and one target for each, with
+    as many examples."""
     if not len(outputs) == len(targets) == len(tasks):
         raise InputError(
             "The network must give one output and the batch one target per task. "
             f"Expected {len(tasks)}, found {len(outputs)} and {len(targets)}."
         )
-    triples = zip(tasks, outputs, targets, strict=True)
+    triples = list(zip(tasks, outputs, targets, strict=True))
+    for task, output, target in triples:
+        if output.ndim and target.ndim and len(output) != len(target):
+            raise InputError(
+                f"Task {task.name} must have one target per example. "
+                f"Found {len(output)} outputs and {len(target)} targets."
+            )
     return torch.stack([task.loss(output, target) for task, output, target in triples])
 
 

@@ -190,3 +190,10 @@ class Two(nn.Module):
 
     def forward(self, x):
         return self.head(x), self.head(x)
+
+
+def test_tasks_of_another_batch_size_are_refused_by_name(make_mlp, tasks, batch):
+    method = Method(WeightEnsemble([make_mlp(), make_mlp()]), tasks)
+    for height in (batch[1][:6], batch[1][:1]):  # one target would be broadcast to all
+        with pytest.raises(InputError, match=f"Task height .* Found 32 .* and {len(height)} targ"):
+            method.step((batch[0], height, batch[2]), np.random.default_rng(0))

@@ -12,6 +12,7 @@ from pamal_core.data.toy import INITIAL_POINTS, ToyProblem, pareto_set
 from pamal_core.experiments import toy_rules
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.options import Options
 from pamal_core.recipes import BASELINES
 from pamal_core.tasks import Task
 
@@ -51,7 +52,7 @@ def patch_draws(monkeypatch, values: Tensor) -> None:
 @pytest.mark.parametrize("name", ["mgda", "pcgrad", "imtl", "graddrop", "cagrad", "nash_mtl"])
 def test_each_gradient_rule_is_that_of_the_package(name, monkeypatch):
     jacobians = some_jacobians()
-    rule, balancer = toy_rules.rules(2e-3, 0)[NAMES[name]], BASELINES[name](2)
+    rule, balancer = toy_rules.rules(2e-3, 0)[NAMES[name]], BASELINES[name](Options.create(), 2)
     assert isinstance(balancer, GradientBalancer)
     if name == "graddrop":
         same = toy_rules.rules(2e-3, 0)["GradDrop"].rng.random(size=(len(jacobians), 2))
@@ -81,7 +82,7 @@ class Point(nn.Module):
 def by_the_training_step(name: str, start: tuple[float, float], scale: float, steps: int):
     network = WeightEnsemble([Point(start, scale)], task_weights=np.full((1, 2), 0.5))
     tasks = [Task(str(t), lambda output, target: output, ()) for t in (1, 2)]
-    balancer = BASELINES[name](2)
+    balancer = BASELINES[name](Options.create(), 2)
     for parameter in balancer.parameters():
         parameter.data = parameter.data.double()
     method = Method(network.double(), tasks, balancer=balancer)
