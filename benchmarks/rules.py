@@ -29,15 +29,16 @@ RULES = ("mgda", "pcgrad", "imtl", "graddrop", "cagrad", "nash_mtl", "auto_lambd
 
 
 def resnet(extra: int = 0) -> SharedBottom:
-    """ResNet18 without its last layer, and a head for each task."""
+    """The ResNet18 of the experiment with faces: a 3x3 stem for small images, no last layer."""
     encoder = resnet18()
-    encoder.fc = nn.Identity()
+    encoder.conv1 = nn.Conv2d(3, 64, kernel_size=3, padding=1, bias=False)
+    encoder.maxpool, encoder.fc = nn.Identity(), nn.Identity()
     return SharedBottom(encoder, [nn.Linear(512, 10) for _ in TASKS])
 
 
 NETWORKS: dict[str, tuple[Callable[[int], nn.Module], tuple[int, ...]]] = {
     "lenet": (lambda extra: lenet(), (256, 1, 28, 28)),
-    "resnet18": (resnet, (16, 3, 64, 64)),
+    "resnet18": (resnet, (8, 3, 64, 64)),
 }
 
 

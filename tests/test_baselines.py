@@ -113,7 +113,9 @@ def test_balanced_heads_have_the_weights_of_the_shared_gradient(name, data):
     balanced.step(batch, np.random.default_rng(0))
     shared = jacobian[:, : balanced.network.num_shared]
     torch.manual_seed(1)
-    found = BASELINES[name](Options.create(), 3).coefficients(shared, torch.full((3,), 1 / 3))
+    found = BASELINES[name](Options.create(), 3).coefficients(
+        shared @ shared.T, torch.full((3,), 1 / 3)
+    )
     torch.testing.assert_close(balanced.network.stacked.grad[0], found @ jacobian)
     assert found.std() > 1e-4
 

@@ -11,7 +11,7 @@ from numpy import ndarray as Array
 from scipy.optimize import nnls
 from torch import Tensor
 
-from pamal_core.balancing.gradients import GradientBalancer, task_gradients
+from pamal_core.balancing.gradients import GradientBalancer
 
 
 class GramBalancer(GradientBalancer):
@@ -36,7 +36,7 @@ class GramBalancer(GradientBalancer):
         self, jacobian: Float[Tensor, "T S"], weights: Float[Tensor, " T"]
     ) -> Float[Tensor, " S"]:
         """sum_t a_t g_t with the a of `solve`."""
-        return self.coefficients(jacobian, weights) @ jacobian
+        return self.coefficients(jacobian @ jacobian.T, weights) @ jacobian
 
     def direction(
         self,
@@ -46,24 +46,34 @@ class GramBalancer(GradientBalancer):
         penalty: Float[Tensor, " T"] | None,
         num_shared: int,
     ) -> Float[Tensor, " N"]:
-        """The combined gradients; on the heads those that `heads` asks for."""
-        if self.heads == "plain":
-            return super().direction(losses, theta, weights, penalty, num_shared)
-        jacobian = task_gradients(losses, theta)
-        found = self.coefficients(jacobian[:, :num_shared], weights)
-        return (found if penalty is None else found + penalty) @ jacobian
+        """The combined gradients; on the heads those that `heads` asks for.
+
+        The Jacobian is not put together: for a large network that would cost as much as the rule.
+        """
+        rows = [torch.autograd.grad(loss, theta, retain_graph=True)[0] for loss in losses]
+        shared = [row[:num_shared] for row in rows]
+        gram = torch.stack([torch.stack([one @ two for two in shared]) for one in shared])
+        found = self.coefficients(gram, weights)
+        on_heads = weights if self.heads == "plain" else found
+        if penalty is not None:
+            found, on_heads = found + penalty, on_heads + penalty
+        total = torch.zeros_like(theta)
+        for row, a, b in zip(rows, found, on_heads, strict=True):
+            total[:num_shared].addcmul_(row[:num_shared], a)
+            total[num_shared:].addcmul_(row[num_shared:], b)
+        return total
 
     def coefficients(
-        self, jacobian: Float[Tensor, "T S"], weights: Float[Tensor, " T"]
+        self, inner: Float[Tensor, "T T"], weights: Float[Tensor, " T"]
     ) -> Float[Tensor, " T"]:
-        """a, from the inner products of the rows of `jacobian`."""
-        gram = (jacobian @ jacobian.T).double().cpu().numpy()
+        """a, from the inner products of the gradients."""
+        gram = inner.double().cpu().numpy()
         if not np.isfinite(gram).all():
             return torch.full_like(weights, torch.nan)
         if not gram.any():
             return torch.zeros_like(weights)
         found = self.solve(gram, weights.double().cpu().numpy())
-        return torch.from_numpy(found).to(jacobian)
+        return torch.from_numpy(found).to(weights)
 
 
 def factor(gram: Float[Array, "T T"]) -> Float[Array, "T T"]:
