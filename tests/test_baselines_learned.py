@@ -89,7 +89,7 @@ def test_auto_lambda_leaves_the_running_statistics_to_the_training_batch(tasks, 
 def oracle(model, tasks, batch, first=None):
     """The gradients of encoder, heads and generators, and the norms."""
     features = model.encoder(batch[0])
-    rotations = [torch.linalg.matrix_exp(a - a.T) for a in model.generators]
+    rotations = [torch.linalg.matrix_exp(model.rate * (a - a.T)) for a in model.generators]
     pulled, heads, norms, own = [], [], [], []
     for t, (task, head) in enumerate(zip(tasks, model.heads, strict=True)):
         z = (features @ rotations[t].T).detach().requires_grad_()
@@ -113,7 +113,7 @@ def rotated(make_mlp, batch):
     model = Rotated(make_mlp(), batch[0][:2])
     with torch.no_grad():
         for generator in model.generators:
-            generator.normal_(std=0.3)
+            generator.normal_(std=3.0)
     return model
 
 
@@ -160,7 +160,7 @@ def test_rotograds_rotations_learn_to_agree(rotated, tasks, batch):
     for _ in range(20):
         direction[:generators] = 0
         with torch.no_grad():
-            network.stacked[0] -= 0.1 * direction
+            network.stacked[0] -= 10.0 * direction
         after, direction = disagreement()
     assert after < before - 0.01
 

@@ -23,8 +23,8 @@ class RotoGrad(Balancer):
     fixed and v the mean of the G_t / ||G_t||, also fixed (Eq. 11). Heads have the plain gradients,
     weighted by `weights`.
 
-    `model` is the `Rotated` network that the losses come from. One optimiser trains it all; the
-    paper gives the rotations one of their own. A gradient of 0 stays 0. Raises InputError with a
+    `model` is the `Rotated` network that the losses come from. One optimiser trains it all; how
+    much slower the rotations learn is the network's `rate`. A gradient of 0 stays 0. Raises InputError with a
     penalty, which has no place here. It costs one backward pass, whatever T.
     """
 

@@ -25,20 +25,25 @@ class Rotated(SharedBottom):
     """A shared bottom whose head t reads R_t z in place of the features z.
 
     Javaloy and Valera, "RotoGrad: gradient homogenization in multitask learning" (ICLR 2022),
-    section 3.2. R_t = exp(A_t - A_t^T) [d, d] is a rotation of the features' first axis after the
-    batch; A_t starts at 0, so R_t at the identity (ours; the paper leaves it open).
+    section 3.2. R_t = exp(`rate` (A_t - A_t^T)) [d, d] is a rotation of the features' first axis
+    after the batch; A_t starts at 0, so R_t at the identity (ours; the paper leaves it open). Under
+    Adam the rotations so learn at `rate` times the learning rate: their paper, section 4, wants
+    them slower than the network, and a tenth is what the code of PaMaL's authors has.
 
     Heads and encoder are cut apart: the losses alone give the encoder and the rotations no
     gradient. In training each pass leaves a `cut`, in which `balancing.RotoGrad` finds what it
     needs to do so. `example` is a batch of inputs, for the number of features.
     """
 
-    def __init__(self, model: nn.Module, example: Float[Tensor, "n ..."]) -> None:
+    def __init__(
+        self, model: nn.Module, example: Float[Tensor, "n ..."], rate: float = 0.1
+    ) -> None:
         if not isinstance(model, SharedBottom):
             raise InputError(
                 f"RotoGrad needs a `SharedBottom`, an encoder with heads. Found {type(model)}."
             )
         super().__init__(model.encoder, model.heads)
+        self.rate = rate
         self.cut: Cut | None = None
         with torch.no_grad():
             width = copy.deepcopy(model.encoder).eval()(example).shape[1]
@@ -47,7 +52,7 @@ class Rotated(SharedBottom):
     def forward(self, x: Tensor) -> list[Tensor]:
         """One output per task."""
         features = self.encoder(x)
-        rotations = [torch.linalg.matrix_exp(a - a.T) for a in self.generators]
+        rotations = [torch.linalg.matrix_exp(self.rate * (a - a.T)) for a in self.generators]
         fixed = features.detach()
         rotated = [rotate(r.detach(), fixed).requires_grad_() for r in rotations]
         if self.training and torch.is_grad_enabled():
