@@ -71,12 +71,12 @@ def agreement(hypervolumes: pd.DataFrame) -> pd.DataFrame:
     absolute value (lower is better), and the rank correlation of the two (1: the same order). NaN
     without the paper's numbers. And the setting with the largest mean.
     """
-    paper = hypervolumes["paper", "mean"]
+    means = hypervolumes.xs("mean", axis=1, level=1)
+    paper = means.pop("paper")
     rows = {}
-    for name in dict.fromkeys(hypervolumes.columns.get_level_values(0)):
-        mean = hypervolumes[name, "mean"]
+    for name, mean in means.items():
         difference = mean - paper
-        W, lam = mean.idxmax() if mean.notna().any() else ("", np.nan)
+        W, lam = mean.idxmax()
         rows[name] = {
             "mean difference": difference.mean(),
             "mean absolute difference": difference.abs().mean(),
@@ -113,9 +113,9 @@ def similarities(records: Sequence[Record]) -> dict[float, list[np.ndarray]]:
     }
 
 
-def fronts(records: Sequence[Record]) -> dict[tuple[float, float], dict[str, list[Front]]]:
+def fronts(records: Sequence[Record]) -> dict[tuple[int, float], dict[str, list[Front]]]:
     """The validation fronts of each (W, lambda), by penalty, a front per seed."""
-    found: dict[tuple[float, float], dict[str, list[Front]]] = {}
+    found: dict[tuple[int, float], dict[str, list[Front]]] = {}
     for record in records:
         panel = found.setdefault((record.options["W"], record.options["lam"]), {})
         panel.setdefault(penalty_of(record), []).append(record.front("validation"))

@@ -36,7 +36,7 @@ def heat_maps_figure(
         values = [row[quantity] for row in maps.values()]
         low, high, colours = np.nanmin(values), np.nanmax(values), "cividis"
         if quantity in bounded:
-            low, high, colours = -1, 1, "PuOr_r"
+            low, high, colours = -1.0, 1.0, "PuOr_r"
         for ax, (name, row) in zip(column, maps.items(), strict=True):
             image = _heat_map(ax, row[quantity], low, high, colours)
             ax.set_title(name, fontsize=9)
@@ -46,15 +46,17 @@ def heat_maps_figure(
 
 
 def fronts_figure(
-    panels: Mapping[tuple[float, float], Mapping[str, Sequence[Front]]], provenance: str
+    panels: Mapping[tuple[int, float], Mapping[str, Sequence[Front]]], provenance: str
 ) -> Figure:
     """A panel for each (W, lambda), W downwards and lambda to the right, on equal axes: the fronts
     of each penalty in its colour, a dash pattern per seed.
 
     The large dot is the first member, which should be the end that is best at the first task. A
-    pair that is not there has no panel.
+    pair that is not there has no panel. The axes leave out the worst twentieth of the networks in
+    each objective, which would take most of the room.
     """
-    windows, lams = (sorted({pair[k] for pair in panels}) for k in (0, 1))
+    windows = sorted({W for W, _ in panels})
+    lams = sorted({lam for _, lam in panels})
     names = list(dict.fromkeys(name for panel in panels.values() for name in panel))
     colours = dict(zip(names, ["#000000", *style.SEEDS], strict=False))
     figure, axes = plt.subplots(
@@ -68,6 +70,8 @@ def fronts_figure(
             ax.set_title("W = {}, λ = {:g}".format(*pair), fontsize=9)
             for front, dashes in zip(runs, cycle(DASHES), strict=False):
                 _draw(ax, front, color=colours[name], ls=dashes)
+    values = [f.values for panel in panels.values() for runs in panel.values() for f in runs]
+    _fit(axes[0, 0], np.concatenate(values), leave_out=0.05)
     _name_axes(figure, runs[0])
     handles = [Line2D([], [], color=colours[name], marker=".", label=name) for name in names]
     handles.append(Line2D([], [], color="grey", marker="o", ls="", ms=7, label="first member"))
@@ -83,7 +87,9 @@ def sampling_figure(
 ) -> Figure:
     """Fronts for each p, once all of them and once without the space that only p = 0 needs; and
     the cosine of the members [epochs] over the epochs. Seeds are shades of the colour of p."""
-    figure, (whole, close, cosine) = plt.subplots(1, 3, figsize=(12, 4))
+    figure, (whole, close, cosine) = plt.subplots(
+        1, 3, figsize=(12.5, 4.2), gridspec_kw={"wspace": 0.06}
+    )
     for (p, runs), colour in zip(fronts.items(), style.SEEDS, strict=False):
         pairs = zip(runs, similarities[p], cycle(SHADES), strict=False)
         for k, (front, curve, shade) in enumerate(pairs):
@@ -137,8 +143,8 @@ def _name_axes(figure: Figure, front: Front) -> None:
     figure.supylabel(f"{y}  ({style.WORDS[front.maximise[1]]})", fontsize=10)
 
 
-def _fit(ax: Axes, values: Array) -> None:
-    """Limits that hold `values` [P, 2]."""
-    (left, bottom), (right, top) = values.min(0), values.max(0)
+def _fit(ax: Axes, values: Array, leave_out: float = 0) -> None:
+    """Limits that hold `values` [P, 2], where higher is better, but for a share of the worst."""
+    (left, bottom), (right, top) = np.quantile(values, leave_out, axis=0), values.max(0)
     ax.set_xlim(left - 0.05 * (right - left), right + 0.05 * (right - left))
     ax.set_ylim(bottom - 0.05 * (top - bottom), top + 0.05 * (top - bottom))
