@@ -291,3 +291,14 @@ def test_records_of_the_book_are_of_the_settings_their_names_say():
             assert found.seed == setting["seed"]
             for key in setting.keys() - {"seed"}:
                 assert found.options.get(key, defaults.get(key)) == setting[key]
+
+
+def test_the_cosines_quoted_in_the_notebook_are_those_of_the_records():
+    root = Path(__file__).parents[1]
+    text = (root / "notebooks" / "ablation_sampling.ipynb").read_text()
+    for setting in sampling.settings([0.0, 0.1, 1.0, 100.0], [0]):
+        path = root / "results" / "ablation_sampling" / "census" / file_name(setting)
+        found = Record.read(path)
+        assert f"{found.summary['member_similarity']:.2f}" in text
+        if setting["p"] in (0.1, 100.0):
+            assert all(f"{v:.4f}" in text for v in found.summary["test"]["best"].values())
