@@ -18,6 +18,7 @@ from pamal_core.sweep import file_name
 
 matplotlib.use("Agg")
 TASKS = ("age/accuracy", "education/accuracy")
+TASKS_SHORT = ("age", "education")
 FULL = "census/full/age+education/as_released/seed=0/x"
 
 
@@ -155,8 +156,9 @@ def test_the_table_has_means_and_deviations_by_hand_and_the_papers_row():
 
 
 def test_every_setting_has_a_row_and_lambda_zero_is_that_of_each_penalty():
-    found = tables.hypervolume_table(all_settings(), ["ordered", "printed+as_released"])
-    assert len(found) == 17
+    records = all_settings()[::-1]  # any order
+    found = tables.hypervolume_table(records, ["ordered", "printed+as_released"])
+    assert len(found) == 17 and found.index.is_monotonic_increasing
     free = found.xs(0.0, level="lam")
     np.testing.assert_array_equal(free["ordered", "mean"], free["printed+as_released", "mean"])
     assert free["ordered", "mean"].tolist() == pytest.approx([0.6, 0.601, 0.602, 0.603, 0.604])
@@ -302,3 +304,15 @@ def test_the_cosines_quoted_in_the_notebook_are_those_of_the_records():
         assert f"{found.summary['member_similarity']:.2f}" in text
         if setting["p"] in (0.1, 100.0):
             assert all(f"{v:.4f}" in text for v in found.summary["test"]["best"].values())
+
+
+def test_the_hypervolumes_quoted_in_the_notebook_are_those_of_the_records():
+    root = Path(__file__).parents[1]
+    text = (root / "notebooks" / "ablation_multiforward.ipynb").read_text()
+    folder = root / "results" / "ablation_multiforward" / "census"
+    kept = [Record.read(path) for path in sorted(folder.glob("pamal-W=2-*.json"))]
+    assert len(kept) == 7
+    for found in kept:
+        assert f"{found.summary['validation']['hypervolume']:.4f}" in text
+        for value in (found.summary["validation"]["spearman"][f"{t}/loss"] for t in TASKS_SHORT):
+            assert f"{value:.2f}".replace("-", "\u2212") in text

@@ -59,7 +59,7 @@ def hypervolume_table(records: Sequence[Record], penalties: Sequence[str]) -> pd
         chosen = runs[runs.penalty.isin([name, NONE])].groupby(["W", "lam"]).hypervolume
         std = chosen.std(ddof=0).where(chosen.count() > 1)
         parts[name] = pd.DataFrame({"mean": chosen.mean(), "max": chosen.max(), "std": std})
-    found = pd.concat(parts, axis=1)
+    found = pd.concat(parts, axis=1).sort_index()
     printed = _printed(records[0]).reindex(found.index)
     return found.join(pd.concat({"paper": printed}, axis=1))
 

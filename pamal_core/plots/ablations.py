@@ -40,7 +40,8 @@ def heat_maps_figure(
         for ax, (name, row) in zip(column, maps.items(), strict=True):
             image = _heat_map(ax, row[quantity], low, high, colours)
             ax.set_title(name, fontsize=9)
-        figure.colorbar(image, ax=column, label=quantity, location="bottom", pad=0.02)
+        bar = figure.colorbar(image, ax=column, location="bottom", pad=0.02)
+        bar.set_label(quantity, fontsize=9)
     style.stamp(figure, provenance)
     return figure
 
