@@ -70,6 +70,25 @@ def test_census_trains_on_the_sample_for_three_tasks_and_writes_a_record(tmp_pat
     assert list(record.objectives) == ["age/accuracy", "education/accuracy", "income/accuracy"]
 
 
+@pytest.mark.parametrize(
+    ("notebook", "parameter", "runs", "figures"),
+    [
+        ("ablation_multiforward.ipynb", ("penalties", "printed"), 17, 2),
+        ("ablation_sampling.ipynb", ("ps", "0,100"), 2 * 3, 1),
+    ],
+)
+def test_an_ablation_keeps_a_record_per_setting(tmp_path, notebook, parameter, runs, figures):
+    common = ("data", "sample"), ("epochs", 1), ("results", "kept")
+    run = papermill(notebook, tmp_path, *common, parameter)
+    assert run.returncode == 0, run.stderr[-2000:]
+    records = [Record.read(path) for path in (tmp_path / "kept").glob("*.json")]
+    assert len({record.key for record in records}) == len(records) == runs
+    assert {record.options["epochs"] for record in records} == {1}
+    outputs = nbformat.read(tmp_path / "out.ipynb", as_version=4)
+    kinds = [set(o.get("data", {})) for c in outputs.cells for o in c.get("outputs", [])]
+    assert sum("image/png" in kind for kind in kinds) == figures
+
+
 def test_the_toy_problem_runs_a_few_steps_and_writes_a_record(tmp_path):
     run = papermill("toy.ipynb", tmp_path, ("epochs", 1), ("out", "r.json"))
     assert run.returncode == 0, run.stderr[-2000:]
@@ -83,6 +102,7 @@ def test_the_toy_problem_runs_a_few_steps_and_writes_a_record(tmp_path):
         ("multimnist.ipynb", ("lamda", 2), "Unknown parameter `lamda`. Known: method,"),
         ("multimnist3.ipynb", ("antialias", "yes"), "`antialias` must be a valid boolean."),
         ("census.ipynb", ("tasks", "age,height"), "`tasks` must be"),
+        ("ablation_multiforward.ipynb", ("penalties", "reversed"), "`penalties` must be"),
         ("toy.ipynb", ("method", "stl"), "`method` must be"),
     ],
 )

@@ -1,0 +1,41 @@
+"""The sampling ablation (appendix A1): the parameter p of the Dirichlet that draws alpha."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator
+
+from pamal_core.experiments.ablation import COMMON, AblationOptions, listed, subject
+from pamal_core.options import NonNegative
+from pamal_core.records import Record
+from pamal_core.sweep import sweep
+
+
+class SamplingOptions(AblationOptions):
+    """The common options of an ablation, the values of p that are compared, and W and lambda.
+
+    The paper does not say with which W and lambda its figure was made; one draw a step and no
+    penalty leave p alone at work. `ps` may be one text with commas.
+    """
+
+    known = (*COMMON, "ps", "W", "lam")
+    ps: Annotated[tuple[NonNegative, ...], Field(min_length=1)] = (0.0, 0.1, 1.0, 100.0)
+
+    @field_validator("ps", mode="before")
+    @classmethod
+    def _split_ps(cls, ps: object) -> object:
+        return listed(ps, float)
+
+
+def settings(
+    ps: Sequence[float], seeds: Sequence[int], W: int = 1, lam: float = 0.0
+) -> list[dict[str, Any]]:
+    """A setting for each p and each seed."""
+    return [{"W": W, "lam": lam, "p": p, "seed": seed} for p in ps for seed in seeds]
+
+
+def runs(options: SamplingOptions, *, progress: bool = True) -> list[Record]:
+    """A record for each of `settings`; those in the folder `options.results` are read."""
+    experiment, common = subject(options, sample_epochs=10)
+    chosen = settings(options.ps, options.seeds, options.W, options.lam)
+    return sweep(experiment, common, chosen, options.results, progress=progress)
