@@ -84,9 +84,12 @@ ifneq ($(wildcard $(PAMAL_DATA)/census),)
 	    $$census _build/runs/p$$s.ipynb $$full/pamal-printed$${s}_seed_0.json -p masters $$m -p penalty printed; \
 	    $$census _build/runs/l$$s.ipynb $$full/ls$${s}_seed_0.json -p masters $$m -p method ls; \
 	done
+	$(RUN) notebooks/ablation_sampling.ipynb book/results/ablation_sampling.ipynb -p data full -p seeds 0 \
+	    -p results results/ablation_sampling/census
 else
 	@echo "The Census runs are left as they were: PAMAL_DATA names no folder with census in it."
 endif
+	$(RUN) notebooks/ablation_multiforward.ipynb book/results/ablation_multiforward.ipynb -p data sample
 	$(RUN) notebooks/multimnist_seeds.ipynb book/results/multimnist_seeds.ipynb
 	$(RUN) notebooks/theory.ipynb book/results/theory.ipynb
 	$(BIN)/python book/_assets/multimnist_front.py

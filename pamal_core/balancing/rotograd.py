@@ -24,8 +24,8 @@ class RotoGrad(Balancer):
     weighted by `weights`.
 
     `model` is the `Rotated` network that the losses come from. One optimiser trains it all; how
-    much slower the rotations learn is the network's `rate`. A gradient of 0 stays 0. Raises InputError with a
-    penalty, which has no place here. It costs one backward pass, whatever T.
+    much slower the rotations learn is the network's `rate`. A gradient of 0 stays 0. Raises
+    InputError with a penalty, which has no place here. It costs one backward pass, whatever T.
     """
 
     def __init__(self, model: nn.Module) -> None:
