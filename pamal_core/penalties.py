@@ -91,7 +91,8 @@ class Cosine(Penalty):
 
     Ruchte and Grabocka, "Scalable Pareto front approximation for deep multi-objective learning"
     (ICDM 2021), Eq. 4: sum_t w_t L_t - lam cos(L, w) spreads the solutions over the preferences.
-    It looks at each draw on its own.
+    It looks at each draw on its own. The cosine wants the loss of a task to grow with its weight,
+    against the sum: where lam is large enough the front is reversed.
     """
 
     def task_weights(
