@@ -6,6 +6,9 @@ from torch import Tensor
 
 from pamal_core.balancing.gradients import GradientBalancer
 
+CHUNK = 2**16
+"""Entries that are dealt with at once: all of a large network's would be fetched ten times."""
+
 
 class GradDrop(GradientBalancer):
     """At each weight the gradients of one sign are kept, drawn by how pure that sign is.
@@ -26,9 +29,15 @@ class GradDrop(GradientBalancer):
         self, jacobian: Float[Tensor, "*batch T S"], weights: Float[Tensor, "*batch T"]
     ) -> Float[Tensor, "*batch S"]:
         """The sum of the entries whose sign was drawn."""
-        rows = weights.unsqueeze(-1) * jacobian
-        total, size = rows.sum(-2), rows.abs().sum(-2)
-        purity = 0.5 * (1 + total / size.where(size > 0, 1))
-        positive = torch.rand_like(purity) < purity
-        # A product, not a choice: NaN times 0 stays NaN.
-        return (rows * ((rows > 0) == positive.unsqueeze(-2))).sum(-2)
+        return torch.cat([_keep(part, weights) for part in torch.split(jacobian, CHUNK, -1)], -1)
+
+
+def _keep(
+    jacobian: Float[Tensor, "*batch T S"], weights: Float[Tensor, "*batch T"]
+) -> Float[Tensor, "*batch S"]:
+    rows = weights.unsqueeze(-1) * jacobian
+    above, below = rows.clamp(min=0).sum(-2), rows.clamp(max=0).sum(-2)
+    # U < P, where P = above / (above - below).
+    positive = torch.rand_like(above) * (above - below) < above
+    # Products, not a choice: NaN or infinity times 0 is NaN.
+    return above * positive + below * ~positive
