@@ -72,8 +72,9 @@ def test_spearman_is_scipys_correlation_of_the_two_accuracies(points):
 
 def test_spearman_is_minus_one_on_a_front_in_order_whichever_way_alpha_runs():
     points = HAND_MADE["in order"]
-    for ordered in (points, points[::-1]):
-        assert ablation.measured([record(ordered)]).spearman.item() == pytest.approx(-1)
+    for order, ordered in ((1, points), (-1, points[::-1])):
+        (row,) = ablation.measured([record(ordered)]).itertuples(index=False)
+        assert row.spearman == pytest.approx(-1) and row.order == pytest.approx(order)
 
 
 def test_the_measured_table_has_the_means_over_the_seeds_of_each_setting():
@@ -185,6 +186,7 @@ def test_only_full_data_and_the_papers_epochs_are_set_beside_its_numbers():
     both = ablation.beside_the_paper(ours, ablation.printed("census", "cosmos"), True).iloc[0]
     assert both["paper"].tolist() == [0.8196, 0.7883, 0.6448, -0.9960]
     assert both["measured"].tolist() == ours.iloc[0].tolist()
+    assert both.index.get_level_values(1).tolist().count("order") == 1
     assert ablation.beside_the_paper(ours, ours, False).equals(ours)
 
 
@@ -196,9 +198,9 @@ def test_the_sample_is_swept_and_the_figure_shows_the_winners_and_who_has_none(t
     assert splits.is_sample and len(records["pamal"]) == 1 and len(records["cosmos"]) == 4
     tables = {"cosmos": ablation.measured(records["cosmos"]).assign(spearman=-0.55)}
     panels = ablation.panels(records, tables)
-    assert [*panels] == ["no threshold", "S < -0.5", "S < -0.6"]
+    assert [*panels] == ["no threshold", "S < \N{MINUS SIGN}0.5", "S < \N{MINUS SIGN}0.6"]
     won = ablation.winner(tables["cosmos"], None)
-    (shown,) = panels["S < -0.5"]["COSMOS"].fronts
+    (shown,) = panels["S < \N{MINUS SIGN}0.5"]["COSMOS"].fronts
     (mine,) = (r for r in records["cosmos"] if ablation.setting(r) == won)
     assert np.array_equal(shown.values, mine.front().values)
     from pamal_core.plots.criterion import winners_figure

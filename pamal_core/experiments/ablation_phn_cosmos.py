@@ -130,20 +130,26 @@ def setting(record: Record) -> tuple[Any, ...]:
 
 
 def measured(records: Sequence[Record]) -> pd.DataFrame:
-    """`printed`, with the task names for the accuracies, of our runs of one method.
+    """`printed`, with the task names for the accuracies, of our runs of one method; and `order`.
 
-    Validation data, means over the seeds. Spearman is `Front.competition`: NaN where one task has
-    the same metric at every alpha, in any of the seeds.
+    Validation data, means over the seeds. Spearman is `Front.competition`, which is as low where
+    the trade-off works backwards. `order` tells: the rank correlation of a task's weight with its
+    accuracy, mean over tasks, 1 is right and -1 backwards. Either is NaN where one task has the
+    same accuracy at every alpha, in any of the seeds.
     """
     rows = []
     for record in records:
         front, summary = record.front("validation"), record.summary["validation"]
         own = dict(zip(SWEPT[record.method], setting(record), strict=True))
-        numbers = dict(zip(MEASURES, (summary["hypervolume"], front.competition()), strict=True))
+        numbers = {
+            "hypervolume": summary["hypervolume"],
+            "spearman": front.competition(),
+            "order": front.spearman().mean(),
+        }
         rows.append(own | front.best() | numbers)
     frame = pd.DataFrame(rows)
     groups = frame.groupby(SWEPT[records[0].method], sort=False)
-    return groups.mean().where(groups.count() == groups.size().to_numpy()[:, None])
+    return groups.mean().where(groups.count().eq(groups.size(), axis=0))
 
 
 def beside_the_paper(ours: pd.DataFrame, theirs: pd.DataFrame, comparable: bool) -> pd.DataFrame:
@@ -151,7 +157,7 @@ def beside_the_paper(ours: pd.DataFrame, theirs: pd.DataFrame, comparable: bool)
     data are not the paper's."""
     if not comparable:
         return ours
-    columns = theirs.set_axis(ours.columns, axis=1).reindex(ours.index)
+    columns = theirs.set_axis([*ours.columns[:2], *MEASURES], axis=1).reindex(ours.index)
     return pd.concat({"measured": ours, "paper": columns}, axis=1)
 
 
@@ -167,7 +173,7 @@ def winner(table: pd.DataFrame, threshold: float | None) -> tuple[Any, ...] | No
 
 def criterion(threshold: float | None) -> str:
     """`threshold` in words."""
-    return "no threshold" if threshold is None else f"S < {threshold:g}"
+    return "no threshold" if threshold is None else f"S < \N{MINUS SIGN}{-threshold:g}"
 
 
 def describe(names: Sequence[str], values: Sequence[Any] | None) -> str:
@@ -180,15 +186,15 @@ def describe(names: Sequence[str], values: Sequence[Any] | None) -> str:
 
 def winners(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """A row per method and threshold: the winning setting in `tables[method]`, and its numbers."""
-    rows = {}
+    rows, columns = {}, [*MEASURES, "order"]
     for method, table in tables.items():
+        known = table[[column for column in columns if column in table]]
         for threshold in THRESHOLDS:
             found = winner(table, threshold)
-            numbers = {} if found is None else table.loc[found, MEASURES].to_dict()
+            numbers = {} if found is None else known.loc[found].to_dict()
             named = {"setting": describe(table.index.names, found)} | numbers
             rows[method, criterion(threshold)] = named
-    columns = ["setting", *MEASURES]
-    return pd.DataFrame(rows).T.reindex(columns=columns).rename_axis(["method", "criterion"])
+    return pd.DataFrame.from_dict(rows, "index").rename_axis(["method", "criterion"])
 
 
 def panels(

@@ -26,7 +26,8 @@ def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) 
     their objectives, below by their losses, on equal axes.
 
     `panels` maps criteria to methods to winners, the same methods for each. A line joins the points
-    of one seed in the order of alpha; the large marker is where the first task has all the weight.
+    of one seed in the order of alpha; the large hollow marker is where the first task has all the
+    weight.
     """
     names = list(next(iter(panels.values())))
     looks = dict(zip(names, zip(style.SEEDS, MARKERS, strict=False), strict=False))
@@ -42,6 +43,8 @@ def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) 
                 _draw(column[1], front.on("loss"), *looks[name])
     _name_axes(axes, next(w.fronts[0] for w in methods.values() if w.fronts))
     handles = [Line2D([], [], color=c, marker=m, ms=5, label=n) for n, (c, m) in looks.items()]
+    grey, hollow = style.COLOURS["other"], "all weight on the first task"
+    handles.append(Line2D([], [], ls="", color=grey, marker="o", ms=9, mfc="none", label=hollow))
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
     style.stamp(figure, provenance)
     return figure
@@ -51,7 +54,7 @@ def _draw(ax: Axes, front: Front, colour: str, marker: str) -> None:
     x, y = front.values.T
     ax.plot(x, y, color=colour, marker=marker, ms=3.5, lw=1)
     first = front.alphas[:, 0].argmax()
-    ax.plot(x[first], y[first], color=colour, marker=marker, ms=9, mec="black")
+    ax.plot(x[first], y[first], color=colour, marker=marker, ms=10, mfc="none")
 
 
 def _name_axes(axes: np.ndarray, front: Front) -> None:
