@@ -13,6 +13,9 @@ from pamal_core.front import Front
 from pamal_core.plots import style
 from pamal_core.plots.fronts import MARKERS
 
+LOOKS = dict(zip(("PaMaL", "PHN", "COSMOS"), zip(style.SEEDS, MARKERS, strict=False), strict=False))
+"""The colour and marker of each method."""
+
 
 class Winner(NamedTuple):
     """A setting in words, and its fronts, one per seed; none where nothing meets the criterion."""
@@ -25,12 +28,10 @@ def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) 
     """A column for each criterion, whose title has the setting of every method: above the fronts by
     their objectives, below by their losses, on equal axes.
 
-    `panels` maps criteria to methods to winners, the same methods for each. A line joins the points
-    of one seed in the order of alpha; the large hollow marker is where the first task has all the
-    weight.
+    `panels` maps criteria to methods to winners; the methods are of `LOOKS`, the same for each. A
+    line joins the points of one seed in the order of alpha; the large hollow marker is where the
+    first task has all the weight.
     """
-    names = list(next(iter(panels.values())))
-    looks = dict(zip(names, zip(style.SEEDS, MARKERS, strict=False), strict=False))
     figure, axes = plt.subplots(
         2, len(panels), figsize=(3.6 * len(panels), 6.6), sharex="row", sharey="row", squeeze=False
     )
@@ -39,9 +40,10 @@ def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) 
         column[0].set_title("\n".join([title, *lines]), fontsize=8)
         for name, winner in methods.items():
             for front in winner.fronts:
-                _draw(column[0], front, *looks[name])
-                _draw(column[1], front.on("loss"), *looks[name])
+                _draw(column[0], front, *LOOKS[name])
+                _draw(column[1], front.on("loss"), *LOOKS[name])
     _name_axes(axes, next(w.fronts[0] for w in methods.values() if w.fronts))
+    looks = {name: LOOKS[name] for name in methods}
     handles = [Line2D([], [], color=c, marker=m, ms=5, label=n) for n, (c, m) in looks.items()]
     grey, hollow = style.COLOURS["other"], "all weight on the first task"
     handles.append(Line2D([], [], ls="", color=grey, marker="o", ms=9, mfc="none", label=hollow))
