@@ -68,3 +68,4 @@ def _name_axes(axes: np.ndarray, front: Front) -> None:
             if k == 0:
                 ax.set_ylabel(f"{y}\n({style.WORDS[view.maximise[1]]})", fontsize=9)
             ax.tick_params(labelsize=8)
+            ax.locator_params(axis="x", nbins=5)
