@@ -1,0 +1,74 @@
+"""Every method that has a name runs on every built-in sample."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from torch.utils.data import TensorDataset
+
+from pamal_core.experiment import run
+from pamal_core.experiments import census, multimnist, multimnist3
+from pamal_core.options import Options
+from pamal_core.records import Record
+
+NOTEBOOK = Path(__file__).parents[1] / "notebooks" / "census.ipynb"
+METHODS = get_args(Options.model_fields["method"].annotation)
+NEW = [(m, {}) for m in METHODS] + [("phn", {"solver": "epo"})]
+EXPERIMENTS = {
+    "census": (census.EXPERIMENT, census.CensusOptions),
+    "multimnist": (multimnist.EXPERIMENT, multimnist.MultiMNISTOptions),
+    "multimnist3": (multimnist3.EXPERIMENT, multimnist3.MultiMNIST3Options),
+}
+NUM_POINTS = {"census": 11, "multimnist": 11, "multimnist3": 66}
+
+
+@cache
+def few(name):
+    """48 training examples of the sample and 16 of each other part."""
+    experiment, options = EXPERIMENTS[name]
+    splits = experiment.load(options.create(data="sample"))
+    train, validation, test = (
+        TensorDataset(*(tensor[:size] for tensor in part.tensors))
+        for part, size in ((splits.train, 48), (splits.validation, 16), (splits.test, 16))
+    )
+    return replace(splits, train=train, validation=validation, test=test)
+
+
+def test_the_names_of_methods_are_found():
+    assert {"pamal", "phn", "cosmos", "auto_lambda", "rotograd"} <= set(METHODS)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize(("method", "extra"), NEW, ids=lambda value: str(value))
+def test_every_method_trains_on_every_sample_and_writes_a_record(tmp_path, name, method, extra):
+    experiment, options = EXPERIMENTS[name]
+    chosen = options.create(
+        method=method, data="sample", epochs=1, batch_size=24, device="cpu",
+        out=str(tmp_path / "r.json"), **extra,
+    )  # fmt: skip
+    run(experiment, chosen, few(name))
+    found = Record.read(tmp_path / "r.json")
+    has_front = method in ("pamal", "phn", "cosmos")
+    assert found.method == method
+    assert extra.items() <= found.options.items()
+    assert len(found.points) == 2 * (NUM_POINTS[name] if has_front else 1)
+    assert len(found.objectives) == (1 if method == "stl" else len(experiment.tasks))
+
+
+def test_the_census_notebook_takes_the_name_of_a_method(tmp_path):
+    parameters = {"method": "cosmos", "epochs": 1, "data": "sample", "out": "r.json"}
+    pairs = [text for item in parameters.items() for text in ("-p", *map(str, item))]
+    subprocess.run(
+        [sys.executable, "-m", "papermill", str(NOTEBOOK), "out.ipynb", *pairs],
+        cwd=tmp_path,
+        env={k: v for k, v in os.environ.items() if k != "MPLBACKEND"},
+        capture_output=True,
+        check=True,
+    )
+    assert json.loads((tmp_path / "r.json").read_text())["method"] == "cosmos"
