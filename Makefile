@@ -86,10 +86,13 @@ ifneq ($(wildcard $(PAMAL_DATA)/census),)
 	done
 	$(RUN) notebooks/ablation_sampling.ipynb book/results/ablation_sampling.ipynb -p data full -p seeds 0 \
 	    -p results results/ablation_sampling/census
+	$(RUN) notebooks/ablation_phn_cosmos.ipynb book/results/ablation_cosmos_census.ipynb -p data full \
+	    -p results results/ablation_phn_cosmos/census -p methods cosmos -p lrs 0.001 -p recorded True
 else
 	@echo "The Census runs are left as they were: PAMAL_DATA names no folder with census in it."
 endif
 	$(RUN) notebooks/ablation_multiforward.ipynb book/results/ablation_multiforward.ipynb -p data sample
+	$(RUN) notebooks/ablation_phn_cosmos.ipynb book/results/ablation_phn_cosmos.ipynb -p data sample
 	$(RUN) notebooks/multimnist_seeds.ipynb book/results/multimnist_seeds.ipynb
 	$(RUN) notebooks/theory.ipynb book/results/theory.ipynb
 	$(BIN)/python book/_assets/multimnist_front.py
