@@ -94,6 +94,7 @@ endif
 	$(RUN) notebooks/ablation_multiforward.ipynb book/results/ablation_multiforward.ipynb -p data sample
 	$(RUN) notebooks/ablation_phn_cosmos.ipynb book/results/ablation_phn_cosmos.ipynb -p data sample
 	$(RUN) notebooks/multimnist_seeds.ipynb book/results/multimnist_seeds.ipynb
+	$(RUN) notebooks/baseline_results.ipynb book/results/baseline_results.ipynb
 	$(RUN) notebooks/theory.ipynb book/results/theory.ipynb
 	$(BIN)/python book/_assets/multimnist_front.py
 

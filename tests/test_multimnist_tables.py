@@ -5,7 +5,11 @@ import pytest
 
 from pamal_core.errors import InputError
 from pamal_core.experiments import multimnist_tables as tables
-from pamal_core.experiments.tables import baselines_beside_the_paper, beside_the_paper
+from pamal_core.experiments.tables import (
+    baselines_beside_the_paper,
+    beside_the_paper,
+    read_baselines,
+)
 from pamal_core.records import Record
 
 ROOT = Path(__file__).parents[1]
@@ -122,8 +126,9 @@ def test_each_baseline_is_set_beside_its_row_in_the_paper():
     assert found.loc["CAGrad"].drop("measured", level=1).isna().all()
 
 
-def test_the_baselines_of_the_repository_are_within_a_point_of_the_paper():
-    records = tables.read_baselines(ROOT / "results" / "multimnist")
-    found = baselines_beside_the_paper(records, "multimnist")
+@pytest.mark.parametrize("dataset", ["multimnist", "census"])
+def test_the_baselines_of_the_repository_are_within_a_point_of_the_paper(dataset):
+    records = read_baselines(ROOT / "results" / dataset)
+    found = baselines_beside_the_paper(records, dataset)
     assert {"LS", "UW", "MGDA", "PCGrad", "CAGrad", "Nash-MTL"} <= set(found.index)
     assert found.xs("difference", axis=1, level=1).abs().max(axis=None) < 0.01

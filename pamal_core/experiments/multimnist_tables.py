@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pamal_core.experiments.tables import PRINTED
 from pamal_core.front import Front, Objective
 from pamal_core.paper import table
 from pamal_core.records import Record
@@ -23,12 +22,6 @@ def read_runs(folder: Path) -> dict[str, list[Record]]:
         method: [Record.read(folder / f"{name}_seed_{seed}.json") for seed in SEEDS]
         for method, name in names.items()
     }
-
-
-def read_baselines(folder: Path) -> list[Record]:
-    """The records of the methods with one network, seed 0, that are there, LS first."""
-    paths = [folder / f"{name}_seed_0.json" for name in PRINTED if name not in ("pamal", "stl")]
-    return [Record.read(path) for path in paths if path.exists()]
 
 
 def validation_table(runs: Mapping[str, Sequence[Record]]) -> pd.DataFrame:

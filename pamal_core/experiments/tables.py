@@ -1,6 +1,7 @@
 """Records and fronts as tables, some beside the paper's numbers. No torch here."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -63,6 +64,12 @@ def landmarks(front: Front) -> pd.DataFrame:
     others = [name for name in front.table if name not in [o.name for o in front.objectives]]
     rows = front.to_frame().drop(columns=others)
     return rows.iloc[list(named.values())].set_axis(list(named))
+
+
+def read_baselines(folder: Path) -> list[Record]:
+    """The records of the methods with one network, seed 0, that are there, LS first."""
+    paths = [folder / f"{name}_seed_0.json" for name in PRINTED if name not in ("pamal", "stl")]
+    return [Record.read(path) for path in paths if path.exists()]
 
 
 def baselines_beside_the_paper(records: Sequence[Record], dataset: str) -> pd.DataFrame:
