@@ -17,7 +17,7 @@ from pamal_core.experiments import census, multimnist, multimnist3
 from pamal_core.options import Options
 from pamal_core.records import Record
 
-NOTEBOOK = Path(__file__).parents[1] / "notebooks" / "census.ipynb"
+NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 METHODS = get_args(Options.model_fields["method"].annotation)
 NEW = [(m, {}) for m in METHODS] + [("phn", {"solver": "epo"})]
 EXPERIMENTS = {
@@ -61,14 +61,24 @@ def test_every_method_trains_on_every_sample_and_writes_a_record(tmp_path, name,
     assert len(found.objectives) == (1 if method == "stl" else len(experiment.tasks))
 
 
-def test_the_census_notebook_takes_the_name_of_a_method(tmp_path):
-    parameters = {"method": "cosmos", "epochs": 1, "data": "sample", "out": "r.json"}
+@pytest.mark.parametrize(
+    ("notebook", "method"), [("census", "cosmos"), ("census", "stl"), ("multimnist", "stl")]
+)
+def test_a_notebook_takes_the_name_of_a_method(tmp_path, notebook, method):
+    parameters = {"method": method, "epochs": 1, "data": "sample", "out": "r.json"}
     pairs = [text for item in parameters.items() for text in ("-p", *map(str, item))]
     subprocess.run(
-        [sys.executable, "-m", "papermill", str(NOTEBOOK), "out.ipynb", *pairs],
+        [
+            sys.executable,
+            "-m",
+            "papermill",
+            str(NOTEBOOKS / f"{notebook}.ipynb"),
+            "out.ipynb",
+            *pairs,
+        ],
         cwd=tmp_path,
         env={k: v for k, v in os.environ.items() if k != "MPLBACKEND"},
         capture_output=True,
         check=True,
     )
-    assert json.loads((tmp_path / "r.json").read_text())["method"] == "cosmos"
+    assert json.loads((tmp_path / "r.json").read_text())["method"] == method
