@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from pamal_core.experiments.ablation import COMMON, AblationOptions, listed, subject
+from pamal_core.experiments.ablation import subject
+from pamal_core.experiments.ablation_options import COMMON, AblationOptions, listed
 from pamal_core.records import Record
 from pamal_core.sweep import sweep
 

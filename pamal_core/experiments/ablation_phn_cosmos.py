@@ -1,6 +1,6 @@
 """The sweeps of PHN and COSMOS (appendix B4): their grids, tables and winners. No torch here."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from pamal_core import paper
 from pamal_core.errors import InputError
-from pamal_core.options import Options
+from pamal_core.experiments.ablation_options import COMMON, AblationOptions, listed
 from pamal_core.plots.criterion import Winner
 from pamal_core.records import Record
 
@@ -25,54 +25,26 @@ MEASURES = ["hypervolume", "spearman"]
 EXCERPT = {"p": (0.1, 1.0), "lam": (1.0, 5.0), "lr": (1e-3,)}
 """The part of a grid that the sample is for."""
 
-KNOWN = (
-    "experiment", "methods", "lrs", "seeds", "epochs", "data", "data_root", "device", "results",
-    "recorded",
-)  # fmt: skip
-
-
-def _listed(value: object, *, kind: Callable[[str], Any] = str) -> object:
-    """A tuple of what may be one value, or a text with commas, which is how papermill passes on a
-    list; the parts that are no `kind` stay text."""
-    if isinstance(value, str):
-        value = [_converted(part.strip(), kind) for part in value.split(",")]
-    return tuple(value) if isinstance(value, list | tuple) else (value,)
-
-
-def _converted(text: str, kind: Callable[[str], Any]) -> Any:
-    try:
-        return kind(text)
-    except ValueError:
-        return text
-
-
 Method = Literal["phn", "cosmos"]
-Seed = Annotated[int, Field(ge=0)]
-Listed = BeforeValidator(_listed)
-ListedNumbers = BeforeValidator(partial(_listed, kind=float))
-ListedIntegers = BeforeValidator(partial(_listed, kind=int))
 
 
-class SweepOptions(Options):
-    """Which methods are swept on what, and where the records are kept; the other common options are
-    what is varied.
+class SweepOptions(AblationOptions):
+    """The common options of an ablation, and which methods are swept.
 
     `lrs` narrows the grids to some of their learning rates; `recorded` to what has a record in the
-    folder `results`, so that nothing is trained. `methods`, `lrs` and `seeds` may be given as one
-    text with commas.
+    folder `results`, so that nothing is trained. `methods` and `lrs` may be one text with commas.
     """
 
-    experiment: Literal["census", "multimnist"] = "census"
-    methods: Annotated[tuple[Method, ...], Listed, Field(min_length=1)] = ("phn", "cosmos")
-    lrs: Annotated[tuple[float, ...], ListedNumbers] | None = None
-    seeds: Annotated[tuple[Seed, ...], ListedIntegers, Field(min_length=1)] = (0,)
-    results: str | None = None
+    known = (*COMMON, "methods", "lrs", "recorded")
+    methods: Annotated[tuple[Method, ...], BeforeValidator(listed), Field(min_length=1)] = (
+        "phn",
+        "cosmos",
+    )
+    lrs: Annotated[tuple[float, ...], BeforeValidator(partial(listed, kind=float))] | None = None
     recorded: bool = False
 
     @model_validator(mode="after")
-    def _has_no_others(self) -> "SweepOptions":
-        if given := self.model_fields_set - {*KNOWN}:
-            raise ValueError(f"The sweeps have no `{min(given)}`. Known: {', '.join(KNOWN)}.")
+    def _reads_from_a_folder(self) -> "SweepOptions":
         if self.recorded and self.results is None:
             raise ValueError("`recorded` needs `results`, the folder of the records. Found None.")
         return self

@@ -7,14 +7,10 @@ from typing import Any
 
 from pamal_core.data.splits import Splits
 from pamal_core.errors import InputError
-from pamal_core.experiment import Experiment
-from pamal_core.experiments import census, multimnist
+from pamal_core.experiments.ablation import subject
 from pamal_core.experiments.ablation_phn_cosmos import SweepOptions, settings
-from pamal_core.options import Options
 from pamal_core.records import Record
 from pamal_core.sweep import file_name, sweep
-
-SAMPLE_EPOCHS = 3
 
 
 def runs(options: SweepOptions, *, progress: bool = True) -> tuple[dict[str, list[Record]], Splits]:
@@ -25,21 +21,13 @@ def runs(options: SweepOptions, *, progress: bool = True) -> tuple[dict[str, lis
     InputError where a method has none. Census has the labels of the authors' code, as the paper's
     numbers do.
     """
-    experiment, own = _subject(options)
+    experiment, own = subject(options, sample_epochs=3)
     splits = experiment.load(own)
-    fewer = experiment.epochs | {"sample": SAMPLE_EPOCHS}
-    loaded = replace(experiment, load=lambda _: splits, epochs=fewer)
+    loaded = replace(experiment, load=lambda _: splits)
     chosen = _wanted(options, settings(options, excerpt=splits.is_sample))
     records = sweep(loaded, own, chosen, options.results, progress=progress)
     methods = ("pamal", *options.methods)
     return {m: [r for r in records if r.method == m] for m in methods}, splits
-
-
-def _subject(options: SweepOptions) -> tuple[Experiment, Options]:
-    common = options.model_dump(include={"epochs", "data", "data_root", "device"})
-    if options.experiment == "census":
-        return census.EXPERIMENT, census.CensusOptions.create(**common, masters="as_released")
-    return multimnist.EXPERIMENT, multimnist.MultiMNISTOptions.create(**common)
 
 
 def _wanted(options: SweepOptions, chosen: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
