@@ -55,7 +55,7 @@ class AutoLambda(Balancer):
         num_shared: int,
     ) -> Float[Tensor, " N"]:
         """Update lambda, then weigh the task gradients with it."""
-        jacobian = task_gradients(losses, theta)
+        jacobian = torch.stack(task_gradients(losses, theta))
         now = self.task_weights.to(theta)
         slope = self._slope(theta.detach() - self.lr * (now @ jacobian))
         self.task_weights.grad = (-self.lr * (jacobian @ slope)).to(self.task_weights)

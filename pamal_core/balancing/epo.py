@@ -37,7 +37,7 @@ class EPO(Balancer):
         num_shared: int,
     ) -> Float[Tensor, " N"]:
         """sum_t b_t g_t, plus the penalty's."""
-        jacobian = task_gradients(losses, theta)
+        jacobian = torch.stack(task_gradients(losses, theta))
         gram = (jacobian @ jacobian.T).double().cpu().numpy()
         if not np.isfinite(gram).all():
             return torch.full_like(theta, torch.nan)

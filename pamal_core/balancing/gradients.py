@@ -34,17 +34,16 @@ class GradientBalancer(Balancer):
         num_shared: int,
     ) -> Float[Tensor, " N"]:
         """The combined gradients on the shared weights, the weighted ones on the heads."""
-        jacobian = task_gradients(losses, theta)
+        jacobian = torch.stack(task_gradients(losses, theta))
         split = jacobian.shape[1] if self.whole else num_shared
         shared = self.combine(jacobian[:, :split], weights)
         direction = torch.cat([shared, weights @ jacobian[:, split:]])
         return direction if penalty is None else direction + penalty @ jacobian
 
 
-def task_gradients(losses: Float[Tensor, " T"], theta: Float[Tensor, " N"]) -> Float[Tensor, "T N"]:
-    """The Jacobian of the losses by `theta`: T backward passes."""
-    rows = [torch.autograd.grad(loss, theta, retain_graph=True)[0] for loss in losses]
-    return torch.stack(rows)
+def task_gradients(losses: Float[Tensor, " T"], theta: Float[Tensor, " N"]) -> list[Tensor]:
+    """The gradient [N] of each loss by `theta`, the rows of the Jacobian: T backward passes."""
+    return [torch.autograd.grad(loss, theta, retain_graph=True)[0] for loss in losses]
 
 
 class UnitNorm(GradientBalancer):

@@ -11,7 +11,7 @@ from numpy import ndarray as Array
 from scipy.optimize import nnls
 from torch import Tensor
 
-from pamal_core.balancing.gradients import GradientBalancer
+from pamal_core.balancing.gradients import GradientBalancer, task_gradients
 
 
 class GramBalancer(GradientBalancer):
@@ -50,7 +50,7 @@ class GramBalancer(GradientBalancer):
 
         The Jacobian is not put together: for a large network that would cost as much as the rule.
         """
-        rows = [torch.autograd.grad(loss, theta, retain_graph=True)[0] for loss in losses]
+        rows = task_gradients(losses, theta)
         shared = [row[:num_shared] for row in rows]
         gram = torch.stack([torch.stack([one @ two for two in shared]) for one in shared])
         found = self.coefficients(gram, weights)
