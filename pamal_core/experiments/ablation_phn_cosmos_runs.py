@@ -1,7 +1,6 @@
 """The runs of the sweeps of PHN and COSMOS, and of PaMaL beside them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,8 @@ def runs(options: SweepOptions, *, progress: bool = True) -> tuple[dict[str, lis
     """
     experiment, own = subject(options, sample_epochs=3)
     splits = experiment.load(own)
-    loaded = replace(experiment, load=lambda _: splits)
     chosen = _wanted(options, settings(options, excerpt=splits.is_sample))
-    records = sweep(loaded, own, chosen, options.results, progress=progress)
+    records = sweep(experiment, own, chosen, options.results, splits, progress=progress)
     methods = ("pamal", *options.methods)
     return {m: [r for r in records if r.method == m] for m in methods}, splits
 
