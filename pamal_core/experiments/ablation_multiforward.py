@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field
 
 from pamal_core.experiments.ablation import subject
 from pamal_core.experiments.ablation_options import COMMON, AblationOptions, listed
@@ -30,12 +30,10 @@ class MultiForwardOptions(AblationOptions):
     """
 
     known = (*COMMON, "penalties")
-    penalties: Annotated[tuple[Name, ...], Field(min_length=1)] = ("ordered", "printed+as_released")
-
-    @field_validator("penalties", mode="before")
-    @classmethod
-    def _split_penalties(cls, penalties: object) -> object:
-        return listed(penalties)
+    penalties: Annotated[tuple[Name, ...], BeforeValidator(listed), Field(min_length=1)] = (
+        "ordered",
+        "printed+as_released",
+    )
 
 
 def settings(penalties: Sequence[str], seeds: Sequence[int]) -> list[dict[str, Any]]:

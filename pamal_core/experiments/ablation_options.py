@@ -2,37 +2,14 @@
 seeds. No torch here."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from pamal_core.options import Options
 
 COMMON = ("experiment", "seeds", "results", "epochs", "data", "data_root", "device")
-
-
-class AblationOptions(Options):
-    """The experiment, the seeds, and the folder of the records; of the common options those that
-    say what is trained on, for how long and where.
-
-    `seeds` may be given as one text with commas, as papermill passes it on.
-    """
-
-    known: ClassVar[tuple[str, ...]] = COMMON
-    experiment: Literal["census", "multimnist"] = "census"
-    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] = (0,)
-    results: str | None = None
-
-    @field_validator("seeds", mode="before")
-    @classmethod
-    def _split_seeds(cls, seeds: object) -> object:
-        return listed(seeds, int)
-
-    @model_validator(mode="after")
-    def _has_no_others(self) -> "AblationOptions":
-        if given := self.model_fields_set - {*self.known}:
-            raise ValueError(f"The ablation has no `{min(given)}`. Known: {', '.join(self.known)}.")
-        return self
 
 
 def listed(value: object, kind: Callable[[str], Any] = str) -> object:
@@ -48,3 +25,26 @@ def _converted(text: str, kind: Callable[[str], Any]) -> Any:
         return kind(text)
     except ValueError:
         return text
+
+
+class AblationOptions(Options):
+    """The experiment, the seeds, and the folder of the records; of the common options those that
+    say what is trained on, for how long and where.
+
+    `seeds` may be given as one text with commas, as papermill passes it on.
+    """
+
+    known: ClassVar[tuple[str, ...]] = COMMON
+    experiment: Literal["census", "multimnist"] = "census"
+    seeds: Annotated[
+        tuple[Annotated[int, Field(ge=0)], ...],
+        BeforeValidator(partial(listed, kind=int)),
+        Field(min_length=1),
+    ] = (0,)
+    results: str | None = None
+
+    @model_validator(mode="after")
+    def _has_no_others(self) -> "AblationOptions":
+        if given := self.model_fields_set - {*self.known}:
+            raise ValueError(f"The ablation has no `{min(given)}`. Known: {', '.join(self.known)}.")
+        return self

@@ -1,9 +1,10 @@
 """The sampling ablation (appendix A1): the parameter p of the Dirichlet that draws alpha."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field
 
 from pamal_core.experiments.ablation import subject
 from pamal_core.experiments.ablation_options import COMMON, AblationOptions, listed
@@ -20,12 +21,11 @@ class SamplingOptions(AblationOptions):
     """
 
     known = (*COMMON, "ps", "W", "lam")
-    ps: Annotated[tuple[NonNegative, ...], Field(min_length=1)] = (0.0, 0.1, 1.0, 100.0)
-
-    @field_validator("ps", mode="before")
-    @classmethod
-    def _split_ps(cls, ps: object) -> object:
-        return listed(ps, float)
+    ps: Annotated[
+        tuple[NonNegative, ...],
+        BeforeValidator(partial(listed, kind=float)),
+        Field(min_length=1),
+    ] = (0.0, 0.1, 1.0, 100.0)
 
 
 def settings(
