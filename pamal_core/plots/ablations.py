@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 
 from pamal_core.front import Front
 from pamal_core.plots import style
+from pamal_core.plots.fronts import name_axes
 
 Array = np.ndarray
 DASHES = ("-", "--", ":", "-.")
@@ -102,8 +103,7 @@ def sampling_figure(
     _fit(close, np.concatenate(shown))
     front = next(iter(fronts.values()))[0]
     for ax, title in ((whole, "all networks"), (close, "closer")):
-        x, y = (style.quantity(o.name) for o in front.objectives)
-        style.label(ax, x, y, maximise=(front.maximise[0], front.maximise[1]))
+        name_axes(ax, front)
         ax.set_title(title)
     cosine.set(xlabel="epoch", ylabel="cosine of the members", title="how equal the members are")
     cosine.set_ylim(-0.05, 1.05)

@@ -22,7 +22,7 @@ def front_figure(front: Front, provenance: str) -> Figure:
         dots = ax.scatter(*values.T, c=front.alphas[:, 0], cmap="cividis", s=45, zorder=2)
         best = values[view.non_dominated()]
         ax.scatter(*best.T, s=110, facecolors="none", edgecolors="k", label="non-dominated")
-        _name_axes(ax, view)
+        name_axes(ax, view)
     axes[0].legend(loc="best")
     figure.colorbar(dots, ax=axes, label="$\\alpha_1$, the share of the first member")
     style.stamp(figure, provenance)
@@ -54,12 +54,13 @@ def seeds_figure(
     if single is not None:
         ax.axvline(single[0], color="k", ls="--", lw=1, label="single-task, each on its own axis")
         ax.axhline(single[1], color="k", ls="--", lw=1)
-    _name_axes(ax, fronts[0])
+    name_axes(ax, fronts[0])
     ax.legend(loc="lower left")
     style.stamp(figure, provenance)
     return figure
 
 
-def _name_axes(ax: Axes, front: Front) -> None:
+def name_axes(ax: Axes, front: Front) -> None:
+    """Name both axes by the objectives of `front`, each with the direction that is better."""
     x, y = (style.quantity(objective.name) for objective in front.objectives)
     style.label(ax, x, y, maximise=(front.maximise[0], front.maximise[1]))
