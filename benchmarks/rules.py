@@ -9,12 +9,10 @@ Auto-lambda also takes a forward and a backward pass for its other batch; RotoGr
 """
 
 import argparse
-import statistics
-import time
 from collections.abc import Callable
 
-import numpy as np
 import torch
+from timing import report, seconds, training_step
 from torch import nn
 from torch.utils.data import TensorDataset
 from torchvision.models import resnet18
@@ -62,23 +60,8 @@ def our_step(
 ) -> Callable[[], None]:
     options = Options.create(method=rule, batch_size=len(batch[0]))
     method = build(options, TASKS, make, "encoder", TensorDataset(*batch))
-    optimizer = torch.optim.Adam(method.parameters(), lr=1e-3)
-    rng = np.random.default_rng(0)
     method.balancer.start_epoch([])
-
-    def step() -> None:
-        optimizer.zero_grad()
-        method.step(batch, rng)
-        optimizer.step()
-
-    return step
-
-
-def seconds(step: Callable[[], None], repeats: int) -> float:
-    start = time.perf_counter()
-    for _ in range(repeats):
-        step()
-    return time.perf_counter() - start
+    return training_step(method, batch, lr=1e-3)
 
 
 def ratios(network: str, rounds: int, repeats: int) -> dict[str, list[float]]:
@@ -103,6 +86,5 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     torch.manual_seed(0)
     print(f"{arguments.network}, torch {torch.__version__}, {torch.get_num_threads()} threads")
-    for rule, values in ratios(arguments.network, arguments.rounds, arguments.repeats).items():
-        low, middle, high = min(values), statistics.median(values), max(values)
-        print(f"{rule} / a plain step: {middle:.3f} ({low:.3f} to {high:.3f})")
+    named = ratios(arguments.network, arguments.rounds, arguments.repeats).items()
+    report({f"{rule} / a plain step": values for rule, values in named})

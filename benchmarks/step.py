@@ -9,12 +9,11 @@ allocation events.
 """
 
 import argparse
-import statistics
-import time
 from collections.abc import Callable
 
 import numpy as np
 import torch
+from timing import report, seconds, training_step
 from torch.profiler import ProfilerActivity, profile
 
 from pamal_core import Dirichlet, Linear, Method, MultiForward, WeightEnsemble, classification
@@ -42,22 +41,7 @@ def our_step(window: int, num_members: int, lam: float = 0.0) -> Callable[[], No
     members = [lenet() for _ in range(num_members)]
     network = WeightEnsemble(members, task_weights=rows, shared="encoder")
     method = Method(network, TASKS, Dirichlet(), Linear(), MultiForward(lam), window)
-    optimizer = torch.optim.Adam(network.parameters(), lr=1e-3 * num_members)
-    rng = np.random.default_rng(0)
-
-    def step() -> None:
-        optimizer.zero_grad()
-        method.step(BATCH, rng)
-        optimizer.step()
-
-    return step
-
-
-def seconds(step: Callable[[], None], repeats: int) -> float:
-    start = time.perf_counter()
-    for _ in range(repeats):
-        step()
-    return time.perf_counter() - start
+    return training_step(method, BATCH, lr=1e-3 * num_members)
 
 
 def ratios(rounds: int) -> dict[str, list[float]]:
@@ -88,9 +72,8 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     torch.manual_seed(0)
     print(f"LeNet, batch of 256, torch {torch.__version__}, {torch.get_num_threads()} threads")
-    for name, values in ratios(arguments.rounds).items():
-        low, middle, high = min(values), statistics.median(values), max(values)
-        print(f"PaMaL W=4 / four steps of {name}: {middle:.3f} ({low:.3f} to {high:.3f})")
+    named = ratios(arguments.rounds).items()
+    report({f"PaMaL W=4 / four steps of {name}": values for name, values in named})
     one, eight, coupled = (peak_bytes(our_step(w, 2, lam)) for w, lam in ((1, 0), (8, 0), (8, 5.0)))
     print(f"peak memory of a step: {one / 1e6:.2f} MB at W=1, {eight / 1e6:.2f} MB at W=8", end="")
     print(f" (ratio {eight / one:.3f}); with a penalty at W=8 {coupled / 1e6:.2f} MB")
