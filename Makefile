@@ -94,8 +94,8 @@ endif
 	$(RUN) notebooks/ablation_multiforward.ipynb book/results/ablation_multiforward.ipynb -p data sample
 	$(RUN) notebooks/ablation_phn_cosmos.ipynb book/results/ablation_phn_cosmos.ipynb -p data sample
 	digits="-p experiment multimnist -p data sample"; to=book/results/ablation; set -e; \
-	$(RUN) notebooks/ablation_multiforward.ipynb $${to}_multiforward_multimnist.ipynb $$digits; \
-	$(RUN) notebooks/ablation_sampling.ipynb $${to}_sampling_multimnist.ipynb $$digits -p epochs 3; \
+	$(RUN) notebooks/ablation_multiforward.ipynb $${to}_multiforward_multimnist.ipynb $$digits -p windows 2,4; \
+	$(RUN) notebooks/ablation_sampling.ipynb $${to}_sampling_multimnist.ipynb $$digits; \
 	$(RUN) notebooks/ablation_phn_cosmos.ipynb $${to}_phn_cosmos_multimnist.ipynb $$digits
 	$(RUN) notebooks/multimnist_seeds.ipynb book/results/multimnist_seeds.ipynb
 	$(RUN) notebooks/baseline_results.ipynb book/results/baseline_results.ipynb

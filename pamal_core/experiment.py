@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import nn
+from torch.optim.lr_scheduler import MultiStepLR
 
+from pamal_core import processes
 from pamal_core.data.batches import batches
 from pamal_core.data.splits import Splits
 from pamal_core.devices import peak_memory, pick_device
@@ -20,19 +22,18 @@ from pamal_core.evaluation import evaluate
 from pamal_core.front import Front
 from pamal_core.method import Method
 from pamal_core.networks.base import Network
-from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.options import Options
 from pamal_core.recipes import ONLY_FOR, build
 from pamal_core.records import Record, run_key, versions
 from pamal_core.simplex import arc
 from pamal_core.state import load_state, save_state
+from pamal_core.summary import similarity, summarise
 from pamal_core.tasks import Task
 from pamal_core.training import Checkpoint, seed_everything, train
 
 # These do not tell runs apart: some are fields of their own, others say where it runs or writes.
-NOT_IDENTITY = {"method", "seed", "data", "data_root", "device", "out"}
+NOT_IDENTITY = {"method", "seed", "data", "data_root", "device", "compile", "out"}
 SETTINGS = {"W", "lam", "p", "balancing", "task"}
-EVALUATION_BATCH = 1000
 
 
 @dataclass(frozen=True)
@@ -40,19 +41,29 @@ class Experiment:
     """One experiment of the paper: data, tasks and architecture; methods and their options come on
     top.
 
-    `make_network(splits, extra)` makes one member for the data, freshly initialised, with `extra`
-    more input features (or channels) than they have. `reference` is the point the hypervolume is
-    taken from, in the units of each task's first metric. `epochs` maps "full" and "sample" to the
-    number of epochs trained by default.
+    `make_network(options, splits, extra)` makes one member for the data, freshly initialised, with
+    `extra` more input features (or channels) than they have. `reference` is the point the
+    hypervolume is taken from, in the units of each task's first metric. `defaults` are the values
+    of options that depend on whether the data are "full" or a "sample", `epochs` always among them.
+    `halve_after` is the share of the epochs after which the learning rate is halved, once.
+    `evaluation_batch` is the number of examples evaluated at a time.
     """
 
     name: str
     tasks: tuple[Task, ...]
     load: Callable[[Any], Splits]
-    make_network: Callable[[Splits, int], nn.Module]
+    make_network: Callable[[Any, Splits, int], nn.Module]
     reference: tuple[float, ...]
-    epochs: dict[str, int]
+    defaults: dict[str, dict[str, Any]]
     shared: str = "encoder"
+    halve_after: float | None = None
+    evaluation_batch: int = 1000
+
+    def resolved(self, options: Options, splits: Splits) -> Options:
+        """`options` with the `defaults` for `splits` where they were left unset."""
+        values = self.defaults["sample" if splits.is_sample else "full"]
+        unset = values.keys() - options.model_fields_set
+        return options.model_copy(update={name: values[name] for name in unset})
 
 
 class Run(NamedTuple):
@@ -69,33 +80,33 @@ def run(experiment: Experiment, options: Options, splits: Splits | None = None) 
     with the same record but for its cost. A record of another run at `options.out` is never
     overwritten: InputError. `splits` are the data of `options`, where they are loaded already.
     """
+    processes.join()
     splits = splits or experiment.load(options)
+    options = experiment.resolved(options, splits)
     about = _about(experiment, options, splits)
     key = run_key(*about.values())
     files = Files(Path(options.out), key) if options.out else None
     finished = Record.find(files.record, key) if files else None
     if files and finished and not files.weights.exists():
         return Run(finished, None)
-    seed_everything(options.seed)
-    make_network = partial(experiment.make_network, splits)
-    method = build(options, experiment.tasks, make_network, experiment.shared, splits.train)
-    method.network.to(pick_device(options.device))
+    method = _method(experiment, options, splits)
     if files and finished:
         return Run(finished, files.load(method.network))
-    epochs = about["options"]["epochs"]
-    history, cost = _train(method, splits, options, epochs, files.checkpoint if files else None)
-    fronts = _evaluate(method, splits, options, cost)
+    checkpoint = files.checkpoint if files else None
+    history, cost = _train(experiment, method, splits, options, checkpoint)
+    fronts = _evaluate(experiment, method, splits, options, cost)
     record = Record(
         **about,
         objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
         points=[point for split, front in fronts.items() for point in front.to_points(split)],
-        summary=_summary(fronts, method.network, experiment.reference),
+        summary=summarise(fronts, method.network, experiment.reference),
         history=history,
         cost=cost,
         versions=versions(),
     )
-    if files:
+    if files and processes.is_first():
         files.finish(record, method.network)
+    processes.wait()
     return Run(record, method.network)
 
 
@@ -145,8 +156,6 @@ def _about(experiment: Experiment, options: Options, splits: Splits) -> dict[str
         and name not in NOT_IDENTITY
         and options.method in ONLY_FOR.get(name, {options.method})
     }
-    # The default number of epochs depends on the data.
-    chosen["epochs"] = options.epochs or experiment.epochs["sample" if splits.is_sample else "full"]
     return {
         "experiment": experiment.name,
         "method": options.method,
@@ -156,13 +165,32 @@ def _about(experiment: Experiment, options: Options, splits: Splits) -> dict[str
     }
 
 
+def _method(experiment: Experiment, options: Options, splits: Splits) -> Method:
+    """The method, freshly initialised, on the device it runs on."""
+    seed_everything(options.seed)
+    make_network = partial(experiment.make_network, options, splits)
+    method = build(options, experiment.tasks, make_network, experiment.shared, splits.train)
+    method.network.to(pick_device(options.device))
+    method.network.precision = getattr(torch, options.precision)
+    if options.compile:
+        method.network.skeleton.compile()
+    return method
+
+
 def _train(
-    method: Method, splits: Splits, options: Options, epochs: int, checkpoint: Checkpoint | None
+    experiment: Experiment,
+    method: Method,
+    splits: Splits,
+    options: Options,
+    checkpoint: Checkpoint | None,
 ) -> tuple[list[dict[str, Any]], dict[str, float | None]]:
     """Train; returns what each epoch was like, and what it cost."""
     scale = method.network.num_members if options.lr_scaling == "members" else 1
     optimizer = torch.optim.Adam(method.parameters(), lr=options.lr * scale)
-    loader = batches(splits.train, options.batch_size, shuffle=True)
+    device, epochs = method.network.task_weights.device, cast(int, options.epochs)
+    loader = batches(splits.train, options.batch_size, shuffle=True, device=device)
+    when = round(epochs * (experiment.halve_after or 1))
+    halving = MultiStepLR(optimizer, [when], gamma=0.5) if experiment.halve_after else None
     cost: dict[str, float | None] = {}
     with _timed(cost, "train_seconds"):
         history = train(
@@ -170,67 +198,31 @@ def _train(
             loader,
             epochs=epochs,
             optimizer=optimizer,
+            scheduler=halving,
             seed=options.seed,
             checkpoint=checkpoint,
-            on_epoch=lambda _, trained: {"member_similarity": _similarity(trained.network)},
+            on_epoch=lambda _, trained: {"member_similarity": similarity(trained.network)},
         )
-    cost["peak_memory_bytes"] = peak_memory(method.network.task_weights.device)
+    cost["peak_memory_bytes"] = peak_memory(device)
     return history, cost
 
 
 def _evaluate(
-    method: Method, splits: Splits, options: Options, cost: dict[str, float | None]
+    experiment: Experiment,
+    method: Method,
+    splits: Splits,
+    options: Options,
+    cost: dict[str, float | None],
 ) -> dict[str, Front]:
     parts = {"validation": splits.validation, "test": splits.test}
-    network = method.network
+    network, size = method.network, experiment.evaluation_batch
+    device = network.task_weights.device
     alphas = arc(network.num_members) if options.grid == "arc" else None
     with _timed(cost, "evaluate_seconds"):
         return {
-            name: evaluate(network, method.tasks, batches(part, EVALUATION_BATCH), alphas)
+            name: evaluate(network, method.tasks, batches(part, size, device=device), alphas)
             for name, part in parts.items()
         }
-
-
-def _summary(
-    fronts: dict[str, Front], network: Network, reference: tuple[float, ...]
-) -> dict[str, Any]:
-    """Per split what the paper reports, and on test the one alpha chosen on validation.
-
-    `member_similarity` is the smallest cosine between two members, null where there are no two.
-    """
-    alpha = fronts["validation"].choose()
-    chosen = (fronts["test"].alphas == alpha).all(1).argmax()
-    metrics = fronts["test"].table.iloc[chosen].to_dict()
-    return {name: _describe(front, reference) for name, front in fronts.items()} | {
-        "chosen_on_validation": {"alpha": alpha.tolist(), "test": metrics},
-        "member_similarity": _similarity(network),
-    }
-
-
-def _similarity(network: Network) -> float | None:
-    if isinstance(network, WeightEnsemble) and network.num_members > 1:
-        return float(network.member_similarity().min())
-    return None
-
-
-def _describe(front: Front, reference: tuple[float, ...]) -> dict[str, Any]:
-    losses = front.on("loss")
-    comparable = len(front.objectives) == len(reference)
-    numbers = {
-        "hypervolume": front.hypervolume(reference) if comparable else None,
-        "competition": front.competition(),
-        "non_dominated": int(front.non_dominated().sum()),
-    }
-    named = zip(
-        front.objectives, front.spearman(), losses.objectives, losses.spearman(), strict=True
-    )
-    spearman = {key: value for o, s, lo, ls in named for key, value in ((o.name, s), (lo.name, ls))}
-    return _without_nan(numbers) | {"spearman": _without_nan(spearman), "best": front.best()}
-
-
-def _without_nan(values: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no NaN: a correlation that is not defined is null."""
-    return {k: None if isinstance(v, float) and v != v else v for k, v in values.items()}
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from pamal_core import processes
 from pamal_core.balancing import Balancer, Linear
 from pamal_core.errors import InputError
 from pamal_core.networks.base import Network
@@ -62,6 +63,7 @@ class Method:
                 "There must be one task per column of `task_weights`. "
                 f"Expected {self.network.num_tasks}, found {len(self.tasks)}."
             )
+        processes.check(self.window, self.balancer)
 
     def parameters(self) -> list[Tensor]:
         """What an optimiser trains: the parameters of the network and those of the balancer."""
@@ -76,29 +78,36 @@ class Method:
     def accumulate(
         self, batch: Sequence[Tensor], alphas: Float[Tensor, "W M"]
     ) -> Float[Tensor, "W T"]:
-        """The same for given `alphas`.
+        """The same for given `alphas`, each of several processes doing its share of them.
 
         Without a penalty the draws are back-propagated one by one, so that memory does not grow
         with W. The penalty couples them: all W graphs are kept until its slopes are known.
         """
         weights = alphas @ self.network.task_weights
-        together = len(alphas) if self.penalty.lam > 0 else 1
-        groups = zip(torch.split(alphas, together), torch.split(weights, together), strict=True)
-        return torch.cat([self._accumulate_group(batch, a, w) for a, w in groups])
-
-    def _accumulate_group(
-        self, batch: Sequence[Tensor], alphas: Tensor, weights: Tensor
-    ) -> Float[Tensor, "W T"]:
-        draws = [self._draw(batch, alpha) for alpha in alphas]
-        losses = torch.stack([draw.losses.detach() for draw in draws])
-        penalised = self.penalty.lam > 0
-        extra = self.penalty.task_weights(losses, weights) if penalised else [None] * len(draws)
-        for draw, w, c in zip(draws, weights, extra, strict=True):
-            # Add the draw's gradient: for an ensemble dL/dTheta_k = alpha_k dL/dtheta.
-            shared = self.network.num_shared
-            direction = self.balancer.direction(draw.losses, draw.leaf, w, c, shared)
-            torch.autograd.backward(draw.theta, direction)
+        own, own_weights = processes.mine(alphas), processes.mine(weights)
+        if self.penalty.lam > 0:
+            draws = [self._draw(batch, alpha) for alpha in own]
+            losses = processes.gather(torch.stack([draw.losses.detach() for draw in draws]))
+            extra = processes.mine(self.penalty.task_weights(losses, weights))
+            for draw, w, c in zip(draws, own_weights, extra, strict=True):
+                self._backward(draw, w, c)
+        else:
+            singles = [self._one(batch, a, w) for a, w in zip(own, own_weights, strict=True)]
+            losses = processes.gather(torch.stack(singles))
+        processes.add_up(self.parameters())
         return losses
+
+    def _one(self, batch: Sequence[Tensor], alpha: Tensor, weights: Tensor) -> Float[Tensor, " T"]:
+        """One draw on its own, whose graph is gone when this returns; its losses."""
+        draw = self._draw(batch, alpha)
+        self._backward(draw, weights, None)
+        return draw.losses.detach()
+
+    def _backward(self, draw: Draw, weights: Tensor, penalty: Tensor | None) -> None:
+        """Add the draw's gradient: for an ensemble dL/dTheta_k = alpha_k dL/dtheta."""
+        shared = self.network.num_shared
+        direction = self.balancer.direction(draw.losses, draw.leaf, weights, penalty, shared)
+        torch.autograd.backward(draw.theta, direction)
 
     def _draw(self, batch: Sequence[Tensor], alpha: Tensor) -> Draw:
         theta = self.network.weights(alpha)

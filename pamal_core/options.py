@@ -72,6 +72,8 @@ class Options(BaseModel):
     data: Literal["auto", "sample", "full"] = "auto"
     data_root: str | None = None
     device: str = "auto"
+    precision: Literal["float32", "bfloat16"] = "float32"
+    compile: bool = False
     out: str | None = None
 
     @model_validator(mode="before")

@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch.optim.lr_scheduler import LRScheduler
 from tqdm.auto import tqdm
 
+from pamal_core import processes
 from pamal_core.errors import InputError
+from pamal_core.memory import is_out_of_memory, too_large
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.state import load_state, save_state
 
@@ -31,6 +34,7 @@ def train(
     epochs: int,
     optimizer: torch.optim.Optimizer | None = None,
     lr: float = 1e-3,
+    scheduler: LRScheduler | None = None,
     seed: int = 0,
     checkpoint: Checkpoint | None = None,
     on_epoch: EpochHook | None = None,
@@ -41,7 +45,7 @@ def train(
 
     `loader` yields (inputs, target_1, ..., target_T) anew each time it is iterated. Without an
     `optimizer` it is Adam with M times `lr`: the gradient of a member is scaled by its alpha, 1/M
-    in expectation (section 5).
+    in expectation (section 5). A `scheduler` of that optimizer takes one step after each epoch.
 
     Every epoch starts by seeding numpy's and torch's generators from (`seed`, epoch), so that a run
     resumed from its `checkpoint`, written after each epoch, equals one that was never interrupted,
@@ -49,24 +53,30 @@ def train(
     it returns joins the row of the epoch.
 
     Raises NonFiniteError, before the optimiser steps, where a loss or a gradient is NaN or
-    infinite.
+    infinite, and InputError where a step does not fit into memory: it says what would.
     """
     network = method.network
     if optimizer is None:
         optimizer = torch.optim.Adam(method.parameters(), lr=lr * network.num_members)
-    history = _resume(checkpoint, method, optimizer)
+    parts = {"network": network, "optimizer": optimizer, "balancer": method.balancer}
+    if scheduler is not None:
+        parts["scheduler"] = scheduler
+    history = _resume(checkpoint, parts)
     bar = tqdm(range(len(history) + 1, epochs + 1), disable=not progress, unit="epoch")
     for epoch in bar:
         rng = seed_everything(seed, epoch)
         network.train()
         method.balancer.start_epoch([row["losses"] for row in history])
         losses = _epoch(method, loader, optimizer, rng, epoch)
+        processes.average_buffers(network)
+        if scheduler is not None:
+            scheduler.step()
         more = on_epoch(epoch, method) if on_epoch is not None else None
         history.append({"losses": losses, **(more or {})})
         named = zip(method.tasks, losses, strict=True)
         bar.set_postfix({task.name: f"{loss:.4f}" for task, loss in named})
-        if checkpoint is not None:
-            _save(checkpoint, method, optimizer, history)
+        if checkpoint is not None and processes.is_first():
+            _save(checkpoint, parts, history)
     return history
 
 
@@ -88,18 +98,36 @@ def _epoch(
     device = method.network.task_weights.device
     total, steps = torch.zeros(len(method.tasks), device=device), 0
     for step, batch in enumerate(loader):
-        optimizer.zero_grad(set_to_none=True)
+        batch = [part.to(device, non_blocking=True) for part in batch]
         try:
-            losses = method.step([part.to(device, non_blocking=True) for part in batch], rng)
-            _check_gradients(optimizer)
+            losses = _step(method, batch, optimizer, rng)
         except NonFiniteError as error:
             raise NonFiniteError(f"Stopped in epoch {epoch}, step {step + 1}. {error}") from error
-        optimizer.step()
         total += losses.mean(0)
         steps += 1
     if steps == 0:
         raise InputError("The loader must yield at least one batch an epoch. Found none.")
     return (total / steps).tolist()
+
+
+def _step(
+    method: Method,
+    batch: Sequence[Tensor],
+    optimizer: torch.optim.Optimizer,
+    rng: np.random.Generator,
+) -> Tensor:
+    optimizer.zero_grad(set_to_none=True)
+    try:
+        losses = method.step(batch, rng)
+        _check_gradients(optimizer)
+        optimizer.step()
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+    else:
+        return losses
+    # Outside of the handler: the error held on to the graph that did not fit.
+    raise too_large(method, batch, optimizer)
 
 
 def _check_gradients(optimizer: torch.optim.Optimizer) -> None:
@@ -110,26 +138,13 @@ def _check_gradients(optimizer: torch.optim.Optimizer) -> None:
                 raise NonFiniteError("All losses are finite but their gradient is not.")
 
 
-def _save(
-    checkpoint: Checkpoint,
-    method: Method,
-    optimizer: torch.optim.Optimizer,
-    history: list[dict[str, Any]],
-) -> None:
-    state = {
-        "key": checkpoint.key,
-        "network": dict(method.network.state_dict()),
-        "optimizer": optimizer.state_dict(),
-        "balancer": method.balancer.state_dict(),
-        "history": history,
-    }
-    save_state(checkpoint.path, state)
+def _save(checkpoint: Checkpoint, parts: dict[str, Any], history: list[dict[str, Any]]) -> None:
+    states = {name: dict(part.state_dict()) for name, part in parts.items()}
+    save_state(checkpoint.path, {"key": checkpoint.key, **states, "history": history})
 
 
-def _resume(
-    checkpoint: Checkpoint | None, method: Method, optimizer: torch.optim.Optimizer
-) -> list[dict[str, Any]]:
-    """Load the checkpoint if there is one; the history it has."""
+def _resume(checkpoint: Checkpoint | None, parts: dict[str, Any]) -> list[dict[str, Any]]:
+    """Load the checkpoint, if there is one, into `parts`; the history it has."""
     if checkpoint is None or not checkpoint.path.exists():
         return []
     state: dict[str, Any] = load_state(checkpoint.path)
@@ -138,7 +153,6 @@ def _resume(
             f"{checkpoint.path} belongs to another run. Expected key {checkpoint.key}, "
             f"found {state['key']}. Delete it or write to another place."
         )
-    method.network.load_state_dict(state["network"])
-    optimizer.load_state_dict(state["optimizer"])
-    method.balancer.load_state_dict(state["balancer"])
+    for name, part in parts.items():
+        part.load_state_dict(state[name])
     return list(state["history"])

@@ -118,16 +118,16 @@ def test_census_has_the_labels_of_the_paper_and_the_sample_its_own_number_of_epo
     options = multiforward.MultiForwardOptions.create(data="sample", epochs=None)
     experiment, chosen = subject(options, sample_epochs=3)
     assert chosen.masters == "as_released" and chosen.data == "sample" and chosen.epochs is None
-    assert experiment.epochs == {"sample": 3, "full": 10}
-    other = multiforward.MultiForwardOptions.create(experiment="multimnist")
-    assert subject(other, 3)[0].name == "multimnist"
+    assert experiment.defaults == {"sample": {"epochs": 3}, "full": {"epochs": 10}}
+    other = subject(multiforward.MultiForwardOptions.create(experiment="multimnist"), 10)[0]
+    assert other.name == "multimnist"
+    assert other.defaults["sample"] == {"epochs": 2, "batch_size": 64}
 
 
 def test_runs_are_kept_read_again_and_shared_by_both_ablations(tmp_path, monkeypatch):
-    monkeypatch.setattr(multiforward, "WINDOWS", (1, 2))
     monkeypatch.setattr(multiforward, "LAMS", (0.0, 5.0))
     common = {"data": "sample", "epochs": 1, "results": str(tmp_path)}
-    options = multiforward.MultiForwardOptions.create(**common)
+    options = multiforward.MultiForwardOptions.create(windows="1,2", **common)
     first = multiforward.runs(options, progress=False)
     assert [tables.penalty_of(r) for r in first] == [
         "none",

@@ -42,7 +42,7 @@ def test_the_defaults_are_the_papers():
     chosen = CensusOptions()
     assert (chosen.W, chosen.lam, chosen.batch_size, chosen.lr) == (2, 5.0, 256, 1e-3)
     assert [task.name for task in EXPERIMENT.tasks] == ["age", "education"]
-    assert EXPERIMENT.epochs["full"] == 10 and EXPERIMENT.reference == (0, 0)
+    assert EXPERIMENT.defaults["full"] == {"epochs": 10} and EXPERIMENT.reference == (0, 0)
 
 
 @pytest.mark.parametrize(

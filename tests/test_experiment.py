@@ -31,7 +31,7 @@ def load(options):
     return Splits(*parts, id="tiny/sample/1", is_sample=True, description="Tiny.")
 
 
-def make_network(splits, extra):
+def make_network(_options, _splits, extra):
     from torch import nn
 
     from pamal_core.networks.models import SharedBottom
@@ -49,7 +49,7 @@ def tiny():
         load=load,
         make_network=make_network,
         reference=(0.0, 0.0),
-        epochs={"full": 1, "sample": 2},
+        defaults={"full": {"epochs": 1}, "sample": {"epochs": 2}},
     )
 
 

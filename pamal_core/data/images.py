@@ -26,7 +26,7 @@ class Images(TensorDataset):
 
     def __getitem__(self, index: Any) -> Batch:
         """The examples of a slice or of a list of indices, or a single one (never augmented)."""
-        images, *targets = super().__getitem__(index)
+        images, *targets = (tensor[index] for tensor in self.tensors)
         labels = (t.long() if t.dtype == torch.int8 else t for t in targets)
         batch = (images.float() / 255, *labels)
         return batch if self.augment is None or isinstance(index, int) else self.augment(batch)

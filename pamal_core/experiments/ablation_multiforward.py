@@ -1,6 +1,7 @@
 """The multi-forward ablation (appendix B1): W times lambda, for each sign of the penalty."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -24,32 +25,40 @@ Name = Literal["ordered", "printed", "ordered+as_released", "printed+as_released
 
 
 class MultiForwardOptions(AblationOptions):
-    """The common options of an ablation, and which forms of the penalty are compared.
+    """The common options of an ablation, and which forms of the penalty are compared at which W.
 
-    `penalties` are any of `PENALTIES`, one text with commas too.
+    `penalties` are any of `PENALTIES`; both may be one text with commas.
     """
 
-    known = (*COMMON, "penalties")
+    known = (*COMMON, "penalties", "windows")
+    windows: Annotated[
+        tuple[Annotated[int, Field(ge=1)], ...],
+        BeforeValidator(partial(listed, kind=int)),
+        Field(min_length=1),
+    ] = WINDOWS
     penalties: Annotated[tuple[Name, ...], BeforeValidator(listed), Field(min_length=1)] = (
         "ordered",
         "printed+as_released",
     )
 
 
-def settings(penalties: Sequence[str], seeds: Sequence[int]) -> list[dict[str, Any]]:
-    """The paper's 17 settings for each seed and each of `penalties`.
+def settings(
+    penalties: Sequence[str], seeds: Sequence[int], windows: Sequence[int] = WINDOWS
+) -> list[dict[str, Any]]:
+    """The paper's 17 settings for each seed and each of `penalties`, or those with W in `windows`.
 
     At lambda = 0 there is no penalty, so that its five are in the list once, not per penalty.
     W = 1 has no other.
     """
     free: list[dict[str, Any]] = [
-        {"W": W, "lam": 0.0, "seed": seed} for seed in seeds for W in WINDOWS
+        {"W": W, "lam": 0.0, "seed": seed} for seed in seeds for W in windows
     ]
     return free + [
         {"W": W, "lam": lam, **PENALTIES[name], "seed": seed}
         for seed in seeds
         for name in penalties
-        for W in WINDOWS[1:]
+        for W in windows
+        if W > 1
         for lam in LAMS[1:]
     ]
 
@@ -57,5 +66,5 @@ def settings(penalties: Sequence[str], seeds: Sequence[int]) -> list[dict[str, A
 def runs(options: MultiForwardOptions, *, progress: bool = True) -> list[Record]:
     """A record for each of `settings`; those in the folder `options.results` are read."""
     experiment, common = subject(options, sample_epochs=3)
-    chosen = settings(options.penalties, options.seeds)
+    chosen = settings(options.penalties, options.seeds, options.windows)
     return sweep(experiment, common, chosen, options.results, progress=progress)

@@ -42,7 +42,7 @@ def load(options: CensusOptions) -> Splits:
     )
 
 
-def network(splits: Splits, extra: int) -> SharedBottom:
+def network(_: CensusOptions, splits: Splits, extra: int) -> SharedBottom:
     """A perceptron with `extra` more inputs than `splits` have features, and a head for each
     task."""
     features, *labels = splits.train.tensors
@@ -57,7 +57,7 @@ def experiment(options: CensusOptions) -> Experiment:
         load=load,
         make_network=network,
         reference=(0.0,) * len(options.tasks),
-        epochs={"full": 10, "sample": 10},
+        defaults={"full": {"epochs": 10}, "sample": {"epochs": 10}},
     )
 
 

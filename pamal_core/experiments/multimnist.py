@@ -29,7 +29,7 @@ EXPERIMENT = Experiment(
     name="multimnist",
     tasks=(classification("top-left"), classification("bottom-right")),
     load=load,
-    make_network=lambda splits, extra: lenet(in_channels=1 + extra),
+    make_network=lambda _options, _splits, extra: lenet(in_channels=1 + extra),
     reference=REFERENCE,
-    epochs={"full": 10, "sample": 10},
+    defaults={"full": {"epochs": 10}, "sample": {"epochs": 10}},
 )

@@ -30,7 +30,7 @@ EXPERIMENT = Experiment(
     name="multimnist3",
     tasks=tuple(classification(position) for position in POSITIONS),
     load=load,
-    make_network=lambda splits, extra: lenet(len(POSITIONS), in_channels=1 + extra),
+    make_network=lambda _options, _splits, extra: lenet(len(POSITIONS), in_channels=1 + extra),
     reference=(0.0,) * len(POSITIONS),
-    epochs={"full": 20, "sample": 10},
+    defaults={"full": {"epochs": 20}, "sample": {"epochs": 10}},
 )

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.optim.swa_utils import update_bn
+from torch.utils._pytree import tree_map_only
 
 from pamal_core.networks.skeleton import Skeleton
 from pamal_core.simplex import on_simplex
@@ -20,10 +21,12 @@ class Network(nn.Module, ABC):
     `task_weights` is the matrix W [M, T] of section 3.1: a draw alpha weighs the losses by alpha^T
     W. `skeleton` is the architecture, whose weights are theta(alpha), the first `num_shared` of
     them used by all tasks. Its buffers, such as the running statistics of BatchNorm, are shared by
-    all alpha; `recalibrate` re-estimates them for one.
+    all alpha; `recalibrate` re-estimates them for one. With `precision` bfloat16 the architecture
+    runs under autocast; theta, its gradient and the outputs stay as they are.
     """
 
     task_weights: Tensor
+    precision: torch.dtype = torch.float32
 
     def __init__(self, skeleton: Skeleton, task_weights: Float[Tensor, "M T"]) -> None:
         super().__init__()
@@ -51,7 +54,11 @@ class Network(nn.Module, ABC):
 
     def forward(self, theta: Float[Tensor, " N"], *inputs: Any) -> Any:
         """What the architecture with the weights `theta` returns for `inputs`."""
-        return self.skeleton(theta, *inputs)
+        if self.precision == torch.float32:
+            return self.skeleton(theta, *inputs)
+        with torch.autocast(theta.device.type, self.precision):
+            outputs = self.skeleton(theta, *inputs)
+        return tree_map_only(Tensor, lambda output: output.to(theta), outputs)
 
     @torch.no_grad()
     def export(self, alpha: ArrayLike) -> nn.Module:
