@@ -55,19 +55,19 @@ class Faces(NamedTuple):
     num_unlabelled: int = 0
 
 
-def labels(name: str) -> tuple[int, int, int] | None:
-    """Age (0 to 116 years), gender (0 or 1) and ethnicity (0 to 4) of the image called `name`.
+def labels(path: Path) -> tuple[int, int, int] | None:
+    """Age (0 to 116 years), gender (0 or 1) and ethnicity (0 to 4) by the name of an image.
 
     They stand, with a date, between underscores before the first dot. None for a name without the
     ethnicity, which has no usable label. Raises InputError for any other name.
     """
-    if (match := LABELLED.fullmatch(name)) and int(match[1]) <= OLDEST:
+    if (match := LABELLED.fullmatch(path.name)) and int(match[1]) <= OLDEST:
         return int(match[1]), int(match[2]), int(match[3])
-    if UNLABELLED.fullmatch(name):
+    if UNLABELLED.fullmatch(path.name):
         return None
     raise InputError(
         "Expected the name of an image to be age_gender_ethnicity_date.jpg.chip.jpg, with an age "
-        f"from 0 to {OLDEST}, a gender of 0 or 1 and an ethnicity from 0 to 4. Found {name!r}."
+        f"from 0 to {OLDEST}, a gender of 0 or 1 and an ethnicity from 0 to 4. Found {path}."
     )
 
 
@@ -90,7 +90,7 @@ def read(folder: Path, size: int) -> Faces:
     """
     source = _source(folder)
     with _opened(source) as contents:
-        known = {name: labels(name) for name in sorted(contents)}
+        known = {name: labels(source / name) for name in sorted(contents)}
         rows = {name: row for name, row in known.items() if row is not None}
         if not rows:
             raise InputError(f"Expected images in {source}. Found none with a label.")
@@ -202,7 +202,7 @@ def _cached(
     with suppress(InputError):  # none yet, or not one of ours
         match load_state(path):
             case {"images": torch.Tensor() as kept, "seal": str(seal)}:
-                if seal == _seal(path, kept.numpy()):
+                if kept.dtype == torch.uint8 and seal == _seal(path, kept.numpy()):
                     return kept.numpy()
     images = make()
     with suppress(InputError):  # no space or no right to write: to be made again the next time
