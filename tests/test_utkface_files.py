@@ -222,7 +222,7 @@ def test_a_file_in_place_of_the_folder_is_named(tmp_path):
         is_found(tmp_path / "utkface")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data())
 def test_a_flipped_bit_in_the_zip_is_found_or_harmless(folder, data):
     path = write_zip(folder / "a.zip", faces(2))

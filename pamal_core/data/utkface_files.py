@@ -83,7 +83,8 @@ def read(folder: Path, size: int) -> Faces:
     once are refused. Images are decoded to RGB and resized, bilinearly as by torchvision's Resize,
     to `size` x `size` pixels. They are kept in `cache_root()`, or nowhere where that cannot be
     written. The name there is a hash of the names and contents of the files, so that a file that
-    has changed is decoded again. Names that begin with a dot are passed over.
+    has changed is decoded again. Names that begin with a dot are passed over; images whose name
+    lacks the ethnicity are left out and counted.
 
     Raises InputError for a missing, misnamed or unreadable file, and for an archive with a path
     that leads out of it or with a name twice.
