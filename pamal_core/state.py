@@ -24,12 +24,11 @@ def load_state(path: Path) -> dict[str, Any]:
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-            skeleton = json.loads(file.metadata()["state"])
+            return _put_tensors(json.loads(file.metadata()["state"]), tensors)
     except (safetensors.SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
         raise InputError(
             f"Expected a file written by `save_state`. {path} is damaged or another: {error}."
         ) from error
-    return _put_tensors(skeleton, tensors)
 
 
 def _take_tensors(node: Any, tensors: dict[str, Tensor]) -> Any:

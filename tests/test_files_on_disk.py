@@ -38,6 +38,14 @@ def test_truncated_state_is_named(tmp_path, keep):
         load_state(path)
 
 
+def test_state_that_speaks_of_tensors_it_has_not_is_named(tmp_path):
+    path = tmp_path / "s.safetensors"
+    save_state(path, {"a": torch.ones(2)})
+    path.write_bytes(path.read_bytes().replace(rb"\"tensor\": \"0\"", rb"\"tensor\": \"1\""))
+    with pytest.raises(InputError, match=r"s\.safetensors is damaged"):
+        load_state(path)
+
+
 @pytest.mark.parametrize("call", ["os.fsync", "pathlib.Path.replace"])
 def test_a_full_disk_leaves_the_old_file_and_no_other(tmp_path, monkeypatch, call):
     path = tmp_path / "r.json"

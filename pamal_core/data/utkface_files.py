@@ -1,0 +1,216 @@
+"""The images of UTKFace: found in a zip or a folder, labelled by their names, decoded once."""
+
+import hashlib
+import io
+import lzma
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path, PureWindowsPath
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Int64, UInt8
+from PIL import Image
+
+from pamal_core.data.files import cache_root
+from pamal_core.errors import InputError
+from pamal_core.state import load_state, save_state
+
+SITE = "https://susanqq.github.io/UTKFace/"
+OLDEST = 116
+# Of the originals one has a space in its date and one the letters "jpg"; three lack the ethnicity.
+ENDING = r"(?:\.[a-z]+)*\.jpg"
+LABELLED = re.compile(rf"(\d{{1,3}})_([01])_([0-4])_[\da-z ]+{ENDING}", re.ASCII | re.IGNORECASE)
+UNLABELLED = re.compile(rf"\d{{1,3}}_[01]_\d{{17}}{ENDING}", re.ASCII | re.IGNORECASE)
+# What a damaged or encrypted file makes zipfile raise.
+UNREADABLE = (
+    OSError,
+    EOFError,
+    RuntimeError,
+    ValueError,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+Contents = Mapping[str, Callable[[], bytes]]
+
+
+class Faces(NamedTuple):
+    """Images with the age in years, the gender and the ethnicity of each.
+
+    `mark` tells apart data that differ. `num_unlabelled` counts the images that were left out.
+    """
+
+    images: UInt8[np.ndarray, "n 3 size size"]
+    ages: Int64[np.ndarray, " n"]
+    genders: Int64[np.ndarray, " n"]
+    ethnicities: Int64[np.ndarray, " n"]
+    mark: str
+    num_unlabelled: int = 0
+
+
+def labels(path: Path) -> tuple[int, int, int] | None:
+    """Age (0 to 116 years), gender (0 or 1) and ethnicity (0 to 4) by the name of an image.
+
+    They stand, with a date, between underscores before the first dot. None for a name without the
+    ethnicity, which has no usable label. Raises InputError for any other name.
+    """
+    if (match := LABELLED.fullmatch(path.name)) and int(match[1]) <= OLDEST:
+        return int(match[1]), int(match[2]), int(match[3])
+    if UNLABELLED.fullmatch(path.name):
+        return None
+    raise InputError(
+        "Expected the name of an image to be age_gender_ethnicity_date.jpg.chip.jpg, with an age "
+        f"from 0 to {OLDEST}, a gender of 0 or 1 and an ethnicity from 0 to 4. Found {path}."
+    )
+
+
+def is_found(folder: Path) -> bool:
+    """Whether there is anything in `folder`: an incomplete set is to be mended, not passed over."""
+    return folder.exists() and bool(_entries(folder))
+
+
+def read(folder: Path, size: int) -> Faces:
+    """The labelled images in `folder`, in the order of their names.
+
+    They are in one zip in `folder`, in `folder` itself or in one folder in it; two of these at
+    once are refused. Images are decoded to RGB and resized, bilinearly as by torchvision's Resize,
+    to `size` x `size` pixels. They are kept in `cache_root()`, or nowhere where that cannot be
+    written. The name there is a hash of the names and contents of the files, so that a file that
+    has changed is decoded again. Names that begin with a dot are passed over; images whose name
+    lacks the ethnicity are left out and counted.
+
+    Raises InputError for a missing, misnamed or unreadable file, and for an archive with a path
+    that leads out of it or with a name twice.
+    """
+    source = _source(folder)
+    with _opened(source) as contents:
+        known = {name: labels(source / name) for name in sorted(contents)}
+        rows = {name: row for name, row in known.items() if row is not None}
+        if not rows:
+            raise InputError(f"Expected images in {source}. Found none with a label.")
+        mark = _mark(source, contents, rows)
+        path = cache_root() / f"utkface-{mark[:32]}-{size}.safetensors"
+        images = _cached(path, partial(_decoded, source, contents, rows, size))
+    ages, genders, ethnicities = np.array(list(rows.values()), np.int64).T
+    return Faces(images, ages, genders, ethnicities, mark, len(known) - len(rows))
+
+
+def fingerprint(*arrays: np.ndarray) -> str:
+    """A SHA-256 of the content of `arrays`, one after the other."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(hashlib.sha256(np.ascontiguousarray(array).data).digest())
+    return digest.hexdigest()
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    except OSError as error:
+        raise InputError(
+            f"Expected a folder at {folder}. It could not be read: {error.strerror}."
+        ) from error
+
+
+def _source(folder: Path) -> Path:
+    """The one zip or folder in or at `folder` with the images."""
+    entries = _entries(folder) if folder.exists() else []
+    here = [folder] if any(path.suffix.lower() == ".jpg" for path in entries) else []
+    found = here + [path for path in entries if path.suffix.lower() == ".zip" or path.is_dir()]
+    if len(found) == 1:
+        return found[0]
+    names = [path.name for path in found or entries]
+    raise InputError(
+        f"Expected UTKFace as one zip in {folder}, or unpacked in it or in one folder in it. Found "
+        f"{names[:5] or 'nothing'}. It cannot be downloaded automatically: get the aligned and "
+        f"cropped faces (age_gender_ethnicity_date.jpg.chip.jpg) from {SITE} and put them there, "
+        'or name another data root ("data_root" or $PAMAL_DATA).'
+    )
+
+
+@contextmanager
+def _opened(source: Path) -> Iterator[Contents]:
+    """What reads the content of each file, by its name without folders."""
+    if source.is_dir():
+        yield {path.name: path.read_bytes for path in _entries(source)}
+        return
+    try:
+        archive = zipfile.ZipFile(source)
+    except UNREADABLE as error:
+        raise InputError(f"Expected a whole zip. {source} could not be read: {error}.") from error
+    with archive:
+        yield _members(archive, source)
+
+
+def _members(archive: zipfile.ZipFile, source: Path) -> Contents:
+    found: dict[str, Callable[[], bytes]] = {}
+    for info in archive.infolist():
+        path = PureWindowsPath(info.filename)  # both kinds of slashes, and drives
+        if path.anchor or ".." in path.parts:
+            raise InputError(f"Expected paths inside {source}. Found {info.filename!r}.")
+        if info.is_dir() or path.name.startswith("."):
+            continue
+        if path.name in found:
+            raise InputError(f"Expected each name once in {source}. Found {path.name!r} twice.")
+        found[path.name] = partial(archive.read, info)
+    return found
+
+
+def _content(source: Path, name: str, contents: Contents) -> bytes:
+    try:
+        return contents[name]()
+    except UNREADABLE as error:
+        raise InputError(f"Could not read {name!r} in {source}: {error}.") from error
+
+
+def _mark(source: Path, contents: Contents, names: Mapping[str, object]) -> str:
+    """A SHA-256 of the names and contents: the same whether they are zipped or not."""
+    digest = hashlib.sha256()
+    for name in names:
+        digest.update(hashlib.sha256(name.encode()).digest())
+        digest.update(hashlib.sha256(_content(source, name, contents)).digest())
+    return digest.hexdigest()
+
+
+def _decoded(
+    source: Path, contents: Contents, names: Mapping[str, object], size: int
+) -> UInt8[np.ndarray, "n 3 size size"]:
+    images = np.empty((len(names), 3, size, size), np.uint8)
+    for out, name in zip(images, names, strict=True):
+        file = io.BytesIO(_content(source, name, contents))
+        try:
+            with Image.open(file, formats=["JPEG"]) as image:
+                small = image.convert("RGB").resize((size, size), Image.Resampling.BILINEAR)
+        except (OSError, Image.DecompressionBombError) as error:
+            raise InputError(
+                f"Expected a whole JPEG image. {name!r} in {source} could not be decoded: {error}."
+            ) from error
+        out[:] = np.asarray(small).transpose(2, 0, 1)
+    return images
+
+
+def _cached(
+    path: Path, make: Callable[[], UInt8[np.ndarray, "n 3 size size"]]
+) -> UInt8[np.ndarray, "n 3 size size"]:
+    """What an earlier `make` gave, if it is still in the file at `path`, undamaged."""
+    with suppress(InputError):  # none yet, or not one of ours
+        match load_state(path):
+            case {"images": torch.Tensor() as kept, "seal": str(seal)}:
+                if kept.dtype == torch.uint8 and seal == _seal(path, kept.numpy()):
+                    return kept.numpy()
+    images = make()
+    with suppress(InputError):  # no space or no right to write: to be made again the next time
+        save_state(path, {"images": torch.from_numpy(images), "seal": _seal(path, images)})
+    return images
+
+
+def _seal(path: Path, images: np.ndarray) -> str:
+    """A SHA-256 of the pixels and of the name they are kept under."""
+    return hashlib.sha256(f"{path.name} {fingerprint(images)}".encode()).hexdigest()
