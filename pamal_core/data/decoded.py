@@ -40,7 +40,7 @@ def decoded(
 def _kept(path: Path, identity: str) -> dict[str, np.ndarray] | None:
     """What is at `path`, None where that is of no use; the archive has a CRC of every array."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
         return arrays if str(arrays.pop("identity")) == identity else None
     # A file that is no archive comes as an array, which is no context manager: TypeError.
