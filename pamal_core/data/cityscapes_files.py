@@ -154,7 +154,7 @@ def read_official(scene: Scene, size: Size) -> Maps:
             raise InputError(
                 f"Expected {picture.size} pixels in {path}, as in its image. Found {other.size}."
             )
-    if (highest := np.max(ids)) >= len(CLASS_OF_ID):
+    if (highest := np.asarray(ids).max()) >= len(CLASS_OF_ID):
         raise InputError(f"Expected label ids from 0 to 33 in {scene.label}. Found {highest}.")
     pixels = _resized(picture, size, Image.Resampling.BILINEAR)
     label = CLASS_OF_ID[_resized(ids, size, Image.Resampling.NEAREST)]
