@@ -184,6 +184,8 @@ def test_in_setting_one_all_training_scenes_train_and_the_test_scenes_validate(f
     splits = load(forms / "mtan", setting="I")
     assert [len(part) for part in parts(splits)] == [12, 3, 3]
     assert all(map(torch.equal, splits.validation.tensors, splits.test.tensors))
+    assert splits.train.augment is not None
+    assert splits.validation.augment is None and splits.test.augment is None
 
 
 def test_only_training_batches_are_augmented_and_only_if_wanted(forms):
@@ -203,6 +205,16 @@ def test_only_training_batches_are_augmented_and_only_if_wanted(forms):
     divided = halved.train[0:8]
     assert torch.equal(multiplied[0], divided[0]) and torch.equal(multiplied[1], divided[1])
     assert (multiplied[2] >= divided[2]).all() and not torch.equal(multiplied[2], divided[2])
+
+
+def test_another_size_is_decoded_from_the_official_files_and_refused_of_arrays(forms):
+    for size in (SIZE, (64, 128), (20, 30)):
+        splits = load(forms / "official", size=size)
+        assert splits.train.tensors[0].shape == (8, 3, *size)
+        assert f"{size[0]}x{size[1]}" in splits.id
+    load(forms / "mtan")
+    with pytest.raises(InputError, match=r"shape \(8, 16, 3\) .* of shape \(16, 32, 3\)"):
+        load(forms / "mtan", size=(8, 16))
 
 
 def test_a_batch_is_floats_classes_and_depth(forms):

@@ -56,7 +56,7 @@ def load(
 
     Training batches are augmented by `ZoomAndFlip(depth_scaling)` if `augment`, the others never.
 
-    `data` is "full" (`cityscapes/` under `root`, either MTAN's arrays or the official files, which
+    `data` is "full" (`cityscapes/` under `root`, MTAN's arrays or else the official files, which
     give the same tensors), "sample" (made-up streets, no files) or "auto": full where that folder
     holds anything, otherwise the sample. `size` is the height and width, by default 128 x 256, of
     the sample 32 x 64. Decoded scenes are kept under $PAMAL_CACHE (1 GB; the first time takes
