@@ -1,0 +1,224 @@
+"""The two forms in which CityScapes lies on a disk, and how either becomes the same arrays."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float32, Int8, Num, UInt8, UInt16
+from PIL import Image
+
+from pamal_core.errors import InputError
+
+CLASSES = ("flat", "construction", "object", "nature", "sky", "human", "vehicle")
+# Labels 0 to 33 of the official table in its order: 7 void ones, then those of each category.
+CLASS_OF_ID = np.repeat(np.arange(-1, 7), [7, 4, 6, 4, 2, 1, 2, 8]).astype(np.int8)
+OFFICIAL = {
+    "leftImg8bit": "_leftImg8bit.png",
+    "gtFine": "_gtFine_labelIds.png",
+    "disparity": "_disparity.png",
+}
+MTAN = ("image", "label_7", "depth")
+HOW_TO_GET = """\
+The data need an account at https://www.cityscapes-dataset.com. Fetch \
+leftImg8bit_trainvaltest.zip, gtFine_trainvaltest.zip and disparity_trainvaltest.zip and unpack \
+them in that folder, so that it holds
+    leftImg8bit/train/aachen/aachen_000000_000019_leftImg8bit.png
+    gtFine/train/aachen/aachen_000000_000019_gtFine_labelIds.png
+    disparity/train/aachen/aachen_000000_000019_disparity.png
+and so on, the same for val; or the 128x256 version that https://github.com/lorenmt/mtan links to \
+(cityscapes2.zip), so that it holds
+    train/image/0.npy
+    train/label_7/0.npy
+    train/depth/0.npy
+and so on, the same for val. Another data root is named by "data_root" or $PAMAL_DATA."""
+
+Size = tuple[int, int]
+
+
+class Scene(NamedTuple):
+    """The three files of one scene."""
+
+    image: Path
+    label: Path
+    depth: Path
+
+
+class Maps(NamedTuple):
+    """One scene, channels first; labels are -1 where ignored, inverse depth 0 where not known."""
+
+    image: UInt8[np.ndarray, "3 H W"]
+    label: Int8[np.ndarray, "H W"]
+    depth: Float32[np.ndarray, "1 H W"]
+
+
+class Source(NamedTuple):
+    """What was found: the scenes of the official splits, and what reads one at a size."""
+
+    train: list[Scene]
+    val: list[Scene]
+    read: Callable[[Scene, Size], Maps]
+
+    def identity(self, folder: Path) -> str:
+        """64 hex digits that change when a file is added, taken away or written again."""
+        digest = hashlib.sha256()
+        for path in (path for scene in self.train + self.val for path in scene):
+            status = path.stat()
+            found = (path.relative_to(folder).as_posix(), status.st_size, status.st_mtime_ns)
+            digest.update(repr(found).encode())
+        return digest.hexdigest()
+
+
+def find(folder: Path) -> Source:
+    """The scenes in `folder`: MTAN's arrays if they are there, else the official files.
+
+    Scenes are in the order of their numbers or, cities in order, of their names. Raises InputError
+    where `folder` holds neither form, a split is empty or one of three files is missing.
+    """
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    if {"train", "val"} & set(names):
+        train, val = (
+            _scenes([(folder / split / part, "", ".npy") for part in MTAN])
+            for split in ("train", "val")
+        )
+        return Source(train, val, read_mtan)
+    if set(OFFICIAL) & set(names):
+        train, val = (
+            _scenes([(folder / part / split, "*/", end) for part, end in OFFICIAL.items()])
+            for split in ("train", "val")
+        )
+        return Source(train, val, read_official)
+    found = ", ".join(names[:8]) + (" and more" if len(names) > 8 else "") or "nothing"
+    raise InputError(f"Expected CityScapes in {folder}. Found {found}. {HOW_TO_GET}")
+
+
+def _scenes(places: Sequence[tuple[Path, str, str]]) -> list[Scene]:
+    """The scenes of a split, from the (folder, folders inside, end of the name) of three files."""
+    found = [
+        {
+            path.relative_to(folder).as_posix().removesuffix(end)
+            for path in folder.glob(f"{inside}*{end}")
+            if not path.name.startswith(".")  # what macOS leaves beside the files of an archive
+        }
+        for folder, inside, end in places
+    ]
+    # Numbers by their length first, so that 10 comes after 9.
+    names = sorted(set.union(*found), key=lambda name: (name.isdigit() and len(name), name))
+    if not names:
+        raise InputError(f"Expected scenes in {places[0][0]}. Found none. {HOW_TO_GET}")
+    for name in names:
+        for (folder, _, end), there in zip(places, found, strict=True):
+            if name not in there:
+                counts = ", ".join(str(len(each)) for each in found)
+                raise InputError(
+                    f"Expected an image, a label map and a depth map of every scene. {folder} has "
+                    f"no {name}{end} (found {counts} files). Unpack the data again."
+                )
+    return [Scene(*(folder / f"{name}{end}" for folder, _, end in places)) for name in names]
+
+
+def read_mtan(scene: Scene, size: Size) -> Maps:
+    """A scene from MTAN's arrays, whose images are rounded to bytes again, from which they came.
+
+    Raises InputError for an array that cannot be read, of another shape than `size` or another
+    type, or with values outside those of its kind.
+    """
+    image = _array(scene.image, (*size, 3), "f")
+    label = _array(scene.label, size, "fi")
+    depth = _array(scene.depth, (*size, 1), "f")
+    # A resize of floats may overshoot by their last bits. Depth may not: -1e-9 would be measured.
+    for path, values, slack in ((scene.image, image, 1e-6), (scene.depth, depth, 0)):
+        low, high = values.min(), values.max()
+        if not (low >= -slack and high <= 1 + slack):  # nor where one is NaN
+            raise InputError(f"Expected numbers from 0 to 1 in {path}. Found {low:g} to {high:g}.")
+    known = np.isin(label, np.arange(-1, len(CLASSES)))
+    if not known.all():
+        raise InputError(f"Expected labels -1 to 6 in {scene.label}. Found {label[~known][0]:g}.")
+    pixels = np.rint(image * 255).astype(np.uint8)
+    maps = Maps(_first(pixels), label.astype(np.int8), _first(depth.astype(np.float32)))
+    return _with_depth(scene, maps)
+
+
+def read_official(scene: Scene, size: Size) -> Maps:
+    """A scene from the official PNG files, brought to `size` = (height, width).
+
+    Pillow resizes them: the image bilinearly, which smooths; of labels and disparity the pixel
+    nearest to the middle of the new one is taken. Raises InputError for a file that cannot be read,
+    is of another kind or of another size than the image, and for an unknown label.
+    """
+    picture, ids = _picture(scene.image, "RGB"), _picture(scene.label, "L")
+    disparity = _picture(scene.depth, "I;16")
+    for path, other in ((scene.label, ids), (scene.depth, disparity)):
+        if other.size != picture.size:
+            raise InputError(
+                f"Expected {picture.size} pixels in {path}, as in its image. Found {other.size}."
+            )
+    if (highest := np.asarray(ids).max()) >= len(CLASS_OF_ID):
+        raise InputError(f"Expected label ids from 0 to 33 in {scene.label}. Found {highest}.")
+    pixels = _resized(picture, size, Image.Resampling.BILINEAR)
+    label = CLASS_OF_ID[_resized(ids, size, Image.Resampling.NEAREST)]
+    depth = inverse_depth(_resized(disparity, size, Image.Resampling.NEAREST))
+    return _with_depth(scene, Maps(_first(pixels), label, depth[None]))
+
+
+def _resized(picture: Image.Image, size: Size, how: Image.Resampling) -> Num[np.ndarray, "..."]:
+    return np.asarray(picture.resize(size[::-1], how))
+
+
+def inverse_depth(disparity: UInt16[np.ndarray, "*size"]) -> Float32[np.ndarray, "*size"]:
+    """Pixels of an official disparity map in MTAN's unit: p / 65535.
+
+    The disparity is (p - 1) / 256 in pixels of the original image, so this is 1/256 of it up to
+    3.1e-5; 0 means not measured in both. How MTAN's files were made was never published. Their
+    author says that the official maps were not processed further, which leaves what image readers
+    make of 16 bits, p / 65535; the largest value, 0.4922 for p = 32257, fits that, and
+    (p - 1) / 65536 as well. But only the former keeps points infinitely far away, p = 1, as
+    measured, at 1.5e-5, and the paper's relative errors, 30 to 130 beside absolute ones of 0.02,
+    speak for values that small.
+    """
+    return np.divide(disparity, 65535, dtype=np.float32)
+
+
+def _first(values: Num[np.ndarray, "H W c"]) -> Num[np.ndarray, "c H W"]:
+    return values.transpose(2, 0, 1)
+
+
+def _with_depth(scene: Scene, maps: Maps) -> Maps:
+    """`maps`, unless there is no depth at all to learn from or to be measured by."""
+    if not maps.depth.any():
+        raise InputError(
+            f"Expected some depth in {scene.depth}. Found 0, not measured, throughout."
+        )
+    return maps
+
+
+def _array(path: Path, shape: tuple[int, ...], kinds: str) -> Num[np.ndarray, "..."]:
+    try:
+        with path.open("rb") as file:
+            values = np.load(file, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"Expected an array in {path}. It could not be read: {error}.") from error
+    if not isinstance(values, np.ndarray):  # an archive of arrays under the name of one
+        raise InputError(f"Expected an array in {path}. Found an archive.")
+    if values.shape != shape or values.dtype.kind not in kinds:
+        raise InputError(
+            f"Expected floats of shape {shape} in {path}, `size` first. "
+            f"Found {values.dtype} of shape {values.shape}."
+        )
+    return values
+
+
+def _picture(path: Path, mode: str) -> Image.Image:
+    try:
+        with Image.open(path) as picture:
+            picture.load()
+    except (OSError, SyntaxError, ValueError, EOFError) as error:
+        raise InputError(f"Expected an image in {path}. It could not be read: {error}.") from error
+    if picture.mode != mode:
+        kinds = {"RGB": "8-bit colour", "L": "8-bit grey", "I;16": "16-bit grey"}
+        raise InputError(
+            f"Expected {kinds[mode]} pixels in {path}. "
+            f"Found {kinds.get(picture.mode, picture.mode)}."
+        )
+    return picture

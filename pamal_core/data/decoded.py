@@ -1,0 +1,70 @@
+"""Data whose decoding takes long are decoded once and kept as arrays."""
+
+import hashlib
+import os
+import secrets
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def cache_root() -> Path:
+    """The folder of what can be made again: $PAMAL_CACHE, else ~/.cache/pamal/cache."""
+    return Path(os.environ.get("PAMAL_CACHE") or "~/.cache/pamal/cache").expanduser()
+
+
+def decoded(
+    name: str, identity: str, make: Callable[[], dict[str, np.ndarray]]
+) -> dict[str, np.ndarray]:
+    """The arrays of `make()`, from the cache where an earlier call has left them.
+
+    `name` is for the eyes, `identity` says what the arrays follow from: other files or another size
+    must change it. A file that is damaged or has another identity is made again. Where the cache
+    cannot be written a warning says so, and the arrays are returned all the same.
+    """
+    mark = hashlib.sha256(identity.encode()).hexdigest()[:16]
+    path = cache_root() / f"{name}-{mark}.npz"
+    arrays = _kept(path, identity)
+    if arrays is None:
+        arrays = make()
+        _keep(path, identity, arrays)
+    return arrays
+
+
+def _kept(path: Path, identity: str) -> dict[str, np.ndarray] | None:
+    """What is at `path`, None where that is of no use; the archive has a CRC of every array."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            arrays = {key: archive[key] for key in archive.files}
+        return arrays if str(arrays.pop("identity")) == identity else None
+    # A file that is no archive comes as an array, which is no context manager: TypeError.
+    except (
+        OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError, zipfile.BadZipFile,
+        zlib.error,
+    ):  # fmt: skip
+        return None
+
+
+def _keep(path: Path, identity: str, arrays: Mapping[str, Any]) -> None:
+    """Write `path` in one step, straight from the arrays: a copy in memory might not fit."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("xb") as file:
+            np.savez(file, identity=np.array(identity), **arrays)
+        temporary.replace(path)
+    except OSError as error:
+        warnings.warn(
+            f"Could not keep the decoded data at {path}: {error.strerror or error}. They will be "
+            "decoded again next time. $PAMAL_CACHE names another folder.",
+            stacklevel=3,
+        )
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
