@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -193,3 +194,26 @@ def test_a_checkpoint_that_cannot_be_written_stops_with_one_line(tmp_path, monke
     with pytest.raises(InputError, match=r"Could not write .*checkpoint.*No space left"):
         run(tiny(), Options.create(out=str(tmp_path / "r.json")))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_defaults_depend_on_the_data_and_give_way_to_what_is_set():
+    experiment = replace(tiny(), defaults={"full": {}, "sample": {"epochs": 2, "batch_size": 50}})
+    splits = load(None)
+    assert experiment.resolved(Options.create(), splits).batch_size == 50
+    assert experiment.resolved(Options.create(batch_size=256), splits).batch_size == 256
+    record = run(experiment, Options.create(W=1)).record
+    assert record.options["epochs"] == 2 and record.options["batch_size"] == 50
+
+
+def test_the_learning_rate_is_halved_after_its_share_of_the_epochs(monkeypatch):
+    seen = []
+    step = torch.optim.Adam.step
+
+    def watched(self, *args, **options):
+        seen.append(self.param_groups[0]["lr"])
+        return step(self, *args, **options)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", watched)
+    options = Options.create(method="ls", epochs=4, batch_size=200)
+    run(replace(tiny(), halve_after=0.75), options)
+    assert seen == [1e-3, 1e-3, 1e-3, 5e-4]

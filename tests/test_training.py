@@ -1,5 +1,6 @@
 import pytest
 import torch
+from torch.optim.lr_scheduler import MultiStepLR
 from torch.utils.data import TensorDataset
 
 from pamal_core.balancing import MovingAverage
@@ -52,6 +53,28 @@ def test_a_run_resumed_from_its_checkpoint_is_bit_identical(make_method, loader,
     assert train(resumed, loader, epochs=5, checkpoint=checkpoint, progress=False) == expected
     for name, tensor in whole.network.state_dict().items():
         assert torch.equal(tensor, resumed.network.state_dict()[name])
+
+
+def test_a_halved_learning_rate_is_resumed_too(make_method, loader, tmp_path):
+    rates = []
+
+    def halving(method):
+        optimizer = torch.optim.Adam(method.parameters(), lr=0.1)
+        return {"optimizer": optimizer, "scheduler": MultiStepLR(optimizer, [3], gamma=0.5)}
+
+    def trained(method, epochs, checkpoint=None):
+        parts = halving(method)
+        watch = lambda *_: rates.append(parts["optimizer"].param_groups[0]["lr"])  # noqa: E731
+        common = {"checkpoint": checkpoint, "on_epoch": watch, "progress": False}
+        return train(method, loader, epochs=epochs, **parts, **common)
+
+    whole = trained(make_method(), 5)
+    assert rates == [0.1, 0.1, 0.05, 0.05, 0.05]  # after the epoch's step, the third is over
+    rates.clear()
+    checkpoint = Checkpoint(tmp_path / "c.safetensors", "key")
+    trained(make_method(), 4, checkpoint)
+    assert trained(make_method(), 5, checkpoint) == whole
+    assert rates == [0.1, 0.1, 0.05, 0.05, 0.05]
 
 
 def test_a_checkpoint_of_another_run_is_refused(make_method, loader, tmp_path):

@@ -49,6 +49,7 @@ class RotoGrad(Balancer):
             raise InputError("RotoGrad needs losses of its `Rotated` network in training mode.")
         self.model.cut = None
         heads, *gradients = torch.autograd.grad(weights @ losses, [theta, *cut.rotated])
+        gradients = [g.to(theta) for g in gradients]  # under autocast features are bfloat16
         norms = torch.stack([torch.linalg.vector_norm(g) for g in gradients])
         units = [g / n.where(n > 0, 1) for g, n in zip(gradients, norms, strict=True)]
         pairs = zip(cut.rotations, units, strict=True)

@@ -15,12 +15,6 @@ def data_root(given: str | Path | None = None) -> Path:
     return Path(given or os.environ.get("PAMAL_DATA") or "~/.cache/pamal").expanduser()
 
 
-def cache_root() -> Path:
-    """The folder for what is made from data and can be made again: $PAMAL_CACHE, else
-    ~/.cache/pamal/made. Not beside the data, which may be shared or read-only."""
-    return Path(os.environ.get("PAMAL_CACHE") or "~/.cache/pamal/made").expanduser()
-
-
 def verified(path: Path, sha256: str, *, url: str, download: bool = False) -> Path:
     """`path`, once a file with this SHA-256 (64 hex digits) is there.
 

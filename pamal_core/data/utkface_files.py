@@ -7,19 +7,17 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from jaxtyping import Int64, UInt8
 from PIL import Image
 
-from pamal_core.data.files import cache_root
+from pamal_core.data.decoded import decoded
 from pamal_core.errors import InputError
-from pamal_core.state import load_state, save_state
 
 SITE = "https://susanqq.github.io/UTKFace/"
 OLDEST = 116
@@ -81,10 +79,9 @@ def read(folder: Path, size: int) -> Faces:
 
     They are in one zip in `folder`, in `folder` itself or in one folder in it; two of these at
     once are refused. Images are decoded to RGB and resized, bilinearly as by torchvision's Resize,
-    to `size` x `size` pixels. They are kept in `cache_root()`, or nowhere where that cannot be
-    written. The name there is a hash of the names and contents of the files, so that a file that
-    has changed is decoded again. Names that begin with a dot are passed over; images whose name
-    lacks the ethnicity are left out and counted.
+    to `size` x `size` pixels. They are kept by `decoded`, under the names and contents of the
+    files, so that a file that has changed is decoded again. Names that begin with a dot are passed
+    over; images whose name lacks the ethnicity are left out and counted.
 
     Raises InputError for a missing, misnamed or unreadable file, and for an archive with a path
     that leads out of it or with a name twice.
@@ -96,8 +93,8 @@ def read(folder: Path, size: int) -> Faces:
         if not rows:
             raise InputError(f"Expected images in {source}. Found none with a label.")
         mark = _mark(source, contents, rows)
-        path = cache_root() / f"utkface-{mark[:32]}-{size}.safetensors"
-        images = _cached(path, partial(_decoded, source, contents, rows, size))
+        make = partial(_decoded, source, contents, rows, size)
+        images = decoded(f"utkface-{size}", f"{mark} at {size}", make)["images"]
     ages, genders, ethnicities = np.array(list(rows.values()), np.int64).T
     return Faces(images, ages, genders, ethnicities, mark, len(known) - len(rows))
 
@@ -181,7 +178,7 @@ def _mark(source: Path, contents: Contents, names: Mapping[str, object]) -> str:
 
 def _decoded(
     source: Path, contents: Contents, names: Mapping[str, object], size: int
-) -> UInt8[np.ndarray, "n 3 size size"]:
+) -> dict[str, np.ndarray]:
     images = np.empty((len(names), 3, size, size), np.uint8)
     for out, name in zip(images, names, strict=True):
         file = io.BytesIO(_content(source, name, contents))
@@ -193,24 +190,4 @@ def _decoded(
                 f"Expected a whole JPEG image. {name!r} in {source} could not be decoded: {error}."
             ) from error
         out[:] = np.asarray(small).transpose(2, 0, 1)
-    return images
-
-
-def _cached(
-    path: Path, make: Callable[[], UInt8[np.ndarray, "n 3 size size"]]
-) -> UInt8[np.ndarray, "n 3 size size"]:
-    """What an earlier `make` gave, if it is still in the file at `path`, undamaged."""
-    with suppress(InputError):  # none yet, or not one of ours
-        match load_state(path):
-            case {"images": torch.Tensor() as kept, "seal": str(seal)}:
-                if kept.dtype == torch.uint8 and seal == _seal(path, kept.numpy()):
-                    return kept.numpy()
-    images = make()
-    with suppress(InputError):  # no space or no right to write: to be made again the next time
-        save_state(path, {"images": torch.from_numpy(images), "seal": _seal(path, images)})
-    return images
-
-
-def _seal(path: Path, images: np.ndarray) -> str:
-    """A SHA-256 of the pixels and of the name they are kept under."""
-    return hashlib.sha256(f"{path.name} {fingerprint(images)}".encode()).hexdigest()
+    return {"images": images}
