@@ -61,14 +61,25 @@ def mean_metric(name: str, maximise: bool, mean: Callable[[Tensor, Tensor], Tens
     batch."""
 
     def statistic(output: Tensor, target: Tensor) -> Tensor:
-        count = len(target)
-        return torch.tensor([float(mean(output, target)) * count, count], dtype=torch.float64)
+        value, count = exact(mean(output, target).detach()), len(target)
+        return torch.stack([value * count, torch.full_like(value, count)])
 
-    return Metric(name, maximise, statistic, lambda total: float(total[0] / total[1]))
+    return Metric(name, maximise, statistic, ratio)
+
+
+def exact(values: Tensor) -> Tensor:
+    """`values` in float64: on their device, so that nothing waits for it, or on the CPU where that
+    is Apple's, which has none."""
+    return (values.cpu() if values.device.type == "mps" else values).double()
+
+
+def ratio(sums: Float[Tensor, " 2"]) -> float:
+    """The value of a metric whose statistic is (sum, count); NaN where the count is 0."""
+    return float(sums[0] / sums[1])
 
 
 def _accuracy(logits: Tensor, labels: Tensor) -> Tensor:
-    return (logits.argmax(-1) == labels).double().mean()
+    return exact(logits.argmax(-1) == labels).mean()
 
 
 def classification(name: str) -> Task:

@@ -1,0 +1,133 @@
+"""Tasks that predict every pixel. Pixels without a target count neither in losses nor in metrics.
+
+Losses and metrics are means over all pixels with a target, of the batch or of the whole data set.
+MTAN (Liu, Johns and Davison, CVPR 2019), whose losses and metrics these are otherwise, takes the
+metrics batch by batch (mIoU and pixel accuracy image by image) and averages these; that depends on
+the batch size, and an image with few labels counts as much as one with many.
+"""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from pamal_core.errors import InputError
+from pamal_core.tasks import Metric, Task, exact, ratio
+
+Pixels = tuple[Tensor, Tensor]
+"""A value for every pixel, and whether it counts."""
+
+
+def segmentation(name: str, num_classes: int, ignore: int = -1) -> Task:
+    """A class for every pixel: logits [n, num_classes, H, W], labels [n, H, W], of which `ignore`
+    means unlabelled.
+
+    The loss is the mean cross-entropy over labelled pixels. Metrics, in order: "mIoU" (higher is
+    better), the mean over classes of intersection over union, from one confusion matrix of all
+    pixels, where classes that neither occur nor are predicted do not count; "pixel accuracy"
+    (higher is better), the share of labelled pixels that are right; "loss" (lower is better). The
+    first two lie in [0, 1]. Where no pixel at all is labelled the loss is 0 with a gradient of 0,
+    and metrics are NaN.
+
+    The loss raises InputError where the logits are not of `num_classes` classes.
+    """
+
+    def losses(logits: Tensor, labels: Tensor) -> Pixels:
+        if logits.ndim != 4 or logits.shape[1] != num_classes:
+            raise InputError(
+                f"Task {name} needs logits [n, {num_classes}, H, W]. Found {tuple(logits.shape)}."
+            )
+        values = F.cross_entropy(logits, labels, ignore_index=ignore, reduction="none")
+        return values, labels != ignore
+
+    def right(logits: Tensor, labels: Tensor) -> Pixels:
+        return logits.argmax(1) == labels, labels != ignore
+
+    def confusion(logits: Tensor, labels: Tensor) -> Tensor:
+        return confusion_matrix(logits.argmax(1), labels, labels != ignore, num_classes)
+
+    metrics = (
+        Metric("mIoU", True, confusion, mean_iou),
+        _pixel_mean("pixel accuracy", True, right),
+        _pixel_mean("loss", False, losses),
+    )
+    return Task(name, _pixel_loss(losses), metrics)
+
+
+def depth(name: str) -> Task:
+    """A positive number for every pixel: outputs [n, 1, H, W], targets [n, 1, H, W] or [n, H, W],
+    of which those not above 0 are invalid (missing).
+
+    The loss is the mean absolute error over valid pixels, in the units of the target. Metrics, in
+    order, all lower is better: "absolute error", the same; "relative error", the mean of
+    |output - target| / target, a ratio, not per cent; "loss". Where no pixel at all is valid the
+    loss is 0 with a gradient of 0, and metrics are NaN.
+    """
+
+    metrics = (
+        _pixel_mean("absolute error", False, _absolute_error),
+        _pixel_mean("relative error", False, _relative_error),
+        _pixel_mean("loss", False, _absolute_error),
+    )
+    return Task(name, _pixel_loss(_absolute_error), metrics)
+
+
+@torch.no_grad()
+def confusion_matrix(
+    predicted: Int[Tensor, "*pixels"],
+    labels: Int[Tensor, "*pixels"],
+    counted: Bool[Tensor, "*pixels"],
+    num_classes: int,
+) -> Int[Tensor, "C C"]:
+    """How many of the pixels that are `counted` have the label of the row and the prediction of the
+    column."""
+    others = num_classes**2  # one more bin, for pixels that do not count
+    bins = (labels * num_classes + predicted).where(counted, others).flatten()
+    # Not bincount, which waits for a GPU to find the largest entry.
+    counts = bins.new_zeros(others + 1).index_add_(0, bins, torch.ones_like(bins))
+    return counts[:others].view(num_classes, num_classes)
+
+
+def mean_iou(confusion: Int[Tensor, "C C"]) -> float:
+    """The mean over classes of intersection over union, in [0, 1], higher is better.
+
+    Classes that are in neither the rows nor the columns of `confusion` do not count; NaN where none
+    is.
+    """
+    both = confusion.diagonal()
+    either = confusion.sum(0) + confusion.sum(1) - both
+    return float((exact(both) / exact(either))[either > 0].mean())
+
+
+def _absolute_error(output: Tensor, target: Tensor) -> Pixels:
+    target = target.flatten()
+    valid = target > 0
+    # An invalid target may be NaN, and so would be the gradient, though the error does not count.
+    return (output.flatten() - target.where(valid, 0)).abs(), valid
+
+
+def _relative_error(output: Tensor, target: Tensor) -> Pixels:
+    error, valid = _absolute_error(output, target)
+    return error / target.flatten().where(valid, 1), valid
+
+
+def _pixel_loss(pixels: Callable[[Tensor, Tensor], Pixels]) -> Callable[[Tensor, Tensor], Tensor]:
+    """The mean over the pixels of a batch that count."""
+
+    def loss(output: Tensor, target: Tensor) -> Tensor:
+        values, counted = pixels(output, target)
+        return values.where(counted, 0).sum() / counted.sum().clamp(min=1)
+
+    return loss
+
+
+def _pixel_mean(name: str, maximise: bool, pixels: Callable[[Tensor, Tensor], Pixels]) -> Metric:
+    """The mean over the pixels of all batches that count."""
+
+    def statistic(output: Tensor, target: Tensor) -> Tensor:
+        values, counted = pixels(output.detach(), target)
+        return torch.stack([exact(values.where(counted, 0)).sum(), exact(counted).sum()])
+
+    return Metric(name, maximise, statistic, ratio)
