@@ -14,8 +14,8 @@ Array = np.ndarray
 FOCAL = 1.6
 """Focal length, in heights of the picture."""
 METRES = 1.85
-"""Inverse depth times distance. As in the real data, inverse depth is the disparity of the full
-pictures in units of 256 pixels: 0.209 m between the cameras x 2,263 pixels of focal length / 256."""
+"""Inverse depth times distance. As in the real data, an inverse depth is the disparity in pictures
+2,048 pixels wide, in units of 256 pixels: 0.209 m from camera to camera x 2,263 pixels / 256."""
 DISPARITY = 1 / 8
 """Disparity in widths of the picture over inverse depth: 256 of 2,048 pixels."""
 FLAT, CONSTRUCTION, OBJECT, NATURE, SKY, HUMAN, VEHICLE = range(7)
@@ -34,9 +34,7 @@ class Canvas(NamedTuple):
 
 def scenes(
     num: int, size: tuple[int, int], seed: int
-) -> tuple[
-    UInt8[Array, "num 3 H W"], Int8[Array, "num H W"], Float[Array, "num 1 H W"]
-]:
+) -> tuple[UInt8[Array, "num 3 H W"], Int8[Array, "num H W"], Float[Array, "num 1 H W"]]:
     """`num` streets as pictures of `size` (H, W), the classes and the inverse depths of their
     pixels; equal arguments give equal bytes.
 
@@ -47,7 +45,7 @@ def scenes(
 
     Raises InputError unless `num` is at least 1, both sides at least 8 and `seed` at least 0.
     """
-    if num < 1 or len(size) != 2 or min(size) < 8 or seed < 0:
+    if num < 1 or min(size) < 8 or seed < 0:
         raise InputError(
             "`num` must be at least 1, `size` two sides of at least 8 pixels and `seed` at least "
             f"0. Found num={num}, size={size}, seed={seed}."
@@ -86,9 +84,10 @@ def render(plan: Street, size: tuple[int, int]) -> Canvas:
 def _paint_sky(canvas: Canvas, plan: Street) -> None:
     """A gradient with clouds, and what closes the street: trees far away or a house."""
     a, b, haze = canvas.a, canvas.b, plan.weather.haze
-    clouds = np.sin(6 * a + 30 * b) * np.sin(17 * a - 11 * b + 40 * plan.camera.height) > 0.35
+    drift = 40 * plan.camera.height
+    clouds = np.sin(5 * a + 22 * b + drift) + np.sin(13 * a - 9 * b) + np.sin(2 * drift - 31 * b)
     canvas.colour[:] = haze * (1.08 - 0.5 * np.clip(b, 0, 1))[..., None]
-    canvas.colour[clouds] += 0.07
+    canvas.colour[:] += 0.06 * np.clip(3 * clouds - 2, 0, 1)[..., None]
     canvas.label[:] = SKY
     x, y = canvas.a * plan.end, plan.camera.height + canvas.b * plan.end
     trees = 5 + 2 * np.sin(0.31 * x + plan.end) + 1.3 * np.sin(1.1 * x) + 0.7 * np.sin(2.9 * x)
@@ -144,9 +143,10 @@ def _paint_wall(canvas: Canvas, wall: Wall, plan: Street) -> None:
     shaded = 0.68 if np.sign(wall.x) == plan.weather.sun else 1.0
     painted = np.where(panes[..., None], frame, colour) * (shaded * lines)[..., None]
     painted[(y > top - 0.5) & ~hedge] *= 0.6
-    canvas.colour[:, part][seen] = painted[seen]
-    canvas.label[:, part][seen] = np.where(hedge, NATURE, CONSTRUCTION)[None].repeat(len(y), 0)[seen]
-    canvas.inverse[:, part][seen] = (METRES / z).repeat(len(y), 0)[seen]
+    colours, label, inverse = (each[:, part] for each in canvas[:3])
+    colours[seen] = painted[seen]
+    label[:] = np.where(seen, np.where(hedge, NATURE, CONSTRUCTION), label)
+    inverse[:] = np.where(seen, METRES / z, inverse)
 
 
 def _paint_thing(canvas: Canvas, thing: Thing, height: float) -> None:
@@ -169,7 +169,8 @@ def _paint_weather(canvas: Canvas, plan: Street) -> None:
     light, haze, density, *_ = plan.weather
     z = METRES / np.maximum(canvas.inverse, METRES / 400)
     clear = np.where(canvas.label == SKY, 1, np.exp(-density * z))[..., None]
-    canvas.colour[:] = canvas.colour * light * clear + haze * (1 - clear)
+    lit = np.where((canvas.label == SKY)[..., None], canvas.colour, canvas.colour * light)
+    canvas.colour[:] = lit * clear + haze * (1 - clear)
 
 
 def _paint_bonnet(canvas: Canvas, plan: Street) -> None:
