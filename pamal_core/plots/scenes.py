@@ -26,7 +26,6 @@ CLASSES = {  # Okabe and Ito's colours
     "human": "#000000",
     "vehicle": "#0072B2",
 }
-UNIT = "inverse depth\n(disparity / 256 px)"
 
 
 def scenes_figure(
@@ -45,7 +44,7 @@ def scenes_figure(
             "There must be at least one scene, and as many label and depth maps as pictures. "
             f"Found {len(images)} pictures, {len(labels)} label and {len(depths)} depth maps."
         )
-    size = (1 + 2 * len(images), 4.4 * images.shape[2] / images.shape[3] * 1.5 + 0.5)
+    size = (1 + 2 * len(images), 6.6 * images.shape[2] / images.shape[3] + 0.5)
     figure, axes = plt.subplots(3, len(images), figsize=size, squeeze=False)
     for column, image, label, depth in zip(axes.T, images, labels, depths, strict=True):
         _show_picture(column[0], image)
@@ -53,7 +52,7 @@ def scenes_figure(
         drawn = _show_depth(column[2], depth, float(depths.max()))
     for ax, name in zip(axes[:, 0], ("picture", "classes", "inverse depth"), strict=True):
         ax.set_ylabel(name, fontsize=9)
-    figure.colorbar(drawn, ax=axes[2], label=UNIT, fraction=0.03, pad=0.01)
+    _scale(figure, drawn, axes[2])
     figure.legend(handles=_handles(), loc="outside upper center", ncols=8, fontsize=8)
     style.stamp(figure, provenance)
     return figure
@@ -80,7 +79,7 @@ def prediction_figure(
             f"{len(titles)}, {len(predicted_labels)} and {len(predicted_depths)}."
         )
     columns = 2 + len(titles)
-    size = (1 + 2.1 * columns, 5.4 * image.shape[1] / image.shape[2] + 0.4)
+    size = (1 + 2.1 * columns, 4.3 * image.shape[1] / image.shape[2] + 0.5)
     figure, axes = plt.subplots(2, columns, figsize=size)
     _show_picture(axes[0, 0], image)
     axes[1, 0].set_axis_off()
@@ -91,9 +90,11 @@ def prediction_figure(
     _show_depth(axes[1, 1], depth, top)
     for ax, predicted in zip(axes[1, 2:], predicted_depths, strict=True):
         drawn = _show_depth(ax, np.maximum(predicted, 1e-6), top)
+    for ax, name in zip(axes[:, 1], ("classes", "inverse depth"), strict=True):
+        ax.set_ylabel(name, fontsize=9)
     for ax, title in zip(axes[0], ("picture", "truth", *titles), strict=True):
         ax.set_title(title, fontsize=9)
-    figure.colorbar(drawn, ax=axes[1], label=UNIT, fraction=0.03, pad=0.01)
+    _scale(figure, drawn, axes[1])
     style.stamp(figure, provenance)
     return figure
 
@@ -114,6 +115,12 @@ def _show_depth(ax: Axes, depth: Array, top: float) -> AxesImage:
     _blank(ax)
     valid = np.ma.masked_less_equal(depth[0], 0)
     return ax.imshow(valid, cmap=colormaps["cividis"], vmin=0, vmax=top, interpolation="nearest")
+
+
+def _scale(figure: Figure, drawn: AxesImage, row: Array) -> None:
+    bar = figure.colorbar(drawn, ax=row, fraction=0.03, pad=0.01)
+    bar.set_label("disparity / 256 px", fontsize=8)
+    bar.ax.tick_params(labelsize=8)
 
 
 def _blank(ax: Axes) -> None:
