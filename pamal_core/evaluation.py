@@ -25,12 +25,16 @@ def evaluate(
     tasks: Sequence[Task],
     loader: Iterable[Sequence[Tensor]],
     alphas: ArrayLike | None = None,
+    *,
+    calibration: Iterable[Sequence[Tensor]] | None = None,
 ) -> Front:
     """The front of `network` on the data of `loader`, in evaluation mode.
 
     `alphas` [P, M] is the lattice with 11 points along an edge by default, as in the paper: 11
     points for two members, 66 for three. A task that no member is trained on (a zero column of
-    `task_weights`) is left out. The mode of the network is restored.
+    `task_weights`) is left out. With `calibration`, batches of training data, the statistics of
+    BatchNorm are re-estimated on them for each alpha; else they are those that training left, one
+    for all alpha. The mode and the statistics of the network are restored.
     """
     points = (
         lattice(network.num_members) if alphas is None else on_simplex(alphas, network.num_members)
@@ -38,12 +42,19 @@ def evaluate(
     task_weights = network.task_weights.cpu().numpy()
     trained = [t for t in range(len(tasks)) if task_weights[:, t].any()]
     was_training = network.training
+    before = {name: buffer.clone() for name, buffer in network.named_buffers()}
     network.eval()
+    rows = []
     try:
-        tensors = torch.as_tensor(points).to(network.task_weights)
-        rows = [_metrics(network, network.weights(a), tasks, trained, loader) for a in tensors]
+        for point in points:
+            if calibration is not None:
+                network.recalibrate(point, calibration)
+            theta = network.weights(network.alpha_tensor(point))
+            rows.append(_metrics(network, theta, tasks, trained, loader))
     finally:
         network.train(was_training)
+        for name, buffer in network.named_buffers():
+            buffer.copy_(before[name])
     chosen = objectives([tasks[t] for t in trained])
     return Front(points, pd.DataFrame(rows), chosen, task_weights[:, trained])
 

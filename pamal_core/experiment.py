@@ -33,6 +33,7 @@ from pamal_core.training import Checkpoint, seed_everything, train
 
 # These do not tell runs apart: some are fields of their own, others say where it runs or writes.
 NOT_IDENTITY = {"method", "seed", "data", "data_root", "device", "compile", "out"}
+CALIBRATION = 500  # training examples that BatchNorm is recalibrated on
 SETTINGS = {"W", "lam", "p", "balancing", "task"}
 
 
@@ -218,9 +219,19 @@ def _evaluate(
     network, size = method.network, experiment.evaluation_batch
     device = network.task_weights.device
     alphas = arc(network.num_members) if options.grid == "arc" else None
+    calibration = None
+    if options.batch_norm == "recalibrated":
+        seed_everything(options.seed)  # what is trained on may be augmented
+        calibration = [(seen,) for seen in splits.train[:CALIBRATION][0].split(size)]
     with _timed(cost, "evaluate_seconds"):
         return {
-            name: evaluate(network, method.tasks, batches(part, size, device=device), alphas)
+            name: evaluate(
+                network,
+                method.tasks,
+                batches(part, size, device=device),
+                alphas,
+                calibration=calibration,
+            )
             for name, part in parts.items()
         }
 

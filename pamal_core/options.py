@@ -64,6 +64,7 @@ class Options(BaseModel):
     solver: Literal["linear", "epo"] = "linear"
     chunk: Annotated[int, Field(ge=1, description="weights PHN writes at a time")] | None = None
     grid: Literal["lattice", "arc"] = "lattice"
+    batch_norm: Literal["shared", "recalibrated"] = "shared"
     lr: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1e-3
     lr_scaling: Literal["members", "plain"] = "members"
     batch_size: Annotated[int, Field(ge=1)] = 256
