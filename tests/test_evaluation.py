@@ -76,7 +76,7 @@ def test_calibration_gives_each_alpha_its_own_statistics_and_puts_the_shared_one
     for alpha, (_, row) in zip(own.alphas, own.table.iterrows(), strict=True):
         model = ensemble.export(alpha)
         normal = model.encoder[1]
-        features = model.encoder[0](batch[0])
+        features = model.encoder[0](batch[0]).detach()
         normal.running_mean, normal.running_var = features.mean(0), features.var(0)
         height, _ = model(batch[0])
         loss = torch.nn.functional.huber_loss(height.flatten(), batch[1]).item()
