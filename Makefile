@@ -26,7 +26,7 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -b constraints.txt \
-	    -e '.[book,test,dev]'
+	    -e '.[book,workflow,test,dev]'
 	touch $@
 
 book: $(READY)
