@@ -31,9 +31,8 @@ class CityScapesOptions(Options):
     `validation` is another number of them. `augment` zooms into the training scenes and flips
     them, by default those of the full data, and `depth_scaling` says what a zoom does to their
     inverse depth. `width` is the number of channels of SegNet at full resolution, 64, on the sample
-    8. `limit` is the number of scenes of each part. The sample also has p = 1 and BatchNorm
-    recalibrated for each alpha: a few hundred steps leave the ends of the segment untrained
-    otherwise.
+    8. `limit` is the number of scenes of each part. The sample also has p = 0.5 and BatchNorm
+    recalibrated for each alpha: its 132 steps leave the ends of the segment untrained otherwise.
     """
 
     W: Annotated[int, Field(ge=1)] = 3
@@ -82,15 +81,17 @@ EXPERIMENT = Experiment(
     tasks=(segmentation("segmentation", NUM_CLASSES), depth("depth")),
     load=load,
     make_network=network,
-    reference=(0.0, 0.1),
+    # No class right, and about the depth error of guessing the same everywhere: on the sample the
+    # median's is 0.0606, and the worst of the paper's table is 0.0539.
+    reference=(0.0, 0.06),
     defaults={
         "full": {"epochs": 100},
         "sample": {
-            "epochs": 8,
+            "epochs": 11,
             "width": 8,
             "batch_size": 20,
-            "lr": 3e-3,
-            "p": 1.0,
+            "lr": 4e-3,
+            "p": 0.5,
             "batch_norm": "recalibrated",
         },
     },
