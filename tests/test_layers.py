@@ -17,6 +17,7 @@ ROWS = [
     {"balancing", "data", "plots", "book"},
     {"method", "processes"},
     {"recipes", "memory", "training", "evaluation", "summary"},
+    {"run_files"},
     {"experiment", "toy_pairs"},
     {"sweep"},
     {"experiments"},
