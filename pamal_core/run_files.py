@@ -1,6 +1,7 @@
 """The files of a run, and who may write them."""
 
 import contextlib
+import glob
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -62,10 +63,17 @@ class RunFiles(NamedTuple):
         except OSError as error:
             raise InputError(f"Could not write {path}: {error.strerror or error}.") from error
         try:
+            self._sweep_up()
             yield
         finally:
             path.unlink(missing_ok=True)  # those who wait notice, and make a new one
             lock.release()
+
+    def _sweep_up(self) -> None:
+        """Remove what a process left behind that was killed while it wrote."""
+        for path in (self.record, self.weights, self.checkpoint.path):
+            for half_written in path.parent.glob(f".{glob.escape(path.name)}.*.*"):
+                half_written.unlink(missing_ok=True)
 
     def finish(self, record: Record, network: Network) -> None:
         """Weights first: a run counts as finished once its record is there."""
