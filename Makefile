@@ -7,11 +7,12 @@ RUN := $(BIN)/python -m pamal_core.book run
 SEEDS ?= 0 1 2
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lint notebooks constraints clean
+.PHONY: help book test test-faults lint notebooks constraints clean
 
 help:
 	@echo "make book         run the notebooks on embedded data, then build the book"
 	@echo "make test         lint, then run the tests"
+	@echo "make test-faults  every fault thirty times, and a table of what was lost"
 	@echo "make lint         ruff and mypy"
 	@echo "make notebooks    run the notebooks again into book/results/ (MNIST: set PAMAL_DATA)"
 	@echo "make constraints  resolve constraints.txt again, as of the day in pyproject.toml"
@@ -26,20 +27,24 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -b constraints.txt \
-	    -e '.[book,test,dev]'
+	    -e '.[book,workflow,test,dev]'
 	touch $@
 
 book: $(READY)
 	$(RUN) notebooks/toy.ipynb book/fresh/toy.ipynb
-	$(RUN) notebooks/multimnist.ipynb book/fresh/multimnist.ipynb -p data sample
-	$(RUN) notebooks/census.ipynb book/fresh/census.ipynb -p data sample
-	$(RUN) notebooks/multimnist3.ipynb book/fresh/multimnist3.ipynb -p data sample
+	set -e; for n in multimnist census multimnist3 utkface cityscapes; do \
+	    $(RUN) notebooks/$$n.ipynb book/fresh/$$n.ipynb -p data sample; done
+	$(RUN) notebooks/your_model.ipynb book/fresh/your_model.ipynb
 	$(BIN)/jupyter-book build -W --keep-going book/
 	@echo "The book: $(CURDIR)/_build/html/index.html"
 
 # One thread for each of the two workers: torch would start as many as there are cores in both.
 test: lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+# Every fault thirty times: kills, full disks, damaged files; ends with a table.
+test-faults: $(READY)
+	PAMAL_FAULTS=30 OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults -q
 
 lint: $(READY)
 	$(BIN)/ruff check
@@ -55,6 +60,9 @@ notebooks: $(READY)
 	$(RUN) notebooks/toy.ipynb book/results/toy.ipynb
 	$(RUN) notebooks/ablation_balancing.ipynb book/results/ablation_balancing.ipynb -p epochs 50
 	$(RUN) notebooks/schematics.ipynb book/results/schematics.ipynb
+	$(RUN) notebooks/your_model.ipynb book/results/your_model.ipynb
+	$(RUN) notebooks/utkface.ipynb book/results/utkface.ipynb -p data sample
+	$(RUN) notebooks/cityscapes.ipynb book/results/cityscapes.ipynb -p data sample -p W 3
 ifneq ($(wildcard $(PAMAL_DATA)/MNIST),)
 	set -e; for s in $(SEEDS); do \
 	    full="-p data full -p seed $$s -p out results/multimnist"; \
