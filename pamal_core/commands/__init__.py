@@ -1,6 +1,7 @@
 """What `python -m pamal_core` can do, one command per module. No torch here but for `data`."""
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -29,7 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; its exit code, 2 where what was given is wrong."""
     # A name of a file need not be text that this terminal can show.
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         given = _parser().parse_args(arguments)
         code: int = given.run(given)

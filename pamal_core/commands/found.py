@@ -79,8 +79,9 @@ def read(path: Path) -> Record:
     try:
         for split in {point["split"] for point in record.points}:
             record.front(split)
-        hypervolume(record)
-        sum(value for name, value in record.cost.items() if value is not None)
+        for split in {"validation", "test"} & record.summary.keys():
+            hypervolume(record, split)
+            [float(record.summary[split]["best"][name]) for name in record.objectives]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{path} is not a whole record: {reason}.") from error
@@ -88,7 +89,7 @@ def read(path: Path) -> Record:
 
 
 def hypervolume(record: Record, split: str = "validation") -> float | None:
-    """None where a record has none: of single-task learning, and of the toy problem."""
+    """Higher is better. None where a record has none: single-task learning, the toy problem."""
     value = record.summary[split]["hypervolume"] if split in record.summary else None
     return None if value is None else float(value)
 

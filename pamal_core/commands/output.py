@@ -70,7 +70,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-def number(value: float | None, digits: int = 4) -> str:
+def number(value: int | float | None, digits: int = 4) -> str:
     """A number, or a dash where there is none."""
     return "-" if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
@@ -83,7 +83,7 @@ def options(values: Mapping[str, Any]) -> str:
     )
 
 
-def size(num_bytes: float) -> str:
+def size(num_bytes: int | float) -> str:
     """A number of bytes in a unit that suits it: 1 MB is a million."""
     for unit, digits in (("B", 0), ("kB", 1), ("MB", 1)):
         if num_bytes < 1000:

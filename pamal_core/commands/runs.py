@@ -68,7 +68,7 @@ def _row(found: Found, folder: Path) -> dict[str, Any]:
         "data": record and _kind(record.data),
         "data_id": record and record.data,
         "hypervolume": record and hypervolume(record),
-        "seconds": round(sum(seconds), 3) if record else None,
+        "seconds": round(sum(seconds, 0.0), 3) if record else None,
     }
 
 

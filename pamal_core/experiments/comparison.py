@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pamal_core.experiments import multimnist3_tables
-from pamal_core.experiments.tables import baselines_beside_the_paper, beside_the_paper
+from pamal_core.experiments.tables import PRINTED, baselines_beside_the_paper, beside_the_paper
 from pamal_core.paper import table
 from pamal_core.records import Record
 
@@ -93,7 +93,10 @@ def _pairs(record: Record) -> dict[str, Pair]:
     """What each table says of `record`; NaN, or nothing, where it has no row."""
     free = SWEPT if record.method in ("phn", "cosmos") else FREE
     fixed = FIXED | {"epochs": EPOCHS.get(record.experiment)}
-    as_printed = all(name in free or fixed.get(name) == v for name, v in record.options.items())
+    as_printed = all(
+        (name in free and not isinstance(value, list)) or fixed.get(name) == value
+        for name, value in record.options.items()
+    )
     if not as_printed or record.experiment not in EPOCHS:
         return {}
     if record.experiment not in DATA:
@@ -101,8 +104,9 @@ def _pairs(record: Record) -> dict[str, Pair]:
     if not record.data.startswith(DATA[record.experiment].ids):
         return {}
     tables: dict[str, Callable[[Record], dict[str, Pair]]]
-    tables = {"pamal": _pamal, "phn": _sweep, "cosmos": _sweep, "stl": lambda _: {}}
-    return tables.get(record.method, _baseline)(record)
+    tables = {"phn": _sweep, "cosmos": _sweep, **dict.fromkeys(PRINTED, _baseline)}
+    tables |= {"pamal": _pamal, "stl": lambda _: {}}
+    return tables[record.method](record) if record.method in tables else {}
 
 
 def _three_digits(record: Record) -> dict[str, Pair]:
@@ -118,7 +122,7 @@ def _pamal(record: Record) -> dict[str, Pair]:
     name, data = record.experiment, DATA[record.experiment]
     rows = beside_the_paper(record, f"multiforward_{name}", data.ids)
     pairs = {n: (row["measured"], row["paper, mean of 3"]) for n, row in rows.iterrows()}
-    if (record.options["W"], record.options["lam"]) == data.own:
+    if (record.options.get("W"), record.options.get("lam")) == data.own:
         printed = table("hypervolume").query("dataset == @name and method == 'PML'")
         columns = ["accuracy_1", "accuracy_2", "hypervolume"]
         test = record.summary["test"]
@@ -144,7 +148,8 @@ def _sweep(record: Record) -> dict[str, Pair]:
     from pamal_core.experiments import ablation_phn_cosmos as ablation
 
     theirs = ablation.printed(record.experiment, record.method)
-    if ablation.setting(record) not in theirs.index:
+    swept = {"solver", "lr"} | record.options.keys()  # these have a default
+    if not swept.issuperset(theirs.index.names) or ablation.setting(record) not in theirs.index:
         return {}
     rows = ablation.beside_the_paper(ablation.measured([record]), theirs, comparable=True)
     pair = rows["measured"]["hypervolume"].item(), rows["paper"]["hypervolume"].item()
