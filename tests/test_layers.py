@@ -21,6 +21,7 @@ ROWS = [
     {"experiment", "toy_pairs"},
     {"sweep"},
     {"experiments"},
+    {"commands", "__main__"},
 ]
 
 
