@@ -13,7 +13,7 @@ from pamal_core.records import Record
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-NAMES = ("toy", "multimnist", "multimnist3", "census")
+NAMES = ("toy", "multimnist", "multimnist3", "census", "cityscapes")
 # The methods of a reader's own network, which is what that notebook shows.
 ALLOWED = {"your_model": {"__init__", "forward"}}
 EXPERIMENTS = [path for path in NOTEBOOKS if path.stem in NAMES]
@@ -72,6 +72,18 @@ def test_census_trains_on_the_sample_for_three_tasks_and_writes_a_record(tmp_pat
     assert list(record.objectives) == ["age/accuracy", "education/accuracy", "income/accuracy"]
 
 
+def test_cityscapes_shows_streets_a_front_and_predictions_of_its_sample(tmp_path):
+    few = ("data", "sample"), ("limit", 6), ("width", 2), ("epochs", 1)
+    run = papermill("cityscapes.ipynb", tmp_path, ("W", 3), *few, ("out", "r.json"))
+    assert run.returncode == 0, run.stderr[-2000:]
+    record = Record.read(tmp_path / "r.json")
+    assert record.options["W"] == 3 and record.options["batch_norm"] == "recalibrated"
+    assert len(record.points) == 2 * 11
+    outputs = nbformat.read(tmp_path / "out.ipynb", as_version=4)
+    kinds = [set(o.get("data", {})) for c in outputs.cells for o in c.get("outputs", [])]
+    assert sum("image/png" in kind for kind in kinds) == 3
+
+
 @pytest.mark.parametrize(
     ("notebook", "parameter", "runs", "figures"),
     [
@@ -107,6 +119,7 @@ def test_the_toy_problem_runs_a_few_steps_and_writes_a_record(tmp_path):
         ("ablation_multiforward.ipynb", ("penalties", "reversed"), "`penalties` must be"),
         ("toy.ipynb", ("method", "stl"), "`method` must be"),
         ("your_model.ipynb", ("device", "abacus"), "`device` must be auto or a device torch can"),
+        ("cityscapes.ipynb", ("setting", "III"), "`setting` must be"),
     ],
 )
 def test_a_wrong_parameter_stops_at_once_with_one_line(tmp_path, notebook, parameter, line):
