@@ -69,33 +69,28 @@ def draw(looks: Looks, size: int) -> Float32[Array, "n 3 size size"]:
 
 
 def _hair_behind(canvas: Canvas, looks: Looks) -> None:
-    half = looks["head_x"] + looks["volume"]
-    crown = ellipse(canvas.x, canvas.y - (-0.1), half, looks["head_y"] + looks["volume"] - 0.03)
-    # Below the ears the hair hangs down, to `length`, with round ends.
-    middle = (looks["length"] - 0.1) / 2
-    fall = ellipse(
-        canvas.x, canvas.y - (middle - 0.1), half, np.maximum(looks["length"] - middle + 0.1, 0.1)
-    )
-    box = np.maximum(abs(canvas.x) - half * 0.98, abs(canvas.y - middle + 0.05) - middle)
-    canvas.paint(np.minimum(np.minimum(crown, fall), box), looks["hair"] * 0.85)
+    half, corner = looks["head_x"] + looks["volume"], 0.16
+    crown = ellipse(canvas.x, canvas.y + 0.1, half, looks["head_y"] + looks["volume"] - 0.03)
+    # From the ears down to `length` it hangs straight, with round corners.
+    below = abs(canvas.y - (looks["length"] - 0.1) / 2) - (looks["length"] + 0.1) / 2 + corner
+    beside = abs(canvas.x) - half + corner
+    fall = np.sqrt(beside.clip(0) ** 2 + below.clip(0) ** 2) - corner
+    canvas.paint(np.minimum(crown, fall), looks["hair"] * 0.88)
 
 
 def _clothes(canvas: Canvas, looks: Looks) -> None:
     x, y, top = abs(canvas.x), canvas.y, 0.62
     neck = np.maximum(x - 0.2, y - 0.85)
     canvas.paint(np.maximum(neck, -y), looks["tone"] * 0.86)
-    body = ellipse(canvas.x, canvas.y - (1.45), 0.95, 0.8)
+    body = ellipse(canvas.x, canvas.y - 1.45, 0.95, 0.8)
     canvas.paint(body, looks["cloth"])
-    cut = ellipse(canvas.x, canvas.y - (top + 0.02), 0.22, 0.14)
+    cut = ellipse(canvas.x, y - top - 0.02, 0.22, 0.14)
     patterns = [
         abs(cut) - 0.06,  # a round collar
         np.maximum(x - (1.0 - y) * 0.8, -y + top),  # an open one, a V
         0.07 - abs((y - top) % 0.24 - 0.12),  # stripes
-        np.minimum(  # a bow
-            ellipse(x - 0.17, y - 0.78, 0.15, 0.11),
-            ellipse(x, y - 0.78, 0.07, 0.07),
-        ),
-        0.12 - x,  # two straps
+        np.minimum(ellipse(x - 0.17, y - 0.78, 0.15, 0.11), ellipse(x, y - 0.78, 0.07, 0.07)),
+        0.12 - x,  # all but a strip in the middle
     ]
     picked = np.select([looks["collar"] == k for k in range(5)], patterns)
     canvas.paint(np.maximum(picked, np.where(looks["collar"] < 2, -9, body)), looks["trim"])
@@ -104,11 +99,11 @@ def _clothes(canvas: Canvas, looks: Looks) -> None:
 def _head(canvas: Canvas, looks: Looks) -> Array:
     """Ears, head and cheeks; the distance to the outline of the head."""
     side = looks["head_x"] + 0.01
-    canvas.paint(ellipse(canvas.aside(side), canvas.y - (0.06), 0.09, 0.13), looks["tone"] * 0.92)
+    canvas.paint(ellipse(canvas.aside(side), canvas.y - 0.06, 0.09, 0.13), looks["tone"] * 0.92)
     narrowing = 1 + looks["jaw"] * canvas.y
     outline = ellipse(canvas.x / narrowing, canvas.y, looks["head_x"], looks["head_y"])
     canvas.paint(outline, looks["tone"])
-    cheek = ellipse(canvas.aside(0.3), canvas.y - (looks["eye_line"] + 0.25), 0.12, 0.09)
+    cheek = ellipse(canvas.aside(0.3), canvas.y - looks["eye_line"] - 0.25, 0.12, 0.09)
     canvas.paint(cheek, looks["tone"] * looks["blush"], 0.7)
     return outline
 
@@ -116,36 +111,26 @@ def _head(canvas: Canvas, looks: Looks) -> Array:
 def _lines(canvas: Canvas, looks: Looks) -> None:
     """What the years write on the forehead, under the eyes and beside the mouth."""
     ink, wide = looks["tone"] * 0.62, looks["line_width"]
-    eye = looks["eye_line"]
+    down = canvas.y - looks["eye_line"]
     for k, opacity in enumerate(("line_1", "line_2")):
-        brow = stroke(canvas.x, canvas.y - (eye - 0.26 - 0.09 * k), 0.24 - 0.04 * k, -0.02, wide)
-        canvas.paint(brow, ink, looks[opacity])
-    bags = stroke(canvas.aside(looks["eye_x"]), canvas.y - (eye + 0.17), 0.11, -0.04, wide)
+        forehead = stroke(canvas.x, down + 0.26 + 0.09 * k, 0.24 - 0.04 * k, -0.02, wide)
+        canvas.paint(forehead, ink, looks[opacity])
+    bags = stroke(canvas.aside(looks["eye_x"]), down - 0.17, 0.11, -0.04, wide)
     canvas.paint(bags, ink, looks["line_3"])
-    fold = np.maximum(
-        abs(abs(canvas.x) - 0.2 - (canvas.y - 0.2) * 0.4) - wide / 2, abs(canvas.y - 0.28) - 0.12
-    )
+    slanted = canvas.aside(0.2 + (canvas.y - 0.2) * 0.4)
+    fold = np.maximum(abs(slanted) - wide / 2, abs(canvas.y - 0.28) - 0.12)
     canvas.paint(fold, ink, looks["line_4"])
 
 
 def _features(canvas: Canvas, looks: Looks) -> None:
-    eye, at, big = looks["eye_line"], looks["eye_x"], looks["eye"]
-    canvas.paint(ellipse(canvas.aside(at), canvas.y - (eye), big, big * 1.15), WHITE)
-    canvas.paint(
-        ellipse(canvas.aside(at + looks["gaze"]), canvas.y - (eye + 0.01), big * 0.68, big * 0.76),
-        looks["iris"],
-    )
-    canvas.paint(
-        ellipse(canvas.aside(at + looks["gaze"]), canvas.y - (eye + 0.01), big * 0.36, big * 0.42),
-        DARK,
-    )
-    brow = stroke(
-        canvas.aside(at), canvas.y - (eye - big - 0.1), 0.14, looks["frown"], looks["brow"]
-    )
+    down, big, beside = canvas.y - looks["eye_line"], looks["eye"], canvas.aside(looks["eye_x"])
+    for share, colour in ((1.0, WHITE), (0.68, looks["iris"]), (0.38, DARK)):
+        canvas.paint(ellipse(beside, down, big * share, big * share * 1.15), colour)
+    brow = stroke(beside, down + big + 0.1, 0.14, looks["frown"], looks["brow"])
     canvas.paint(brow, looks["hair"] * 0.75)
-    nose = ellipse(canvas.x, canvas.y - (eye + 0.17), 0.05, looks["nose"])
+    nose = ellipse(canvas.x, down - 0.17, 0.05, looks["nose"])
     canvas.paint(nose, looks["tone"] * 0.8)
-    smile = stroke(canvas.x, canvas.y - (eye + 0.4), looks["mouth"], -looks["smile"], looks["lips"])
+    smile = stroke(canvas.x, down - 0.4, looks["mouth"], -looks["smile"], looks["lips"])
     canvas.paint(smile, looks["lip"])
 
 
@@ -156,6 +141,6 @@ def _hair_in_front(canvas: Canvas, looks: Looks, outline: Array) -> None:
 
 
 def _glasses(canvas: Canvas, looks: Looks) -> None:
-    rim = abs(ellipse(canvas.aside(looks["eye_x"]), canvas.y - (looks["eye_line"]), 0.19, 0.17))
-    bridge = stroke(canvas.x, canvas.y - (looks["eye_line"]), looks["eye_x"] - 0.19, 0.0, 0.05)
+    rim = abs(ellipse(canvas.aside(looks["eye_x"]), canvas.y - looks["eye_line"], 0.19, 0.17))
+    bridge = stroke(canvas.x, canvas.y - looks["eye_line"], looks["eye_x"] - 0.19, 0.0, 0.05)
     canvas.paint(np.minimum(rim - 0.025, bridge), looks["frame"], looks["glasses"])
