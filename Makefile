@@ -26,14 +26,14 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -b constraints.txt \
-	    -e '.[book,test,dev]'
+	    -e '.[book,workflow,test,dev]'
 	touch $@
 
 book: $(READY)
 	$(RUN) notebooks/toy.ipynb book/fresh/toy.ipynb
-	$(RUN) notebooks/multimnist.ipynb book/fresh/multimnist.ipynb -p data sample
-	$(RUN) notebooks/census.ipynb book/fresh/census.ipynb -p data sample
-	$(RUN) notebooks/multimnist3.ipynb book/fresh/multimnist3.ipynb -p data sample
+	set -e; for n in multimnist census multimnist3 utkface cityscapes; do \
+	    $(RUN) notebooks/$$n.ipynb book/fresh/$$n.ipynb -p data sample; done
+	$(RUN) notebooks/your_model.ipynb book/fresh/your_model.ipynb
 	$(BIN)/jupyter-book build -W --keep-going book/
 	@echo "The book: $(CURDIR)/_build/html/index.html"
 
@@ -55,6 +55,9 @@ notebooks: $(READY)
 	$(RUN) notebooks/toy.ipynb book/results/toy.ipynb
 	$(RUN) notebooks/ablation_balancing.ipynb book/results/ablation_balancing.ipynb -p epochs 50
 	$(RUN) notebooks/schematics.ipynb book/results/schematics.ipynb
+	$(RUN) notebooks/your_model.ipynb book/results/your_model.ipynb
+	$(RUN) notebooks/utkface.ipynb book/results/utkface.ipynb -p data sample
+	$(RUN) notebooks/cityscapes.ipynb book/results/cityscapes.ipynb -p data sample -p W 3
 ifneq ($(wildcard $(PAMAL_DATA)/MNIST),)
 	set -e; for s in $(SEEDS); do \
 	    full="-p data full -p seed $$s -p out results/multimnist"; \

@@ -1,4 +1,5 @@
 from .balancing import Linear, MovingAverage, UnitNorm
+from .dense_tasks import depth, segmentation
 from .errors import InputError
 from .evaluation import evaluate
 from .front import Front
@@ -23,9 +24,11 @@ __all__ = [
     "UnitNorm",
     "WeightEnsemble",
     "classification",
+    "depth",
     "evaluate",
     "lattice",
     "mean_metric",
     "regression",
+    "segmentation",
     "train",
 ]

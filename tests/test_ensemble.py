@@ -99,6 +99,37 @@ def test_convolutions_run_channels_last_and_are_exported_contiguous():
     assert all(p.is_contiguous() for p in ensemble.export([0.5, 0.5]).parameters())
 
 
+@pytest.mark.parametrize(("channels", "is_last"), [(15, False), (16, True)])
+def test_a_narrow_strided_1x1_convolution_keeps_the_network_contiguous(channels, is_last):
+    def make():
+        return nn.Sequential(nn.Conv2d(3, channels, 3), nn.Conv2d(channels, 4, 1, stride=2))
+
+    members = [make(), make()]
+    ensemble, x = WeightEnsemble(members), torch.randn(2, 3, 9, 9)
+    theta = ensemble.weights(torch.tensor([1.0, 0.0]))
+    weight = ensemble.skeleton.views(theta)["0.weight"]
+    assert weight.is_contiguous(memory_format=torch.channels_last) == is_last
+    same(members[0](x), ensemble(theta, x))
+
+
+NARROW = """
+import numpy as np, torch
+from pamal_core import Method, WeightEnsemble, classification
+from pamal_core.networks.resnet import resnet18
+torch.set_num_threads(1)
+network = WeightEnsemble([resnet18((2, 2), width=4) for _ in "ab"], shared="encoder")
+method = Method(network, [classification("a"), classification("b")])
+batch = torch.rand(16, 3, 64, 64), torch.randint(2, (16,)), torch.randint(2, (16,))
+for seed in range(6):
+    method.step(batch, np.random.default_rng(seed))
+"""
+
+
+def test_a_narrow_resnet_does_not_write_past_its_memory():
+    """Channels-last, this ends with a signal on most CPUs: oneDNN, issue 6035."""
+    assert subprocess.run([sys.executable, "-c", NARROW], check=False).returncode == 0
+
+
 def test_exporting_leaves_the_ensemble_independent_of_the_network():
     ensemble = WeightEnsemble([Awkward(), Awkward()])
     before = {n: t.clone() for n, t in ensemble.state_dict().items()}

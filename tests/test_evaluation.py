@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+from torch import nn
 from torch.utils.data import TensorDataset
 
 from pamal_core.data.batches import batches
@@ -47,6 +48,40 @@ def test_evaluation_restores_the_mode_and_leaves_the_weights_alone(make_mlp, tas
     evaluate(ensemble, tasks, [batch], [[0.5, 0.5]])
     assert ensemble.training
     assert torch.equal(ensemble.stacked, before)
+
+
+class Normalised(nn.Module):
+    """BatchNorm behind a layer whose outputs depend on the member."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6))
+        self.height, self.kind = nn.Linear(6, 1), nn.Linear(6, 3)
+
+    def forward(self, x):
+        x = self.encoder(x)
+        return self.height(x), self.kind(x)
+
+
+def test_calibration_gives_each_alpha_its_own_statistics_and_puts_the_shared_ones_back(
+    tasks, batch
+):
+    ensemble = WeightEnsemble([Normalised(), Normalised()], shared="encoder")
+    before = {name: buffer.clone() for name, buffer in ensemble.named_buffers()}
+    shared = evaluate(ensemble, tasks, [batch])
+    own = evaluate(ensemble, tasks, [batch], calibration=[batch])
+    for name, buffer in ensemble.named_buffers():
+        assert torch.equal(buffer, before[name])
+    assert evaluate(ensemble, tasks, [batch]).table.equals(shared.table)
+    for alpha, (_, row) in zip(own.alphas, own.table.iterrows(), strict=True):
+        model = ensemble.export(alpha)
+        normal = model.encoder[1]
+        features = model.encoder[0](batch[0]).detach()
+        normal.running_mean, normal.running_var = features.mean(0), features.var(0)
+        height, _ = model(batch[0])
+        loss = torch.nn.functional.huber_loss(height.flatten(), batch[1]).item()
+        assert row["height/loss"] == pytest.approx(loss, rel=1e-4)
+    assert (own.table["height/loss"] != shared.table["height/loss"]).all()
 
 
 def test_a_task_nobody_is_trained_on_is_left_out(make_mlp, tasks, batch):

@@ -205,6 +205,13 @@ def test_defaults_depend_on_the_data_and_give_way_to_what_is_set():
     assert record.options["epochs"] == 2 and record.options["batch_size"] == 50
 
 
+def test_recalibrated_runs_are_runs_of_their_own_and_can_be_made_again():
+    plain = run(tiny(), Options.create()).record
+    first, again = (run(tiny(), Options.create(batch_norm="recalibrated")).record for _ in "ab")
+    assert first.history == plain.history and first.points == again.points != plain.points
+    assert first.options["batch_norm"] == "recalibrated" and first.key != plain.key
+
+
 def test_the_learning_rate_is_halved_after_its_share_of_the_epochs(monkeypatch):
     seen = []
     step = torch.optim.Adam.step

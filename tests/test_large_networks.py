@@ -123,7 +123,6 @@ def test_the_width_scales_every_stage():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"width": 8}, "at least 16. Found width=8"),
         ({"size": 48}, "a multiple of 32. Found size=48"),
         ({"size": 0}, "a multiple of 32. Found size=0"),
     ],

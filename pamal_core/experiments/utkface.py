@@ -28,7 +28,7 @@ class UTKFaceOptions(Options):
     W: Annotated[int, Field(ge=1)] = 3
     p: NonNegative | list[NonNegative] = 2.0
     balancing: Literal["none", "loss", "gradient"] = "gradient"
-    width: Annotated[int, Field(ge=16)] = 64
+    width: Annotated[int, Field(ge=1)] = 64
     size: Annotated[int, Field(ge=32, multiple_of=32)] | None = None
     stem: Literal["released", "torchvision"] = "released"
     split: Literal["70/10/20", "paper"] = "70/10/20"

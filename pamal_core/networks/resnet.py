@@ -32,12 +32,8 @@ def resnet18(
     The weights are named as torchvision's, so that its trained ones can be loaded into `encoder`.
     They start as PyTorch's layers do, as in the authors' code; torchvision's start differently.
 
-    Raises InputError for a `width` below 16, and a `size` that does not fit the averages over 4x4.
+    Raises InputError for a `size` that does not fit the averages over 4x4.
     """
-    if width < 16:
-        # With fewer input channels than a CPU register holds (8 or 16), the backward pass of a
-        # strided 1x1 convolution, channels-last, writes past its memory: oneDNN, issue 6035.
-        raise InputError(f"`width` must be at least 16. Found width={width}.")
     if stem == "released" and (size < 32 or size % 32):
         raise InputError(f"`size` must be a multiple of 32. Found size={size}.")
     cells = (size // 32) ** 2 if stem == "released" else 1

@@ -21,6 +21,10 @@ class Skeleton(nn.Module):
     Frozen parameters (`requires_grad=False`) and buffers, such as the running statistics of
     BatchNorm, stay in the skeleton.
 
+    Weights of convolutions [out, in, h, w] are kept channels-last, so that theta's views of them
+    are, too: LeNet's step is then 1.8 times as fast on a CPU, and GPUs prefer it as well. Models
+    that oneDNN cannot be trusted with that way (`_is_unsafe`) are left as they are.
+
     Raises InputError where `shared` names nothing.
     """
 
@@ -28,6 +32,7 @@ class Skeleton(nn.Module):
         super().__init__()
         trainable = {name: p for name, p in model.named_parameters() if p.requires_grad}
         shared_names = _select(trainable, model, shared)
+        self._channels_last = not any(_is_unsafe(module) for module in model.modules())
         self._names = shared_names + [name for name in trainable if name not in shared_names]
         self._shapes = [trainable[name].shape for name in self._names]
         self._sizes = [trainable[name].numel() for name in self._names]
@@ -54,7 +59,8 @@ class Skeleton(nn.Module):
     def flatten(self, model: nn.Module) -> Float[Tensor, " N"]:
         """The weights of `model`, a module of this architecture, as a vector."""
         parameters = dict(model.named_parameters())
-        return torch.cat([_flatten(parameters[name].detach()) for name in self._names])
+        weights = [parameters[name].detach() for name in self._names]
+        return torch.cat([self._last(weight).flatten() for weight in weights])
 
     @torch.no_grad()
     def export(self, theta: Float[Tensor, " N"]) -> nn.Module:
@@ -74,7 +80,19 @@ class Skeleton(nn.Module):
 
     def _split(self, theta: Tensor) -> list[Tensor]:
         pieces = torch.split(theta, self._sizes)
-        return [_unflatten(piece, shape) for piece, shape in zip(pieces, self._shapes, strict=True)]
+        return [self._view(piece, shape) for piece, shape in zip(pieces, self._shapes, strict=True)]
+
+    def _last(self, weight: Tensor) -> Tensor:
+        """`weight` with its axes in the order of theta's entries."""
+        is_moved = self._channels_last and weight.ndim == 4
+        return weight.permute(0, 2, 3, 1) if is_moved else weight
+
+    def _view(self, piece: Tensor, shape: torch.Size) -> Tensor:
+        """The view of theta that is a weight of `shape`; undoes `_last` without a copy."""
+        if not (self._channels_last and len(shape) == 4):
+            return piece.view(shape)
+        out, channels, height, width = shape
+        return piece.view(out, height, width, channels).permute(0, 3, 1, 2)
 
     def _hollow(self, model: nn.Module) -> nn.Module:
         """Turn the trainable parameters into non-persistent buffers: theta alone is trained and
@@ -87,21 +105,16 @@ class Skeleton(nn.Module):
         return model
 
 
-def _flatten(weight: Tensor) -> Tensor:
-    """One weight as entries of theta.
-
-    Those of convolutions [out, in, h, w] are kept channels-last, so that theta's views of them are,
-    too: LeNet's step is then 1.8 times as fast on a CPU, and GPUs prefer it as well.
-    """
-    return (weight.permute(0, 2, 3, 1) if weight.ndim == 4 else weight).flatten()
-
-
-def _unflatten(piece: Tensor, shape: torch.Size) -> Tensor:
-    """The view of theta that is a weight of `shape`; undoes `_flatten` without a copy."""
-    if len(shape) != 4:
-        return piece.view(shape)
-    out, channels, height, width = shape
-    return piece.view(out, height, width, channels).permute(0, 3, 1, 2)
+def _is_unsafe(module: nn.Module) -> bool:
+    """Whether oneDNN's backward pass of `module`, channels-last, may write past its memory: that of
+    a strided 1x1 convolution with fewer inputs than a register of the CPU holds (8 or 16), by its
+    issue 6035."""
+    return (
+        isinstance(module, nn.Conv2d)
+        and max(module.kernel_size) == 1
+        and max(module.stride) > 1
+        and module.in_channels // module.groups < 16
+    )
 
 
 def _owner(model: nn.Module, name: str) -> tuple[nn.Module, str]:

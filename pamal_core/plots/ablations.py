@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from pamal_core.front import Front
 from pamal_core.plots import style
@@ -105,6 +106,7 @@ def sampling_figure(
     for ax, title in ((whole, "all networks"), (close, "closer")):
         name_axes(ax, front)
         ax.set_title(title)
+    cosine.xaxis.set_major_locator(MaxNLocator(integer=True))
     cosine.set(xlabel="epoch", ylabel="cosine of the members", title="how equal the members are")
     cosine.set_ylim(-0.05, 1.05)
     handles = cosine.get_legend_handles_labels()
