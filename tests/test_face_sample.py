@@ -145,5 +145,6 @@ def test_a_face_without_a_label_and_grey_faces_are_refused_by_the_figure():
 
 
 def test_neither_the_faces_nor_their_figure_need_torch():
-    code = "import sys, pamal_core.data.face_sample, pamal_core.plots.pictures; sys.exit('torch' in sys.modules)"
+    modules = "pamal_core.data.face_sample, pamal_core.plots.pictures"
+    code = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
