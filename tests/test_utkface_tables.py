@@ -9,6 +9,7 @@ from pamal_core.experiments import utkface_tables as tables
 from pamal_core.front import Front, Objective
 from pamal_core.paper import table
 from pamal_core.records import Record
+from pamal_core.simplex import lattice
 
 OBJECTIVES = ("age/loss", "gender/accuracy", "ethnicity/accuracy")
 FULL = "utkface/full/size=64/split=70/10/20/seed=0/c8d0f16788e0"
@@ -151,36 +152,49 @@ def test_records_are_read_by_name_and_none_where_there_is_no_folder(tmp_path):
     assert [found.seed for found in tables.read(tmp_path)] == [1, 0]
 
 
-def front(values):
+def front(values, alphas=None):
     """Points with a loss and two accuracies [P, 3], and losses that are one less accuracy."""
     table = pd.DataFrame(values, columns=list(OBJECTIVES))
     losses = {n.replace("accuracy", "loss"): 1 - table[n] for n in OBJECTIVES[1:]}
     objectives = tuple(Objective(name, name != "age/loss") for name in OBJECTIVES)
-    return Front(np.full((len(values), 3), 1 / 3), table.assign(**losses), objectives)
+    alphas = np.full((len(values), 3), 1 / 3) if alphas is None else alphas
+    return Front(alphas, table.assign(**losses), objectives)
+
+
+def test_where_each_task_gets_what_it_weighs_an_edge_has_minus_one_and_the_triangle_half_as_much():
+    weights = lattice(3)
+    found = tables.pairs(front(weights * [-1, 1, 1], weights))
+    assert list(found.index) == ["age and gender", "age and ethnicity", "gender and ethnicity"]
+    np.testing.assert_allclose(found[["edge, metric", "edge, loss"]], -1)
+    np.testing.assert_allclose(found[["all points, metric", "all points, loss"]], -0.468, atol=1e-3)
 
 
 def test_tasks_that_gain_together_correlate_and_tasks_that_compete_do_the_opposite():
-    up = np.linspace(0, 1, 7)
-    found = tables.pairs(front(np.c_[up, 1 - up, up]))
-    assert list(found.index) == ["age and gender", "age and ethnicity", "gender and ethnicity"]
-    np.testing.assert_allclose(found["by metric"], [1, -1, -1])
-    np.testing.assert_allclose(found["by loss"], [1, -1, -1])
+    weights = lattice(3)
+    gain = weights[:, 0] + 0.01 * weights[:, 1]
+    found = tables.pairs(front(np.c_[-gain, 1 - gain, gain], weights))
+    for column in found:
+        np.testing.assert_allclose(found[column], [-1, 1, -1])
 
 
 def test_pairs_agree_with_scipy_and_their_mean_is_the_competition():
-    points = front(np.random.default_rng(0).random((30, 3)))
-    points = replace(points, table=points.table.assign(**{"gender/loss": np.arange(30.0) % 7}))
+    rng, weights = np.random.default_rng(0), lattice(3)
+    points = front(rng.random((66, 3)), weights)
+    points = replace(points, table=points.table.assign(**{"gender/loss": np.arange(66.0) % 7}))
     found = tables.pairs(points)
-    for column, view in (("by metric", points), ("by loss", points.on("loss"))):
+    for name, view in (("metric", points), ("loss", points.on("loss"))):
         achieved = np.where(view.maximise, 1, -1) * view.values
-        expected = [
-            spearmanr(achieved[:, i], achieved[:, j]).statistic for i, j in ((0, 1), (0, 2), (1, 2))
-        ]
-        np.testing.assert_allclose(found[column], expected)
-        assert found[column].mean() == pytest.approx(view.competition())
+        for row, (i, j, k) in enumerate([(0, 1, 2), (0, 2, 1), (1, 2, 0)]):
+            edge = achieved[weights[:, k] == 0]
+            assert len(edge) == 11
+            for where, part in (("all points", achieved), ("edge", edge)):
+                expected = spearmanr(part[:, i], part[:, j]).statistic
+                assert found[f"{where}, {name}"].iloc[row] == pytest.approx(expected)
+        assert found[f"all points, {name}"].mean() == pytest.approx(view.competition())
 
 
 def test_a_single_network_has_no_correlations_and_a_single_task_no_pairs():
-    points = front(np.array([[0.2, 0.9, 0.8]]))
-    assert tables.pairs(points).isna().all(axis=None)
+    points = front(np.array([[0.2, 0.9, 0.8]]), np.ones((1, 1)))
+    found = tables.pairs(points)
+    assert found.shape == (3, 4) and found.isna().all(axis=None)
     assert tables.pairs(replace(points, objectives=points.objectives[:1])).empty

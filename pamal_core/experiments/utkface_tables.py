@@ -61,20 +61,40 @@ def beside_the_paper(records: Sequence[Record]) -> pd.DataFrame:
 
 def pairs(front: Front) -> pd.DataFrame:
     """Spearman's correlation between the achievements on every two tasks, better being larger: -1
-    where one task always gains what the other loses.
+    where one task always gains what the other loses. By metric and by loss.
 
-    By their metrics, and by their losses. `Front.competition` is the mean over the pairs, the
-    paper's criterion for PHN and COSMOS (appendix B4). NaN where there is a single point.
+    Over all points, where it cannot be low for every pair: the weights themselves, on the lattice
+    of 66 points, have -0.47. And over the edge between the two tasks' members, where there is no
+    third task and -1 is possible. `Front.competition` is the mean over the pairs, the paper's
+    criterion for PHN and COSMOS (appendix B4). NaN for a single point.
     """
-    views = {"by metric": front, "by loss": front.on("loss")}
+    columns = {
+        f"{where}, {metric}": (where, view)
+        for where in ("all points", "edge")
+        for metric, view in (("metric", front), ("loss", front.on("loss")))
+    }
     rows = {}
     for two in combinations(range(len(front.objectives)), 2):
         names = [front.objectives[t].name.rpartition("/")[0] for t in two]
         rows[" and ".join(names)] = {
-            name: replace(view, objectives=tuple(view.objectives[t] for t in two)).competition()
-            for name, view in views.items()
+            name: (_edge(view, two) if where == "edge" else _chosen(view, two)).competition()
+            for name, (where, view) in columns.items()
         }
-    return pd.DataFrame.from_dict(rows, orient="index", columns=list(views))
+    return pd.DataFrame.from_dict(rows, orient="index", columns=list(columns))
+
+
+def _chosen(front: Front, two: tuple[int, ...]) -> Front:
+    return replace(front, objectives=tuple(front.objectives[t] for t in two))
+
+
+def _edge(front: Front, two: tuple[int, ...]) -> Front:
+    """The points between the members of two tasks; all where members are not tasks."""
+    others = ~np.isin(range(front.alphas.shape[1]), two)
+    there = ~front.alphas[:, others].any(axis=1)
+    if front.alphas.shape[1] != len(front.objectives):
+        there[:] = True
+    chosen = _chosen(front, two)
+    return replace(chosen, alphas=front.alphas[there], table=front.table[there])
 
 
 def _belongs(record: Record, row: "pd.Series[Any]") -> bool:
