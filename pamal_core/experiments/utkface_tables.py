@@ -89,11 +89,10 @@ def _chosen(front: Front, two: tuple[int, ...]) -> Front:
 
 def _edge(front: Front, two: tuple[int, ...]) -> Front:
     """The points between the members of two tasks; all where members are not tasks."""
-    others = ~np.isin(range(front.alphas.shape[1]), two)
-    there = ~front.alphas[:, others].any(axis=1)
-    if front.alphas.shape[1] != len(front.objectives):
-        there[:] = True
     chosen = _chosen(front, two)
+    if front.alphas.shape[1] != len(front.objectives):
+        return chosen
+    there = ~np.delete(front.alphas, two, axis=1).any(axis=1)
     return replace(chosen, alphas=front.alphas[there], table=front.table[there])
 
 
