@@ -20,6 +20,7 @@ ROWS = [
     {"experiment", "toy_pairs"},
     {"sweep"},
     {"experiments"},
+    {"grid"},
 ]
 
 
