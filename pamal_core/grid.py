@@ -130,8 +130,8 @@ def make(record: str, results: Path, changes: Mapping[str, Any] | None = None) -
 def options_class(experiment: str) -> type[Options]:
     """The class of the options of `experiment`."""
     module = importlib.import_module(f"pamal_core.experiments.{experiment}")
-    own = [c for _, c in inspect.getmembers(module, inspect.isclass) if c.__base__ is Options]
-    return own[0]
+    classes = [c for _, c in inspect.getmembers(module, inspect.isclass)]
+    return next(c for c in classes if issubclass(c, Options) and c is not Options)
 
 
 def notebook_parameters(path: Path) -> set[str]:

@@ -1,4 +1,4 @@
-"""The grid of the paper's runs, against its tables, the code that reads the records, the records."""
+"""The grid of the paper's runs against its tables, the committed records and what reads them."""
 
 import importlib
 import statistics
