@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from torch.utils.data import TensorDataset
 
 from pamal_core.experiment import run
-from pamal_core.experiments import census, multimnist, multimnist3
+from pamal_core.experiments import census, multimnist, multimnist3, utkface
 from pamal_core.options import Options
 from pamal_core.records import Record
 
@@ -24,8 +23,10 @@ EXPERIMENTS = {
     "census": (census.EXPERIMENT, census.CensusOptions),
     "multimnist": (multimnist.EXPERIMENT, multimnist.MultiMNISTOptions),
     "multimnist3": (multimnist3.EXPERIMENT, multimnist3.MultiMNIST3Options),
+    "utkface": (utkface.EXPERIMENT, utkface.UTKFaceOptions),
 }
-NUM_POINTS = {"census": 11, "multimnist": 11, "multimnist3": 66}
+NUM_POINTS = {"census": 11, "multimnist": 11, "multimnist3": 66, "utkface": 66}
+MORE = {"utkface": {"chunk": 10_000}}  # PHN would not fit into every memory
 
 
 @cache
@@ -34,7 +35,7 @@ def few(name):
     experiment, options = EXPERIMENTS[name]
     splits = experiment.load(options.create(data="sample"))
     train, validation, test = (
-        TensorDataset(*(tensor[:size] for tensor in part.tensors))
+        type(part)(*(tensor[:size] for tensor in part.tensors))
         for part, size in ((splits.train, 48), (splits.validation, 16), (splits.test, 16))
     )
     return replace(splits, train=train, validation=validation, test=test)
@@ -50,7 +51,7 @@ def test_every_method_trains_on_every_sample_and_writes_a_record(tmp_path, name,
     experiment, options = EXPERIMENTS[name]
     chosen = options.create(
         method=method, data="sample", epochs=1, batch_size=24, device="cpu",
-        out=str(tmp_path / "r.json"), **extra,
+        out=str(tmp_path / "r.json"), **extra, **MORE.get(name, {}),
     )  # fmt: skip
     run(experiment, chosen, few(name))
     found = Record.read(tmp_path / "r.json")
