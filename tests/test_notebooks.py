@@ -13,7 +13,7 @@ from pamal_core.records import Record
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-NAMES = ("toy", "multimnist", "multimnist3", "census", "cityscapes")
+NAMES = ("toy", "multimnist", "multimnist3", "census", "cityscapes", "utkface")
 # The methods of a reader's own network, which is what that notebook shows.
 ALLOWED = {"your_model": {"__init__", "forward"}}
 EXPERIMENTS = [path for path in NOTEBOOKS if path.stem in NAMES]
@@ -84,6 +84,20 @@ def test_cityscapes_shows_streets_a_front_and_predictions_of_its_sample(tmp_path
     assert sum("image/png" in kind for kind in kinds) == 3
 
 
+def test_utkface_takes_an_option_without_a_line_and_shows_faces_triangles_and_a_front(tmp_path):
+    few = ("limit", 64), ("epochs", 1), ("batch_norm", "shared")
+    run = papermill("utkface.ipynb", tmp_path, ("data", "sample"), *few, ("out", "r.json"))
+    assert run.returncode == 0, run.stderr[-2000:]
+    record = Record.read(tmp_path / "r.json")
+    setting = {"W": 3, "lam": 0.0, "balancing": "gradient", "limit": 64, "epochs": 1}
+    assert setting.items() <= record.options.items() and "batch_norm" not in record.options
+    assert len(record.points) == 2 * 66
+    outputs = nbformat.read(tmp_path / "out.ipynb", as_version=4)
+    shown = [o.get("data", {}) for c in outputs.cells for o in c.get("outputs", [])]
+    assert sum("image/png" in data for data in shown) == 3
+    assert sum(data.get("text/html", "").count("needs the data") for data in shown) == 16 * 3
+
+
 @pytest.mark.parametrize(
     ("notebook", "parameter", "runs", "figures"),
     [
@@ -116,6 +130,7 @@ def test_the_toy_problem_runs_a_few_steps_and_writes_a_record(tmp_path):
         ("multimnist.ipynb", ("lamda", 2), "Unknown parameter `lamda`. Known: method,"),
         ("multimnist3.ipynb", ("antialias", "yes"), "`antialias` must be a valid boolean."),
         ("census.ipynb", ("tasks", "age,height"), "`tasks` must be"),
+        ("utkface.ipynb", ("split", "50/50"), "`split` must be '70/10/20' or 'paper'."),
         ("ablation_multiforward.ipynb", ("penalties", "reversed"), "`penalties` must be"),
         ("toy.ipynb", ("method", "stl"), "`method` must be"),
         ("your_model.ipynb", ("device", "abacus"), "`device` must be auto or a device torch can"),
