@@ -158,17 +158,18 @@ def status(results: Path) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """`python -m pamal_core.grid` counts; `... run RECORD [-p NAME VALUE ...]` makes one run."""
+    """`python -m pamal_core.grid` counts; `... run RECORD ... [-p NAME VALUE ...]` makes runs."""
     parser = argparse.ArgumentParser(prog="python -m pamal_core.grid", description=main.__doc__)
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     run = parser.add_subparsers(dest="command").add_parser("run", help=make.__doc__)
-    run.add_argument("record", help="relative to the folder of the results")
+    run.add_argument("records", nargs="+", help="relative to the folder of the results")
     run.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
     given = parser.parse_args(arguments)
     try:
         if given.command:
             changes = {name: parse_value(value) for name, value in given.p}
-            make(given.record, given.results, changes)
+            for record in given.records:
+                make(record, given.results, changes)
         else:
             print(status(given.results))
     except InputError as error:
