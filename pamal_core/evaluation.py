@@ -1,9 +1,11 @@
 """What a trained network achieves at each alpha."""
 
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 
 import pandas as pd
 import torch
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor
 
@@ -41,22 +43,54 @@ def evaluate(
     )
     task_weights = network.task_weights.cpu().numpy()
     trained = [t for t in range(len(tasks)) if task_weights[:, t].any()]
+    rows = []
+    with _evaluation_mode(network):
+        for point in points:
+            theta = _theta(network, point, calibration)
+            rows.append(_metrics(network, theta, tasks, trained, loader))
+    chosen = objectives([tasks[t] for t in trained])
+    return Front(points, pd.DataFrame(rows), chosen, task_weights[:, trained])
+
+
+@torch.no_grad()
+def predict(
+    network: Network,
+    alpha: ArrayLike,
+    inputs: Float[Tensor, "n ..."],
+    *,
+    calibration: Iterable[Sequence[Tensor]] | None = None,
+) -> list[Tensor]:
+    """The output for each task of the network at `alpha`, a point of the simplex with M entries,
+    as `evaluate` judges it: in evaluation mode, and with BatchNorm re-estimated on `calibration`.
+
+    The mode and the statistics of the network are restored.
+    """
+    with _evaluation_mode(network):
+        theta = _theta(network, alpha, calibration)
+        return list(network(theta, inputs.to(theta.device)))
+
+
+@contextlib.contextmanager
+def _evaluation_mode(network: Network) -> Iterator[None]:
+    """Evaluation mode, after which the mode and the buffers are again as they were."""
     was_training = network.training
     before = {name: buffer.clone() for name, buffer in network.named_buffers()}
     network.eval()
-    rows = []
     try:
-        for point in points:
-            if calibration is not None:
-                network.recalibrate(point, calibration)
-            theta = network.weights(network.alpha_tensor(point))
-            rows.append(_metrics(network, theta, tasks, trained, loader))
+        yield
     finally:
         network.train(was_training)
         for name, buffer in network.named_buffers():
             buffer.copy_(before[name])
-    chosen = objectives([tasks[t] for t in trained])
-    return Front(points, pd.DataFrame(rows), chosen, task_weights[:, trained])
+
+
+def _theta(
+    network: Network, alpha: ArrayLike, calibration: Iterable[Sequence[Tensor]] | None
+) -> Float[Tensor, " N"]:
+    """The weights at `alpha`, for which BatchNorm is re-estimated first."""
+    if calibration is not None:
+        network.recalibrate(alpha, calibration)
+    return network.weights(network.alpha_tensor(alpha))
 
 
 def _metrics(

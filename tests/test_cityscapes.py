@@ -320,15 +320,16 @@ def street_sample(monkeypatch):
 @pytest.mark.usefixtures("street_sample")
 def test_without_files_a_sample_of_made_up_streets_is_taken(tmp_path):
     splits = cityscapes.load("auto", tmp_path)
-    assert splits.is_sample and [len(part) for part in parts(splits)] == [400, 100, 100]
-    assert splits.train.tensors[0].shape == (400, 3, 32, 64)
-    assert splits.train.augment is not None and splits.test.augment is None
+    assert splits.is_sample and [len(part) for part in parts(splits)] == [240, 60, 60]
+    assert splits.train.tensors[0].shape == (240, 3, 32, 64)
+    assert splits.train.augment is splits.test.augment is None
+    assert cityscapes.load("sample", augment=True).train.augment is not None
     assert equal(splits, cityscapes.load("sample")) and "made-up" in splits.description
     other = cityscapes.load("sample", seed=1)
     assert not torch.equal(other.validation.tensors[1], splits.validation.tensors[1])
     assert torch.equal(other.test.tensors[1], splits.test.tensors[1])
     assert cityscapes.load("sample", setting="I", size=(8, 16)).train.tensors[1].shape == (
-        500,
+        300,
         8,
         16,
     )

@@ -12,7 +12,7 @@ from typing import get_args
 import pytest
 
 from pamal_core.experiment import run
-from pamal_core.experiments import census, multimnist, multimnist3, utkface
+from pamal_core.experiments import census, cityscapes, multimnist, multimnist3, utkface
 from pamal_core.options import Options
 from pamal_core.records import Record
 
@@ -23,10 +23,12 @@ EXPERIMENTS = {
     "census": (census.EXPERIMENT, census.CensusOptions),
     "multimnist": (multimnist.EXPERIMENT, multimnist.MultiMNISTOptions),
     "multimnist3": (multimnist3.EXPERIMENT, multimnist3.MultiMNIST3Options),
+    "cityscapes": (cityscapes.EXPERIMENT, cityscapes.CityScapesOptions),
     "utkface": (utkface.EXPERIMENT, utkface.UTKFaceOptions),
 }
-NUM_POINTS = {"census": 11, "multimnist": 11, "multimnist3": 66, "utkface": 66}
-MORE = {"utkface": {"chunk": 10_000}}  # PHN would not fit into every memory
+# PHN writes the weights of a ResNet18 in chunks: it would not fit into every memory otherwise.
+SMALLER = {"cityscapes": {"width": 2}, "utkface": {"chunk": 10_000}}
+NUM_POINTS = {"census": 11, "multimnist": 11, "multimnist3": 66, "cityscapes": 11, "utkface": 66}
 
 
 @cache
@@ -51,7 +53,7 @@ def test_every_method_trains_on_every_sample_and_writes_a_record(tmp_path, name,
     experiment, options = EXPERIMENTS[name]
     chosen = options.create(
         method=method, data="sample", epochs=1, batch_size=24, device="cpu",
-        out=str(tmp_path / "r.json"), **extra, **MORE.get(name, {}),
+        out=str(tmp_path / "r.json"), **extra, **SMALLER.get(name, {}),
     )  # fmt: skip
     run(experiment, chosen, few(name))
     found = Record.read(tmp_path / "r.json")

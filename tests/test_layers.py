@@ -21,7 +21,7 @@ ROWS = [
     {"experiment", "toy_pairs"},
     {"sweep"},
     {"experiments"},
-    {"commands", "__main__"},
+    {"commands", "grid", "__main__"},
 ]
 
 

@@ -21,7 +21,7 @@ from pamal_core.errors import InputError
 
 FULL_SIZE, SAMPLE_SIZE = (128, 256), (32, 64)
 VALIDATION = 500  # of the 2,975 training scenes
-SAMPLE_SCENES, SAMPLE_VALIDATION, SAMPLE_TEST = 500, 100, 100
+SAMPLE_SCENES, SAMPLE_VALIDATION, SAMPLE_TEST = 300, 60, 60
 
 
 class Scenes(NamedTuple):
@@ -37,7 +37,7 @@ def load(
     root: str | Path | None = None,
     *,
     setting: str = "II",
-    augment: bool = True,
+    augment: bool | None = None,
     depth_scaling: str = "multiply",
     size: Size | None = None,
     validation: int | None = None,
@@ -52,9 +52,10 @@ def load(
     official validation scenes are for test, as there are no others whose labels are public. In
     setting "I" all 2,975 training scenes are for training and, as in the authors' code, the test
     scenes are also those for validation; in setting "II" `validation` of them, drawn by `seed`, are
-    held out: 500 as in the text (475 in the code), of the sample 100.
+    held out: 500 as in the text (475 in the code), of the sample 60.
 
-    Training batches are augmented by `ZoomAndFlip(depth_scaling)` if `augment`, the others never.
+    Training batches are augmented by `ZoomAndFlip(depth_scaling)` if `augment`, by default those of
+    the full data (the sample is trained on for too few steps to gain from it), the others never.
 
     `data` is "full" (`cityscapes/` under `root`, MTAN's arrays or else the official files, which
     give the same tensors), "sample" (made-up streets, no files) or "auto": full where that folder
@@ -73,6 +74,7 @@ def load(
     train, test, digest = (
         _sample(size or SAMPLE_SIZE) if is_sample else _full(folder, size or FULL_SIZE)
     )
+    augment = not is_sample if augment is None else augment
     if validation is None:
         validation = SAMPLE_VALIDATION if is_sample else VALIDATION
     held_out = None if setting == "I" else (validation, seed)

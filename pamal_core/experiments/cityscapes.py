@@ -1,31 +1,39 @@
 """CityScapes (sections 5.3, B4 and C1): what each pixel of a street scene shows, and how far away
 it is."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
+from pydantic import Field, model_validator
 
 from pamal_core.data import cityscapes
 from pamal_core.data.splits import Splits
 from pamal_core.dense_tasks import depth, segmentation
-from pamal_core.experiment import Experiment
+from pamal_core.evaluation import predict
+from pamal_core.experiment import CALIBRATION, Experiment
+from pamal_core.networks.base import Network
 from pamal_core.networks.models import SharedBottom
 from pamal_core.networks.segnet import segnet
 from pamal_core.options import NonNegative, Options
+from pamal_core.training import seed_everything
 
 NUM_CLASSES = 7
 
 
 class CityScapesOptions(Options):
     """The common options with the paper's setting: gradient balancing, W = 3, lambda = 1, p = 7,
-    batches of 8 and a learning rate of 1e-4; and what it leaves open.
+    batches of 8 and a learning rate of 1e-4; and what it leaves open. LS and STL are balanced only
+    if `balancing` says so.
 
     `setting` is "II", with 500 of the 2,975 training scenes for validation, or "I", without;
     `validation` is another number of them. `augment` zooms into the training scenes and flips
-    them, and `depth_scaling` says what a zoom does to their inverse depth. `width` is the number of
-    channels of SegNet at full resolution, 64, on the sample 8. `limit` is the number of scenes of
-    each part. The sample also has p = 1 and BatchNorm recalibrated for each alpha: a few hundred
-    steps leave the ends of the segment untrained otherwise.
+    them, by default those of the full data, and `depth_scaling` says what a zoom does to their
+    inverse depth. `width` is the number of channels of SegNet at full resolution, 64, on the sample
+    8. `limit` is the number of scenes of each part. The sample also has p = 1 and BatchNorm
+    recalibrated for each alpha: a few hundred steps leave the ends of the segment untrained
+    otherwise.
     """
 
     W: Annotated[int, Field(ge=1)] = 3
@@ -36,10 +44,18 @@ class CityScapesOptions(Options):
     batch_size: Annotated[int, Field(ge=1)] = 8
     setting: Literal["II", "I"] = "II"
     validation: Annotated[int, Field(ge=1)] | None = None
-    augment: bool = True
+    augment: bool | None = None
     depth_scaling: Literal["multiply", "divide"] = "multiply"
     width: Annotated[int, Field(ge=1)] = 64
     limit: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_pamal_is_balanced(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """The paper's LS and STL weigh plain losses."""
+        is_pamal = values.get("method") in (None, "pamal")
+        silent = not is_pamal and values.get("balancing") is None
+        return values | {"balancing": "none"} if silent else values
 
 
 def load(options: CityScapesOptions) -> Splits:
@@ -81,3 +97,29 @@ EXPERIMENT = Experiment(
     halve_after=0.75,
     evaluation_batch=50,
 )
+
+
+class Prediction(NamedTuple):
+    """What P networks see in one scene: a class and an inverse depth for each pixel."""
+
+    labels: Int[np.ndarray, "P H W"]
+    depths: Float[np.ndarray, "P 1 H W"]
+
+
+def predictions(
+    network: Network, options: CityScapesOptions, splits: Splits, alphas: ArrayLike, scene: int
+) -> Prediction:
+    """What `network`, trained with `options` on `splits`, predicts at each of `alphas` [P, M] for
+    test scene number `scene`, with the statistics of BatchNorm that its record was measured
+    with."""
+    image = splits.test[scene : scene + 1][0]
+    calibration = None
+    if EXPERIMENT.resolved(options, splits).batch_norm == "recalibrated":
+        seed_everything(options.seed)  # as in `experiment.run`
+        seen = splits.train[:CALIBRATION][0]
+        calibration = [(part,) for part in seen.split(EXPERIMENT.evaluation_batch)]
+    outputs = [
+        predict(network, alpha, image, calibration=calibration) for alpha in np.asarray(alphas)
+    ]
+    labels = [logits[0].argmax(0).cpu().numpy() for logits, _ in outputs]
+    return Prediction(np.stack(labels), np.stack([far[0].cpu().numpy() for _, far in outputs]))
