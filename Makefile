@@ -7,11 +7,12 @@ RUN := $(BIN)/python -m pamal_core.book run
 SEEDS ?= 0 1 2
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lint notebooks constraints clean
+.PHONY: help book test test-faults lint notebooks constraints clean
 
 help:
 	@echo "make book         run the notebooks on embedded data, then build the book"
 	@echo "make test         lint, then run the tests"
+	@echo "make test-faults  every fault thirty times, and a table of what was lost"
 	@echo "make lint         ruff and mypy"
 	@echo "make notebooks    run the notebooks again into book/results/ (MNIST: set PAMAL_DATA)"
 	@echo "make constraints  resolve constraints.txt again, as of the day in pyproject.toml"
@@ -40,6 +41,10 @@ book: $(READY)
 # One thread for each of the two workers: torch would start as many as there are cores in both.
 test: lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+# Every fault thirty times: kills, full disks, damaged files; ends with a table.
+test-faults: $(READY)
+	PAMAL_FAULTS=30 OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults -q
 
 lint: $(READY)
 	$(BIN)/ruff check

@@ -17,7 +17,6 @@ from pamal_core import processes
 from pamal_core.data.batches import batches
 from pamal_core.data.splits import Splits
 from pamal_core.devices import peak_memory, pick_device
-from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
 from pamal_core.front import Front
 from pamal_core.method import Method
@@ -25,8 +24,8 @@ from pamal_core.networks.base import Network
 from pamal_core.options import Options
 from pamal_core.recipes import ONLY_FOR, build
 from pamal_core.records import Record, run_key, versions
+from pamal_core.run_files import RunFiles
 from pamal_core.simplex import arc
-from pamal_core.state import load_state, save_state
 from pamal_core.summary import similarity, summarise
 from pamal_core.tasks import Task
 from pamal_core.training import Checkpoint, seed_everything, train
@@ -74,26 +73,52 @@ class Run(NamedTuple):
     network: Network | None
 
 
-def run(experiment: Experiment, options: Options, splits: Splits | None = None) -> Run:
+def run(
+    experiment: Experiment, options: Options, splits: Splits | None = None, *, wait: bool = True
+) -> Run:
     """Train and evaluate; with `options.out` also write the record there and the weights beside it.
 
     A finished run is read, not repeated; one that was stopped goes on from its last epoch and ends
-    with the same record but for its cost. A record of another run at `options.out` is never
-    overwritten: InputError. `splits` are the data of `options`, where they are loaded already.
+    with the same record but for its cost. One that another process is making is waited for, or
+    unless `wait` refused: BusyError. A record of another run at `options.out` is never overwritten:
+    InputError. `splits` are the data of `options`, where they are loaded already.
     """
     processes.join()
     splits = splits or experiment.load(options)
     options = experiment.resolved(options, splits)
     about = _about(experiment, options, splits)
-    key = run_key(*about.values())
-    files = Files(Path(options.out), key) if options.out else None
-    finished = Record.find(files.record, key) if files else None
-    if files and finished and not files.weights.exists():
-        return Run(finished, None)
+    if not options.out:
+        return _make(experiment, options, splits, about)
+    files = RunFiles(Path(options.out), run_key(*about.values()))
+    if record := files.finished():
+        return _read(experiment, options, splits, record, files)
+    with files.claimed(wait):
+        processes.wait()
+        if record := files.finished():
+            return _read(experiment, options, splits, record, files)
+        made = _make(experiment, options, splits, about, files.checkpoint)
+        if made.network and processes.is_first():
+            files.finish(made.record, made.network)
+        processes.wait()
+    return made
+
+
+def _read(
+    experiment: Experiment, options: Options, splits: Splits, record: Record, files: RunFiles
+) -> Run:
+    if not files.weights.exists():
+        return Run(record, None)
+    return Run(record, files.load(_method(experiment, options, splits).network))
+
+
+def _make(
+    experiment: Experiment,
+    options: Options,
+    splits: Splits,
+    about: dict[str, Any],
+    checkpoint: Checkpoint | None = None,
+) -> Run:
     method = _method(experiment, options, splits)
-    if files and finished:
-        return Run(finished, files.load(method.network))
-    checkpoint = files.checkpoint if files else None
     history, cost = _train(experiment, method, splits, options, checkpoint)
     fronts = _evaluate(experiment, method, splits, options, cost)
     record = Record(
@@ -105,41 +130,7 @@ def run(experiment: Experiment, options: Options, splits: Splits | None = None) 
         cost=cost,
         versions=versions(),
     )
-    if files and processes.is_first():
-        files.finish(record, method.network)
-    processes.wait()
     return Run(record, method.network)
-
-
-class Files(NamedTuple):
-    """The files of a run: its record, its weights and, while it trains, its checkpoint."""
-
-    record: Path
-    key: str
-
-    @property
-    def weights(self) -> Path:
-        """Where the trained network is kept."""
-        return self.record.with_suffix(".safetensors")
-
-    @property
-    def checkpoint(self) -> Checkpoint:
-        """Where the state of an unfinished run is kept."""
-        return Checkpoint(self.record.with_suffix(".checkpoint.safetensors"), self.key)
-
-    def finish(self, record: Record, network: Network) -> None:
-        """Weights first: a run counts as finished once its record is there."""
-        save_state(self.weights, {"key": self.key, "network": dict(network.state_dict())})
-        record.write(self.record)
-        self.checkpoint.path.unlink(missing_ok=True)
-
-    def load(self, network: Network) -> Network:
-        """`network` with the weights of this run."""
-        state = load_state(self.weights)
-        if state["key"] != self.key:
-            raise InputError(f"{self.weights} has the weights of another run. Delete it.")
-        network.load_state_dict(state["network"])
-        return network
 
 
 def _about(experiment: Experiment, options: Options, splits: Splits) -> dict[str, Any]:

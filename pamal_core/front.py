@@ -51,9 +51,19 @@ class Front:
         return [o.maximise for o in self.objectives]
 
     def on(self, metric: str) -> "Front":
-        """The same points compared by another metric of each task: "loss", or one to maximise."""
+        """The same points compared by another metric of each task: one to minimise where its name
+        ends in "loss" or "error", else one to maximise."""
+        maximise = not metric.endswith(("loss", "error"))
         chosen = (f"{o.name.rpartition('/')[0]}/{metric}" for o in self.objectives)
-        return replace(self, objectives=tuple(Objective(n, metric != "loss") for n in chosen))
+        return replace(self, objectives=tuple(Objective(name, maximise) for name in chosen))
+
+    def upwards(self) -> "Front":
+        """The same points with all objectives to be maximised, as in the paper's Figure 5: where
+        lower was better "age/loss" becomes "age/negative loss", its negative."""
+        names = {o.name: _negative(o.name) for o in self.objectives if not o.maximise}
+        negated = self.table.assign(**{name: -self.table[name] for name in names})
+        objectives = tuple(Objective(names.get(o.name, o.name), True) for o in self.objectives)
+        return replace(self, table=negated.rename(columns=names), objectives=objectives)
 
     def non_dominated(self) -> np.ndarray:
         """Which points no other point dominates (Definition 1): bool [P]. Of equal points all are
@@ -160,6 +170,11 @@ class Front:
         chosen = [p for p in points if p["split"] == split]
         alphas = np.array([p["alpha"] for p in chosen])
         return cls(alphas, pd.DataFrame([p["metrics"] for p in chosen]), tuple(objectives))
+
+
+def _negative(name: str) -> str:
+    task, _, metric = name.rpartition("/")
+    return f"{task}/negative {metric}"
 
 
 def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:

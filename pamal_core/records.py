@@ -22,6 +22,7 @@ class Record(BaseModel):
     says which metrics are compared and in which direction. `history` has a row per epoch: the mean
     training loss of each task, and the smallest cosine between two members. `cost` is in
     seconds and bytes. Everything but `cost` is the same each time the run is made on one machine.
+    In a file a checksum of all fields stands beside them.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -52,9 +53,14 @@ class Record(BaseModel):
         """Write as JSON, a line per field and per point, in one atomic step."""
         write_atomic(path, self.to_text().encode())
 
+    @property
+    def checksum(self) -> str:
+        """16 hexadecimal digits that tell whether a value has changed."""
+        return _digest(self.model_dump(mode="json"))
+
     def to_text(self) -> str:
         """The JSON text that `write` writes."""
-        fields = self.model_dump(mode="json")
+        fields = {**self.model_dump(mode="json"), "checksum": self.checksum}
         lines = ",\n    ".join(json.dumps(point, allow_nan=False) for point in fields["points"])
         rows = [
             f'"points": [\n    {lines}\n  ]'
@@ -82,13 +88,23 @@ class Record(BaseModel):
     def read(cls, path: Path) -> "Record":
         """The record in `path`; InputError where the file is missing, damaged or something else."""
         try:
-            return cls.model_validate_json(path.read_bytes())
+            fields = json.loads(path.read_bytes())
+            checksum = fields.pop("checksum", None) if isinstance(fields, dict) else None
+            record = cls.model_validate(fields)
         except OSError as error:
             raise InputError(f"Could not read the record {path}: {error.strerror}.") from None
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"])) or "the file"
             raise InputError(f"{path} is not a whole record: {place}: {first['msg']}.") from None
+        except (ValueError, RecursionError) as error:  # no JSON, or no text
+            raise InputError(f"{path} is not a whole record: the file: {error}.") from None
+        if checksum != record.checksum:
+            raise InputError(
+                f"{path} has changed since it was written, or is of another version. Expected "
+                f"checksum {record.checksum}, found {checksum}. Delete it to make the run again."
+            )
+        return record
 
 
 def versions() -> dict[str, str]:
@@ -99,5 +115,8 @@ def versions() -> dict[str, str]:
 
 def run_key(experiment: str, method: str, options: dict[str, Any], seed: int, data: str) -> str:
     """16 hexadecimal digits that name a run."""
-    text = json.dumps([experiment, method, options, seed, data], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return _digest([experiment, method, options, seed, data])
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]

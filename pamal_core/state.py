@@ -1,11 +1,13 @@
 """Nested state, such as a checkpoint, as safetensors: nothing is pickled."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import safetensors
 import safetensors.torch
+import torch
 from torch import Tensor
 
 from pamal_core.atomic import write_atomic
@@ -16,7 +18,9 @@ def save_state(path: Path, state: dict[str, Any]) -> None:
     """Write a nested dict of tensors, numbers, strings, lists and dicts, atomically."""
     tensors: dict[str, Tensor] = {}
     skeleton = _take_tensors(state, tensors)
-    write_atomic(path, safetensors.torch.save(tensors, metadata={"state": json.dumps(skeleton)}))
+    text = json.dumps(skeleton)
+    metadata = {"state": text, "checksum": _checksum(text, tensors)}
+    write_atomic(path, safetensors.torch.save(tensors, metadata=metadata))
 
 
 def load_state(path: Path) -> dict[str, Any]:
@@ -24,11 +28,23 @@ def load_state(path: Path) -> dict[str, Any]:
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-            return _put_tensors(json.loads(file.metadata()["state"]), tensors)
+            text, checksum = file.metadata()["state"], file.metadata()["checksum"]
+        if checksum != _checksum(text, tensors):
+            raise ValueError("its checksum is that of other values")
+        return _put_tensors(json.loads(text), tensors)
     except (safetensors.SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
         raise InputError(
             f"Expected a file written by `save_state`. {path} is damaged or another: {error}."
         ) from error
+
+
+def _checksum(text: str, tensors: dict[str, Tensor]) -> str:
+    """A SHA-256 of `text` and of the key, shape, dtype and bytes of each tensor."""
+    digest = hashlib.sha256(text.encode())
+    for key, tensor in sorted(tensors.items()):
+        digest.update(f"{key} {tuple(tensor.shape)} {tensor.dtype}".encode())
+        digest.update(tensor.flatten().view(torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def _take_tensors(node: Any, tensors: dict[str, Tensor]) -> Any:

@@ -1,6 +1,7 @@
 """The records of many settings of one experiment, made where they are missing."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from pamal_core.data.splits import Splits
 from pamal_core.experiment import Experiment, run
 from pamal_core.options import Options
 from pamal_core.records import Record
+from pamal_core.run_files import BusyError
 
 
 def sweep(
@@ -24,9 +26,10 @@ def sweep(
     """One record per setting, in their order; each setting is what differs from `options`.
 
     With `folder` every record is kept there under `file_name(setting)` and read if it is there
-    already, so that a sweep which was stopped goes on where it was. `splits` are the data of
-    `options`, where they are loaded already. InputError where a record there
-    is that of another run, and for a setting that `Options` refuses, before anything is trained.
+    already, so that a sweep which was stopped goes on where it was. Runs that another process is
+    making are left for last and then waited for, so that several sweeps share a folder. `splits`
+    are the data of `options`, where they are loaded already. InputError where a record there is
+    that of another run, and for a setting that `Options` refuses, before anything is trained.
     """
     common = options.model_dump(exclude_unset=True)
     chosen = []
@@ -34,8 +37,15 @@ def sweep(
         out = {} if folder is None else {"out": str(Path(folder) / file_name(setting))}
         chosen.append(type(options).create(**{**common, **setting, **out}))
     splits = splits or experiment.load(options)
-    bar = tqdm(chosen, disable=not progress, unit="run")
-    return [run(experiment, one, splits).record for one in bar]
+    found: dict[int, Record] = {}
+    with tqdm(total=len(chosen), disable=not progress, unit="run") as bar:
+        for wait in (False, True):
+            for number, one in enumerate(chosen):
+                if number not in found:
+                    with suppress(BusyError):
+                        found[number] = run(experiment, one, splits, wait=wait).record
+                        bar.update()
+    return [found[number] for number in range(len(chosen))]
 
 
 def file_name(setting: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ from pamal_core import processes
 from pamal_core.errors import InputError
 from pamal_core.memory import is_out_of_memory, too_large
 from pamal_core.method import Method, NonFiniteError
+from pamal_core.signals import stoppable
 from pamal_core.state import load_state, save_state
 
 EpochHook = Callable[[int, Method], dict[str, Any] | None]
@@ -52,6 +53,9 @@ def train(
     bit for bit. `on_epoch(epoch, method)` is called after each epoch, epochs counted from 1; what
     it returns joins the row of the epoch.
 
+    Ctrl-C and SIGTERM stop it at once; a run with a checkpoint goes on from its last whole epoch
+    when it is started again, and the exception says so.
+
     Raises NonFiniteError, before the optimiser steps, where a loss or a gradient is NaN or
     infinite, and InputError where a step does not fit into memory: it says what would.
     """
@@ -63,21 +67,32 @@ def train(
         parts["scheduler"] = scheduler
     history = _resume(checkpoint, parts)
     bar = tqdm(range(len(history) + 1, epochs + 1), disable=not progress, unit="epoch")
-    for epoch in bar:
-        rng = seed_everything(seed, epoch)
-        network.train()
-        method.balancer.start_epoch([row["losses"] for row in history])
-        losses = _epoch(method, loader, optimizer, rng, epoch)
-        processes.average_buffers(network)
-        if scheduler is not None:
-            scheduler.step()
-        more = on_epoch(epoch, method) if on_epoch is not None else None
-        history.append({"losses": losses, **(more or {})})
-        named = zip(method.tasks, losses, strict=True)
-        bar.set_postfix({task.name: f"{loss:.4f}" for task, loss in named})
-        if checkpoint is not None and processes.is_first():
-            _save(checkpoint, parts, history)
+    with stoppable(lambda: _how_to_go_on(checkpoint, len(history))):
+        for epoch in bar:
+            rng = seed_everything(seed, epoch)
+            network.train()
+            method.balancer.start_epoch([row["losses"] for row in history])
+            losses = _epoch(method, loader, optimizer, rng, epoch)
+            processes.average_buffers(network)
+            if scheduler is not None:
+                scheduler.step()
+            more = on_epoch(epoch, method) if on_epoch is not None else None
+            row = {"losses": losses, **(more or {})}
+            if checkpoint is not None and processes.is_first():
+                _save(checkpoint, parts, [*history, row])
+            history.append(row)
+            named = zip(method.tasks, losses, strict=True)
+            bar.set_postfix({task.name: f"{loss:.4f}" for task, loss in named})
     return history
+
+
+def _how_to_go_on(checkpoint: Checkpoint | None, done: int) -> str:
+    if checkpoint is None or done == 0:
+        return f"Stopped in epoch {done + 1}. Nothing was kept."
+    return (
+        f"Stopped in epoch {done + 1}. Epochs 1 to {done} are kept in {checkpoint.path}: the same "
+        "command goes on from there."
+    )
 
 
 def seed_everything(seed: int, epoch: int = 0) -> np.random.Generator:

@@ -12,7 +12,7 @@ from typing import get_args
 import pytest
 
 from pamal_core.experiment import run
-from pamal_core.experiments import census, cityscapes, multimnist, multimnist3
+from pamal_core.experiments import census, cityscapes, multimnist, multimnist3, utkface
 from pamal_core.options import Options
 from pamal_core.records import Record
 
@@ -24,9 +24,11 @@ EXPERIMENTS = {
     "multimnist": (multimnist.EXPERIMENT, multimnist.MultiMNISTOptions),
     "multimnist3": (multimnist3.EXPERIMENT, multimnist3.MultiMNIST3Options),
     "cityscapes": (cityscapes.EXPERIMENT, cityscapes.CityScapesOptions),
+    "utkface": (utkface.EXPERIMENT, utkface.UTKFaceOptions),
 }
-SMALLER = {"cityscapes": {"width": 2}}
-NUM_POINTS = {"census": 11, "multimnist": 11, "multimnist3": 66, "cityscapes": 11}
+# PHN writes the weights of a ResNet18 in chunks: it would not fit into every memory otherwise.
+SMALLER = {"cityscapes": {"width": 2}, "utkface": {"chunk": 10_000}}
+NUM_POINTS = {"census": 11, "multimnist": 11, "multimnist3": 66, "cityscapes": 11, "utkface": 66}
 
 
 @cache

@@ -5,6 +5,8 @@ import os
 
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from pamal_core.atomic import write_atomic
 from pamal_core.errors import InputError
@@ -85,3 +87,15 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"Could not write .*file/r\.json"):
         write_atomic(tmp_path / "file" / "r.json", b"")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_no_flipped_bit_in_a_state_is_read_as_another_state(tmp_path, data):
+    path = tmp_path / "s"
+    save_state(path, STATE)
+    content = bytearray(path.read_bytes())
+    content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="damaged or another"):
+        load_state(path)

@@ -116,6 +116,61 @@ def test_choose_says_what_was_found_where_no_point_qualifies():
         front([[0.9, 0.5]]).choose(at_least={"d": 0.95})
 
 
+@pytest.mark.parametrize(
+    ("metric", "maximise"),
+    [
+        ("loss", False),
+        ("absolute error", False),
+        ("relative error", False),
+        ("accuracy", True),
+        ("mIoU", True),
+    ],
+)
+def test_another_metric_is_compared_in_its_own_direction(metric, maximise):
+    metrics = ("accuracy", "loss", "mIoU", "absolute error", "relative error")
+    table = pd.DataFrame(
+        np.random.default_rng(0).random((6, 5)), columns=[f"a/{m}" for m in metrics]
+    )
+    points = Front(np.ones((6, 1)), table, (Objective("a/accuracy", True),)).on(metric)
+    assert points.objectives == (Objective(f"a/{metric}", maximise),)
+    values = table[f"a/{metric}"]
+    assert points.best() == {f"a/{metric}": values.max() if maximise else values.min()}
+
+
+def mixed(num=40):
+    """Points with an accuracy, a loss and an error to compare."""
+    rng = np.random.default_rng(0)
+    names = ("a/accuracy", "a/loss", "b/loss", "c/absolute error")
+    table = pd.DataFrame(rng.random((num, 4)), columns=names)
+    chosen = (Objective(n, n.endswith("accuracy")) for n in names if n != "a/loss")
+    return Front(rng.dirichlet([1, 1, 1], size=num), table, tuple(chosen))
+
+
+def test_upwards_negates_and_renames_what_is_minimised_and_nothing_else():
+    before, after = mixed(), mixed().upwards()
+    assert [o.name for o in after.objectives] == [
+        "a/accuracy",
+        "b/negative loss",
+        "c/negative absolute error",
+    ]
+    assert after.maximise == [True] * 3
+    np.testing.assert_array_equal(after.values, before.values * [1, -1, -1])
+    np.testing.assert_array_equal(after.table["a/loss"], before.table["a/loss"])
+    pd.testing.assert_frame_equal(before.table, mixed().table)
+
+
+def test_upwards_changes_no_comparison_of_points():
+    before, after = mixed(), mixed().upwards()
+    np.testing.assert_array_equal(after.non_dominated(), before.non_dominated())
+    np.testing.assert_array_equal(after.choose(), before.choose())
+    np.testing.assert_allclose(after.spearman(), before.spearman() * [1, -1, -1])
+    assert after.competition() == pytest.approx(before.competition())
+    assert after.hypervolume([0.0, -1.0, -1.0]) == pytest.approx(
+        before.hypervolume([0.0, 1.0, 1.0])
+    )
+    pd.testing.assert_frame_equal(after.upwards().to_frame(), after.to_frame())
+
+
 def test_points_survive_the_way_through_a_record():
     before = front([[0.9, 0.5], [0.7, 0.8]])
     points = before.to_points("test") + front([[0, 0]]).to_points("validation")

@@ -12,14 +12,16 @@ PACKAGE = Path(pamal_core.__file__).parent
 # Each module may import from its own row and the rows above it.
 ROWS = [
     {"errors", "simplex", "atomic"},
-    {"tasks", "dense_tasks", "front", "paper", "state", "devices"},
+    {"tasks", "dense_tasks", "front", "paper", "state", "devices", "signals"},
     {"penalties", "networks", "options", "records", "coverage"},
     {"balancing", "data", "plots", "book"},
     {"method", "processes"},
     {"recipes", "memory", "training", "evaluation", "summary"},
+    {"run_files"},
     {"experiment", "toy_pairs"},
     {"sweep"},
     {"experiments"},
+    {"commands", "grid", "__main__"},
 ]
 
 

@@ -1,6 +1,8 @@
 import json
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from pamal_core.errors import InputError
 from pamal_core.records import Record, run_key
@@ -41,8 +43,8 @@ def test_a_record_is_read_as_it_was_written(tmp_path):
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_record_has_one_line_per_field_and_per_point():
-    assert len(record().to_text().splitlines()) == 2 + len(Record.model_fields) + 2 + 1
+def test_a_record_has_one_line_per_field_per_point_and_for_its_checksum():
+    assert len(record().to_text().splitlines()) == 2 + len(Record.model_fields) + 1 + 2 + 1
 
 
 def test_the_points_of_a_split_form_a_front():
@@ -85,3 +87,28 @@ def test_a_missing_record_is_named(tmp_path):
 def test_a_number_that_json_does_not_have_is_refused():
     with pytest.raises(ValueError, match="not JSON compliant"):
         record(cost={"train_seconds": float("nan")}).to_text()
+
+
+def test_a_value_that_has_changed_is_noticed(tmp_path):
+    path = tmp_path / "r.json"
+    text = record().to_text()
+    path.write_text(text.replace('"left/accuracy": 0.9', '"left/accuracy": 0.8'))
+    with pytest.raises(InputError, match=r"r\.json has changed since it was written"):
+        Record.read(path)
+    path.write_text("".join(line for line in text.splitlines(True) if '"checksum"' not in line))
+    path.write_text(path.read_text().replace('{"torch": "2"},', '{"torch": "2"}'))
+    with pytest.raises(InputError, match=r"or is of another version\. .* found None"):
+        Record.read(path)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_no_flipped_bit_is_read_as_another_record(tmp_path, data):
+    path = tmp_path / "r.json"
+    content = bytearray(record().to_text().encode())
+    content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    path.write_bytes(content)
+    try:
+        assert Record.read(path) == record()  # white space, or a number written otherwise
+    except InputError as error:
+        assert "r.json" in str(error)

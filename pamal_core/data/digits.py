@@ -32,7 +32,7 @@ def mnist(root: Path, *, download: bool = False) -> tuple[Pool, Pool, Pool]:
     """Disjoint pools of 50,000, 10,000 and 10,000 MNIST digits, from the files under `root`."""
     arrays = []
     for name, sha256 in FILES.items():
-        path = _path(root, name)
+        path = mnist_path(root, name)
         arrays.append(read_idx(verified(path, sha256, url=MIRROR + path.name, download=download)))
     train, test = Pool(*arrays[:2]), Pool(*arrays[2:])
     cut = len(train.labels) - VALIDATION_DIGITS
@@ -41,11 +41,11 @@ def mnist(root: Path, *, download: bool = False) -> tuple[Pool, Pool, Pool]:
 
 def mnist_is_found(root: Path) -> bool:
     """Whether any of its files is there: an incomplete set is to be mended, not passed over."""
-    return any(_path(root, name).exists() for name in FILES)
+    return any(mnist_path(root, name).exists() for name in FILES)
 
 
-def _path(root: Path, name: str) -> Path:
-    """Where torchvision keeps the file too."""
+def mnist_path(root: Path, name: str) -> Path:
+    """Where the file `name` of `FILES` is expected; torchvision keeps it there too."""
     return root / "MNIST" / "raw" / f"{name}-ubyte.gz"
 
 

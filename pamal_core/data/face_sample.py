@@ -88,10 +88,10 @@ def _ramp(values: Array, low: float, high: float) -> Array:
 
 def _by_age(rng: Rng, ages: Array) -> Looks:
     n = len(ages)
-    looks_like = ages + rng.normal(0, 4, n)
+    looks_like = ages + rng.normal(0, 3, n)
     child = 1 - _ramp(looks_like, 1.0, 18.0)
     lines = {
-        f"line_{k + 1}": _ramp(looks_like + rng.normal(0, 9, n), 25.0 + 4 * k, 85.0 + 3 * k)
+        f"line_{k + 1}": _ramp(looks_like + rng.normal(0, 6, n), 25.0 + 4 * k, 85.0 + 3 * k)
         for k in range(4)
     }
     return lines | {
@@ -103,7 +103,7 @@ def _by_age(rng: Rng, ages: Array) -> Looks:
         + 0.02 * _ramp(-looks_like, -90.0, -18.0)
         + rng.normal(0, 0.008, n),
         "nose": 0.05 + 0.05 * _ramp(looks_like, 5.0, 60.0) + rng.normal(0, 0.008, n),
-        "line_width": 0.05 + rng.normal(0, 0.004, n),
+        "line_width": 0.055 + rng.normal(0, 0.004, n),
         "blush": 0.9 + 0.1 * (rng.random((n, 1)) * [0.6, -1.4, -1]) - 0.05 * child[:, None],
     }
 
@@ -140,7 +140,7 @@ def _hair_colour(rng: Rng, ages: Array) -> Array:
     n = len(ages)
     mix = rng.dirichlet(np.full(len(HAIR), 0.4), n)
     own = (mix[:, :, None] * HAIR).sum(1)  # not @, whose last digit depends on the machine
-    grey = _ramp(ages + rng.normal(0, 12, n), 35.0, 85.0)[:, None]
+    grey = _ramp(ages + rng.normal(0, 9, n), 30.0, 80.0)[:, None]
     return (own * (1 - grey) + GREY * grey) * rng.normal(1, 0.06, (n, 1))
 
 

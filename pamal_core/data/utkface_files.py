@@ -74,6 +74,17 @@ def is_found(folder: Path) -> bool:
     return folder.exists() and bool(_entries(folder))
 
 
+def count(folder: Path) -> tuple[int, int]:
+    """The number of images in `folder` with a label and without, by their names alone.
+
+    Raises InputError for what `read` refuses before it opens an image.
+    """
+    source = _source(folder)
+    with _opened(source) as contents:
+        known = [labels(source / name) for name in contents]
+    return len(known) - known.count(None), known.count(None)
+
+
 def read(folder: Path, size: int) -> Faces:
     """The labelled images in `folder`, in the order of their names.
 

@@ -119,6 +119,8 @@ def predictions(
         seed_everything(options.seed)  # as in `experiment.run`
         seen = splits.train[:CALIBRATION][0]
         calibration = [(part,) for part in seen.split(EXPERIMENT.evaluation_batch)]
-    outputs = [predict(network, alpha, image, calibration=calibration) for alpha in alphas]
+    outputs = [
+        predict(network, alpha, image, calibration=calibration) for alpha in np.asarray(alphas)
+    ]
     labels = [logits[0].argmax(0).cpu().numpy() for logits, _ in outputs]
     return Prediction(np.stack(labels), np.stack([far[0].cpu().numpy() for _, far in outputs]))

@@ -1,9 +1,9 @@
 """UTKFace (sections 5.2, B3 and C1): the age of a face, a regression, beside gender and
 ethnicity."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pamal_core.data import utkface
 from pamal_core.data.splits import Splits
@@ -16,12 +16,13 @@ from pamal_core.tasks import classification, regression
 
 class UTKFaceOptions(Options):
     """The common options with the row of the paper's table that its text is about: gradient
-    balancing, W = 3 and p = 2; and the size of the network, the images and the training part.
+    balancing (of PaMaL; LS and STL have none in the table), W = 3 and p = 2; and the size of the
+    network, the images and the training part.
 
     `width` is the number of channels of ResNet18's first stage and `size` the height and width of
     an image: 64 both, on the sample 16 and 32. `stem` is where ResNet18 begins, the authors' for
     small images or torchvision's. `limit` is the number of images trained on. The sample has the
-    smaller stem, p = 1 and BatchNorm recalibrated for each alpha: a few hundred steps leave the
+    smaller stem, p = 0.2 and BatchNorm recalibrated for each alpha: a few hundred steps leave the
     corners of the triangle untrained otherwise.
     """
 
@@ -33,6 +34,12 @@ class UTKFaceOptions(Options):
     stem: Literal["released", "torchvision"] = "released"
     split: Literal["70/10/20", "paper"] = "70/10/20"
     limit: Annotated[int, Field(ge=2)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _single_networks_are_not_balanced(cls, values: dict[str, Any]) -> dict[str, Any]:
+        is_set = values.get("method") not in ("ls", "stl") or values.get("balancing") is not None
+        return values if is_set else values | {"balancing": "none"}
 
 
 def load(options: UTKFaceOptions) -> Splits:
@@ -60,11 +67,11 @@ EXPERIMENT = Experiment(
     defaults={
         "full": {"epochs": 100},
         "sample": {
-            "epochs": 8,
+            "epochs": 5,
             "width": 16,
             "stem": "torchvision",
             "batch_size": 64,
-            "p": 1.0,
+            "p": 0.2,
             "batch_norm": "recalibrated",
         },
     },

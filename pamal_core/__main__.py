@@ -1,0 +1,8 @@
+"""`python -m pamal_core COMMAND`."""
+
+import sys
+
+from pamal_core.commands import main
+
+if __name__ == "__main__":
+    sys.exit(main())

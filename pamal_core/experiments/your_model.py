@@ -1,0 +1,33 @@
+"""The parameters of the notebook about a model of one's own. No torch here."""
+
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from pydantic import Field, model_validator
+
+from pamal_core.options import NonNegative, Options
+
+
+class YourModelOptions(Options):
+    """Of the common options those of a run, and `at_least`, the accuracy that the second task must
+    keep. The model, the tasks and the data are in the notebook; `out` is where it puts the weights
+    of the exported network."""
+
+    known: ClassVar[str] = "seed, epochs, W, lam, p, at_least, device, out"
+    epochs: Annotated[int, Field(ge=1)] = 8
+    W: Annotated[int, Field(ge=1)] = 2
+    lam: NonNegative = 2.0
+    at_least: Annotated[float, Field(ge=0, le=1)] = 0.85
+
+    @model_validator(mode="after")
+    def _has_no_others(self) -> "YourModelOptions":
+        if given := self.model_fields_set - {*self.known.split(", ")}:
+            raise ValueError(f"This notebook has no `{min(given)}`. Known: {self.known}.")
+        return self
+
+    @model_validator(mode="after")
+    def _can_write(self) -> "YourModelOptions":
+        """Known before the training, not after it."""
+        if self.out is not None and not Path(self.out).parent.is_dir():
+            raise ValueError(f"`out` must be a file in a folder that exists. Found {self.out!r}.")
+        return self
