@@ -82,7 +82,8 @@ EXPERIMENT = Experiment(
     tasks=(segmentation("segmentation", NUM_CLASSES), depth("depth")),
     load=load,
     make_network=network,
-    reference=(0.0, 0.1),
+    # No class right, and a depth error that nothing useful has: the worst of the paper's is 0.0539.
+    reference=(0.0, 0.06),
     defaults={
         "full": {"epochs": 100},
         "sample": {
