@@ -26,9 +26,11 @@ EXPERIMENTS = {
     "cityscapes": (cityscapes.EXPERIMENT, cityscapes.CityScapesOptions),
     "utkface": (utkface.EXPERIMENT, utkface.UTKFaceOptions),
 }
-# PHN writes the weights of a ResNet18 in chunks: it would not fit into every memory otherwise.
-SMALLER = {"cityscapes": {"width": 2}, "utkface": {"chunk": 10_000}}
 NUM_POINTS = {"census": 11, "multimnist": 11, "multimnist3": 66, "cityscapes": 11, "utkface": 66}
+MORE = {
+    "cityscapes": {"width": 2},
+    "utkface": {"chunk": 10_000},  # PHN would not fit into every memory
+}
 
 
 @cache
@@ -53,7 +55,7 @@ def test_every_method_trains_on_every_sample_and_writes_a_record(tmp_path, name,
     experiment, options = EXPERIMENTS[name]
     chosen = options.create(
         method=method, data="sample", epochs=1, batch_size=24, device="cpu",
-        out=str(tmp_path / "r.json"), **extra, **SMALLER.get(name, {}),
+        out=str(tmp_path / "r.json"), **extra, **MORE.get(name, {}),
     )  # fmt: skip
     run(experiment, chosen, few(name))
     found = Record.read(tmp_path / "r.json")
