@@ -77,7 +77,7 @@ def test_a_run_on_the_sample_beats_guessing_on_every_task(tasks, method):
 def test_a_network_has_as_many_inputs_as_the_data():
     splits = EXPERIMENT.load(options())
     width = splits.train.tensors[0].shape[1]
-    assert network(splits, 0).encoder[0].in_features == width
+    assert network(options(), splits, 0).encoder[0].in_features == width
 
 
 def test_a_run_at_a_setting_of_the_paper_is_set_beside_its_row():
