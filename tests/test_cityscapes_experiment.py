@@ -73,7 +73,7 @@ def test_the_defaults_are_the_papers():
 def test_the_hypervolume_is_taken_from_guessing_the_same_depth_everywhere():
     """On the sample; every row of the paper's table is better in both objectives."""
     splits = cityscapes.load("sample")
-    (train, test) = (part.tensors[2].numpy() for part in (splits.train, splits.test))
+    train, test = (part.tensors[2].numpy() for part in (splits.train, splits.test))
     error = np.abs(np.median(train[train > 0]) - test[test > 0]).mean()
     assert EXPERIMENT.reference == (0, pytest.approx(error, abs=2e-3))
     assert (table("cityscapes")["absolute_error"] < EXPERIMENT.reference[1]).all()
