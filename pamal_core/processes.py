@@ -6,6 +6,7 @@ so the run, is that of a single process but for the order of sums. On its own a 
 draws, and nothing here does anything.
 """
 
+import atexit
 import os
 from collections.abc import Iterable
 
@@ -25,6 +26,8 @@ def join() -> None:
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    # Left to the interpreter's end, gloo's threads now and then abort a process that is finished.
+    atexit.register(dist.destroy_process_group)
 
 
 def count() -> int:
