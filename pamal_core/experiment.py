@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim.lr_scheduler import MultiStepLR
 
 from pamal_core import processes
@@ -103,6 +103,18 @@ def run(
     return made
 
 
+def calibration(
+    experiment: Experiment, options: Options, splits: Splits
+) -> list[tuple[Tensor, ...]] | None:
+    """The batches on which the BatchNorm of a run of `options` is recalibrated for each alpha,
+    inputs alone; None where all alphas share its statistics."""
+    if options.batch_norm == "shared":
+        return None
+    seed_everything(options.seed)  # what is trained on may be augmented
+    seen = splits.train[:CALIBRATION][0]
+    return [(part,) for part in seen.split(experiment.evaluation_batch)]
+
+
 def _read(
     experiment: Experiment, options: Options, splits: Splits, record: Record, files: RunFiles
 ) -> Run:
@@ -181,8 +193,9 @@ def _train(
     optimizer = torch.optim.Adam(method.parameters(), lr=options.lr * scale)
     device, epochs = method.network.task_weights.device, cast(int, options.epochs)
     loader = batches(splits.train, options.batch_size, shuffle=True, device=device)
-    when = round(epochs * (experiment.halve_after or 1))
-    halving = MultiStepLR(optimizer, [when], gamma=0.5) if experiment.halve_after else None
+    halving = None
+    if experiment.halve_after is not None:
+        halving = MultiStepLR(optimizer, [round(epochs * experiment.halve_after)], gamma=0.5)
     cost: dict[str, float | None] = {}
     with _timed(cost, "train_seconds"):
         history = train(
@@ -210,10 +223,7 @@ def _evaluate(
     network, size = method.network, experiment.evaluation_batch
     device = network.task_weights.device
     alphas = arc(network.num_members) if options.grid == "arc" else None
-    calibration = None
-    if options.batch_norm == "recalibrated":
-        seed_everything(options.seed)  # what is trained on may be augmented
-        calibration = [(seen,) for seen in splits.train[:CALIBRATION][0].split(size)]
+    seen = calibration(experiment, options, splits)
     with _timed(cost, "evaluate_seconds"):
         return {
             name: evaluate(
@@ -221,7 +231,7 @@ def _evaluate(
                 method.tasks,
                 batches(part, size, device=device),
                 alphas,
-                calibration=calibration,
+                calibration=seen,
             )
             for name, part in parts.items()
         }

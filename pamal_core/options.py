@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -21,10 +21,13 @@ class Options(BaseModel):
     The first value of each choice is the default; the choices the paper or the authors' code leave
     open are explained in `book/discrepancies`. `None` stands for the default: of `epochs`, the
     paper's number on full data and a small one on the sample; of `p` and `lam`, what the method's
-    authors chose (`PUBLISHED`).
+    authors chose (`PUBLISHED`). `known` are the names that a notebook takes, if not all;
+    `unless_pamal` are the defaults that PaMaL does not share.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, ser_json_inf_nan="strings")
+    known: ClassVar[tuple[str, ...]] = ()
+    unless_pamal: ClassVar[Mapping[str, Any]] = {}
 
     method: Literal[
         "pamal",
@@ -86,7 +89,17 @@ class Options(BaseModel):
             for name, value in values.items()
             if value is not None or name not in cls.model_fields
         }
-        return PUBLISHED.get(str(given.get("method")), {}) | given
+        method = str(given.get("method", "pamal"))
+        others = {} if method == "pamal" else cls.unless_pamal
+        return PUBLISHED.get(method, {}) | {**others} | given
+
+    @model_validator(mode="after")
+    def _has_no_others(self) -> "Options":
+        if self.known and (given := self.model_fields_set - {*self.known}):
+            raise ValueError(
+                f"This notebook has no `{min(given)}`. Known: {', '.join(self.known)}."
+            )
+        return self
 
     @model_validator(mode="after")
     def _penalty_needs_two_draws(self) -> "Options":

@@ -170,7 +170,7 @@ def test_each_seed_has_pamal_and_every_setting_under_a_name_of_its_own():
         ({"methods": "phn,pamal"}, "`methods` must be 'phn' or 'cosmos'"),
         ({"seeds": "0,x"}, "`seeds` must be a valid integer"),
         ({"lrs": "fast"}, "`lrs` must be a valid number"),
-        ({"W": 2}, "The ablation has no `W`. Known: experiment, seeds, results"),
+        ({"W": 2}, "This notebook has no `W`. Known: experiment, seeds, results"),
         ({"recorded": True}, "`recorded` needs `results`"),
     ],
 )

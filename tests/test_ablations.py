@@ -98,7 +98,7 @@ def test_seeds_may_be_a_number_a_list_or_a_text_and_others_are_refused(options):
     for given in ("a", "-1", "1.5", ""):
         with pytest.raises(InputError, match="`seeds` must be"):
             options.create(seeds=given)
-    with pytest.raises(InputError, match=r"The ablation has no `p`\. Known: experiment, seeds"):
+    with pytest.raises(InputError, match=r"This notebook has no `p`\. Known: experiment, seeds"):
         options.create(p=0.5)
 
 

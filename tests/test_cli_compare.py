@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 from commands_on_disk import ask, ask_json, record
+from test_cityscapes_tables import DATA, DEPTH
+from test_cityscapes_tables import record as scenes
 from test_layers import PACKAGE
+from test_utkface_tables import AS_PRINTED, SAMPLE
+from test_utkface_tables import record as faces
 
 from pamal_core.experiments import multimnist_tables, tables
+from pamal_core.experiments.comparison import compare
 from pamal_core.paper import table
 from pamal_core.records import Record
 
@@ -84,6 +89,28 @@ def test_differences_are_measured_minus_paper_and_all_of_it_is_printed(committed
     for row in committed:
         assert row["difference"] == row["measured"] - row["paper"]
         assert sum(f"{row['difference']:+.2f}"[:4] in line for line in lines)
+
+
+def test_faces_stand_beside_their_row_in_its_units():
+    mine = [
+        faces(seed=seed, best=(age, 0.9, 0.8), **AS_PRINTED) for seed, age in enumerate((0.1, 0.2))
+    ]
+    found = {row.measure: row for row in compare([*mine, faces(data=SAMPLE, **AS_PRINTED)])}
+    printed = table("utkface").iloc[-1]
+    ages = found["test age, Huber loss (lower is better)"]
+    assert (ages.measured, ages.paper, ages.seeds) == (pytest.approx(0.15), printed["age"], (0, 1))
+    genders = found["test gender, % (higher is better)"]
+    assert (genders.measured, genders.paper, len(found)) == (90.0, printed["gender"], 3)
+
+
+def test_scenes_stand_beside_the_row_of_their_setting():
+    first, second = (DATA.replace("/II/", f"/{setting}/") for setting in ("I", "II"))
+    options = {"task": 1, "balancing": "none", "epochs": 100}
+    found = compare([scenes("stl", options, data=d, tested=(DEPTH,)) for d in (first, second)])
+    printed = table("cityscapes").query("method == 'STL'").set_index("setting")
+    expected = printed[["absolute_error", "relative_error"]].to_numpy().ravel()
+    assert [row.paper for row in found] == expected.tolist()
+    assert [row.measured for row in found] == [0.015, 50.0] * 2
 
 
 def changed(hypervolume, **changes):

@@ -21,8 +21,7 @@ from pamal_core.records import Record, run_key
 from pamal_core.sweep import file_name
 
 RESULTS = grid.ROOT / "results"
-NAMES = {**{printed: name for name, printed in PRINTED.items()}, "COSMOS": "cosmos", "PHN": "phn"}
-NAMES["PML"] = "pamal"
+NAMES = {**{printed: name for name, printed in PRINTED.items()}, "PML": "pamal"}
 
 
 def settings(folder, targets=("multimnist", "census", "multimnist3", "utkface", "cityscapes")):

@@ -136,7 +136,7 @@ def test_only_the_fitted_line_is_the_front_though_both_pass_through_points_of_it
         ({"family": "cubic"}, "`family` must be 'blend', 'frequency' or 'tent'. Found"),
         ({"num_functions": 1}, "`num_functions` must be greater than or equal to 2. Found"),
         ({"pieces": 25}, "`pieces` must be less than or equal to 24. Found"),
-        ({"epochs": 3}, "The theorem has no `epochs`. Known: family, num_functions, pieces, res"),
+        ({"epochs": 3}, "This notebook has no `epochs`. Known: family, num_functions, pieces, res"),
     ],
 )
 def test_a_wrong_parameter_is_one_line(values, message):

@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from pamal_core.experiments import utkface_tables as tables
+from pamal_core.experiments.tables import PRINTED, read
 from pamal_core.front import Front, Objective
 from pamal_core.paper import table
 from pamal_core.records import Record
@@ -90,7 +91,7 @@ def test_a_run_of_pamal_stands_in_its_row_and_in_no_other(options, row):
 
 
 def test_every_row_is_filled_by_the_method_that_it_names():
-    for method, name in tables.NAMES.items():
+    for method, name in PRINTED.items():
         expected = [name] if name in table("utkface")["method"].tolist() else []
         plain = {"balancing": "none"} if method in ("ls", "stl") else {"lam": 2.0, "p": 1.2}
         assert filled([record(method, **plain)]) == ([] if method == "pamal" else expected)
@@ -146,10 +147,10 @@ def test_numbers_have_as_many_digits_as_the_papers():
 
 
 def test_records_are_read_by_name_and_none_where_there_is_no_folder(tmp_path):
-    assert tables.read(tmp_path / "nothing") == [] == tables.read(tmp_path)
+    assert read(tmp_path / "nothing") == [] == read(tmp_path)
     for name, seed in (("b", 0), ("a", 1)):
         record(seed=seed, **AS_PRINTED).write(tmp_path / f"{name}.json")
-    assert [found.seed for found in tables.read(tmp_path)] == [1, 0]
+    assert [found.seed for found in read(tmp_path)] == [1, 0]
 
 
 def front(values, alphas=None):

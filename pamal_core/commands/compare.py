@@ -41,7 +41,7 @@ def _cells(row: Row) -> dict[str, str]:
     return {
         "method": row.method,
         "setting": output.options(row.options),
-        "what": row.measure.replace("(higher is better)", "↑"),
+        "what": row.measure.replace("(higher is better)", "↑").replace("(lower is better)", "↓"),
         "measured": output.number(row.measured, digits),
         "paper": output.number(row.paper, digits),
         "difference": f"{row.difference:+.{digits}f}",

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from pamal_core.options import Options
 
@@ -42,9 +42,3 @@ class AblationOptions(Options):
         Field(min_length=1),
     ] = (0,)
     results: str | None = None
-
-    @model_validator(mode="after")
-    def _has_no_others(self) -> "AblationOptions":
-        if given := self.model_fields_set - {*self.known}:
-            raise ValueError(f"The ablation has no `{min(given)}`. Known: {', '.join(self.known)}.")
-        return self

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pamal_core import paper
 from pamal_core.errors import InputError
 from pamal_core.experiments.ablation_options import COMMON, AblationOptions, listed
+from pamal_core.experiments.tables import PRINTED
 from pamal_core.plots.criterion import Winner
 from pamal_core.records import Record
 
@@ -20,7 +21,6 @@ SWEPT = {"phn": ["p", "solver", "lr"], "cosmos": ["p", "lam", "lr"]}
 EPOCHS = 10
 """What both methods are trained for, as everything else on these two data sets."""
 
-NAMES = {"pamal": "PaMaL", "phn": "PHN", "cosmos": "COSMOS"}
 MEASURES = ["hypervolume", "spearman"]
 EXCERPT = {"p": (0.1, 1.0), "lam": (1.0, 5.0), "lr": (1e-3,)}
 """The part of a grid that the sample is for."""
@@ -176,10 +176,10 @@ def panels(
     pamal = Winner("default", [record.front() for record in records["pamal"]])
     shown = {}
     for threshold in THRESHOLDS:
-        methods = {NAMES["pamal"]: pamal}
+        methods = {PRINTED["pamal"]: pamal}
         for method, table in tables.items():
             found = winner(table, threshold)
             fronts = [r.front() for r in records[method] if setting(r) == found]
-            methods[NAMES[method]] = Winner(describe(table.index.names, found), fronts)
+            methods[PRINTED[method]] = Winner(describe(table.index.names, found), fronts)
         shown[criterion(threshold)] = methods
     return shown

@@ -1,23 +1,22 @@
 """CityScapes (sections 5.3, B4 and C1): what each pixel of a street scene shows, and how far away
 it is."""
 
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from pamal_core.data import cityscapes
 from pamal_core.data.splits import Splits
 from pamal_core.dense_tasks import depth, segmentation
 from pamal_core.evaluation import predict
-from pamal_core.experiment import CALIBRATION, Experiment
+from pamal_core.experiment import Experiment, calibration
 from pamal_core.networks.base import Network
 from pamal_core.networks.models import SharedBottom
 from pamal_core.networks.segnet import segnet
 from pamal_core.options import NonNegative, Options
-from pamal_core.training import seed_everything
 
 NUM_CLASSES = 7
 
@@ -35,6 +34,7 @@ class CityScapesOptions(Options):
     recalibrated for each alpha: its 132 steps leave the ends of the segment untrained otherwise.
     """
 
+    unless_pamal: ClassVar = {"balancing": "none"}
     W: Annotated[int, Field(ge=1)] = 3
     lam: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
     p: NonNegative | list[NonNegative] = 7.0
@@ -47,14 +47,6 @@ class CityScapesOptions(Options):
     depth_scaling: Literal["multiply", "divide"] = "multiply"
     width: Annotated[int, Field(ge=1)] = 64
     limit: Annotated[int, Field(ge=1)] | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _only_pamal_is_balanced(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """The paper's LS and STL weigh plain losses."""
-        is_pamal = values.get("method") in (None, "pamal")
-        silent = not is_pamal and values.get("balancing") is None
-        return values | {"balancing": "none"} if silent else values
 
 
 def load(options: CityScapesOptions) -> Splits:
@@ -114,13 +106,7 @@ def predictions(
     test scene number `scene`, with the statistics of BatchNorm that its record was measured
     with."""
     image = splits.test[scene : scene + 1][0]
-    calibration = None
-    if EXPERIMENT.resolved(options, splits).batch_norm == "recalibrated":
-        seed_everything(options.seed)  # as in `experiment.run`
-        seen = splits.train[:CALIBRATION][0]
-        calibration = [(part,) for part in seen.split(EXPERIMENT.evaluation_batch)]
-    outputs = [
-        predict(network, alpha, image, calibration=calibration) for alpha in np.asarray(alphas)
-    ]
+    seen = calibration(EXPERIMENT, EXPERIMENT.resolved(options, splits), splits)
+    outputs = [predict(network, alpha, image, calibration=seen) for alpha in np.asarray(alphas)]
     labels = [logits[0].argmax(0).cpu().numpy() for logits, _ in outputs]
     return Prediction(np.stack(labels), np.stack([far[0].cpu().numpy() for _, far in outputs]))

@@ -1,7 +1,6 @@
 """CityScapes records beside the paper's two tables. No torch here."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,6 @@ from pamal_core.experiments.tables import PRINTED
 from pamal_core.paper import table
 from pamal_core.records import Record
 
-FOLDER = Path(__file__).parents[2] / "results" / "cityscapes"
 MISSING = "needs the data"
 
 
@@ -57,15 +55,6 @@ LEFT_OPEN = {"task", "setting", "validation", "depth_scaling"}
 EPOCHS = 100
 
 
-def read(folder: Path = FOLDER) -> list[Record]:
-    """The records of finished runs on the full data that are kept in `folder`.
-
-    There are none in this repository: CityScapes is licensed to each user, and was not there when
-    it was made.
-    """
-    return [Record.read(path) for path in sorted(folder.glob("*.json"))]
-
-
 def beside_the_paper(records: Sequence[Record], setting: str) -> pd.DataFrame:
     """The paper's table of `setting` "I" or "II" (appendix C4; II is also in section 5.3) with
     our numbers beside its own: its 15 rows in its order, four columns twice, "paper" and "ours".
@@ -92,22 +81,18 @@ def beside_the_paper(records: Sequence[Record], setting: str) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def _row(record: Record) -> str | None:
-    return {**PRINTED, "cosmos": "COSMOS"}.get(record.method)
-
-
 def _is_of_the_paper(record: Record, setting: str) -> bool:
     options = {name: value for name, value in record.options.items() if name not in LEFT_OPEN}
     return (
         record.data.startswith(f"cityscapes/full/{setting}/")
         and "/plain/" not in record.data  # the paper's scenes are zoomed and flipped
-        and options == {"epochs": EPOCHS} | PAPER.get(_row(record) or "", {})
+        and options == {"epochs": EPOCHS} | PAPER.get(PRINTED.get(record.method, ""), {})
     )
 
 
 def _runs(records: Iterable[Record], row: str) -> list[Record]:
     """The records of `row`, one for each seed and, for STL, each task."""
-    runs = {(r.seed, r.options.get("task")): r for r in records if _row(r) == row}
+    runs = {(r.seed, r.options.get("task")): r for r in records if PRINTED.get(r.method) == row}
     return list(runs.values())
 
 

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from pamal_core.experiments import multimnist3_tables
-from pamal_core.experiments.tables import PRINTED, baselines_beside_the_paper, beside_the_paper
+from pamal_core.experiments import cityscapes_tables, multimnist3_tables, utkface_tables
+from pamal_core.experiments.tables import ONE_NETWORK, baselines_beside_the_paper, beside_the_paper
 from pamal_core.paper import table
 from pamal_core.records import Record
 
@@ -79,22 +80,25 @@ def compare(records: Iterable[Record]) -> list[Row]:
 
 def _row(records: Sequence[Record], measure: str, pairs: Sequence[Pair]) -> Row:
     first = records[0]
-    options = {name: value for name, value in first.options.items() if _tells(first, name)}
+    options = {name: value for name, value in first.options.items() if name in _free(first)}
     measured, paper = np.mean(pairs, axis=0).tolist()
     seeds = tuple(sorted(record.seed for record in records))
     return Row(first.experiment, first.method, options, measure, measured, paper, seeds)
 
 
-def _tells(record: Record, name: str) -> bool:
-    return name in (SWEPT if record.method in ("phn", "cosmos") else FREE)
+def _free(record: Record) -> set[str]:
+    """The options that may differ from their defaults, and tell one setting from another."""
+    pictures = {"utkface": utkface_tables.FREE, "cityscapes": cityscapes_tables.LEFT_OPEN}
+    return pictures.get(record.experiment, SWEPT if record.method in ("phn", "cosmos") else FREE)
 
 
 def _pairs(record: Record) -> dict[str, Pair]:
     """What each table says of `record`; NaN, or nothing, where it has no row."""
-    free = SWEPT if record.method in ("phn", "cosmos") else FREE
+    if record.experiment in ("utkface", "cityscapes"):
+        return _pictures(record)
     fixed = FIXED | {"epochs": EPOCHS.get(record.experiment)}
     as_printed = all(
-        (name in free and not isinstance(value, list)) or fixed.get(name) == value
+        (name in _free(record) and not isinstance(value, list)) or fixed.get(name) == value
         for name, value in record.options.items()
     )
     if not as_printed or record.experiment not in EPOCHS:
@@ -104,9 +108,24 @@ def _pairs(record: Record) -> dict[str, Pair]:
     if not record.data.startswith(DATA[record.experiment].ids):
         return {}
     tables: dict[str, Callable[[Record], dict[str, Pair]]]
-    tables = {"phn": _sweep, "cosmos": _sweep, **dict.fromkeys(PRINTED, _baseline)}
-    tables |= {"pamal": _pamal, "stl": lambda _: {}}
+    tables = {"pamal": _pamal, "phn": _sweep, "cosmos": _sweep}
+    tables |= dict.fromkeys(ONE_NETWORK, _baseline)
     return tables[record.method](record) if record.method in tables else {}
+
+
+def _pictures(record: Record) -> dict[str, Pair]:
+    """The table of UTKFace (appendix B3), those of CityScapes (C4); they choose their records."""
+    if record.experiment == "utkface":
+        found = [utkface_tables.beside_the_paper([record])]
+    else:
+        found = [cityscapes_tables.beside_the_paper([record], setting) for setting in ("I", "II")]
+    rows = pd.concat(found)
+    return {
+        f"test {head}": (ours, paper)
+        for head in rows.columns.unique(0)
+        for ours, paper in zip(rows[head, "ours"], rows[head, "paper"], strict=True)
+        if not isinstance(ours, str)
+    }
 
 
 def _three_digits(record: Record) -> dict[str, Pair]:

@@ -10,6 +10,8 @@ from pamal_core.front import Front
 from pamal_core.paper import table
 from pamal_core.records import Record
 
+RESULTS = Path(__file__).parents[2] / "results"
+
 # The rows of the paper's tables by our names.
 PRINTED = {
     "pamal": "PaMaL",
@@ -26,7 +28,16 @@ PRINTED = {
     "nash_mtl": "Nash-MTL",
     "auto_lambda": "Auto-lambda",
     "rotograd": "RotoGrad",
+    "phn": "PHN",
+    "cosmos": "COSMOS",
 }
+# Those that end with one network for all tasks.
+ONE_NETWORK = [name for name in PRINTED if name not in ("pamal", "stl", "phn", "cosmos")]
+
+
+def read(folder: Path) -> list[Record]:
+    """The records in `folder`, by name; none where there is no such folder."""
+    return [Record.read(path) for path in sorted(folder.glob("*.json"))]
 
 
 def beside_the_paper(record: Record, name: str, data: str) -> pd.DataFrame:
@@ -68,7 +79,7 @@ def landmarks(front: Front) -> pd.DataFrame:
 
 def read_baselines(folder: Path) -> list[Record]:
     """The records of the methods with one network, seed 0, that are there, LS first."""
-    paths = [folder / f"{name}_seed_0.json" for name in PRINTED if name not in ("pamal", "stl")]
+    paths = [folder / f"{name}_seed_0.json" for name in ONE_NETWORK]
     return [Record.read(path) for path in paths if path.exists()]
 
 

@@ -1,9 +1,9 @@
 """UTKFace (sections 5.2, B3 and C1): the age of a face, a regression, beside gender and
 ethnicity."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from pamal_core.data import utkface
 from pamal_core.data.splits import Splits
@@ -26,6 +26,7 @@ class UTKFaceOptions(Options):
     corners of the triangle untrained otherwise.
     """
 
+    unless_pamal: ClassVar = {"balancing": "none"}
     W: Annotated[int, Field(ge=1)] = 3
     p: NonNegative | list[NonNegative] = 2.0
     balancing: Literal["none", "loss", "gradient"] = "gradient"
@@ -34,12 +35,6 @@ class UTKFaceOptions(Options):
     stem: Literal["released", "torchvision"] = "released"
     split: Literal["70/10/20", "paper"] = "70/10/20"
     limit: Annotated[int, Field(ge=2)] | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _single_networks_are_not_balanced(cls, values: dict[str, Any]) -> dict[str, Any]:
-        is_set = values.get("method") not in ("ls", "stl") or values.get("balancing") is not None
-        return values if is_set else values | {"balancing": "none"}
 
 
 def load(options: UTKFaceOptions) -> Splits:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from pamal_core.paper import table
 from pamal_core.records import Record
 
 FULL = "utkface/full/"
-NAMES = PRINTED | {"phn": "PHN", "cosmos": "COSMOS"}
 # A record names what is not the default. To stand beside the paper it may name these, or set the
 # others as the paper does: another length, network or part of the data is another experiment.
 FREE = {"W", "p", "lam", "balancing", "task", "precision", "chunk"}
@@ -26,11 +24,6 @@ COLUMNS = {
     "gender": ("gender/accuracy", "% (higher is better)", 100, 2),
     "ethnicity": ("ethnicity/accuracy", "% (higher is better)", 100, 2),
 }
-
-
-def read(folder: Path) -> list[Record]:
-    """The records in `folder`, by name; none where there is no such folder."""
-    return [Record.read(path) for path in sorted(folder.glob("*.json"))]
 
 
 def beside_the_paper(records: Sequence[Record]) -> pd.DataFrame:
@@ -102,7 +95,7 @@ def _belongs(record: Record, row: "pd.Series[Any]") -> bool:
     drawn = (options.get("W"), options.get("p"), options.get("lam", 0))
     return (
         record.data.startswith(FULL)
-        and NAMES[record.method] == row["method"]
+        and PRINTED[record.method] == row["method"]
         and all(name in FREE or FIXED.get(name) == value for name, value in options.items())
         and options.get("balancing", "none") == balancing
         and (record.method != "pamal" or drawn == (row["W"], row["p"], 0))
