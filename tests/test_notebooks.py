@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from pamal_core.errors import InputError
 from pamal_core.records import Record
 
 ROOT = Path(__file__).parents[1]
@@ -123,28 +125,46 @@ def test_the_toy_problem_runs_a_few_steps_and_writes_a_record(tmp_path):
     assert Record.read(tmp_path / "r.json").experiment == "toy"
 
 
-@pytest.mark.parametrize(
-    ("notebook", "parameter", "line"),
-    [
-        ("multimnist.ipynb", ("W", "true"), "`W` must be a valid integer. Found W='true'."),
-        ("multimnist.ipynb", ("lamda", 2), "Unknown parameter `lamda`. Known: method,"),
-        ("multimnist3.ipynb", ("antialias", "yes"), "`antialias` must be a valid boolean."),
-        ("census.ipynb", ("tasks", "age,height"), "`tasks` must be"),
-        ("utkface.ipynb", ("split", "50/50"), "`split` must be '70/10/20' or 'paper'."),
-        ("ablation_multiforward.ipynb", ("penalties", "reversed"), "`penalties` must be"),
-        ("toy.ipynb", ("method", "stl"), "`method` must be"),
-        ("your_model.ipynb", ("device", "abacus"), "`device` must be auto or a device torch can"),
-        ("cityscapes.ipynb", ("setting", "III"), "`setting` must be"),
-    ],
-)
+WRONG = [
+    ("multimnist", ("W", "true"), "`W` must be a valid integer. Found W='true'."),
+    ("multimnist", ("lamda", 2), "Unknown parameter `lamda`. Known: method,"),
+    ("multimnist3", ("antialias", "yes"), "`antialias` must be a valid boolean."),
+    ("census", ("tasks", "age,height"), "`tasks` must be"),
+    ("utkface", ("split", "50/50"), "`split` must be '70/10/20' or 'paper'."),
+    ("ablation_multiforward", ("penalties", "reversed"), "`penalties` must be"),
+    ("ablation_sampling", ("ps", "0,-1"), "`ps` must be"),
+    ("ablation_phn_cosmos", ("methods", "pamal"), "`methods` must be"),
+    ("toy", ("method", "stl"), "`method` must be"),
+    ("theory", ("family", "none"), "`family` must be"),
+    ("your_model", ("device", "abacus"), "`device` must be auto or a device torch can"),
+    ("cityscapes", ("setting", "III"), "`setting` must be"),
+]
+
+
+@pytest.mark.parametrize(("notebook", "parameter", "line"), WRONG[:2])
 def test_a_wrong_parameter_stops_at_once_with_one_line(tmp_path, notebook, parameter, line):
-    run = papermill(notebook, tmp_path, parameter)
+    run = papermill(f"{notebook}.ipynb", tmp_path, parameter)
     assert run.returncode == 1
     assert f"InputError: {line}" in run.stderr
     cells = nbformat.read(tmp_path / "out.ipynb", as_version=4).cells
     (error,) = (o for c in cells for o in c.get("outputs", []) if o.output_type == "error")
     assert len(error["traceback"]) == 1
     assert error["traceback"][0].startswith(f"InputError: {line}")
+
+
+@pytest.mark.parametrize(("notebook", "parameter", "line"), WRONG)
+def test_the_cell_after_the_parameters_refuses_a_wrong_one(notebook, parameter, line):
+    """The same without a kernel for each: the cells up to the check, and papermill's between."""
+    cells = nbformat.read(ROOT / f"notebooks/{notebook}.ipynb", as_version=4).cells
+    code = [c for c in cells if c.cell_type == "code"]
+    (given,) = (i for i, c in enumerate(code) if "parameters" in c.metadata.get("tags", []))
+    name, value = parameter
+    sources = [c.source for c in code[: given + 1]] + [f"# Parameters\n{name} = {value!r}"]
+    namespace = {"In": sources}
+    for source in sources:
+        exec(source, namespace)
+    with pytest.raises(InputError, match=f"^{re.escape(line)}"):
+        exec(code[given + 1].source, namespace)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
