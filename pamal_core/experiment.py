@@ -23,7 +23,7 @@ from pamal_core.method import Method
 from pamal_core.networks.base import Network
 from pamal_core.options import Options
 from pamal_core.recipes import ONLY_FOR, build
-from pamal_core.records import Record, run_key, versions
+from pamal_core.records import Record, versions
 from pamal_core.run_files import RunFiles
 from pamal_core.simplex import arc
 from pamal_core.summary import similarity, summarise
@@ -89,7 +89,7 @@ def run(
     about = _about(experiment, options, splits)
     if not options.out:
         return _make(experiment, options, splits, about)
-    files = RunFiles(Path(options.out), run_key(*about.values()))
+    files = RunFiles(Path(options.out), about)
     if record := files.finished():
         return _read(experiment, options, splits, record, files)
     with files.claimed(wait):

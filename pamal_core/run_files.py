@@ -2,16 +2,16 @@
 
 import contextlib
 import glob
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
 from pamal_core import processes
 from pamal_core.errors import InputError
 from pamal_core.networks.base import Network
-from pamal_core.records import Record
+from pamal_core.records import Record, run_key
 from pamal_core.state import load_state, save_state
 from pamal_core.training import Checkpoint
 
@@ -23,12 +23,18 @@ class BusyError(InputError):
 class RunFiles(NamedTuple):
     """A run's record, its weights and, while it trains, its checkpoint and its lock.
 
+    `about` are the fields of the record that say what the run is, as `run_key` takes them.
     The operating system gives the lock up when its process ends, however it ends, so a lock file
     that stays behind locks nothing.
     """
 
     record: Path
-    key: str
+    about: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """What tells the run from others."""
+        return run_key(*self.about.values())
 
     @property
     def weights(self) -> Path:
@@ -38,7 +44,7 @@ class RunFiles(NamedTuple):
     @property
     def checkpoint(self) -> Checkpoint:
         """Where the state of an unfinished run is kept."""
-        return Checkpoint(self.record.with_suffix(".checkpoint.safetensors"), self.key)
+        return Checkpoint(self.record.with_suffix(".checkpoint.safetensors"), self.key, self.about)
 
     def finished(self) -> Record | None:
         """The record, once there is one; InputError where it is that of another run."""

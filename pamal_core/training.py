@@ -1,8 +1,10 @@
 """The one training loop. It knows nothing of the problem: batches in, steps of a method,
 checkpoints out."""
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,10 +24,12 @@ EpochHook = Callable[[int, Method], dict[str, Any] | None]
 
 
 class Checkpoint(NamedTuple):
-    """Where a run keeps its state, and the key that tells whose state it is."""
+    """Where a run keeps its state, the key that tells whose state it is, and for those who list
+    runs the fields of its record that say what it is."""
 
     path: Path
     key: str
+    about: Mapping[str, Any] = MappingProxyType({})
 
 
 def train(
@@ -155,7 +159,8 @@ def _check_gradients(optimizer: torch.optim.Optimizer) -> None:
 
 def _save(checkpoint: Checkpoint, parts: dict[str, Any], history: list[dict[str, Any]]) -> None:
     states = {name: dict(part.state_dict()) for name, part in parts.items()}
-    save_state(checkpoint.path, {"key": checkpoint.key, **states, "history": history})
+    about = {"key": checkpoint.key, "about": json.dumps(dict(checkpoint.about))}
+    save_state(checkpoint.path, {**about, **states, "history": history})
 
 
 def _resume(checkpoint: Checkpoint | None, parts: dict[str, Any]) -> list[dict[str, Any]]:

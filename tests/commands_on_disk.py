@@ -8,6 +8,7 @@ from unittest import mock
 import torch
 
 from pamal_core.commands import main
+from pamal_core.commands.found import ABOUT
 from pamal_core.records import Record
 from pamal_core.state import save_state
 
@@ -74,14 +75,17 @@ def record(**changes):
 
 
 def write_checkpoint(path, key, epochs=3):
-    """As `train` writes it."""
+    """As `train` writes it for a run with the fields of `record()`."""
+    fields = record().model_dump(mode="json")
+    about = json.dumps({name: fields[name] for name in ABOUT})
     network = {"weight": torch.zeros(4, dtype=torch.bfloat16)}
     history = [{"losses": [0.5, 0.25]}] * epochs
-    save_state(path, {"key": key, "network": network, "optimizer": {}, "history": history})
+    states = {"network": network, "optimizer": {}, "history": history}
+    save_state(path, {"key": key, "about": about, **states})
 
 
 def write_weights(path, key):
-    """As `Files.finish` writes them."""
+    """As `RunFiles.finish` writes them."""
     save_state(path, {"key": key, "network": {"weight": torch.zeros(4)}})
 
 

@@ -38,7 +38,9 @@ def test_a_real_run_is_listed_as_its_record_says_and_a_stopped_one_with_its_epoc
     cost = found.cost["train_seconds"] + found.cost["evaluate_seconds"]
     assert done["seconds"] == pytest.approx(cost, abs=1e-3)
     assert stopped["path"] == "tiny/stopped.checkpoint.safetensors"
-    assert (stopped["state"], stopped["epochs"], stopped["method"]) == ("unfinished", 3, None)
+    assert (stopped["state"], stopped["epochs"], stopped["method"]) == ("unfinished", 3, "ls")
+    assert (stopped["options"]["epochs"], stopped["data_id"]) == (3, "tiny/sample/1")
+    assert ask_json("runs", swept, "--method", "ls")[1]["runs"] == [stopped]
 
 
 def test_the_text_says_what_the_json_says(swept):

@@ -2,8 +2,9 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import safetensors
@@ -11,16 +12,19 @@ import safetensors
 from pamal_core.errors import InputError
 from pamal_core.records import Record
 
+ABOUT = ("experiment", "method", "options", "seed", "data")
 CHECKPOINT = ".checkpoint.safetensors"
 
 
 class Found(NamedTuple):
     """A run: its record if it is finished, the number of epochs if it is not, else why neither can
-    be told. `path` is that of the record or of the checkpoint, `key` the run's."""
+    be told. `path` is that of the record or of the checkpoint, `key` the run's; `about` are the
+    fields of its record that say what it is, empty where it is damaged."""
 
     path: Path
     state: Literal["finished", "unfinished", "damaged"]
     key: str | None = None
+    about: Mapping[str, Any] = MappingProxyType({})
     record: Record | None = None
     epochs: int | None = None
     why: str = ""
@@ -115,14 +119,17 @@ def _record(path: Path) -> Found:
             raise InputError(f"{weights} has the weights of another run than {path}.")
     except InputError as error:
         return Found(path, "damaged", why=str(error))
-    return Found(path, "finished", record.key, record)
+    about = {name: getattr(record, name) for name in ABOUT}
+    return Found(path, "finished", record.key, about, record)
 
 
 def _checkpoint(path: Path) -> Found:
     try:
         state = header(path)
-        return Found(path, "unfinished", state["key"], epochs=len(state["history"]["list"]))
+        epochs, about = len(state["history"]["list"]), json.loads(state["about"])
+        about = {name: about[name] for name in ABOUT}
+        return Found(path, "unfinished", state["key"], about, epochs=epochs)
     except InputError as error:
         return Found(path, "damaged", why=str(error))
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):
         return Found(path, "damaged", why=f"{path} is not a checkpoint.")

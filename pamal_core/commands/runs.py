@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pamal_core.commands import output
-from pamal_core.commands.found import CHECKPOINT, Found, hypervolume, runs
+from pamal_core.commands.found import ABOUT, CHECKPOINT, Found, hypervolume, runs
 from pamal_core.errors import InputError
 
 STATES = ("finished", "unfinished", "damaged")
@@ -37,8 +37,7 @@ def checked(folder: Path) -> Path:
 def run(given: Namespace) -> int:
     """List the runs; 1 where one is damaged.
 
-    What an unfinished or a damaged run is of cannot be told, so `--experiment` and `--method` leave
-    them in.
+    What a damaged run is of cannot be told, so `--experiment` and `--method` leave it in.
     """
     wanted = {"experiment": given.experiment, "method": given.method}
     rows = [_row(found, given.folder) for found in runs(checked(given.folder))]
@@ -61,12 +60,9 @@ def _row(found: Found, folder: Path) -> dict[str, Any]:
         "state": found.state,
         "why": found.why or None,
         "epochs": found.epochs,
-        "experiment": record and record.experiment,
-        "method": record and record.method,
-        "options": record and record.options,
-        "seed": record and record.seed,
-        "data": record and _kind(record.data),
-        "data_id": record and record.data,
+        **{name: found.about.get(name) for name in ABOUT},
+        "data": _kind(found.about["data"]) if found.about else None,
+        "data_id": found.about.get("data"),
         "hypervolume": record and hypervolume(record),
         "seconds": round(sum(seconds, 0.0), 3) if record else None,
     }
@@ -107,15 +103,14 @@ def _group(heading: str, rows: list[dict[str, Any]]) -> str:
 
 def _cells(row: dict[str, Any], shared: Collection[str]) -> dict[str, str]:
     name = row["path"].rpartition("/")[2]
-    unfinished = row["epochs"] is not None
     own = {name: value for name, value in (row["options"] or {}).items() if name not in shared}
     return {
         "run": name.removesuffix(CHECKPOINT).removesuffix(".json"),
-        "state": row["state"],
-        "method": row["method"] or "-",
-        "seed": "-" if unfinished else str(row["seed"]),
-        "data": row["data"] or "-",
+        "state": f"{row['epochs']} epochs so far" if row["epochs"] is not None else row["state"],
+        "method": row["method"],
+        "seed": str(row["seed"]),
+        "data": row["data"],
         "HV ↑": output.number(row["hypervolume"]),
         "seconds": output.number(row["seconds"], 0),
-        "options": f"{row['epochs']} epochs so far" if unfinished else output.options(own),
+        "options": output.options(own),
     }
