@@ -70,7 +70,11 @@ def run(source: Path, target: Path, parameters: dict[str, Any]) -> None:
 
     if not source.is_file():
         raise InputError(f"Expected a notebook. Found nothing at {source}.")
-    if unknown := parameters.keys() - inspect_notebook(source):  # papermill would only log it
+    try:
+        known = inspect_notebook(source)
+    except nbformat.reader.NotJSONError:
+        raise InputError(f"{source} is not a notebook: it is no JSON.") from None
+    if unknown := parameters.keys() - known:  # papermill would only log it
         raise InputError(f"{source} has no parameter {', '.join(sorted(unknown))}.")
     os.environ.pop("MPLBACKEND", None)  # with one set, a kernel shows no figures
     try:

@@ -124,6 +124,13 @@ def test_a_notebook_that_is_not_there_is_one_line(tmp_path, capsys):
     )
 
 
+def test_a_damaged_notebook_is_one_line(notebook, tmp_path, capsys):
+    source = notebook("n")
+    source.write_text(source.read_text()[:-20])
+    assert book.main(["run", str(source), str(tmp_path / "target.ipynb")]) == 1
+    assert capsys.readouterr().err == f"{source} is not a notebook: it is no JSON.\n"
+
+
 @pytest.mark.parametrize(
     "text", ["True", "False", "None", "3", "-2", "1e-3", "inf", "true", "full"]
 )

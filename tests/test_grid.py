@@ -156,7 +156,8 @@ def test_settings_are_the_papers():
     assert low.places == ("table:appendix:ablation:phn - census",)
 
 
-RECORDS = sorted(RESULTS.rglob("*.json"))
+# The toy problem has one record, which its page makes.
+RECORDS = sorted(p for p in RESULTS.rglob("*.json") if p.parent.name != "toy")
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=[str(p.relative_to(RESULTS)) for p in RECORDS])

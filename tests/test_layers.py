@@ -19,9 +19,9 @@ ROWS = [
     {"recipes", "memory", "training", "evaluation", "summary"},
     {"run_files"},
     {"experiment", "toy_pairs"},
-    {"sweep"},
+    {"sweep", "grid"},
     {"experiments"},
-    {"commands", "grid", "__main__"},
+    {"commands", "__main__"},
 ]
 
 

@@ -57,8 +57,8 @@ def stale(folder: Path) -> Iterator[Stale]:
     """What can go below `folder`: never a record, nothing behind a link, nothing of a run whose
     lock is held.
 
-    That is checkpoints beside the finished record of their run; weights that `RunFiles.finish` wrote
-    and that have no other file of their name beside them; what `write_atomic` has left behind
+    That is checkpoints beside the finished record of their run; weights that `RunFiles.finish`
+    wrote and that have no other file of their name beside them; what `write_atomic` has left behind
     half-written; and locks that nobody holds. Weights and half-written files must have been quiet.
     """
     for place, names in folders(folder):

@@ -8,6 +8,7 @@ from pamal_core.commands.found import runs
 from pamal_core.commands.runs import add_folder, checked
 from pamal_core.experiments.comparison import Row, compare
 
+DERIVED = ("measured", "std", "difference", "spreads")
 add_arguments = add_folder
 
 
@@ -19,7 +20,7 @@ def run(given: Namespace) -> int:
     damaged = [one.why for one in found if one.state == "damaged"]
     document = {
         "folder": given.folder,
-        "rows": [row._asdict() | {"difference": row.difference} for row in rows],
+        "rows": [row._asdict() | {name: getattr(row, name) for name in DERIVED} for row in rows],
         "damaged": damaged,
     }
     output.put(given.json, document, _text(rows, damaged))
@@ -41,7 +42,7 @@ def _cells(row: Row) -> dict[str, str]:
     return {
         "method": row.method,
         "setting": output.options(row.options),
-        "what": row.measure.replace("(higher is better)", "↑").replace("(lower is better)", "↓"),
+        "what": row.what,
         "measured": output.number(row.measured, digits),
         "paper": output.number(row.paper, digits),
         "difference": f"{row.difference:+.{digits}f}",

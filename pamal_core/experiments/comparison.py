@@ -8,12 +8,24 @@ import numpy as np
 import pandas as pd
 
 from pamal_core.experiments import cityscapes_tables, multimnist3_tables, utkface_tables
-from pamal_core.experiments.tables import ONE_NETWORK, baselines_beside_the_paper, beside_the_paper
+from pamal_core.experiments.tables import (
+    ONE_NETWORK,
+    PRINTED,
+    baselines_beside_the_paper,
+    beside_the_paper,
+    union,
+)
 from pamal_core.paper import table
 from pamal_core.records import Record
 
-Pair = tuple[float, float]
-"""Measured, and in the paper."""
+
+class Pair(NamedTuple):
+    """What was measured, and what the paper prints: its number and, where it has one, the standard
+    deviation over its seeds."""
+
+    measured: float
+    paper: float
+    paper_std: float = np.nan
 
 
 class Data(NamedTuple):
@@ -37,53 +49,98 @@ EPOCHS = {"multimnist": 10, "census": 10, "multimnist3": 20}
 
 
 class Row(NamedTuple):
-    """A mean over the seeds of one setting, and what the paper prints; `measure` has its direction.
+    """What one setting reached with each seed, and what the paper prints; `measure` has its unit
+    and direction.
 
-    `options` are those that tell the setting from others of its experiment and method.
+    `options` are those that tell the setting from others of its experiment and method. `paper_std`
+    is NaN where the paper has none.
     """
 
     experiment: str
     method: str
     options: Mapping[str, Any]
     measure: str
-    measured: float
+    values: tuple[float, ...]
     paper: float
+    paper_std: float
     seeds: tuple[int, ...]
+
+    @property
+    def what(self) -> str:
+        """The measure with an arrow for its direction."""
+        text = self.measure.replace("(higher is better)", "↑")
+        return text.replace("(lower is better)", "↓")
+
+    @property
+    def measured(self) -> float:
+        """The mean over the seeds."""
+        return float(np.mean(self.values))
+
+    @property
+    def std(self) -> float:
+        """The standard deviation over the seeds, which estimates that of all; NaN of one."""
+        return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else np.nan
 
     @property
     def difference(self) -> float:
         """Measured minus the paper."""
         return self.measured - self.paper
 
+    @property
+    def spreads(self) -> float:
+        """The difference in units of the spread over seeds: of the root of the squares of both
+        standard deviations, or of the one that there is. NaN where there is none."""
+        known = [std for std in (self.std, self.paper_std) if np.isfinite(std)]
+        return self.difference / float(np.linalg.norm(known)) if any(known) else np.nan
+
 
 def compare(records: Iterable[Record]) -> list[Row]:
     """A row for each setting and measure that the paper has a number for.
 
     A run that is there twice counts once. Left out are records of other data than the paper's, and
-    with options that it does not have. A baseline's hypervolume is left out as well, since the
-    paper's is that of three runs together; `multimnist_tables` compares those.
+    with options that it does not have. The paper's test hypervolume of a baseline is that of three
+    runs together, and so is ours: it is left out where there are others than three.
     """
     found: dict[tuple[str, ...], dict[str, list[Pair]]] = {}
     of: dict[tuple[str, ...], list[Record]] = {}
-    for record in {record.key: record for record in records}.values():
-        setting = (record.experiment, record.method, json.dumps(record.options), record.data)
+    for record in sorted({r.key: r for r in records}.values(), key=lambda record: record.seed):
+        setting = (
+            record.experiment,
+            record.method,
+            json.dumps(record.options, sort_keys=True),
+            record.data,
+        )
         for measure, pair in _pairs(record).items():
-            if np.isfinite(pair).all():
+            if np.isfinite(pair[:2]).all():
                 found.setdefault(setting, {}).setdefault(measure, []).append(pair)
         of.setdefault(setting, []).append(record)
+    for key, measures in found.items():
+        measures |= _together(of[key])
     return [
-        _row(of[setting], measure, pairs)
-        for setting, measures in found.items()
+        _row(of[key], measure, pairs)
+        for key, measures in found.items()
         for measure, pairs in measures.items()
     ]
+
+
+def _together(records: Sequence[Record]) -> dict[str, list[Pair]]:
+    """The hypervolume of three baselines' test points, as in appendix C2."""
+    method, rows = records[0].method, table("hypervolume")
+    rows = rows[(rows.dataset == records[0].experiment) & (rows.method == PRINTED.get(method))]
+    if len(records) != 3 or method not in ONE_NETWORK or rows.empty:
+        return {}
+    measured = union([record.front("test") for record in records]).hypervolume((0.0, 0.0))
+    pair = Pair(measured, rows["hypervolume"].item())
+    return {"test hypervolume of 3 seeds (higher is better)": [pair]}
 
 
 def _row(records: Sequence[Record], measure: str, pairs: Sequence[Pair]) -> Row:
     first = records[0]
     options = {name: value for name, value in first.options.items() if name in _free(first)}
-    measured, paper = np.mean(pairs, axis=0).tolist()
-    seeds = tuple(sorted(record.seed for record in records))
-    return Row(first.experiment, first.method, options, measure, measured, paper, seeds)
+    values = tuple(pair.measured for pair in pairs)
+    seeds = tuple(record.seed for record in records)
+    _, paper, std = pairs[0]
+    return Row(first.experiment, first.method, options, measure, values, paper, std, seeds)
 
 
 def _free(record: Record) -> set[str]:
@@ -121,17 +178,18 @@ def _pictures(record: Record) -> dict[str, Pair]:
         found = [cityscapes_tables.beside_the_paper([record], setting) for setting in ("I", "II")]
     rows = pd.concat(found)
     return {
-        f"test {head}": (ours, paper)
+        f"test {head}": Pair(row["ours"], row["paper"], row.get("std", np.nan))
         for head in rows.columns.unique(0)
-        for ours, paper in zip(rows[head, "ours"], rows[head, "paper"], strict=True)
-        if not isinstance(ours, str)
+        for _, row in rows[head].iterrows()
+        if not isinstance(row["ours"], str)
     }
 
 
 def _three_digits(record: Record) -> dict[str, Pair]:
     rows = multimnist3_tables.beside_the_paper(record)
     return {
-        f"test {name}": (row["measured"], row["paper, mean of 3"]) for name, row in rows.iterrows()
+        f"test {name}": Pair(row["measured"], row["paper, mean of 3"], row["paper, std"])
+        for name, row in rows.iterrows()
     }
 
 
@@ -140,24 +198,26 @@ def _pamal(record: Record) -> dict[str, Pair]:
     the paper's is the mean of its three rows."""
     name, data = record.experiment, DATA[record.experiment]
     rows = beside_the_paper(record, f"multiforward_{name}", data.ids)
-    pairs = {n: (row["measured"], row["paper, mean of 3"]) for n, row in rows.iterrows()}
+    pairs = {
+        n: Pair(*row[["measured", "paper, mean of 3", "paper, std"]]) for n, row in rows.iterrows()
+    }
     if (record.options.get("W"), record.options.get("lam")) == data.own:
         printed = table("hypervolume").query("dataset == @name and method == 'PML'")
         columns = ["accuracy_1", "accuracy_2", "hypervolume"]
         test = record.summary["test"]
         named = {f"accuracy on {_task(n)}": v for n, v in test["best"].items()}
         ours = named | {"hypervolume": test["hypervolume"]}
-        for (n, value), paper in zip(ours.items(), printed[columns].mean(), strict=True):
-            pairs[f"test {n} (higher is better)"] = (value, paper)
+        for (n, value), column in zip(ours.items(), columns, strict=True):
+            paper = printed[column]
+            pairs[f"test {n} (higher is better)"] = Pair(value, paper.mean(), paper.std())
     return pairs
 
 
 def _baseline(record: Record) -> dict[str, Pair]:
-    (row,) = baselines_beside_the_paper([record], record.experiment).to_dict("records")
-    tasks = dict.fromkeys(task for task, _ in row)
+    row = baselines_beside_the_paper([record], record.experiment).iloc[0]
     return {
-        f"test accuracy on {task} (higher is better)": (row[task, "measured"], row[task, "paper"])
-        for task in tasks
+        f"test accuracy on {task} (higher is better)": Pair(*row[task][["measured", "paper"]])
+        for task in row.index.unique(0)
     }
 
 
@@ -171,8 +231,8 @@ def _sweep(record: Record) -> dict[str, Pair]:
     if not swept.issuperset(theirs.index.names) or ablation.setting(record) not in theirs.index:
         return {}
     rows = ablation.beside_the_paper(ablation.measured([record]), theirs, comparable=True)
-    pair = rows["measured"]["hypervolume"].item(), rows["paper"]["hypervolume"].item()
-    return {"validation hypervolume (higher is better)": pair}
+    pair = (rows[who]["hypervolume"].item() for who in ("measured", "paper"))
+    return {"validation hypervolume (higher is better)": Pair(*pair)}
 
 
 def _task(objective: str) -> str:

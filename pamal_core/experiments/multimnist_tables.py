@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from pamal_core.experiments.tables import union
 from pamal_core.front import Front, Objective
 from pamal_core.paper import table
 from pamal_core.records import Record
@@ -75,14 +76,9 @@ def authors_fronts() -> list[Front]:
 
 def _row(records: Sequence[Record], paper: pd.DataFrame) -> dict[tuple[str, str], float]:
     fronts = [record.front("test") for record in records]
-    union = Front(
-        np.concatenate([f.alphas for f in fronts]),
-        pd.concat([f.table for f in fronts], ignore_index=True),
-        fronts[0].objectives,
-    )
     best = np.mean([list(f.best().values()) for f in fronts], axis=0)
     measured = dict(
-        zip((*TASKS, "hypervolume"), (*best, union.hypervolume(REFERENCE)), strict=True)
+        zip((*TASKS, "hypervolume"), (*best, union(fronts).hypervolume(REFERENCE)), strict=True)
     )
     printed = paper[["accuracy_1", "accuracy_2", "hypervolume"]].iloc[0]
     pairs = zip(measured.items(), printed, strict=True)

@@ -59,6 +59,15 @@ def beside_the_paper(record: Record, name: str, data: str) -> pd.DataFrame:
     return pd.DataFrame(columns, index=["validation hypervolume (higher is better)"])
 
 
+def union(fronts: Sequence[Front]) -> Front:
+    """The points of all `fronts`, which have the same objectives."""
+    return Front(
+        np.concatenate([front.alphas for front in fronts]),
+        pd.concat([front.table for front in fronts], ignore_index=True),
+        fronts[0].objectives,
+    )
+
+
 def landmarks(front: Front) -> pd.DataFrame:
     """Some rows of `front.to_frame()`, for a front too long to read: each member, the point nearest
     to the centre, and the best point of each objective.
@@ -75,12 +84,6 @@ def landmarks(front: Front) -> pd.DataFrame:
     others = [name for name in front.table if name not in [o.name for o in front.objectives]]
     rows = front.to_frame().drop(columns=others)
     return rows.iloc[list(named.values())].set_axis(list(named))
-
-
-def read_baselines(folder: Path) -> list[Record]:
-    """The records of the methods with one network, seed 0, that are there, LS first."""
-    paths = [folder / f"{name}_seed_0.json" for name in ONE_NETWORK]
-    return [Record.read(path) for path in paths if path.exists()]
 
 
 def baselines_beside_the_paper(records: Sequence[Record], dataset: str) -> pd.DataFrame:

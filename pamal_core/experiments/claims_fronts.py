@@ -1,0 +1,199 @@
+"""What the paper claims of its fronts and of its rivals (sections 1, 3 and 5, appendix C)."""
+
+from itertools import combinations
+
+import numpy as np
+
+from pamal_core.experiments import claim as claim_1
+from pamal_core.experiments.claims import NotRunError, Results, Verdict, claim, listed
+from pamal_core.experiments.tables import ONE_NETWORK, PRINTED, union
+from pamal_core.records import Record
+
+DATA = {"MultiMNIST": "multimnist", "Census": "census"}
+BEYOND_LS = [name for name in ONE_NETWORK if name != "ls"]
+
+
+def hypervolume(record: Record, split: str = "test") -> float:
+    """Of all points of a run; higher is better."""
+    return float(record.summary[split]["hypervolume"])
+
+
+def baselines(results: Results, data: str) -> dict[str, list[Record]]:
+    """The seeds of every method with one network that has been run; NotRunError without LS."""
+    found = {"ls": results.seeds(f"{data}/ls")}
+    for name in BEYOND_LS:
+        try:
+            found[name] = results.seeds(f"{data}/{name}")
+        except NotRunError:
+            continue
+    return found
+
+
+def mean_best(records: list[Record]) -> np.ndarray:
+    """The best of each objective on test, a mean over `records`: [T]."""
+    return np.mean([list(record.summary["test"]["best"].values()) for record in records], axis=0)
+
+
+@claim("A line in weight space can hold a whole front (Theorem 1)", "3.2, A3")
+def _theorem(_: Results) -> tuple[str, Verdict]:
+    return "built, for three families of functions, and within its bound: the page on theory", True
+
+
+def _one_run_is_a_front(data: str) -> None:
+    @claim(f"One run finds a whole front: {data}", "abstract, 5.1")
+    def _(results: Results) -> tuple[str, Verdict]:
+        fronts = [record.front("test") for record in results.seeds(f"{DATA[data]}/pamal")]
+        kept = [int(front.non_dominated().sum()) for front in fronts]
+        order = [front.competition() for front in fronts]
+        evidence = (
+            f"of {len(fronts[0].alphas)} points on test {', '.join(map(str, kept))} are "
+            f"non-dominated; rank correlation of the two accuracies {listed(order, 2)}"
+        )
+        whole = all(n == len(front.alphas) for n, front in zip(kept, fronts, strict=True))
+        return evidence, whole or ("in part" if max(order) < -0.5 else False)
+
+
+def _above_the_baselines(data: str) -> None:
+    @claim(f"Its hypervolume is above that of every baseline: {data}", "5.1, C2")
+    def _(results: Results) -> tuple[str, Verdict]:
+        ours = [hypervolume(record) for record in results.seeds(f"{DATA[data]}/pamal")]
+        together = {
+            name: union([r.front("test") for r in records]).hypervolume((0.0, 0.0))
+            for name, records in baselines(results, DATA[data]).items()
+        }
+        best = max(together, key=together.__getitem__)
+        single = max(hypervolume(r) for rs in baselines(results, DATA[data]).values() for r in rs)
+        evidence = (
+            f"{listed(ours)}; the best baseline, {PRINTED[best]}, has {together[best]:.4f} with "
+            f"all its seeds together, and the best single run {single:.4f}"
+        )
+        above = min(ours) > together[best]
+        return evidence, above or ("in part" if np.mean(ours) > single else False)
+
+
+def _at_least_single_task(data: str) -> None:
+    @claim(f"The best of its networks match single-task learning: {data}", "Fig. 4")
+    def _(results: Results) -> tuple[str, Verdict]:
+        stl = [mean_best(results.seeds(f"{DATA[data]}/stl-{task}"))[0] for task in (0, 1)]
+        ours = mean_best(results.seeds(f"{DATA[data]}/pamal"))
+        evidence = f"best accuracies {listed(list(ours))}; single-task {listed(stl)}"
+        better = int((ours >= stl).sum())
+        return evidence, better == len(stl) or ("in part" if better else False)
+
+
+def _baselines_repeat_themselves(data: str) -> None:
+    @claim(f"Seeds of a baseline end alike, one front of PaMaL reaches further: {data}", "5.1")
+    def _(results: Results) -> tuple[str, Verdict]:
+        apart = [
+            float(np.abs(one.front("test").values - two.front("test").values).max())
+            for records in baselines(results, DATA[data]).values()
+            for one, two in combinations(records, 2)
+        ]
+        if not apart:
+            raise NotRunError(f"a second seed of a baseline on {data}")
+        fronts = [r.front("test") for r in results.seeds(f"{DATA[data]}/pamal")]
+        reach = [float(np.ptp(f.values[f.non_dominated()], axis=0).max()) for f in fronts]
+        evidence = (
+            f"two seeds of a baseline are at most {max(apart):.4f} apart in an accuracy, in the "
+            f"median {np.median(apart):.4f}; the non-dominated part of a front spans "
+            f"{listed(reach)}"
+        )
+        verdict = min(reach) > max(apart)
+        return evidence, verdict or ("in part" if np.median(reach) > np.median(apart) else False)
+
+
+def _few_beat_ls(data: str) -> None:
+    @claim(f"Baselines do not consistently beat linear scalarisation: {data}", "5.1")
+    def _(results: Results) -> tuple[str, Verdict]:
+        found = baselines(results, DATA[data])
+        ls = mean_best(found["ls"])
+        better = [n for n in BEYOND_LS if n in found and (mean_best(found[n]) > ls).all()]
+        rivals = len(found) - 1
+        evidence = f"{len(better)} of {rivals} are better on both tasks, means over seeds" + (
+            f": {', '.join(PRINTED[n] for n in better)}" if better else ""
+        )
+        return evidence, len(better) <= rivals / 2
+
+
+def _claim_1(data: str) -> None:
+    @claim(f"Every point of the subspace is Pareto optimal (Claim 1): {data}", "3.2")
+    def _(results: Results) -> tuple[str, Verdict]:
+        runs, ls = results.seeds(f"{DATA[data]}/pamal"), results.one(f"{DATA[data]}/ls_seed_0")
+        found = [
+            claim_1.measure(run.front("test").on("loss"), ls.front("test").on("loss"))
+            for run in runs
+        ]
+        counts = ", ".join(f"{f['non-dominated']}" for f in found)
+        near = ", ".join(f"{f['by no neighbour']}" for f in found)
+        evidence = (
+            f"in loss {counts} of {found[0]['points']} points are non-dominated, {near} are not "
+            "dominated by a neighbour"
+        )
+        whole = all(f["non-dominated"] == f["points"] for f in found)
+        return evidence, whole or (
+            "in part" if max(f["non-dominated"] for f in found) > 2 else False
+        )
+
+
+def _high_everywhere(data: str) -> None:
+    @claim(f"Most of the subspace is good at each task: {data}", "5.2, A2")
+    def _(results: Results) -> tuple[str, Verdict]:
+        ls = mean_best(results.seeds(f"{DATA[data]}/ls"))
+        fronts = [record.front("test") for record in results.seeds(f"{DATA[data]}/pamal")]
+        near = [float((front.values > ls - 0.01).all(1).mean()) for front in fronts]
+        evidence = (
+            f"{listed([100 * share for share in near], 0)}% of the networks are within 0.01 of "
+            "linear scalarisation on both tasks, or above it"
+        )
+        return evidence, min(near) > 0.5
+
+
+for _data in DATA:
+    _one_run_is_a_front(_data)
+    _above_the_baselines(_data)
+    _at_least_single_task(_data)
+    _baselines_repeat_themselves(_data)
+    _few_beat_ls(_data)
+    _claim_1(_data)
+    _high_everywhere(_data)
+
+
+@claim("Three tasks: the nearer to a member, the better its task (MultiMNIST3)", "5.2, Fig. 5")
+def _three_digits(results: Results) -> tuple[str, Verdict]:
+    fronts = [record.front("test") for record in results.seeds("multimnist3/pamal")]
+    order = np.mean([front.spearman() for front in fronts], axis=0)
+    evidence = f"rank correlation of alpha and accuracy over 66 points {listed(list(order), 2)}"
+    return evidence, bool((order > 0.5).all()) or ("in part" if (order > 0).all() else False)
+
+
+@claim("Three tasks: the best of the subspace is above linear scalarisation (MultiMNIST3)", "C3")
+def _above_ls_on_three(results: Results) -> tuple[str, Verdict]:
+    ours, ls = (mean_best(results.seeds(f"multimnist3/{name}")) for name in ("pamal", "ls"))
+    above = int((ours > ls).sum())
+    evidence = f"accuracies {listed(list(ours))}; linear scalarisation {listed(list(ls))}"
+    return evidence, above == len(ls) or ("in part" if above else False)
+
+
+@claim("With gradient balancing the faces' three tasks form a front (UTKFace)", "5.2, B3")
+def _faces(results: Results) -> tuple[str, Verdict]:
+    order = [record.front("test").competition() for record in results.seeds("utkface/pamal")]
+    return f"mean rank correlation of two tasks {listed(order, 2)}", max(order) < 0
+
+
+@claim("Gradient balancing is better than loss balancing (UTKFace)", "B3")
+def _balancing(results: Results) -> tuple[str, Verdict]:
+    ours, loss = (results.seeds(f"utkface/pamal{name}") for name in ("", "-loss"))
+    means = [np.mean([hypervolume(record) for record in records]) for records in (ours, loss)]
+    return f"hypervolume {listed([float(m) for m in means])}", bool(means[0] > means[1])
+
+
+@claim("Depth as good as the best baseline's and segmentation above most (CityScapes)", "5.3")
+def _streets(results: Results) -> tuple[str, Verdict]:
+    ours = mean_best(results.seeds("cityscapes/pamal"))
+    found = [mean_best(records) for records in baselines(results, "cityscapes").values()]
+    above = float(np.mean([ours[0] > rival[0] for rival in found]))
+    nearest = min(rival[1] for rival in found)
+    evidence = (
+        f"mIoU above {100 * above:.0f}% of baselines; depth {ours[1]:.4f}, best {nearest:.4f}"
+    )
+    return evidence, bool(above > 0.5 and ours[1] <= nearest + 0.0005)

@@ -1,0 +1,144 @@
+"""Every table of the paper beside what the committed records say. No torch here."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pamal_core import grid
+from pamal_core.experiments.comparison import Row, compare
+from pamal_core.experiments.tables import PRINTED
+from pamal_core.records import Record
+
+SECONDS = ("train_seconds", "evaluate_seconds")
+FAR = 2.0
+"""A number is reproduced where it lies within so many spreads over seeds of the paper's."""
+
+
+class Table(NamedTuple):
+    """A table of the paper: what it shows, its label in the LaTeX source, the split it is measured
+    on, and the target of the workflow that makes its runs."""
+
+    title: str
+    place: str
+    split: str
+    target: str
+
+
+TABLES = {
+    "multimnist": Table("C2, MultiMNIST", "tab:hv:small experiments", "test", "multimnist"),
+    "census": Table("C2, Census", "tab:hv:small experiments", "test", "census"),
+    "multiforward_multimnist": Table(
+        "B1, MultiMNIST", "tab:hv analysis:multimnist", "validation", "ablations"
+    ),
+    "multiforward_census": Table("B1, Census", "tab:hv analysis:census", "validation", "ablations"),
+    "multimnist3": Table("C3, MultiMNIST3", "tab:multimnist3:baselines", "test", "multimnist3"),
+    "utkface": Table("B3, UTKFace", "tab:utkface:baselines", "test", "utkface"),
+    "cityscapes_I": Table(
+        "C4, CityScapes, setting I", "tab:cityscapes-full (setting I)", "test", "cityscapes"
+    ),
+    "cityscapes_II": Table(
+        "5.3 and C4, CityScapes, setting II",
+        "tab:cityscapes-full (setting II)",
+        "test",
+        "cityscapes",
+    ),
+    **{
+        f"{method}_{data}": Table(
+            f"B4, {PRINTED[method]} on {name}",
+            f"table:appendix:ablation:{method} - {data}",
+            "validation",
+            "ablations",
+        )
+        for method in ("phn", "cosmos")
+        for data, name in (("multimnist", "MultiMNIST"), ("census", "Census"))
+    },
+}
+
+
+def report(name: str, results: Path) -> pd.DataFrame:
+    """The table `name` of `TABLES`: a row for each setting and measure, "not run" where there is no
+    record in the folder `results`.
+
+    Ours is the mean over the seeds that there are, the paper's over three; `±` are the standard
+    deviations, which divide by one less than the number of seeds (the paper's as printed). The
+    difference is ours minus the paper's, also in spreads, which is how far both means would be
+    apart in units of the root of the squares of the two deviations. A verdict needs one of them.
+    """
+    rows = [_cells(label, row) for label, row in _rows(TABLES[name], results)]
+    return pd.DataFrame(rows).set_index(["setting", "measure"]).rename_axis([None, None])
+
+
+def shown(name: str, results: Path, digits: int = 4) -> pd.DataFrame:
+    """`report` for a page: rounded, with nothing in place of NaN."""
+    return report(name, results).round(digits).astype(object).fillna("")
+
+
+def coverage(results: Path) -> pd.DataFrame:
+    """A row for each table: how many of its runs are made, their hours of training and evaluation,
+    how many numbers are reproduced, and the target of the workflow that makes the rest."""
+    found = {}
+    for name, table in TABLES.items():
+        paths = [results / path for _, of_one in _settings(table) for path in of_one]
+        costs = [Record.read(path).cost for path in paths if path.exists()]
+        hours = sum(cost[part] or 0 for cost in costs for part in SECONDS) / 3600
+        verdicts = report(name, results)["verdict"].value_counts()
+        found[table.title] = {
+            "runs made": len(costs),
+            "of": len(paths),
+            "hours": round(hours, 2),
+            **{verdict: verdicts.get(verdict, 0) for verdict in ("reproduced", "not reproduced")},
+            "TARGET": table.target,
+        }
+    return pd.DataFrame.from_dict(found, orient="index")
+
+
+def _settings(table: Table) -> Iterator[tuple[str, list[str]]]:
+    """Each setting of `table` by its method and the options that not all of them share, with the
+    paths of its records."""
+    every = [
+        r for r in grid.read("grid") if (r["place"], r["target"]) == (table.place, table.target)
+    ]
+    options = [{*filter(None, row["options"].split("; "))} for row in every]
+    shared = set.intersection(*options)
+    for row in every:
+        paths = [f"{row['folder']}/{row['name']}_seed_{s}.json" for s in row["seeds"].split()]
+        own = [option for option in row["options"].split("; ") if option and option not in shared]
+        yield PRINTED[row["method"]] + (f" ({', '.join(own)})" if own else ""), paths
+
+
+def _rows(table: Table, results: Path) -> Iterator[tuple[str, Row | None]]:
+    for label, paths in _settings(table):
+        records = [Record.read(results / path) for path in paths if (results / path).exists()]
+        rows = [row for row in compare(records) if row.measure.startswith(table.split)]
+        yield from ((label, row) for row in rows)
+        if not rows:
+            yield label, None
+
+
+def _cells(setting: str, row: Row | None) -> dict[str, Any]:
+    if row is None:
+        empty = dict.fromkeys(("paper", "paper ±", "ours", "ours ±"), np.nan)
+        rest = {"seeds": 0, "difference": np.nan, "in spreads": np.nan, "verdict": "not run"}
+        return {"setting": setting, "measure": "", **empty, **rest}
+    return {
+        "setting": setting,
+        "measure": row.what,
+        "paper": row.paper,
+        "paper ±": row.paper_std,
+        "ours": row.measured,
+        "ours ±": row.std,
+        "seeds": len(row.seeds),
+        "difference": row.difference,
+        "in spreads": row.spreads,
+        "verdict": verdict(row),
+    }
+
+
+def verdict(row: Row) -> str:
+    """ "reproduced" or "not reproduced"; "no spread" where neither side has a deviation."""
+    if np.isnan(row.spreads):
+        return "no spread"
+    return "reproduced" if abs(row.spreads) <= FAR else "not reproduced"

@@ -1,0 +1,168 @@
+"""Every number on the page of reproductions is that of a record, or of the paper's tables."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+import torch
+from commands_on_disk import record
+
+from pamal_core import grid
+from pamal_core.experiments import claims, claims_ablations, reproduction
+from pamal_core.experiments.comparison import Row, compare
+from pamal_core.experiments.tables import PRINTED, RESULTS
+from pamal_core.networks.hypernetwork import Hypernetwork
+from pamal_core.networks.models import lenet
+from pamal_core.paper import table
+from pamal_core.records import Record
+
+
+def row(values, paper=0.9, std=np.nan):
+    seeds = tuple(range(len(values)))
+    return Row("multimnist", "pamal", {}, "it (higher is better)", tuple(values), paper, std, seeds)
+
+
+def test_spreads_and_verdicts_are_those_of_the_formula():
+    both = row([0.91, 0.93], std=0.01)
+    assert both.std == pytest.approx(np.sqrt(2) * 0.01)
+    assert both.spreads == pytest.approx(0.02 / np.hypot(np.sqrt(2) * 0.01, 0.01))
+    assert row([0.93], std=0.01).spreads == pytest.approx(3)
+    assert np.isnan(row([0.93]).spreads)
+    verdicts = [reproduction.verdict(r) for r in (both, row([0.93], std=0.01), row([0.93]))]
+    assert verdicts == ["reproduced", "not reproduced", "no spread"]
+
+
+@pytest.mark.parametrize("name", reproduction.TABLES)
+def test_a_table_has_every_setting_of_its_runs_and_without_records_none_is_run(name, tmp_path):
+    place = reproduction.TABLES[name]
+    settings = [
+        r for r in grid.read("grid") if (r["place"], r["target"]) == (place.place, place.target)
+    ]
+    found = reproduction.report(name, tmp_path)
+    assert len(found) == len(settings) > 0 and (found["verdict"] == "not run").all()
+    assert found.index.get_level_values(0).is_unique
+    names = [label.split(" (")[0] for label in found.index.get_level_values(0)]
+    assert names == [PRINTED[r["method"]] for r in settings]
+
+
+@pytest.mark.parametrize("name", ["multimnist", "census", "multiforward_census", "multimnist3"])
+def test_the_numbers_are_those_of_the_points_of_the_records(name):
+    """By hand, from the points alone."""
+    found = reproduction.report(name, RESULTS)
+    made = found[found["verdict"] != "not run"]
+    paths = dict(reproduction._settings(reproduction.TABLES[name]))
+    checked = 0
+    for (setting, measure), cells in made.iterrows():
+        there = [RESULTS / path for path in paths[setting] if (RESULTS / path).exists()]
+        fronts = [Record.read(path).front(measure.split()[0]) for path in there]
+        if "of 3 seeds" not in measure:
+            ours = np.mean([by_hand(front, measure) for front in fronts])
+            assert cells["ours"] == pytest.approx(ours, abs=1e-12), (setting, measure)
+            checked += 1
+        assert cells["difference"] == pytest.approx(cells["ours"] - cells["paper"])
+    assert checked > 3
+
+
+def by_hand(front, measure):
+    if "hypervolume" in measure:
+        return staircase(front.values)
+    (t,) = (i for i, o in enumerate(front.objectives) if f"on {o.name.split('/')[0]}" in measure)
+    return front.values[:, t].max() * (100 if "%" in measure else 1)
+
+
+def staircase(points):
+    """The area between points [P, 2] and the origin, step by step."""
+    area, height = 0.0, 0.0
+    for x, y in sorted(map(tuple, points), reverse=True):
+        area += x * max(0.0, y - height)
+        height = max(height, y)
+    return area
+
+
+def test_a_mean_and_its_spread_are_taken_over_the_seeds_that_are_there(tmp_path):
+    values = (0.92, 0.9, 0.91)
+    for seed, value in enumerate(values):
+        one = record(seed=seed)
+        one.summary["validation"]["hypervolume"] = value
+        one.write(tmp_path / f"ablation_multiforward/multimnist/pamal-W=4-lam=0.0_seed_{seed}.json")
+    found = reproduction.report("multiforward_multimnist", tmp_path)
+    cells = found.loc["PaMaL (W=4, lam=0)"].iloc[0]
+    printed = table("multiforward_multimnist").query("W == 4 and lam == 0").iloc[0]
+    assert cells["ours"] == pytest.approx(0.91) and cells["ours ±"] == pytest.approx(0.01)
+    assert (cells["paper"], cells["paper ±"]) == (printed["mean"], printed["std"])
+    assert cells["seeds"] == 3 and (found["verdict"] == "not run").sum() == len(found) - 1
+
+
+def test_three_seeds_of_a_baseline_are_one_hypervolume_as_in_the_paper():
+    """The union by hand: two corners of points on a staircase."""
+    corners = [(0.9, 0.5), (0.5, 0.9), (0.4, 0.4)]
+    runs = []
+    for seed, (a, b) in enumerate(corners):
+        one = record(method="ls", options={"epochs": 10}, seed=seed)
+        names = list(one.objectives)
+        point = {"alpha": [1.0], "metrics": dict(zip(names, (a, b), strict=True))}
+        runs.append(one.model_copy(update={"points": [{**point, "split": "test"}]}))
+    (found,) = (r for r in compare(runs) if "hypervolume" in r.measure)
+    assert found.measured == pytest.approx(0.9 * 0.5 + 0.5 * 0.9 - 0.5 * 0.5)
+    assert found.paper == 0.907
+    assert not any("hypervolume" in r.measure for r in compare(runs[:2]))
+
+
+def test_every_claim_has_a_verdict_and_none_without_records(tmp_path):
+    found = claims.table(RESULTS)
+    assert len(found) >= 20 and found["claim"].is_unique
+    assert set(found["verdict"]) <= {*claims.WORDS.values(), "not run"}
+    nothing = claims.table(tmp_path).set_index("claim")["verdict"]
+    assert set(nothing[nothing != "not run"].index) == {
+        "A line in weight space can hold a whole front (Theorem 1)",
+        "PHN needs about a hundred times as many weights",
+    }
+
+
+def test_a_claim_follows_its_records(tmp_path):
+    """The sign of the penalty: the verdict turns when the order of the losses does."""
+    results = claims.Results(tmp_path)
+    folder = tmp_path / "ablation_multiforward/census"
+    for name, losses in {"2, 0": (0.5, 0.4, 0.45), "2, 5": (0.3, 0.4, 0.5)}.items():
+        one = record()
+        for point, loss in zip(one.points, losses * 2, strict=True):
+            for t, task in enumerate(("top-left", "bottom-right")):
+                point["metrics"][f"{task}/loss"] = loss if t == 0 else -loss
+        W, lam = map(int, name.split(", "))
+        sign = "ordered" if lam else ""
+        one.write(folder / f"{claims_ablations.setting(W, float(lam), sign)}_seed_0.json")
+    check = {c.text: c.check for c in claims.CLAIMS}[
+        "With the sign that the text describes it does"
+    ]
+    evidence, verdict = check(results)
+    assert verdict is True and "-1.00 with the penalty" in evidence
+
+
+def test_the_hypernetwork_has_as_many_weights_as_the_claim_says():
+    torch.manual_seed(0)
+    network = lenet(2)
+    size = sum(parameter.numel() for parameter in network.parameters())
+    hypernetwork = Hypernetwork(network, num_tasks=2)
+    total = sum(parameter.numel() for parameter in hypernetwork.parameters())
+    assert total == 101 * size + 10_400
+
+
+def test_no_number_on_the_page_differs_from_the_records():
+    """The committed page says what the functions say of the committed records."""
+    page = json.loads((grid.ROOT / "book/results/reproduction.ipynb").read_text())
+    tables = [
+        "".join(output["data"]["text/html"])
+        for cell in page["cells"]
+        for output in cell.get("outputs", [])
+        if "text/html" in output.get("data", {})
+    ]
+    cells = [re.findall(r"<td>(.*?)</td>", text) for text in tables]
+    expected = claims.table(RESULTS)
+    assert cells[1] == [
+        str(v) for v in expected[["where", "evidence", "verdict"]].to_numpy().ravel()
+    ]
+    first = reproduction.shown("multimnist", RESULTS)
+    assert len(cells[3]) == first.size
+    numbers = zip(cells[3], first.to_numpy().ravel(), strict=True)
+    assert all(a == str(b) or float(a) == pytest.approx(float(b), abs=5e-5) for a, b in numbers)
