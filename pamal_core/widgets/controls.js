@@ -14,6 +14,37 @@ function choice(label, options, value, onChange) {
   return Object.assign(h("label", { class: "pw-choice" }, label, select), { select });
 }
 
+/** Options of a select, from numbers. */
+function numbered(values) {
+  return values.map((value) => [value, `${value}`]);
+}
+
+/** The first values of settings. @param {Object} choices { name: [label, options, value] } */
+function firstOf(choices) {
+  return Object.fromEntries(Object.entries(choices).map(([name, entry]) => [name, entry[2]]));
+}
+
+/** A value of a select: a number where it is one. */
+function asNumber(value) {
+  return Number.isNaN(Number(value)) ? value : Number(value);
+}
+
+/**
+ * A select for each setting.
+ * @param {Object} choices { name: [label, options, value] }
+ * @param {Object} settings by name; what the selects show
+ * @param {(name: string, value: string) => void} onChange
+ * @returns {{nodes: Node[], show: () => void}} `show` after settings have changed
+ */
+function selectsOf(choices, settings, onChange) {
+  const selects = Object.entries(choices).map(([name, [label, options, value]]) =>
+    [name, choice(label, options, value, (chosen) => onChange(name, chosen))]);
+  const show = () => selects.forEach(([name, { select }]) => {
+    select.value = `${settings[name]}`;
+  });
+  return { nodes: selects.map(([, node]) => node), show };
+}
+
 /**
  * A button that plays and pauses: `onFrame` is called once a frame until it returns false. Nothing
  * plays before it is pressed.

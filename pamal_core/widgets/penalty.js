@@ -26,20 +26,20 @@ function orderingEdges(weights, kind) {
  * @param {number[][]} losses [W][T]
  * @param {number[][]} weights [W][T]
  * @param {{sign?: "ordered"|"printed", edges?: "lex"|"full"}} options
- * @returns {{value: number, slopes: number[][], edges: {i: number, j: number,
- *   violation: number}[][]}} slopes [W][T]; edges one list per task
+ * @returns {{value: number, terms: number[], slopes: number[][], edges: {i: number, j: number,
+ *   violation: number}[][]}} terms [T], whose sum is the value; slopes [W][T]; edges per task
  */
 function multiForward(losses, weights, { sign = "ordered", edges: kind = "lex" } = {}) {
   const factor = sign === "ordered" ? 1 : -1;
   const slopes = losses.map((row) => row.map(() => 0));
-  let value = 0;
+  const terms = losses[0].map(() => 0);
   const edges = losses[0].map((_, t) => {
     const graph = orderingEdges(weights.map((row) => row[t]), kind).map(([i, j]) => (
       { i, j, violation: factor * (losses[j][t] - losses[i][t]) }
     ));
     const powers = graph.map(({ violation }) => Math.exp(Math.max(violation, 0)));
     const total = powers.reduce((a, b) => a + b, 0);
-    if (graph.length > 0) value += Math.log(total / graph.length);
+    if (graph.length > 0) terms[t] = Math.log(total / graph.length);
     graph.forEach(({ i, j, violation }, e) => {
       if (violation < 0) return; // where it is 0 torch's clamp has the slope of the other side
       slopes[j][t] += (factor * powers[e]) / total;
@@ -47,5 +47,5 @@ function multiForward(losses, weights, { sign = "ordered", edges: kind = "lex" }
     });
     return graph;
   });
-  return { value, slopes, edges };
+  return { value: terms.reduce((a, b) => a + b), terms, slopes, edges };
 }

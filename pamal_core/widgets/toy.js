@@ -14,11 +14,6 @@ const TOY_CHOICES = { // name of the setting: label, options, first value
   speed: ["Steps a frame", numbered([1, 20, 100, 400]), 100],
 };
 
-/** Options of a select, from numbers. */
-function numbered(values) {
-  return values.map((value) => [value, `${value}`]);
-}
-
 /** Within what distance the segment counts as covering the front, as on the toy problem's page. */
 function toyWithin({ scale, balancing }) {
   if (scale === 1) return 0.1;
@@ -28,7 +23,7 @@ function toyWithin({ scale, balancing }) {
 /** A run that can go on: { settings, start, state, trails, draws, restart(), advance(count) }.
  * @param {number} seed of its draws */
 function toyRun(seed) {
-  const settings = Object.fromEntries(Object.entries(TOY_CHOICES).map(([k, v]) => [k, v[2]]));
+  const settings = firstOf(TOY_CHOICES);
   const run = { settings, start: toyPair(settings.pair), share: 0.5 };
   let random;
   run.restart = () => {
@@ -60,7 +55,7 @@ function toyPair(name) {
 /** Set one setting; a penalty needs two draws. */
 function toySet(run, name, value) {
   const { settings } = run;
-  settings[name] = Number.isNaN(Number(value)) || name === "pair" ? value : Number(value);
+  settings[name] = name === "pair" ? value : asNumber(value);
   if (settings.lam > 0 && settings.W === 1) {
     if (name === "W") settings.lam = 0;
     else settings.W = 2;
@@ -117,17 +112,7 @@ function toyPictures(run, onMember) {
   return { nodes: [plane.node, holder], draw, rescale };
 }
 
-/** The selects of `TOY_CHOICES`: { nodes, show() }, the latter after settings have changed. */
-function toySelects(run, onChange) {
-  const selects = Object.entries(TOY_CHOICES).map(([name, [label, options, value]]) =>
-    [name, choice(label, options, value, (chosen) => onChange(name, chosen))]);
-  const show = () => selects.forEach(([name, { select }]) => {
-    select.value = `${run.settings[name]}`;
-  });
-  return { nodes: selects.map(([, node]) => node), show };
-}
-
-/** The slider of alpha: { node, show() }. */
+/** The slider of alpha. */
 function toySlider(run, onChange) {
   const input = h("input", { type: "range", min: 0, max: 1, step: 0.01, value: run.share,
     input: () => onChange(Number(input.value)) });
@@ -158,7 +143,7 @@ function render({ el }) {
     show();
     return goesOn;
   };
-  const selects = toySelects(run, change);
+  const selects = selectsOf(TOY_CHOICES, run.settings, change);
   const play = player(() => advance(run.settings.speed));
   const press = (text, f) => h("button", { type: "button", click: () => { play.set(false); f(); } }, text);
   const slider = toySlider(run, (share) => { run.share = share; pictures.rescale(); show(); });
