@@ -20,7 +20,7 @@ ROWS = [
     {"run_files"},
     {"experiment", "toy_pairs"},
     {"sweep"},
-    {"experiments"},
+    {"experiments", "widgets"},
     {"commands", "grid", "__main__"},
 ]
 

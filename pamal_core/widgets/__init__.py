@@ -1,0 +1,1 @@
+"""Pieces of the book that can be touched: one JavaScript for its pages and for JupyterLab."""
