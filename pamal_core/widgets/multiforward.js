@@ -13,8 +13,9 @@ const FORWARD_CHOICES = { // name of the setting: label, options, first value
   sign: ["Mark what costs by the sign", Object.entries(SIGNS), "ordered"],
 };
 
-/** An arrow between two points, bent to one side. @param {string} kind its class */
-function arrow([x1, y1], [x2, y2], bend, kind) {
+/** An arrow between two points, bent to one side.
+ * @param {string} kind its class @param {string} tag what stands beside its middle */
+function arrow([x1, y1], [x2, y2], bend, kind, tag = "") {
   const middle = [(x1 + x2) / 2 + bend * (y2 - y1), (y1 + y2) / 2 - bend * (x2 - x1)];
   const away = Math.hypot(x2 - middle[0], y2 - middle[1]) || 1;
   const [ux, uy] = [(x2 - middle[0]) / away, (y2 - middle[1]) / away];
@@ -23,7 +24,9 @@ function arrow([x1, y1], [x2, y2], bend, kind) {
     + `L${tx - 8 * ux + 4 * uy} ${ty - 8 * uy - 4 * ux}`;
   return s("g", { class: kind },
     s("path", { d: `M${x1} ${y1}Q${middle[0]} ${middle[1]} ${tx} ${ty}` }),
-    s("path", { class: "pw-head", d: head }));
+    s("path", { class: "pw-head", d: head }),
+    s("text", { class: "pw-tag", x: (x1 + x2) / 4 + middle[0] / 2,
+      y: (y1 + y2) / 4 + middle[1] / 2 + 4 }, tag));
 }
 
 /** The class of an edge. */
@@ -33,9 +36,10 @@ function edgeKind(violation, t) {
 
 /** The alphas on a segment or in a triangle: { node, draw(graphs) }. */
 function alphaPanel(state, onChange) {
-  const corners = state.numTasks === 2 ? [[300, 120], [40, 120]] : [[170, 36], [30, 250], [310, 250]];
-  const node = s("svg", { class: "pw-plot", role: "group", "aria-label": "The draws of alpha",
-    viewBox: `0 0 340 ${state.numTasks === 2 ? 240 : 290}` });
+  const corners = state.numTasks === 2 ? [[300, 80], [40, 80]] : [[170, 36], [30, 250], [310, 250]];
+  const node = s("svg", { class: "pw-plot pw-chosen", role: "group", "aria-label": "The draws of alpha",
+    style: "max-width: 340px",
+    viewBox: `0 0 340 ${state.numTasks === 2 ? 150 : 290}` });
   const edges = s("g");
   node.append(s("path", { class: "pw-track", d: `M${corners.map((c) => c.join(" ")).join("L")}Z` }));
   corners.forEach(([x, y], t) => node.append(s("text", { "text-anchor": "middle", x,
@@ -48,7 +52,8 @@ function alphaPanel(state, onChange) {
   const draw = (graphs) => {
     const places = state.alphas.map((alpha) => simplexToPlane(corners, alpha));
     edges.replaceChildren(...graphs.flatMap((graph, t) => graph.map(({ i, j, violation }) =>
-      arrow(places[i], places[j], state.numTasks === 2 ? 0.45 : 0.12, edgeKind(violation, t)))));
+      arrow(places[i], places[j], state.numTasks === 2 ? 0.45 : 0.15, edgeKind(violation, t),
+        state.numTasks === 2 ? "" : `${t + 1}`))));
     handles.forEach((place, w) => place(state.alphas[w]));
     names.forEach((name, w) => fill(name, { x: places[w][0], y: places[w][1] + 4 }, []));
   };

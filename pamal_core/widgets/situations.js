@@ -7,8 +7,8 @@ function evenAlphas(numTasks, count) {
   if (numTasks === 2) {
     return Array.from({ length: count }, (_, w) => [1 - w / (count - 1), w / (count - 1)]);
   }
-  const tenths = [[7, 2, 1], [1, 6, 3], [2, 1, 7], [4, 4, 2], [2, 5, 3], [5, 1, 4]];
-  return tenths.slice(0, count).map((row) => row.map((v) => v / 10));
+  const percents = [[76, 16, 8], [10, 72, 18], [6, 24, 70], [46, 42, 12], [14, 46, 40], [50, 8, 42]];
+  return percents.slice(0, count).map((row) => row.map((v) => v / 100));
 }
 
 /**

@@ -10,7 +10,12 @@ from typing import Any
 
 HERE = Path(__file__).parent
 # A widget is made of these files, in this order; of `base` and its own where it is not listed.
-PARTS: dict[str, tuple[str, ...]] = {"base": ("base",)}
+PARTS: dict[str, tuple[str, ...]] = {
+    "base": ("base",),
+    "toy": ("base", "controls", "penalty", "toy_problem", "toy_run", "toy_view", "toy"),
+    "multiforward": ("base", "controls", "penalty", "situations", "multiforward"),
+    "replay": ("base", "controls", "replay"),
+}
 
 
 def source(name: str) -> str:
