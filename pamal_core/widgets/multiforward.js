@@ -112,7 +112,7 @@ function settle(state) {
 /** @param {{el: HTMLElement}} host the widget needs no values */
 function render({ el }) {
   const state = firstOf(FORWARD_CHOICES);
-  const panels = h("div", { class: "pw-panels" });
+  const panels = h("div", { class: "pw-panels pw-pair" });
   const result = h("div");
   const say = liveRegion(el, 700);
   let parts;
@@ -133,7 +133,8 @@ function render({ el }) {
     const lose = (t) => (w, loss) => { state.losses[w][t] = loss; state.situation = "own"; show(); };
     const tasks = state.alphas[0].map((_, t) => taskPanel(state, t, lose(t)));
     parts = { alphas: alphaPanel(state, move), tasks };
-    panels.replaceChildren(parts.alphas.node, ...tasks.map(({ node }) => node));
+    const row = h("div", { class: state.numTasks === 2 && "pw-row" }, parts.alphas.node);
+    panels.replaceChildren(row, ...tasks.map(({ node }) => node));
     show();
   };
   const selects = selectsOf(FORWARD_CHOICES, state, (name, value) => {

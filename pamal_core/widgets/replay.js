@@ -100,7 +100,7 @@ function render({ model, el }) {
     }
     return Number(slider.value) < last;
   }, (isPlaying) => { if (isPlaying && Number(slider.value) === last) go(0); });
-  el.append(h("div", { class: "pw-panels" }, plane.node, volume.node), replayLegend(),
+  el.append(h("div", { class: "pw-panels pw-pair" }, plane.node, volume.node), replayLegend(),
     h("div", { class: "pw-controls" }, play.button,
       h("label", { class: "pw-choice pw-wide" }, "epoch", slider)), words, source(model));
   show();

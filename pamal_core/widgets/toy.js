@@ -148,7 +148,7 @@ function render({ el }) {
   const press = (text, f) => h("button", { type: "button", click: () => { play.set(false); f(); } }, text);
   const slider = toySlider(run, (share) => { run.share = share; pictures.rescale(); show(); });
   el.append(
-    h("div", { class: "pw-panels" }, ...pictures.nodes), toyLegend(), slider,
+    h("div", { class: "pw-panels pw-pair" }, ...pictures.nodes), toyLegend(), slider,
     h("div", { class: "pw-controls" }, play.button, press("Step", () => advance(1)),
       press("Reset", () => { run.restart(); show(); })),
     h("div", { class: "pw-controls" }, ...selects.nodes), words,

@@ -16,11 +16,12 @@ function toyGrid(width, height) {
   return { losses, width, height };
 }
 
-/** Whether a line of a height map passes between a pixel and those right of and below it. */
+/** Whether a line of a height map passes between a pixel and those two right of and below it, so
+ * that lines are two pixels wide. */
 function crosses(values, at, width, step) {
   const level = Math.floor(values[at] / step);
-  const next = (at + 1) % width === 0 ? at : at + 1;
-  const below = at + width < values.length ? at + width : at;
+  const next = at % width < width - 2 ? at + 2 : at;
+  const below = at + 2 * width < values.length ? at + 2 * width : at;
   return level !== Math.floor(values[next] / step) || level !== Math.floor(values[below] / step);
 }
 
@@ -36,7 +37,7 @@ function toyPaint(canvas, { losses: [first, second], width, height }, share, sca
   for (let at = 0; at < first.length; at += 1) {
     const weighted = (share * scale * first[at] + (1 - share) * second[at]) / size;
     const depth = clamp((8 - 2 * Math.floor(weighted / 2)) / 28, 0, 1);
-    const dash = (at + Math.floor(at / width)) % 8 < 4;
+    const dash = (at + Math.floor(at / width)) % 12 < 6;
     const lines = [crosses(first, at, width, 4), dash && crosses(second, at, width, 4)];
     const colour = lines[0] ? TOY_LINES[0] : lines[1] ? TOY_LINES[1] : [128, 132, 140];
     image.data.set([...colour, lines[0] || lines[1] ? 255 : 150 * depth], 4 * at);
