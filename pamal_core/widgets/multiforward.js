@@ -24,14 +24,14 @@ function arrow([x1, y1], [x2, y2], bend, kind, tag = "") {
     + `L${tx - 8 * ux + 4 * uy} ${ty - 8 * uy - 4 * ux}`;
   return s("g", { class: kind },
     s("path", { d: `M${x1} ${y1}Q${middle[0]} ${middle[1]} ${tx} ${ty}` }),
-    s("path", { class: "pw-head", d: head }),
+    s("path", { class: "pw-arrow", d: head }),
     s("text", { class: "pw-tag", x: (x1 + x2) / 4 + middle[0] / 2,
       y: (y1 + y2) / 4 + middle[1] / 2 + 4 }, tag));
 }
 
 /** The class of an edge. */
 function edgeKind(violation, t) {
-  return violation > 0 ? `pw-broken ${TASKS[t]}` : "pw-kept";
+  return violation > 0 ? `pw-edge-broken ${TASKS[t]}` : "pw-edge-kept";
 }
 
 /** The alphas on a segment or in a triangle: { node, draw(graphs) }. */
@@ -93,7 +93,7 @@ function penaltyTable(found) {
     ...cells(({ terms, edges }) =>
       `${terms[t].toFixed(4)} (${costly(edges[t])} of ${edges[t].length} edges)`)));
   const heads = signs.map((sign) => h("th", { scope: "col" }, SIGNS[sign]));
-  return h("table", { class: "pw-table pw-numbers" },
+  return h("table", { class: "pw-penalty pw-numbers" },
     h("caption", {}, "The penalty R, and the edges that cost"),
     h("thead", {}, h("tr", {}, h("td"), ...heads)), h("tbody", {}, ...rows,
       h("tr", {}, h("th", { scope: "row" }, "R"), ...cells(({ value }) => value.toFixed(4)))));
@@ -148,7 +148,7 @@ function render({ el }) {
 
 /** What the lines are. */
 function forwardLegend() {
-  return legend([["pw-kept", "edge that costs nothing"], ["pw-broken", "edge that costs"],
+  return legend([["pw-edge-kept", "edge that costs nothing"], ["pw-edge-broken", "edge that costs"],
     ["pw-pull", "where a step of descent pulls a loss"]]);
 }
 

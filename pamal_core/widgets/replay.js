@@ -35,7 +35,7 @@ function frontMarks(frame, frames) {
   const groups = frames.map(({ non_dominated: kept }, epoch) => {
     const dots = places[epoch].map(([a, b], n) => s("circle", { r: 4, cx: frame.x(a), cy: frame.y(b),
       class: kept[n] ? "pw-kept-point" : "pw-lost-point" }));
-    const ends = [0, places[epoch].length - 1].map((n, k) => s("text", { class: "pw-end",
+    const ends = [0, places[epoch].length - 1].map((n, k) => s("text", { class: "pw-tip",
       x: frame.x(places[epoch][n][0]) + 8, y: frame.y(places[epoch][n][1]) + (k ? -6 : 14) }, `${k + 1}`));
     return s("g", {}, s("path", { d: pathThrough(places[epoch], frame) }), ...dots, ...ends);
   });

@@ -17,6 +17,8 @@ PARTS: dict[str, tuple[str, ...]] = {
     "replay": ("base", "controls", "replay"),
 }
 
+DARK = "@media (prefers-color-scheme: dark) { body { background: #14181e; color: #e6edf3; } }"
+
 
 def source(name: str) -> str:
     """The widget `name` as one ES module, which exports anywidget's `{ render }`."""
@@ -50,6 +52,6 @@ def page(name: str, values: dict[str, Any]) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Widget</title>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<style>{style()}</style></head>\n"
+        f"<style>{style()}\n{DARK}</style></head>\n"
         f"<body><main><h1>Widget</h1>{fragment(name, values, 'widget')}</main></body></html>\n"
     )
