@@ -73,6 +73,11 @@ function player(onFrame, onSwitch = () => {}) {
   return { button, set };
 }
 
+/** A button that ends what plays, and then calls `f`. @param {object} play of `player` */
+function press(play, text, f) {
+  return h("button", { type: "button", click: () => { play.set(false); f(); } }, text);
+}
+
 /**
  * What the marks of a picture mean.
  * @param {[string, string][]} entries the class of a line, as a plot has it, and what it means

@@ -57,7 +57,7 @@ function alphaPanel(state, onChange) {
     handles.forEach((place, w) => place(state.alphas[w]));
     names.forEach((name, w) => fill(name, { x: places[w][0], y: places[w][1] + 4 }, []));
   };
-  return { node, draw };
+  return { node: h("div", { class: state.numTasks === 2 && "pw-row" }, node), draw };
 }
 
 /** One task: its weight against its loss: { node, draw(graph, slopes) }. */
@@ -109,6 +109,12 @@ function settle(state) {
   if (state.situation !== "own") state.losses = situationLosses(state.situation, state.alphas);
 }
 
+/** What `multiForward` finds, by sign. */
+function bothSigns({ losses, alphas, edges }) {
+  return Object.fromEntries(Object.keys(SIGNS).map((sign) =>
+    [sign, multiForward(losses, alphas, { sign, edges })]));
+}
+
 /** @param {{el: HTMLElement}} host the widget needs no values */
 function render({ el }) {
   const state = firstOf(FORWARD_CHOICES);
@@ -118,14 +124,13 @@ function render({ el }) {
   let parts;
   const show = () => {
     settle(state);
-    const found = Object.fromEntries(Object.keys(SIGNS).map((sign) =>
-      [sign, multiForward(state.losses, state.alphas, { sign, edges: state.edges })]));
+    const found = bothSigns(state);
     const { edges, slopes } = found[state.sign];
     parts.alphas.draw(edges);
     parts.tasks.forEach((panel, t) => panel.draw(edges[t], slopes));
     result.replaceChildren(penaltyTable(found));
     selects.show();
-    say(`Penalty ${found.ordered.value.toFixed(3)} ordered, ${found.printed.value.toFixed(3)} printed.`);
+    say(Object.keys(SIGNS).map((k) => `Penalty ${k} ${found[k].value.toFixed(3)}.`).join(" "));
   };
   const build = () => {
     settle(state);
@@ -133,14 +138,12 @@ function render({ el }) {
     const lose = (t) => (w, loss) => { state.losses[w][t] = loss; state.situation = "own"; show(); };
     const tasks = state.alphas[0].map((_, t) => taskPanel(state, t, lose(t)));
     parts = { alphas: alphaPanel(state, move), tasks };
-    const row = h("div", { class: state.numTasks === 2 && "pw-row" }, parts.alphas.node);
-    panels.replaceChildren(row, ...tasks.map(({ node }) => node));
+    panels.replaceChildren(parts.alphas.node, ...tasks.map(({ node }) => node));
     show();
   };
   const selects = selectsOf(FORWARD_CHOICES, state, (name, value) => {
     state[name] = asNumber(value);
-    if (name === "numTasks" || name === "count") build();
-    else show();
+    (name === "numTasks" || name === "count" ? build : show)();
   });
   el.append(h("div", { class: "pw-controls" }, ...selects.nodes), panels, forwardLegend(), result);
   build();

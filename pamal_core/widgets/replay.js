@@ -35,8 +35,8 @@ function frontMarks(frame, frames) {
   const groups = frames.map(({ non_dominated: kept }, epoch) => {
     const dots = places[epoch].map(([a, b], n) => s("circle", { r: 4, cx: frame.x(a), cy: frame.y(b),
       class: kept[n] ? "pw-kept-point" : "pw-lost-point" }));
-    const ends = [0, places[epoch].length - 1].map((n, k) => s("text", { class: "pw-tip",
-      x: frame.x(places[epoch][n][0]) + 8, y: frame.y(places[epoch][n][1]) + (k ? -6 : 14) }, `${k + 1}`));
+    const ends = [places[epoch][0], places[epoch].at(-1)].map(([a, b], k) => s("text", {
+      class: "pw-tip", x: frame.x(a) + 8, y: frame.y(b) + (k ? -6 : 14) }, `${k + 1}`));
     return s("g", {}, s("path", { d: pathThrough(places[epoch], frame) }), ...dots, ...ends);
   });
   frame.layer.append(...groups);
@@ -50,7 +50,8 @@ function frontMarks(frame, frames) {
 function volumePlot(frames) {
   const epochs = frames.map(({ epoch }) => epoch);
   const frame = plot({ label: "The hypervolume after each epoch", x: [epochs[0], epochs.at(-1)],
-    y: extent(frames.map(({ hypervolume }) => hypervolume)), titles: ["epoch", "hypervolume (higher is better →)"], height: 330 });
+    y: extent(frames.map(({ hypervolume }) => hypervolume)), height: 330,
+    titles: ["epoch", "hypervolume (higher is better →)"] });
   const points = frames.map(({ hypervolume }, n) => [epochs[n], hypervolume]);
   const [line, dot] = [s("path", { class: "pw-now" }), s("circle", { r: 6, class: "pw-dot" })];
   frame.layer.append(s("path", { class: "pw-past", d: pathThrough(points, frame) }), line, dot);
@@ -68,6 +69,20 @@ function epochWords({ epoch, values, hypervolume, non_dominated: kept }, names) 
     + `${kept.length} points not dominated; best ${best.join(", best ")}.`;
 }
 
+/** Plays epoch by epoch, from the first where the last is shown. @param {number => void} go */
+function replayPlayer(slider, go) {
+  const isLast = () => slider.value === slider.max;
+  let elapsed = 0;
+  return player((milliseconds) => {
+    elapsed += milliseconds / 1000;
+    if (elapsed > SECONDS) {
+      elapsed = 0;
+      go(Number(slider.value) + 1);
+    }
+    return !isLast();
+  }, (isPlaying) => { if (isPlaying && isLast()) go(0); });
+}
+
 /** @param {{model: object, el: HTMLElement}} host `model` has the values that
  *   pamal_core.experiments.replay writes */
 function render({ model, el }) {
@@ -80,7 +95,6 @@ function render({ model, el }) {
   const words = h("p", { class: "pw-numbers" });
   const say = liveRegion(el);
   const last = frames.length - 1;
-  let elapsed = 0;
   const slider = h("input", { type: "range", min: 0, max: last, step: 1, value: last,
     input: () => { play.set(false); show(); } });
   const show = () => {
@@ -92,14 +106,7 @@ function render({ model, el }) {
     say(words.textContent);
   };
   const go = (to) => { slider.value = to; show(); };
-  const play = player((milliseconds) => {
-    elapsed += milliseconds / 1000;
-    if (elapsed > SECONDS) {
-      elapsed = 0;
-      go(Number(slider.value) + 1);
-    }
-    return Number(slider.value) < last;
-  }, (isPlaying) => { if (isPlaying && Number(slider.value) === last) go(0); });
+  const play = replayPlayer(slider, go);
   el.append(h("div", { class: "pw-panels pw-pair" }, plane.node, volume.node), replayLegend(),
     h("div", { class: "pw-controls" }, play.button,
       h("label", { class: "pw-choice pw-wide" }, "epoch", slider)), words, source(model));
@@ -108,16 +115,18 @@ function render({ model, el }) {
 
 /** What the marks are. */
 function replayLegend() {
-  return legend([["pw-now-sample", "the front of the epoch, from member 1 to member 2; hollow points are dominated"],
+  const now = "the front of the epoch, from member 1 to member 2; hollow points are dominated";
+  return legend([["pw-now-sample", now],
     ["pw-past-sample", "fronts of epochs before"]]);
 }
 
 /** Where the numbers are from. */
 function source(model) {
   const { W, lam, p } = model.get("options");
-  return h("p", { class: "pw-note" }, `PaMaL, W = ${W}, λ = ${lam}, p = ${p}, seed ${model.get("seed")}, `
-    + `${model.get("epochs")} epochs. ${model.get("description")} Measured on ${model.get("examples")}. `,
-  "Made by ", h("code", {}, model.get("command")), ".");
+  const [seed, epochs] = ["seed", "epochs"].map((name) => model.get(name));
+  return h("p", { class: "pw-note" }, `PaMaL, W = ${W}, λ = ${lam}, p = ${p}, seed ${seed}, `
+    + `${epochs} epochs. ${model.get("description")} Measured on ${model.get("examples")}. Made by `,
+  h("code", {}, model.get("command")), ".");
 }
 
 export default { render };

@@ -41,7 +41,6 @@ function toyRun(seed) {
     if (run.trails[0].length > 1000) {
       run.trails = run.trails.map((trail) => trail.filter((_, n) => n % 2 === 0));
     }
-    return run.state.count < TOY_STEPS;
   };
   run.restart();
   return run;
@@ -79,7 +78,7 @@ function toyWords({ state, share, settings }, front) {
   ].join(" ");
 }
 
-/** The pictures: { nodes, draw(), rescale() }; `onMember(k, point)` is called for a member moved. */
+/** The pictures: { nodes, draw(), rescale(), shade() }; a member that is moved calls `onMember`. */
 function toyPictures(run, onMember) {
   const plane = toyPlane();
   const marks = toyMarks(plane.frame);
@@ -89,10 +88,11 @@ function toyPictures(run, onMember) {
     onChange: (point) => onMember(k, point.map((v, d) => clamp(v, ...TOY_PLANE[d]))) }));
   const holder = h("div");
   let losses;
+  const shade = () => plane.paint(run.share, run.settings.scale);
   const rescale = () => {
     losses = toyObjectives(run.settings.scale);
     holder.replaceChildren(losses.frame.node);
-    plane.paint(run.share, run.settings.scale);
+    shade();
   };
   const draw = () => {
     const { state: { stacked }, start, share, draws, trails, settings: { scale } } = run;
@@ -109,7 +109,7 @@ function toyPictures(run, onMember) {
     return losses.front;
   };
   rescale();
-  return { nodes: [plane.node, holder], draw, rescale };
+  return { nodes: [plane.node, holder], draw, rescale, shade };
 }
 
 /** The slider of alpha. */
@@ -125,7 +125,8 @@ function render({ el }) {
   const words = h("p", { class: "pw-numbers" });
   const say = liveRegion(el, 700);
   const pictures = toyPictures(run, (k, point) => {
-    run.start = run.state.stacked.map((member, j) => (j === k ? point : [...member]));
+    play.set(false);
+    run.start = run.state.stacked.with(k, point);
     change("pair", "own");
   });
   const show = () => {
@@ -138,21 +139,14 @@ function render({ el }) {
     selects.show();
     show();
   };
-  const advance = (count) => {
-    const goesOn = run.advance(count);
-    show();
-    return goesOn;
-  };
+  const advance = (count) => { run.advance(count); show(); };
   const selects = selectsOf(TOY_CHOICES, run.settings, change);
-  const play = player(() => advance(run.settings.speed));
-  const press = (text, f) => h("button", { type: "button", click: () => { play.set(false); f(); } }, text);
-  const slider = toySlider(run, (share) => { run.share = share; pictures.rescale(); show(); });
-  el.append(
-    h("div", { class: "pw-panels pw-pair" }, ...pictures.nodes), toyLegend(), slider,
-    h("div", { class: "pw-controls" }, play.button, press("Step", () => advance(1)),
-      press("Reset", () => { run.restart(); show(); })),
-    h("div", { class: "pw-controls" }, ...selects.nodes), words,
-  );
+  const play = player(() => { advance(run.settings.speed); return run.state.count < TOY_STEPS; });
+  const slider = toySlider(run, (share) => { run.share = share; pictures.shade(); show(); });
+  const buttons = [play.button, press(play, "Step", () => advance(1)),
+    press(play, "Reset", () => { run.restart(); show(); })];
+  el.append(h("div", { class: "pw-panels pw-pair" }, ...pictures.nodes), toyLegend(), slider,
+    ...[buttons, selects.nodes].map((row) => h("div", { class: "pw-controls" }, ...row)), words);
   show();
 }
 

@@ -2,9 +2,11 @@
 
 const TOY_PLANE = [[-11, 11], [-15, 11]];
 const TOY_LOSSES = [-21, 13];
-const TOY_LINES = [[0, 114, 178], [213, 94, 0]]; // of loss 1 and 2, seen on light and dark ground
+// Of shades and of the lines of loss 1 and 2; they are seen on light and dark ground.
+const TOY_COLOURS = [[128, 132, 140], [0, 114, 178], [213, 94, 0]];
 
-/** Both losses at the middle of every pixel: { losses: [2][height * width], width, height }. */
+/** Both losses at the middle of every pixel, and where a line of one of them passes, one every 4:
+ * { losses: [2][height * width], lines: [height * width] of 0, 1 or 2, width, height }. */
 function toyGrid(width, height) {
   const x = linear([0, width], TOY_PLANE[0]);
   const y = linear([height, 0], TOY_PLANE[1]);
@@ -13,7 +15,12 @@ function toyGrid(width, height) {
     const found = toyLosses([x((at % width) + 0.5), y(Math.floor(at / width) + 0.5)], 1).losses;
     losses.forEach((values, t) => { values[at] = found[t]; });
   }
-  return { losses, width, height };
+  const lines = new Uint8Array(width * height).map((_, at) => {
+    const isDash = (at + Math.floor(at / width)) % 12 < 6;
+    if (crosses(losses[0], at, width, 4)) return 1;
+    return isDash && crosses(losses[1], at, width, 4) ? 2 : 0;
+  });
+  return { losses, lines, width, height };
 }
 
 /** Whether a line of a height map passes between a pixel and those two right of and below it, so
@@ -26,21 +33,22 @@ function crosses(values, at, width, step) {
 }
 
 /**
- * Paint the losses: lines of loss 1, broken lines of loss 2, one every 4, and as shades the loss
- * that is weighted by alpha, the more the lower.
+ * Paint the losses: lines of loss 1, broken lines of loss 2, and as shades the loss that is
+ * weighted by alpha, the more the lower.
  * @param {HTMLCanvasElement} canvas @param {object} grid of `toyGrid`
  * @param {number} share alpha_1 @param {number} scale the paper's c
  */
-function toyPaint(canvas, { losses: [first, second], width, height }, share, scale) {
+function toyPaint(canvas, { losses: [first, second], lines, width, height }, share, scale) {
   const image = new ImageData(width, height);
   const size = share * scale + 1 - share;
   for (let at = 0; at < first.length; at += 1) {
+    const [red, green, blue] = TOY_COLOURS[lines[at]];
     const weighted = (share * scale * first[at] + (1 - share) * second[at]) / size;
     const depth = clamp((8 - 2 * Math.floor(weighted / 2)) / 28, 0, 1);
-    const dash = (at + Math.floor(at / width)) % 12 < 6;
-    const lines = [crosses(first, at, width, 4), dash && crosses(second, at, width, 4)];
-    const colour = lines[0] ? TOY_LINES[0] : lines[1] ? TOY_LINES[1] : [128, 132, 140];
-    image.data.set([...colour, lines[0] || lines[1] ? 255 : 150 * depth], 4 * at);
+    image.data[4 * at] = red;
+    image.data[4 * at + 1] = green;
+    image.data[4 * at + 2] = blue;
+    image.data[4 * at + 3] = lines[at] ? 255 : 150 * depth;
   }
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
