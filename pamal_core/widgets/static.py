@@ -10,7 +10,10 @@ from typing import Any
 
 HERE = Path(__file__).parent
 # A widget is made of these files, in this order; of `base` and its own where it is not listed.
-PARTS: dict[str, tuple[str, ...]] = {"base": ("base",)}
+PARTS: dict[str, tuple[str, ...]] = {
+    "base": ("base",),
+    "explorer": ("base", "lenet", "fronts", "panels", "drawing", "explorer"),
+}
 
 
 def source(name: str) -> str:
