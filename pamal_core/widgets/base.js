@@ -69,7 +69,7 @@ function extent(values, share = 0.06) {
  * @param {{ label: string, x: [number, number], y: [number, number], titles: [string, string],
  *   width?: number, height?: number }} options `label` is the plot's name for screen readers */
 function plot({ label, x, y, titles, width = 340, height = 260 }) {
-  const box = { left: 52, right: width - 12, top: 10, bottom: height - 44 };
+  const box = { left: 58, right: width - 12, top: 10, bottom: height - 44 };
   const scales = { x: linear(x, [box.left, box.right]), y: linear(y, [box.bottom, box.top]) };
   const layer = s("g");
   const middle = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];

@@ -30,7 +30,7 @@ function pictureOf(image) {
 function verdicts(shares, labels) {
   return shares.map((ofTask, t) => {
     const best = ofTask.indexOf(Math.max(...ofTask));
-    const known = labels ? { right: best === labels[t], truth: `${labels[t]}` } : {};
+    const known = labels ? { right: best === labels[t] } : {};
     return { text: `${best}`, share: ofTask[best], ...known };
   });
 }
@@ -55,7 +55,7 @@ function inPagePanel(model) {
   };
   const turn = (pages) => {
     start = (start + pages * SHOWN + all.length) % all.length;
-    const names = images.labels.slice(start).map((l) => `test image: ${l.join(" and ")}`);
+    const names = images.labels.slice(start).map((l) => l.join(" and "));
     grid = cards(all.slice(start, start + SHOWN).map(pictureOf), names, tasks);
     holder.replaceChildren(grid.node);
     show(alpha);
@@ -67,7 +67,8 @@ function inPagePanel(model) {
 }
 
 function inPageLayout(holder, more, field, drawn, tasks) {
-  const order = `Under each image the answers, for ${tasks.join(", then ")}, and how sure they are.`;
+  const order = `Under each image what it shows, ${tasks.join(", then ")}; the answers in this order; `
+    + "and how sure they are.";
   return h("div", {},
     h("p", { class: "pw-head" }, "What it says of images that it has never seen"),
     h("p", { class: "pw-note" }, `${order} Half of the images were picked because the answer `

@@ -61,6 +61,5 @@ function isMaximised({ objectives }, name) {
 
 /** An axis title with the direction that is better. */
 function titled(front, name) {
-  return isMaximised(front, name) ? `${inWords(name)}, higher is better →`
-    : `← ${inWords(name)}, lower is better`;
+  return isMaximised(front, name) ? `${inWords(name)} (better →)` : `(← better) ${inWords(name)}`;
 }

@@ -118,22 +118,23 @@ function metricsTable(front, tasks) {
 }
 
 /** One prediction: what is said, how sure, and whether it is right (by sign, word and weight).
- * @param {{ text: string, share?: number, right?: boolean, truth?: string }} prediction */
-function predictionLine(task, { text, share, right, truth }) {
+ * @param {{ text: string, share?: number, right?: boolean }} prediction */
+function predictionLine(task, { text, share, right }) {
   const verdict = right === undefined || right === null ? "" : right ? "✓" : "✗";
-  const word = verdict === "✗" ? ` (is ${truth})` : "";
   const sure = share === undefined || share === null ? "" : ` ${share.toFixed(3)}`;
   return h("div", { class: `pw-line ${right === false ? "pw-wrong" : ""}`, title: task },
     h("span", { "aria-hidden": "true" }, `${verdict} `),
     h("span", { class: "pw-hidden" }, `${task}: ${verdict && (right ? "right, " : "wrong, ")}`),
-    h("b", {}, text), `${word}`, h("span", { class: "pw-numbers pw-sure" }, sure));
+    h("b", {}, text), h("span", { class: "pw-numbers pw-sure" }, sure));
 }
 
-/** Cards with the chosen inputs and what the network says of them. */
+/** Cards with the chosen inputs, what they are, and what the network says of them.
+ * @param {string[]} pictures data URIs, or "" @param {string[]} names */
 function cards(pictures, names, tasks) {
   const lines = pictures.map(() => h("figcaption"));
   const nodes = pictures.map((picture, i) => h("figure", { class: "pw-card" },
-    picture ? h("img", { src: picture, alt: names[i] }) : h("span", {}, names[i]), lines[i]));
+    ...(picture ? [h("img", { src: picture, alt: "" })] : []),
+    h("div", { class: "pw-name" }, names[i]), lines[i]));
   const show = (predictions) => predictions.forEach((ofTasks, i) => {
     lines[i].replaceChildren(...ofTasks.map((p, t) => predictionLine(tasks[t], p)));
   });
