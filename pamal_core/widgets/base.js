@@ -50,6 +50,13 @@ function ticks(low, high, count = 4) {
     Number(((first + i) * step).toFixed(digits)));
 }
 
+/** The same with their texts, all with as many decimals: [number, string][]. */
+function tickTexts(low, high) {
+  const values = ticks(low, high);
+  const decimals = Math.max(...values.map((value) => `${value}`.split(".")[1]?.length ?? 0));
+  return values.map((value) => [value, value.toFixed(decimals)]);
+}
+
 /** The least interval that holds `values`, widened by `share` of its length on either side. */
 function extent(values, share = 0.06) {
   const low = Math.min(...values);
@@ -62,7 +69,7 @@ function extent(values, share = 0.06) {
  * @param {{ label: string, x: [number, number], y: [number, number], titles: [string, string],
  *   width?: number, height?: number }} options `label` is the plot's name for screen readers */
 function plot({ label, x, y, titles, width = 340, height = 260 }) {
-  const box = { left: 52, right: width - 12, top: 10, bottom: height - 44 };
+  const box = { left: 58, right: width - 12, top: 10, bottom: height - 44 };
   const scales = { x: linear(x, [box.left, box.right]), y: linear(y, [box.bottom, box.top]) };
   const layer = s("g");
   const middle = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
@@ -71,15 +78,15 @@ function plot({ label, x, y, titles, width = 340, height = 260 }) {
     style: `max-width: ${width}px`,
   });
   const axes = s("g", { class: "pw-axes", "aria-hidden": "true" });
-  for (const value of ticks(...x)) {
+  for (const [value, text] of tickTexts(...x)) {
     const at = scales.x(value);
     axes.append(s("line", { x1: at, x2: at, y1: box.top, y2: box.bottom }));
-    axes.append(s("text", { x: at, y: box.bottom + 16, "text-anchor": "middle" }, `${value}`));
+    axes.append(s("text", { x: at, y: box.bottom + 16, "text-anchor": "middle" }, text));
   }
-  for (const value of ticks(...y)) {
+  for (const [value, text] of tickTexts(...y)) {
     const at = scales.y(value);
     axes.append(s("line", { x1: box.left, x2: box.right, y1: at, y2: at }));
-    axes.append(s("text", { x: box.left - 6, y: at + 4, "text-anchor": "end" }, `${value}`));
+    axes.append(s("text", { x: box.left - 6, y: at + 4, "text-anchor": "end" }, text));
   }
   const title = { class: "pw-title", "text-anchor": "middle" };
   axes.append(s("text", { ...title, x: middle[0], y: height - 8 }, titles[0]));
@@ -180,7 +187,8 @@ function simplexHandle(svg, corners, { alpha, label, text = alphaText, step = 0.
   const byStep = (dx, dy) => {
     const [x, y] = simplexToPlane(corners, here);
     const along = corners.length === 2 ? [dx - dy, 0] : [dx, dy];
-    move(planeToSimplex(corners, x + along[0] * size, y + along[1] * size).map(rounded));
+    move(planeToSimplex(corners, x + along[0] * size, y + along[1] * size)
+      .map((v) => Number(v.toFixed(12)))); // so that steps do not gather errors
   };
   const toPoint = (x, y) => move(planeToSimplex(corners, x, y));
   draggable(svg, grip, toPoint, byStep, (isEnd) =>
@@ -188,11 +196,6 @@ function simplexHandle(svg, corners, { alpha, label, text = alphaText, step = 0.
   svg.append(grip);
   place(alpha);
   return place;
-}
-
-/** @param {number} value to 12 digits, so that steps do not gather errors */
-function rounded(value) {
-  return Number(value.toFixed(12));
 }
 
 /** "0.25, 0.75" */

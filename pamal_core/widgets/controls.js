@@ -112,7 +112,8 @@ function planeHandle(frame, { label, kind, text, step, range, onChange }) {
   const free = (point) => point.map((v, i) => (step[i] > 0 ? v : here[i]));
   draggable(frame.node, grip,
     (px, py) => onChange(free([frame.x.invert(px), frame.y.invert(py)])),
-    (dx, dy) => onChange([here[0] + dx * step[0], here[1] - dy * step[1]].map(rounded)));
+    (dx, dy) => onChange([here[0] + dx * step[0], here[1] - dy * step[1]]
+      .map((v) => Number(v.toFixed(12))))); // so that steps do not gather errors
   frame.layer.append(grip);
   return (point, words) => {
     here = point;

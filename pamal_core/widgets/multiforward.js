@@ -47,7 +47,7 @@ function alphaPanel(state, onChange) {
   node.append(edges);
   const handles = state.alphas.map((alpha, w) => simplexHandle(node, corners, { alpha, step: 0.02,
     label: `alpha of draw ${w + 1}`, onChange: (point) => onChange(w, point) }));
-  const names = state.alphas.map((_, w) => s("text", { class: "pw-name" }, `${w + 1}`));
+  const names = state.alphas.map((_, w) => s("text", { class: "pw-number" }, `${w + 1}`));
   node.append(...names);
   const draw = (graphs) => {
     const places = state.alphas.map((alpha) => simplexToPlane(corners, alpha));

@@ -12,6 +12,7 @@ HERE = Path(__file__).parent
 # A widget is made of these files, in this order; of `base` and its own where it is not listed.
 PARTS: dict[str, tuple[str, ...]] = {
     "base": ("base",),
+    "explorer": ("base", "lenet", "fronts", "panels", "drawing", "explorer"),
     "toy": ("base", "controls", "penalty", "toy_problem", "toy_run", "toy_view", "toy"),
     "multiforward": ("base", "controls", "penalty", "situations", "multiforward"),
     "replay": ("base", "controls", "replay"),
