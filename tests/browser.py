@@ -70,13 +70,15 @@ def open_page(chromium):
 
 @pytest.fixture
 def open_widget(open_page, tmp_path):
-    """Opens a widget alone on a page: `open_widget("explorer", values, has_touch=True, ...)`."""
+    """Opens a widget alone on a page: `open_widget("explorer", values, has_touch=True, ...)`. Its
+    model is `widgetModel` there."""
 
     def open_it(name, values=None, **options):
         path = tmp_path / f"{name}.html"
         path.write_text(static.page(name, values or {}), "utf-8")
         page = open_page(path, **options)
         page.wait_for_selector(".pw-ready")
+        page.evaluate("globalThis.widgetModel = document.getElementById('widget').widgetModel")
         return page
 
     return open_it

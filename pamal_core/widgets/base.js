@@ -237,10 +237,12 @@ function plainModel(values) {
   };
 }
 
-/** Puts a widget into the page's element `id`, whose values are JSON in the element `id`-data. */
+/** Puts a widget into the page's element `id`, whose values are JSON in the element `id`-data.
+ * The element keeps its model as `widgetModel`. */
 function mount(widget, id) {
   const el = document.getElementById(id);
   const values = JSON.parse(document.getElementById(`${id}-data`).textContent);
-  widget.render({ model: plainModel(values), el });
+  el.widgetModel = plainModel(values);
+  widget.render({ model: el.widgetModel, el });
   el.classList.add("pw-ready");
 }

@@ -1,7 +1,7 @@
 // The explorer of a trained ensemble: move alpha, see what the network there achieves and says.
 //
 // Values of the model: tasks [T], alpha [M], points (a front, see fronts.js), gram [M][M], about.
-// With a kernel: pictures, names, predictions [inputs][T], measured { alpha, metrics | error }.
+// With a kernel: pictures, names, predictions [inputs][T], measured { alpha, metrics }.
 // In a page: network (stacked, layers), images (pixels, range, labels), drawing; alpha then moves on
 // the measured points, so that every number shown was measured.
 
@@ -85,23 +85,31 @@ function kernelPanel(model) {
   const show = () => grid.show(model.get("predictions"));
   model.on("change:predictions", show);
   show();
-  return { node: grid.node, show: () => {} };
+  const head = h("p", { class: "pw-head" }, "What it says of the chosen inputs");
+  const order = `In each the answers for ${model.get("tasks").join(", then ")}.`;
+  return { node: h("div", {}, head, h("p", { class: "pw-note" }, order), grid.node), show: () => {} };
 }
 
-/** Sends alpha to the kernel, never a second one before the first is answered. */
-function sender(model) {
-  let [waiting, next] = [false, null];
+/** Sends alpha to the kernel, but no second one before the first is answered, or five seconds.
+ * `adopt(alpha)` is called when Python, or another view, has moved it. */
+function sender(model, adopt) {
+  let [since, next, sent] = [-Infinity, null, model.get("alpha")];
   const send = (alpha) => {
-    waiting = true;
+    if (isSame(alpha, model.get("alpha"))) return; // there would be no answer
+    [since, sent] = [performance.now(), alpha];
     model.set("alpha", alpha);
     model.save_changes();
   };
+  model.on("change:alpha", () => {
+    if (!isSame(model.get("alpha"), sent)) adopt(sent = model.get("alpha"));
+  });
   model.on("change:measured", () => {
-    waiting = false;
-    if (next) [next] = [null, send(next)];
+    const waiting = next;
+    [since, next] = [-Infinity, null];
+    if (waiting) send(waiting);
   });
   return (alpha) => {
-    if (waiting) next = alpha;
+    if (performance.now() - since < 5000) next = alpha;
     else send(alpha);
   };
 }
@@ -128,44 +136,44 @@ function alphaRow() {
 function knownAt(model, alpha) {
   const front = model.get("points");
   const measured = model.get("measured");
-  if (measured?.metrics && alphaText(measured.alpha) === alphaText(alpha)) {
+  if (measured && isSame(measured.alpha, alpha)) {
     return { values: measured.metrics, at: measured.alpha };
   }
   const p = nearest(front, alpha);
   const values = Object.fromEntries(Object.entries(front.columns).map(([n, c]) => [n, c[p]]));
-  return { values, at: front.alphas[p], error: measured?.error };
+  return { values, at: front.alphas[p] };
 }
 
 /** The lines under the metrics: distances, domination, and where the numbers come from. */
-function facts(model, alpha, { values, at, error }) {
+function facts(model, alpha, { values, at }) {
   const front = model.get("points");
   const far = distances(model.get("gram"), alpha).map((d, k) => `${d.toFixed(1)} to ${k + 1}`);
   const signed = front.objectives.map(({ name, maximise }) => (maximise ? 1 : -1) * values[name]);
   const count = dominators(front, signed);
-  const isHere = alphaText(at) === alphaText(alpha);
   return [
     `Distance in weight space: ${far.join(", ")}.`,
     count ? `Dominated by ${count} of the ${front.alphas.length} measured points.`
       : "Not dominated by any measured point.",
-    ...(isHere ? [] : [error ?? `Measured at the nearest point, ${alphaText(at)}.`]),
+    ...(isSame(at, alpha) ? [] : [`Measured at the nearest point, ${alphaText(at)}.`]),
   ];
 }
 
-/** All panels in their places. */
-function layout(model, { control, row, bound, front, table, notes, inputs }) {
-  const left = h("div", {}, row.node, table.node, notes, h("p", { class: "pw-head" }, "Ask for a minimum"),
-    bound.node);
+/** All panels in their places; returns what speaks to screen readers. */
+function place(model, el, { control, row, bound, front, table, notes, inputs }) {
+  const left = h("div", {}, row.node, table.node, notes,
+    h("p", { class: "pw-head" }, "Ask for a minimum"), bound.node);
   const right = h("div", {}, front.node, h("p", { class: "pw-note" },
     "Filled: not dominated. Ring: where you are. ", model.get("about")));
-  return [control.node, h("div", { class: "pw-panels" }, left, right), inputs.node];
+  el.classList.add("pw");
+  el.append(control.node, h("div", { class: "pw-panels" }, left, right), inputs.node);
+  return liveRegion(el);
 }
 
 export default {
   render({ model, el }) {
-    const points = model.get("points");
+    const [points, tasks] = [model.get("points"), model.get("tasks")];
     const isPage = Boolean(model.get("network"));
-    const send = isPage ? () => {} : sender(model);
-    const [front, table] = [frontPanel(points), metricsTable(points, model.get("tasks"))];
+    const [front, table] = [frontPanel(points), metricsTable(points, tasks)];
     const [row, notes] = [alphaRow(), h("div", { class: "pw-note pw-facts" })];
     const inputs = isPage ? inPagePanel(model) : kernelPanel(model);
     let alpha = model.get("alpha");
@@ -173,24 +181,24 @@ export default {
       const known = knownAt(model, alpha);
       const lines = facts(model, alpha, known);
       [front, table].forEach((part) => part.show(known.values));
-      row.show(alpha);
+      [control, row, inputs].forEach((part) => part.show(alpha));
       notes.replaceChildren(...lines.map((line) => h("div", {}, line)));
       say(`alpha ${alphaText(alpha)}; ${Object.entries(known.values).map(([name, value]) =>
         `${inWords(name)} ${value.toFixed(3)}`).join(", ")}. ${lines[1]}`);
     };
-    const move = (point) => {
-      alpha = isPage ? points.alphas[nearest(points, point)] : point;
-      control.show(alpha);
+    const to = (point) => {
+      alpha = point;
       show();
-      inputs.show(alpha);
+    };
+    const send = isPage ? () => {} : sender(model, to);
+    const move = (point) => {
+      to(isPage ? points.alphas[nearest(points, point)] : tidy(point));
       send(alpha);
     };
-    const control = alphaControl(model.get("tasks"), alpha, move);
+    const control = alphaControl(tasks, alpha, move);
     const bound = condition(points, (p) => move(points.alphas[p]));
-    el.classList.add("pw");
-    el.append(...layout(model, { control, row, bound, front, table, notes, inputs }));
-    const say = liveRegion(el);
+    const say = place(model, el, { control, row, bound, front, table, notes, inputs });
     model.on("change:measured", show);
-    move(alpha);
+    show();
   },
 };

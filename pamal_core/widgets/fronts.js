@@ -15,6 +15,17 @@ function dominators(front, values) {
   }).length;
 }
 
+/** Whether two alphas are the same but for rounding. */
+function isSame(alpha, other) {
+  return alpha.every((share, k) => Math.abs(share - other[k]) < 1e-6);
+}
+
+/** `alpha` to three digits; the last entry is what is left of 1. */
+function tidy(alpha) {
+  const first = alpha.slice(0, -1).map((share) => Number(share.toFixed(3)));
+  return [...first, Number(Math.max(0, 1 - first.reduce((a, b) => a + b, 0)).toFixed(3))];
+}
+
 /** The index of the measured alpha nearest to `alpha`. */
 function nearest(front, alpha) {
   const far = (other) => other.reduce((sum, v, k) => sum + (v - alpha[k]) ** 2, 0);

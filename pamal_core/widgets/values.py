@@ -2,6 +2,7 @@
 
 import base64
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -44,6 +45,38 @@ def _png(image: Float[Tensor, "C H W"]) -> str:
     file = io.BytesIO()
     Image.fromarray(pixels.squeeze(-1) if pixels.shape[-1] == 1 else pixels).save(file, "png")
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+
+
+def named(targets: Sequence[Tensor], i: int) -> str:
+    """What input `i` is: its targets where they are single numbers, else its place."""
+    shown = [f"{target[i].item():g}" for target in targets if target.ndim == 1]
+    return " and ".join(shown) or f"input {i + 1}"
+
+
+def predictions(
+    outputs: Sequence[Float[Tensor, "n ..."]], targets: Sequence[Tensor]
+) -> list[list[dict[str, Any]]]:
+    """What a page shows of each input and task: for logits [n, classes] the class, its share, and
+    with targets [n] whether it is right; for one number its value; else the mean of the output."""
+    by_task = [
+        _of_task(output.detach().cpu(), targets[t].cpu() if targets else None)
+        for t, output in enumerate(outputs)
+    ]
+    return [list(of_input) for of_input in zip(*by_task, strict=True)]
+
+
+def _of_task(output: Tensor, target: Tensor | None) -> list[dict[str, Any]]:
+    if output.ndim != 2 or output.shape[1] == 1:
+        return [{"text": f"{value:.3g}"} for value in output.flatten(1).mean(1).tolist()]
+    shares, classes = output.softmax(-1).max(-1)
+    found = [
+        {"text": str(k), "share": share}
+        for k, share in zip(classes.tolist(), shares.tolist(), strict=True)
+    ]
+    if target is not None:
+        for one, right in zip(found, (classes == target).tolist(), strict=True):
+            one["right"] = right
+    return found
 
 
 def network(ensemble: WeightEnsemble) -> dict[str, Any]:
