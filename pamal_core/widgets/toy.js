@@ -74,7 +74,7 @@ function toyWords({ state, share, settings }, front) {
     `Step ${state.count.toLocaleString("en")} of ${TOY_STEPS.toLocaleString("en")}.`,
     `Members at ${point(state.stacked[0])} and ${point(state.stacked[1])}.`,
     `Losses at α₁ = ${share.toFixed(2)}: ${point(here)}.`,
-    `No point of the front is farther than ${gap.toFixed(2)} from the segment's: ${covered}.`,
+    `The segment misses the front by up to ${gap.toFixed(2)} in loss: ${covered}.`,
   ].join(" ");
 }
 
