@@ -9,6 +9,8 @@ from torch import Tensor, nn
 from pamal_core.networks.models import SharedBottom
 from pamal_core.tasks import Task, classification, regression
 
+pytest_plugins = ["browser"]
+
 
 @pytest.fixture(autouse=True)
 def _same_random_numbers_in_every_test() -> None:

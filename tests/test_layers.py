@@ -20,7 +20,7 @@ ROWS = [
     {"run_files"},
     {"experiment", "toy_pairs"},
     {"sweep", "grid"},
-    {"experiments"},
+    {"experiments", "widgets"},
     {"commands", "__main__"},
 ]
 

@@ -1,4 +1,4 @@
-"""What the book needs beyond jupyter-book: the top-level table of contents, and offline math."""
+"""What the book needs beyond jupyter-book: its table of contents, offline math, and widgets."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from widget import WIDGETS, Widget
 
 MATHJAX = files("sphinx-mathjax-offline") / "static/mathjax/tex-svg-full.js"
 
@@ -21,8 +22,16 @@ def use_installed_mathjax(_app: Sphinx, config: Config) -> None:
     config.mathjax_path = MATHJAX.name
 
 
+def use_widget_style(_app: Sphinx, config: Config) -> None:
+    """Copy the widgets' style sheet into the book."""
+    config.html_static_path = [*config.html_static_path, str(WIDGETS / "widgets.css")]
+    config.html_css_files = [*config.html_css_files, "widgets.css"]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Both run before sphinx_external_toc and Sphinx look at these settings (priority 500, 800)."""
+    """These run before sphinx_external_toc and Sphinx look at the settings (priority 500, 800)."""
+    app.add_directive("widget", Widget)
     app.connect("config-inited", use_top_level_toc, priority=100)
     app.connect("config-inited", use_installed_mathjax, priority=100)
+    app.connect("config-inited", use_widget_style, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,55 @@
+"""The directive `widget`: a piece of JavaScript that works in the page, without kernel or network.
+
+    ```{widget} explorer
+    :data: multimnist
+    What one would see, for those who run no scripts.
+    ```
+
+`data` names a JSON file under `_assets/widgets/` with the values of the widget's model.
+"""
+
+import json
+import runpy
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.util.docutils import SphinxDirective
+
+ROOT = Path(__file__).parents[2]
+WIDGETS = ROOT / "pamal_core" / "widgets"
+DATA = ROOT / "book" / "_assets" / "widgets"
+# By path: the package need not be installed, and the book shows the widgets of its own checkout.
+STATIC = runpy.run_path(str(WIDGETS / "static.py"))
+
+
+class Widget(SphinxDirective):
+    """Its content is shown where scripts do not run, so it must say what there would be to see."""
+
+    required_arguments = 1
+    has_content = True
+    option_spec: ClassVar[dict[str, Any]] = {"data": directives.unchanged_required}
+
+    def run(self) -> list[nodes.Node]:
+        """The widget, and its content for those who run no scripts."""
+        self.assert_has_content()
+        name, values = self.arguments[0], self._values()
+        if not (WIDGETS / f"{name}.js").is_file():
+            known = ", ".join(sorted(path.stem for path in WIDGETS.glob("*.js")))
+            raise self.error(f"Expected the name of a widget: {known}. Found {name!r}.")
+        for path in [*WIDGETS.glob("*.js"), WIDGETS / "static.py"]:
+            self.env.note_dependency(str(path))
+        identifier = f"pw-{name}-{self.env.new_serialno('widget')}"
+        html = STATIC["fragment"](name, values, identifier)
+        raw = [nodes.raw("", text, format="html") for text in (html, "<noscript>", "</noscript>")]
+        return [*raw[:2], *self.parse_content_to_nodes(), raw[2]]
+
+    def _values(self) -> dict[str, Any]:
+        if "data" not in self.options:
+            return {}
+        path = DATA / f"{self.options['data']}.json"
+        if not path.is_file():
+            raise self.error(f"Expected a file with the data of the widget. Found none at {path}.")
+        self.env.note_dependency(str(path))
+        return json.loads(path.read_text("utf-8"))

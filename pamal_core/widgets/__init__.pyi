@@ -1,0 +1,3 @@
+from .explorer import Explorer
+
+__all__ = ["Explorer"]

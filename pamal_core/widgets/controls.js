@@ -1,0 +1,124 @@
+// Controls of the widgets that run by themselves or offer choices.
+
+/**
+ * A select with its label.
+ * @param {string} label
+ * @param {[string|number, string][]} options values and what is shown for them
+ * @param {string|number} value the one chosen first
+ * @param {(value: string) => void} onChange
+ * @returns {HTMLLabelElement} its `select` is the control
+ */
+function choice(label, options, value, onChange) {
+  const select = h("select", { change: () => onChange(select.value) },
+    ...options.map(([v, text]) => h("option", { value: v, selected: v === value }, text)));
+  return Object.assign(h("label", { class: "pw-choice" }, label, select), { select });
+}
+
+/** Options of a select, from numbers. */
+function numbered(values) {
+  return values.map((value) => [value, `${value}`]);
+}
+
+/** The first values of settings. @param {Object} choices { name: [label, options, value] } */
+function firstOf(choices) {
+  return Object.fromEntries(Object.entries(choices).map(([name, entry]) => [name, entry[2]]));
+}
+
+/** A value of a select: a number where it is one. */
+function asNumber(value) {
+  return Number.isNaN(Number(value)) ? value : Number(value);
+}
+
+/**
+ * A select for each setting.
+ * @param {Object} choices { name: [label, options, value] }
+ * @param {Object} settings by name; what the selects show
+ * @param {(name: string, value: string) => void} onChange
+ * @returns {{nodes: Node[], show: () => void}} `show` after settings have changed
+ */
+function selectsOf(choices, settings, onChange) {
+  const selects = Object.entries(choices).map(([name, [label, options, value]]) =>
+    [name, choice(label, options, value, (chosen) => onChange(name, chosen))]);
+  const show = () => selects.forEach(([name, { select }]) => {
+    select.value = `${settings[name]}`;
+  });
+  return { nodes: selects.map(([, node]) => node), show };
+}
+
+/**
+ * A button that plays and pauses: `onFrame` is called once a frame until it returns false. Nothing
+ * plays before it is pressed.
+ * @param {(time: number) => boolean} onFrame called with the milliseconds since the last frame
+ * @param {(isPlaying: boolean) => void} onSwitch called after each switch
+ * @returns {{button: HTMLButtonElement, set: (play: boolean) => void}}
+ */
+function player(onFrame, onSwitch = () => {}) {
+  let request = null;
+  let last = 0;
+  const button = h("button", { type: "button", click: () => set(request === null) }, "Play");
+  const set = (play) => {
+    if (play === (request !== null)) return;
+    if (request !== null) cancelAnimationFrame(request);
+    request = play ? requestAnimationFrame(frame) : null;
+    last = performance.now();
+    button.textContent = play ? "Pause" : "Play";
+    onSwitch(play);
+  };
+  const frame = (now) => {
+    const goesOn = button.isConnected && onFrame(now - last);
+    last = now;
+    if (goesOn) request = requestAnimationFrame(frame);
+    else set(false);
+  };
+  return { button, set };
+}
+
+/** A button that ends what plays, and then calls `f`. @param {object} play of `player` */
+function press(play, text, f) {
+  return h("button", { type: "button", click: () => { play.set(false); f(); } }, text);
+}
+
+/**
+ * What the marks of a picture mean.
+ * @param {[string, string][]} entries the class of a line, as a plot has it, and what it means
+ */
+function legend(entries) {
+  const sample = (kind) => s("svg", { viewBox: "0 0 28 12", "aria-hidden": "true" },
+    s("path", { class: kind, d: "M2 6H26" }));
+  return h("p", { class: "pw-legend" },
+    ...entries.map(([kind, text]) => h("span", {}, sample(kind), text)));
+}
+
+/** The attribute `d` of a path through points [n][2], by the scales of a plot. */
+function pathThrough(points, { x, y }) {
+  return points.map(([a, b], n) => `${n ? "L" : "M"}${x(a).toFixed(2)} ${y(b).toFixed(2)}`).join("");
+}
+
+/**
+ * A mark that is moved in the two directions of a plot, called a slider to screen readers; its
+ * steps are those of the axes' units.
+ * @param {object} frame of `plot`
+ * @param {{label: string, kind: string, text: string, step: [number, number],
+ *   range: [number, number], shape?: SVGElement, onChange: (point: number[]) => void}} options
+ *   `kind` is a class, `text` stands in the mark; with a step of 0 it does not move that way
+ * @returns {(point: number[], words: string) => void} places it, without calling `onChange`
+ */
+function planeHandle(frame, { label, kind, text, step, range, onChange }) {
+  let here = [0, 0];
+  const grip = s("g", { role: "slider", "aria-label": label, class: kind,
+    "aria-valuemin": range[0], "aria-valuemax": range[1] },
+  s("circle", { r: 18, class: "pw-halo" }), s("circle", { r: 9, class: "pw-dot" }),
+  s("text", { "text-anchor": "middle", y: 4 }, text));
+  const free = (point) => point.map((v, i) => (step[i] > 0 ? v : here[i]));
+  draggable(frame.node, grip,
+    (px, py) => onChange(free([frame.x.invert(px), frame.y.invert(py)])),
+    (dx, dy) => onChange([here[0] + dx * step[0], here[1] - dy * step[1]]
+      .map((v) => Number(v.toFixed(12))))); // so that steps do not gather errors
+  frame.layer.append(grip);
+  return (point, words) => {
+    here = point;
+    const main = step[0] > 0 ? point[0] : point[1];
+    fill(grip, { transform: `translate(${frame.x(point[0])} ${frame.y(point[1])})`,
+      "aria-valuenow": Number(main.toFixed(3)), "aria-valuetext": words }, []);
+  };
+}

@@ -1,0 +1,116 @@
+"""The explorer of a trained ensemble in JupyterLab. The packages of the `book` extra are needed."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import anywidget
+import torch
+import traitlets
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from pamal_core.errors import InputError
+from pamal_core.evaluation import evaluate, predict
+from pamal_core.front import Front
+from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.simplex import on_simplex
+from pamal_core.tasks import Task
+from pamal_core.widgets import static, values
+
+
+class Explorer(anywidget.AnyWidget):
+    """Move alpha, and see what the network there achieves and what it says of `inputs`.
+
+    alpha is moved on a segment for two members, in a triangle for three, with linked sliders for
+    more. Once it rests, the kernel evaluates the network at `alpha` on `loader`, exactly as
+    `pamal_core.evaluate` does with these arguments, and shows its metrics, its place on `front`,
+    its distance to each member in weight space, and its outputs for `inputs` [n, ...]. With
+    `targets`, one tensor [n] per task, outputs are marked right or wrong. A condition on one
+    objective leads to the point that `Front.choose` picks.
+
+    `alpha` [M] can be read and set from Python; `model()` is the network there. InputError for
+    inputs and targets that do not fit.
+    """
+
+    _esm = static.source("explorer")
+    _css = static.style()
+    tasks = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    alpha = traitlets.List(traitlets.Float()).tag(sync=True)
+    points = traitlets.Dict().tag(sync=True)
+    gram: Any = traitlets.List().tag(sync=True)
+    about = traitlets.Unicode().tag(sync=True)
+    pictures = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    names = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    predictions: Any = traitlets.List().tag(sync=True)
+    measured = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self,
+        network: WeightEnsemble,
+        tasks: Sequence[Task],
+        front: Front,
+        inputs: Float[Tensor, "n ..."],
+        *targets: Tensor,
+        loader: Iterable[Sequence[Tensor]],
+        calibration: Iterable[Sequence[Tensor]] | None = None,
+        about: str = "",
+    ) -> None:
+        _check(network, tasks, front, inputs, targets)
+        self._network, self._tasks, self._loader = network, list(tasks), loader
+        self._calibration, self._inputs, self._targets = calibration, inputs, targets
+        super().__init__(
+            tasks=[task.name for task in tasks],
+            alpha=[1 / network.num_members] * network.num_members,
+            points=values.points(front),
+            gram=values.gram(network),
+            about=about,
+            pictures=values.pictures(inputs),
+            names=[values.named(targets, i) for i in range(len(inputs))],
+        )
+        self._measure()
+
+    def model(self) -> nn.Module:
+        """The network at `alpha` as a plain module in evaluation mode, with BatchNorm re-estimated
+        where `calibration` was given."""
+        if self._calibration is not None:
+            self._network.recalibrate(self.alpha, self._calibration)
+        return self._network.export(self.alpha)
+
+    @traitlets.validate("alpha")
+    def _is_on_simplex(self, proposal: dict[str, Any]) -> list[float]:
+        return on_simplex(proposal["value"], self._network.num_members).tolist()
+
+    @traitlets.observe("alpha")
+    def _measure(self, _change: object = None) -> None:
+        """Evaluate and predict at `alpha`; both reach the page in one message."""
+        if not self.points:
+            return  # alpha is set before the rest, in the constructor
+        alpha = list(self.alpha)
+        front = evaluate(
+            self._network, self._tasks, self._loader, [alpha], calibration=self._calibration
+        )
+        outputs = predict(self._network, alpha, self._inputs, calibration=self._calibration)
+        with self.hold_sync():
+            self.predictions = values.predictions(outputs, self._targets)
+            self.measured = {"alpha": alpha, "metrics": front.table.iloc[0].to_dict()}
+
+
+def _check(
+    network: WeightEnsemble,
+    tasks: Sequence[Task],
+    front: Front,
+    inputs: Tensor,
+    targets: Sequence[Tensor],
+) -> None:
+    if front.alphas.shape[1] != network.num_members:
+        raise InputError(
+            f"`front` must be one of this network, with {network.num_members} entries in an alpha. "
+            f"Found {front.alphas.shape[1]}."
+        )
+    if targets and (len(targets) != len(tasks) or any(len(t) != len(inputs) for t in targets)):
+        raise InputError(
+            f"`targets` must be one tensor for each of {len(tasks)} tasks, with {len(inputs)} "
+            f"entries. Found shapes {[tuple(t.shape) for t in targets]}."
+        )
+    if not torch.is_tensor(inputs) or not len(inputs):
+        raise InputError("`inputs` must be a batch of at least one input. Found none.")

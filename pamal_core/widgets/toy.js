@@ -1,0 +1,153 @@
+// The toy problem of section 3 and appendix B2, and a run of Algorithm 1 that can be watched.
+
+const TOY_STEPS = 50000; // as long as the paper's runs
+const TOY_PAIRS = TOY_STARTS.flatMap((_, i) => TOY_STARTS.map((__, j) =>
+  [`${i}${j}`, `points ${i + 1} and ${j + 1}`]));
+const TOY_CHOICES = { // name of the setting: label, options, first value
+  pair: ["Start", [...TOY_PAIRS, ["own", "where dragged"]], "03"],
+  W: ["W", numbered([1, 2, 4, 8]), 1],
+  p: ["p", numbered([0.2, 1, 5]), 1],
+  lam: ["λ", numbered([0, 1, 5, 10]), 0],
+  sign: ["Sign", [["ordered", "ordered"], ["printed", "as printed"]], "ordered"],
+  scale: ["c", numbered([1, 0.1]), 1],
+  balancing: ["Balancing", [["none", "none"], ["gradient", "gradient"], ["loss", "loss"]], "none"],
+  speed: ["Steps a frame", numbered([1, 20, 100, 400]), 100],
+};
+
+/** Within what distance the segment counts as covering the front, as on the toy problem's page. */
+function toyWithin({ scale, balancing }) {
+  if (scale === 1) return 0.1;
+  return balancing === "gradient" ? 0.5 : 1;
+}
+
+/** A run that can go on: { settings, start, state, trails, draws, restart(), advance(count) }.
+ * @param {number} seed of its draws */
+function toyRun(seed) {
+  const settings = firstOf(TOY_CHOICES);
+  const run = { settings, start: toyPair(settings.pair), share: 0.5 };
+  let random;
+  run.restart = () => {
+    random = seededRandom(seed);
+    Object.assign(run, { state: toyStart(run.start), draws: [] });
+    run.trails = run.start.map((member) => [[...member]]);
+  };
+  run.advance = (count) => {
+    const last = Math.min(TOY_STEPS, run.state.count + count);
+    while (run.state.count < last) {
+      run.draws = drawAlphas(settings.W, settings.p, random);
+      toyStep(run.state, run.draws, settings);
+    }
+    run.trails.forEach((trail, k) => trail.push([...run.state.stacked[k]]));
+    if (run.trails[0].length > 1000) {
+      run.trails = run.trails.map((trail) => trail.filter((_, n) => n % 2 === 0));
+    }
+  };
+  run.restart();
+  return run;
+}
+
+/** The members at the start that a select names. */
+function toyPair(name) {
+  return [...name].map((n) => [...TOY_STARTS[Number(n)]]);
+}
+
+/** Set one setting; a penalty needs two draws. */
+function toySet(run, name, value) {
+  const { settings } = run;
+  settings[name] = name === "pair" ? value : asNumber(value);
+  if (settings.lam > 0 && settings.W === 1) {
+    if (name === "W") settings.lam = 0;
+    else settings.W = 2;
+  }
+  if (name === "pair" && value !== "own") run.start = toyPair(value);
+  if (name !== "speed") run.restart();
+}
+
+/** What the run has reached, in words. @param {object} run @param {number[][]} front [K][2] */
+function toyWords({ state, share, settings }, front) {
+  const { scale } = settings;
+  const point = (values) => `(${values.map((v) => v.toFixed(2).replace("-", "−")).join(", ")})`;
+  const here = toyLosses(toyBetween([share, 1 - share], state.stacked), scale).losses;
+  const gap = toyGap(front, toyImage(state.stacked, scale, 401));
+  const covered = gap <= toyWithin(settings) ? "it is covered" : "it is not covered";
+  return [
+    `Step ${state.count.toLocaleString("en")} of ${TOY_STEPS.toLocaleString("en")}.`,
+    `Members at ${point(state.stacked[0])} and ${point(state.stacked[1])}.`,
+    `Losses at α₁ = ${share.toFixed(2)}: ${point(here)}.`,
+    `The segment misses the front by up to ${gap.toFixed(2)} in loss: ${covered}.`,
+  ].join(" ");
+}
+
+/** The pictures: { nodes, draw(), rescale(), shade() }; a member that is moved calls `onMember`. */
+function toyPictures(run, onMember) {
+  const plane = toyPlane();
+  const marks = toyMarks(plane.frame);
+  const alpha = toyPlaces(plane.frame, [["pw-chosen", "α"]]);
+  const members = [0, 1].map((k) => planeHandle(plane.frame, { label: `member ${k + 1}`,
+    kind: ["pw-one", "pw-two"][k], text: `${k + 1}`, step: [0.1, 0.1], range: TOY_PLANE[0],
+    onChange: (point) => onMember(k, point.map((v, d) => clamp(v, ...TOY_PLANE[d]))) }));
+  const holder = h("div");
+  let losses;
+  const shade = () => plane.paint(run.share, run.settings.scale);
+  const rescale = () => {
+    losses = toyObjectives(run.settings.scale);
+    holder.replaceChildren(losses.frame.node);
+    shade();
+  };
+  const draw = () => {
+    const { state: { stacked }, start, share, draws, trails, settings: { scale } } = run;
+    const image = (theta) => toyLosses(theta, scale).losses;
+    const here = toyBetween([share, 1 - share], stacked);
+    const thetas = draws.map((point) => toyBetween(point, stacked));
+    marks({ trails, first: start, now: stacked, draws: thetas });
+    alpha([here]);
+    members.forEach((place, k) => place(stacked[k],
+      `θ₁ = ${stacked[k][0].toFixed(2)}, θ₂ = ${stacked[k][1].toFixed(2)}`));
+    losses.marks({ trails: trails.map((trail) => trail.map(image)), draws: thetas.map(image),
+      first: toyImage(start, scale, 201), now: toyImage(stacked, scale, 201) });
+    losses.places([...stacked, here].map(image));
+    return losses.front;
+  };
+  rescale();
+  return { nodes: [plane.node, holder], draw, rescale, shade };
+}
+
+/** The slider of alpha. */
+function toySlider(run, onChange) {
+  const input = h("input", { type: "range", min: 0, max: 1, step: 0.01, value: run.share,
+    input: () => onChange(Number(input.value)) });
+  return h("label", { class: "pw-choice pw-wide" }, "α₁, the share of member 1", input);
+}
+
+/** @param {{el: HTMLElement}} host the widget needs no values */
+function render({ el }) {
+  const run = toyRun(0);
+  const words = h("p", { class: "pw-numbers" });
+  const say = liveRegion(el, 700);
+  const pictures = toyPictures(run, (k, point) => {
+    play.set(false);
+    run.start = run.state.stacked.with(k, point);
+    change("pair", "own");
+  });
+  const show = () => {
+    words.textContent = toyWords(run, pictures.draw());
+    say(words.textContent);
+  };
+  const change = (name, value) => {
+    toySet(run, name, value);
+    if (name === "scale") pictures.rescale();
+    selects.show();
+    show();
+  };
+  const advance = (count) => { run.advance(count); show(); };
+  const selects = selectsOf(TOY_CHOICES, run.settings, change);
+  const play = player(() => { advance(run.settings.speed); return run.state.count < TOY_STEPS; });
+  const slider = toySlider(run, (share) => { run.share = share; pictures.shade(); show(); });
+  const buttons = [play.button, press(play, "Step", () => advance(1)),
+    press(play, "Reset", () => { run.restart(); show(); })];
+  el.append(h("div", { class: "pw-panels pw-pair" }, ...pictures.nodes), toyLegend(), slider,
+    ...[buttons, selects.nodes].map((row) => h("div", { class: "pw-controls" }, ...row)), words);
+  show();
+}
+
+export default { render };

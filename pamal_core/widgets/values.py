@@ -1,0 +1,134 @@
+"""What a widget is told about a trained ensemble, as plain values."""
+
+import base64
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from PIL import Image
+from torch import Tensor, nn
+
+from pamal_core.errors import InputError
+from pamal_core.front import Front
+from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.networks.models import SharedBottom
+
+
+def points(front: Front) -> dict[str, Any]:
+    """The alphas [P][M] of `front`, its columns by name and its objectives."""
+    columns = {name: front.table[name].round(6).tolist() for name in front.table}
+    objectives = [{"name": o.name, "maximise": o.maximise} for o in front.objectives]
+    return {"alphas": front.alphas.tolist(), "columns": columns, "objectives": objectives}
+
+
+@torch.no_grad()
+def gram(network: WeightEnsemble) -> list[list[float]]:
+    """The inner products [M][M] of the members' weights, from which every distance follows."""
+    stacked = network.stacked.double().cpu()
+    return (stacked @ stacked.T).tolist()
+
+
+def pictures(inputs: Float[Tensor, "n ..."]) -> list[str]:
+    """Each of `inputs` as a PNG in a data URI: an image [1 or 3, H, W], its range stretched to that
+    from black to white. Empty strings for inputs that are no images."""
+    if inputs.ndim != 4 or inputs.shape[1] not in (1, 3):
+        return [""] * len(inputs)
+    return [_png(image) for image in inputs.detach().float().cpu()]
+
+
+def _png(image: Float[Tensor, "C H W"]) -> str:
+    low, high = image.min(), image.max()
+    grey = ((image - low) / (high - low).clamp(min=1e-6) * 255).round().to(torch.uint8)
+    pixels = grey.permute(1, 2, 0).numpy()
+    file = io.BytesIO()
+    Image.fromarray(pixels.squeeze(-1) if pixels.shape[-1] == 1 else pixels).save(file, "png")
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+
+
+def named(targets: Sequence[Tensor], i: int) -> str:
+    """What input `i` is: its targets where they are single numbers, else its place."""
+    shown = [f"{target[i].item():g}" for target in targets if target.ndim == 1]
+    return " and ".join(shown) or f"input {i + 1}"
+
+
+def predictions(
+    outputs: Sequence[Float[Tensor, "n ..."]], targets: Sequence[Tensor]
+) -> list[list[dict[str, Any]]]:
+    """What a page shows of each input and task: for logits [n, classes] the class, its share, and
+    with targets [n] whether it is right; for one number its value; else the mean of the output."""
+    by_task = [
+        _of_task(output.detach().cpu(), targets[t].cpu() if targets else None)
+        for t, output in enumerate(outputs)
+    ]
+    return [list(of_input) for of_input in zip(*by_task, strict=True)]
+
+
+def _of_task(output: Tensor, target: Tensor | None) -> list[dict[str, Any]]:
+    if output.ndim != 2 or output.shape[1] == 1:
+        return [{"text": f"{value:.3g}"} for value in output.flatten(1).mean(1).tolist()]
+    shares, classes = output.softmax(-1).max(-1)
+    found = [
+        {"text": str(k), "share": share}
+        for k, share in zip(classes.tolist(), shares.tolist(), strict=True)
+    ]
+    if target is not None:
+        for one, right in zip(found, (classes == target).tolist(), strict=True):
+            one["right"] = right
+    return found
+
+
+def network(ensemble: WeightEnsemble) -> dict[str, Any]:
+    """The members' weights, base64 of float32 [M * N], and the layers that a page needs to run the
+    ensemble itself.
+
+    InputError unless the members are a `SharedBottom` of plain layers.
+    """
+    members = [ensemble.export(corner) for corner in torch.eye(ensemble.num_members)]
+    stacked = [torch.cat([p.detach().flatten().cpu() for p in m.parameters()]) for m in members]
+    return {"stacked": _base64(torch.stack(stacked)), "layers": _layers(members[0])}
+
+
+def _base64(values: Tensor) -> str:
+    return base64.b64encode(values.numpy().astype("<f4").tobytes()).decode()
+
+
+def _layers(model: nn.Module) -> dict[str, Any]:
+    """The layers of the encoder and the heads; a weight is where it begins among all of them."""
+    if not isinstance(model, SharedBottom):
+        raise InputError(f"A page can run a SharedBottom. Found a {type(model).__name__}.")
+    starts: dict[Any, int] = {}
+    start = 0
+    for parameter in model.parameters():
+        starts[parameter] = start
+        start += parameter.numel()
+    encoder, *heads = (
+        [_layer(layer, starts) for layer in part.modules() if _is_kept(layer)]
+        for part in (model.encoder, *model.heads)
+    )
+    return {"encoder": encoder, "heads": heads}
+
+
+def _is_kept(layer: nn.Module) -> bool:
+    return not isinstance(layer, nn.Sequential | nn.Flatten)
+
+
+def _layer(layer: nn.Module, starts: dict[Any, int]) -> dict[str, Any]:
+    match layer:
+        case nn.ReLU():
+            return {"kind": "relu"}
+        case nn.MaxPool2d(kernel_size=size, padding=0, dilation=1) if layer.stride == size:
+            return {"kind": "pool", "size": size}
+        case nn.Conv2d(stride=(1, 1), padding=(0, 0), groups=1, dilation=(1, 1)):
+            kind = "conv"
+        case nn.Linear():
+            kind = "linear"
+        case _:
+            raise InputError(f"A page can run LeNet's layers. Found {layer}.")
+    return {
+        "kind": kind,
+        "shape": list(layer.weight.shape),
+        "weight": starts[layer.weight],
+        "bias": starts[layer.bias],
+    }

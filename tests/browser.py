@@ -1,0 +1,126 @@
+"""A browser without a network, for tests of pages and of widgets."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pamal_core.widgets import static
+
+ALLOWED = ("file:", "data:", "blob:")
+ARGUMENTS = [
+    "--no-sandbox",  # it may run as root, in a container
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Debian's chromium, for the whole session."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs the `test` extra")
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("needs chromium (apt-get install chromium)")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(chromium):
+    """Opens a file in a page of its own: `open_page(path, has_touch=True, ...)`, with the options
+    of playwright's contexts.
+
+    When the test ends, none of its pages may have asked for a thing that was not there, asked the
+    network for anything, thrown, or written an error to the console.
+    """
+    contexts, problems = [], []
+
+    def guard(route):
+        if route.request.url.startswith(ALLOWED):
+            route.continue_()
+        else:
+            problems.append(f"asked the network for {route.request.url}")
+            route.abort()
+
+    def open_it(path, **options):
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        context.route("**/*", guard)
+        page = context.new_page()
+        page.on("console", lambda m: m.type == "error" and problems.append(f"console: {m.text}"))
+        page.on("pageerror", lambda error: problems.append(f"thrown: {error}"))
+        page.on("requestfailed", lambda request: problems.append(f"failed: {request.url}"))
+        page.goto(Path(path).resolve().as_uri())
+        return page
+
+    yield open_it
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+@pytest.fixture
+def open_widget(open_page, tmp_path):
+    """Opens a widget alone on a page: `open_widget("explorer", values, has_touch=True, ...)`. Its
+    model is `widgetModel` there."""
+
+    def open_it(name, values=None, **options):
+        path = tmp_path / f"{name}.html"
+        path.write_text(static.page(name, values or {}), "utf-8")
+        page = open_page(path, **options)
+        page.wait_for_selector(".pw-ready")
+        page.evaluate("globalThis.widgetModel = document.getElementById('widget').widgetModel")
+        return page
+
+    return open_it
+
+
+@pytest.fixture
+def functions(open_page, tmp_path):
+    """The functions of a widget's source: `functions("explorer").call("ticks", 0, 1)`."""
+
+    class Functions:
+        def __init__(self, name):
+            path = tmp_path / f"{name}-functions.html"
+            module = static.source(name).replace("export default ", "const widget = ")
+            # A function of the module is reached by its name, which only code inside it can do.
+            reach = "globalThis.call = (name, values) => eval(name)(...values);"
+            path.write_text(
+                f'<!DOCTYPE html><title>Functions</title><script type="module">{module}\n{reach}'
+                "</script>",
+                "utf-8",
+            )
+            self.page = open_page(path)
+
+        def call(self, name, *values):
+            return self.page.evaluate("([name, values]) => call(name, values)", [name, [*values]])
+
+    return Functions
+
+
+def serious(page):
+    """What axe finds serious or critical in `page`, one line each."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs `test`")
+    # Without `preload` axe reads style sheets once more, which pages over file:// may not do.
+    found = axe.Axe().run(page, options={"preload": False}).response["violations"]
+    return [
+        f"{v['id']}: {v['help']} ({json.dumps([n['target'] for n in v['nodes']])})"
+        for v in found
+        if v["impact"] in ("serious", "critical")
+    ]
+
+
+def overflow(page):
+    """By how many pixels `page` is wider than its window."""
+    return page.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
