@@ -77,7 +77,8 @@ def table(folder: Path) -> pd.DataFrame:
             rows.append((text, where, evidence, WORDS[verdict]))
         except NotRunError as error:
             rows.append((text, where, f"no record of {error}", "not run"))
-    return pd.DataFrame(rows, columns=["claim", "where", "evidence", "verdict"])
+    columns = ["claim", "where", "evidence", "verdict"]
+    return pd.DataFrame(rows, pd.RangeIndex(1, len(rows) + 1), columns)
 
 
 def listed(values: list[float], digits: int = 4) -> str:

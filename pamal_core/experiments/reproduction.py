@@ -67,13 +67,17 @@ def report(name: str, results: Path) -> pd.DataFrame:
     difference is ours minus the paper's, also in spreads, which is how far both means would be
     apart in units of the root of the squares of the two deviations. A verdict needs one of them.
     """
-    rows = [_cells(label, row) for label, row in _rows(TABLES[name], results)]
+    rows = [_cells(*pair, TABLES[name].split) for pair in _rows(TABLES[name], results)]
     return pd.DataFrame(rows).set_index(["setting", "measure"]).rename_axis([None, None])
 
 
 def shown(name: str, results: Path, digits: int = 4) -> pd.DataFrame:
-    """`report` for a page: rounded, with nothing in place of NaN."""
-    return report(name, results).round(digits).astype(object).fillna("")
+    """`report` for a page: all numbers with as many digits, and nothing in place of NaN."""
+    found = report(name, results)
+    for column in found.select_dtypes("float"):
+        places = 1 if column == "in spreads" else digits
+        found[column] = ["" if np.isnan(v) else f"{v:.{places}f}" for v in found[column]]
+    return found
 
 
 def coverage(results: Path) -> pd.DataFrame:
@@ -118,14 +122,14 @@ def _rows(table: Table, results: Path) -> Iterator[tuple[str, Row | None]]:
             yield label, None
 
 
-def _cells(setting: str, row: Row | None) -> dict[str, Any]:
+def _cells(setting: str, row: Row | None, split: str) -> dict[str, Any]:
     if row is None:
         empty = dict.fromkeys(("paper", "paper ±", "ours", "ours ±"), np.nan)
         rest = {"seeds": 0, "difference": np.nan, "in spreads": np.nan, "verdict": "not run"}
         return {"setting": setting, "measure": "", **empty, **rest}
     return {
         "setting": setting,
-        "measure": row.what,
+        "measure": row.what.removeprefix(f"{split} "),
         "paper": row.paper,
         "paper ±": row.paper_std,
         "ours": row.measured,
