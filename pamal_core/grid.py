@@ -113,9 +113,9 @@ def by_record() -> dict[str, Run]:
 def make(record: str, results: Path, changes: Mapping[str, Any] | None = None) -> None:
     """Make the run of `record` without its notebook, with `changes` to its parameters; or copy the
     record where another table has it already. InputError for a record that is not in the grid."""
-    if record not in by_record():
+    run = by_record().get(record)
+    if run is None:
         raise InputError(f"workflow/grid.csv must have the record. Found {record!r}.")
-    run = by_record()[record]
     for other in run.records:
         if not (results / record).exists() and (results / other).exists():
             write_atomic(results / record, (results / other).read_bytes())
