@@ -1,15 +1,16 @@
 // The parts of the explorer. Each returns its element as `node`, and `show(...)` that brings it up
 // to date.
 
-const CORNERS = { 2: [[24, 24], [316, 24]], 3: [[30, 224], [310, 224], [170, 24]] };
+const CORNERS = { 2: [[24, 24], [316, 24]], 3: [[40, 228], [280, 228], [160, 24]] };
 
 /** Where alpha is moved: a segment, a triangle or, for more members, linked sliders. */
 function alphaControl(tasks, alpha, onChange) {
   const corners = CORNERS[alpha.length];
   if (!corners) return sliders(tasks, alpha, onChange);
-  const height = alpha.length === 2 ? 48 : 256;
-  const node = s("svg", { viewBox: `0 0 340 ${height}`, role: "group", "aria-label": "alpha" });
-  const track = s(alpha.length === 2 ? "polyline" : "polygon", { points: corners.join(" "),
+  const isTriangle = alpha.length === 3;
+  const box = isTriangle ? "0 0 320 256" : "0 0 340 48";
+  const node = s("svg", { viewBox: box, role: "group", "aria-label": "alpha" });
+  const track = s(isTriangle ? "polygon" : "polyline", { points: corners.join(" "),
     class: "pw-track" });
   node.append(track);
   track.addEventListener("click", (event) => {
@@ -19,11 +20,16 @@ function alphaControl(tasks, alpha, onChange) {
   });
   const text = (point) => point.map((v, k) => `${tasks[k]} ${v.toFixed(2)}`).join(", ");
   const show = simplexHandle(node, corners, { alpha, label: "alpha", text, onChange });
-  const names = tasks.map((task, k) => h("span", { class: `pw-end pw-end-${k}` },
-    `member ${k + 1}: ${task}`));
-  const ends = h("div", { class: `pw-ends pw-ends-${alpha.length}` }, ...names);
-  const kind = `pw-control pw-control-${alpha.length}`;
-  return { node: h("div", { class: kind }, node, ends), show };
+  const names = tasks.map((task, k) => `member ${k + 1}: ${task}`);
+  const ends = isTriangle ? [] : [h("div", { class: "pw-ends" }, ...names.map((n) => h("span", {}, n)))];
+  if (isTriangle) node.prepend(...cornerNames(names));
+  return { node: h("div", { class: `pw-control pw-control-${alpha.length}` }, node, ...ends), show };
+}
+
+/** The names of a triangle's corners beside them. */
+function cornerNames(names) {
+  const places = [[4, 250, "start"], [316, 250, "end"], [160, 10, "middle"]];
+  return places.map(([x, y, anchor], k) => s("text", { x, y, "text-anchor": anchor }, names[k]));
 }
 
 /** One slider for each member; moving one scales the others, so that all sum to 1. */
@@ -85,9 +91,11 @@ function drawFront(front, [first, second], holder) {
     x: extent(front.columns[first]), y: extent(front.columns[second]),
     titles: [titled(front, first), titled(front, second)],
   });
+  const [dominated, kept] = [s("g"), s("g")]; // what is kept lies on top
+  layer.append(dominated, kept);
   front.alphas.forEach((alpha, p) => {
     const isKept = dominators(front, better(front, p)) === 0;
-    layer.append(s("circle", { cx: x(front.columns[first][p]), cy: y(front.columns[second][p]),
+    (isKept ? kept : dominated).append(s("circle", { cx: x(front.columns[first][p]), cy: y(front.columns[second][p]),
       r: isKept ? 3.5 : 2.5, class: isKept ? "pw-kept" : "pw-dominated" }));
     if (Math.max(...alpha) < 1) return;
     layer.append(s("text", { x: x(front.columns[first][p]) + 7, y: y(front.columns[second][p]) + 4 },
