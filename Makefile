@@ -71,6 +71,8 @@ ifneq ($(wildcard $(PAMAL_DATA)/MNIST),)
 	    for t in 0 1; do $(MULTIMNIST) _build/runs/stl-$${t}_$$s.ipynb \
 	        $$full/stl-$${t}_seed_$$s.json -p method stl -p task $$t; done; \
 	done; \
+	test ! -f results/multimnist/pamal_seed_0.safetensors || \
+	    $(BIN)/python book/_assets/multimnist_explorer.py; \
 	full="-p data full -p out results/multimnist"; for m in $(BASELINES); do \
 	    $(MULTIMNIST) _build/runs/$$m.ipynb $$full/$${m}_seed_0.json -p method $$m; done; \
 	full="-p data full -p out results/multimnist3"; \

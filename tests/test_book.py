@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from browser import overflow, serious
+from browser import drag_by_finger, overflow, serious
 
 nbformat = pytest.importorskip("nbformat", reason="needs the `book` extra")
 pytest.importorskip("papermill", reason="needs the `book` extra")
@@ -219,12 +219,7 @@ def test_the_explorer_of_the_first_page_is_moved_by_keys_mouse_and_touch(html, o
     page.mouse.up()
     page.wait_for_function("document.querySelector('.pw-alpha').value == '[1, 0]'")
 
-    box = page.locator(".pw-dot").first.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    session = page.context.new_cdp_session(page)
-    for kind, dx in (("touchStart", 0), ("touchMove", 200), ("touchMove", 900), ("touchEnd", None)):
-        points = [] if dx is None else [{"x": x + dx, "y": y}]
-        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    drag_by_finger(page, page.locator(".pw-dot").first, 200, 900)
     page.wait_for_function("document.querySelector('.pw-alpha').value == '[0, 1]'")
 
 
