@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from browser import drag_by_finger, overflow, serious
 
 nbformat = pytest.importorskip("nbformat", reason="needs the `book` extra")
 pytest.importorskip("papermill", reason="needs the `book` extra")
@@ -45,7 +46,7 @@ def notebook(tmp_path):
     return write
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def tracked():
     """The files of the repository: those git has, and those it would take."""
     if not (ROOT / ".git").exists():
@@ -155,23 +156,33 @@ class Loads(HTMLParser):
                 self.found.append(value)
 
 
-def test_the_book_builds_without_a_warning_and_loads_nothing_from_the_network(tracked, tmp_path):
+@pytest.fixture(scope="module")
+def html(tracked, tmp_path_factory):
+    """The folder of the book's pages, built without a warning from a copy of the repository."""
     pytest.importorskip("jupyter_book", reason="needs the `book` extra")
+    root = tmp_path_factory.mktemp("clone")
     for path in tracked:
-        copy = tmp_path / path.relative_to(ROOT)
+        copy = root / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
     jupyter_book = Path(sys.executable).with_name("jupyter-book")
     built = subprocess.run(
         [jupyter_book, "build", "-W", "--keep-going", "book/"],
-        cwd=tmp_path,
+        cwd=root,
         capture_output=True,
         text=True,
     )
     assert built.returncode == 0, built.stderr
+    return root / "_build" / "html"
 
-    html = tmp_path / "_build" / "html"
-    pages = list(html.rglob("*.html"))
+
+def pages_of(html):
+    """The pages of the book; the theme leaves two templates of its own among its styles."""
+    return [path for path in html.rglob("*.html") if "_static" not in path.parts]
+
+
+def test_the_book_loads_nothing_from_the_network(html):
+    pages = pages_of(html)
     assert html / "index.html" in pages
     for page in pages:
         loads = Loads()
@@ -179,6 +190,44 @@ def test_the_book_builds_without_a_warning_and_loads_nothing_from_the_network(tr
         assert loads.found == [], page.name
     for sheet in html.rglob("*.css"):
         assert not re.search(r"(url\(|@import\s*)[\"']?(https?:)?//", sheet.read_text()), sheet.name
+
+
+def test_every_page_opens_offline_on_a_phone_without_an_error(html, open_page):
+    for path in pages_of(html):
+        page = open_page(path, viewport={"width": 380, "height": 700})
+        assert overflow(page) <= 0, path.name
+        page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [380, 1200])
+def test_the_first_page_has_no_serious_issue(html, open_page, scheme, width):
+    viewport = {"width": width, "height": 800}
+    page = open_page(html / "index.html", color_scheme=scheme, viewport=viewport)
+    page.wait_for_selector(".pw-ready")
+    assert page.locator("html").get_attribute("data-theme") == scheme
+    assert serious(page) == []
+
+
+def test_the_explorer_of_the_first_page_is_moved_by_keys_mouse_and_touch(html, open_page):
+    page = open_page(html / "index.html", has_touch=True, viewport={"width": 1200, "height": 800})
+    grip = page.get_by_role("slider", name="alpha")
+    alpha = page.get_by_label("alpha in numbers")
+    grip.focus()
+    page.keyboard.press("ArrowRight")
+    assert alpha.input_value() == "[0.49, 0.51]"
+
+    grip.scroll_into_view_if_needed()
+    box = page.locator(".pw-dot").first.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 900, y, steps=4)
+    page.mouse.up()
+    page.wait_for_function("document.querySelector('.pw-alpha').value == '[1, 0]'")
+
+    drag_by_finger(page, page.locator(".pw-dot").first, 200, 900)
+    page.wait_for_function("document.querySelector('.pw-alpha').value == '[0, 1]'")
 
 
 def test_no_symlink_is_tracked(tracked):
