@@ -6,6 +6,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from verdicts import Verdicts
 from widget import WIDGETS, Widget
 
 MATHJAX = files("sphinx-mathjax-offline") / "static/mathjax/tex-svg-full.js"
@@ -30,6 +31,7 @@ def use_widget_style(_app: Sphinx, config: Config) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """These run before sphinx_external_toc and Sphinx look at the settings (priority 500, 800)."""
+    app.add_directive("verdicts", Verdicts)
     app.add_directive("widget", Widget)
     app.connect("config-inited", use_top_level_toc, priority=100)
     app.connect("config-inited", use_installed_mathjax, priority=100)
