@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from pamal_core.atomic import write_atomic
 from pamal_core.book import parse_value
 from pamal_core.errors import InputError
+from pamal_core.locks import is_held, lock_of
 from pamal_core.options import Options
 
 ROOT = Path(__file__).parents[1]
@@ -77,6 +78,10 @@ class Run:
     def is_done(self, results: Path) -> bool:
         """Whether one of its records is in the folder `results`."""
         return any((results / record).exists() for record in self.records)
+
+    def is_running(self, results: Path) -> bool:
+        """Whether some process is making it."""
+        return any(is_held(lock_of(results / record)) for record in self.records)
 
 
 def runs(target: str = "paper") -> list[Run]:
@@ -143,15 +148,18 @@ def notebook_parameters(path: Path) -> set[str]:
 
 
 def status(results: Path) -> str:
-    """A table with a line per target: runs that are made and left, and hours of one thread for
-    those, as far as runs of their kind were measured."""
-    lines = [f"{'target':<12}{'runs':>6}{'done':>6}{'left':>6}{'hours':>8}{'not measured':>14}"]
+    """A table with a line per target: runs that are made, being made and left, and hours of one
+    thread for the latter two, as far as runs of their kind were measured."""
+    heads = f"{'target':<12}{'runs':>6}{'done':>6}{'running':>9}{'left':>6}{'hours':>8}"
+    lines = [f"{heads}{'not measured':>14}"]
     for target in targets():
         chosen = runs(target)
         left = [run for run in chosen if not run.is_done(results)]
         seconds = [run.cost.seconds for run in left if run.cost.seconds is not None]
+        running = sum(run.is_running(results) for run in left)
         lines.append(
-            f"{target:<12}{len(chosen):>6}{len(chosen) - len(left):>6}{len(left):>6}"
+            f"{target:<12}{len(chosen):>6}{len(chosen) - len(left):>6}{running:>9}"
+            f"{len(left) - running:>6}"
             f"{sum(seconds) / 3600:>8.1f}{len(left) - len(seconds):>14}"
         )
     return "\n".join(lines)
