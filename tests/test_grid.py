@@ -214,7 +214,8 @@ def test_what_is_done_and_left_adds_up(tmp_path):
 
 def test_a_run_counts_as_running_while_its_lock_is_held(tmp_path):
     record = tmp_path / "census" / "ls_seed_1.json"
-    files = RunFiles(record, {"data": "any"})
+    about = {"experiment": "e", "method": "ls", "options": {}, "seed": 1, "data": "d"}
+    files = RunFiles(record, about)
     with files.claimed(wait=False):
         assert lines_of(tmp_path)["census"][:4] == ["42", "0", "1", "41"]
         lock = lock_of(record)
