@@ -45,7 +45,7 @@ function inPagePanel(model) {
   let [start, grid, image, alpha] = [0, null, null, model.get("alpha")];
   const answer = () => drawn.replaceChildren(...(image
     ? [...verdicts(predict(alpha, image)).map((v, t) => h("div", {}, `${tasks[t]}: `,
-      predictionLine(tasks[t], v))), h("img", { src: pictureOf(image), alt: "as the network sees it" })]
+      predictionLine(tasks[t], v))), h("img", { src: pictureOf(image), alt: "as the network sees it", class: "dark-light" })]
     : ["Draw two digits."]));
   const show = (point) => {
     alpha = point;
@@ -128,7 +128,10 @@ function alphaRow() {
     setTimeout(() => { button.textContent = "Copy α"; }, 1500);
   };
   const button = h("button", { type: "button", click: copy }, "Copy α");
-  const show = (alpha) => { input.value = `[${alpha.map((v) => Number(v.toFixed(6))).join(", ")}]`; };
+  const show = (alpha) => {
+    input.value = `[${alpha.map((v) => Number(v.toFixed(6))).join(", ")}]`;
+    input.size = Math.max(12, input.value.length);
+  };
   return { node: h("div", { class: "pw-controls" }, "α =", input, button), show };
 }
 

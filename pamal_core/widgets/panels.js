@@ -200,12 +200,13 @@ function predictionLine(task, { text, share, right }) {
     h("b", {}, text), h("span", { class: "pw-numbers pw-sure" }, sure));
 }
 
-/** Cards with the chosen inputs, what they are, and what the network says of them.
+/** Cards with the chosen inputs, what they are, and what the network says of them. The book's theme
+ * leaves images of class "dark-light" as they are when it is dark.
  * @param {string[]} pictures data URIs, or "" @param {string[]} names */
 function cards(pictures, names, tasks) {
   const lines = pictures.map(() => h("figcaption"));
   const nodes = pictures.map((picture, i) => h("figure", { class: "pw-card" },
-    ...(picture ? [h("img", { src: picture, alt: "" })] : []),
+    ...(picture ? [h("img", { src: picture, alt: "", class: "dark-light" })] : []),
     h("div", { class: "pw-name" }, names[i]), lines[i]));
   const show = (predictions) => predictions.forEach((ofTasks, i) => {
     lines[i].replaceChildren(...ofTasks.map((p, t) => predictionLine(tasks[t], p)));
