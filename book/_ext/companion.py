@@ -10,6 +10,15 @@ from widget import WIDGETS, Widget
 
 MATHJAX = files("sphinx-mathjax-offline") / "static/mathjax/tex-svg-full.js"
 
+# The theme takes a page that was never visited for one with an invalid mode, says so as an error, and
+# only then asks the system for light or dark. This asks before the page is drawn.
+MODE = """{
+  const { dataset } = document.documentElement;
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  dataset.mode ||= "auto";
+  dataset.theme ||= dark ? "dark" : "light";
+}"""
+
 
 def use_top_level_toc(app: Sphinx, config: Config) -> None:
     """Read `_toc.yml` beside `_config.yml`; jupyter-book takes the one in the book's folder."""
@@ -31,6 +40,7 @@ def use_widget_style(_app: Sphinx, config: Config) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """These run before sphinx_external_toc and Sphinx look at the settings (priority 500, 800)."""
     app.add_directive("widget", Widget)
+    app.add_js_file(None, body=MODE)
     app.connect("config-inited", use_top_level_toc, priority=100)
     app.connect("config-inited", use_installed_mathjax, priority=100)
     app.connect("config-inited", use_widget_style, priority=100)
