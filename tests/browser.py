@@ -107,11 +107,13 @@ def functions(open_page, tmp_path):
     return Functions
 
 
-def serious(page):
-    """What axe finds serious or critical in `page`, one line each."""
+def serious(page, context=None, **options):
+    """What axe finds serious or critical in `page`, or in the part that `context` selects, one
+    line each."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs `test`")
     # Without `preload` axe reads style sheets once more, which pages over file:// may not do.
-    found = axe.Axe().run(page, options={"preload": False}).response["violations"]
+    options = {"preload": False, "resultTypes": ["violations"], **options}
+    found = axe.Axe().run(page, context, options).response["violations"]
     return [
         f"{v['id']}: {v['help']} ({json.dumps([n['target'] for n in v['nodes']])})"
         for v in found

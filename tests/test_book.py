@@ -1,15 +1,11 @@
 """The path from a notebook to a page of the book."""
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from browser import drag_by_finger, overflow, serious
+from browser import drag_by_finger, serious
 
 nbformat = pytest.importorskip("nbformat", reason="needs the `book` extra")
 pytest.importorskip("papermill", reason="needs the `book` extra")
@@ -46,16 +42,6 @@ def notebook(tmp_path):
     return write
 
 
-@pytest.fixture(scope="module")
-def tracked():
-    """The files of the repository: those git has, and those it would take."""
-    if not (ROOT / ".git").exists():
-        pytest.skip("not a git checkout")
-    command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
-    names = subprocess.check_output(command, cwd=ROOT, text=True).split("\0")
-    return [ROOT / name for name in names if name and os.path.lexists(ROOT / name)]
-
-
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 def test_a_source_holds_no_outputs(path):
     code = [cell for cell in read(path).cells if cell.cell_type == "code"]
@@ -68,6 +54,25 @@ def test_a_result_was_made_by_its_source_as_it_is_now(path):
     source = ROOT / "notebooks" / result.metadata.pamal.source
     assert book.differences(result, read(source)) == [], f"run {source.name} again: make notebooks"
     assert book.normalise(result) == result
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+def test_every_figure_has_the_description_of_its_source(path):
+    result = read(path)
+    source = read(ROOT / "notebooks" / result.metadata.pamal.source)
+    described = {cell.source: description(cell) for cell in source.cells}
+    figures = [
+        cell
+        for cell in result.cells
+        if any("image/png" in output.get("data", {}) for output in cell.get("outputs", []))
+    ]
+    for cell in figures:
+        assert description(cell), cell.source
+        assert description(cell) == described[cell.source]
+
+
+def description(cell):
+    return cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
 
 
 def test_a_result_whose_source_changed_is_noticed(notebook):
@@ -156,61 +161,31 @@ class Loads(HTMLParser):
                 self.found.append(value)
 
 
-@pytest.fixture(scope="module")
-def html(tracked, tmp_path_factory):
-    """The folder of the book's pages, built without a warning from a copy of the repository."""
-    pytest.importorskip("jupyter_book", reason="needs the `book` extra")
-    root = tmp_path_factory.mktemp("clone")
-    for path in tracked:
-        copy = root / path.relative_to(ROOT)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, copy)
-    jupyter_book = Path(sys.executable).with_name("jupyter-book")
-    built = subprocess.run(
-        [jupyter_book, "build", "-W", "--keep-going", "book/"],
-        cwd=root,
-        capture_output=True,
-        text=True,
-    )
-    assert built.returncode == 0, built.stderr
-    return root / "_build" / "html"
-
-
-def pages_of(html):
-    """The pages of the book; the theme leaves two templates of its own among its styles."""
-    return [path for path in html.rglob("*.html") if "_static" not in path.parts]
-
-
-def test_the_book_loads_nothing_from_the_network(html):
-    pages = pages_of(html)
-    assert html / "index.html" in pages
+def test_the_book_builds_without_a_warning_and_loads_nothing_from_the_network(built_book):
+    pages = list(built_book.rglob("*.html"))
+    assert built_book / "index.html" in pages
     for page in pages:
         loads = Loads()
         loads.feed(page.read_text())
         assert loads.found == [], page.name
-    for sheet in html.rglob("*.css"):
+    for sheet in built_book.rglob("*.css"):
         assert not re.search(r"(url\(|@import\s*)[\"']?(https?:)?//", sheet.read_text()), sheet.name
-
-
-def test_every_page_opens_offline_on_a_phone_without_an_error(html, open_page):
-    for path in pages_of(html):
-        page = open_page(path, viewport={"width": 380, "height": 700})
-        assert overflow(page) <= 0, path.name
-        page.context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [380, 1200])
-def test_the_first_page_has_no_serious_issue(html, open_page, scheme, width):
+def test_the_first_page_has_no_serious_issue(built_book, open_page, scheme, width):
     viewport = {"width": width, "height": 800}
-    page = open_page(html / "index.html", color_scheme=scheme, viewport=viewport)
+    page = open_page(built_book / "index.html", color_scheme=scheme, viewport=viewport)
     page.wait_for_selector(".pw-ready")
     assert page.locator("html").get_attribute("data-theme") == scheme
     assert serious(page) == []
 
 
-def test_the_explorer_of_the_first_page_is_moved_by_keys_mouse_and_touch(html, open_page):
-    page = open_page(html / "index.html", has_touch=True, viewport={"width": 1200, "height": 800})
+def test_the_explorer_of_the_first_page_is_moved_by_keys_mouse_and_touch(built_book, open_page):
+    page = open_page(
+        built_book / "index.html", has_touch=True, viewport={"width": 1200, "height": 800}
+    )
     grip = page.get_by_role("slider", name="alpha")
     alpha = page.get_by_label("alpha in numbers")
     grip.focus()

@@ -1,0 +1,41 @@
+"""The book, built once for all the tests that read it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def tracked():
+    """The files of the repository: those git has, and those it would take."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
+    names = subprocess.check_output(command, cwd=ROOT, text=True).split("\0")
+    return [ROOT / name for name in names if name and os.path.lexists(ROOT / name)]
+
+
+@pytest.fixture(scope="session")
+def built_book(tracked, tmp_path_factory):
+    """The folder with the pages of the book, built without a warning from the tracked files."""
+    pytest.importorskip("jupyter_book", reason="needs the `book` extra")
+    copy = tmp_path_factory.mktemp("book")
+    for path in tracked:
+        target = copy / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    jupyter_book = Path(sys.executable).with_name("jupyter-book")
+    built = subprocess.run(
+        [jupyter_book, "build", "-W", "--keep-going", "book/"],
+        cwd=copy,
+        capture_output=True,
+        text=True,
+    )
+    assert built.returncode == 0, built.stderr
+    return copy / "_build" / "html"
