@@ -10,8 +10,8 @@ from widget import WIDGETS, Widget
 
 MATHJAX = files("sphinx-mathjax-offline") / "static/mathjax/tex-svg-full.js"
 
-# The theme takes a page that was never visited for one with an invalid mode, says so as an error, and
-# only then asks the system for light or dark. This asks before the page is drawn.
+# On a first visit the theme finds no mode, writes that to the console as an error, and only then
+# asks the system for light or dark. This asks before the page is drawn.
 MODE = """{
   const { dataset } = document.documentElement;
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
