@@ -9,7 +9,6 @@ from browser import overflow, serious
 ROOT = Path(__file__).parents[1]
 TOC = (ROOT / "_toc.yml").read_text("utf-8")
 PAGES = ["genindex", "search", *re.findall(r"(?:file|root): (\S+)", TOC)]
-ALTS = "[...document.images].filter((i) => !i.closest('.pw')).map((i) => i.alt)"
 # What reaches beyond the right edge and is in no box of its own that scrolls.
 CUT = """() => {
   const content = document.querySelector(".bd-article-container");
@@ -50,7 +49,7 @@ def test_formulas_are_typeset_and_figures_described_and_a_phone_is_wide_enough(p
     formulas = page.locator(".math")
     assert page.locator(".math:has(mjx-container)").count() == formulas.count()
     assert page.locator("mjx-merror, [data-mml-node=merror]").count() == 0
-    figures = page.evaluate(ALTS)
+    figures = page.locator("img:not(.pw img)").evaluate_all("(all) => all.map((one) => one.alt)")
     assert [alt for alt in figures if len(alt.split()) < 5] == []
     assert overflow(page) <= 0
     assert page.evaluate(CUT) == []
