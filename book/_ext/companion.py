@@ -11,18 +11,6 @@ from widget import WIDGETS, Widget
 
 MATHJAX = files("sphinx-mathjax-offline") / "static/mathjax/tex-svg-full.js"
 
-<<<<<<< HEAD
-=======
-# On a first visit the theme finds no mode, writes that to the console as an error, and only then
-# asks the system for light or dark. This asks before the page is drawn.
-MODE = """{
-  const { dataset } = document.documentElement;
-  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  dataset.mode ||= "auto";
-  dataset.theme ||= dark ? "dark" : "light";
-}"""
-
->>>>>>> pages
 
 def use_top_level_toc(app: Sphinx, config: Config) -> None:
     """Read `_toc.yml` beside `_config.yml`; jupyter-book takes the one in the book's folder."""
