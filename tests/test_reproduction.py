@@ -4,15 +4,16 @@ import json
 import re
 import runpy
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
 from commands_on_disk import record
 
 from pamal_core import grid
-from pamal_core.experiments import claims, claims_ablations, reproduction
+from pamal_core.experiments import claims, claims_ablations, claims_fronts, reproduction
 from pamal_core.experiments.comparison import Row, compare
-from pamal_core.experiments.tables import PRINTED, RESULTS
+from pamal_core.experiments.tables import ONE_NETWORK, PRINTED, RESULTS
 from pamal_core.networks.hypernetwork import Hypernetwork
 from pamal_core.networks.models import lenet
 from pamal_core.paper import table
@@ -138,6 +139,24 @@ def test_a_claim_follows_its_records(tmp_path):
     ]
     evidence, verdict = check(results)
     assert verdict is True and "-1.00 with the penalty" in evidence
+
+
+@pytest.mark.parametrize(("data", "folder"), claims_fronts.DATA.items())
+def test_figure_4_has_every_run_that_there_is(data, folder):
+    figure = claims_fronts.figure_4(claims.Results(RESULTS), data)
+    (ax,) = figure.axes
+    drawn = np.concatenate([dots.get_offsets() for dots in ax.collections])
+    lines = [line.get_xydata() for line in ax.lines]
+    for path in (RESULTS / folder).glob("*_seed_*.json"):
+        name, one = path.stem.rpartition("_seed_")[0], Record.read(path)
+        if name in ("pamal", "phn", "cosmos") and (name == "pamal" or one.seed == 0):
+            values = one.front("test").values
+            assert any(len(xy) == len(values) and np.allclose(xy, values) for xy in lines)
+        elif name in ONE_NETWORK:
+            assert np.isclose(drawn, one.front("test").values).all(1).any(), path
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert {"LS", "PaMaL, seed 0", "Nash-MTL"} <= {*names} and len({*names}) == len(names)
+    plt.close(figure)
 
 
 def test_the_hypernetwork_has_as_many_weights_as_the_claim_says():

@@ -1,12 +1,15 @@
 """What the paper claims of its fronts and of its rivals (sections 1, 3 and 5, appendix C)."""
 
+import contextlib
 from itertools import combinations
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from pamal_core.experiments import claim as claim_1
 from pamal_core.experiments.claims import NotRunError, Results, Verdict, claim, listed
 from pamal_core.experiments.tables import ONE_NETWORK, PRINTED, union
+from pamal_core.plots.fronts import seeds_figure
 from pamal_core.records import Record
 
 DATA = {"MultiMNIST": "multimnist", "Census": "census"}
@@ -197,3 +200,25 @@ def _streets(results: Results) -> tuple[str, Verdict]:
         f"mIoU above {100 * above:.0f}% of baselines; depth {ours[1]:.4f}, best {nearest:.4f}"
     )
     return evidence, bool(above > 0.5 and ours[1] <= nearest + 0.0005)
+
+
+def figure_4(results: Results, data: str) -> Figure:
+    """Figure 4, left ("MultiMNIST") or right ("Census"), on test: PaMaL's front of each seed,
+    every seed of every baseline, and seed 0 of PHN and COSMOS with their authors' settings, as far
+    as there are records. NotRunError without PaMaL, LS or single-task learning."""
+    folder = DATA[data]
+    ours = [record.front("test") for record in results.seeds(f"{folder}/pamal")]
+    found = baselines(results, folder)
+    points = {
+        PRINTED[name]: [record.front("test") for record in found.get(name, [])]
+        for name in ONE_NETWORK
+    }
+    rivals = {}
+    for name in ("phn", "cosmos"):
+        with contextlib.suppress(NotRunError):
+            rivals[PRINTED[name]] = results.one(f"{folder}/{name}_seed_0").front("test")
+    single = [float(mean_best(results.seeds(f"{folder}/stl-{task}"))[0]) for task in (0, 1)]
+    counts = sorted({len(runs) for runs in found.values()})
+    seeds = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+    provenance = f"{data}, full data, test. Baselines: {seeds} seeds each."
+    return seeds_figure(ours, points, single, provenance, rivals)

@@ -1,6 +1,7 @@
 """Two-task fronts, as in the paper's Figure 4. No torch here: everything comes from records."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -10,7 +11,7 @@ from matplotlib.figure import Figure
 from pamal_core.front import Front
 from pamal_core.plots import style
 
-MARKERS = "osD^v"
+MARKERS = "osD^v<>PXhdp"
 
 
 def front_figure(front: Front, provenance: str) -> Figure:
@@ -34,28 +35,37 @@ def seeds_figure(
     points: Mapping[str, Sequence[Front]],
     single: Sequence[float] | None,
     provenance: str,
+    rivals: Mapping[str, Front] = MappingProxyType({}),
 ) -> Figure:
     """Figure 4: the front of each seed as a line, other methods as points.
 
     The non-dominated part of a line is thick. `points` maps the name of a single-point method to
-    its runs. `single` has one value per task, the mean of single-task learning, drawn as a vertical
-    and a horizontal line.
+    its runs, which may be none, in an order that gives each its marker; `rivals` maps that of
+    another method with a front to one of its runs. `single` has one value per task, the mean of
+    single-task learning, drawn as a vertical and a horizontal line.
     """
-    figure, ax = plt.subplots(figsize=(6.5, 5))
+    many = len(points) > 3
+    figure, ax = plt.subplots(figsize=(8.5 if many else 6.5, 5))
     for seed, front in enumerate(fronts):
         colour, values = style.SEEDS[seed], front.values
         ax.plot(*values.T, color=colour, lw=1, marker=".", label=f"PaMaL, seed {seed}")
         kept = np.where(front.non_dominated()[:, None], values, np.nan)
         ax.plot(*kept.T, color=colour, lw=3.5)
+    for style_of_line, (name, front) in zip(("--", ":"), rivals.items(), strict=False):
+        ax.plot(*front.values.T, color="k", ls=style_of_line, lw=1, marker=".", ms=3, label=name)
+    grey = style.COLOURS["other"]
     for marker, (name, runs) in zip(MARKERS, points.items(), strict=False):
-        values = np.concatenate([run.values for run in runs])
-        x, y = values.T
-        ax.scatter(x, y, s=50, color=style.COLOURS["other"], marker=marker, label=name, zorder=3)
+        if runs:
+            x, y = np.concatenate([run.values for run in runs]).T
+            ax.scatter(x, y, s=50, c=grey, ec="w", lw=0.5, marker=marker, label=name, zorder=3)
     if single is not None:
         ax.axvline(single[0], color="k", ls="--", lw=1, label="single-task, each on its own axis")
         ax.axhline(single[1], color="k", ls="--", lw=1)
     name_axes(ax, fronts[0])
-    ax.legend(loc="lower left")
+    if many:
+        figure.legend(loc="outside right center", fontsize=8)
+    else:
+        ax.legend(loc="lower left")
     style.stamp(figure, provenance)
     return figure
 
