@@ -55,6 +55,9 @@ lint: $(READY)
 notebooks: $(READY)
 	$(BIN)/snakemake -s workflow/Snakefile pages --forcerun page
 	$(BIN)/python book/_assets/multimnist_front.py
+ifneq ($(wildcard $(PAMAL_DATA)/MNIST),)
+	$(BIN)/python book/_assets/multimnist_explorer.py
+endif
 
 constraints: $(READY)
 	$(BIN)/uv pip compile --quiet --upgrade --universal --fork-strategy fewest --python-version 3.11 \

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from pamal_core.atomic import write_atomic
 from pamal_core.book import parse_value
 from pamal_core.errors import InputError
+from pamal_core.locks import is_held, lock_of
 from pamal_core.options import Options
 
 ROOT = Path(__file__).parents[1]
@@ -78,6 +79,10 @@ class Run:
         """Whether one of its records is in the folder `results`."""
         return any((results / record).exists() for record in self.records)
 
+    def is_running(self, results: Path) -> bool:
+        """Whether some process is making it."""
+        return any(is_held(lock_of(results / record)) for record in self.records)
+
 
 def runs(target: str = "paper") -> list[Run]:
     """The runs of `target`, each once however many tables share it; InputError for an unknown
@@ -113,9 +118,9 @@ def by_record() -> dict[str, Run]:
 def make(record: str, results: Path, changes: Mapping[str, Any] | None = None) -> None:
     """Make the run of `record` without its notebook, with `changes` to its parameters; or copy the
     record where another table has it already. InputError for a record that is not in the grid."""
-    if record not in by_record():
+    run = by_record().get(record)
+    if run is None:
         raise InputError(f"workflow/grid.csv must have the record. Found {record!r}.")
-    run = by_record()[record]
     for other in run.records:
         if not (results / record).exists() and (results / other).exists():
             write_atomic(results / record, (results / other).read_bytes())
@@ -143,15 +148,18 @@ def notebook_parameters(path: Path) -> set[str]:
 
 
 def status(results: Path) -> str:
-    """A table with a line per target: runs that are made and left, and hours of one thread for
-    those, as far as runs of their kind were measured."""
-    lines = [f"{'target':<12}{'runs':>6}{'done':>6}{'left':>6}{'hours':>8}{'not measured':>14}"]
+    """A table with a line per target: runs that are made, being made and left, and hours of one
+    thread for the latter two, as far as runs of their kind were measured."""
+    heads = f"{'target':<12}{'runs':>6}{'done':>6}{'running':>9}{'left':>6}{'hours':>8}"
+    lines = [f"{heads}{'not measured':>14}"]
     for target in targets():
         chosen = runs(target)
         left = [run for run in chosen if not run.is_done(results)]
         seconds = [run.cost.seconds for run in left if run.cost.seconds is not None]
+        running = sum(run.is_running(results) for run in left)
         lines.append(
-            f"{target:<12}{len(chosen):>6}{len(chosen) - len(left):>6}{len(left):>6}"
+            f"{target:<12}{len(chosen):>6}{len(chosen) - len(left):>6}{running:>9}"
+            f"{len(left) - running:>6}"
             f"{sum(seconds) / 3600:>8.1f}{len(left) - len(seconds):>14}"
         )
     return "\n".join(lines)

@@ -10,6 +10,7 @@ from filelock import FileLock, Timeout
 
 from pamal_core import processes
 from pamal_core.errors import InputError
+from pamal_core.locks import lock_of
 from pamal_core.networks.base import Network
 from pamal_core.records import Record, run_key
 from pamal_core.state import load_state, save_state
@@ -59,7 +60,7 @@ class RunFiles(NamedTuple):
         if not processes.is_first():
             yield
             return
-        path = self.record.with_name(f".{self.record.name}.lock")
+        path = lock_of(self.record)
         lock = FileLock(path, blocking=wait)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from browser import drag_by_finger, serious
 
 nbformat = pytest.importorskip("nbformat", reason="needs the `book` extra")
 pytest.importorskip("papermill", reason="needs the `book` extra")
@@ -169,6 +170,44 @@ def test_the_book_builds_without_a_warning_and_loads_nothing_from_the_network(bu
         assert loads.found == [], page.name
     for sheet in built_book.rglob("*.css"):
         assert not re.search(r"(url\(|@import\s*)[\"']?(https?:)?//", sheet.read_text()), sheet.name
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [380, 1200])
+def test_the_first_page_has_no_serious_issue(built_book, open_page, scheme, width):
+    viewport = {"width": width, "height": 800}
+    page = open_page(built_book / "index.html", color_scheme=scheme, viewport=viewport)
+    page.wait_for_selector(".pw-ready")
+    assert page.locator("html").get_attribute("data-theme") == scheme
+    assert serious(page) == []
+
+
+def test_the_explorer_of_the_first_page_is_moved_by_keys_mouse_and_touch(built_book, open_page):
+    page = open_page(
+        built_book / "index.html", has_touch=True, viewport={"width": 1200, "height": 800}
+    )
+    grip = page.get_by_role("slider", name="alpha")
+    alpha = page.get_by_label("alpha in numbers")
+    grip.focus()
+    page.keyboard.press("ArrowRight")
+    assert alpha.input_value() == "[0.49, 0.51]"
+
+    grip.scroll_into_view_if_needed()
+    box = page.locator(".pw-dot").first.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 900, y, steps=4)
+    page.mouse.up()
+    page.wait_for_function("document.querySelector('.pw-alpha').value == '[1, 0]'")
+
+    drag_by_finger(page, page.locator(".pw-dot").first, 200, 900)
+    page.wait_for_function("document.querySelector('.pw-alpha').value == '[0, 1]'")
+
+
+def test_no_tracked_file_has_the_marks_of_a_merge(tracked):
+    marks = re.compile(rb"^(<{7} |>{7} )", re.MULTILINE)
+    assert [path.name for path in tracked if marks.search(path.read_bytes())] == []
 
 
 def test_no_symlink_is_tracked(tracked):

@@ -233,7 +233,7 @@ def test_what_cannot_be_deleted_is_named(tmp_path, monkeypatch):
 def test_a_lock_that_is_taken_while_we_look_stays(tmp_path, monkeypatch):
     lock = tmp_path / ".r.json.lock"
     lock.write_text("")
-    monkeypatch.setattr(clean, "_is_held", lambda _: False)
+    monkeypatch.setattr(clean, "is_held", lambda _: False)
     with FileLock(lock):
         code, document, _ = ask_json("clean", tmp_path, "--yes")
         assert code == 1 and not document["stale"][0]["deleted"] and lock.exists()

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from browser import overflow, serious
+from browser import drag_by_finger, overflow, serious
 from torch.nn import functional as F
 
 from pamal_core import Front, InputError, WeightEnsemble
@@ -156,12 +156,7 @@ def test_keys_drag_and_touch_lead_to_numbers_of_torch(open_widget):
     assert len({tuple(alpha) for alpha in seen[7:]}) == 13
 
     phone = open_widget("explorer", VALUES, **PHONE)
-    box = phone.locator(".pw-dot").first.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    session = phone.context.new_cdp_session(phone)
-    for kind, dx in (("touchStart", 0), ("touchMove", 30), ("touchMove", 80), ("touchEnd", None)):
-        points = [] if dx is None else [{"x": x + dx, "y": y}]
-        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    drag_by_finger(phone, phone.locator(".pw-dot").first, 30, 80)
     phone.wait_for_function("JSON.parse(document.querySelector('.pw-alpha').value)[1] > 0.7")
     check_page(phone, ensemble, images)
     assert overflow(phone) <= 0

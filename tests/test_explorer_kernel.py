@@ -1,5 +1,7 @@
 """The explorer on a trained ensemble: what Python tells the page, and what it answers."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -120,7 +122,7 @@ def test_the_page_asks_for_the_alpha_that_it_shows_and_shows_what_it_is_told(
     parts, explorer, open_widget
 ):
     page = open_widget("explorer", state(explorer))
-    controls = page.get_by_role("slider")
+    controls = page.get_by_role("slider", name="alpha")
     assert controls.count() == (1 if len(parts[1]) < 4 else 4)
     controls.first.focus()
     page.evaluate(LISTEN)
@@ -160,3 +162,28 @@ def test_an_alpha_that_python_sets_moves_the_handle(parts, explorer, open_widget
     page = open_widget("explorer", state(explorer))
     page.evaluate("alpha => widgetModel.set('alpha', alpha)", [1.0] + [0.0] * (len(parts[1]) - 1))
     assert page.get_by_label("alpha in numbers").input_value().startswith("[1, 0")
+
+
+def test_the_marker_lies_on_the_point_it_stands_for_from_every_side(parts, explorer, open_widget):
+    page = open_widget("explorer", state(explorer))
+    corner = [1.0] + [0.0] * (len(parts[1]) - 1)
+    page.evaluate("alpha => widgetModel.set('alpha', alpha)", corner)
+
+    def check():
+        ring = page.locator(".pw-here").get_attribute("transform")
+        x, y = map(float, re.findall(r"[-\d.]+", ring))
+        dots = page.locator(".pw-plot :is(.pw-kept, .pw-dominated)").evaluate_all(
+            "dots => dots.map(dot => [dot.cx.baseVal.value, dot.cy.baseVal.value])"
+        )
+        assert min(np.hypot(*(np.array(dots) - [x, y]).T)) < 1e-3
+        return dots
+
+    seen = check()
+    turn = page.get_by_label("turn")
+    assert turn.is_visible() == (len(parts[1]) > 2)
+    if turn.is_visible():
+        turn.fill("1.2")
+        assert check() != seen
+        page.get_by_label("axis z").select_option("no third axis")
+        check()
+        assert not turn.is_visible()

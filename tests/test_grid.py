@@ -16,8 +16,10 @@ from pamal_core.errors import InputError
 from pamal_core.experiment import _about
 from pamal_core.experiments import ablation_multiforward, ablation_phn_cosmos, ablation_sampling
 from pamal_core.experiments.tables import PRINTED
+from pamal_core.locks import lock_of
 from pamal_core.paper import table
 from pamal_core.records import Record, run_key
+from pamal_core.run_files import RunFiles
 from pamal_core.sweep import file_name
 
 RESULTS = grid.ROOT / "results"
@@ -193,17 +195,32 @@ def test_every_run_has_a_cost_and_those_without_a_measurement_say_so():
         assert (run.cost.gpu > 0) == (run.experiment in ("utkface", "cityscapes"))
 
 
+def lines_of(results):
+    return {line.split()[0]: line.split()[1:] for line in grid.status(results).splitlines()}
+
+
 def test_what_is_done_and_left_adds_up(tmp_path):
-    assert grid.status(tmp_path).splitlines()[-1].split()[:4] == ["paper", "762", "0", "762"]
+    assert lines_of(tmp_path)["paper"][:4] == ["762", "0", "0", "762"]
     (tmp_path / "ablation_sampling/census").mkdir(parents=True)
     copy = tmp_path / "ablation_sampling/census/pamal-W=1-lam=0.0-p=1.0_seed_0.json"
     copy.touch()
-    lines = {line.split()[0]: line.split()[1:] for line in grid.status(tmp_path).splitlines()}
-    assert lines["paper"][:3] == ["762", "1", "761"]
+    lines = lines_of(tmp_path)
+    assert lines["paper"][:4] == ["762", "1", "0", "761"]
     assert lines["ablations"][1] == "1"
-    assert lines["utkface"] == ["57", "0", "57", "0.0", "57"]
+    assert lines["utkface"] == ["57", "0", "0", "57", "0.0", "57"]
     # LS 465 s, PaMaL 590 s, three seeds each; the other 13 settings have no measurement.
-    assert lines["multimnist3"] == ["45", "0", "45", f"{3 * (465 + 590) / 3600:.1f}", "39"]
+    assert lines["multimnist3"] == ["45", "0", "0", "45", f"{3 * (465 + 590) / 3600:.1f}", "39"]
+
+
+def test_a_run_counts_as_running_while_its_lock_is_held(tmp_path):
+    record = tmp_path / "census" / "ls_seed_1.json"
+    about = {"experiment": "e", "method": "ls", "options": {}, "seed": 1, "data": "d"}
+    files = RunFiles(record, about)
+    with files.claimed(wait=False):
+        assert lines_of(tmp_path)["census"][:4] == ["42", "0", "1", "41"]
+        lock = lock_of(record)
+    lock.touch()  # as a killed process leaves it
+    assert lines_of(tmp_path)["census"][:4] == ["42", "0", "0", "42"]
 
 
 def test_unknown_targets_and_records_are_answered_in_one_line(tmp_path, capsys):

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pamal_core.errors import InputError
@@ -11,6 +12,7 @@ from pamal_core.experiments.tables import (
     beside_the_paper,
     read,
 )
+from pamal_core.paper import table
 from pamal_core.records import Record
 
 ROOT = Path(__file__).parents[1]
@@ -133,3 +135,26 @@ def test_the_baselines_of_the_repository_are_within_a_point_of_the_paper(dataset
     found = baselines_beside_the_paper(records, dataset)
     assert {"LS", "UW", "MGDA", "PCGrad", "CAGrad", "Nash-MTL"} <= set(found.index)
     assert found.xs("difference", axis=1, level=1).abs().max(axis=None) < 0.01
+
+
+def test_the_authors_seeds_stand_beside_ours_with_their_spreads():
+    runs = [r for r in read(ROOT / "results" / "multimnist") if r.method == "ls"]
+    found = tables.beside_the_authors(runs)
+    assert len(found) == 2 * len(ONE_NETWORK)
+    rows = table("authors_multimnist")
+    theirs = rows.query("method == 'ls' and split == 'test' and task == 2 and metric == 'accuracy'")
+    cells = found.loc["LS"].loc["bottom-right, accuracy ↑"]
+    assert cells["authors"] == pytest.approx(np.mean(theirs["value"]))
+    assert cells["authors ±"] == pytest.approx(np.std(theirs["value"], ddof=1))
+    ours = [r.summary["test"]["best"]["bottom-right/accuracy"] for r in runs]
+    assert (cells["seeds"], cells["ours"]) == (3, pytest.approx(np.mean(ours)))
+    assert (found.loc["UW", "seeds"] == 0).all()
+
+
+def test_agreement_counts_methods_by_their_worst_accuracy():
+    index = pd.MultiIndex.from_product([["a", "b", "c", "d"], ["one", "two"]])
+    theirs, ours = [0.9, 0.9, 0.8, 0.8, 0.7, 0.7, 0.6, 0.6], [0.9, 0.91, 0.8, 0.8, 0.5, 0.5, 0, 0]
+    beside = pd.DataFrame({"authors": theirs, "ours": ours, "seeds": [1] * 6 + [0] * 2}, index)
+    beside["difference"] = beside["ours"] - beside["authors"]
+    found = tables.agreement(beside)
+    assert found == {"methods": 3, "within the tolerance": 1, "rank correlation": 1.0}

@@ -2,6 +2,7 @@
 
 import json
 import re
+import runpy
 
 import numpy as np
 import pytest
@@ -166,3 +167,13 @@ def test_no_number_on_the_page_differs_from_the_records():
     assert len(cells[3]) == first.size
     numbers = zip(cells[3], first.to_numpy().ravel(), strict=True)
     assert all(a == str(b) for a, b in numbers)
+
+
+def test_the_landing_page_has_the_verdicts_of_the_page_of_reproductions():
+    pytest.importorskip("sphinx", reason="needs the `book` extra")
+    verdicts = runpy.run_path(str(grid.ROOT / "book/_ext/verdicts.py"))
+    found = verdicts["claims"](verdicts["PAGE"])
+    expected = claims.table(RESULTS)
+    assert found == list(zip(expected["claim"], expected["verdict"], strict=True))
+    assert {verdict for _, verdict in found} <= {*verdicts["ORDER"]}
+    assert "```{verdicts}" in (grid.ROOT / "book/index.md").read_text("utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import overflow, serious
+from browser import drag_by_finger, overflow, serious
 
 from pamal_core.widgets import static
 
@@ -153,12 +153,7 @@ def test_the_mouse_drags_the_handle_beyond_the_corner_and_it_stays_on_it(handle)
 
 def test_a_finger_drags_the_handle(handle):
     page = handle(SEGMENT, has_touch=True, is_mobile=True, viewport={"width": 380, "height": 700})
-    box = page.locator(".pw-dot").bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    session = page.context.new_cdp_session(page)
-    for kind, dx in (("touchStart", 0), ("touchMove", -20), ("touchMove", -50), ("touchEnd", None)):
-        points = [] if dx is None else [{"x": x + dx, "y": y}]
-        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    drag_by_finger(page, page.locator(".pw-dot"), -20, -50)
     page.wait_for_function("JSON.parse(document.querySelector('output').textContent)[0] > 0.7")
     assert shown(page) == pytest.approx([0.75, 0.25], abs=0.01)
     assert overflow(page) <= 0

@@ -7,18 +7,10 @@ from typing import Any
 from api import Api
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from verdicts import Verdicts
 from widget import WIDGETS, Widget
 
 MATHJAX = files("sphinx-mathjax-offline") / "static/mathjax/tex-svg-full.js"
-
-# On a first visit the theme finds no mode, writes that to the console as an error, and only then
-# asks the system for light or dark. This asks before the page is drawn.
-MODE = """{
-  const { dataset } = document.documentElement;
-  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  dataset.mode ||= "auto";
-  dataset.theme ||= dark ? "dark" : "light";
-}"""
 
 
 def use_top_level_toc(app: Sphinx, config: Config) -> None:
@@ -41,8 +33,8 @@ def use_widget_style(_app: Sphinx, config: Config) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """These run before sphinx_external_toc and Sphinx look at the settings (priority 500, 800)."""
     app.add_directive("api", Api)
+    app.add_directive("verdicts", Verdicts)
     app.add_directive("widget", Widget)
-    app.add_js_file(None, body=MODE)
     app.connect("config-inited", use_top_level_toc, priority=100)
     app.connect("config-inited", use_installed_mathjax, priority=100)
     app.connect("config-inited", use_widget_style, priority=100)

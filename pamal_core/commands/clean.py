@@ -14,6 +14,7 @@ from pamal_core.commands import output
 from pamal_core.commands.found import CHECKPOINT, folders, header, is_checkpoint, read, record_of
 from pamal_core.commands.runs import add_folder, checked
 from pamal_core.errors import InputError
+from pamal_core.locks import is_held
 
 TEMPORARY = re.compile(r"\.(.+)\.\d{1,7}\.[0-9a-f]{8}")  # as `write_atomic` names them
 LOCK = re.compile(r"\.(.+)\.lock")
@@ -64,7 +65,7 @@ def stale(folder: Path) -> Iterator[Stale]:
     for place, names in folders(folder):
         paths = [place / name for name in sorted(names)]
         paths = [path for path in paths if path.is_file() and not path.is_symlink()]
-        held = {path.name for path in paths if LOCK.fullmatch(path.name) and _is_held(path)}
+        held = {path.name for path in paths if LOCK.fullmatch(path.name) and is_held(path)}
         for path in paths:
             why = "" if path.name in held or held & _locks(path) else _why(path, names)
             if why:
@@ -92,14 +93,6 @@ def _locks(path: Path) -> set[str]:
     name = (temporary[1] if temporary else path.name).removesuffix(".json")
     run = name.removesuffix(CHECKPOINT).removesuffix(".safetensors")
     return {f".{run}.lock", f".{run}.json.lock"}
-
-
-def _is_held(path: Path) -> bool:
-    try:
-        with FileLock(path, timeout=0):
-            return False
-    except OSError:  # a Timeout among them; where it cannot be told, it is left alone
-        return True
 
 
 def _is_quiet(path: Path) -> bool:

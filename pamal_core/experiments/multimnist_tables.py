@@ -6,13 +6,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pamal_core.experiments.tables import union
+from pamal_core.experiments.tables import ONE_NETWORK, PRINTED, union
 from pamal_core.front import Front, Objective
 from pamal_core.paper import table
 from pamal_core.records import Record
 
 REFERENCE = (0.0, 0.0)
 SEEDS = (0, 1, 2)
+# What the authors' file calls some methods.
+AUTHORS = {"nash_mtl": "nashmtl", "auto_lambda": "autol"}
 TASKS = ("top-left/accuracy", "bottom-right/accuracy")
 
 
@@ -72,6 +74,44 @@ def authors_fronts() -> list[Front]:
         objectives = tuple(Objective(task, maximise=True) for task in TASKS)
         fronts.append(Front(alphas, wide.reset_index(drop=True), objectives))
     return fronts
+
+
+def beside_the_authors(records: Sequence[Record]) -> pd.DataFrame:
+    """Test accuracy of each baseline with our seeds and with the authors' three, a row per method
+    and task: means, standard deviations over seeds (divided by one less), and their difference.
+
+    Higher is better. Deviations are NaN for a single seed. `records` of other methods are left out.
+    """
+    rows = table("authors_multimnist").query("split == 'test' and metric == 'accuracy'")
+    found = {}
+    for method in ONE_NETWORK:
+        runs = [record for record in records if record.method == method]
+        for t, task in enumerate(TASKS, start=1):
+            theirs = rows[(rows.method == AUTHORS.get(method, method)) & (rows.task == t)]["value"]
+            ours = pd.Series([run.summary["test"]["best"][task] for run in runs], dtype=float)
+            found[PRINTED[method], f"{task.replace('/', ', ')} ↑"] = {
+                "authors": theirs.mean(),
+                "authors ±": theirs.std(),
+                "ours": ours.mean(),
+                "ours ±": ours.std(),
+                "seeds": len(ours),
+                "difference": ours.mean() - theirs.mean(),
+            }
+    return pd.DataFrame(found).T.astype({"seeds": int})
+
+
+def agreement(beside: pd.DataFrame, tolerance: float = 0.006) -> dict[str, int | float]:
+    """What `beside_the_authors` comes to: how many methods there are, for how many no accuracy is
+    further than `tolerance` from the authors', and Spearman's correlation between the two rankings
+    of methods by the mean of both accuracies (1 is the same order)."""
+    made = beside[beside["seeds"] > 0]
+    close = made["difference"].abs().groupby(level=0).max() <= tolerance
+    means = made[["authors", "ours"]].groupby(level=0).mean()
+    return {
+        "methods": len(close),
+        "within the tolerance": int(close.sum()),
+        "rank correlation": float(means.corr(method="spearman").iloc[0, 1]),
+    }
 
 
 def _row(records: Sequence[Record], paper: pd.DataFrame) -> dict[tuple[str, str], float]:

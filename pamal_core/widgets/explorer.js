@@ -45,7 +45,7 @@ function inPagePanel(model) {
   let [start, grid, image, alpha] = [0, null, null, model.get("alpha")];
   const answer = () => drawn.replaceChildren(...(image
     ? [...verdicts(predict(alpha, image)).map((v, t) => h("div", {}, `${tasks[t]}: `,
-      predictionLine(tasks[t], v))), h("img", { src: pictureOf(image), alt: "as the network sees it" })]
+      predictionLine(tasks[t], v))), h("img", { src: pictureOf(image), alt: "as the network sees it", class: "dark-light" })]
     : ["Draw two digits."]));
   const show = (point) => {
     alpha = point;
@@ -128,7 +128,10 @@ function alphaRow() {
     setTimeout(() => { button.textContent = "Copy α"; }, 1500);
   };
   const button = h("button", { type: "button", click: copy }, "Copy α");
-  const show = (alpha) => { input.value = `[${alpha.map((v) => Number(v.toFixed(4))).join(", ")}]`; };
+  const show = (alpha) => {
+    input.value = `[${alpha.map((v) => Number(v.toFixed(6))).join(", ")}]`;
+    input.size = Math.max(12, input.value.length);
+  };
   return { node: h("div", { class: "pw-controls" }, "α =", input, button), show };
 }
 
@@ -160,12 +163,14 @@ function facts(model, alpha, { values, at }) {
 
 /** All panels in their places; returns what speaks to screen readers. */
 function place(model, el, { control, row, bound, front, table, notes, inputs }) {
-  const left = h("div", {}, row.node, table.node, notes,
+  const isWide = control.node.matches(".pw-control-2"); // it stays in sight above the rest
+  const left = h("div", {}, ...(isWide ? [] : [control.node]), row.node, table.node, notes,
     h("p", { class: "pw-head" }, "Ask for a minimum"), bound.node);
   const right = h("div", {}, front.node, h("p", { class: "pw-note" },
     "Filled: not dominated. Ring: where you are. ", model.get("about")));
   el.classList.add("pw");
-  el.append(control.node, h("div", { class: "pw-panels" }, left, right), inputs.node);
+  el.append(...(isWide ? [control.node] : []), h("div", { class: "pw-panels" }, left, right),
+    inputs.node);
   return liveRegion(el);
 }
 
