@@ -4,6 +4,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from api import Api
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from verdicts import Verdicts
@@ -31,6 +32,7 @@ def use_widget_style(_app: Sphinx, config: Config) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """These run before sphinx_external_toc and Sphinx look at the settings (priority 500, 800)."""
+    app.add_directive("api", Api)
     app.add_directive("verdicts", Verdicts)
     app.add_directive("widget", Widget)
     app.connect("config-inited", use_top_level_toc, priority=100)
