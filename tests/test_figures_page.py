@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "book" / "figures.md").read_text("utf-8")
+# Numbers stay beside their word by a space that does not break.
+PAGE = (ROOT / "book" / "figures.md").read_text("utf-8").replace("\N{NO-BREAK SPACE}", " ")
 ROWS = [row.strip("| ").split(" | ") for row in PAGE.splitlines() if re.match(r"\| (Fig|Tab)", row)]
 LINK = re.compile(r"\]\(([^)#]+)(?:#([^)]+))?\)")
 

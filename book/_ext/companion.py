@@ -30,6 +30,15 @@ def use_widget_style(_app: Sphinx, config: Config) -> None:
     config.html_css_files = [*config.html_css_files, "widgets.css"]
 
 
+def mend_citations(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any
+) -> None:
+    """Take the role from docutils' list of citations: its entries are not what a list may hold."""
+    list_of = '<div role="list" class="citation-list">'
+    if "body" in context:
+        context["body"] = context["body"].replace(list_of, '<div class="citation-list">')
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """These run before sphinx_external_toc and Sphinx look at the settings (priority 500, 800)."""
     app.add_directive("api", Api)
@@ -38,4 +47,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", use_top_level_toc, priority=100)
     app.connect("config-inited", use_installed_mathjax, priority=100)
     app.connect("config-inited", use_widget_style, priority=100)
+    app.connect("html-page-context", mend_citations)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
