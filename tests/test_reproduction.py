@@ -12,7 +12,7 @@ from commands_on_disk import record
 
 from pamal_core import grid
 from pamal_core.experiments import claims, claims_ablations, claims_fronts, reproduction
-from pamal_core.experiments.comparison import Row, compare
+from pamal_core.experiments.comparison import compare
 from pamal_core.experiments.tables import ONE_NETWORK, PRINTED, RESULTS
 from pamal_core.networks.hypernetwork import Hypernetwork
 from pamal_core.networks.models import lenet
@@ -20,19 +20,23 @@ from pamal_core.paper import table
 from pamal_core.records import Record
 
 
-def row(values, paper=0.9, std=np.nan):
-    seeds = tuple(range(len(values)))
-    return Row("multimnist", "pamal", {}, "it (higher is better)", tuple(values), paper, std, seeds)
-
-
-def test_spreads_and_verdicts_are_those_of_the_formula():
-    both = row([0.91, 0.93], std=0.01)
-    assert both.std == pytest.approx(np.sqrt(2) * 0.01)
-    assert both.spreads == pytest.approx(0.02 / np.hypot(np.sqrt(2) * 0.01, 0.01))
-    assert row([0.93], std=0.01).spreads == pytest.approx(3)
-    assert np.isnan(row([0.93]).spreads)
-    verdicts = [reproduction.verdict(r) for r in (both, row([0.93], std=0.01), row([0.93]))]
-    assert verdicts == ["reproduced", "not reproduced", "no spread"]
+def test_a_verdict_takes_the_spread_of_all_settings_and_the_papers(tmp_path):
+    """By hand: seeds 0.9 and 0.92 of one setting, 0.91 alone of another."""
+    values = {"W=4-lam=0.0": (0.9, 0.92), "W=3-lam=0.0": (0.91,)}
+    for name, those in values.items():
+        for seed, value in enumerate(those):
+            one = record(seed=seed, options=record().options | {"W": int(name[2])})
+            one.summary["validation"]["hypervolume"] = value
+            one.write(tmp_path / f"ablation_multiforward/multimnist/pamal-{name}_seed_{seed}.json")
+    found = reproduction.report("multiforward_multimnist", tmp_path).droplevel(1)
+    printed = table("multiforward_multimnist").query("lam == 0").set_index("W")
+    for W in (3, 4):
+        cells = found.loc[f"PaMaL (W={W}, lam=0)"]
+        spread = np.hypot(np.std([0.9, 0.92], ddof=1), printed.loc[W, "std"])
+        assert cells["in spreads"] == pytest.approx((0.91 - printed.loc[W, "mean"]) / spread)
+    verdicts = [reproduction.verdict(2, s) for s in (1.9, -1.9, 2.1, np.nan)]
+    assert verdicts == ["reproduced", "reproduced", "not reproduced", "no spread"]
+    assert reproduction.verdict(0, np.nan) == "not run"
 
 
 @pytest.mark.parametrize("name", reproduction.TABLES)

@@ -8,7 +8,7 @@ from pamal_core.commands.found import runs
 from pamal_core.commands.runs import add_folder, checked
 from pamal_core.experiments.comparison import Row, compare
 
-DERIVED = ("measured", "std", "difference", "spreads")
+DERIVED = ("measured", "std", "difference")
 add_arguments = add_folder
 
 

@@ -86,13 +86,6 @@ class Row(NamedTuple):
         """Measured minus the paper."""
         return self.measured - self.paper
 
-    @property
-    def spreads(self) -> float:
-        """The difference in units of the spread over seeds: of the root of the squares of both
-        standard deviations, or of the one that there is. NaN where there is none."""
-        known = [std for std in (self.std, self.paper_std) if np.isfinite(std)]
-        return self.difference / float(np.linalg.norm(known)) if any(known) else np.nan
-
 
 def compare(records: Iterable[Record]) -> list[Row]:
     """A row for each setting and measure that the paper has a number for.

@@ -64,11 +64,26 @@ def report(name: str, results: Path) -> pd.DataFrame:
 
     Ours is the mean over the seeds that there are, the paper's over three; `±` are the standard
     deviations, which divide by one less than the number of seeds (the paper's as printed). The
-    difference is ours minus the paper's, also in spreads, which is how far both means would be
-    apart in units of the root of the squares of the two deviations. A verdict needs one of them.
+    difference is ours minus the paper's, also in spreads. A spread is the root of the summed
+    squares of the paper's deviation and of ours, which is pooled over all settings of the table:
+    that of two or three seeds is often small by chance. A verdict needs one of the two.
     """
     rows = [_cells(*pair, TABLES[name].split) for pair in _rows(TABLES[name], results)]
-    return pd.DataFrame(rows).set_index(["setting", "measure"]).rename_axis([None, None])
+    found = pd.DataFrame(rows)
+    both = pd.concat([_pooled(found), found["paper ±"] ** 2], axis=1).sum(axis=1, min_count=1)
+    found["in spreads"] = found["difference"] / np.sqrt(both)
+    found["verdict"] = [
+        verdict(*pair) for pair in zip(found["seeds"], found["in spreads"], strict=True)
+    ]
+    return found.set_index(["setting", "measure"]).rename_axis([None, None])
+
+
+def _pooled(found: pd.DataFrame) -> pd.Series:
+    """For each row the variance over our seeds, pooled over all rows of its measure."""
+    freedom = (found["seeds"] - 1).where(found["ours ±"].notna(), 0)
+    squares = freedom * found["ours ±"].fillna(0) ** 2
+    sums = [column.groupby(found["measure"]).transform("sum") for column in (squares, freedom)]
+    return sums[0] / sums[1].replace(0, np.nan)
 
 
 def shown(name: str, results: Path, digits: int = 4) -> pd.DataFrame:
@@ -125,8 +140,7 @@ def _rows(table: Table, results: Path) -> Iterator[tuple[str, Row | None]]:
 def _cells(setting: str, row: Row | None, split: str) -> dict[str, Any]:
     if row is None:
         empty = dict.fromkeys(("paper", "paper ±", "ours", "ours ±"), np.nan)
-        rest = {"seeds": 0, "difference": np.nan, "in spreads": np.nan, "verdict": "not run"}
-        return {"setting": setting, "measure": "", **empty, **rest}
+        return {"setting": setting, "measure": "", **empty, "seeds": 0, "difference": np.nan}
     return {
         "setting": setting,
         "measure": row.what.removeprefix(f"{split} "),
@@ -136,13 +150,13 @@ def _cells(setting: str, row: Row | None, split: str) -> dict[str, Any]:
         "ours ±": row.std,
         "seeds": len(row.seeds),
         "difference": row.difference,
-        "in spreads": row.spreads,
-        "verdict": verdict(row),
     }
 
 
-def verdict(row: Row) -> str:
-    """ "reproduced" or "not reproduced"; "no spread" where neither side has a deviation."""
-    if np.isnan(row.spreads):
+def verdict(seeds: int, spreads: float) -> str:
+    """ "reproduced" or "not reproduced"; "not run" without seeds, and "no spread" for NaN."""
+    if seeds == 0:
+        return "not run"
+    if np.isnan(spreads):
         return "no spread"
-    return "reproduced" if abs(row.spreads) <= FAR else "not reproduced"
+    return "reproduced" if abs(spreads) <= FAR else "not reproduced"
