@@ -89,7 +89,7 @@ def wait_until(condition, error=(), seconds=60):
 
 
 def is_run(cell):
-    """Whether `cell` was sent to the kernel; asked to, if not: JupyterLab loses keys while it loads."""
+    """Whether `cell` was sent to the kernel; asked to, if not: keys are lost during loading."""
     if "[ ]" not in cell.locator(".jp-InputPrompt").text_content():
         return True
     cell.locator(".cm-content").click()
