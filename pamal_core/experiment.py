@@ -22,7 +22,7 @@ from pamal_core.front import Front
 from pamal_core.method import Method
 from pamal_core.networks.base import Network
 from pamal_core.options import Options
-from pamal_core.recipes import ONLY_FOR, build
+from pamal_core.recipes import ONLY_FOR, averaged, build
 from pamal_core.records import Record, versions
 from pamal_core.run_files import RunFiles
 from pamal_core.simplex import arc
@@ -188,7 +188,8 @@ def _train(
     options: Options,
     checkpoint: Checkpoint | None,
 ) -> tuple[list[dict[str, Any]], dict[str, float | None]]:
-    """Train; returns what each epoch was like, and what it cost."""
+    """Train; returns what each epoch was like, and what it cost. The network of `method` is then
+    the one to evaluate."""
     scale = method.network.num_members if options.lr_scaling == "members" else 1
     optimizer = torch.optim.Adam(method.parameters(), lr=options.lr * scale)
     device, epochs = method.network.task_weights.device, cast(int, options.epochs)
@@ -196,6 +197,7 @@ def _train(
     halving = None
     if experiment.halve_after is not None:
         halving = MultiStepLR(optimizer, [round(epochs * experiment.halve_after)], gamma=0.5)
+    average = averaged(options, method.network)
     cost: dict[str, float | None] = {}
     with _timed(cost, "train_seconds"):
         history = train(
@@ -204,10 +206,13 @@ def _train(
             epochs=epochs,
             optimizer=optimizer,
             scheduler=halving,
+            average=average,
             seed=options.seed,
             checkpoint=checkpoint,
             on_epoch=lambda _, trained: {"member_similarity": similarity(trained.network)},
         )
+    if average is not None:
+        method.network = cast(Network, average.module)
     cost["peak_memory_bytes"] = peak_memory(device)
     return history, cost
 

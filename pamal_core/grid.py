@@ -225,9 +225,10 @@ def read(name: str) -> list[dict[str, str]]:
 
 
 def parameters(text: str) -> dict[str, Any]:
-    """`"W=2; lam=5"` is `{"W": 2, "lam": 5}`."""
+    """`"W=2; p=[1, 2]"` is `{"W": 2, "p": [1, 2]}`."""
     pairs = (part.strip().partition("=") for part in text.split(";") if part.strip())
-    return {name: parse_value(value) for name, _, value in pairs}
+    # Papermill's rules know no lists.
+    return {n: json.loads(v) if v.startswith("[") else parse_value(v) for n, _, v in pairs}
 
 
 if __name__ == "__main__":

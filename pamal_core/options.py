@@ -21,8 +21,10 @@ class Options(BaseModel):
     The first value of each choice is the default; the choices the paper or the authors' code leave
     open are explained in `book/discrepancies`. `None` stands for the default: of `epochs`, the
     paper's number on full data and a small one on the sample; of `p` and `lam`, what the method's
-    authors chose (`PUBLISHED`). `known` are the names that a notebook takes, if not all;
-    `unless_pamal` are the defaults that PaMaL does not share.
+    authors chose (`PUBLISHED`); of `weights`, equal ones. A run ends with its last weights, or for
+    `average` above 0 with the mean over its steps, where a step counts `average` times the next.
+    `known` are the names that a notebook takes, if not all; `unless_pamal` are the defaults that
+    PaMaL does not share.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, ser_json_inf_nan="strings")
@@ -55,6 +57,9 @@ class Options(BaseModel):
     p: Annotated[NonNegative | list[NonNegative], Field(description="Dirichlet concentration")] = (
         1.0
     )
+    draws: Literal["independent", "stratified"] = "independent"
+    weights: Annotated[list[NonNegative], Field(description="of the tasks in LS")] | None = None
+    average: Annotated[float, Field(ge=0, lt=1, description="decay of averaged weights")] = 0.0
     penalty: Literal["ordered", "printed"] = "ordered"
     edges: Literal["lex", "full"] = "lex"
     skip: Literal["never", "as_released"] = "never"

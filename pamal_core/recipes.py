@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from torch import nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils.data import TensorDataset
 
 from pamal_core.balancing import (
@@ -29,13 +30,14 @@ from pamal_core.balancing import (
 from pamal_core.data.batches import batches
 from pamal_core.errors import InputError
 from pamal_core.method import Method
+from pamal_core.networks.base import Network
 from pamal_core.networks.conditioned import Conditioned
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.networks.hypernetwork import Hypernetwork
 from pamal_core.networks.rotated import Rotated
 from pamal_core.options import Options
 from pamal_core.penalties import Cosine, MultiForward
-from pamal_core.simplex import Dirichlet
+from pamal_core.simplex import Dirichlet, on_simplex
 from pamal_core.tasks import Task
 
 # Methods that are one network with uniform task weights and a balancer of their own, for T tasks.
@@ -56,7 +58,8 @@ ONLY_FOR: dict[str, frozenset[str]] = {
     "task": frozenset({"stl"}),
     **dict.fromkeys(["W", "penalty", "edges", "skip", "lr_scaling"], frozenset({"pamal"})),
     "lam": frozenset({"pamal", "cosmos"}),
-    **dict.fromkeys(["p", "grid"], frozenset({"pamal", "cosmos", "phn"})),
+    **dict.fromkeys(["p", "draws", "grid"], frozenset({"pamal", "cosmos", "phn"})),
+    "weights": frozenset({"ls"}),
     **dict.fromkeys(["solver", "chunk"], frozenset({"phn"})),
     **dict.fromkeys(["balancing", "balancing_form", "history"], frozenset({"pamal", "ls", "stl"})),
     "heads": frozenset({"mgda", "pcgrad", "imtl", "cagrad", "nash_mtl"}),
@@ -74,6 +77,8 @@ def task_weights(options: Options, num_tasks: int) -> np.ndarray:
             if options.task >= num_tasks:
                 raise InputError(f"`task` must be below {num_tasks}. Found task={options.task}.")
             return np.eye(num_tasks)[[options.task]]
+        case "ls" if options.weights is not None:
+            return on_simplex([options.weights], num_tasks, name="weights")
     return np.full((1, num_tasks), 1 / num_tasks)
 
 
@@ -125,9 +130,21 @@ def _baseline(
     return BASELINES[options.method](options, len(tasks))
 
 
+def averaged(options: Options, network: Network) -> AveragedModel | None:
+    """The mean of `network`'s weights over the steps of training; None where the last ones count.
+
+    The statistics of BatchNorm are not averaged: they are those of the last weights.
+    """
+    if options.average == 0:
+        return None
+    decay = get_ema_multi_avg_fn(options.average)  # type: ignore[no-untyped-call]
+    return AveragedModel(network, multi_avg_fn=decay)
+
+
 def preference(options: Options) -> Dirichlet:
     """How alpha is drawn."""
-    return Dirichlet(tuple(options.p) if isinstance(options.p, list) else options.p)
+    p = tuple(options.p) if isinstance(options.p, list) else options.p
+    return Dirichlet(p, options.draws == "stratified")
 
 
 def multi_forward(options: Options) -> MultiForward:

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
+from scipy.special import betaincinv
 
 from pamal_core.errors import InputError
 
@@ -18,9 +19,13 @@ class Dirichlet:
     `p` is one concentration for all members or one per member. `p=1` is uniform on the simplex,
     `p<1` favours its corners and `p>1` its centre. The two limits the paper discusses in appendix
     A1 are included: `p=0` draws one corner at random, `p=inf` is the centre itself.
+
+    `stratified` draws of one step are spread out instead of independent, each still ~ Dir(p): by a
+    Latin hypercube. Of two members' W draws one falls into each W-th of the distribution.
     """
 
     p: float | tuple[float, ...] = 1.0
+    stratified: bool = False
 
     def __post_init__(self) -> None:
         p = np.atleast_1d(np.asarray(self.p, dtype=float))
@@ -38,11 +43,29 @@ class Dirichlet:
             raise InputError(
                 f"`p` must be one number or {num_members}, one per member. Found p={self.p}."
             )
-        if p[0] == 0:
-            return np.eye(num_members)[rng.integers(num_members, size=num_draws)]
         if np.isinf(p[0]):
             return np.full((num_draws, num_members), 1 / num_members)
+        if self.stratified:
+            strata = np.tile(np.arange(num_draws)[:, None], num_members)
+            shares = (rng.permuted(strata, axis=0) + rng.random(strata.shape)) / num_draws
+            return _at_quantiles(shares, np.broadcast_to(p, num_members))
+        if p[0] == 0:
+            return np.eye(num_members)[rng.integers(num_members, size=num_draws)]
         return rng.dirichlet(np.broadcast_to(p, num_members), size=num_draws)
+
+
+def _at_quantiles(shares: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Points [W, M] ~ Dir(p) from uniform `shares` [W, M], stick by stick: member k takes a share
+    ~ Beta(p_k, p_k+1 + ... + p_M) of what those before it left."""
+    num_members = len(p)
+    if p[0] == 0:
+        return np.eye(num_members)[(shares[:, 0] * num_members).astype(int)]
+    left, alphas = np.ones(len(shares)), np.empty((len(shares), num_members))
+    for k in range(num_members - 1):
+        alphas[:, k] = left * betaincinv(p[k], p[k + 1 :].sum(), shares[:, k])
+        left -= alphas[:, k]
+    alphas[:, -1] = left
+    return alphas
 
 
 def lattice(num_members: int, num_points: int = 11) -> np.ndarray:

@@ -1,8 +1,9 @@
 """The one training loop. It knows nothing of the problem: batches in, steps of a method,
 checkpoints out."""
 
+import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -11,12 +12,14 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.optim.lr_scheduler import LRScheduler
+from torch.optim.swa_utils import AveragedModel
 from tqdm.auto import tqdm
 
 from pamal_core import processes
 from pamal_core.errors import InputError
 from pamal_core.memory import is_out_of_memory, too_large
 from pamal_core.method import Method, NonFiniteError
+from pamal_core.networks.base import Network
 from pamal_core.signals import stoppable
 from pamal_core.state import load_state, save_state
 
@@ -40,6 +43,7 @@ def train(
     optimizer: torch.optim.Optimizer | None = None,
     lr: float = 1e-3,
     scheduler: LRScheduler | None = None,
+    average: AveragedModel | None = None,
     seed: int = 0,
     checkpoint: Checkpoint | None = None,
     on_epoch: EpochHook | None = None,
@@ -51,6 +55,7 @@ def train(
     `loader` yields (inputs, target_1, ..., target_T) anew each time it is iterated. Without an
     `optimizer` it is Adam with M times `lr`: the gradient of a member is scaled by its alpha, 1/M
     in expectation (section 5). A `scheduler` of that optimizer takes one step after each epoch.
+    `average`, torch's `AveragedModel` of the network, is updated after each step.
 
     Every epoch starts by seeding numpy's and torch's generators from (`seed`, epoch), so that a run
     resumed from its `checkpoint`, written after each epoch, equals one that was never interrupted,
@@ -69,9 +74,12 @@ def train(
     parts = {"network": network, "optimizer": optimizer, "balancer": method.balancer}
     if scheduler is not None:
         parts["scheduler"] = scheduler
+    if average is not None:
+        parts["average"] = average
     history = _resume(checkpoint, parts)
     bar = tqdm(range(len(history) + 1, epochs + 1), disable=not progress, unit="epoch")
-    with stoppable(lambda: _how_to_go_on(checkpoint, len(history))):
+    stop = stoppable(lambda: _how_to_go_on(checkpoint, len(history)))
+    with stop, _updated(average, network, optimizer):
         for epoch in bar:
             rng = seed_everything(seed, epoch)
             network.train()
@@ -88,6 +96,21 @@ def train(
             named = zip(method.tasks, losses, strict=True)
             bar.set_postfix({task.name: f"{loss:.4f}" for task, loss in named})
     return history
+
+
+@contextlib.contextmanager
+def _updated(
+    average: AveragedModel | None, network: Network, optimizer: torch.optim.Optimizer
+) -> Iterator[None]:
+    """`average` follows `network` with each step of `optimizer`."""
+    if average is None:
+        yield
+        return
+    hook = optimizer.register_step_post_hook(lambda *_: average.update_parameters(network))
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 def _how_to_go_on(checkpoint: Checkpoint | None, done: int) -> str:

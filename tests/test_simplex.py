@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import beta, kstest
 
 from pamal_core.errors import InputError
 from pamal_core.simplex import Dirichlet, arc, edges, lattice, on_simplex
@@ -15,20 +16,39 @@ def rng() -> np.random.Generator:
     p=st.one_of(st.just(0.0), st.floats(1e-3, 1e3), st.just(np.inf)),
     num_draws=st.integers(1, 8),
     num_members=st.integers(1, 6),
+    stratified=st.booleans(),
 )
-def test_every_draw_lies_on_the_simplex(p, num_draws, num_members):
-    alphas = Dirichlet(p).sample(num_draws, num_members, rng())
+def test_every_draw_lies_on_the_simplex(p, num_draws, num_members, stratified):
+    alphas = Dirichlet(p, stratified).sample(num_draws, num_members, rng())
     assert alphas.shape == (num_draws, num_members)
     on_simplex(alphas, num_members)
 
 
+@pytest.mark.parametrize("stratified", [False, True])
 @pytest.mark.parametrize("p", [0.3, 1.0, 7.0, (2.0, 1.0, 0.5)])
-def test_draws_have_the_mean_and_variance_of_the_dirichlet_distribution(p):
-    alphas = Dirichlet(p).sample(200_000, 3, rng())
+def test_draws_have_the_mean_and_variance_of_the_dirichlet_distribution(p, stratified):
+    alphas = Dirichlet(p, stratified).sample(200_000, 3, rng())
     a = np.broadcast_to(p, 3)
     mean = a / a.sum()
     np.testing.assert_allclose(alphas.mean(0), mean, atol=3e-3)
     np.testing.assert_allclose(alphas.var(0), mean * (1 - mean) / (a.sum() + 1), atol=3e-3)
+
+
+def test_stratified_draws_of_two_members_fall_one_into_each_part_of_the_distribution():
+    for p in (0.3, 1.0, (2.0, 5.0)):
+        first = Dirichlet(p, stratified=True).sample(5, 2, rng())[:, 0]
+        quantiles = beta(*np.broadcast_to(p, 2)).cdf(first)
+        assert sorted((quantiles * 5).astype(int)) == [0, 1, 2, 3, 4]
+    corners = Dirichlet(0.0, stratified=True).sample(6, 3, rng())
+    assert corners.sum(0).tolist() == [2, 2, 2]
+
+
+def test_each_stratified_draw_has_the_distribution_of_an_independent_one():
+    generator, dirichlet = rng(), Dirichlet((0.5, 1.0, 2.0), stratified=True)
+    draws = np.array([dirichlet.sample(4, 3, generator) for _ in range(4000)])
+    for member, (a, b) in enumerate([(0.5, 3.0), (1.0, 2.5), (2.0, 1.5)]):
+        for w in range(4):
+            assert kstest(draws[:, w, member], beta(a, b).cdf).pvalue > 1e-3
 
 
 def test_p_zero_draws_corners_and_p_infinite_the_centre():

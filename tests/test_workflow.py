@@ -74,8 +74,9 @@ def test_a_dry_run_of_every_target_has_what_is_left(copy):
     for experiment in ("multimnist", "census", "multimnist3", "utkface", "cityscapes"):
         chosen = {run.records[0] for run in left if run.notebook == experiment}
         assert planned[f"run_{experiment}"] == len(chosen), experiment
-    absent = [r for r in grid.records("ablations") if not (copy / "results" / r).exists()]
-    assert planned["run_ablation"] == len(absent)
+    of_tables = [*grid.records("ablations"), *grid.records("extras")]
+    alone = [r for r in of_tables if r.count("/") == 2 and not (copy / "results" / r).exists()]
+    assert planned["run_alone"] == len(alone)
     assert planned["smoke_methods"] == 5
     assert planned["smoke_notebook"] == len(list((copy / "notebooks").glob("*.ipynb")))
     assert planned["book"] == 1 and {*TARGETS} <= {*planned}
@@ -123,7 +124,7 @@ def test_slurm_gets_jobs_that_ask_for_what_the_table_says(copy):
     assert code != 0
     scripts = [path.read_text().splitlines() for path in sorted(sent.iterdir())]
     assert len(scripts) == 2, output[-3000:]
-    large, group = sorted(scripts, key=lambda lines: "run_ablation" in lines[-1])
+    large, group = sorted(scripts, key=lambda lines: "run_alone" in lines[-1])
     # The arguments of options that stand apart are lines of their own.
     cost = grid.by_record()["cityscapes/pamal_seed_0.json"].cost
     assert {"--mem", str(cost.mem_mb), "-t", str(cost.minutes), "--gpus=1"} <= {*large}
