@@ -172,6 +172,15 @@ class Front:
         return cls(alphas, pd.DataFrame([p["metrics"] for p in chosen]), tuple(objectives))
 
 
+def attained(fronts: Sequence[Front], share: float) -> np.ndarray:
+    """The empirical attainment surface of `fronts`, each from another seed: the corners [K, T] of
+    what at least `share` of them reach or surpass, in the units of the objectives."""
+    sign = np.where(fronts[0].maximise, -1, 1)
+    points = np.concatenate([front.values * sign for front in fronts])
+    sets = np.repeat(np.arange(len(fronts)), [len(front.values) for front in fronts])
+    return moocore.eaf(points, sets, percentiles=[100 * share])[:, :-1] * sign
+
+
 def _negative(name: str) -> str:
     task, _, metric = name.rpartition("/")
     return f"{task}/negative {metric}"

@@ -1,0 +1,52 @@
+"""What methods attain over seeds, for two objectives. No torch here."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pamal_core.front import Front, attained
+from pamal_core.plots import style
+from pamal_core.plots.fronts import name_axes
+
+HATCHES = ("", "///", "\\\\\\", "...")
+
+
+def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -> Figure:
+    """For each method, by name, the empirical attainment surfaces of its fronts, one per seed.
+
+    What lies below and left of the line at least half of the seeds attain; the band runs from what
+    all attain to what one does. Both objectives are better when higher.
+    """
+    figure, ax = plt.subplots(figsize=(7, 5))
+    values = np.concatenate([f.values[f.non_dominated()] for fs in methods.values() for f in fs])
+    low, high = values.min(0), values.max(0)
+    margin = 0.05 * (high - low)
+    ax.set(xlim=(low[0] - margin[0], high[0] + margin[0]))
+    ax.set(ylim=(low[1] - margin[1], high[1] + margin[1]))
+    for (name, fronts), colour, hatch in zip(methods.items(), style.SEEDS, HATCHES, strict=False):
+        _band(ax, fronts, colour, hatch, name)
+    name_axes(ax, next(iter(methods.values()))[0])
+    ax.legend(loc="lower left")
+    style.stamp(figure, provenance)
+    return figure
+
+
+def _band(ax: Axes, fronts: Sequence[Front], colour: str, hatch: str, name: str) -> None:
+    shares = 1 / len(fronts), 0.5, 1.0
+    surfaces = [attained(fronts, share) for share in shares]
+    grid = np.unique(np.concatenate([[ax.get_xlim()[0]], *(s[:, 0] for s in surfaces)]))
+    floor = ax.get_ylim()[0] - 1.0  # out of sight
+    one, half, every = (_height(surface, grid, floor) for surface in surfaces)
+    # At x itself the height is that of the first corner at or right of x: hence "pre".
+    band = ax.fill_between(grid, every, one, step="pre", color=colour, alpha=0.25, lw=0)
+    band.set_hatch(hatch)
+    ax.step(grid, half, where="pre", color=colour, lw=2, label=name)
+
+
+def _height(surface: np.ndarray, grid: np.ndarray, floor: float) -> np.ndarray:
+    """The best second objective that goes with at least each value of the first; `floor` beyond."""
+    reached = surface[:, 0] >= grid[:, None]
+    return np.where(reached, surface[:, 1], floor).max(1)

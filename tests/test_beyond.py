@@ -1,0 +1,164 @@
+"""What is beyond the paper: costs, tricks, and what is attained over seeds."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from commands_on_disk import record
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from matplotlib.collections import PolyCollection
+from scipy.stats import bootstrap
+from test_reproduction import staircase
+
+from pamal_core import grid
+from pamal_core.experiments import beyond
+from pamal_core.experiments.tables import RESULTS
+from pamal_core.front import Front, Objective, attained
+from pamal_core.plots.attainment import attainment_figure
+
+
+def fronts_of(values, maximise=(True, True)):
+    """A front for each [P, 2] of `values`."""
+    objectives = tuple(Objective(f"{n}/metric", way) for n, way in zip("ab", maximise, strict=True))
+    names = [o.name for o in objectives]
+    return [Front(np.ones((len(v), 1)), pd.DataFrame(v, columns=names), objectives) for v in values]
+
+
+def test_what_all_attain_and_what_one_does_of_two_crossing_fronts():
+    fronts = fronts_of([[(3.0, 1.0)], [(2.0, 2.0)]])
+    assert sorted(map(tuple, attained(fronts, 0.5))) == [(2.0, 2.0), (3.0, 1.0)]
+    assert attained(fronts, 1.0).tolist() == [[2.0, 1.0]]
+    losses = fronts_of([[(3.0, 1.0)], [(2.0, 2.0)]], maximise=(False, False))
+    assert attained(losses, 1.0).tolist() == [[3.0, 2.0]]
+    mixed = fronts_of([[(3.0, 1.0)], [(2.0, 2.0)]], maximise=(True, False))
+    assert attained(mixed, 1.0).tolist() == [[2.0, 2.0]]
+
+
+@given(
+    values=arrays(float, (4, 5, 2), elements=st.integers(0, 20).map(float)),
+    at=arrays(float, (30, 2), elements=st.integers(0, 20).map(float)),
+    count=st.integers(1, 4),
+)
+def test_a_point_is_below_the_surface_where_so_many_fronts_reach_it(values, at, count):
+    surface = attained(fronts_of(values), count / 4)
+    reached = (values[:, :, None] >= at).all(-1).any(1).sum(0) >= count
+    below = (surface[:, None] >= at).all(-1).any(0)
+    np.testing.assert_array_equal(below, reached)
+
+
+def test_the_figure_draws_the_surface_of_half_the_seeds_and_the_band_of_all_to_one():
+    values = [[(0.9, 0.5), (0.6, 0.8)], [(0.8, 0.6)], [(0.85, 0.55), (0.5, 0.9)]]
+    figure = attainment_figure({"PaMaL": fronts_of(values), "LS": fronts_of(values[:1])}, "here")
+    (ax,) = figure.axes
+    line = ax.lines[0]
+    heights = dict(zip(line.get_xdata(), line.get_ydata(), strict=True))
+    for x, height in heights.items():
+        reach = sorted(max([y for a, y in front if a >= x], default=-9) for front in values)
+        assert height == (reach[1] if reach[1] > 0 else pytest.approx(ax.get_ylim()[0] - 1))
+    assert heights[0.85] == 0.5 and heights[0.8] == 0.55
+    bands = [artist for artist in ax.collections if isinstance(artist, PolyCollection)]
+    assert len(bands) == 2 and bands[0].get_hatch() != bands[1].get_hatch()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["PaMaL", "LS"]
+
+
+def test_the_interval_of_few_values_has_every_resample():
+    # Of 27 resamples of (0, 0, 3) the means are 0, 1, 2, 3 in 8, 12, 6 and 1 of them.
+    assert beyond.interval([0.0, 0.0, 3.0]) == pytest.approx((0.0, 3.0))
+    assert beyond.interval([0.2]) == (0.2, 0.2)
+
+
+def test_the_interval_is_that_of_many_random_resamples():
+    values = np.random.default_rng(0).normal(size=5)
+    drawn = bootstrap(
+        (values,), np.mean, method="percentile", n_resamples=40_000, rng=np.random.default_rng(1)
+    ).confidence_interval
+    assert beyond.interval(values) == pytest.approx((drawn.low, drawn.high), abs=0.02)
+
+
+def run(folder, name, *, seed=0, value=0.9, W=None, epochs=10, seconds=60.0):
+    """A record whose front on validation is one point, `value` on both tasks."""
+    options = {"epochs": epochs} | ({"W": W, "lam": 0.0} if W else {})
+    cost = {"train_seconds": seconds, "evaluate_seconds": 1.0, "peak_memory_bytes": None}
+    one = record(seed=seed, options=options, method="pamal" if W else "ls", cost=cost)
+    for point in one.points:
+        point["metrics"] |= dict.fromkeys(one.objectives, value)
+    one.write(folder / f"{name}_seed_{seed}.json")
+
+
+def test_costs_are_those_of_all_networks_of_a_contender(tmp_path):
+    for seed, value in enumerate((0.9, 0.8)):
+        run(tmp_path, "multimnist/pamal", seed=seed, value=value, W=4, seconds=60 * (seed + 1))
+    for k, name in enumerate(("9-1", "3-1", "1-3", "1-9")):
+        run(tmp_path, f"beyond/multimnist/ls-{name}", value=0.5 + 0.1 * k)
+    rows = beyond.costs(beyond.contenders("multimnist", tmp_path))
+    pamal = rows.loc["PaMaL, W = 4"]
+    assert (pamal["passes"], pamal["minutes"], pamal["seeds"]) == (40, "1.5", 2)
+    deviation = np.std([0.81, 0.64], ddof=1)
+    assert (pamal["hypervolume ↑"], pamal["±"]) == ("0.7250", f"{deviation:.4f}")
+    assert rows.loc["LS, five runs of other weights", "passes"] == "not run"  # one is missing
+    run(tmp_path, "multimnist/ls", value=0.4)
+    rows = beyond.costs(beyond.contenders("multimnist", tmp_path))
+    five = rows.loc["LS, five runs of other weights"]
+    assert (five["passes"], five["minutes"], five["hypervolume ↑"]) == (50, "5.0", "0.6400")
+
+
+def test_differences_are_taken_seed_by_seed_over_those_that_both_have(tmp_path):
+    for seed, (before, after) in enumerate([(0.9, 0.8), (0.7, 0.9), (0.8, None)]):
+        run(tmp_path, "multimnist/ls", seed=seed, value=before)
+        if after is not None:
+            run(tmp_path, "beyond/multimnist/ls-average", seed=seed, value=after)
+    rows = beyond.paired(beyond.tricks("multimnist", tmp_path))
+    row = rows.loc["LS: mean of the weights"]
+    assert (row["seeds"], row["by seed"]) == (2, "-0.1700, +0.3200")
+    assert (row["without"], row["with"], row["difference"]) == ("0.6500", "0.7250", "+0.0750")
+    assert row["95 %"] == "-0.1700 to +0.3200"
+    assert rows.loc["PaMaL: mean of the weights", "without"] == "not run"
+
+
+def test_the_baselines_are_the_two_with_the_best_hypervolume_and_linear_scalarisation():
+    for data, own in beyond.DATA.items():
+        found = beyond.against_baselines(data, RESULTS)["without"].astype(float)
+        best = found.drop("LS").nlargest(2).index
+        assert {beyond.PRINTED[method] for method in own.rivals} == {"LS", *best}
+        epochs = own.epochs // 10
+        W = next(iter(beyond.groups(RESULTS, f"{data}/pamal").values())).records[0].options["W"]
+        assert epochs == W
+
+
+def test_the_hypervolumes_are_those_of_the_points_of_the_records():
+    for data in beyond.DATA:
+        for runs in beyond.contenders(data, RESULTS).values():
+            for group in runs.values():
+                points = [
+                    [point["metrics"][name] for name in record.objectives]
+                    for record in group.records
+                    for point in record.points
+                    if point["split"] == "validation"
+                ]
+                assert group.hypervolume == pytest.approx(staircase(np.array(points)), abs=1e-12)
+
+
+def test_no_number_on_the_page_differs_from_the_records():
+    page = json.loads((grid.ROOT / "book/results/beyond.ipynb").read_text())
+    tables = [
+        "".join(output["data"]["text/html"])
+        for cell in page["cells"]
+        for output in cell.get("outputs", [])
+        if "text/html" in output.get("data", {})
+    ]
+    shown = [re.findall(r"<td>(.*?)</td>", text) for text in tables]
+    expected = []
+    for data in beyond.DATA:
+        expected += [
+            beyond.costs(beyond.contenders(data, RESULTS)),
+            beyond.paired(beyond.tricks(data, RESULTS)),
+            beyond.order(data, RESULTS),
+            beyond.against_baselines(data, RESULTS),
+        ]
+    assert len(shown) == len(expected)
+    for cells, table in zip(shown, expected, strict=True):
+        assert cells == [str(value) for value in table.fillna("").to_numpy().ravel()]
