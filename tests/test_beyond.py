@@ -1,8 +1,5 @@
 """What is beyond the paper: costs, tricks, and what is attained over seeds."""
 
-import json
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +11,6 @@ from matplotlib.collections import PolyCollection
 from scipy.stats import bootstrap
 from test_reproduction import staircase
 
-from pamal_core import grid
 from pamal_core.experiments import beyond
 from pamal_core.experiments.tables import RESULTS
 from pamal_core.front import Front, Objective, attained
@@ -140,25 +136,3 @@ def test_the_hypervolumes_are_those_of_the_points_of_the_records():
                     if point["split"] == "validation"
                 ]
                 assert group.hypervolume == pytest.approx(staircase(np.array(points)), abs=1e-12)
-
-
-def test_no_number_on_the_page_differs_from_the_records():
-    page = json.loads((grid.ROOT / "book/results/beyond.ipynb").read_text())
-    tables = [
-        "".join(output["data"]["text/html"])
-        for cell in page["cells"]
-        for output in cell.get("outputs", [])
-        if "text/html" in output.get("data", {})
-    ]
-    shown = [re.findall(r"<td>(.*?)</td>", text) for text in tables]
-    expected = []
-    for data in beyond.DATA:
-        expected += [
-            beyond.costs(beyond.contenders(data, RESULTS)),
-            beyond.paired(beyond.tricks(data, RESULTS)),
-            beyond.order(data, RESULTS),
-            beyond.against_baselines(data, RESULTS),
-        ]
-    assert len(shown) == len(expected)
-    for cells, table in zip(shown, expected, strict=True):
-        assert cells == [str(value) for value in table.fillna("").to_numpy().ravel()]
