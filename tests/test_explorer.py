@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from browser import drag_by_finger, overflow, serious
+from browser import overflow, serious
+from gestures import swipe
 from torch.nn import functional as F
 
 from pamal_core import Front, InputError, WeightEnsemble
@@ -156,7 +157,7 @@ def test_keys_drag_and_touch_lead_to_numbers_of_torch(open_widget):
     assert len({tuple(alpha) for alpha in seen[7:]}) == 13
 
     phone = open_widget("explorer", VALUES, **PHONE)
-    drag_by_finger(phone, phone.locator(".pw-dot").first, 30, 80)
+    swipe(phone, phone.locator(".pw-dot").first, 80, 0)
     phone.wait_for_function("JSON.parse(document.querySelector('.pw-alpha').value)[1] > 0.7")
     check_page(phone, ensemble, images)
     assert overflow(phone) <= 0
