@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from pamal_core.commands import output
-from pamal_core.commands.found import ABOUT, CHECKPOINT, Found, hypervolume, runs
+from pamal_core.commands.found import ABOUT, Found, hypervolume, runs
 from pamal_core.errors import InputError
+from pamal_core.locks import CHECKPOINT
 
 STATES = ("finished", "unfinished", "damaged")
 
