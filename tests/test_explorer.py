@@ -232,8 +232,5 @@ def test_the_field_can_be_drawn_on_with_keys_alone(open_widget):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_explorer_has_no_serious_issue_and_fits_a_phone(open_widget, scheme):
     page = open_widget("explorer", VALUES, color_scheme=scheme, **PHONE)
-    page.add_style_tag(
-        content="@media (prefers-color-scheme: dark) { body { background: #14181e; color: #eee } }"
-    )
     assert serious(page) == []
     assert overflow(page) <= 0
