@@ -173,6 +173,12 @@ def test_the_book_builds_without_a_warning_and_loads_nothing_from_the_network(bu
         assert not re.search(r"(url\(|@import\s*)[\"']?(https?:)?//", sheet.read_text()), sheet.name
 
 
+def test_no_two_pages_have_one_title(built_book):
+    pages = [page for page in built_book.rglob("*.html") if "_static" not in page.parts]
+    titles = [re.search("<title>(.*?)</title>", page.read_text("utf-8"))[1] for page in pages]
+    assert len(pages) > 20 and len({*titles}) == len(titles)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [380, 1200])
 def test_the_first_page_has_no_serious_issue(built_book, open_page, scheme, width):
