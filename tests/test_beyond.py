@@ -108,11 +108,11 @@ def test_differences_are_taken_seed_by_seed_over_those_that_both_have(tmp_path):
         if after is not None:
             run(tmp_path, "beyond/multimnist/ls-average", seed=seed, value=after)
     rows = beyond.paired(beyond.tricks("multimnist", tmp_path))
-    row = rows.loc["LS: mean of the weights"]
+    row = rows.loc["LS: mean of the weights, 0.99"]
     assert (row["seeds"], row["by seed"]) == (2, "-0.1700, +0.3200")
     assert (row["without"], row["with"], row["difference"]) == ("0.6500", "0.7250", "+0.0750")
     assert row["95 %"] == "-0.1700 to +0.3200"
-    assert rows.loc["PaMaL: mean of the weights", "without"] == "not run"
+    assert rows.loc["PaMaL: mean of the weights, 0.99", "without"] == "not run"
 
 
 def test_the_baselines_are_the_two_with_the_best_hypervolume_and_linear_scalarisation():
