@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 ROOT = Path(__file__).parents[1]
 
@@ -23,9 +24,20 @@ def tracked():
 
 @pytest.fixture(scope="session")
 def built_book(tracked, tmp_path_factory):
-    """The folder with the pages of the book, built without a warning from the tracked files."""
+    """The folder with the pages of the book, built without a warning from the tracked files, by
+    whichever of pytest's workers needs it first."""
     pytest.importorskip("jupyter_book", reason="needs the `book` extra")
-    copy = tmp_path_factory.mktemp("book")
+    own = tmp_path_factory.getbasetemp()
+    copy = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "book"
+    html = copy / "_build" / "html"
+    with FileLock(f"{copy}.lock"):
+        if not copy.exists():
+            build(tracked, copy)
+    assert (html / "objects.inv").exists(), "another worker could not build the book, and says why"
+    return html
+
+
+def build(tracked, copy):
     for path in tracked:
         target = copy / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -38,4 +50,3 @@ def built_book(tracked, tmp_path_factory):
         text=True,
     )
     assert built.returncode == 0, built.stderr
-    return copy / "_build" / "html"

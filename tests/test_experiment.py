@@ -158,7 +158,7 @@ def long_run(out):
 
 def test_a_run_killed_at_any_moment_ends_with_the_same_record(tmp_path):
     context = multiprocessing.get_context("forkserver")  # imports torch once, not for each process
-    context.set_forkserver_preload(["pamal_core.experiment"])
+    context.set_forkserver_preload(["pamal_core.experiment", "torch._dynamo"])
 
     def start(name):
         process = context.Process(target=long_run, args=(tmp_path / f"{name}.json",))

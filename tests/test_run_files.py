@@ -41,7 +41,7 @@ def sweep_here(folder, log):
 
 def test_four_sweeps_on_one_folder_make_each_run_once_and_every_record_whole(tmp_path):
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["pamal_core.sweep"])
+    context.set_forkserver_preload(["pamal_core.sweep", "torch._dynamo"])
     workers = [
         context.Process(target=sweep_here, args=(tmp_path / "r", tmp_path / "log")) for _ in "abcd"
     ]

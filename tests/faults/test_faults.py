@@ -30,7 +30,7 @@ from pamal_core.sweep import sweep
 COMMON = {"W": 2, "lam": 1.0, "batch_size": 20, "epochs": 6, "device": "cpu"}
 SETTINGS = [{"seed": seed} for seed in range(4)]
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["pamal_core.sweep"])
+CONTEXT.set_forkserver_preload(["pamal_core.sweep", "torch._dynamo"])
 RANDOM = random.Random(0)
 
 
