@@ -140,6 +140,7 @@ def surfaces_figure(
     for ax, a in zip(axes, alphas, strict=True):
         weighted = losses @ np.array([a, 1 - a])
         surface = ax.contourf(*axes_values, weighted, levels=levels, cmap="cividis")
+        surface.set_rasterized(True)  # its outlines would be megabytes
         best = grid[np.unravel_index(weighted.argmin(), weighted.shape)]
         here = np.array([a, 1 - a]) @ members
         ax.plot(*members.T, color=style.COLOURS["front"], lw=3, label="subspace")
@@ -195,7 +196,9 @@ def _coloured(ax: Axes, runs: Float[Array, "S P 2"], num_steps: int, *, size: in
     norm = Normalize(0, num_steps)
     for run in runs.swapaxes(0, 1):
         pieces = np.stack((run[:-1], run[1:]), 1)
-        lines = LineCollection(list(pieces), cmap="viridis", norm=norm, lw=2, zorder=2)
+        lines = LineCollection(
+            list(pieces), cmap="viridis", norm=norm, lw=2, zorder=2, rasterized=True
+        )  # hundreds of pieces, each a path of its own
         lines.set_array(np.linspace(0, num_steps, len(pieces)))
         ax.add_collection(lines)
         _ends(ax, run, "black", size)
