@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
@@ -16,6 +16,7 @@ from pamal_core.plots import style
 Array = np.ndarray
 MEMBERS = (style.COLOURS["first"], style.COLOURS["second"])
 FRONT: dict[str, Any] = {"color": style.COLOURS["front"], "lw": 5, "alpha": 0.6, "zorder": 1}
+SHADES = 100
 SUBSPACE: dict[str, Any] = {"color": "black", "ls": "--", "lw": 1.4, "zorder": 4}
 
 
@@ -150,9 +151,10 @@ def surfaces_figure(
         ax.grid(False)
     axes[0].set_ylabel("$\\theta_2$")
     ticks = levels[levels % 5 == 0]
-    figure.colorbar(
+    bar = figure.colorbar(
         surface, ax=axes, ticks=ticks, pad=0.01, label="weighted loss  (lower is better)"
     )
+    bar.solids.set_rasterized(True)  # browsers leave seams between its bands
     named = axes[0].get_legend_handles_labels()
     legend = figure.legend(*named, loc="outside upper center", ncols=3, labelcolor="white")
     legend.set(frame_on=True)
@@ -192,16 +194,31 @@ def _members(ax: Axes, run: Float[Array, "S 2 2"], *, size: int) -> None:
 
 
 def _coloured(ax: Axes, runs: Float[Array, "S P 2"], num_steps: int, *, size: int) -> None:
-    """Runs of one member, coloured by step."""
-    norm = Normalize(0, num_steps)
+    """Runs of one member, coloured by step in `SHADES` shades."""
+    smallest = np.ptp(runs, axis=(0, 1)) / 400  # what is shorter cannot be seen
+    shades = np.linspace(0, SHADES, len(runs), endpoint=False).astype(int)
     for run in runs.swapaxes(0, 1):
-        pieces = np.stack((run[:-1], run[1:]), 1)
+        shown = _moves(run, smallest)
+        starts = [0, *(np.flatnonzero(np.diff(shades[shown])) + 1)]
+        ends = [*starts[1:], len(shown) - 1]
+        pieces = [run[shown[i : j + 1]] for i, j in zip(starts, ends, strict=True)]
         lines = LineCollection(
-            list(pieces), cmap="viridis", norm=norm, lw=2, zorder=2, rasterized=True
-        )  # hundreds of pieces, each a path of its own
-        lines.set_array(np.linspace(0, num_steps, len(pieces)))
+            pieces, cmap="viridis", norm=Normalize(0, num_steps), lw=2, zorder=2,
+            capstyle="round", joinstyle="round",
+        )  # fmt: skip
+        lines.set_array(shades[shown[starts]] * num_steps / (SHADES - 1))
         ax.add_collection(lines)
         _ends(ax, run, "black", size)
+
+
+def _moves(run: Float[Array, "S 2"], smallest: Float[Array, " 2"]) -> Int[Array, " K"]:
+    """The first and the last moment of a run, and those in between when it has moved on from the
+    one before by at least `smallest` in one of the losses."""
+    shown = [0]
+    for moment in range(1, len(run)):
+        if (np.abs(run[moment] - run[shown[-1]]) >= smallest).any() or moment == len(run) - 1:
+            shown.append(moment)
+    return np.array(shown)
 
 
 def _ends(ax: Axes, path: Float[Array, "S 2"], colour: str, size: int) -> None:
