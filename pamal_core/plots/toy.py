@@ -199,7 +199,7 @@ def _coloured(ax: Axes, runs: Float[Array, "S P 2"], num_steps: int, *, size: in
     shades = np.linspace(0, SHADES, len(runs), endpoint=False).astype(int)
     for run in runs.swapaxes(0, 1):
         shown = _moves(run, smallest)
-        starts = [0, *(np.flatnonzero(np.diff(shades[shown])) + 1)]
+        starts = [0, *(np.flatnonzero(np.diff(shades[shown[:-1]])) + 1)]
         ends = [*starts[1:], len(shown) - 1]
         pieces = [run[shown[i : j + 1]] for i, j in zip(starts, ends, strict=True)]
         lines = LineCollection(
