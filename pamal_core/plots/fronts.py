@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -75,14 +76,14 @@ def seeds_figure(
 def _draw_rivals(ax: Axes, rivals: Mapping[str, Front]) -> None:
     """Each as a line with hollow marks, on axes that hold all that is drawn already and those of
     its points that are no further from it than twice its extent."""
-    low, high = ax.dataLim.min, ax.dataLim.max
+    low, high = np.array([ax.dataLim.min, ax.dataLim.max])
     held, reach = [low, high], 2 * (high - low)
     for name, front in rivals.items():
         near = (np.abs(front.values - np.clip(front.values, low, high)) <= reach).all(1)
         held.extend(front.values[near])
         label = name if near.all() else f"{name}, {(~near).sum()} of {len(near)} outside"
         dashes, marker = RIVALS[name]
-        look = {"ls": dashes, "lw": 1, "marker": marker, "ms": 5, "mfc": "w"}
+        look: dict[str, Any] = {"ls": dashes, "lw": 1, "marker": marker, "ms": 5, "mfc": "w"}
         ax.plot(*front.values.T, color="k", label=label, **look)
     (left, bottom), (right, top) = np.min(held, 0), np.max(held, 0)
     dx, dy = 0.05 * (right - left), 0.05 * (top - bottom)

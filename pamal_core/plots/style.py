@@ -45,7 +45,7 @@ def use() -> None:
     if ipython is not None and ipython.get_ipython() is not None:
         from matplotlib_inline.backend_inline import set_matplotlib_formats  # comes with IPython
 
-        set_matplotlib_formats("svg", **VECTOR)
+        set_matplotlib_formats("svg", **VECTOR)  # type: ignore[no-untyped-call]
 
 
 def label(ax: Axes, x: str, y: str, *, maximise: tuple[bool, bool]) -> None:

@@ -154,7 +154,8 @@ def surfaces_figure(
     bar = figure.colorbar(
         surface, ax=axes, ticks=ticks, pad=0.01, label="weighted loss  (lower is better)"
     )
-    bar.solids.set_rasterized(True)  # browsers leave seams between its bands
+    for bands in bar.ax.collections:
+        bands.set_rasterized(True)  # browsers leave seams between them
     named = axes[0].get_legend_handles_labels()
     legend = figure.legend(*named, loc="outside upper center", ncols=3, labelcolor="white")
     legend.set(frame_on=True)
