@@ -69,7 +69,7 @@ def methods_figure(panels: Mapping[str, Trajectories], num_steps: int, provenanc
     for number, (name, panel) in enumerate(panels.items()):
         ax = axes.flat[number]
         ax.set_title(name.replace(", ", ",\n"), fontsize=9)
-        _panel(ax, panel, num_steps, 5)
+        _panel(ax, panel, num_steps, 5, rasterized=True)  # fifty runs would be 600 kB
         ax.tick_params(labelsize=8, labelbottom=number + 5 >= len(panels))
     for ax in axes.flat[len(panels) :]:
         ax.set_axis_off()
@@ -164,11 +164,13 @@ def surfaces_figure(
     return figure
 
 
-def _panel(ax: Axes, panel: Trajectories, num_steps: int, size: int) -> None:
+def _panel(
+    ax: Axes, panel: Trajectories, num_steps: int, size: int, *, rasterized: bool = False
+) -> None:
     """The front, the runs, and the images of the subspace, darker with time."""
     ax.plot(*panel.front.T, **FRONT, label="analytic front")
     if panel.members.shape[2] == 1:
-        _coloured(ax, panel.members[:, :, 0], num_steps, size=size - 1)
+        _coloured(ax, panel.members[:, :, 0], num_steps, size=size - 1, rasterized=rasterized)
     else:
         _members(ax, panel.members[:, 0], size=size)
     shades = plt.get_cmap("Greys")(np.linspace(0.35, 1, len(panel.images)))
@@ -194,7 +196,9 @@ def _members(ax: Axes, run: Float[Array, "S 2 2"], *, size: int) -> None:
         _ends(ax, path, colour, size)
 
 
-def _coloured(ax: Axes, runs: Float[Array, "S P 2"], num_steps: int, *, size: int) -> None:
+def _coloured(
+    ax: Axes, runs: Float[Array, "S P 2"], num_steps: int, *, size: int, rasterized: bool
+) -> None:
     """Runs of one member, coloured by step in `SHADES` shades."""
     smallest = np.ptp(runs, axis=(0, 1)) / 400  # what is shorter cannot be seen
     shades = np.linspace(0, SHADES, len(runs), endpoint=False).astype(int)
@@ -205,7 +209,7 @@ def _coloured(ax: Axes, runs: Float[Array, "S P 2"], num_steps: int, *, size: in
         pieces = [run[shown[i : j + 1]] for i, j in zip(starts, ends, strict=True)]
         lines = LineCollection(
             pieces, cmap="viridis", norm=Normalize(0, num_steps), lw=2, zorder=2,
-            capstyle="round", joinstyle="round",
+            capstyle="round", joinstyle="round", rasterized=rasterized,
         )  # fmt: skip
         lines.set_array(shades[shown[starts]] * num_steps / (SHADES - 1))
         ax.add_collection(lines)
