@@ -65,7 +65,7 @@ def test_every_figure_has_the_description_of_its_source(path):
     figures = [
         cell
         for cell in result.cells
-        if any("image/png" in output.get("data", {}) for output in cell.get("outputs", []))
+        if any("image/svg+xml" in output.get("data", {}) for output in cell.get("outputs", []))
     ]
     for cell in figures:
         assert description(cell), cell.source

@@ -45,7 +45,7 @@ def test_multimnist_trains_on_the_sample_and_writes_a_record(tmp_path):
     assert len(record.points) == 22
     outputs = nbformat.read(tmp_path / "out.ipynb", as_version=4)
     kinds = [set(o.get("data", {})) for c in outputs.cells for o in c.get("outputs", [])]
-    assert sum("image/png" in kind for kind in kinds) == 2
+    assert sum("image/svg+xml" in kind for kind in kinds) == 2
 
 
 def test_multimnist3_shows_the_triangles_of_66_networks_and_their_front(tmp_path):
@@ -59,7 +59,7 @@ def test_multimnist3_shows_the_triangles_of_66_networks_and_their_front(tmp_path
     assert len(record.points) == 2 * 66
     outputs = nbformat.read(tmp_path / "out.ipynb", as_version=4)
     kinds = [set(o.get("data", {})) for c in outputs.cells for o in c.get("outputs", [])]
-    assert sum("image/png" in kind for kind in kinds) == 3
+    assert sum("image/svg+xml" in kind for kind in kinds) == 3
 
 
 def test_census_trains_on_the_sample_for_three_tasks_and_writes_a_record(tmp_path):
@@ -84,7 +84,7 @@ def test_utkface_takes_an_option_without_a_line_and_shows_faces_triangles_and_a_
     assert len(record.points) == 2 * 66
     outputs = nbformat.read(tmp_path / "out.ipynb", as_version=4)
     shown = [o.get("data", {}) for c in outputs.cells for o in c.get("outputs", [])]
-    assert sum("image/png" in data for data in shown) == 3
+    assert sum("image/svg+xml" in data for data in shown) == 3
     assert sum(data.get("text/html", "").count("needs the data") for data in shown) == 16 * 3
 
 
@@ -97,7 +97,7 @@ def test_cityscapes_shows_streets_a_front_and_predictions_of_its_sample(tmp_path
     assert len(record.points) == 2 * 11
     outputs = nbformat.read(tmp_path / "out.ipynb", as_version=4)
     kinds = [set(o.get("data", {})) for c in outputs.cells for o in c.get("outputs", [])]
-    assert sum("image/png" in kind for kind in kinds) == 3
+    assert sum("image/svg+xml" in kind for kind in kinds) == 3
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_an_ablation_keeps_a_record_per_setting(tmp_path, notebook, parameter, r
     assert {record.options["epochs"] for record in records} == {1}
     outputs = nbformat.read(tmp_path / "out.ipynb", as_version=4)
     kinds = [set(o.get("data", {})) for c in outputs.cells for o in c.get("outputs", [])]
-    assert sum("image/png" in kind for kind in kinds) == figures
+    assert sum("image/svg+xml" in kind for kind in kinds) == figures
 
 
 def test_the_toy_problem_runs_a_few_steps_and_writes_a_record(tmp_path):

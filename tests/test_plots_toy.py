@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from itertools import pairwise
 
 import matplotlib
 import numpy as np
@@ -36,6 +37,27 @@ def test_figure_1_has_a_panel_for_each_method_with_axes_that_name_the_better_dir
     assert named(figure) == {"analytic front", "member 1", "member 2"} | subspaces
     assert "made up" in {text.get_text() for text in figure.texts}
     figure.canvas.draw()
+
+
+def test_a_run_of_one_network_is_drawn_from_end_to_end_but_for_what_cannot_be_seen():
+    runs = np.cumsum(RNG.normal(size=(501, 2, 1, 2)) / 50, 0)
+    runs[200:, 1] = runs[200, 1]  # one that stands still
+    figure = toy.trajectories_figure({"LS": toy.Trajectories(FRONT, runs, {})}, 5000, "made up")
+    drawn = [c for c in figure.axes[0].collections if isinstance(c, LineCollection)]
+    smallest = np.ptp(runs, axis=(0, 1, 2)) / 400
+    for run, lines in zip(runs[:, :, 0].swapaxes(0, 1), drawn, strict=True):
+        pieces = lines.get_segments()
+        assert all((a[-1] == b[0]).all() for a, b in pairwise(pieces))
+        points = np.concatenate([pieces[0][:1], *(piece[1:] for piece in pieces)])
+        moments = [np.flatnonzero((run == point).all(1))[0] for point in points]
+        assert moments[0] == 0 and (points[-1] == run[-1]).all()
+        assert moments == sorted(moments)
+        for moment, point in enumerate(run):
+            before = points[np.searchsorted(moments, moment, "right") - 1]
+            assert (np.abs(point - before) < smallest + 1e-12).all()
+        begun = [np.flatnonzero((run == piece[0]).all(1))[0] * 10 for piece in pieces]  # in steps
+        assert np.abs(lines.get_array() - begun).max() <= 5000 / toy.SHADES + 10
+    assert len(drawn[1].get_segments()) < len(drawn[0].get_segments())
 
 
 def test_three_methods_leave_the_fourth_panel_empty():

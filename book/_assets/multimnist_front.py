@@ -12,4 +12,4 @@ runs = tables.read_runs(ROOT / "results" / "multimnist")
 pamal, ls = ([record.front("test") for record in runs[name]] for name in ("pamal", "ls"))
 provenance = "MultiMNIST, full data, test; our runs, three seeds per method."
 figure = fronts.seeds_figure(pamal, {"LS": ls}, tables.single_task(runs), provenance)
-figure.savefig(Path(__file__).with_suffix(".svg"), metadata={"Date": None}, bbox_inches="tight")
+figure.savefig(Path(__file__).with_suffix(".svg"), **style.VECTOR, bbox_inches="tight")

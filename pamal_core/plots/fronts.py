@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -12,6 +13,7 @@ from pamal_core.front import Front
 from pamal_core.plots import style
 
 MARKERS = "osD^v<>PXhdp"
+RIVALS = {"PHN": ("-.", "s"), "COSMOS": (":", "^")}  # unlike the lines of single-task learning
 
 
 def front_figure(front: Front, provenance: str) -> Figure:
@@ -40,9 +42,10 @@ def seeds_figure(
     """Figure 4: the front of each seed as a line, other methods as points.
 
     The non-dominated part of a line is thick. `points` maps the name of a single-point method to
-    its runs, which may be none, in an order that gives each its marker; `rivals` maps that of
-    another method with a front to one of its runs. `single` has one value per task, the mean of
-    single-task learning, drawn as a vertical and a horizontal line.
+    its runs, which may be none, in an order that gives each its marker; `rivals` maps "PHN" and
+    "COSMOS" to one of their runs, which may leave the axes where it goes far; the legend then
+    counts its points outside. `single` has one value per task, the mean of single-task learning,
+    drawn as a vertical and a horizontal line.
     """
     many = len(points) > 3
     figure, ax = plt.subplots(figsize=(8.5 if many else 6.5, 5))
@@ -51,8 +54,6 @@ def seeds_figure(
         ax.plot(*values.T, color=colour, lw=1, marker=".", label=f"PaMaL, seed {seed}")
         kept = np.where(front.non_dominated()[:, None], values, np.nan)
         ax.plot(*kept.T, color=colour, lw=3.5)
-    for style_of_line, (name, front) in zip(("--", ":"), rivals.items(), strict=False):
-        ax.plot(*front.values.T, color="k", ls=style_of_line, lw=1, marker=".", ms=3, label=name)
     grey = style.COLOURS["other"]
     for marker, (name, runs) in zip(MARKERS, points.items(), strict=False):
         if runs:
@@ -61,6 +62,8 @@ def seeds_figure(
     if single is not None:
         ax.axvline(single[0], color="k", ls="--", lw=1, label="single-task, each on its own axis")
         ax.axhline(single[1], color="k", ls="--", lw=1)
+    if rivals:
+        _draw_rivals(ax, rivals)
     name_axes(ax, fronts[0])
     if many:
         figure.legend(loc="outside right center", fontsize=8)
@@ -68,6 +71,23 @@ def seeds_figure(
         ax.legend(loc="lower left")
     style.stamp(figure, provenance)
     return figure
+
+
+def _draw_rivals(ax: Axes, rivals: Mapping[str, Front]) -> None:
+    """Each as a line with hollow marks, on axes that hold all that is drawn already and those of
+    its points that are no further from it than twice its extent."""
+    low, high = np.array([ax.dataLim.min, ax.dataLim.max])
+    held, reach = [low, high], 2 * (high - low)
+    for name, front in rivals.items():
+        near = (np.abs(front.values - np.clip(front.values, low, high)) <= reach).all(1)
+        held.extend(front.values[near])
+        label = name if near.all() else f"{name}, {(~near).sum()} of {len(near)} outside"
+        dashes, marker = RIVALS[name]
+        look: dict[str, Any] = {"ls": dashes, "lw": 1, "marker": marker, "ms": 5, "mfc": "w"}
+        ax.plot(*front.values.T, color="k", label=label, **look)
+    (left, bottom), (right, top) = np.min(held, 0), np.max(held, 0)
+    dx, dy = 0.05 * (right - left), 0.05 * (top - bottom)
+    ax.set(xlim=(left - dx, right + dx), ylim=(bottom - dy, top + dy))
 
 
 def name_axes(ax: Axes, front: Front) -> None:

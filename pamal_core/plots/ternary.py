@@ -55,7 +55,7 @@ def triangles_figure(front: Front, provenance: str) -> Figure:
         best = values.argmax() if objective.maximise else values.argmin()
         projected = [ax.transProjection.transform(polygon) for polygon in polygons]
         cmap = "cividis" if objective.maximise else "cividis_r"
-        mapped = PolyCollection(projected, array=values, cmap=cmap, edgecolors="face", lw=0.3)
+        mapped = PolyCollection(projected, array=values, cmap=cmap, edgecolors="face", lw=0.8)
         ax.add_collection(mapped)
         dots = {"c": "w", "edgecolors": "k", "lw": 0.8, "clip_on": False}
         ax.scatter(*front.alphas[kept].T, s=16, zorder=4, label=KEPT, **dots)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
@@ -16,6 +16,7 @@ from pamal_core.plots import style
 Array = np.ndarray
 MEMBERS = (style.COLOURS["first"], style.COLOURS["second"])
 FRONT: dict[str, Any] = {"color": style.COLOURS["front"], "lw": 5, "alpha": 0.6, "zorder": 1}
+SHADES = 100
 SUBSPACE: dict[str, Any] = {"color": "black", "ls": "--", "lw": 1.4, "zorder": 4}
 
 
@@ -68,7 +69,7 @@ def methods_figure(panels: Mapping[str, Trajectories], num_steps: int, provenanc
     for number, (name, panel) in enumerate(panels.items()):
         ax = axes.flat[number]
         ax.set_title(name.replace(", ", ",\n"), fontsize=9)
-        _panel(ax, panel, num_steps, 5)
+        _panel(ax, panel, num_steps, 5, rasterized=True)  # fifty runs would be 600 kB
         ax.tick_params(labelsize=8, labelbottom=number + 5 >= len(panels))
     for ax in axes.flat[len(panels) :]:
         ax.set_axis_off()
@@ -140,6 +141,7 @@ def surfaces_figure(
     for ax, a in zip(axes, alphas, strict=True):
         weighted = losses @ np.array([a, 1 - a])
         surface = ax.contourf(*axes_values, weighted, levels=levels, cmap="cividis")
+        surface.set_rasterized(True)  # its outlines would be megabytes
         best = grid[np.unravel_index(weighted.argmin(), weighted.shape)]
         here = np.array([a, 1 - a]) @ members
         ax.plot(*members.T, color=style.COLOURS["front"], lw=3, label="subspace")
@@ -149,9 +151,11 @@ def surfaces_figure(
         ax.grid(False)
     axes[0].set_ylabel("$\\theta_2$")
     ticks = levels[levels % 5 == 0]
-    figure.colorbar(
+    bar = figure.colorbar(
         surface, ax=axes, ticks=ticks, pad=0.01, label="weighted loss  (lower is better)"
     )
+    for bands in bar.ax.collections:
+        bands.set_rasterized(True)  # browsers leave seams between them
     named = axes[0].get_legend_handles_labels()
     legend = figure.legend(*named, loc="outside upper center", ncols=3, labelcolor="white")
     legend.set(frame_on=True)
@@ -160,11 +164,13 @@ def surfaces_figure(
     return figure
 
 
-def _panel(ax: Axes, panel: Trajectories, num_steps: int, size: int) -> None:
+def _panel(
+    ax: Axes, panel: Trajectories, num_steps: int, size: int, *, rasterized: bool = False
+) -> None:
     """The front, the runs, and the images of the subspace, darker with time."""
     ax.plot(*panel.front.T, **FRONT, label="analytic front")
     if panel.members.shape[2] == 1:
-        _coloured(ax, panel.members[:, :, 0], num_steps, size=size - 1)
+        _coloured(ax, panel.members[:, :, 0], num_steps, size=size - 1, rasterized=rasterized)
     else:
         _members(ax, panel.members[:, 0], size=size)
     shades = plt.get_cmap("Greys")(np.linspace(0.35, 1, len(panel.images)))
@@ -190,15 +196,34 @@ def _members(ax: Axes, run: Float[Array, "S 2 2"], *, size: int) -> None:
         _ends(ax, path, colour, size)
 
 
-def _coloured(ax: Axes, runs: Float[Array, "S P 2"], num_steps: int, *, size: int) -> None:
-    """Runs of one member, coloured by step."""
-    norm = Normalize(0, num_steps)
+def _coloured(
+    ax: Axes, runs: Float[Array, "S P 2"], num_steps: int, *, size: int, rasterized: bool
+) -> None:
+    """Runs of one member, coloured by step in `SHADES` shades."""
+    smallest = np.ptp(runs, axis=(0, 1)) / 400  # what is shorter cannot be seen
+    shades = np.linspace(0, SHADES, len(runs), endpoint=False).astype(int)
     for run in runs.swapaxes(0, 1):
-        pieces = np.stack((run[:-1], run[1:]), 1)
-        lines = LineCollection(list(pieces), cmap="viridis", norm=norm, lw=2, zorder=2)
-        lines.set_array(np.linspace(0, num_steps, len(pieces)))
+        shown = _moves(run, smallest)
+        starts = [0, *(np.flatnonzero(np.diff(shades[shown[:-1]])) + 1)]
+        ends = [*starts[1:], len(shown) - 1]
+        pieces = [run[shown[i : j + 1]] for i, j in zip(starts, ends, strict=True)]
+        lines = LineCollection(
+            pieces, cmap="viridis", norm=Normalize(0, num_steps), lw=2, zorder=2,
+            capstyle="round", joinstyle="round", rasterized=rasterized,
+        )  # fmt: skip
+        lines.set_array(shades[shown[starts]] * num_steps / (SHADES - 1))
         ax.add_collection(lines)
         _ends(ax, run, "black", size)
+
+
+def _moves(run: Float[Array, "S 2"], smallest: Float[Array, " 2"]) -> Int[Array, " K"]:
+    """The first and the last moment of a run, and those in between when it has moved on from the
+    one before by at least `smallest` in one of the losses."""
+    shown = [0]
+    for moment in range(1, len(run)):
+        if (np.abs(run[moment] - run[shown[-1]]) >= smallest).any() or moment == len(run) - 1:
+            shown.append(moment)
+    return np.array(shown)
 
 
 def _ends(ax: Axes, path: Float[Array, "S 2"], colour: str, size: int) -> None:
