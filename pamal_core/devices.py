@@ -24,6 +24,12 @@ def pick_device(name: str) -> torch.device:
     return torch.device(name)
 
 
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether torch could not allocate; only CUDA has a class of its own for that."""
+    words = "out of memory", "not enough memory", "can't allocate memory"
+    return isinstance(error, torch.OutOfMemoryError) or any(w in str(error) for w in words)
+
+
 def peak_memory(device: torch.device) -> float | None:
     """Peak memory of the device, or of the whole process on a CPU; None where the system does not
     tell."""

@@ -13,7 +13,7 @@ from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective
 from pamal_core.networks.base import Network
 from pamal_core.simplex import lattice, on_simplex
-from pamal_core.tasks import Task
+from pamal_core.tasks import Task, check_outputs
 
 
 def objectives(tasks: Sequence[Task]) -> tuple[Objective, ...]:
@@ -103,6 +103,7 @@ def _metrics(
     totals: dict[tuple[int, int], Tensor] = {}
     for inputs, *targets in loader:
         outputs = network(theta, inputs.to(theta.device))
+        check_outputs(outputs)
         for t in trained:
             for m, metric in enumerate(tasks[t].metrics):
                 statistic = metric.statistic(outputs[t], targets[t].to(theta.device))

@@ -6,14 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pamal_core.devices import is_out_of_memory
 from pamal_core.errors import InputError
 from pamal_core.method import Method
-
-
-def is_out_of_memory(error: RuntimeError) -> bool:
-    """Whether torch could not allocate; only CUDA has a class of its own for that."""
-    words = "out of memory", "not enough memory", "can't allocate memory"
-    return isinstance(error, torch.OutOfMemoryError) or any(w in str(error) for w in words)
 
 
 def too_large(

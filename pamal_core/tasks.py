@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
+from pamal_core.devices import is_out_of_memory
 from pamal_core.errors import InputError
 
 
@@ -29,7 +31,11 @@ class Metric:
 @dataclass(frozen=True)
 class Task:
     """A name, a differentiable loss (the mean over a batch, to be minimised), and metrics, the most
-    important first."""
+    important first.
+
+    All are given an output and a target as they are, so a loss that broadcasts takes [n, 1] and [n]
+    for n x n pairs; `regression` flattens both.
+    """
 
     name: str
     loss: Callable[[Tensor, Tensor], Tensor]
@@ -37,23 +43,60 @@ class Task:
 
 
 def task_losses(
-    tasks: Sequence[Task], outputs: Sequence[Tensor], targets: Sequence[Tensor]
+    tasks: Sequence[Task], outputs: Any, targets: Sequence[Tensor]
 ) -> Float[Tensor, " T"]:
-    """The loss of every task; InputError unless there is one output and one target for each, with
-    as many examples."""
+    """The loss of every task, given what the network returned.
+
+    InputError unless there is one output and one target for each, with as many examples, that the
+    loss takes and makes one number of.
+    """
+    check_outputs(outputs)
     if not len(outputs) == len(targets) == len(tasks):
         raise InputError(
-            "The network must give one output and the batch one target per task. "
-            f"Expected {len(tasks)}, found {len(outputs)} and {len(targets)}."
+            f"There must be an output of the network and a target of the batch for each of "
+            f"{len(tasks)} tasks. Found {len(outputs)} outputs and {len(targets)} targets."
         )
-    triples = list(zip(tasks, outputs, targets, strict=True))
-    for task, output, target in triples:
-        if output.ndim and target.ndim and len(output) != len(target):
-            raise InputError(
-                f"Task {task.name} must have one target per example. "
-                f"Found {len(output)} outputs and {len(target)} targets."
-            )
-    return torch.stack([task.loss(output, target) for task, output, target in triples])
+    return torch.stack([_loss(*triple) for triple in zip(tasks, outputs, targets, strict=True)])
+
+
+def check_outputs(outputs: Any) -> None:
+    """InputError unless `outputs` is a tuple or list, as of one tensor per task."""
+    if isinstance(outputs, tuple | list):
+        return
+    found = type(outputs).__name__
+    if isinstance(outputs, Tensor):
+        found = f"one tensor {list(outputs.shape)}"
+    elif isinstance(outputs, dict):
+        found = f"a dict with keys {', '.join(map(str, outputs))}"
+    raise InputError(
+        f"The network must return a tuple or list with one tensor per task. Found {found}."
+    )
+
+
+def _loss(task: Task, output: Tensor, target: Tensor) -> Float[Tensor, ""]:
+    if output.ndim and target.ndim and len(output) != len(target):
+        raise InputError(
+            f"Task {task.name} must have one target per example. "
+            f"Found {len(output)} outputs and {len(target)} targets."
+        )
+    try:
+        loss = task.loss(output, target)
+    except (RuntimeError, ValueError, IndexError, TypeError) as error:
+        if is_out_of_memory(error):
+            raise
+        given = " and ".join(
+            f"{name} {list(part.shape)} of {str(part.dtype).removeprefix('torch.')}"
+            for name, part in (("output", output), ("target", target))
+        )
+        raise InputError(
+            f"The loss of task {task.name} must take what it is given. Found {given}: {error}"
+        ) from error
+    if loss.ndim:
+        raise InputError(
+            f"The loss of task {task.name} must be one number, the mean over the batch. "
+            f"Found a tensor {list(loss.shape)}."
+        )
+    return loss
 
 
 def mean_metric(name: str, maximise: bool, mean: Callable[[Tensor, Tensor], Tensor]) -> Metric:

@@ -16,8 +16,9 @@ from torch.optim.swa_utils import AveragedModel
 from tqdm.auto import tqdm
 
 from pamal_core import processes
+from pamal_core.devices import is_out_of_memory
 from pamal_core.errors import InputError
-from pamal_core.memory import is_out_of_memory, too_large
+from pamal_core.memory import too_large
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.networks.base import Network
 from pamal_core.signals import stoppable

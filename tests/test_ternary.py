@@ -12,6 +12,7 @@ from matplotlib.path import Path
 from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective
 from pamal_core.plots import digits, ternary
+from pamal_core.plots.fronts import front_figure
 from pamal_core.simplex import lattice
 
 matplotlib.use("Agg")
@@ -196,3 +197,8 @@ def test_the_figures_and_tables_of_three_tasks_need_no_torch():
     modules = "pamal_core.plots.ternary, pamal_core.experiments.multimnist3_tables"
     code = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_figure_of_two_tasks_says_which_ones_draw_three():
+    with pytest.raises(InputError, match="triangles_figure and front_3d_figure of"):
+        front_figure(front())

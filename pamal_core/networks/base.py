@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import update_bn
 from torch.utils._pytree import tree_map_only
 
+from pamal_core.errors import InputError
 from pamal_core.networks.skeleton import Skeleton
 from pamal_core.simplex import on_simplex
 
@@ -74,7 +75,13 @@ class Network(nn.Module, ABC):
         """Re-estimate the running statistics of every BatchNorm layer for the network at `alpha`.
 
         `loader` yields batches whose first entry are the inputs; every batch counts the same.
+        InputError where it is such a batch itself.
         """
+        if isinstance(loader, Tensor | tuple | list) and isinstance(next(iter(loader), 0), Tensor):
+            raise InputError(
+                "BatchNorm is re-estimated on batches (inputs, ...). Found a tensor where a batch "
+                "was expected; a list with one batch will do."
+            )
         model = self.export(alpha)
         update_bn(loader, model, device=self.task_weights.device)
         buffers = dict(model.named_buffers())

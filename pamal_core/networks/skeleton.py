@@ -99,7 +99,7 @@ class Skeleton(nn.Module):
         saved."""
         for name in (alias for aliases in self._aliases.values() for alias in aliases):
             module, leaf = _owner(model, name)
-            value = torch.empty_like(module.get_parameter(leaf))
+            value = torch.zeros_like(module.get_parameter(leaf))
             del module._parameters[leaf]
             module.register_buffer(leaf, value, persistent=False)
         return model

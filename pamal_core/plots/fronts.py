@@ -9,6 +9,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from pamal_core.errors import InputError
 from pamal_core.front import Front
 from pamal_core.plots import style
 
@@ -16,9 +17,18 @@ MARKERS = "osD^v<>PXhdp"
 RIVALS = {"PHN": ("-.", "s"), "COSMOS": (":", "^")}  # unlike the lines of single-task learning
 
 
-def front_figure(front: Front, provenance: str) -> Figure:
-    """One front twice: by its objectives and by its losses, points coloured by alpha."""
-    figure, axes = plt.subplots(1, 2, figsize=(9, 4))
+def front_figure(front: Front, provenance: str = "") -> Figure:
+    """One front of two tasks twice: by its objectives and by its losses, points coloured by alpha.
+
+    InputError for other numbers of tasks; `plots.ternary` draws three.
+    """
+    if len(front.objectives) != 2:
+        names = ", ".join(objective.name for objective in front.objectives)
+        raise InputError(
+            "A front of two tasks is drawn here; triangles_figure and front_3d_figure of "
+            f"pamal_core.plots.ternary draw three. Found {names}."
+        )
+    figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
     for ax, view in zip(axes, (front, front.on("loss")), strict=True):
         values = view.values
         ax.plot(*values.T, color=style.COLOURS["other"], lw=1, zorder=1)

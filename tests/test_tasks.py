@@ -1,0 +1,85 @@
+"""What a network or a batch that does not fit the tasks is told."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import pamal_core as pamal
+from pamal_core.tasks import task_losses
+
+TASKS = [pamal.classification("digit"), pamal.regression("tilt")]
+OUTPUTS = torch.zeros(6, 10), torch.zeros(6, 1)
+LABELS = torch.arange(6)
+
+
+def test_the_losses_are_those_of_each_task_alone():
+    target = torch.arange(6.0)
+    losses = task_losses(TASKS, OUTPUTS, [LABELS, target])
+    assert losses[0].item() == pytest.approx(torch.tensor(10.0).log().item())
+    assert losses[1].item() == F.huber_loss(torch.zeros(6), target).item()
+
+
+@pytest.mark.filterwarnings("ignore:Using a target size")  # torch's own, before it fails
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [
+        (
+            [LABELS + 5, LABELS.float()],
+            r"digit .*output \[6, 10\] of float32 and target \[6\]",
+        ),
+        ([LABELS.float() / 7, LABELS.float()], "task digit .*target .*6.* of float32"),
+        ([LABELS[:, None], LABELS.float()], r"task digit .*target \[6, 1\] of int64"),
+        ([LABELS, torch.zeros(6, 2)], r"task tilt .*output \[6, 1\] .*target \[6, 2\]"),
+        ([LABELS, LABELS[:4].float()], "tilt must have one target per example. Found 6 .* 4"),
+        ([LABELS], "for each of 2 tasks. Found 2 outputs and 1 targets"),
+    ],
+)
+def test_targets_that_a_loss_does_not_take_are_named_with_their_task(targets, message):
+    with pytest.raises(pamal.InputError, match=message):
+        task_losses(TASKS, OUTPUTS, targets)
+
+
+def test_a_loss_that_is_no_mean_is_named():
+    task = pamal.Task("tilt", lambda o, t: (o.flatten() - t) ** 2, ())
+    with pytest.raises(pamal.InputError, match=r"loss of task tilt must be one number.*\[6\]"):
+        task_losses([task], [OUTPUTS[1]], [LABELS.float()])
+
+
+def test_a_loss_that_does_not_fit_into_memory_keeps_its_error():
+    def too_large(output, target):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    with pytest.raises(torch.OutOfMemoryError):
+        task_losses([pamal.Task("tilt", too_large, ())], [OUTPUTS[1]], [LABELS])
+
+
+class AsDict(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.line = nn.Linear(3, 2)
+
+    def forward(self, x):
+        return {"digit": self.line(x), "tilt": self.line(x)}
+
+
+@pytest.mark.parametrize(
+    ("model", "found"),
+    [(AsDict, "a dict with keys digit, tilt"), (lambda: nn.Linear(3, 2), r"one tensor \[6, 2\]")],
+)
+def test_a_model_that_returns_no_list_is_told_so_in_training_and_in_evaluation(model, found):
+    network = pamal.WeightEnsemble([model(), model()])
+    batch = torch.zeros(6, 3), LABELS % 2, LABELS.float()
+    message = f"must return a tuple or list with one tensor per task. Found {found}"
+    with pytest.raises(pamal.InputError, match=message):
+        pamal.train(pamal.Method(network, TASKS), [batch], epochs=1, progress=False)
+    with pytest.raises(pamal.InputError, match=message):
+        pamal.evaluate(network, TASKS, [batch])
+
+
+@pytest.mark.parametrize("wrong", [(torch.zeros(6, 3), LABELS), torch.zeros(6, 3)])
+def test_calibration_that_is_a_batch_and_no_list_of_batches_is_refused(wrong):
+    network = pamal.WeightEnsemble([nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))])
+    with pytest.raises(pamal.InputError, match="a list with one batch will do"):
+        network.recalibrate([1.0], wrong)
+    network.recalibrate([1.0], [(torch.zeros(6, 3), LABELS)])
