@@ -6,13 +6,14 @@ READY := $(VENV)/ready
 RUN := $(BIN)/python -m pamal_core.book run
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-faults lint notebooks constraints clean
+.PHONY: help book test test-faults lint tables notebooks constraints clean
 
 help:
 	@echo "make book         run the notebooks on embedded data, then build the book"
 	@echo "make test         lint, then run the tests"
 	@echo "make test-faults  every fault thirty times, and a table of what was lost"
 	@echo "make lint         ruff and mypy"
+	@echo "make tables       the pages of records alone again: every table of the paper, no training"
 	@echo "make notebooks    run the notebooks again into book/results/ (full data: set PAMAL_DATA)"
 	@echo "make constraints  resolve constraints.txt again, as of the day in pyproject.toml"
 	@echo "make clean        remove everything that was made, .venv included"
@@ -49,6 +50,9 @@ lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+tables: $(READY)
+	$(BIN)/snakemake -s workflow/Snakefile tables --forcerun page
 
 # Makes the records that a page shows and that are not in results/; without PAMAL_DATA the pages of
 # full data are left as they are.

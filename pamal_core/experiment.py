@@ -120,7 +120,7 @@ def _read(
 ) -> Run:
     if not files.weights.exists():
         return Run(record, None)
-    return Run(record, files.load(_method(experiment, options, splits).network))
+    return Run(record, files.load(method_of(experiment, options, splits).network))
 
 
 def _make(
@@ -130,7 +130,7 @@ def _make(
     about: dict[str, Any],
     checkpoint: Checkpoint | None = None,
 ) -> Run:
-    method = _method(experiment, options, splits)
+    method = method_of(experiment, options, splits)
     history, cost = _train(experiment, method, splits, options, checkpoint)
     fronts = _evaluate(experiment, method, splits, options, cost)
     record = Record(
@@ -169,7 +169,7 @@ def _about(experiment: Experiment, options: Options, splits: Splits) -> dict[str
     }
 
 
-def _method(experiment: Experiment, options: Options, splits: Splits) -> Method:
+def method_of(experiment: Experiment, options: Options, splits: Splits) -> Method:
     """The method, freshly initialised, on the device it runs on."""
     seed_everything(options.seed)
     make_network = partial(experiment.make_network, options, splits)

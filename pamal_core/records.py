@@ -44,6 +44,11 @@ class Record(BaseModel):
         """Names the run: a hash of what it is, not of what came out."""
         return run_key(self.experiment, self.method, self.options, self.seed, self.data)
 
+    @property
+    def seconds(self) -> float:
+        """Of training and evaluation; 0 for what was not measured."""
+        return sum(self.cost.get(part) or 0.0 for part in ("train_seconds", "evaluate_seconds"))
+
     def front(self, split: str = "validation") -> Front:
         """The points of one split as a front."""
         objectives = [Objective(name, way == "max") for name, way in self.objectives.items()]

@@ -10,7 +10,7 @@ from filelock import FileLock, Timeout
 
 from pamal_core import processes
 from pamal_core.errors import InputError
-from pamal_core.locks import lock_of
+from pamal_core.locks import CHECKPOINT, lock_of
 from pamal_core.networks.base import Network
 from pamal_core.records import Record, run_key
 from pamal_core.state import load_state, save_state
@@ -45,7 +45,7 @@ class RunFiles(NamedTuple):
     @property
     def checkpoint(self) -> Checkpoint:
         """Where the state of an unfinished run is kept."""
-        return Checkpoint(self.record.with_suffix(".checkpoint.safetensors"), self.key, self.about)
+        return Checkpoint(self.record.with_suffix(CHECKPOINT), self.key, self.about)
 
     def finished(self) -> Record | None:
         """The record, once there is one; InputError where it is that of another run."""

@@ -126,19 +126,3 @@ def overflow(page):
     return page.evaluate(
         "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     )
-
-
-def drag_by_finger(page, locator, *offsets):
-    """A finger is put on the middle of `locator`, moved by each of `offsets` (pixels to the right
-    of where it began), and lifted."""
-    box = locator.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    session = page.context.new_cdp_session(page)
-
-    def send(kind, *points):
-        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": list(points)})
-
-    send("touchStart", {"x": x, "y": y})
-    for dx in offsets:
-        send("touchMove", {"x": x + dx, "y": y})
-    send("touchEnd")

@@ -38,3 +38,17 @@ def batch() -> tuple[Tensor, Tensor, Tensor]:
     """Inputs [32, 4] with a real and a class target that depend on them."""
     x = torch.randn(32, 4)
     return x, x[:, 0] - x[:, 1] ** 2, (x[:, 2] > 0).long() + (x[:, 3] > 0).long()
+
+
+@pytest.fixture
+def rates(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The learning rate of each step that Adam makes from now on."""
+    found: list[float] = []
+    step = torch.optim.Adam.step
+
+    def watched(self: torch.optim.Adam, *args: object) -> object:
+        found.append(self.param_groups[0]["lr"])
+        return step(self, *args)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", watched)
+    return found

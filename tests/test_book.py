@@ -5,7 +5,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from browser import drag_by_finger, serious
+from browser import serious
+from gestures import drag, swipe
 
 nbformat = pytest.importorskip("nbformat", reason="needs the `book` extra")
 pytest.importorskip("papermill", reason="needs the `book` extra")
@@ -172,6 +173,12 @@ def test_the_book_builds_without_a_warning_and_loads_nothing_from_the_network(bu
         assert not re.search(r"(url\(|@import\s*)[\"']?(https?:)?//", sheet.read_text()), sheet.name
 
 
+def test_no_two_pages_have_one_title(built_book):
+    pages = [page for page in built_book.rglob("*.html") if "_static" not in page.parts]
+    titles = [re.search("<title>(.*?)</title>", page.read_text("utf-8"))[1] for page in pages]
+    assert len(pages) > 20 and len({*titles}) == len(titles)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [380, 1200])
 def test_the_first_page_has_no_serious_issue(built_book, open_page, scheme, width):
@@ -192,16 +199,10 @@ def test_the_explorer_of_the_first_page_is_moved_by_keys_mouse_and_touch(built_b
     page.keyboard.press("ArrowRight")
     assert alpha.input_value() == "[0.49, 0.51]"
 
-    grip.scroll_into_view_if_needed()
-    box = page.locator(".pw-dot").first.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x - 900, y, steps=4)
-    page.mouse.up()
+    dot = page.locator(".pw-dot").first
+    drag(page, dot, -900, 0)
     page.wait_for_function("document.querySelector('.pw-alpha').value == '[1, 0]'")
-
-    drag_by_finger(page, page.locator(".pw-dot").first, 200, 900)
+    swipe(page, dot, 900, 0)
     page.wait_for_function("document.querySelector('.pw-alpha').value == '[0, 1]'")
 
 

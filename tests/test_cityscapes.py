@@ -427,15 +427,6 @@ MTAN_FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "spoil", "message"), MTAN_FAULTS)
-def test_a_fault_in_an_array_is_named_with_its_file(roots, name, spoil, message):
-    path = roots / "mtan" / "cityscapes" / name
-    spoil(path)
-    with pytest.raises(InputError, match=message) as caught:
-        load(roots / "mtan")
-    assert str(path.parent) in str(caught.value) and path.name in str(caught.value)
-
-
 def spoil_picture(change):
     return lambda path: Image.fromarray(change(np.asarray(Image.open(path)))).save(path)
 
@@ -460,13 +451,20 @@ OFFICIAL_FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "spoil", "message"), OFFICIAL_FAULTS)
-def test_a_fault_in_an_official_file_is_named_with_it(roots, name, spoil, message):
-    path = roots / "official" / "cityscapes" / name
+@pytest.mark.parametrize(
+    ("layout", "name", "spoil", "message"),
+    [
+        *(("mtan", *fault) for fault in MTAN_FAULTS),
+        *(("official", *fault) for fault in OFFICIAL_FAULTS),
+    ],
+)
+def test_a_fault_in_a_file_is_named_with_it(roots, layout, name, spoil, message):
+    path = roots / layout / "cityscapes" / name
     spoil(path)
     with pytest.raises(InputError, match=message) as caught:
-        load(roots / "official")
-    assert path.name in str(caught.value)
+        load(roots / layout)
+    folder = roots.joinpath(layout, "cityscapes", *name.split("/")[:2])
+    assert str(folder) in str(caught.value) and path.name in str(caught.value)
 
 
 @pytest.mark.parametrize(

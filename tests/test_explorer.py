@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from browser import drag_by_finger, overflow, serious
+from browser import overflow, serious
+from gestures import swipe
 from torch.nn import functional as F
 
 from pamal_core import Front, InputError, WeightEnsemble
@@ -156,7 +157,7 @@ def test_keys_drag_and_touch_lead_to_numbers_of_torch(open_widget):
     assert len({tuple(alpha) for alpha in seen[7:]}) == 13
 
     phone = open_widget("explorer", VALUES, **PHONE)
-    drag_by_finger(phone, phone.locator(".pw-dot").first, 30, 80)
+    swipe(phone, phone.locator(".pw-dot").first, 80, 0)
     phone.wait_for_function("JSON.parse(document.querySelector('.pw-alpha').value)[1] > 0.7")
     check_page(phone, ensemble, images)
     assert overflow(phone) <= 0
@@ -231,8 +232,5 @@ def test_the_field_can_be_drawn_on_with_keys_alone(open_widget):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_explorer_has_no_serious_issue_and_fits_a_phone(open_widget, scheme):
     page = open_widget("explorer", VALUES, color_scheme=scheme, **PHONE)
-    page.add_style_tag(
-        content="@media (prefers-color-scheme: dark) { body { background: #14181e; color: #eee } }"
-    )
     assert serious(page) == []
     assert overflow(page) <= 0

@@ -47,6 +47,18 @@ def test_a_record_has_one_line_per_field_per_point_and_for_its_checksum():
     assert len(record().to_text().splitlines()) == 2 + len(Record.model_fields) + 1 + 2 + 1
 
 
+@pytest.mark.parametrize(
+    ("cost", "seconds"),
+    [
+        ({"train_seconds": 2.5, "evaluate_seconds": 0.25, "peak_memory_bytes": 1e9}, 2.75),
+        ({"train_seconds": 2.5, "evaluate_seconds": None}, 2.5),
+        ({}, 0),
+    ],
+)
+def test_the_seconds_of_a_run_are_those_of_training_and_of_evaluation(cost, seconds):
+    assert record(cost=cost).seconds == seconds
+
+
 def test_the_points_of_a_split_form_a_front():
     front = record().front("test")
     assert front.values.tolist() == [[0.9, 0.4], [0.7, 0.2]]

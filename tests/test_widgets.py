@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import drag_by_finger, overflow, serious
+from browser import overflow, serious
+from gestures import swipe
 
 from pamal_core.widgets import static
 
@@ -153,7 +154,7 @@ def test_the_mouse_drags_the_handle_beyond_the_corner_and_it_stays_on_it(handle)
 
 def test_a_finger_drags_the_handle(handle):
     page = handle(SEGMENT, has_touch=True, is_mobile=True, viewport={"width": 380, "height": 700})
-    drag_by_finger(page, page.locator(".pw-dot"), -20, -50)
+    swipe(page, page.locator(".pw-dot"), -50, 0)
     page.wait_for_function("JSON.parse(document.querySelector('output').textContent)[0] > 0.7")
     assert shown(page) == pytest.approx([0.75, 0.25], abs=0.01)
     assert overflow(page) <= 0

@@ -19,8 +19,7 @@ def seconds() -> dict[tuple[str, str], list[float]]:
         whole = "epochs" not in run.options  # a run of more epochs than the paper's is no measure
         if whole and (path := grid.ROOT / "results" / name).exists():
             record = Record.read(path)
-            time = sum(record.cost[part] or 0.0 for part in ("train_seconds", "evaluate_seconds"))
-            found[record.key] = (run.experiment, run.method), time
+            found[record.key] = (run.experiment, run.method), record.seconds
     kinds: dict[tuple[str, str], list[float]] = {}
     for kind, time in found.values():
         kinds.setdefault(kind, []).append(time)

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from filelock import FileLock
 
 from pamal_core.commands import output
-from pamal_core.commands.found import CHECKPOINT, folders, header, is_checkpoint, read, record_of
+from pamal_core.commands.found import folders, header, is_checkpoint, read
 from pamal_core.commands.runs import add_folder, checked
 from pamal_core.errors import InputError
-from pamal_core.locks import is_held
+from pamal_core.locks import CHECKPOINT, is_held, record_of
 
 TEMPORARY = re.compile(r"\.(.+)\.\d{1,7}\.[0-9a-f]{8}")  # as `write_atomic` names them
 LOCK = re.compile(r"\.(.+)\.lock")

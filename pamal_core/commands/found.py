@@ -10,10 +10,10 @@ from typing import Any, Literal, NamedTuple
 import safetensors
 
 from pamal_core.errors import InputError
+from pamal_core.locks import CHECKPOINT, record_of
 from pamal_core.records import Record
 
 ABOUT = ("experiment", "method", "options", "seed", "data")
-CHECKPOINT = ".checkpoint.safetensors"
 
 
 class Found(NamedTuple):
@@ -70,11 +70,6 @@ def folders(folder: Path) -> Iterator[tuple[Path, Sequence[str]]]:
 def is_checkpoint(path: Path, names: Sequence[str]) -> bool:
     """Whether `path` is named as a checkpoint and not as the weights of a record among `names`."""
     return path.name.endswith(CHECKPOINT) and path.with_suffix(".json").name not in names
-
-
-def record_of(path: Path) -> Path:
-    """Where the record of the checkpoint `path` will be."""
-    return path.with_name(path.name.removesuffix(CHECKPOINT) + ".json")
 
 
 def read(path: Path) -> Record:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from pamal_core.commands import output
-from pamal_core.commands.found import ABOUT, CHECKPOINT, Found, hypervolume, runs
+from pamal_core.commands.found import ABOUT, Found, hypervolume, runs
 from pamal_core.errors import InputError
+from pamal_core.locks import CHECKPOINT
 
 STATES = ("finished", "unfinished", "damaged")
 
@@ -54,7 +55,6 @@ def _row(found: Found, folder: Path) -> dict[str, Any]:
     """What is said of a run, null where it cannot be told; seconds are of training and evaluation,
     hypervolume is on validation (higher is better)."""
     record = found.record
-    seconds = [v for k, v in record.cost.items() if k.endswith("_seconds") and v] if record else []
     return {
         "path": found.path.relative_to(folder).as_posix(),
         "state": found.state,
@@ -64,7 +64,7 @@ def _row(found: Found, folder: Path) -> dict[str, Any]:
         "data": _kind(found.about["data"]) if found.about else None,
         "data_id": found.about.get("data"),
         "hypervolume": record and hypervolume(record),
-        "seconds": round(sum(seconds, 0.0), 3) if record else None,
+        "seconds": record and round(record.seconds, 3),
     }
 
 

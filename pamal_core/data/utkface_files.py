@@ -6,7 +6,7 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PureWindowsPath
@@ -81,8 +81,8 @@ def count(folder: Path) -> tuple[int, int]:
     """
     source = _source(folder)
     with _opened(source) as contents:
-        known = [labels(source / name) for name in contents]
-    return len(known) - known.count(None), known.count(None)
+        rows, others = _labelled(source, contents)
+    return len(rows), others
 
 
 def read(folder: Path, size: int) -> Faces:
@@ -99,15 +99,12 @@ def read(folder: Path, size: int) -> Faces:
     """
     source = _source(folder)
     with _opened(source) as contents:
-        known = {name: labels(source / name) for name in sorted(contents)}
-        rows = {name: row for name, row in known.items() if row is not None}
-        if not rows:
-            raise InputError(f"Expected images in {source}. Found none with a label.")
+        rows, others = _labelled(source, contents)
         mark = _mark(source, contents, rows)
         make = partial(_decoded, source, contents, rows, size)
         images = decoded(f"utkface-{size}", f"{mark} at {size}", make)["images"]
     ages, genders, ethnicities = np.array(list(rows.values()), np.int64).T
-    return Faces(images, ages, genders, ethnicities, mark, len(known) - len(rows))
+    return Faces(images, ages, genders, ethnicities, mark, others)
 
 
 def fingerprint(*arrays: np.ndarray) -> str:
@@ -116,6 +113,15 @@ def fingerprint(*arrays: np.ndarray) -> str:
     for array in arrays:
         digest.update(hashlib.sha256(np.ascontiguousarray(array).data).digest())
     return digest.hexdigest()
+
+
+def _labelled(source: Path, names: Iterable[str]) -> tuple[dict[str, tuple[int, int, int]], int]:
+    """The labels of the images by name, in order, and how many have none."""
+    known = {name: labels(source / name) for name in sorted(names)}
+    rows = {name: row for name, row in known.items() if row is not None}
+    if not rows:
+        raise InputError(f"Expected images in {source}. Found none with a label.")
+    return rows, len(known) - len(rows)
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from pamal_core import grid
 from pamal_core.experiments.tables import ONE_NETWORK, PRINTED, union
 from pamal_core.front import Front
 from pamal_core.records import Record
@@ -95,13 +96,14 @@ def of_equal_cost(found: Mapping[str, Mapping[int, Group]]) -> dict[str, list[Fr
 
 
 def tricks(data: str, results: Path) -> dict[str, tuple[dict[int, Group], dict[int, Group]]]:
-    """Each method of `data` with its last weights, and with the mean of its weights; PaMaL besides
+    """Each method of `data` with its last weights, and with a mean of its weights; PaMaL besides
     with stratified draws, beside the mean without."""
-    own, beyond = DATA[data], f"beyond/{data}"
-    pairs = {
-        f"{PRINTED[m]}: mean of the weights": (f"{data}/{m}", f"{beyond}/{m}-average")
-        for m in ("pamal", *own.rivals)
-    }
+    beyond, pairs = f"beyond/{data}", {}
+    for row in grid.read("grid"):
+        options = grid.parameters(row["options"])
+        if row["folder"] == beyond and "average" in options and "draws" not in options:
+            label = f"{PRINTED[row['method']]}: mean of the weights, {options['average']}"
+            pairs[label] = f"{data}/{row['method']}", f"{beyond}/{row['name']}"
     stratified = f"{beyond}/pamal-average", f"{beyond}/pamal-stratified-average"
     pairs["PaMaL: stratified draws, both with the mean"] = stratified
     return {label: (groups(results, a), groups(results, b)) for label, (a, b) in pairs.items()}
@@ -170,6 +172,7 @@ def order(data: str, results: Path) -> pd.DataFrame:
     names = {
         "last weights": f"{data}/pamal",
         "mean of the weights": f"beyond/{data}/pamal-average",
+        "longer mean": f"beyond/{data}/pamal-long-average",
         "and stratified draws": f"beyond/{data}/pamal-stratified-average",
     }
     rows = {}

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import pandas as pd
 
 from pamal_core.errors import InputError
+from pamal_core.experiments.tables import read
 from pamal_core.records import Record
 
 Verdict = bool | Literal["in part"]
@@ -32,14 +33,16 @@ class Results(NamedTuple):
 
     def seeds(self, name: str) -> list[Record]:
         """The records of every seed that is there, in order; NotRunError where none is."""
-        paths = sorted(self.folder.glob(f"{name}_seed_*.json"))
-        if not paths:
+        if not (found := read(self.folder, f"{name}_seed_*.json")):
             raise NotRunError(name)
-        return [Record.read(path) for path in paths]
+        return found
 
 
 class NotRunError(InputError):
     """There is no record for a claim."""
+
+
+Check = Callable[[Results], tuple[str, Verdict]]
 
 
 class Claim(NamedTuple):
@@ -47,11 +50,10 @@ class Claim(NamedTuple):
 
     text: str
     where: str
-    check: Callable[[Results], tuple[str, Verdict]]
+    check: Check
 
 
 CLAIMS: list[Claim] = []
-Check = Callable[[Results], tuple[str, Verdict]]
 
 
 def claim(text: str, where: str) -> Callable[[Check], Check]:

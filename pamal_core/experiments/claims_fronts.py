@@ -1,6 +1,8 @@
 """What the paper claims of its fronts and of its rivals (sections 1, 3 and 5, appendix C)."""
 
 import contextlib
+from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +16,18 @@ from pamal_core.records import Record
 
 DATA = {"MultiMNIST": "multimnist", "Census": "census"}
 BEYOND_LS = [name for name in ONE_NETWORK if name != "ls"]
+CheckOn = Callable[[str, Results], tuple[str, Verdict]]
+BOTH: list[tuple[str, str, CheckOn]] = []
+
+
+def claim_on_both(text: str, where: str) -> Callable[[CheckOn], CheckOn]:
+    """Adds the function below it to `BOTH`, as a claim on each of `DATA`."""
+
+    def add(check: CheckOn) -> CheckOn:
+        BOTH.append((text, where, check))
+        return check
+
+    return add
 
 
 def hypervolume(record: Record, split: str = "test") -> float:
@@ -42,123 +56,109 @@ def _theorem(_: Results) -> tuple[str, Verdict]:
     return "built, for three families of functions, and within its bound: the page on theory", True
 
 
-def _one_run_is_a_front(data: str) -> None:
-    @claim(f"One run finds a whole front: {data}", "abstract, 5.1")
-    def _(results: Results) -> tuple[str, Verdict]:
-        fronts = [record.front("test") for record in results.seeds(f"{DATA[data]}/pamal")]
-        kept = [int(front.non_dominated().sum()) for front in fronts]
-        order = [front.competition() for front in fronts]
-        evidence = (
-            f"of {len(fronts[0].alphas)} points on test {', '.join(map(str, kept))} are "
-            f"non-dominated; rank correlation of the two accuracies {listed(order, 2)}"
-        )
-        whole = all(n == len(front.alphas) for n, front in zip(kept, fronts, strict=True))
-        return evidence, whole or ("in part" if max(order) < -0.5 else False)
+@claim_on_both("One run finds a whole front", "abstract, 5.1")
+def _one_run_is_a_front(data: str, results: Results) -> tuple[str, Verdict]:
+    fronts = [record.front("test") for record in results.seeds(f"{DATA[data]}/pamal")]
+    kept = [int(front.non_dominated().sum()) for front in fronts]
+    order = [front.competition() for front in fronts]
+    evidence = (
+        f"of {len(fronts[0].alphas)} points on test {', '.join(map(str, kept))} are "
+        f"non-dominated; rank correlation of the two accuracies {listed(order, 2)}"
+    )
+    whole = all(n == len(front.alphas) for n, front in zip(kept, fronts, strict=True))
+    return evidence, whole or ("in part" if max(order) < -0.5 else False)
 
 
-def _above_the_baselines(data: str) -> None:
-    @claim(f"Its hypervolume is above that of every baseline: {data}", "5.1, C2")
-    def _(results: Results) -> tuple[str, Verdict]:
-        ours = [hypervolume(record) for record in results.seeds(f"{DATA[data]}/pamal")]
-        together = {
-            name: union([r.front("test") for r in records]).hypervolume((0.0, 0.0))
-            for name, records in baselines(results, DATA[data]).items()
-        }
-        best = max(together, key=together.__getitem__)
-        single = max(hypervolume(r) for rs in baselines(results, DATA[data]).values() for r in rs)
-        evidence = (
-            f"{listed(ours)}; the best baseline, {PRINTED[best]}, has {together[best]:.4f} with "
-            f"all its seeds together, and the best single run {single:.4f}"
-        )
-        above = min(ours) > together[best]
-        return evidence, above or ("in part" if np.mean(ours) > single else False)
+@claim_on_both("Its hypervolume is above that of every baseline", "5.1, C2")
+def _above_the_baselines(data: str, results: Results) -> tuple[str, Verdict]:
+    ours = [hypervolume(record) for record in results.seeds(f"{DATA[data]}/pamal")]
+    found = baselines(results, DATA[data])
+    together = {
+        name: union([r.front("test") for r in records]).hypervolume((0.0, 0.0))
+        for name, records in found.items()
+    }
+    best = max(together, key=together.__getitem__)
+    single = max(hypervolume(r) for records in found.values() for r in records)
+    evidence = (
+        f"{listed(ours)}; the best baseline, {PRINTED[best]}, has {together[best]:.4f} with "
+        f"all its seeds together, and the best single run {single:.4f}"
+    )
+    above = min(ours) > together[best]
+    return evidence, above or ("in part" if np.mean(ours) > single else False)
 
 
-def _at_least_single_task(data: str) -> None:
-    @claim(f"The best of its networks match single-task learning: {data}", "Fig. 4")
-    def _(results: Results) -> tuple[str, Verdict]:
-        stl = [mean_best(results.seeds(f"{DATA[data]}/stl-{task}"))[0] for task in (0, 1)]
-        ours = mean_best(results.seeds(f"{DATA[data]}/pamal"))
-        evidence = f"best accuracies {listed(list(ours))}; single-task {listed(stl)}"
-        better = int((ours >= stl).sum())
-        return evidence, better == len(stl) or ("in part" if better else False)
+@claim_on_both("The best of its networks match single-task learning", "Fig. 4")
+def _at_least_single_task(data: str, results: Results) -> tuple[str, Verdict]:
+    stl = [mean_best(results.seeds(f"{DATA[data]}/stl-{task}"))[0] for task in (0, 1)]
+    ours = mean_best(results.seeds(f"{DATA[data]}/pamal"))
+    evidence = f"best accuracies {listed(list(ours))}; single-task {listed(stl)}"
+    better = int((ours >= stl).sum())
+    return evidence, better == len(stl) or ("in part" if better else False)
 
 
-def _baselines_repeat_themselves(data: str) -> None:
-    @claim(f"Seeds of a baseline end alike, one front of PaMaL reaches further: {data}", "5.1")
-    def _(results: Results) -> tuple[str, Verdict]:
-        apart = [
-            float(np.abs(one.front("test").values - two.front("test").values).max())
-            for records in baselines(results, DATA[data]).values()
-            for one, two in combinations(records, 2)
-        ]
-        if not apart:
-            raise NotRunError(f"a second seed of a baseline on {data}")
-        fronts = [r.front("test") for r in results.seeds(f"{DATA[data]}/pamal")]
-        reach = [float(np.ptp(f.values[f.non_dominated()], axis=0).max()) for f in fronts]
-        evidence = (
-            f"two seeds of a baseline are at most {max(apart):.4f} apart in an accuracy, in the "
-            f"median {np.median(apart):.4f}; the non-dominated part of a front spans "
-            f"{listed(reach)}"
-        )
-        verdict = min(reach) > max(apart)
-        return evidence, verdict or ("in part" if np.median(reach) > np.median(apart) else False)
+@claim_on_both("Seeds of a baseline end alike, one front of PaMaL reaches further", "5.1")
+def _baselines_repeat_themselves(data: str, results: Results) -> tuple[str, Verdict]:
+    apart = [
+        float(np.abs(one.front("test").values - two.front("test").values).max())
+        for records in baselines(results, DATA[data]).values()
+        for one, two in combinations(records, 2)
+    ]
+    if not apart:
+        raise NotRunError(f"a second seed of a baseline on {data}")
+    fronts = [r.front("test") for r in results.seeds(f"{DATA[data]}/pamal")]
+    reach = [float(np.ptp(f.values[f.non_dominated()], axis=0).max()) for f in fronts]
+    evidence = (
+        f"two seeds of a baseline are at most {max(apart):.4f} apart in an accuracy, in the "
+        f"median {np.median(apart):.4f}; the non-dominated part of a front spans "
+        f"{listed(reach)}"
+    )
+    verdict = min(reach) > max(apart)
+    return evidence, verdict or ("in part" if np.median(reach) > np.median(apart) else False)
 
 
-def _few_beat_ls(data: str) -> None:
-    @claim(f"Baselines do not consistently beat linear scalarisation: {data}", "5.1")
-    def _(results: Results) -> tuple[str, Verdict]:
-        found = baselines(results, DATA[data])
-        ls = mean_best(found["ls"])
-        better = [n for n in BEYOND_LS if n in found and (mean_best(found[n]) > ls).all()]
-        rivals = len(found) - 1
-        evidence = f"{len(better)} of {rivals} are better on both tasks, means over seeds" + (
-            f": {', '.join(PRINTED[n] for n in better)}" if better else ""
-        )
-        return evidence, len(better) <= rivals / 2
+@claim_on_both("Baselines do not consistently beat linear scalarisation", "5.1")
+def _few_beat_ls(data: str, results: Results) -> tuple[str, Verdict]:
+    found = baselines(results, DATA[data])
+    ls = mean_best(found["ls"])
+    better = [n for n in BEYOND_LS if n in found and (mean_best(found[n]) > ls).all()]
+    rivals = len(found) - 1
+    evidence = f"{len(better)} of {rivals} are better on both tasks, means over seeds" + (
+        f": {', '.join(PRINTED[n] for n in better)}" if better else ""
+    )
+    return evidence, len(better) <= rivals / 2
 
 
-def _claim_1(data: str) -> None:
-    @claim(f"Every point of the subspace is Pareto optimal (Claim 1): {data}", "3.2")
-    def _(results: Results) -> tuple[str, Verdict]:
-        runs, ls = results.seeds(f"{DATA[data]}/pamal"), results.one(f"{DATA[data]}/ls_seed_0")
-        found = [
-            claim_1.measure(run.front("test").on("loss"), ls.front("test").on("loss"))
-            for run in runs
-        ]
-        counts = ", ".join(f"{f['non-dominated']}" for f in found)
-        near = ", ".join(f"{f['by no neighbour']}" for f in found)
-        evidence = (
-            f"in loss {counts} of {found[0]['points']} points are non-dominated, {near} are not "
-            "dominated by a neighbour"
-        )
-        whole = all(f["non-dominated"] == f["points"] for f in found)
-        return evidence, whole or (
-            "in part" if max(f["non-dominated"] for f in found) > 2 else False
-        )
+@claim_on_both("Every point of the subspace is Pareto optimal (Claim 1)", "3.2")
+def _claim_1(data: str, results: Results) -> tuple[str, Verdict]:
+    runs, ls = results.seeds(f"{DATA[data]}/pamal"), results.one(f"{DATA[data]}/ls_seed_0")
+    found = [
+        claim_1.measure(run.front("test").on("loss"), ls.front("test").on("loss")) for run in runs
+    ]
+    counts = ", ".join(f"{f['non-dominated']}" for f in found)
+    near = ", ".join(f"{f['by no neighbour']}" for f in found)
+    evidence = (
+        f"in loss {counts} of {found[0]['points']} points are non-dominated, {near} are not "
+        "dominated by a neighbour"
+    )
+    whole = all(f["non-dominated"] == f["points"] for f in found)
+    return evidence, whole or ("in part" if max(f["non-dominated"] for f in found) > 2 else False)
 
 
-def _high_everywhere(data: str) -> None:
-    @claim(f"Most of the subspace is good at each task: {data}", "5.2, A2")
-    def _(results: Results) -> tuple[str, Verdict]:
-        ls = mean_best(results.seeds(f"{DATA[data]}/ls"))
-        fronts = [record.front("test") for record in results.seeds(f"{DATA[data]}/pamal")]
-        near = [float((front.values > ls - 0.01).all(1).mean()) for front in fronts]
-        evidence = (
-            f"{listed([100 * share for share in near], 0)}% of the networks are within 0.01 of "
-            "linear scalarisation on both tasks, or above it"
-        )
-        return evidence, min(near) > 0.5
+@claim_on_both("Most of the subspace is good at each task", "5.2, A2")
+def _high_everywhere(data: str, results: Results) -> tuple[str, Verdict]:
+    ls = mean_best(results.seeds(f"{DATA[data]}/ls"))
+    fronts = [record.front("test") for record in results.seeds(f"{DATA[data]}/pamal")]
+    near = [float((front.values > ls - 0.01).all(1).mean()) for front in fronts]
+    evidence = (
+        f"{listed([100 * share for share in near], 0)}% of the networks are within 0.01 of "
+        "linear scalarisation on both tasks, or above it"
+    )
+    return evidence, min(near) > 0.5
 
 
 for _data in DATA:
-    _one_run_is_a_front(_data)
-    _above_the_baselines(_data)
-    _at_least_single_task(_data)
-    _baselines_repeat_themselves(_data)
-    _few_beat_ls(_data)
-    _claim_1(_data)
-    _high_everywhere(_data)
+    for _text, _where, _check in BOTH:
+        claim(f"{_text}: {_data}", _where)(partial(_check, _data))
 
 
 @claim("Three tasks: the nearer to a member, the better its task (MultiMNIST3)", "5.2, Fig. 5")

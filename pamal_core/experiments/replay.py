@@ -7,7 +7,6 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +17,14 @@ from pamal_core.data.batches import batches
 from pamal_core.data.splits import Splits
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
-from pamal_core.experiment import SETTINGS, Experiment
+from pamal_core.experiment import SETTINGS, Experiment, method_of
 from pamal_core.experiments.multimnist import EXPERIMENT, MultiMNISTOptions
 from pamal_core.front import Front
 from pamal_core.method import Method
 from pamal_core.options import Options
 from pamal_core.plots.style import quantity
-from pamal_core.recipes import build
 from pamal_core.records import versions
-from pamal_core.training import seed_everything, train
+from pamal_core.training import train
 
 IMAGES = 2000
 """How many validation examples each front is measured on; all of them take five times as long."""
@@ -45,9 +43,7 @@ def replay(experiment: Experiment, options: Options, splits: Splits) -> dict[str
             "A replay shows PaMaL on two tasks at a constant learning rate. "
             f"Found {options.method} on {experiment.name}."
         )
-    seed_everything(options.seed)
-    member = partial(experiment.make_network, options, splits)
-    method = build(options, experiment.tasks, member, experiment.shared, splits.train)
+    method = method_of(experiment, options, splits)
     examples = TensorDataset(*splits.validation[:IMAGES])
 
     def measure(_epoch: int, method: Method) -> dict[str, Any]:

@@ -35,9 +35,9 @@ PRINTED = {
 ONE_NETWORK = [name for name in PRINTED if name not in ("pamal", "stl", "phn", "cosmos")]
 
 
-def read(folder: Path) -> list[Record]:
+def read(folder: Path, pattern: str = "*.json") -> list[Record]:
     """The records in `folder`, by name; none where there is no such folder."""
-    return [Record.read(path) for path in sorted(folder.glob("*.json"))]
+    return [Record.read(path) for path in sorted(folder.glob(pattern))]
 
 
 def beside_the_paper(record: Record, name: str, data: str) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from pamal_core.experiment import Experiment, run
 from pamal_core.front import Front
 from pamal_core.options import Options
 from pamal_core.plots import style
-from pamal_core.plots.fronts import name_axes
+from pamal_core.plots.fronts import MARKERS, name_axes
 
 
 class Playground(ipywidgets.VBox):  # type: ignore[misc]
@@ -61,7 +61,7 @@ class Playground(ipywidgets.VBox):  # type: ignore[misc]
     def _drawn(self, data: str) -> plt.Figure:
         figure, ax = plt.subplots(figsize=(6, 4.5))
         last = list(self.fronts.items())[-len(style.SEEDS) :]
-        for (name, front), colour, marker in zip(last, style.SEEDS, "os^Dv", strict=False):
+        for (name, front), colour, marker in zip(last, style.SEEDS, MARKERS, strict=False):
             ax.plot(*front.values.T[:2], color=colour, marker=marker, ms=4, label=name)
         name_axes(ax, front)
         ax.legend(fontsize=8)
