@@ -145,7 +145,7 @@ def _paired(before: Mapping[int, Group], after: Mapping[int, Group]) -> dict[str
         "without": f"{one.mean():.4f}",
         "with": f"{two.mean():.4f}",
         "difference": f"{(two - one).mean():+.4f}",
-        "95 %": f"{low:+.4f} to {high:+.4f}",
+        "95 %": f"{low:+.4f} to {high:+.4f}" if len(seeds) > 1 else "",
         "by seed": ", ".join(f"{difference:+.4f}" for difference in two - one),
         "seeds": len(seeds),
     }
