@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from commands_on_disk import record
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from matplotlib.collections import PolyCollection
@@ -34,6 +34,7 @@ def test_what_all_attain_and_what_one_does_of_two_crossing_fronts():
     assert attained(mixed, 1.0).tolist() == [[2.0, 2.0]]
 
 
+@settings(deadline=None)  # the first call loads a library
 @given(
     values=arrays(float, (4, 5, 2), elements=st.integers(0, 20).map(float)),
     at=arrays(float, (30, 2), elements=st.integers(0, 20).map(float)),
