@@ -175,7 +175,10 @@ def test_every_committed_record_is_in_the_grid_and_agrees_with_it(path):
 
 def test_costs_are_medians_of_the_committed_records():
     seconds = {}
-    for record in {r.key: r for r in map(Record.read, RECORDS)}.values():
+    usual = [
+        p for p in RECORDS if "epochs" not in grid.by_record()[str(p.relative_to(RESULTS))].options
+    ]
+    for record in {r.key: r for r in map(Record.read, usual)}.values():
         kind = seconds.setdefault((record.experiment, record.method), [])
         kind.append(record.seconds)
     rows = {(row["experiment"], row["method"]): row for row in grid.read("costs")}
