@@ -8,7 +8,7 @@ from torch.utils.data import TensorDataset
 from pamal_core.data.batches import batches
 from pamal_core.data.files import data_root
 from pamal_core.errors import InputError
-from pamal_core.experiment import _method, run
+from pamal_core.experiment import method_of, run
 from pamal_core.experiments.utkface import EXPERIMENT, UTKFaceOptions, load, network
 from pamal_core.records import Record
 from pamal_core.training import train
@@ -132,7 +132,7 @@ def test_two_epochs_on_real_faces_lower_every_loss(method):
     given = {"data": "full", "limit": 2000, "size": 32, "width": 16, "stem": "torchvision"}
     chosen = options(method=method, W=1, p=1.0, batch_size=64, epochs=2, **given)
     splits = load(chosen)
-    method = _method(EXPERIMENT, chosen, splits)
+    method = method_of(EXPERIMENT, chosen, splits)
     before = untrained_losses(method, splits.train)
     optimizer = torch.optim.Adam(method.parameters(), lr=1e-3 * method.network.num_members)
     loader = batches(splits.train, chosen.batch_size, shuffle=True)
