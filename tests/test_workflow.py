@@ -79,7 +79,8 @@ def test_a_dry_run_of_every_target_has_what_is_left(copy):
     assert planned["run_alone"] == len(alone)
     assert planned["smoke_methods"] == 5
     assert planned["smoke_notebook"] == len(list((copy / "notebooks").glob("*.ipynb")))
-    assert planned["book"] == 1 and {*TARGETS} <= {*planned}
+    done = {t for t in grid.targets() if all(r.is_done(copy / "results") for r in grid.runs(t))}
+    assert planned["book"] == 1 and {*TARGETS} - done - {"pages"} <= {*planned}
 
 
 def test_an_edited_notebook_repeats_nothing_and_a_lost_record_its_run_and_the_page_of_all(copy):
