@@ -12,27 +12,25 @@ import numpy as np
 import pandas as pd
 
 from pamal_core import grid
-from pamal_core.experiments.tables import ONE_NETWORK, PRINTED, union
+from pamal_core.experiments.tables import ONE_NETWORK, PRINTED, REFERENCE, SEEDS, union
 from pamal_core.front import Front
 from pamal_core.records import Record
 
-SEEDS = (0, 1, 2)
 SPLIT = "validation"
 
 
 class Data(NamedTuple):
-    """One data set: its name for readers, PaMaL's W and lambda there, and the epochs that give one
-    network PaMaL's forward passes. `rivals` are LS and, by hypervolume, the best two baselines."""
+    """One data set: PaMaL's W and lambda there, and the epochs that give one network PaMaL's
+    forward passes. `rivals` are LS and, by hypervolume, the best two baselines."""
 
-    title: str
     setting: str
     epochs: int
     rivals: tuple[str, ...]
 
 
 DATA = {
-    "multimnist": Data("MultiMNIST", "W = 4", 40, ("ls", "uw", "dwa")),
-    "census": Data("Census", "W = 2, λ = 5", 20, ("ls", "rlw", "nash_mtl")),
+    "multimnist": Data("W = 4", 40, ("ls", "uw", "dwa")),
+    "census": Data("W = 2, λ = 5", 20, ("ls", "rlw", "nash_mtl")),
 }
 
 
@@ -49,7 +47,7 @@ class Group(NamedTuple):
     @property
     def hypervolume(self) -> float:
         """Of all its points."""
-        return self.front.hypervolume((0.0, 0.0))
+        return self.front.hypervolume(REFERENCE)
 
     @property
     def passes(self) -> int:

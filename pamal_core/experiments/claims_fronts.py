@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from pamal_core.experiments import claim as claim_1
 from pamal_core.experiments.claims import NotRunError, Results, Verdict, claim, listed
-from pamal_core.experiments.tables import ONE_NETWORK, PRINTED, union
+from pamal_core.experiments.tables import ONE_NETWORK, PRINTED, REFERENCE, union
 from pamal_core.plots.fronts import seeds_figure
 from pamal_core.records import Record
 
@@ -74,7 +74,7 @@ def _above_the_baselines(data: str, results: Results) -> tuple[str, Verdict]:
     ours = [hypervolume(record) for record in results.seeds(f"{DATA[data]}/pamal")]
     found = baselines(results, DATA[data])
     together = {
-        name: union([r.front("test") for r in records]).hypervolume((0.0, 0.0))
+        name: union([r.front("test") for r in records]).hypervolume(REFERENCE)
         for name, records in found.items()
     }
     best = max(together, key=together.__getitem__)

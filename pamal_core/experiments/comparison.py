@@ -11,6 +11,7 @@ from pamal_core.experiments import cityscapes_tables, multimnist3_tables, utkfac
 from pamal_core.experiments.tables import (
     ONE_NETWORK,
     PRINTED,
+    REFERENCE,
     baselines_beside_the_paper,
     beside_the_paper,
     union,
@@ -122,7 +123,7 @@ def _together(records: Sequence[Record]) -> dict[str, list[Pair]]:
     rows = rows[(rows.dataset == records[0].experiment) & (rows.method == PRINTED.get(method))]
     if len(records) != 3 or method not in ONE_NETWORK or rows.empty:
         return {}
-    measured = union([record.front("test") for record in records]).hypervolume((0.0, 0.0))
+    measured = union([record.front("test") for record in records]).hypervolume(REFERENCE)
     pair = Pair(measured, rows["hypervolume"].item())
     return {"test hypervolume of 3 seeds (higher is better)": [pair]}
 

@@ -7,7 +7,7 @@ from pydantic import Field
 from pamal_core.data import multimnist
 from pamal_core.data.splits import Splits
 from pamal_core.experiment import Experiment
-from pamal_core.experiments.multimnist_tables import REFERENCE
+from pamal_core.experiments.tables import REFERENCE
 from pamal_core.networks.models import lenet
 from pamal_core.options import Options
 from pamal_core.tasks import classification

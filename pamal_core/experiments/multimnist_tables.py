@@ -6,13 +6,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pamal_core.experiments.tables import ONE_NETWORK, PRINTED, union
+from pamal_core.experiments.tables import ONE_NETWORK, PRINTED, REFERENCE, SEEDS, union
 from pamal_core.front import Front, Objective
 from pamal_core.paper import table
 from pamal_core.records import Record
 
-REFERENCE = (0.0, 0.0)
-SEEDS = (0, 1, 2)
 # What the authors' file calls some methods.
 AUTHORS = {"nash_mtl": "nashmtl", "auto_lambda": "autol"}
 TASKS = ("top-left/accuracy", "bottom-right/accuracy")

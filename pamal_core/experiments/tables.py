@@ -11,6 +11,10 @@ from pamal_core.paper import table
 from pamal_core.records import Record
 
 RESULTS = Path(__file__).parents[2] / "results"
+REFERENCE = (0.0, 0.0)
+"""What the paper's tables take the hypervolume of two accuracies from."""
+SEEDS = (0, 1, 2)
+"""Those of the paper's tables, and ours."""
 
 # The rows of the paper's tables by our names.
 PRINTED = {
