@@ -10,6 +10,7 @@ from pamal_core.experiments import ablation_multiforward as multiforward
 from pamal_core.experiments import ablation_sampling as sampling
 from pamal_core.experiments import ablation_tables as tables
 from pamal_core.experiments.ablation import subject
+from pamal_core.experiments.tables import RESULTS
 from pamal_core.options import Options
 from pamal_core.paper import table
 from pamal_core.plots import ablations as plots
@@ -295,9 +296,6 @@ def test_records_of_the_book_are_of_the_settings_their_names_say():
                 assert found.options.get(key, defaults.get(key)) == setting[key]
 
 
-RESULTS = Path(__file__).parents[1] / "results"
-
-
 def test_the_means_quoted_in_the_notebook_are_those_of_the_records():
     text = (RESULTS.parent / "notebooks" / "ablation_sampling.ipynb").read_text("utf-8")
     for p in (0.0, 0.1, 1.0, 100.0):
@@ -328,10 +326,17 @@ def test_what_the_notebook_says_of_the_two_signs_is_what_the_records_say():
             assert len(runs) == 3
     for lam in (2.0, 5.0, 10.0):
         assert abs(means["ordered", lam][0] - means["printed", lam][0]) < 0.002
-    order = {
-        sign: [means[sign, lam][1] for lam in (2.0, 5.0, 10.0)] for sign in ("ordered", "printed")
-    }
-    assert (
-        order["ordered"] == sorted(order["ordered"], reverse=True) and order["ordered"][-1] < -0.9
+    ordered, printed = (
+        [means[sign, lam][1] for lam in (2.0, 5.0, 10.0)] for sign in ("ordered", "printed")
     )
-    assert order["printed"] == sorted(order["printed"]) and order["printed"][-1] > 0.7
+    assert ordered == sorted(ordered, reverse=True) and ordered[-1] < -0.9
+    assert printed == sorted(printed) and printed[-1] > 0.7
+
+
+def test_the_hypervolumes_quoted_in_the_notebook_are_those_of_the_records():
+    text = (RESULTS.parent / "notebooks" / "ablation_multiforward.ipynb").read_text("utf-8")
+    folder = RESULTS / "ablation_multiforward" / "census"
+    kept = [Record.read(path) for path in sorted(folder.glob("pamal-W=2-lam=5.0-*_seed_0.json"))]
+    assert len(kept) == 2
+    for found in kept:
+        assert f"{found.summary['validation']['hypervolume']:.4f}" in text

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from pamal_core.front import Front, attained
 from pamal_core.plots import style
-from pamal_core.plots.fronts import name_axes
+from pamal_core.plots.fronts import fit_axes, name_axes
 
 HATCHES = ("", "///", "\\\\\\", "...")
 
@@ -21,14 +21,12 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
     all attain to what one does. Both objectives are better when higher.
     """
     figure, ax = plt.subplots(figsize=(7, 5))
-    values = np.concatenate([f.values[f.non_dominated()] for fs in methods.values() for f in fs])
-    low, high = values.min(0), values.max(0)
-    margin = 0.05 * (high - low)
-    ax.set(xlim=(low[0] - margin[0], high[0] + margin[0]))
-    ax.set(ylim=(low[1] - margin[1], high[1] + margin[1]))
-    for (name, fronts), colour, hatch in zip(methods.items(), style.SEEDS, HATCHES, strict=False):
-        _band(ax, fronts, colour, hatch, name)
-    name_axes(ax, next(iter(methods.values()))[0])
+    fronts = [front for of_method in methods.values() for front in of_method]
+    fit_axes(ax, np.concatenate([front.values[front.non_dominated()] for front in fronts]))
+    looks = zip(methods.items(), style.SEEDS, HATCHES, strict=False)
+    for (name, of_method), colour, hatch in looks:
+        _band(ax, of_method, colour, hatch, name)
+    name_axes(ax, fronts[0])
     ax.legend(loc="lower left")
     style.stamp(figure, provenance)
     return figure

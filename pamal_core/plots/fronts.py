@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -95,9 +96,15 @@ def _draw_rivals(ax: Axes, rivals: Mapping[str, Front]) -> None:
         dashes, marker = RIVALS[name]
         look: dict[str, Any] = {"ls": dashes, "lw": 1, "marker": marker, "ms": 5, "mfc": "w"}
         ax.plot(*front.values.T, color="k", label=label, **look)
-    (left, bottom), (right, top) = np.min(held, 0), np.max(held, 0)
-    dx, dy = 0.05 * (right - left), 0.05 * (top - bottom)
-    ax.set(xlim=(left - dx, right + dx), ylim=(bottom - dy, top + dy))
+    fit_axes(ax, np.array(held))
+
+
+def fit_axes(ax: Axes, values: Float[np.ndarray, "P 2"]) -> None:
+    """Set the limits of both axes so that they hold `values` and little more."""
+    low, high = values.min(0), values.max(0)
+    margin = 0.05 * (high - low)
+    (left, bottom), (right, top) = low - margin, high + margin
+    ax.set(xlim=(left, right), ylim=(bottom, top))
 
 
 def name_axes(ax: Axes, front: Front) -> None:
