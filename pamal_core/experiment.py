@@ -1,9 +1,8 @@
 """A run from options to record: load, train, evaluate, write. Resumes where it was stopped."""
 
-import contextlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -198,23 +197,34 @@ def _train(
     if experiment.halve_after is not None:
         halving = MultiStepLR(optimizer, [round(epochs * experiment.halve_after)], gamma=0.5)
     average = averaged(options, method.network)
-    cost: dict[str, float | None] = {}
-    with _timed(cost, "train_seconds"):
-        history = train(
-            method,
-            loader,
-            epochs=epochs,
-            optimizer=optimizer,
-            scheduler=halving,
-            average=average,
-            seed=options.seed,
-            checkpoint=checkpoint,
-            on_epoch=lambda _, trained: {"member_similarity": similarity(trained.network)},
-        )
+    history = train(
+        method,
+        loader,
+        epochs=epochs,
+        optimizer=optimizer,
+        scheduler=halving,
+        average=average,
+        seed=options.seed,
+        checkpoint=checkpoint,
+        on_epoch=_watch(),
+    )
     if average is not None:
         method.network = cast(Network, average.module)
-    cost["peak_memory_bytes"] = peak_memory(device)
-    return history, cost
+    seconds = sum(row.pop("seconds") for row in history)
+    return history, {"train_seconds": round(seconds, 3), "peak_memory_bytes": peak_memory(device)}
+
+
+def _watch() -> Callable[[int, Method], dict[str, Any]]:
+    """What joins the row of an epoch. Its seconds are kept with the checkpoint, so that a run that
+    is resumed costs what all its epochs did."""
+    last = time.perf_counter()
+
+    def on_epoch(_: int, method: Method) -> dict[str, Any]:
+        nonlocal last
+        before, last = last, time.perf_counter()
+        return {"member_similarity": similarity(method.network), "seconds": last - before}
+
+    return on_epoch
 
 
 def _evaluate(
@@ -229,21 +239,12 @@ def _evaluate(
     device = network.task_weights.device
     alphas = arc(network.num_members) if options.grid == "arc" else None
     seen = calibration(experiment, options, splits)
-    with _timed(cost, "evaluate_seconds"):
-        return {
-            name: evaluate(
-                network,
-                method.tasks,
-                batches(part, size, device=device),
-                alphas,
-                calibration=seen,
-            )
-            for name, part in parts.items()
-        }
-
-
-@contextlib.contextmanager
-def _timed(cost: dict[str, float | None], name: str) -> Iterator[None]:
     start = time.perf_counter()
-    yield
-    cost[name] = round(time.perf_counter() - start, 3)
+    fronts = {
+        name: evaluate(
+            network, method.tasks, batches(part, size, device=device), alphas, calibration=seen
+        )
+        for name, part in parts.items()
+    }
+    cost["evaluate_seconds"] = round(time.perf_counter() - start, 3)
+    return fronts

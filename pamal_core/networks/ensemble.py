@@ -78,6 +78,10 @@ def _check_task_weights(rows: Tensor, num_members: int) -> Tensor:
 def _check_members(members: Sequence[nn.Module]) -> None:
     if not members:
         raise InputError("An ensemble needs at least one member. Found an empty list.")
+    for member in members:
+        if not isinstance(member, nn.Module):
+            found = f"the class {member.__name__}" if isinstance(member, type) else repr(member)
+            raise InputError(f"Members must be modules, such as Net(). Found {found}.")
     first = members[0]
     dtypes = {p.dtype for p in first.parameters() if p.requires_grad}
     if len(dtypes) != 1:
