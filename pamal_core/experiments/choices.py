@@ -18,8 +18,8 @@ from pamal_core.records import Record
 
 def hypervolumes(results: Path) -> pd.DataFrame:
     """The hypervolume on validation, higher is better, of each pair in the folder `results`: means
-    with our default and with the other value, and their difference seed by seed; "not run" where no
-    seed has both."""
+    with our default and with the other value, and their difference, its mean and with each seed;
+    "not run" where no seed has both."""
     return _table(results, grid.read("choices"), _hypervolume)
 
 
@@ -37,11 +37,12 @@ def _table(
         str(k): (_by_seed(results, row["one"], measure), _by_seed(results, row["two"], measure))
         for k, row in enumerate(rows)
     }
-    found = differences(pairs, ("default", "other"))
-    for column in ("data", "option"):
-        found.insert(0, column, [row[column] for row in rows])
-    found.insert(2, "values", [f"{row['default']} → {row['other']}" for row in rows])
-    return found.set_index(pd.Index([row["topic"] for row in rows], name="choice"))
+    # Of three seeds the interval is the range of the differences, which stand beside it.
+    found = differences(pairs, ("default", "other")).drop(columns="95 %", errors="ignore")
+    values = [f"{row['option']}: {row['default']} → {row['other']}" for row in rows]
+    found.insert(0, "option", values)
+    found.insert(0, "runs", [row["data"] for row in rows])
+    return found.set_index(pd.Index([row["topic"] for row in rows]))
 
 
 def _by_seed(results: Path, name: str, measure: Callable[[Record], float]) -> dict[int, float]:
