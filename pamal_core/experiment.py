@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.optim.lr_scheduler import MultiStepLR
 
 from pamal_core import processes
 from pamal_core.data.batches import batches
 from pamal_core.data.splits import Splits
 from pamal_core.devices import peak_memory, pick_device
-from pamal_core.evaluation import evaluate
+from pamal_core.evaluation import Calibration, evaluate
 from pamal_core.front import Front
 from pamal_core.method import Method
 from pamal_core.networks.base import Network
@@ -102,13 +102,11 @@ def run(
     return made
 
 
-def calibration(
-    experiment: Experiment, options: Options, splits: Splits
-) -> list[tuple[Tensor, ...]] | None:
-    """The batches on which the BatchNorm of a run of `options` is recalibrated for each alpha,
-    inputs alone; None where all alphas share its statistics."""
+def calibration(experiment: Experiment, options: Options, splits: Splits) -> Calibration:
+    """The statistics of BatchNorm in a run of `options`: "shared", or the batches on which they are
+    re-estimated for each alpha, inputs alone."""
     if options.batch_norm == "shared":
-        return None
+        return "shared"
     seed_everything(options.seed)  # what is trained on may be augmented
     seen = splits.train[:CALIBRATION][0]
     return [(part,) for part in seen.split(experiment.evaluation_batch)]
