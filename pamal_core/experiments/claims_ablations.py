@@ -150,7 +150,7 @@ def _learning_rate(results: Results) -> tuple[str, Verdict]:
         f"accuracies on MultiMNIST3 {listed(list(members))} with it, {listed(list(plain))} "
         f"without; the paper's {listed(printed)} are those without"
     )
-    return evidence, bool((members > plain).all()) and "in part"
+    return evidence, "in part" if (members > plain).any() else False
 
 
 def _rival(method: str, name: str) -> None:
