@@ -1,19 +1,26 @@
 """What a trained network achieves at each alpha."""
 
 import contextlib
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
 import pandas as pd
 import torch
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective
 from pamal_core.networks.base import Network
 from pamal_core.simplex import lattice, on_simplex
 from pamal_core.tasks import Task, check_outputs
+
+Calibration = Iterable[Sequence[Tensor]] | Literal["shared"]
+"""Batches of training data, inputs first, on which the statistics of BatchNorm are re-estimated for
+each alpha; or "shared", those that training left, one for all alpha."""
 
 
 def objectives(tasks: Sequence[Task]) -> tuple[Objective, ...]:
@@ -28,16 +35,23 @@ def evaluate(
     loader: Iterable[Sequence[Tensor]],
     alphas: ArrayLike | None = None,
     *,
-    calibration: Iterable[Sequence[Tensor]] | None = None,
+    calibration: Calibration | None = None,
 ) -> Front:
     """The front of `network` on the data of `loader`, in evaluation mode.
 
     `alphas` [P, M] is the lattice with 11 points along an edge by default, as in the paper: 11
     points for two members, 66 for three. A task that no member is trained on (a zero column of
-    `task_weights`) is left out. With `calibration`, batches of training data, the statistics of
-    BatchNorm are re-estimated on them for each alpha; else they are those that training left, one
-    for all alpha. The mode and the statistics of the network are restored.
+    `task_weights`) is left out. `calibration` says which statistics BatchNorm has; None are the
+    shared ones, with a warning where several members have any BatchNorm, whose ends it misjudges.
+    The mode and the statistics of the network are restored.
     """
+    if calibration is None and network.num_members > 1 and _has_batch_norm(network):
+        warnings.warn(
+            "The network has BatchNorm, whose running statistics belong to the middle of the front "
+            "alone. Give `calibration` a list of one or a few batches of training data, or "
+            '"shared" to keep them.',
+            stacklevel=2,
+        )
     points = (
         lattice(network.num_members) if alphas is None else on_simplex(alphas, network.num_members)
     )
@@ -58,16 +72,21 @@ def predict(
     alpha: ArrayLike,
     inputs: Float[Tensor, "n ..."],
     *,
-    calibration: Iterable[Sequence[Tensor]] | None = None,
+    calibration: Calibration | None = None,
 ) -> list[Tensor]:
     """The output for each task of the network at `alpha`, a point of the simplex with M entries,
-    as `evaluate` judges it: in evaluation mode, and with BatchNorm re-estimated on `calibration`.
+    as `evaluate` judges it: in evaluation mode, and with BatchNorm as `calibration` says.
 
     The mode and the statistics of the network are restored.
     """
     with _evaluation_mode(network):
         theta = _theta(network, alpha, calibration)
         return list(network(theta, inputs.to(theta.device)))
+
+
+def _has_batch_norm(network: Network) -> bool:
+    layers = (module for module in network.modules() if isinstance(module, _BatchNorm))
+    return any(layer.track_running_stats for layer in layers)
 
 
 @contextlib.contextmanager
@@ -85,10 +104,10 @@ def _evaluation_mode(network: Network) -> Iterator[None]:
 
 
 def _theta(
-    network: Network, alpha: ArrayLike, calibration: Iterable[Sequence[Tensor]] | None
+    network: Network, alpha: ArrayLike, calibration: Calibration | None
 ) -> Float[Tensor, " N"]:
     """The weights at `alpha`, for which BatchNorm is re-estimated first."""
-    if calibration is not None:
+    if calibration is not None and not isinstance(calibration, str):
         network.recalibrate(alpha, calibration)
     return network.weights(network.alpha_tensor(alpha))
 

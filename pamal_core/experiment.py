@@ -1,23 +1,22 @@
 """A run from options to record: load, train, evaluate, write. Resumes where it was stopped."""
 
-import contextlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.optim.lr_scheduler import MultiStepLR
 
 from pamal_core import processes
 from pamal_core.data.batches import batches
 from pamal_core.data.splits import Splits
 from pamal_core.devices import peak_memory, pick_device
-from pamal_core.evaluation import evaluate
+from pamal_core.evaluation import Calibration, evaluate
 from pamal_core.front import Front
 from pamal_core.method import Method
 from pamal_core.networks.base import Network
@@ -103,13 +102,11 @@ def run(
     return made
 
 
-def calibration(
-    experiment: Experiment, options: Options, splits: Splits
-) -> list[tuple[Tensor, ...]] | None:
-    """The batches on which the BatchNorm of a run of `options` is recalibrated for each alpha,
-    inputs alone; None where all alphas share its statistics."""
+def calibration(experiment: Experiment, options: Options, splits: Splits) -> Calibration:
+    """The statistics of BatchNorm in a run of `options`: "shared", or the batches on which they are
+    re-estimated for each alpha, inputs alone."""
     if options.batch_norm == "shared":
-        return None
+        return "shared"
     seed_everything(options.seed)  # what is trained on may be augmented
     seen = splits.train[:CALIBRATION][0]
     return [(part,) for part in seen.split(experiment.evaluation_batch)]
@@ -198,23 +195,34 @@ def _train(
     if experiment.halve_after is not None:
         halving = MultiStepLR(optimizer, [round(epochs * experiment.halve_after)], gamma=0.5)
     average = averaged(options, method.network)
-    cost: dict[str, float | None] = {}
-    with _timed(cost, "train_seconds"):
-        history = train(
-            method,
-            loader,
-            epochs=epochs,
-            optimizer=optimizer,
-            scheduler=halving,
-            average=average,
-            seed=options.seed,
-            checkpoint=checkpoint,
-            on_epoch=lambda _, trained: {"member_similarity": similarity(trained.network)},
-        )
+    history = train(
+        method,
+        loader,
+        epochs=epochs,
+        optimizer=optimizer,
+        scheduler=halving,
+        average=average,
+        seed=options.seed,
+        checkpoint=checkpoint,
+        on_epoch=_watch(),
+    )
     if average is not None:
         method.network = cast(Network, average.module)
-    cost["peak_memory_bytes"] = peak_memory(device)
-    return history, cost
+    seconds = sum(row.pop("seconds") for row in history)
+    return history, {"train_seconds": round(seconds, 3), "peak_memory_bytes": peak_memory(device)}
+
+
+def _watch() -> Callable[[int, Method], dict[str, Any]]:
+    """What joins the row of an epoch. Its seconds are kept with the checkpoint, so that a run that
+    is resumed costs what all its epochs did."""
+    last = time.perf_counter()
+
+    def on_epoch(_: int, method: Method) -> dict[str, Any]:
+        nonlocal last
+        before, last = last, time.perf_counter()
+        return {"member_similarity": similarity(method.network), "seconds": last - before}
+
+    return on_epoch
 
 
 def _evaluate(
@@ -229,21 +237,12 @@ def _evaluate(
     device = network.task_weights.device
     alphas = arc(network.num_members) if options.grid == "arc" else None
     seen = calibration(experiment, options, splits)
-    with _timed(cost, "evaluate_seconds"):
-        return {
-            name: evaluate(
-                network,
-                method.tasks,
-                batches(part, size, device=device),
-                alphas,
-                calibration=seen,
-            )
-            for name, part in parts.items()
-        }
-
-
-@contextlib.contextmanager
-def _timed(cost: dict[str, float | None], name: str) -> Iterator[None]:
     start = time.perf_counter()
-    yield
-    cost[name] = round(time.perf_counter() - start, 3)
+    fronts = {
+        name: evaluate(
+            network, method.tasks, batches(part, size, device=device), alphas, calibration=seen
+        )
+        for name, part in parts.items()
+    }
+    cost["evaluate_seconds"] = round(time.perf_counter() - start, 3)
+    return fronts

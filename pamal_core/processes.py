@@ -28,6 +28,7 @@ def join() -> None:
     dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
     # Left to the interpreter's end, gloo's threads now and then abort a process that is finished.
     atexit.register(dist.destroy_process_group)
+    dist.barrier()  # else one that has nothing to do may end before the others are connected
 
 
 def count() -> int:

@@ -11,7 +11,9 @@ from matplotlib.collections import PolyCollection
 from scipy.stats import bootstrap
 from test_reproduction import staircase
 
+from pamal_core import grid
 from pamal_core.experiments import beyond
+from pamal_core.experiments.pairs import interval
 from pamal_core.experiments.tables import RESULTS
 from pamal_core.front import Front, Objective, attained
 from pamal_core.plots.attainment import attainment_figure
@@ -64,8 +66,8 @@ def test_the_figure_draws_the_surface_of_half_the_seeds_and_the_band_of_all_to_o
 
 def test_the_interval_of_few_values_has_every_resample():
     # Of 27 resamples of (0, 0, 3) the means are 0, 1, 2, 3 in 8, 12, 6 and 1 of them.
-    assert beyond.interval([0.0, 0.0, 3.0]) == pytest.approx((0.0, 3.0))
-    assert beyond.interval([0.2]) == (0.2, 0.2)
+    assert interval([0.0, 0.0, 3.0]) == pytest.approx((0.0, 3.0))
+    assert interval([0.2]) == (0.2, 0.2)
 
 
 def test_the_interval_is_that_of_many_random_resamples():
@@ -73,7 +75,7 @@ def test_the_interval_is_that_of_many_random_resamples():
     drawn = bootstrap(
         (values,), np.mean, method="percentile", n_resamples=40_000, rng=np.random.default_rng(1)
     ).confidence_interval
-    assert beyond.interval(values) == pytest.approx((drawn.low, drawn.high), abs=0.02)
+    assert interval(values) == pytest.approx((drawn.low, drawn.high), abs=0.02)
 
 
 def run(folder, name, *, seed=0, value=0.9, W=None, epochs=10, seconds=60.0):
@@ -121,9 +123,17 @@ def test_the_baselines_are_the_two_with_the_best_hypervolume_and_linear_scalaris
         found = beyond.against_baselines(data, RESULTS)["without"].astype(float)
         best = found.drop("LS").nlargest(2).index
         assert {beyond.PRINTED[method] for method in own.rivals} == {"LS", *best}
-        epochs = own.epochs // 10
-        W = next(iter(beyond.groups(RESULTS, f"{data}/pamal").values())).records[0].options["W"]
-        assert epochs == W
+
+
+@pytest.mark.parametrize("data", beyond.DATA)
+def test_longer_runs_have_the_passes_of_pamal_and_those_of_larger_batches_its_steps(data):
+    (pamal,) = (run for run in grid.runs(data) if run.method == "pamal" and run.seed == 0)
+    paper = grid.options_class(data).create(W=pamal.options["W"])
+    longer = [row for row in beyond._rows(data) if "epochs" in row.options]
+    assert {row.method for row in longer} == {*beyond.DATA[data].rivals}
+    assert {row.options["epochs"] for row in longer} == {10 * paper.W}
+    batches = {row.options["batch_size"] for row in longer if "batch_size" in row.options}
+    assert batches == {paper.batch_size * paper.W}
 
 
 def test_the_hypervolumes_are_those_of_the_points_of_the_records():

@@ -2,6 +2,7 @@ import io
 import subprocess
 import sys
 
+import jaxtyping
 import pytest
 import torch
 from torch import nn
@@ -172,6 +173,24 @@ def test_a_tied_weight_is_stored_once_and_stays_tied():
     assert ensemble.stacked.shape == (2, sum(p.numel() for p in trainable))
     model = ensemble.export([1, 0])
     assert model.out.weight is model.embed.weight
+
+
+def test_no_weight_is_kept_twice():
+    """A placeholder as large as its weight would be cloned by evaluation and moved to devices."""
+    ensemble = WeightEnsemble([lenet(), lenet()])
+    assert {b.numel() for b in ensemble.skeleton.buffers()} == {0}
+    copied = WeightEnsemble([Awkward(), Awkward()]).skeleton
+    kept = {n.removeprefix("model.") for n, b in copied.named_buffers() if b.numel()}
+    assert kept == {n for n, _ in Awkward().named_buffers()}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "found"), [(nn.Identity, "the class Identity"), (lenet, "<function lenet")]
+)
+def test_what_makes_a_member_is_no_member(wrong, found, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
+    with pytest.raises(InputError, match=rf"must be modules, such as Net\(\). Found {found}"):
+        WeightEnsemble([wrong, wrong])
 
 
 def test_only_the_stacked_matrix_is_trained():

@@ -68,11 +68,12 @@ def test_calibration_gives_each_alpha_its_own_statistics_and_puts_the_shared_one
 ):
     ensemble = WeightEnsemble([Normalised(), Normalised()], shared="encoder")
     before = {name: buffer.clone() for name, buffer in ensemble.named_buffers()}
-    shared = evaluate(ensemble, tasks, [batch])
+    shared = evaluate(ensemble, tasks, [batch], calibration="shared")
     own = evaluate(ensemble, tasks, [batch], calibration=[batch])
     for name, buffer in ensemble.named_buffers():
         assert torch.equal(buffer, before[name])
-    assert evaluate(ensemble, tasks, [batch]).table.equals(shared.table)
+    again = evaluate(ensemble, tasks, [batch], calibration="shared")
+    assert again.table.equals(shared.table)
     for alpha, (_, row) in zip(own.alphas, own.table.iterrows(), strict=True):
         model = ensemble.export(alpha)
         normal = model.encoder[1]
@@ -82,6 +83,15 @@ def test_calibration_gives_each_alpha_its_own_statistics_and_puts_the_shared_one
         loss = torch.nn.functional.huber_loss(height.flatten(), batch[1]).item()
         assert row["height/loss"] == pytest.approx(loss, rel=1e-4)
     assert (own.table["height/loss"] != shared.table["height/loss"]).all()
+
+
+def test_batch_norm_is_shared_by_all_alpha_on_demand_or_with_a_warning(make_mlp, tasks, batch):
+    ensemble = WeightEnsemble([Normalised(), Normalised()])
+    with pytest.warns(match="running statistics belong to the middle of the front"):
+        silent = evaluate(ensemble, tasks, [batch])
+    assert silent.table.equals(evaluate(ensemble, tasks, [batch], calibration="shared").table)
+    evaluate(WeightEnsemble([Normalised()], task_weights=[[0.5, 0.5]]), tasks, [batch])
+    evaluate(network(make_mlp), tasks, [batch])
 
 
 def test_a_task_nobody_is_trained_on_is_left_out(make_mlp, tasks, batch):

@@ -1,3 +1,4 @@
+import itertools
 import json
 import multiprocessing
 import os
@@ -6,6 +7,7 @@ import signal
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -182,6 +184,24 @@ def test_a_run_killed_at_any_moment_ends_with_the_same_record(tmp_path):
     a, b = (load_state(tmp_path / f"{n}.safetensors")["network"] for n in ("whole", "killed"))
     assert all(torch.equal(a[name], b[name]) for name in a)
     assert not list(tmp_path.glob("killed.checkpoint*"))
+
+
+def test_a_resumed_run_costs_what_all_its_epochs_did(tmp_path, monkeypatch):
+    clock = SimpleNamespace(perf_counter=itertools.count(0.0).__next__)  # a second for each look
+    monkeypatch.setattr("pamal_core.experiment.time", clock)
+    options = Options.create(epochs=3, batch_size=100, out=str(tmp_path / "r.json"))
+    with monkeypatch.context() as stopped, pytest.raises(KeyboardInterrupt):
+        epochs = iter([0.5])  # an epoch passes, the second is stopped at its end
+        stopped.setattr("pamal_core.experiment.similarity", lambda _: next(epochs, None) or stop())
+        run(tiny(), options)
+    assert list(tmp_path.glob("*checkpoint*"))
+    record = run(tiny(), options).record
+    assert record.cost["train_seconds"] == 3 and record.cost["evaluate_seconds"] == 1
+    assert all(set(row) == {"losses", "member_similarity"} for row in record.history)
+
+
+def stop():
+    raise KeyboardInterrupt
 
 
 def test_a_checkpoint_that_cannot_be_written_stops_with_one_line(tmp_path, monkeypatch):

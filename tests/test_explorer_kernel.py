@@ -108,7 +108,7 @@ def test_what_does_not_fit_is_refused(parts):
     other = pamal.Front(np.eye(5), front.table.iloc[[0] * 5], front.objectives)
     with pytest.raises(pamal.InputError, match="`front` must be one of this network"):
         Explorer(network, tasks, other, inputs, loader=loader)
-    explorer = Explorer(network, tasks, front, inputs, loader=loader)
+    explorer = Explorer(network, tasks, front, inputs, loader=loader, calibration="shared")
     with pytest.raises(pamal.InputError, match="must sum to 1"):
         explorer.alpha = [0.4] * network.num_members
 

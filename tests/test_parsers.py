@@ -123,6 +123,19 @@ def test_a_damaged_scene_is_refused_or_has_the_values_of_one(scenes, data, layou
         assert set(np.unique(label)) <= {*range(-1, 7)} and (depth >= 0).all()
 
 
+@pytest.mark.parametrize("first", [b"\0", b"(", b"\n 0\n1", b"'"])
+def test_an_array_whose_header_is_no_python_is_refused(scenes, first):
+    """numpy tokenises such a header and lets the tokeniser's own errors through."""
+    scene, read, size = scenes[1]
+    whole = scene.image.read_bytes()
+    try:
+        scene.image.write_bytes(whole[:10] + first + whole[10 + len(first) :])
+        with pytest.raises(InputError, match="It could not be read"):
+            read(scene, size)
+    finally:
+        scene.image.write_bytes(whole)
+
+
 @QUICK
 @given(value=SIMPLE)
 def test_a_value_is_read_back_from_its_text(value):

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tokenize import TokenError
 from typing import NamedTuple
 
 import numpy as np
@@ -197,7 +198,7 @@ def _array(path: Path, shape: tuple[int, ...], kinds: str) -> Num[np.ndarray, ".
     try:
         with path.open("rb") as file:
             values = np.load(file, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, SyntaxError, TokenError) as error:
         raise InputError(f"Expected an array in {path}. It could not be read: {error}.") from error
     if not isinstance(values, np.ndarray):  # an archive of arrays under the name of one
         raise InputError(f"Expected an array in {path}. Found an archive.")

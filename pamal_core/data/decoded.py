@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -45,8 +46,8 @@ def _kept(path: Path, identity: str) -> dict[str, np.ndarray] | None:
         return arrays if str(arrays.pop("identity")) == identity else None
     # A file that is no archive comes as an array, which is no context manager: TypeError.
     except (
-        OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError, zipfile.BadZipFile,
-        zlib.error,
+        OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError, SyntaxError,
+        TokenError, zipfile.BadZipFile, zlib.error,
     ):  # fmt: skip
         return None
 

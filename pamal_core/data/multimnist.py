@@ -41,8 +41,8 @@ LAYOUTS = {
     (2, 8): Layout(36, ((0, 0), (8, 8))),
     (3, 14): Layout(42, ((0, 0), (14, 7), (0, 14)), mode="bilinear", antialias=False),
 }
-FULL_SIZES = (60_000, 10_000, 10_000)
-SAMPLE_SIZES = (6_000, 1_000, 1_000)
+# By split the images for training, validation and test; those of the sample are a tenth.
+SIZES = {"disjoint": (60_000, 10_000, 10_000), "released": (50_000, 10_000, 10_000)}
 
 
 def load(
@@ -52,6 +52,7 @@ def load(
     num_digits: int = 2,
     offset: int | None = None,
     antialias: bool | None = None,
+    split: str = "disjoint",
     seed: int = 0,
     sizes: Sequence[int] | None = None,
 ) -> Splits:
@@ -61,8 +62,10 @@ def load(
     drawn with replacement, pasted on an empty canvas at the places of `LAYOUTS`, the brighter pixel
     winning, and the canvas is resized. Pixels are MNIST's divided by 255, not normalised further;
     the bicubic resize overshoots [0, 1] by up to 0.15, and like the authors we do not clip. Two
-    deviations: a validation image has no digit in common with a training image (the authors split
-    composed images), and an image may show the same digit twice, once in 50,000.
+    deviations: a validation image has no digit in common with a training image, and an image may
+    show the same digit twice, once in 50,000. With the `split` "released" the first is as in the
+    authors' code: 60,000 composed images, of which 50,000 are for training, so that a digit can be
+    in both parts.
 
     `data` is "full" (MNIST, downloaded if it is missing), "sample" (scikit-learn's digits, no
     files) or "auto": full where MNIST is found under `root`, otherwise the sample. `offset` picks
@@ -73,14 +76,16 @@ def load(
     Raises InputError for an unknown option, and where a file of MNIST is missing or not the
     original.
     """
-    _check(data, seed, sizes)
+    _check(data, split, seed, sizes)
     offset, layout = _layout(num_digits, offset)
     if antialias is not None:
         layout = layout._replace(antialias=antialias)
     folder = data_root(root)
     is_sample = data == "sample" or (data == "auto" and not digits.mnist_is_found(folder))
     pools = digits.sample() if is_sample else digits.mnist(folder, download=data == "full")
-    sizes = tuple(sizes or (SAMPLE_SIZES if is_sample else FULL_SIZES))
+    if split == "released":
+        pools = (both := _joined(*pools[:2])), both, pools[2]
+    sizes = tuple(sizes or (size // (10 if is_sample else 1) for size in SIZES[split]))
     # One stream for each split, so that the size of one changes nothing in the others.
     streams = np.random.SeedSequence(seed).spawn(len(sizes))
     draws = [
@@ -93,13 +98,15 @@ def load(
     kind, name = ("sample" if is_sample else "full"), ("multimnist", "multimnist3")[num_digits - 2]
     mark = _fingerprint(pools, draws, layout)
     data_id = f"{name}/{kind}/offset={offset}/seed={seed}/{mark}"
-    description = _description(num_digits, is_sample, sizes)
+    description = _description(num_digits, is_sample, split, sizes)
     return Splits(train, validation, test, data_id, is_sample, description)
 
 
-def _check(data: str, seed: int, sizes: Sequence[int] | None) -> None:
+def _check(data: str, split: str, seed: int, sizes: Sequence[int] | None) -> None:
     if data not in ("auto", "sample", "full"):
         raise InputError(f'`data` must be "auto", "sample" or "full". Found {data!r}.')
+    if split not in SIZES:
+        raise InputError(f'`split` must be "disjoint" or "released". Found {split!r}.')
     if seed < 0:
         raise InputError(f"`seed` must be at least 0. Found seed={seed}.")
     if sizes is not None and (len(sizes) != 3 or min(sizes) < 1):
@@ -116,6 +123,10 @@ def _layout(num_digits: int, offset: int | None) -> tuple[int, Layout]:
     raise InputError(
         f"(`num_digits`, `offset`) must be one of {list(LAYOUTS)}. Found ({num_digits}, {offset})."
     )
+
+
+def _joined(one: digits.Pool, other: digits.Pool) -> digits.Pool:
+    return digits.Pool(*(np.concatenate(parts) for parts in zip(one, other, strict=True)))
 
 
 def _compose(
@@ -152,11 +163,12 @@ def _fingerprint(
     return digest.hexdigest()[:12]
 
 
-def _description(num_digits: int, is_sample: bool, sizes: Sequence[int]) -> str:
+def _description(num_digits: int, is_sample: bool, split: str, sizes: Sequence[int]) -> str:
+    others = "training, validation and test" if split == "disjoint" else "test"
     source = (
         "a small sample, scikit-learn's 1,797 handwritten digits in place of MNIST"
         if is_sample
-        else "MNIST digits, others for training, validation and test"
+        else f"MNIST digits, others for {others}"
     )
     train, validation, test = sizes
     return (

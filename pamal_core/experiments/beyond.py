@@ -4,7 +4,6 @@ Hypervolumes are of validation, from (0, 0), higher is better; they are compared
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pamal_core import grid
+from pamal_core.experiments.pairs import differences
 from pamal_core.experiments.tables import ONE_NETWORK, PRINTED, REFERENCE, SEEDS, union
 from pamal_core.front import Front
 from pamal_core.records import Record
@@ -20,17 +20,16 @@ SPLIT = "validation"
 
 
 class Data(NamedTuple):
-    """One data set: PaMaL's W and lambda there, and the epochs that give one network PaMaL's
-    forward passes. `rivals` are LS and, by hypervolume, the best two baselines."""
+    """One data set: PaMaL's W and lambda there; `rivals` are LS and, by hypervolume, the best two
+    baselines."""
 
     setting: str
-    epochs: int
     rivals: tuple[str, ...]
 
 
 DATA = {
-    "multimnist": Data("W = 4", 40, ("ls", "uw", "dwa")),
-    "census": Data("W = 2, λ = 5", 20, ("ls", "rlw", "nash_mtl")),
+    "multimnist": Data("W = 4", ("ls", "uw", "dwa")),
+    "census": Data("W = 2, λ = 5", ("ls", "rlw", "nash_mtl")),
 }
 
 
@@ -73,15 +72,38 @@ def groups(results: Path, *names: str) -> dict[int, Group]:
 def contenders(data: str, results: Path) -> dict[str, dict[int, Group]]:
     """Who is compared at equal cost on `data`: PaMaL, one network for the paper's epochs and for as
     many passes as PaMaL, and a front of five runs of LS with other weights."""
-    own, beyond = DATA[data], f"beyond/{data}"
+    own = DATA[data]
     names = {f"PaMaL, {own.setting}": [f"{data}/pamal"]}
     names |= {PRINTED[method]: [f"{data}/{method}"] for method in own.rivals}
-    longer = f"{own.epochs} epochs"
-    for method in own.rivals:
-        names[f"{PRINTED[method]}, {longer}"] = [f"{beyond}/{method}-{longer.replace(' ', '-')}"]
-    weights = [f"{beyond}/ls-{text}" for text in ("9-1", "3-1", "1-3", "1-9")]
-    names["LS, five runs of other weights"] = [*weights, f"{data}/ls"]
+    names |= {_label(row): [row.name] for row in _rows(data) if "epochs" in row.options}
+    weighted = [row.name for row in _rows(data) if "weights" in row.options]
+    names["LS, five runs of other weights"] = [*weighted, f"{data}/ls"]
     return {label: groups(results, *of_it) for label, of_it in names.items()}
+
+
+class Row(NamedTuple):
+    """A row of the grid: a setting that is beyond the paper."""
+
+    name: str
+    method: str
+    options: Mapping[str, Any]
+
+
+def _rows(data: str) -> list[Row]:
+    return [
+        Row(f"{row['folder']}/{row['name']}", row["method"], grid.parameters(row["options"]))
+        for row in grid.read("grid")
+        if row["folder"] == f"beyond/{data}"
+    ]
+
+
+def _label(row: Row) -> str:
+    batch, average = row.options.get("batch_size"), row.options.get("average")
+    return (
+        f"{PRINTED[row.method]}, {row.options['epochs']} epochs"
+        + (f", batches of {batch:,}" if batch else "")
+        + (", mean of the weights" if average else "")
+    )
 
 
 def of_equal_cost(found: Mapping[str, Mapping[int, Group]]) -> dict[str, list[Front]]:
@@ -96,15 +118,27 @@ def of_equal_cost(found: Mapping[str, Mapping[int, Group]]) -> dict[str, list[Fr
 def tricks(data: str, results: Path) -> dict[str, tuple[dict[int, Group], dict[int, Group]]]:
     """Each method of `data` with its last weights, and with a mean of its weights; PaMaL besides
     with stratified draws, beside the mean without."""
-    beyond, pairs = f"beyond/{data}", {}
-    for row in grid.read("grid"):
-        options = grid.parameters(row["options"])
-        if row["folder"] == beyond and "average" in options and "draws" not in options:
-            label = f"{PRINTED[row['method']]}: mean of the weights, {options['average']}"
-            pairs[label] = f"{data}/{row['method']}", f"{beyond}/{row['name']}"
-    stratified = f"{beyond}/pamal-average", f"{beyond}/pamal-stratified-average"
+    pairs = {
+        f"{PRINTED[row.method]}: mean of the weights, {row.options['average']}": (
+            f"{data}/{row.method}",
+            row.name,
+        )
+        for row in _rows(data)
+        if "average" in row.options and not {"draws", "epochs"} & row.options.keys()
+    }
+    stratified = f"beyond/{data}/pamal-average", f"beyond/{data}/pamal-stratified-average"
     pairs["PaMaL: stratified draws, both with the mean"] = stratified
     return {label: (groups(results, a), groups(results, b)) for label, (a, b) in pairs.items()}
+
+
+def paired(pairs: Mapping[str, tuple[Mapping[int, Group], Mapping[int, Group]]]) -> pd.DataFrame:
+    """`pairs.differences` in hypervolume of each pair (without, with)."""
+    volumes = {label: (_volumes(one), _volumes(two)) for label, (one, two) in pairs.items()}
+    return differences(volumes, ("without", "with"))
+
+
+def _volumes(runs: Mapping[int, Group]) -> dict[int, float]:
+    return {seed: run.hypervolume for seed, run in runs.items()}
 
 
 def costs(found: Mapping[str, Mapping[int, Group]]) -> pd.DataFrame:
@@ -125,36 +159,6 @@ def _cost(runs: Sequence[Group]) -> dict[str, Any]:
         "networks": len(runs[0].front.alphas),
         "seeds": len(runs),
     }
-
-
-def paired(pairs: Mapping[str, tuple[Mapping[int, Group], Mapping[int, Group]]]) -> pd.DataFrame:
-    """A row for each pair (before, after): both mean hypervolumes over the seeds that both have,
-    the mean difference, its 95 % bootstrap interval, and the difference with each seed."""
-    return pd.DataFrame({label: _paired(*pair) for label, pair in pairs.items()}).T
-
-
-def _paired(before: Mapping[int, Group], after: Mapping[int, Group]) -> dict[str, Any]:
-    seeds = [seed for seed in SEEDS if seed in before and seed in after]
-    if not seeds:
-        return {"without": "not run", "seeds": 0}
-    one, two = (np.array([of[seed].hypervolume for seed in seeds]) for of in (before, after))
-    low, high = interval(two - one)
-    return {
-        "without": f"{one.mean():.4f}",
-        "with": f"{two.mean():.4f}",
-        "difference": f"{(two - one).mean():+.4f}",
-        "95 %": f"{low:+.4f} to {high:+.4f}" if len(seeds) > 1 else "",
-        "by seed": ", ".join(f"{difference:+.4f}" for difference in two - one),
-        "seeds": len(seeds),
-    }
-
-
-def interval(values: Sequence[float] | np.ndarray) -> tuple[float, float]:
-    """The 95 % percentile bootstrap interval of the mean of a few `values`, from every resample
-    instead of a draw of them: n^n for n values. Of three values it is their range."""
-    means = [np.mean(resample) for resample in product(values, repeat=len(values))]
-    low, high = np.quantile(means, (0.025, 0.975), method="inverted_cdf")
-    return float(low), float(high)
 
 
 def against_baselines(data: str, results: Path) -> pd.DataFrame:

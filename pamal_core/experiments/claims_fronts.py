@@ -17,14 +17,14 @@ from pamal_core.records import Record
 DATA = {"MultiMNIST": "multimnist", "Census": "census"}
 BEYOND_LS = [name for name in ONE_NETWORK if name != "ls"]
 CheckOn = Callable[[str, Results], tuple[str, Verdict]]
-BOTH: list[tuple[str, str, CheckOn]] = []
 
 
 def claim_on_both(text: str, where: str) -> Callable[[CheckOn], CheckOn]:
-    """Adds the function below it to `BOTH`, as a claim on each of `DATA`."""
+    """Adds the function below it to the claims, once for each of `DATA`."""
 
     def add(check: CheckOn) -> CheckOn:
-        BOTH.append((text, where, check))
+        for data in DATA:
+            claim(f"{text}: {data}", where)(partial(check, data))
         return check
 
     return add
@@ -154,11 +154,6 @@ def _high_everywhere(data: str, results: Results) -> tuple[str, Verdict]:
         "linear scalarisation on both tasks, or above it"
     )
     return evidence, min(near) > 0.5
-
-
-for _data in DATA:
-    for _text, _where, _check in BOTH:
-        claim(f"{_text}: {_data}", _where)(partial(_check, _data))
 
 
 @claim("Three tasks: the nearer to a member, the better its task (MultiMNIST3)", "5.2, Fig. 5")

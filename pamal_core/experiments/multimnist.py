@@ -14,15 +14,18 @@ from pamal_core.tasks import classification
 
 
 class MultiMNISTOptions(Options):
-    """The common options with the paper's W = 4, and the position of the second digit."""
+    """The common options with the paper's W = 4, the position of the second digit, and whether
+    validation shares its digits with training, as in the authors' code."""
 
     W: Annotated[int, Field(ge=1)] = 4
     offset: Literal[6, 8] = 6
+    split: Literal["disjoint", "released"] = "disjoint"
 
 
 def load(options: MultiMNISTOptions) -> Splits:
     """The data of `options`; every seed of training sees the same images."""
-    return multimnist.load(options.data, options.data_root, offset=options.offset)
+    o = options
+    return multimnist.load(o.data, o.data_root, offset=o.offset, split=o.split)
 
 
 EXPERIMENT = Experiment(

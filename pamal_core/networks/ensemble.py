@@ -78,6 +78,7 @@ def _check_task_weights(rows: Tensor, num_members: int) -> Tensor:
 def _check_members(members: Sequence[nn.Module]) -> None:
     if not members:
         raise InputError("An ensemble needs at least one member. Found an empty list.")
+    _check_are_modules(members)
     first = members[0]
     dtypes = {p.dtype for p in first.parameters() if p.requires_grad}
     if len(dtypes) != 1:
@@ -93,6 +94,13 @@ def _check_members(members: Sequence[nn.Module]) -> None:
                 f"Members must have one architecture. Found that 0 and {k} differ: {difference}."
             )
         _compare_fixed(first, member, k)
+
+
+def _check_are_modules(members: Sequence[object]) -> None:
+    for member in members:
+        if not isinstance(member, nn.Module):
+            found = f"the class {member.__name__}" if isinstance(member, type) else repr(member)
+            raise InputError(f"Members must be modules, such as Net(). Found {found}.")
 
 
 def _difference(a: nn.Module, b: nn.Module) -> str | None:

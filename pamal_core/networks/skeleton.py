@@ -95,13 +95,13 @@ class Skeleton(nn.Module):
         return piece.view(out, height, width, channels).permute(0, 3, 1, 2)
 
     def _hollow(self, model: nn.Module) -> nn.Module:
-        """Turn the trainable parameters into non-persistent buffers: theta alone is trained and
-        saved."""
+        """Turn the trainable parameters into empty, non-persistent buffers: theta alone is trained
+        and saved."""
         for name in (alias for aliases in self._aliases.values() for alias in aliases):
             module, leaf = _owner(model, name)
-            value = torch.zeros_like(module.get_parameter(leaf))
+            placeholder = module.get_parameter(leaf).new_empty(0)
             del module._parameters[leaf]
-            module.register_buffer(leaf, value, persistent=False)
+            module.register_buffer(leaf, placeholder, persistent=False)
         return model
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from pamal_core.errors import InputError
-from pamal_core.evaluation import evaluate, predict
+from pamal_core.evaluation import Calibration, evaluate, predict
 from pamal_core.front import Front
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.simplex import on_simplex
@@ -52,7 +52,7 @@ class Explorer(anywidget.AnyWidget):
         inputs: Float[Tensor, "n ..."],
         *targets: Tensor,
         loader: Iterable[Sequence[Tensor]],
-        calibration: Iterable[Sequence[Tensor]] | None = None,
+        calibration: Calibration | None = None,
         about: str = "",
     ) -> None:
         _check(network, tasks, front, inputs, targets)
@@ -70,9 +70,9 @@ class Explorer(anywidget.AnyWidget):
         self._measure()
 
     def model(self) -> nn.Module:
-        """The network at `alpha` as a plain module in evaluation mode, with BatchNorm re-estimated
-        where `calibration` was given."""
-        if self._calibration is not None:
+        """The network at `alpha` as a plain module in evaluation mode, with BatchNorm as
+        `calibration` says."""
+        if self._calibration is not None and not isinstance(self._calibration, str):
             self._network.recalibrate(self.alpha, self._calibration)
         return self._network.export(self.alpha)
 
