@@ -147,3 +147,31 @@ def test_the_hypervolumes_are_those_of_the_points_of_the_records():
                     if point["split"] == "validation"
                 ]
                 assert group.hypervolume == pytest.approx(staircase(np.array(points)), abs=1e-12)
+
+
+def test_what_the_page_says_is_what_the_records_say():
+    source = (RESULTS.parent / "notebooks" / "beyond.ipynb").read_text("utf-8")
+    text = source.replace('\\n",\n    "', " ")
+    for data, (start, end) in {
+        "multimnist": ("", "## Census"),
+        "census": ("## Census", ""),
+    }.items():
+        part = text[text.index(start) : text.index(end) if end else None]
+        rows = beyond.against_baselines(data, RESULTS)["difference"].astype(float)
+        assert f"by {rows.min():.3f} to {rows.max():.3f} in the mean" in part
+        tricks = beyond.paired(beyond.tricks(data, RESULTS))
+        with_mean, stratified = tricks.loc["PaMaL: stratified draws, both with the mean"].iloc[:2]
+        assert f"{float(with_mean):.3f}" in part and f"{float(stratified):.3f}" in part
+    found = {data: beyond.contenders(data, RESULTS) for data in beyond.DATA}
+    multimnist, census = found["multimnist"], found["census"]
+    better = "PaMaL, stratified draws, mean of the weights"
+    assert above(multimnist["LS, 40 epochs"], multimnist["PaMaL, W = 4"])
+    assert above(multimnist[better], multimnist["LS, 40 epochs"])
+    assert above(multimnist["PaMaL, W = 4"], multimnist["LS, five runs of other weights"])
+    assert above(census["LS"], census["LS, 20 epochs"])
+
+
+def above(one, other):
+    """Whether each seed of `one` has the larger hypervolume."""
+    assert set(one) == set(other) == {0, 1, 2}
+    return all(one[seed].hypervolume > other[seed].hypervolume for seed in one)

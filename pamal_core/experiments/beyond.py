@@ -70,10 +70,12 @@ def groups(results: Path, *names: str) -> dict[int, Group]:
 
 
 def contenders(data: str, results: Path) -> dict[str, dict[int, Group]]:
-    """Who is compared at equal cost on `data`: PaMaL, one network for the paper's epochs and for as
-    many passes as PaMaL, and a front of five runs of LS with other weights."""
+    """Who is compared at equal cost on `data`: PaMaL as in the paper and with stratified draws, one
+    network for the paper's epochs and for as many passes as PaMaL, and a front of five runs of LS
+    with other weights."""
     own = DATA[data]
     names = {f"PaMaL, {own.setting}": [f"{data}/pamal"]}
+    names |= {_label(row): [row.name] for row in _rows(data) if "draws" in row.options}
     names |= {PRINTED[method]: [f"{data}/{method}"] for method in own.rivals}
     names |= {_label(row): [row.name] for row in _rows(data) if "epochs" in row.options}
     weighted = [row.name for row in _rows(data) if "weights" in row.options]
@@ -97,13 +99,17 @@ def _rows(data: str) -> list[Row]:
     ]
 
 
+LABELS = {
+    "epochs": "{} epochs",
+    "batch_size": "batches of {:,}",
+    "draws": "{} draws",
+    "average": "mean of the weights",
+}
+
+
 def _label(row: Row) -> str:
-    batch, average = row.options.get("batch_size"), row.options.get("average")
-    return (
-        f"{PRINTED[row.method]}, {row.options['epochs']} epochs"
-        + (f", batches of {batch:,}" if batch else "")
-        + (", mean of the weights" if average else "")
-    )
+    values = [text.format(row.options[n]) for n, text in LABELS.items() if n in row.options]
+    return ", ".join([PRINTED[row.method], *values])
 
 
 def of_equal_cost(found: Mapping[str, Mapping[int, Group]]) -> dict[str, list[Front]]:
