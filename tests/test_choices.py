@@ -59,3 +59,39 @@ def test_the_order_is_the_mean_rank_correlation_of_the_losses(tmp_path):
         one.write(tmp_path / f"{row}_seed_0.json")
     cells = choices.orders(tmp_path).iloc[0]
     assert (cells["default"], cells["other"], cells["by seed"]) == ("-0.9000", "0.6000", "+1.5000")
+
+
+def of_pairs(table, rows):
+    """What `table` has for each pair that is measured, by the name of its second run."""
+    pairs = zip(rows, table.iterrows(), strict=True)
+    return {row["two"]: cells for row, (_, cells) in pairs if cells["seeds"]}
+
+
+def by_seed(cells):
+    return np.array(cells["by seed"].split(", "), float)
+
+
+def test_what_the_page_says_is_what_the_records_say():
+    text = (grid.ROOT / "notebooks" / "choices.ipynb").read_text("utf-8")
+    volumes = of_pairs(choices.hypervolumes(RESULTS), ROWS)
+    orders = of_pairs(choices.orders(RESULTS), [r for r in ROWS if r["data"].startswith("PaMaL")])
+    sign, census = "census/pamal-printed", "choices/census/pamal-"
+    assert np.abs(by_seed(volumes[sign])).max() < 0.002 and by_seed(orders[sign]).min() > 1
+    skip = [[RESULTS / f"{ROWS[1][k]}_seed_{s}.json" for s in range(3)] for k in ("one", "two")]
+    never, as_released = ([Record.read(path).points for path in paths] for paths in skip)
+    assert never == as_released
+    for name in ("loss", "gradient", "plain"):
+        assert np.ptp(np.sign(by_seed(volumes[f"{census}{name}"]))) == 2
+    form = by_seed(volumes[f"{census}gradient-released"])
+    assert f"by {-form.max():.3f} to {-form.min():.3f}" in text
+    plain = by_seed(volumes["multimnist3/pamal"])
+    assert f"by {-plain.max():.3f} to {-plain.min():.3f}" in text
+    for name in ("multimnist3/pamal", f"{census}plain"):
+        assert by_seed(orders[name]).max() < 0
+    for name in ("loss", "gradient"):
+        assert by_seed(orders[f"{census}{name}"]).min() > 0
+    for name in ("loss", "gradient", "loss-released"):
+        other = float(orders[f"{census}{name}"]["other"])
+        assert f"({other:.2f}".replace("-", "\N{MINUS SIGN}") in text
+    for name in ("census/pamal", "census/ls"):
+        assert f"{-float(volumes[name]['difference']):.3f} (one seed)" in text
