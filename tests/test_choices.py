@@ -86,6 +86,9 @@ def test_what_the_page_says_is_what_the_records_say():
     assert f"by {-form.max():.3f} to {-form.min():.3f}" in text
     plain = by_seed(volumes["multimnist3/pamal"])
     assert f"by {-plain.max():.3f} to {-plain.min():.3f}" in text
+    offset, split = (by_seed(volumes[f"choices/multimnist/ls-{n}"]) for n in ("offset", "split"))
+    assert f"by {offset.min():.3f} to {offset.max():.3f}" in text
+    assert f"costs LS {-split.max():.3f} to {-split.min():.3f}" in text
     for name in ("multimnist3/pamal", f"{census}plain"):
         assert by_seed(orders[name]).max() < 0
     for name in ("loss", "gradient"):
