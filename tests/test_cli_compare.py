@@ -77,8 +77,9 @@ def test_cosmos_stands_beside_its_row(committed):
 def test_three_digits_are_in_per_cent(committed):
     measure = "test accuracy on bottom, % (higher is better)"
     row = find(committed, "multimnist3", "ls", measure)
-    best = Record.read(RESULTS / "multimnist3/ls_seed_0.json").summary["test"]["best"]
-    assert row["measured"] == pytest.approx(100 * best["bottom/accuracy"])
+    records = [Record.read(path) for path in RESULTS.glob("multimnist3/ls_seed_?.json")]
+    best = [record.summary["test"]["best"]["bottom/accuracy"] for record in records]
+    assert row["measured"] == pytest.approx(100 * sum(best) / len(best))
     assert row["paper"] == 95.48
 
 
