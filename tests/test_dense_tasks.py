@@ -170,9 +170,10 @@ def test_dense_tasks_make_a_front_with_named_columns():
     network = WeightEnsemble([segnet((3, 1), width=2) for _ in range(2)], shared="encoder")
     x = torch.rand(3, 3, 32, 32)
     batch = x, torch.randint(-1, 3, (3, 32, 32)), torch.rand(3, 1, 32, 32)
-    whole = evaluate(network, tasks, [batch], [[0.5, 0.5]])
-    split = evaluate(
-        network, tasks, zip(*(part.split(1) for part in batch), strict=True), [[0.5, 0.5]]
+    parts = list(zip(*(part.split(1) for part in batch), strict=True))
+    whole, split = (
+        evaluate(network, tasks, data, [[0.5, 0.5]], calibration="shared")
+        for data in ([batch], parts)
     )
     assert list(whole.table) == [
         *(f"classes/{m}" for m in ("mIoU", "pixel accuracy", "loss")),
