@@ -73,12 +73,12 @@ def contenders(data: str, results: Path) -> dict[str, dict[int, Group]]:
     """Who is compared at equal cost on `data`: PaMaL as in the paper and with stratified draws, one
     network for the paper's epochs and for as many passes as PaMaL, and a front of five runs of LS
     with other weights."""
-    own = DATA[data]
+    own, rows = DATA[data], _rows(data)
     names = {f"PaMaL, {own.setting}": [f"{data}/pamal"]}
-    names |= {_label(row): [row.name] for row in _rows(data) if "draws" in row.options}
+    names |= {_label(row): [row.name] for row in rows if "draws" in row.options}
     names |= {PRINTED[method]: [f"{data}/{method}"] for method in own.rivals}
-    names |= {_label(row): [row.name] for row in _rows(data) if "epochs" in row.options}
-    weighted = [row.name for row in _rows(data) if "weights" in row.options]
+    names |= {_label(row): [row.name] for row in rows if "epochs" in row.options}
+    weighted = [row.name for row in rows if "weights" in row.options]
     names["LS, five runs of other weights"] = [*weighted, f"{data}/ls"]
     return {label: groups(results, *of_it) for label, of_it in names.items()}
 

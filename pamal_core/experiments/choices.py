@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from pamal_core import grid
+from pamal_core.experiments.beyond import groups
 from pamal_core.experiments.pairs import differences
-from pamal_core.experiments.tables import SEEDS
 from pamal_core.records import Record
 
 
@@ -46,8 +46,7 @@ def _table(
 
 
 def _by_seed(results: Path, name: str, measure: Callable[[Record], float]) -> dict[int, float]:
-    paths = {seed: results / f"{name}_seed_{seed}.json" for seed in SEEDS}
-    return {seed: measure(Record.read(path)) for seed, path in paths.items() if path.exists()}
+    return {seed: measure(run.records[0]) for seed, run in groups(results, name).items()}
 
 
 def _hypervolume(record: Record) -> float:
