@@ -89,6 +89,12 @@ def _has_batch_norm(network: Network) -> bool:
     return any(layer.track_running_stats for layer in layers)
 
 
+def calibrate(network: Network, alpha: ArrayLike, calibration: Calibration | None) -> None:
+    """Give the BatchNorm of `network` the statistics of `alpha`, unless all alpha share them."""
+    if calibration is not None and not isinstance(calibration, str):
+        network.recalibrate(alpha, calibration)
+
+
 @contextlib.contextmanager
 def _evaluation_mode(network: Network) -> Iterator[None]:
     """Evaluation mode, after which the mode and the buffers are again as they were."""
@@ -107,8 +113,7 @@ def _theta(
     network: Network, alpha: ArrayLike, calibration: Calibration | None
 ) -> Float[Tensor, " N"]:
     """The weights at `alpha`, for which BatchNorm is re-estimated first."""
-    if calibration is not None and not isinstance(calibration, str):
-        network.recalibrate(alpha, calibration)
+    calibrate(network, alpha, calibration)
     return network.weights(network.alpha_tensor(alpha))
 
 

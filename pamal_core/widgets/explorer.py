@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from pamal_core.errors import InputError
-from pamal_core.evaluation import Calibration, evaluate, predict
+from pamal_core.evaluation import Calibration, calibrate, evaluate, predict
 from pamal_core.front import Front
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.simplex import on_simplex
@@ -72,8 +72,7 @@ class Explorer(anywidget.AnyWidget):
     def model(self) -> nn.Module:
         """The network at `alpha` as a plain module in evaluation mode, with BatchNorm as
         `calibration` says."""
-        if self._calibration is not None and not isinstance(self._calibration, str):
-            self._network.recalibrate(self.alpha, self._calibration)
+        calibrate(self._network, self.alpha, self._calibration)
         return self._network.export(self.alpha)
 
     @traitlets.validate("alpha")
