@@ -93,14 +93,19 @@ class Front:
         More weight ought to mean better, so the ideal is 1 for an accuracy and -1 for a loss. NaN
         where all weights or all values are equal.
         """
-        weights = self.alphas if self.task_weights is None else self.alphas @ self.task_weights
-        if weights.shape[1] != len(self.objectives):
-            raise InputError(
-                f"`task_weights` must have {len(self.objectives)} columns, one per objective, and "
-                f"may be None for one member per task. Found weights of shape {weights.shape}."
-            )
-        pairs = zip(weights.T, self.values.T, strict=True)
+        pairs = zip(self._weights().T, self.values.T, strict=True)
         return np.array([_rank_correlation(w, v) for w, v in pairs])
+
+    def ordered_pairs(self) -> np.ndarray:
+        """Of the pairs of points that differ in how much they care about a task, alpha^T W, the
+        share in which the one that cares more is better at it: [T].
+
+        1 is a front in order, 0 a reversed one; NaN where all weights are equal.
+        """
+        weights, better = self._weights(), np.where(self.maximise, 1, -1) * self.values
+        cares = weights[:, None] < weights
+        with np.errstate(invalid="ignore"):
+            return (cares & (better[:, None] < better)).sum((0, 1)) / cares.sum((0, 1))
 
     def competition(self) -> float:
         """Mean rank correlation between the achievements on two tasks, over all pairs: -1 on a
@@ -116,6 +121,13 @@ class Front:
             for i, j in zip(rows, columns, strict=True)
         ]
         return float(np.mean(pairs)) if pairs else float("nan")
+
+    def middle(self) -> dict[str, float]:
+        """The value of each objective at the point whose alpha is nearest to (1/M, ..., 1/M)."""
+        nearest = np.linalg.norm(self.alphas - 1 / self.alphas.shape[1], axis=1).argmin()
+        return {
+            o.name: float(v) for o, v in zip(self.objectives, self.values[nearest], strict=True)
+        }
 
     def best(self) -> dict[str, float]:
         """Best value of each objective on its own, "the best of the sampled subspace" of the
@@ -161,6 +173,16 @@ class Front:
             {"alpha": alpha.tolist(), "split": split, "metrics": m}
             for alpha, m in zip(self.alphas, metrics, strict=True)
         ]
+
+    def _weights(self) -> np.ndarray:
+        """alpha^T W, [P, T]."""
+        weights = self.alphas if self.task_weights is None else self.alphas @ self.task_weights
+        if weights.shape[1] != len(self.objectives):
+            raise InputError(
+                f"`task_weights` must have {len(self.objectives)} columns, one per objective, and "
+                f"may be None for one member per task. Found weights of shape {weights.shape}."
+            )
+        return weights
 
     @classmethod
     def from_points(

@@ -54,6 +54,18 @@ class Record(BaseModel):
         objectives = [Objective(name, way == "max") for name, way in self.objectives.items()]
         return Front.from_points(self.points, objectives, split)
 
+    def hypervolume(self, split: str = "validation") -> float:
+        """Of all points of `split`, from the reference of the experiment; higher is better."""
+        return float(self.summary[split]["hypervolume"])
+
+    def order(self, split: str = "validation") -> float:
+        """The mean over the tasks of the rank correlation of how much a point of `split` cares
+        about a task with its loss on it: -1 where the front is in order, NaN where all losses of a
+        task are equal."""
+        correlations = self.summary[split]["spearman"].items()
+        losses = [value for name, value in correlations if name.endswith("/loss")]
+        return float("nan") if None in losses else sum(losses) / len(losses)
+
     def write(self, path: Path) -> None:
         """Write as JSON, a line per field and per point, in one atomic step."""
         write_atomic(path, self.to_text().encode())

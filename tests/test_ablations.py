@@ -30,6 +30,11 @@ def _close_figures():
     plt.close("all")
 
 
+def metrics_of(accuracies):
+    losses = {f"{n}/loss": 1 - value for n, value in zip(TASKS_SHORT, accuracies, strict=True)}
+    return dict(zip(TASKS, accuracies, strict=True)) | losses
+
+
 def record(setting, hypervolume=0.5, order=(-1.0, 1.0), data=FULL, values=((0.9, 0.7), (0.8, 0.8))):
     """A record with the given numbers on validation and, at the members, on both splits."""
     options = {"W": 1, "lam": 0.0, "p": 1.0} | setting
@@ -37,7 +42,7 @@ def record(setting, hypervolume=0.5, order=(-1.0, 1.0), data=FULL, values=((0.9,
     # A record keeps the options that are not the defaults.
     options = {k: v for k, v in options.items() if v not in ("ordered", "never")}
     points = [
-        {"alpha": [1 - a, a], "split": split, "metrics": dict(zip(TASKS, v, strict=True))}
+        {"alpha": [1 - a, a], "split": split, "metrics": metrics_of(v)}
         for split in ("validation", "test")
         for a, v in zip((0.0, 1.0), values, strict=True)
     ]
@@ -214,12 +219,46 @@ def test_a_grid_is_the_mean_over_seeds_and_leaves_out_what_is_not_defined():
     assert list(tables.long(records).columns[4:]) == ["hypervolume", "age/loss", "education/loss"]
 
 
+def test_the_effects_of_a_penalty_are_paired_by_seed_and_window():
+    def at(W, lam, seed, volume, values, **penalty):
+        setting = {"W": W, "lam": lam, "seed": seed, **penalty}
+        return record(setting, volume, order=(-volume, -volume), values=values)
+
+    ordered, reversed_ = ((0.9, 0.7), (0.8, 0.8)), ((0.8, 0.8), (0.9, 0.7))
+    printed = {"penalty": "printed", "skip": "as_released"}
+    records = [
+        at(2, 0.0, 0, 0.50, ordered),
+        at(3, 0.0, 0, 0.52, reversed_),
+        at(2, 0.0, 1, 0.60, ordered),
+        at(1, 0.0, 0, 0.10, ordered),  # has no penalty to be compared with
+        at(2, 5.0, 0, 0.53, ordered),
+        at(3, 5.0, 0, 0.54, ordered),
+        at(2, 5.0, 1, 0.61, ordered),
+        at(2, 5.0, 1, 0.58, reversed_, **printed),
+        at(5, 5.0, 0, 0.99, reversed_, **printed),  # has no run without
+    ]
+    found = tables.effects(records[::-1], ["ordered", "printed+as_released"])
+    row = found.loc[("hypervolume ↑", "ordered", "5")]
+    assert (row["without"], row["with"]) == ("0.5550", "0.5725")
+    assert row["by seed"] == "+0.0250, +0.0100"
+    assert found.loc[("ordered pairs ↑", "ordered", "5"), "by seed"] == "+0.5000, +0.0000"
+    assert found.loc[("rank correlation ↓", "ordered", "5"), "difference"] == "-0.0175"
+    row = found.loc[("ordered pairs ↑", "printed+as_released", "5")]
+    assert (row["difference"], row["seeds"]) == ("-1.0000", 1)
+
+
+def test_a_penalty_that_was_not_run_says_so():
+    found = tables.effects(
+        [record({"W": 2, "lam": 0.0}), record({"W": 2, "lam": 2.0})], ["printed"]
+    )
+    assert found["without"].tolist() == ["not run"] * 3
+
+
 def test_the_sampling_table_has_the_best_and_the_middle_of_the_front():
     values = [((0.9, 0.7), (0.8, 0.8)), ((0.7, 0.7), (0.8, 0.6))]
     records = [record({"p": 0.1, "seed": s}, values=v) for s, v in enumerate(values)]
     for r, middle in zip(records, [(0.5, 0.4), (0.7, 0.2)], strict=True):
-        metrics = dict(zip(TASKS, middle, strict=True))
-        r.points.append({"alpha": [0.5, 0.5], "split": "test", "metrics": metrics})
+        r.points.append({"alpha": [0.5, 0.5], "split": "test", "metrics": metrics_of(middle)})
     row = tables.sampling_table([*records, record({"p": 0.0})]).loc[0.1]
     assert row["age/accuracy, best"] == pytest.approx(0.85)
     assert row["education/accuracy, best"] == pytest.approx(0.75)

@@ -7,6 +7,7 @@ from commands_on_disk import record
 from pamal_core import grid
 from pamal_core.experiments import choices
 from pamal_core.experiments.tables import RESULTS
+from pamal_core.paper import table
 from pamal_core.records import Record
 
 ROWS = grid.read("choices")
@@ -84,13 +85,25 @@ def test_what_the_page_says_is_what_the_records_say():
         assert np.ptp(np.sign(by_seed(volumes[f"{census}{name}"]))) == 2
     form = by_seed(volumes[f"{census}gradient-released"])
     assert f"by {-form.max():.3f} to {-form.min():.3f}" in text
-    plain = by_seed(volumes["multimnist3/pamal"])
-    assert f"by {-plain.max():.3f} to {-plain.min():.3f}" in text
-    offset, split = (by_seed(volumes[f"choices/multimnist/ls-{n}"]) for n in ("offset", "split"))
-    assert f"by {offset.min():.3f} to {offset.max():.3f}" in text
-    assert f"costs LS {-split.max():.3f} to {-split.min():.3f}" in text
+    for name in ("choices/multimnist/pamal-plain", "multimnist3/pamal"):
+        plain = by_seed(volumes[name])
+        assert f"by {-plain.max():.3f} to {-plain.min():.3f}" in text
+    for method in ("ls", "pamal"):
+        name = f"choices/multimnist/{method}"
+        offset, split = (by_seed(volumes[f"{name}-{other}"]) for other in ("offset", "split"))
+        assert f"{offset.min():.3f} to {offset.max():.3f}" in text
+        assert f"{-split.max():.3f} to {-split.min():.3f}" in text
+    ours = volumes["choices/multimnist/pamal-plain"]["default"]
+    others = [volumes[f"choices/multimnist/pamal-{n}"]["other"] for n in ("split", "plain")]
+    assert f"our defaults, {ours}" in text
+    assert "we have {} and with the learning rate of its code {},".format(*others) in text
+    printed = table("multiforward_multimnist").set_index(["W", "lam"]).loc[(4, 0)]
+    assert f"{printed['mean']:.4f}" in text
+    away = [(printed["mean"] - float(other)) / printed["std"] for other in others]
+    assert [int(deviations) for deviations in away] == [4, 5]
     for name in ("multimnist3/pamal", f"{census}plain"):
         assert by_seed(orders[name]).max() < 0
+    assert (by_seed(orders["choices/multimnist/pamal-plain"]) < 0).sum() == 2
     for name in ("loss", "gradient"):
         assert by_seed(orders[f"{census}{name}"]).min() > 0
     for name in ("loss", "gradient", "loss-released"):

@@ -195,3 +195,37 @@ def test_spearman_needs_task_weights_where_members_are_not_tasks():
     single = front([[0.9, 0.5], [0.7, 0.8]], alphas=np.ones((2, 1)))
     with pytest.raises(InputError, match="`task_weights` must have 2 columns"):
         single.spearman()
+
+
+def test_ordered_pairs_are_all_of_a_front_in_order_and_none_of_a_reversed_one():
+    up = np.linspace(0, 1, 5)
+    ordered = np.c_[1 - up, up**3]
+    np.testing.assert_array_equal(front(ordered).ordered_pairs(), [1, 1])
+    np.testing.assert_array_equal(front(1 - ordered, maximise=False).ordered_pairs(), [1, 1])
+    np.testing.assert_array_equal(front(ordered[::-1]).ordered_pairs(), [0, 0])
+    # By hand: of the six pairs one is out of order, and one tied.
+    losses = np.c_[[0.1, 0.2, 0.3, 0.25], [0.4, 0.3, 0.2, 0.2]]
+    np.testing.assert_allclose(front(losses, maximise=False).ordered_pairs(), [5 / 6, 5 / 6])
+
+
+def test_ordered_pairs_agree_with_kendalls_tau_without_ties():
+    from scipy.stats import kendalltau
+
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        points = front(rng.random((12, 3)), alphas=rng.dirichlet([1, 1, 1], size=12))
+        tau = [
+            kendalltau(a, v).statistic
+            for a, v in zip(points.alphas.T, points.values.T, strict=True)
+        ]
+        np.testing.assert_allclose(points.ordered_pairs(), (1 + np.array(tau)) / 2)
+
+
+def test_points_that_care_alike_are_no_pair():
+    alike = front([[0.9, 0.5], [0.7, 0.8]], alphas=np.full((2, 2), 0.5))
+    assert np.isnan(alike.ordered_pairs()).all()
+
+
+def test_the_middle_is_the_point_nearest_to_equal_shares():
+    points = front([[0.9, 0.1], [0.7, 0.6], [0.2, 0.9]], alphas=[[1, 0], [0.4, 0.6], [0, 1]])
+    assert points.middle() == {"a/accuracy": 0.7, "b/accuracy": 0.6}

@@ -1,16 +1,25 @@
 """The records of an ablation as tables, some beside the paper's numbers. No torch here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
 
+from pamal_core.experiments.pairs import BySeed, differences
 from pamal_core.front import Front
 from pamal_core.paper import table
 from pamal_core.records import Record
 
 NONE = "none"
 """The penalty of a run at lambda = 0."""
+
+MEASURES: dict[str, Callable[[Record], float]] = {
+    "hypervolume ↑": Record.hypervolume,
+    "rank correlation ↓": Record.order,
+    "ordered pairs ↑": lambda record: float(record.front().on("loss").ordered_pairs().mean()),
+}
+"""What is compared on validation. The last two are of a task's loss and how much a point cares
+about it, means over the tasks: -1, and a share of 1, where the front is in order."""
 
 
 def penalty_of(record: Record) -> str:
@@ -27,10 +36,10 @@ def long(records: Sequence[Record]) -> pd.DataFrame:
     of each task's weight with its loss, -1 if in order."""
     rows = []
     for record in records:
-        found = record.summary["validation"]
-        order = {n: value for n, value in found["spearman"].items() if n.endswith("/loss")}
+        correlations = record.summary["validation"]["spearman"].items()
+        order = {n: value for n, value in correlations if n.endswith("/loss")}
         setting = {name: record.options[name] for name in ("W", "lam")}
-        measured = {"hypervolume": found["hypervolume"]} | order
+        measured = {"hypervolume": record.hypervolume()} | order
         rows.append({"penalty": penalty_of(record)} | setting | {"seed": record.seed} | measured)
     frame = pd.DataFrame(rows)
     return frame.astype(dict.fromkeys(frame.columns[4:], float))
@@ -86,6 +95,38 @@ def agreement(hypervolumes: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).T.infer_objects()
 
 
+def effects(records: Sequence[Record], penalties: Sequence[str]) -> pd.DataFrame:
+    """What a penalty changes: `pairs.differences` of runs without one, "without", and with it, on
+    validation; a row for each of `MEASURES`, each of `penalties` and lambda.
+
+    The number of a seed is a mean over those W for which it has both runs.
+    """
+    rows = [
+        {"penalty": penalty_of(r), "lam": r.options["lam"], "seed": r.seed, "W": r.options["W"]}
+        | {name: measure(r) for name, measure in MEASURES.items()}
+        for r in records
+    ]
+    runs = pd.DataFrame(rows)
+    lams = sorted({r.options["lam"] for r in records} - {0.0})
+    pairs = {
+        (measure, name, f"{lam:g}"): _by_seed(runs, measure, name, lam)
+        for measure in MEASURES
+        for name in penalties
+        for lam in lams
+    }
+    return differences(pairs, ("without", "with")).rename_axis(["validation", "penalty", "λ"])
+
+
+def _by_seed(runs: pd.DataFrame, measure: str, penalty: str, lam: float) -> tuple[BySeed, BySeed]:
+    """`measure` without a penalty and with this one, means over the W that have both."""
+    chosen = [
+        runs[(runs.penalty == name) & (runs.lam == value)].set_index(["seed", "W"])[measure]
+        for name, value in ((NONE, 0.0), (penalty, lam))
+    ]
+    both = pd.concat(chosen, axis=1, keys=range(2)).dropna().groupby("seed").mean()
+    return both[0].to_dict(), both[1].to_dict()
+
+
 def sampling_table(records: Sequence[Record]) -> pd.DataFrame:
     """A row per p, the mean over its seeds on test: the best value of each objective along the
     subspace and its value in the middle of it, the hypervolume, and the cosine of the members at
@@ -93,13 +134,11 @@ def sampling_table(records: Sequence[Record]) -> pd.DataFrame:
     rows = []
     for record in records:
         front = record.front("test")
-        middle = np.linalg.norm(front.alphas - 1 / front.alphas.shape[1], axis=1).argmin()
-        names = [o.name for o in front.objectives]
         rows.append(
             {"p": record.options["p"]}
             | {f"{name}, best": value for name, value in front.best().items()}
-            | {f"{n}, middle": v for n, v in zip(names, front.values[middle], strict=True)}
-            | {"hypervolume": record.summary["test"]["hypervolume"]}
+            | {f"{name}, middle": value for name, value in front.middle().items()}
+            | {"hypervolume": record.hypervolume("test")}
             | {"cosine of the members": record.summary["member_similarity"]}
         )
     return pd.DataFrame(rows).groupby("p").mean()

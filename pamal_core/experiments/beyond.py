@@ -26,11 +26,19 @@ class Data(NamedTuple):
     setting: str
     rivals: tuple[str, ...]
 
+    @property
+    def label(self) -> str:
+        """PaMaL as in the paper."""
+        return f"PaMaL, {self.setting}"
+
 
 DATA = {
     "multimnist": Data("W = 4", ("ls", "uw", "dwa")),
     "census": Data("W = 2, λ = 5", ("ls", "rlw", "nash_mtl")),
 }
+
+
+FIVE = "LS, five runs of other weights"
 
 
 class Group(NamedTuple):
@@ -74,12 +82,12 @@ def contenders(data: str, results: Path) -> dict[str, dict[int, Group]]:
     network for the paper's epochs and for as many passes as PaMaL, and a front of five runs of LS
     with other weights."""
     own, rows = DATA[data], _rows(data)
-    names = {f"PaMaL, {own.setting}": [f"{data}/pamal"]}
+    names = {own.label: [f"{data}/pamal"]}
     names |= {_label(row): [row.name] for row in rows if "draws" in row.options}
     names |= {PRINTED[method]: [f"{data}/{method}"] for method in own.rivals}
     names |= {_label(row): [row.name] for row in rows if "epochs" in row.options}
     weighted = [row.name for row in rows if "weights" in row.options]
-    names["LS, five runs of other weights"] = [*weighted, f"{data}/ls"]
+    names[FIVE] = [*weighted, f"{data}/ls"]
     return {label: groups(results, *of_it) for label, of_it in names.items()}
 
 
@@ -112,13 +120,17 @@ def _label(row: Row) -> str:
     return ", ".join([PRINTED[row.method], *values])
 
 
-def of_equal_cost(found: Mapping[str, Mapping[int, Group]]) -> dict[str, list[Front]]:
+def of_equal_cost(data: str, results: Path) -> dict[str, list[Front]]:
     """The fronts of PaMaL, of the best network trained for as many passes and of the five runs, by
     seed."""
-    pamal, *_, five = found
-    longer = [label for label in found if label.endswith("epochs") and found[label]]
-    best = max(longer, key=lambda label: np.mean([g.hypervolume for g in found[label].values()]))
-    return {label: [g.front for g in found[label].values()] for label in (pamal, best, five)}
+    found = contenders(data, results)
+    longer = [_label(row) for row in _rows(data) if LABELS.keys() & row.options == {"epochs"}]
+    best = max(
+        (label for label in longer if found[label]),
+        key=lambda label: np.mean([group.hypervolume for group in found[label].values()]),
+    )
+    chosen = (DATA[data].label, best, FIVE)
+    return {label: [group.front for group in found[label].values()] for label in chosen}
 
 
 def tricks(data: str, results: Path) -> dict[str, tuple[dict[int, Group], dict[int, Group]]]:

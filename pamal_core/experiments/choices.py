@@ -7,7 +7,6 @@ names of the runs with the two. No torch here.
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from pamal_core import grid
@@ -20,14 +19,14 @@ def hypervolumes(results: Path) -> pd.DataFrame:
     """The hypervolume on validation, higher is better, of each pair in the folder `results`: means
     with our default and with the other value, and their difference, its mean and with each seed;
     "not run" where no seed has both."""
-    return _table(results, grid.read("choices"), _hypervolume)
+    return _table(results, grid.read("choices"), Record.hypervolume)
 
 
 def orders(results: Path) -> pd.DataFrame:
     """The same for the rank correlation of how much a point of the front cares about a task with
     its loss on validation, a mean over tasks: -1 is a front in order. Of PaMaL alone."""
     fronts = [row for row in grid.read("choices") if row["data"].startswith("PaMaL")]
-    return _table(results, fronts, _order)
+    return _table(results, fronts, Record.order)
 
 
 def _table(
@@ -47,12 +46,3 @@ def _table(
 
 def _by_seed(results: Path, name: str, measure: Callable[[Record], float]) -> dict[int, float]:
     return {seed: measure(run.records[0]) for seed, run in groups(results, name).items()}
-
-
-def _hypervolume(record: Record) -> float:
-    return float(record.summary["validation"]["hypervolume"])
-
-
-def _order(record: Record) -> float:
-    correlations = record.summary["validation"]["spearman"].items()
-    return float(np.mean([value for name, value in correlations if name.endswith("/loss")]))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pamal_core.experiments.claims import NotRunError, Results, Verdict, claim, listed
-from pamal_core.experiments.claims_fronts import DATA, claim_on_both, hypervolume, mean_best
+from pamal_core.experiments.claims_fronts import DATA, claim_on_both, mean_best
 from pamal_core.paper import table
 from pamal_core.records import Record
 
@@ -17,11 +17,6 @@ SIGNS = {"printed": "-penalty=printed-skip=as_released", "ordered": "-penalty=or
 def setting(W: int, lam: float, sign: str = "") -> str:
     """The name of a record of multi-forward training."""
     return f"pamal-W={W}-lam={lam:.1f}{SIGNS[sign] if sign else ''}"
-
-
-def order(record: Record) -> float:
-    """Mean rank correlation of alpha and loss on test: -1 where a front is in order."""
-    return float(np.mean(record.front("test").on("loss").spearman()))
 
 
 def competition(record: Record) -> float:
@@ -52,9 +47,7 @@ def _best_window(data: str, name: str, W: int, lam: int) -> None:
         for _, row in table(f"multiforward_{data}").iterrows():
             sign = "printed" if row.lam else ""
             records = results.seeds(f"{SWEEP}/{data}/{setting(int(row.W), float(row.lam), sign)}")
-            values[int(row.W), int(row.lam)] = np.mean(
-                [hypervolume(r, "validation") for r in records]
-            )
+            values[int(row.W), int(row.lam)] = np.mean([r.hypervolume() for r in records])
         best = max(values, key=values.__getitem__)
         evidence = f"W = {best[0]}, lambda = {best[1]}: {values[best]:.4f}; {values[W, lam]:.4f}"
         return evidence, best == (W, lam)
@@ -70,7 +63,9 @@ def _penalty(sign: str, text: str) -> None:
         folder = f"{SWEEP}/census"
         with_it = results.seeds(f"{folder}/{setting(2, 5.0, sign)}")
         without = {r.seed: r for r in results.seeds(f"{folder}/{setting(2, 0.0)}")}
-        pairs = [(order(r), order(without[r.seed])) for r in with_it if r.seed in without]
+        pairs = [
+            (r.order("test"), without[r.seed].order("test")) for r in with_it if r.seed in without
+        ]
         if not pairs:
             raise NotRunError("both settings with the same seed")
         ours, none = zip(*pairs, strict=True)
@@ -91,7 +86,7 @@ def _multi_forward(results: Results) -> tuple[str, Verdict]:
         results.seeds(f"{SWEEP}/census/{name}")
         for name in (setting(1, 0.0), setting(2, 5.0, "printed"))
     )
-    means = [float(np.mean([hypervolume(r, "validation") for r in rs])) for rs in (one, own)]
+    means = [float(np.mean([r.hypervolume() for r in rs])) for rs in (one, own)]
     evidence = f"validation hypervolume {means[1]:.4f}, with one draw and no penalty {means[0]:.4f}"
     return evidence, means[1] > means[0]
 
@@ -106,8 +101,7 @@ def sampled(
 
 def centre(record: Record) -> float:
     """The mean accuracy on test of the network in the middle of the front."""
-    values = record.front("test").values
-    return float(values[len(values) // 2].mean())
+    return float(np.mean([*record.front("test").middle().values()]))
 
 
 @claim_on_both("Drawing only the ends (p = 0) leaves the middle untrained", "A1")
@@ -133,12 +127,22 @@ def _centre_only(data: str, results: Results) -> tuple[str, Verdict]:
 
 @claim("Members that are alike (p = 100) have the smaller front: Census", "A1")
 def _alike_is_small(results: Results) -> tuple[str, Verdict]:
-    wide, alike = sampled(results, "Census", (0.1, 100.0), hypervolume)
+    wide, alike = sampled(results, "Census", (0.1, 100.0), lambda r: r.hypervolume("test"))
     return f"hypervolume on test {alike:.4f}, with p = 0.1 {wide:.4f}", alike < wide
 
 
-@claim("Members need a learning rate M times as high", "5, C1")
+@claim("Members need a learning rate M times as high: MultiMNIST", "5, C1")
 def _learning_rate(results: Results) -> tuple[str, Verdict]:
+    plain, members = (
+        [record.hypervolume() for record in results.seeds(name)]
+        for name in ("choices/multimnist/pamal-plain", "multimnist/pamal")
+    )
+    evidence = f"validation hypervolume {listed(members)} with it, {listed(plain)} without"
+    return evidence, min(members) > max(plain)
+
+
+@claim("Members need a learning rate M times as high: MultiMNIST3", "5, C1")
+def _learning_rate_of_three(results: Results) -> tuple[str, Verdict]:
     plain, members = (
         mean_best(results.seeds(f"multimnist3/pamal{name}")) for name in ("", "-members")
     )
@@ -157,7 +161,7 @@ def _rival(method: str, name: str) -> None:
     @claim(f"Its front is better than that of {name}: MultiMNIST", "5.1, B4")
     def _(results: Results) -> tuple[str, Verdict]:
         rival, ours = results.seeds(f"multimnist/{method}"), results.seeds("multimnist/pamal")
-        volumes = [[hypervolume(r, "validation") for r in records] for records in (ours, rival)]
+        volumes = [[r.hypervolume() for r in records] for records in (ours, rival)]
         orders = [[competition(r) for r in records] for records in (ours, rival)]
         evidence = (
             f"validation hypervolume {listed(volumes[0])}, {name} {listed(volumes[1])}; rank "
@@ -177,7 +181,7 @@ _rival("cosmos", "COSMOS")
 @claim("COSMOS gives up hypervolume where its points are in order: Census", "5.1, B4")
 def _cosmos_pays(results: Results) -> tuple[str, Verdict]:
     records = results.seeds("ablation_phn_cosmos/census/cosmos-*")
-    volumes = [(hypervolume(r, "validation"), competition(r)) for r in records]
+    volumes = [(r.hypervolume(), competition(r)) for r in records]
     kept = [volume for volume, rank in volumes if rank < -0.6]
     best, rank = max(volumes)
     inside = f"{max(kept):.4f}" if kept else "none"

@@ -30,11 +30,6 @@ def claim_on_both(text: str, where: str) -> Callable[[CheckOn], CheckOn]:
     return add
 
 
-def hypervolume(record: Record, split: str = "test") -> float:
-    """Of all points of a run; higher is better."""
-    return float(record.summary[split]["hypervolume"])
-
-
 def baselines(results: Results, data: str) -> dict[str, list[Record]]:
     """The seeds of every method with one network that has been run; NotRunError without LS."""
     found = {"ls": results.seeds(f"{data}/ls")}
@@ -71,14 +66,14 @@ def _one_run_is_a_front(data: str, results: Results) -> tuple[str, Verdict]:
 
 @claim_on_both("Its hypervolume is above that of every baseline", "5.1, C2")
 def _above_the_baselines(data: str, results: Results) -> tuple[str, Verdict]:
-    ours = [hypervolume(record) for record in results.seeds(f"{DATA[data]}/pamal")]
+    ours = [record.hypervolume("test") for record in results.seeds(f"{DATA[data]}/pamal")]
     found = baselines(results, DATA[data])
     together = {
         name: union([r.front("test") for r in records]).hypervolume(REFERENCE)
         for name, records in found.items()
     }
     best = max(together, key=together.__getitem__)
-    single = max(hypervolume(r) for records in found.values() for r in records)
+    single = max(r.hypervolume("test") for records in found.values() for r in records)
     evidence = (
         f"{listed(ours)}; the best baseline, {PRINTED[best]}, has {together[best]:.4f} with "
         f"all its seeds together, and the best single run {single:.4f}"
@@ -181,7 +176,9 @@ def _faces(results: Results) -> tuple[str, Verdict]:
 @claim("Gradient balancing is better than loss balancing (UTKFace)", "B3")
 def _balancing(results: Results) -> tuple[str, Verdict]:
     ours, loss = (results.seeds(f"utkface/pamal{name}") for name in ("", "-loss"))
-    means = [np.mean([hypervolume(record) for record in records]) for records in (ours, loss)]
+    means = [
+        np.mean([record.hypervolume("test") for record in records]) for records in (ours, loss)
+    ]
     return f"hypervolume {listed([float(m) for m in means])}", bool(means[0] > means[1])
 
 
@@ -227,6 +224,6 @@ def _rival(results: Results, folder: str, name: str) -> tuple[Record, str] | Non
         swept = results.seeds(f"ablation_phn_cosmos/{folder}/{name}-*")
         runs = [record for record in swept if record.seed == 0]
         if runs:
-            best = max(runs, key=lambda record: hypervolume(record, "validation"))
+            best = max(runs, key=lambda record: record.hypervolume())
             return best, f"the best on validation of {len(runs)} settings"
     return None

@@ -11,7 +11,7 @@ BySeed = Mapping[int, float]
 """A number for each seed."""
 
 
-def differences(pairs: Mapping[str, tuple[BySeed, BySeed]], names: tuple[str, str]) -> pd.DataFrame:
+def differences(pairs: Mapping[Any, tuple[BySeed, BySeed]], names: tuple[str, str]) -> pd.DataFrame:
     """A row for each pair: both means, called `names`, over the seeds that both have, the mean of
     second minus first, its 95 % bootstrap interval, and the difference with each seed; "not run"
     where they have none."""
