@@ -4,6 +4,7 @@ rate, and of rivals that learn fronts (section 4, appendices A and B)."""
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import pandas as pd
 
 from pamal_core.experiments.claims import NotRunError, Results, Verdict, claim, listed
 from pamal_core.experiments.claims_fronts import DATA, claim_on_both, mean_best
@@ -43,14 +44,20 @@ _toy("PaMaL, c = 0.1, loss balancing", "Loss balancing finds it from 20 of 25 st
 def _best_window(data: str, name: str, W: int, lam: int) -> None:
     @claim(f"The best of 17 settings is W = {W}, lambda = {lam}: {name}", "5.1, B1")
     def _(results: Results) -> tuple[str, Verdict]:
-        values = {}
+        volumes = {}
         for _, row in table(f"multiforward_{data}").iterrows():
             sign = "printed" if row.lam else ""
             records = results.seeds(f"{SWEEP}/{data}/{setting(int(row.W), float(row.lam), sign)}")
-            values[int(row.W), int(row.lam)] = np.mean([r.hypervolume() for r in records])
-        best = max(values, key=values.__getitem__)
-        evidence = f"W = {best[0]}, lambda = {best[1]}: {values[best]:.4f}; {values[W, lam]:.4f}"
-        return evidence, best == (W, lam)
+            volumes[int(row.W), int(row.lam)] = {r.seed: r.hypervolume() for r in records}
+        by_seed = pd.DataFrame(volumes).dropna()
+        if by_seed.empty:
+            raise NotRunError("every setting with the same seed")
+        means, deviation = by_seed.mean(), float(np.sqrt(by_seed.var().mean()))
+        best, own = means.idxmax(), means[W, lam]
+        seeds = f"{len(by_seed)} seeds, deviation {deviation:.4f}" if len(by_seed) > 1 else "1 seed"
+        evidence = f"W = {best[0]}, lambda = {best[1]}: {means[best]:.4f}; {own:.4f}; {seeds}"
+        near = means[best] - own <= 2 * deviation
+        return evidence, best == (W, lam) or ("in part" if near else False)
 
 
 _best_window("multimnist", "MultiMNIST", 4, 0)
