@@ -2,9 +2,11 @@ import re
 from pathlib import Path
 
 import matplotlib
+import nbformat
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
+from scipy.stats import spearmanr
 
 from pamal_core.errors import InputError
 from pamal_core.experiments import ablation_multiforward as multiforward
@@ -357,26 +359,64 @@ def test_the_means_quoted_in_the_notebook_are_those_of_the_records(name):
             assert f"{np.mean(volumes):.3f}" in text
 
 
-def test_what_the_notebook_says_of_the_two_signs_is_what_the_records_say():
-    folder = RESULTS / "ablation_multiforward" / "census"
-    kept = [Record.read(path) for path in sorted(folder.glob("pamal-W=2-*.json"))]
-    assert len(kept) == 21
-    means = {}
-    for sign in ("ordered", "printed"):
-        for lam in (2.0, 5.0, 10.0):
-            options = [(r.options["lam"], r.options.get("penalty", "ordered")) for r in kept]
-            runs = [r for r, (x, y) in zip(kept, options, strict=True) if (x, y) == (lam, sign)]
-            parts = [r.summary["validation"] for r in runs]
-            losses = [part["spearman"][f"{task}/loss"] for part in parts for task in TASKS_SHORT]
-            means[sign, lam] = np.mean([part["hypervolume"] for part in parts]), np.mean(losses)
-            assert len(runs) == 3
-    for lam in (2.0, 5.0, 10.0):
-        assert abs(means["ordered", lam][0] - means["printed", lam][0]) < 0.002
-    ordered, printed = (
-        [means[sign, lam][1] for lam in (2.0, 5.0, 10.0)] for sign in ("ordered", "printed")
+def by_setting(data):
+    """By (W, lambda, penalty) and seed: hypervolume, rank correlation and share of ordered pairs,
+    from the points alone."""
+    found = {}
+    for path in sorted((RESULTS / "ablation_multiforward" / data).glob("pamal-*.json")):
+        r = Record.read(path)
+        front = r.front("validation")
+        at = r.options["W"], r.options["lam"], tables.penalty_of(r)
+        measured = front.hypervolume((0.0, 0.0)), *ordered_by_hand(front.on("loss"))
+        found.setdefault(at, {})[r.seed] = np.array(measured)
+    return found
+
+
+def ordered_by_hand(losses):
+    correlations, shares = [], []
+    for weight, loss in zip(losses.alphas.T, losses.values.T, strict=True):
+        correlations.append(spearmanr(weight, loss).statistic)
+        pairs = [(i, j) for i in range(11) for j in range(11) if weight[i] < weight[j]]
+        shares.append(np.mean([loss[j] < loss[i] for i, j in pairs]))
+    return np.mean(correlations), np.mean(shares)
+
+
+def effect(found, penalty, lam):
+    """What `penalty` adds to each measure, by seed, and what there is with it: means over W."""
+    with_it = [found[W, lam, penalty] for W in (2, 3, 4, 5)]
+    without = [found[W, 0.0, "none"] for W in (2, 3, 4, 5)]
+    seeds = sorted(set.intersection(*map(set, with_it + without)))
+    there = np.mean([[runs[s] for s in seeds] for runs in with_it], axis=0)
+    return there - np.mean([[runs[s] for s in seeds] for runs in without], axis=0), there
+
+
+def test_what_the_notebook_says_of_census_is_what_the_records_say():
+    cells = nbformat.read(RESULTS.parent / "notebooks/ablation_multiforward.ipynb", 4).cells
+    text = " ".join(cells[-1].source.replace("\N{MINUS SIGN}", "-").split())
+    found = by_setting("census")
+    assert len(found) == 29 and all(len(seeds) == 3 for seeds in found.values())
+    means = {at: np.mean([*seeds.values()], axis=0) for at, seeds in found.items()}
+    printed = table("multiforward_census").set_index(["W", "lam"])["mean"]
+    ours = [
+        means[W, float(lam), "printed+as_released" if lam else "none"][0]
+        for W, lam in printed.index
+    ]
+    assert f"are {np.abs(ours - printed).mean():.4f} from the paper's" in text
+    assert f"correlation {spearmanr(ours, printed).statistic:.2f})" in text
+    alone = [means[W, 0.0, "none"][0] for W in (1, 5)]
+    assert "{:.4f} at W = 1, {:.4f} at W = 5".format(*alone) in text
+    for penalty, words in {"ordered": "{:.4f} if it", "printed+as_released": "{:.4f} as"}.items():
+        assert all((effect(found, penalty, lam)[0][:, 0] > 0).all() for lam in (2.0, 5.0, 10.0))
+        assert words.format(effect(found, penalty, 10.0)[0][:, 0].mean()) in text
+    none = np.mean([means[W, 0.0, "none"] for W in (2, 3, 4, 5)], axis=0)
+    ordered, reverse = (
+        effect(found, name, 10.0)[1].mean(0) for name in ("ordered", "printed+as_released")
     )
-    assert ordered == sorted(ordered, reverse=True) and ordered[-1] < -0.9
-    assert printed == sorted(printed) and printed[-1] > 0.7
+    assert f"{none[1]:.2f} without" in text
+    assert f"is {ordered[1]:.2f} at" in text and f"and {reverse[1]:+.2f} with" in text
+    assert f"{none[2]:.2f} without, is {ordered[2]:.2f} and {reverse[2]:.2f}" in text
+    for penalty, sign in (("ordered", -1), ("printed+as_released", 1)):
+        assert sign * means[2, 10.0, penalty][1] > 0.8 > sign * means[5, 10.0, penalty][1] + 0.4
 
 
 def test_the_hypervolumes_quoted_in_the_notebook_are_those_of_the_records():
