@@ -109,5 +109,8 @@ def test_what_the_page_says_is_what_the_records_say():
     for name in ("loss", "gradient", "loss-released"):
         other = float(orders[f"{census}{name}"]["other"])
         assert f"({other:.2f}".replace("-", "\N{MINUS SIGN}") in text
-    for name in ("census/pamal", "census/ls"):
-        assert f"{-float(volumes[name]['difference']):.3f} (one seed)" in text
+    for name, who in {"census/pamal": "PaMaL", "census/ls": "LS"}.items():
+        labels = -by_seed(volumes[name])
+        assert f"{labels.min():.3f} to {labels.max():.3f} to {who}" in text
+    resize = by_seed(volumes["multimnist3/pamal-members-antialias"])
+    assert np.ptp(np.sign(resize)) == 2
