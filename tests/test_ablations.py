@@ -390,9 +390,14 @@ def effect(found, penalty, lam):
     return there - np.mean([[runs[s] for s in seeds] for runs in without], axis=0), there
 
 
-def test_what_the_notebook_says_of_census_is_what_the_records_say():
+def said():
+    """What the end of the notebook says, on one line."""
     cells = nbformat.read(RESULTS.parent / "notebooks/ablation_multiforward.ipynb", 4).cells
-    text = " ".join(cells[-1].source.replace("\N{MINUS SIGN}", "-").split())
+    return " ".join(cells[-1].source.replace("\N{MINUS SIGN}", "-").split())
+
+
+def test_what_the_notebook_says_of_census_is_what_the_records_say():
+    text = said()
     found = by_setting("census")
     assert len(found) == 29 and all(len(seeds) == 3 for seeds in found.values())
     means = {at: np.mean([*seeds.values()], axis=0) for at, seeds in found.items()}
@@ -417,6 +422,33 @@ def test_what_the_notebook_says_of_census_is_what_the_records_say():
     assert f"{none[2]:.2f} without, is {ordered[2]:.2f} and {reverse[2]:.2f}" in text
     for penalty, sign in (("ordered", -1), ("printed+as_released", 1)):
         assert sign * means[2, 10.0, penalty][1] > 0.8 > sign * means[5, 10.0, penalty][1] + 0.4
+
+
+def test_what_the_notebook_says_of_multimnist_is_what_seed_0_says():
+    text = said()
+    found = {at: {0: seeds[0]} for at, seeds in by_setting("multimnist").items()}
+    assert len(found) == 29
+    printed = table("multiforward_multimnist").set_index(["W", "lam"])["mean"]
+    names = ["printed+as_released" if lam else "none" for _, lam in printed.index]
+    ours = [
+        found[W, float(lam), name][0][0]
+        for (W, lam), name in zip(printed.index, names, strict=True)
+    ]
+    assert f"too: {np.abs(ours - printed).mean():.4f} from its means" in text
+    assert f"rank correlation {spearmanr(ours, printed).statistic:.2f}. Here" in text
+    gains = [
+        np.mean([found[W, 10.0, name][0] - found[W, 0.0, "none"][0] for W in (3, 4, 5)], axis=0)
+        for name in ("ordered", "printed+as_released")
+    ]
+    assert f"adds {gains[0][0]:.4f} to" in text and f"takes {-gains[1][0]:.4f} away" in text
+    none = np.mean([found[W, 0.0, "none"][0] for W in (2, 3, 4, 5)], axis=0)[1]
+    ordered, reverse = (
+        effect(found, name, 10.0)[1][0][1] for name in ("ordered", "printed+as_released")
+    )
+    assert f"{none:.2f} without a penalty, is {ordered:.2f} and {reverse:+.2f}" in text
+    two = [found[2, lam, name][0][0] for lam, name in ((10.0, "ordered"), (0.0, "none"))]
+    assert f"{two[0]:.3f} in order and" in text and f"{two[1]:.3f} without" in text
+    assert f"{found[2, 10.0, 'printed+as_released'][0][0]:.3f} as printed, " in text
 
 
 def test_the_hypervolumes_quoted_in_the_notebook_are_those_of_the_records():
