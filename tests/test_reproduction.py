@@ -142,6 +142,14 @@ def test_a_claim_follows_its_records(tmp_path):
     assert verdict is True and "-1.00 with the penalty" in evidence
 
 
+@pytest.mark.parametrize("data", ["multimnist", "census"])
+def test_as_many_settings_of_multi_forward_training_are_reproduced_as_the_page_says(data):
+    found = reproduction.report(f"multiforward_{data}", RESULTS)
+    assert (len(found), (found["verdict"] == "reproduced").sum()) == (16, 15)
+    seeds = found["seeds"].drop("PaMaL (W=4, lam=0)", level=0)
+    assert set(seeds) == ({1} if data == "multimnist" else {3})
+
+
 @pytest.mark.parametrize(
     ("theirs", "others", "verdict"),
     [(0.66, 0.65, True), (0.65, 0.651, "in part"), (0.65, 0.66, False)],
