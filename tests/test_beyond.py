@@ -164,6 +164,13 @@ def test_what_the_page_says_is_what_the_records_say():
         tricks = beyond.paired(beyond.tricks(data, RESULTS))
         with_mean, stratified = tricks.loc["PaMaL: stratified draws, both with the mean"].iloc[:2]
         assert f"{float(with_mean):.3f}" in part and f"{float(stratified):.3f}" in part
+        wide = "PaMaL, W = 4, λ = 10: mean of the weights, 0.9997"
+        if data == "census":
+            last, averaged = tricks.loc[wide].iloc[:2]
+            assert f"(0.9997): {averaged}, where" in part and f"weights have {last}," in part
+            runs = beyond.groups(RESULTS, "beyond/census/pamal-wide-average").values()
+            wrong = [55 * (1 - group.front.on("loss").ordered_pairs()) for group in runs]
+            assert "but for one pair" in part and np.sum(wrong) == pytest.approx(1)
     found = {data: beyond.contenders(data, RESULTS) for data in beyond.DATA}
     multimnist, census = found["multimnist"], found["census"]
     better = "PaMaL, stratified draws, mean of the weights"

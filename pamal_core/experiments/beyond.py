@@ -136,17 +136,29 @@ def of_equal_cost(data: str, results: Path) -> dict[str, list[Front]]:
 def tricks(data: str, results: Path) -> dict[str, tuple[dict[int, Group], dict[int, Group]]]:
     """Each method of `data` with its last weights, and with a mean of its weights; PaMaL besides
     with stratified draws, beside the mean without."""
-    pairs = {
-        f"{PRINTED[row.method]}: mean of the weights, {row.options['average']}": (
-            f"{data}/{row.method}",
-            row.name,
-        )
-        for row in _rows(data)
-        if "average" in row.options and not {"draws", "epochs"} & row.options.keys()
-    }
+    pairs = {}
+    for row in _rows(data):
+        if "average" in row.options and not {"draws", "epochs"} & row.options.keys():
+            without = _without_mean(data, row)
+            W, lam = (row.options.get(name) for name in ("W", "lam"))
+            other = "" if without == f"{data}/{row.method}" else f", W = {W}, λ = {lam}"
+            label = f"{PRINTED[row.method]}{other}: mean of the weights, {row.options['average']}"
+            pairs[label] = without, row.name
     stratified = f"beyond/{data}/pamal-average", f"beyond/{data}/pamal-stratified-average"
     pairs["PaMaL: stratified draws, both with the mean"] = stratified
     return {label: (groups(results, a), groups(results, b)) for label, (a, b) in pairs.items()}
+
+
+def _without_mean(data: str, row: Row) -> str:
+    """The runs that differ from those of `row` in having no mean of the weights."""
+    options = {name: value for name, value in row.options.items() if name != "average"}
+    return next(
+        f"{other['folder']}/{other['name']}"
+        for other in grid.read("grid")
+        if other["folder"].rpartition("/")[2] == data
+        and other["method"] == row.method
+        and grid.parameters(other["options"]) == options
+    )
 
 
 def paired(pairs: Mapping[str, tuple[Mapping[int, Group], Mapping[int, Group]]]) -> pd.DataFrame:
@@ -194,6 +206,7 @@ def order(data: str, results: Path) -> pd.DataFrame:
         "mean of the weights": f"beyond/{data}/pamal-average",
         "longer mean": f"beyond/{data}/pamal-long-average",
         "and stratified draws": f"beyond/{data}/pamal-stratified-average",
+        "longer mean, W = 4, λ = 10": f"beyond/{data}/pamal-wide-average",
     }
     rows = {}
     for label, name in names.items():
