@@ -36,13 +36,13 @@ def find(rows, experiment, method, measure, **options):
 
 
 def test_the_number_of_the_readme_stands_beside_that_of_the_paper(committed):
-    row = find(committed, "multimnist", "pamal", HYPERVOLUME)
+    row = find(committed, "multimnist", "pamal", HYPERVOLUME, W=4, lam=0.0)
     assert (round(row["measured"], 4), row["paper"], row["seeds"]) == (0.9177, 0.9184, [0, 1, 2])
     assert "0.9177 measured,\n0.9184 in the paper" in (PACKAGE.parent / "README.md").read_text()
     _, out, _ = ask("compare", RESULTS)
-    (line,) = (line for line in out.splitlines() if "0.9177" in line)
     words = ["pamal", "W=4", "lam=0", "validation", "hypervolume", "↑"]
-    assert line.split() == [*words, "0.9177", "0.9184", "-0.0007", "3"]
+    lines = [line.split() for line in out.splitlines()]
+    assert lines.count([*words, "0.9177", "0.9184", "-0.0007", "3"]) == 1
 
 
 def test_means_over_seeds_are_those_of_the_tables_in_the_book(committed):
@@ -51,8 +51,9 @@ def test_means_over_seeds_are_those_of_the_tables_in_the_book(committed):
     means = ours.loc[[name for name in ours.index if name.startswith("PaMaL")]].mean()
     for task in ("top-left", "bottom-right"):
         measure = f"test accuracy on {task} (higher is better)"
-        for method, expected in (("pamal", means), ("ls", ours.loc["LS, three seeds"])):
-            row = find(committed, "multimnist", method, measure)
+        ls = ours.loc["LS, three seeds"]
+        for method, expected, options in (("pamal", means, {"W": 4, "lam": 0.0}), ("ls", ls, {})):
+            row = find(committed, "multimnist", method, measure, **options)
             for who in ("measured", "paper"):
                 assert row[who] == pytest.approx(expected[f"{task}/accuracy", who], abs=1e-12)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 WIDTH = 100
-NARROWEST = 18
+NARROWEST = 16
 
 
 def put(as_json: bool, document: Mapping[str, Any], text: str) -> None:
