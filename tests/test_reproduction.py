@@ -171,8 +171,12 @@ def test_the_best_setting_is_best_by_more_than_seeds_differ(tmp_path, theirs, ot
     check = {c.text: c.check for c in claims.CLAIMS}[
         "The best of 17 settings is W = 2, lambda = 5: Census"
     ]
-    evidence, found = check(claims.Results(tmp_path))
+    results = claims.Results(tmp_path)
+    evidence, found = check(results)
     assert found == verdict and "2 seeds, deviation 0.0014" in evidence
+    next(folder.glob("*_seed_1.json")).unlink()
+    with pytest.raises(claims.NotRunError, match="the same two seeds"):
+        check(results)
 
 
 @pytest.mark.parametrize(("data", "folder"), claims_fronts.DATA.items())
