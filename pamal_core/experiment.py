@@ -27,7 +27,7 @@ from pamal_core.run_files import RunFiles
 from pamal_core.simplex import arc
 from pamal_core.summary import similarity, summarise
 from pamal_core.tasks import Task
-from pamal_core.training import Checkpoint, seed_everything, train
+from pamal_core.training import Checkpoint, adam, seed_everything, train
 
 # These do not tell runs apart: some are fields of their own, others say where it runs or writes.
 NOT_IDENTITY = {"method", "seed", "data", "data_root", "device", "compile", "out"}
@@ -188,7 +188,7 @@ def _train(
     """Train; returns what each epoch was like, and what it cost. The network of `method` is then
     the one to evaluate."""
     scale = method.network.num_members if options.lr_scaling == "members" else 1
-    optimizer = torch.optim.Adam(method.parameters(), lr=options.lr * scale)
+    optimizer = adam(method, options.lr * scale)
     device, epochs = method.network.task_weights.device, cast(int, options.epochs)
     loader = batches(splits.train, options.batch_size, shuffle=True, device=device)
     halving = None

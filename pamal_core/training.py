@@ -21,6 +21,7 @@ from pamal_core.errors import InputError
 from pamal_core.memory import too_large
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.networks.base import Network
+from pamal_core.networks.hypernetwork import Hypernetwork
 from pamal_core.signals import stoppable
 from pamal_core.state import load_state, save_state
 
@@ -71,7 +72,7 @@ def train(
     """
     network = method.network
     if optimizer is None:
-        optimizer = torch.optim.Adam(method.parameters(), lr=lr * network.num_members)
+        optimizer = adam(method, lr * network.num_members)
     parts = {"network": network, "optimizer": optimizer, "balancer": method.balancer}
     if scheduler is not None:
         parts["scheduler"] = scheduler
@@ -97,6 +98,16 @@ def train(
             named = zip(method.tasks, losses, strict=True)
             bar.set_postfix({task.name: f"{loss:.4f}" for task, loss in named})
     return history
+
+
+def adam(method: Method, lr: float) -> torch.optim.Adam:
+    """Adam for all that `method` trains.
+
+    A hypernetwork has a hundred parameters for each weight of its model, and torch's usual dozen
+    passes over them take three times as long as their gradient: it gets the fused form, one pass.
+    """
+    fused = True if isinstance(method.network, Hypernetwork) else None
+    return torch.optim.Adam(method.parameters(), lr=lr, fused=fused)
 
 
 @contextlib.contextmanager
@@ -177,8 +188,14 @@ def _check_gradients(optimizer: torch.optim.Optimizer) -> None:
     """A gradient can overflow where the losses do not; the weights must not be touched by it."""
     for group in optimizer.param_groups:
         for parameter in group["params"]:
-            if parameter.grad is not None and not parameter.grad.isfinite().all():
+            if parameter.grad is not None and not _is_finite(parameter.grad):
                 raise NonFiniteError("All losses are finite but their gradient is not.")
+
+
+def _is_finite(values: Tensor) -> bool:
+    """Whether all are. A sum is finite only then, and writes nothing; of finite values it may
+    overflow, so that it does not decide alone."""
+    return bool(values.sum().isfinite()) or bool(values.isfinite().all())
 
 
 def _save(checkpoint: Checkpoint, parts: dict[str, Any], history: list[dict[str, Any]]) -> None:

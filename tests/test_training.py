@@ -8,8 +8,9 @@ from pamal_core.data.batches import batches
 from pamal_core.errors import InputError
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.networks.hypernetwork import Hypernetwork
 from pamal_core.penalties import MultiForward
-from pamal_core.training import Checkpoint, train
+from pamal_core.training import Checkpoint, adam, train
 
 
 @pytest.fixture
@@ -117,6 +118,36 @@ def test_a_gradient_that_overflows_stops_before_the_weights_are_touched(make_met
     with pytest.raises(NonFiniteError, match=r"epoch 1, step 1\. All losses are finite"):
         train(method, [batch], epochs=1, progress=False)
     assert torch.equal(method.network.stacked, before)
+
+
+def test_finite_gradients_whose_sum_overflows_are_not_refused(make_method, batch):
+    method = make_method()
+    method.network.stacked.register_hook(lambda gradient: torch.full_like(gradient, 1e38))
+    before = method.network.stacked.detach().clone()
+    descent = torch.optim.SGD(method.parameters(), lr=1e-38)
+    train(method, [batch], epochs=1, optimizer=descent, progress=False)
+    torch.testing.assert_close(method.network.stacked, before - 2)
+
+
+def test_infinite_gradients_of_both_signs_do_not_cancel(make_method, batch):
+    method = make_method()
+    signs = torch.tensor([1.0, -1.0]).repeat(method.network.stacked.numel() // 2)
+    infinite = (torch.inf * signs).reshape(method.network.stacked.shape)
+    method.network.stacked.register_hook(lambda gradient: infinite)
+    with pytest.raises(NonFiniteError):
+        train(method, [batch], epochs=1, progress=False)
+
+
+def test_a_hypernetwork_is_trained_by_the_rule_of_every_other_network(make_mlp, tasks, loader):
+    def steps(make_optimizer):
+        torch.manual_seed(0)
+        method = Method(Hypernetwork(make_mlp(), 2), tasks)
+        optimizer = make_optimizer(method)
+        train(method, loader, epochs=3, optimizer=optimizer, progress=False)
+        return torch.cat([p.detach().flatten() for p in method.network.parameters()])
+
+    plain = steps(lambda method: torch.optim.Adam(method.parameters(), lr=1e-2, fused=False))
+    torch.testing.assert_close(steps(lambda method: adam(method, 1e-2)), plain)
 
 
 def test_an_empty_loader_is_refused(make_method):
