@@ -3,7 +3,6 @@
 import math
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,6 @@ from pamal_core.paper import table
 from pamal_core.records import Record
 from pamal_core.sweep import file_name
 
-RECORDS = Path(__file__).parents[1] / "results" / "ablation_phn_cosmos" / "census"
 TABLES = [(e, m) for e in ("census", "multimnist") for m in ("phn", "cosmos")]
 HAND_MADE = {
     "in order": [(0.9, 0.5), (0.8, 0.6), (0.7, 0.7)],
@@ -230,15 +228,3 @@ def test_tables_and_winners_need_no_torch():
         "import sys, pamal_core.experiments.ablation_phn_cosmos; sys.exit('torch' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_the_recorded_cosmos_runs_that_meet_a_threshold_run_backwards():
-    records = [Record.read(RECORDS / file_name(setting | {"seed": 0}))
-               for setting in ablation.grid("census", "cosmos", [1e-3])]  # fmt: skip
-    found = ablation.measured(records)
-    assert all(map(ablation.is_comparable, records)) and len(found) == 24
-    corners = found.loc[0.01]
-    assert corners.hypervolume.iloc[[0, -1]].tolist() == pytest.approx([0.6514, 0.6412], abs=5e-5)
-    assert corners.spearman.iloc[[0, -1]].tolist() == pytest.approx([0.65, -1], abs=5e-3)
-    passing = found[found.spearman < -0.5]
-    assert len(passing) > 12 and (passing.order < -0.7).all()

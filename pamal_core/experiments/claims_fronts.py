@@ -225,5 +225,6 @@ def _rival(results: Results, folder: str, name: str) -> tuple[Record, str] | Non
         runs = [record for record in swept if record.seed == 0]
         if runs:
             best = max(runs, key=lambda record: record.hypervolume())
-            return best, f"the best on validation of {len(runs)} settings"
+            others = f"the best on validation of {len(runs)} settings"
+            return best, others if len(runs) > 1 else "the one setting of its sweep that was run"
     return None
