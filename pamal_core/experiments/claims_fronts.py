@@ -209,7 +209,7 @@ def figure_4(results: Results, data: str) -> Figure:
     rivals = {name: one[0].front("test") for name, one in chosen.items() if one}
     settings = "; ".join(f"{name}: {one[1]}" for name, one in chosen.items() if one)
     single = [float(mean_best(results.seeds(f"{folder}/stl-{task}"))[0]) for task in (0, 1)]
-    counts = sorted({len(runs) for runs in found.values()})
+    counts = sorted({len(runs) for runs in points.values() if runs})
     seeds = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
     provenance = f"{data}, full data, test. Baselines: {seeds} seeds each. {settings}."
     return seeds_figure(ours, points, single, provenance, rivals)
