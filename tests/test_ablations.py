@@ -2,10 +2,10 @@ import re
 from pathlib import Path
 
 import matplotlib
-import nbformat
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
+from notebook_text import conclusion
 from scipy.stats import spearmanr
 
 from pamal_core.errors import InputError
@@ -372,6 +372,13 @@ def by_setting(data):
     return found
 
 
+def three_seeds(data):
+    """`by_setting`, of which every setting has three seeds, and its means."""
+    found = by_setting(data)
+    assert len(found) == 29 and all(len(seeds) == 3 for seeds in found.values())
+    return found, {at: np.mean([*seeds.values()], axis=0) for at, seeds in found.items()}
+
+
 def ordered_by_hand(losses):
     correlations, shares = [], []
     for weight, loss in zip(losses.alphas.T, losses.values.T, strict=True):
@@ -401,17 +408,8 @@ def beside_the_printed_table(data, means):
     return np.abs(ours - printed).mean(), rank, settings[int(np.argmax(ours))]
 
 
-def said():
-    """What the end of the notebook says, on one line."""
-    cells = nbformat.read(RESULTS.parent / "notebooks/ablation_multiforward.ipynb", 4).cells
-    return " ".join(cells[-1].source.replace("\N{MINUS SIGN}", "-").split())
-
-
 def test_what_the_notebook_says_of_census_is_what_the_records_say():
-    text = said()
-    found = by_setting("census")
-    assert len(found) == 29 and all(len(seeds) == 3 for seeds in found.values())
-    means = {at: np.mean([*seeds.values()], axis=0) for at, seeds in found.items()}
+    text, (found, means) = conclusion("ablation_multiforward"), three_seeds("census")
     distance, rank, _ = beside_the_printed_table("census", means)
     assert f"are {distance:.4f} from the paper's, in" in text
     assert f"order (rank correlation {rank:.2f})" in text
@@ -432,10 +430,7 @@ def test_what_the_notebook_says_of_census_is_what_the_records_say():
 
 
 def test_what_the_notebook_says_of_multimnist_is_what_the_records_say():
-    text = said()
-    found = by_setting("multimnist")
-    assert len(found) == 29 and all(len(seeds) == 3 for seeds in found.values())
-    means = {at: np.mean([*seeds.values()], axis=0) for at, seeds in found.items()}
+    text, (found, means) = conclusion("ablation_multiforward"), three_seeds("multimnist")
     distance, rank, best = beside_the_printed_table("multimnist", means)
     assert f"are {distance:.4f} from the paper's (rank correlation {rank:.2f})" in text
     assert best == (4, 0.0, "none")
@@ -453,7 +448,7 @@ def test_what_the_notebook_says_of_multimnist_is_what_the_records_say():
 
 def test_what_the_notebook_says_of_order_and_draws_on_multimnist():
     """By the number of draws: two, three and more, five."""
-    text, found = said(), by_setting("multimnist")
+    text, (found, every) = conclusion("ablation_multiforward"), three_seeds("multimnist")
     gains = {
         W: [found[W, 10.0, "ordered"][s][0] - found[W, 0.0, "none"][s][0] for s in range(3)]
         for W in (2, 3, 4, 5)
@@ -461,7 +456,7 @@ def test_what_the_notebook_says_of_order_and_draws_on_multimnist():
     many = np.mean([gains[W] for W in (3, 4, 5)], axis=0)
     assert f"{many.mean():+.4f} at" in text and many.min() < 0 < many.max()
     assert f"{np.mean(gains[5]):.4f} in the mean:" in text and min(gains[5]) > 0
-    means = {at: np.mean([run[0] for run in seeds.values()]) for at, seeds in found.items()}
+    means = {at: mean[0] for at, mean in every.items()}
     assert max(means, key=means.__getitem__) == (5, 10.0, "ordered")
     assert f"{means[5, 10.0, 'ordered']:.4f}, the best of all 29" in text
     two = [means[2, 10.0, name] for name in ("ordered", "printed+as_released")]

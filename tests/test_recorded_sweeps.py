@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-import nbformat
 import pytest
+from notebook_text import conclusion
 
 from pamal_core.experiments import ablation_phn_cosmos as ablation
 from pamal_core.records import Record
@@ -12,22 +12,19 @@ from pamal_core.sweep import file_name
 RECORDS = Path(__file__).parents[1] / "results" / "ablation_phn_cosmos" / "census"
 
 
-def swept(data, method, seed=0):
-    """Our records of a sweep on full data, as the page's table of them."""
-    folder = RECORDS.parent / data
-    chosen = [s | {"seed": seed} for s in ablation.grid(data, method)]
-    paths = [folder / file_name(setting) for setting in chosen]
-    return ablation.measured([Record.read(path) for path in paths])
+def records(data, method, lrs=None):
+    """Those of a sweep on full data with seed 0."""
+    names = [file_name(setting | {"seed": 0}) for setting in ablation.grid(data, method, lrs)]
+    return [Record.read(RECORDS.parent / data / name) for name in names]
 
 
-def said():
-    """What the end of the notebook says, on one line."""
-    cells = nbformat.read(RECORDS.parents[2] / "notebooks/ablation_phn_cosmos.ipynb", 4).cells
-    return " ".join(cells[-1].source.replace("\N{MINUS SIGN}", "-").split())
+def swept(data, method):
+    """The page's table of them."""
+    return ablation.measured(records(data, method))
 
 
 def test_what_the_notebook_says_of_cosmos_is_what_the_records_say():
-    text = said()
+    text = conclusion("ablation_phn_cosmos")
     two, census = swept("multimnist", "cosmos"), swept("census", "cosmos")
     assert (len(two), len(census)) == (16, 48)
     assert f"`order` is {two.order.max():.2f} or lower" in text
@@ -46,7 +43,11 @@ def test_what_the_notebook_says_of_cosmos_is_what_the_records_say():
 
 
 def test_what_the_notebook_says_of_phn_is_what_the_records_say():
-    text, found = said(), swept("multimnist", "phn")
+    text, found = conclusion("ablation_phn_cosmos"), swept("multimnist", "phn")
+    settings = ablation.grid("census", "phn")
+    made = [file_name(s | {"seed": 0}) for s in settings]
+    assert sum((RECORDS / name).exists() for name in made) == 1
+    assert f"Census has one setting of {len(settings)} so far" in text
     assert len(found) == 14 and (found.order > 0).all()
     assert f"and {(found.spearman < -0.5).sum()} have S" in text
     paper = ablation.printed("multimnist", "phn").hypervolume
@@ -66,10 +67,9 @@ def test_what_the_notebook_says_of_phn_is_what_the_records_say():
 
 
 def test_the_recorded_cosmos_runs_that_meet_a_threshold_run_backwards():
-    records = [Record.read(RECORDS / file_name(setting | {"seed": 0}))
-               for setting in ablation.grid("census", "cosmos", [1e-3])]  # fmt: skip
-    found = ablation.measured(records)
-    assert all(map(ablation.is_comparable, records)) and len(found) == 24
+    runs = records("census", "cosmos", [1e-3])
+    found = ablation.measured(runs)
+    assert all(map(ablation.is_comparable, runs)) and len(found) == 24
     corners = found.loc[0.01]
     assert corners.hypervolume.iloc[[0, -1]].tolist() == pytest.approx([0.6514, 0.6412], abs=5e-5)
     assert corners.spearman.iloc[[0, -1]].tolist() == pytest.approx([0.65, -1], abs=5e-3)
