@@ -33,7 +33,7 @@ class Data(NamedTuple):
 
 
 DATA = {
-    "multimnist": Data("W = 4", ("ls", "uw", "dwa")),
+    "multimnist": Data("W = 4, λ = 0", ("ls", "uw", "dwa")),
     "census": Data("W = 2, λ = 5", ("ls", "rlw", "nash_mtl")),
 }
 
@@ -81,50 +81,65 @@ def contenders(data: str, results: Path) -> dict[str, dict[int, Group]]:
     """Who is compared at equal cost on `data`: PaMaL as in the paper and with stratified draws, one
     network for the paper's epochs and for as many passes as PaMaL, and a front of five runs of LS
     with other weights."""
-    own, rows = DATA[data], _rows(data)
+    own, ours = DATA[data], beyond(data)
     names = {own.label: [f"{data}/pamal"]}
-    names |= {_label(row): [row.name] for row in rows if "draws" in row.options}
+    names |= {row.label: [row.name] for row in ours if "draws" in row.options}
     names |= {PRINTED[method]: [f"{data}/{method}"] for method in own.rivals}
-    names |= {_label(row): [row.name] for row in rows if "epochs" in row.options}
-    weighted = [row.name for row in rows if "weights" in row.options]
+    names |= {row.label: [row.name] for row in ours if "epochs" in row.options}
+    weighted = [row.name for row in ours if "weights" in row.options]
     names[FIVE] = [*weighted, f"{data}/ls"]
     return {label: groups(results, *of_it) for label, of_it in names.items()}
 
 
 class Row(NamedTuple):
-    """A row of the grid: a setting that is beyond the paper."""
+    """A row of the grid: a setting."""
 
     name: str
     method: str
     options: Mapping[str, Any]
 
+    @property
+    def label(self) -> str:
+        """Its method and those of its options that have a name."""
+        values = [text.format(self.options[n]) for n, text in LABELS.items() if n in self.options]
+        return ", ".join([PRINTED[self.method], *values])
 
-def _rows(data: str) -> list[Row]:
-    return [
-        Row(f"{row['folder']}/{row['name']}", row["method"], grid.parameters(row["options"]))
-        for row in grid.read("grid")
-        if row["folder"] == f"beyond/{data}"
-    ]
+    def without(self, *names: str) -> "Row":
+        """The setting with the options `names` left out."""
+        left = {name: value for name, value in self.options.items() if name not in names}
+        return self._replace(options=left)
 
 
 LABELS = {
+    "W": "W = {}",
+    "lam": "λ = {}",
     "epochs": "{} epochs",
     "batch_size": "batches of {:,}",
+    "lr": "learning rate {}",
     "draws": "{} draws",
     "average": "mean of the weights",
 }
 
 
-def _label(row: Row) -> str:
-    values = [text.format(row.options[n]) for n, text in LABELS.items() if n in row.options]
-    return ", ".join([PRINTED[row.method], *values])
+def rows(data: str) -> list[Row]:
+    """The settings on `data`, the paper's and those beyond it."""
+    return [
+        Row(f"{row['folder']}/{row['name']}", row["method"], grid.parameters(row["options"]))
+        for row in grid.read("grid")
+        if row["folder"].rpartition("/")[2] == data
+    ]
+
+
+def beyond(data: str) -> list[Row]:
+    """The settings beyond the paper."""
+    return [row for row in rows(data) if row.name.startswith("beyond/")]
 
 
 def of_equal_cost(data: str, results: Path) -> dict[str, list[Front]]:
     """The fronts of PaMaL, of the best network trained for as many passes and of the five runs, by
     seed."""
     found = contenders(data, results)
-    longer = [_label(row) for row in _rows(data) if LABELS.keys() & row.options == {"epochs"}]
+    longer = [row.label for row in beyond(data) if LABELS.keys() & row.options == {"epochs"}]
     best = max(
         (label for label in longer if found[label]),
         key=lambda label: np.mean([group.hypervolume for group in found[label].values()]),
@@ -137,28 +152,14 @@ def tricks(data: str, results: Path) -> dict[str, tuple[dict[int, Group], dict[i
     """Each method of `data` with its last weights, and with a mean of its weights; PaMaL besides
     with stratified draws, beside the mean without."""
     pairs = {}
-    for row in _rows(data):
-        if "average" in row.options and not {"draws", "epochs"} & row.options.keys():
-            without = _without_mean(data, row)
-            W, lam = (row.options.get(name) for name in ("W", "lam"))
-            other = "" if without == f"{data}/{row.method}" else f", W = {W}, λ = {lam}"
-            label = f"{PRINTED[row.method]}{other}: mean of the weights, {row.options['average']}"
-            pairs[label] = without, row.name
+    for row in beyond(data):
+        if "average" in row.options and not {"draws", "epochs", "lr"} & row.options.keys():
+            last = row.without("average")
+            name = next(r.name for r in rows(data) if r[1:] == last[1:])
+            pairs[f"{last.label}: mean of the weights, {row.options['average']}"] = name, row.name
     stratified = f"beyond/{data}/pamal-average", f"beyond/{data}/pamal-stratified-average"
     pairs["PaMaL: stratified draws, both with the mean"] = stratified
     return {label: (groups(results, a), groups(results, b)) for label, (a, b) in pairs.items()}
-
-
-def _without_mean(data: str, row: Row) -> str:
-    """The runs that differ from those of `row` in having no mean of the weights."""
-    options = {name: value for name, value in row.options.items() if name != "average"}
-    return next(
-        f"{other['folder']}/{other['name']}"
-        for other in grid.read("grid")
-        if other["folder"].rpartition("/")[2] == data
-        and other["method"] == row.method
-        and grid.parameters(other["options"]) == options
-    )
 
 
 def paired(pairs: Mapping[str, tuple[Mapping[int, Group], Mapping[int, Group]]]) -> pd.DataFrame:
@@ -207,6 +208,9 @@ def order(data: str, results: Path) -> pd.DataFrame:
         "longer mean": f"beyond/{data}/pamal-long-average",
         "and stratified draws": f"beyond/{data}/pamal-stratified-average",
         "longer mean, W = 4, λ = 10": f"beyond/{data}/pamal-wide-average",
+        "learning rate 0.0003": f"beyond/{data}/pamal-lr=0.0003",
+        "learning rate 0.0003, mean": f"beyond/{data}/pamal-lr=0.0003-average",
+        "learning rate 0.0003, mean, W = 4, λ = 10": f"beyond/{data}/pamal-wide-lr=0.0003-average",
     }
     rows = {}
     for label, name in names.items():

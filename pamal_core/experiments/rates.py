@@ -1,0 +1,81 @@
+"""What the learning rate does to PaMaL and to one network. No torch here.
+
+The members of PaMaL learn with M times the option `lr`, unless `lr_scaling` is "plain". A step of
+Adam is as long as its rate, however small alpha makes the gradient of a member, so that PaMaL and
+one network are alike where Adam has the same rate, and not where the option has.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+from pamal_core.experiments.beyond import Row, rows
+from pamal_core.experiments.tables import ONE_NETWORK, SEEDS
+from pamal_core.records import Record
+
+PAPER = 1e-3
+MEMBERS = {"multimnist": 2, "census": 2, "multimnist3": 3}
+SPLITS = ["validation", "test"]
+
+
+def runs(data: str, results: Path) -> pd.DataFrame:
+    """A row for each run of a setting that PaMaL or one network has with several rates of Adam:
+    the `setting`, the `rate`, the `decay` of a mean of the weights (0: the last ones), the `seed`
+    and the hypervolume on each split, higher is better; no number where there is no record."""
+    found = pd.DataFrame(
+        {"setting": row.without("average").label, "decay": row.options.get("average", 0.0)}
+        | {"rate": rate, "seed": seed}
+        | _measured(results / f"{name}_seed_{seed}.json")
+        for row, names in _settings(data)
+        if len(names) > 1
+        for rate, name in names.items()
+        for seed in SEEDS
+    )
+    return found.assign(setting=pd.Categorical(found.setting, pd.unique(found.setting)))
+
+
+def _settings(data: str) -> list[tuple[Row, dict[float, str]]]:
+    """Each setting with its runs by rate of Adam; of tables that share runs the first."""
+    found: list[tuple[Row, dict[float, str]]] = []
+    for row in rows(data):
+        if row.method in ("pamal", *ONE_NETWORK):
+            setting = row.without("lr", "lr_scaling")._replace(name="")
+            names = next((names for known, names in found if known == setting), None)
+            if names is None:
+                names = {}
+                found.append((setting, names))
+            names.setdefault(rate(data, row), row.name)
+    return found
+
+
+def rate(data: str, row: Row) -> float:
+    """With which Adam trains `row`."""
+    scaled = row.method == "pamal" and row.options.get("lr_scaling") != "plain"
+    return float(row.options.get("lr", PAPER)) * (MEMBERS[data] if scaled else 1)
+
+
+def _measured(path: Path) -> dict[str, float]:
+    if not path.exists():
+        return dict.fromkeys(SPLITS, float("nan"))
+    record = Record.read(path)
+    return {split: record.hypervolume(split) for split in SPLITS}
+
+
+def table(found: pd.DataFrame) -> pd.DataFrame:
+    """Of `runs`, by setting and rate: mean ± deviation over seeds on each split, with the last
+    weights and with their mean; "not run" without records, empty where no run is planned."""
+    by = found.groupby(["setting", "rate", "decay"], observed=True)[SPLITS].agg(_text)
+    wide = by.unstack("decay").fillna("")
+    wide.columns = [f"{split}, {weights(decay)}" for split, decay in wide.columns]
+    return wide
+
+
+def weights(decay: float) -> str:
+    """Which weights are measured."""
+    return f"mean of the weights, {decay}" if decay else "last weights"
+
+
+def _text(values: pd.Series) -> str:
+    if not values.count():
+        return "not run"
+    return f"{values.mean():.4f}" + (f" ± {values.std():.4f}" if values.count() > 1 else "")
