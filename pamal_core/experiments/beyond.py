@@ -203,18 +203,20 @@ def order(data: str, results: Path) -> pd.DataFrame:
     """For each front of PaMaL the rank correlation of how much a point cares about a task with its
     loss, by task, a mean over seeds: -1 is a front in order."""
     names = {
-        "last weights": f"{data}/pamal",
-        "mean of the weights": f"beyond/{data}/pamal-average",
-        "longer mean": f"beyond/{data}/pamal-long-average",
-        "and stratified draws": f"beyond/{data}/pamal-stratified-average",
-        "longer mean, W = 4, λ = 10": f"beyond/{data}/pamal-wide-average",
-        "learning rate 0.0003": f"beyond/{data}/pamal-lr=0.0003",
-        "learning rate 0.0003, mean": f"beyond/{data}/pamal-lr=0.0003-average",
-        "learning rate 0.0003, mean, W = 4, λ = 10": f"beyond/{data}/pamal-wide-lr=0.0003-average",
+        "last weights": "",
+        "mean of the weights": "-average",
+        "longer mean": "-long-average",
+        "and stratified draws": "-stratified-average",
+        "longer mean, W = 4, λ = 10": "-wide-average",
+        "learning rate 0.0003": "-lr=0.0003",
+        "learning rate 0.0003, mean": "-lr=0.0003-average",
+        "learning rate 0.0003, mean, W = 4, λ = 10": "-wide-lr=0.0003-average",
+        "learning rate 0.0003, longer mean, W = 4, λ = 10": "-wide-lr=0.0003-long-average",
     }
     rows = {}
     for label, name in names.items():
-        fronts = [group.front.on("loss") for group in groups(results, name).values()]
+        runs = groups(results, f"beyond/{data}/pamal{name}" if name else f"{data}/pamal")
+        fronts = [group.front.on("loss") for group in runs.values()]
         if fronts:
             means = np.mean([front.spearman() for front in fronts], axis=0)
             tasks = [o.name.rpartition("/")[0] for o in fronts[0].objectives]

@@ -23,28 +23,26 @@ def runs(data: str, results: Path) -> pd.DataFrame:
     the `setting`, the `rate`, the `decay` of a mean of the weights (0: the last ones), the `seed`
     and the hypervolume on each split, higher is better; no number where there is no record."""
     found = pd.DataFrame(
-        {"setting": row.without("average").label, "decay": row.options.get("average", 0.0)}
-        | {"rate": rate, "seed": seed}
+        {"setting": setting.label, "rate": rate, "decay": decay, "seed": seed}
         | _measured(results / f"{name}_seed_{seed}.json")
-        for row, names in _settings(data)
-        if len(names) > 1
-        for rate, name in names.items()
+        for setting, names in _settings(data)
+        if len({rate for rate, _ in names}) > 1
+        for (rate, decay), name in names.items()
         for seed in SEEDS
     )
     return found.assign(setting=pd.Categorical(found.setting, pd.unique(found.setting)))
 
 
-def _settings(data: str) -> list[tuple[Row, dict[float, str]]]:
-    """Each setting with its runs by rate of Adam; of tables that share runs the first."""
-    found: list[tuple[Row, dict[float, str]]] = []
+def _settings(data: str) -> list[tuple[Row, dict[tuple[float, float], str]]]:
+    """Each setting with its runs by rate and decay; of tables that share runs the first."""
+    found: list[tuple[Row, dict[tuple[float, float], str]]] = []
     for row in rows(data):
         if row.method in ("pamal", *ONE_NETWORK):
-            setting = row.without("lr", "lr_scaling")._replace(name="")
-            names = next((names for known, names in found if known == setting), None)
-            if names is None:
-                names = {}
-                found.append((setting, names))
-            names.setdefault(rate(data, row), row.name)
+            setting = row.without("lr", "lr_scaling", "average")._replace(name="")
+            if setting not in [known for known, _ in found]:
+                found.append((setting, {}))
+            names = next(names for known, names in found if known == setting)
+            names.setdefault((rate(data, row), row.options.get("average", 0.0)), row.name)
     return found
 
 
@@ -62,17 +60,17 @@ def _measured(path: Path) -> dict[str, float]:
 
 
 def table(found: pd.DataFrame) -> pd.DataFrame:
-    """Of `runs`, by setting and rate: mean ± deviation over seeds on each split, with the last
-    weights and with their mean; "not run" without records, empty where no run is planned."""
-    by = found.groupby(["setting", "rate", "decay"], observed=True)[SPLITS].agg(_text)
-    wide = by.unstack("decay").fillna("")
-    wide.columns = [f"{split}, {weights(decay)}" for split, decay in wide.columns]
-    return wide
+    """Of `runs`, by setting, weights and rate: mean ± deviation over seeds on each split; "not run"
+    without records."""
+    named = found.assign(weights=[weights(decay) for decay in found.decay])
+    by = ["setting", "weights", "rate"]
+    shown = named.groupby(by, observed=True)[SPLITS].agg(_text)
+    return shown.rename_axis(index={"rate": "rate of Adam"})
 
 
 def weights(decay: float) -> str:
     """Which weights are measured."""
-    return f"mean of the weights, {decay}" if decay else "last weights"
+    return f"mean, {decay}" if decay else "last"
 
 
 def _text(values: pd.Series) -> str:
