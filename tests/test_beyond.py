@@ -94,7 +94,7 @@ def test_costs_are_those_of_all_networks_of_a_contender(tmp_path):
     for k, name in enumerate(("9-1", "3-1", "1-3", "1-9")):
         run(tmp_path, f"beyond/multimnist/ls-{name}", value=0.5 + 0.1 * k)
     rows = beyond.costs(beyond.contenders("multimnist", tmp_path))
-    pamal = rows.loc["PaMaL, W = 4"]
+    pamal = rows.loc["PaMaL, W = 4, λ = 0"]
     assert (pamal["passes"], pamal["minutes"], pamal["seeds"]) == (40, "1.5", 2)
     deviation = np.std([0.81, 0.64], ddof=1)
     assert (pamal["hypervolume ↑"], pamal["±"]) == ("0.7250", f"{deviation:.4f}")
@@ -115,7 +115,7 @@ def test_differences_are_taken_seed_by_seed_over_those_that_both_have(tmp_path):
     assert (row["seeds"], row["by seed"]) == (2, "-0.1700, +0.3200")
     assert (row["without"], row["with"], row["difference"]) == ("0.6500", "0.7250", "+0.0750")
     assert row["95 %"] == "-0.1700 to +0.3200"
-    assert rows.loc["PaMaL: mean of the weights, 0.99", "without"] == "not run"
+    assert rows.loc["PaMaL, W = 4, λ = 0: mean of the weights, 0.99", "without"] == "not run"
 
 
 def test_the_baselines_are_the_two_with_the_best_hypervolume_and_linear_scalarisation():
@@ -129,7 +129,7 @@ def test_the_baselines_are_the_two_with_the_best_hypervolume_and_linear_scalaris
 def test_longer_runs_have_the_passes_of_pamal_and_those_of_larger_batches_its_steps(data):
     (pamal,) = (run for run in grid.runs(data) if run.method == "pamal" and run.seed == 0)
     paper = grid.options_class(data).create(W=pamal.options["W"])
-    longer = [row for row in beyond._rows(data) if "epochs" in row.options]
+    longer = [row for row in beyond.beyond(data) if "epochs" in row.options]
     assert {row.method for row in longer} == {*beyond.DATA[data].rivals}
     assert {row.options["epochs"] for row in longer} == {10 * paper.W}
     batches = {row.options["batch_size"] for row in longer if "batch_size" in row.options}
@@ -173,10 +173,22 @@ def test_what_the_page_says_is_what_the_records_say():
             assert "but for one pair" in part and np.sum(wrong) == pytest.approx(1)
     found = {data: beyond.contenders(data, RESULTS) for data in beyond.DATA}
     multimnist, census = found["multimnist"], found["census"]
-    better = "PaMaL, stratified draws, mean of the weights"
-    assert above(multimnist["LS, 40 epochs"], multimnist["PaMaL, W = 4"])
+    better = "PaMaL, W = 4, λ = 0, stratified draws, mean of the weights"
+    assert above(multimnist["LS, 40 epochs"], multimnist["PaMaL, W = 4, λ = 0"])
     assert above(multimnist[better], multimnist["LS, 40 epochs"])
-    assert above(multimnist["PaMaL, W = 4"], multimnist["LS, five runs of other weights"])
+    assert above(multimnist["PaMaL, W = 4, λ = 0"], multimnist["LS, five runs of other weights"])
+    longer = [mean(multimnist[f"{name}, 40 epochs"]) for name in ("UW", "DWA")]
+    assert min(longer) > mean(multimnist["PaMaL, W = 4, λ = 0"])
+    assert "too, with {:.3f} and {:.3f}.".format(*longer) in text
+    long_mean = beyond.groups(RESULTS, "beyond/multimnist/ls-long-average")
+    assert f"more than it brings: {mean(multimnist['LS']) - mean(long_mean):.3f}" in text
+    assert above(multimnist["LS, 40 epochs"], multimnist["LS, 40 epochs, batches of 1,024"])
+    assert above(multimnist["LS, 40 epochs"], multimnist["LS, 40 epochs, learning rate 0.002"])
+    slow = census["LS, 20 epochs, learning rate 0.0003"]
+    assert (
+        mean(slow) > mean(census["LS"])
+        and abs(mean(slow) - mean(census[beyond.DATA["census"].label])) < 2e-4
+    )
     for name in ("LS", "RLW", "Nash-MTL"):
         assert above(census[name], census[f"{name}, 20 epochs"])
     assert above(census["LS"], census["LS, 20 epochs, batches of 512"])

@@ -45,9 +45,21 @@ def test_what_the_notebook_says_of_cosmos_is_what_the_records_say():
 def test_what_the_notebook_says_of_phn_is_what_the_records_say():
     text, found = conclusion("ablation_phn_cosmos"), swept("multimnist", "phn")
     settings = ablation.grid("census", "phn")
-    made = [file_name(s | {"seed": 0}) for s in settings]
-    assert sum((RECORDS / name).exists() for name in made) == 1
-    assert f"Census has one setting of {len(settings)} so far" in text
+    names = [file_name(setting | {"seed": 0}) for setting in settings]
+    made = [Record.read(RECORDS / name) for name in names if (RECORDS / name).exists()]
+    assert f"Census has {len(made)} settings of {len(settings)} so far" in text
+    authors = Record.read(RECORDS.parents[1] / "census" / "phn_seed_0.json")
+    census = ablation.measured(made)
+    quick, slow = census.xs(1e-3, level="lr"), census.xs(1e-4, level="lr")
+    assert len(quick) == 3 and quick.spearman.isna().all()
+    for record in (authors, *(one for one in made if "lr" not in one.options)):
+        front = record.front("validation").values
+        assert (front == front[0]).all()
+    assert f"At 0.0001 all {len(slow)} run the right way" in text and (slow.order > 0).all()
+    assert f"{(slow.spearman < -0.5).sum()} of them with S < -0.5" in text
+    best, pamal = slow.hypervolume.max(), Record.read(RECORDS / "pamal_seed_0.json").hypervolume()
+    assert census.hypervolume.max() == best < pamal
+    assert f"is {best:.4f}, just below PaMaL's {pamal:.4f} with" in text
     assert len(found) == 14 and (found.order > 0).all()
     assert f"and {(found.spearman < -0.5).sum()} have S" in text
     paper = ablation.printed("multimnist", "phn").hypervolume

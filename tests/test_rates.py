@@ -1,0 +1,149 @@
+"""What the learning rate does: Adam and an ensemble, the table, the figure, the text."""
+
+import copy
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+from commands_on_disk import record
+from notebook_text import NOTEBOOKS
+from torch.nn.utils import parameters_to_vector
+
+from pamal_core import WeightEnsemble
+from pamal_core.experiments import beyond, rates
+from pamal_core.experiments.tables import RESULTS
+from pamal_core.plots.rates import rates_figure
+
+
+def moved(optimiser, alpha):
+    """How far the mixture at `alpha` of two equal members moves in one step of `optimiser`, in
+    steps of one network with the same rate and the same gradient."""
+    network = torch.nn.Linear(3, 1, dtype=torch.float64)
+    ensemble = WeightEnsemble([network, copy.deepcopy(network)])
+    at = torch.tensor(alpha, dtype=torch.float64)
+    steps = []
+    for trained, weights in (
+        (network, lambda: parameters_to_vector(network.parameters())),
+        (ensemble, lambda: ensemble.weights(at)),
+    ):
+        before = weights().detach().clone()
+        step = optimiser(trained.parameters(), lr=0.01)
+        (weights() * torch.linspace(0.5, 2, 4)).sum().backward()
+        step.step()
+        steps.append(weights().detach() - before)
+    return steps[1] / steps[0]
+
+
+@pytest.mark.parametrize("alpha", [(0.5, 0.5), (0.9, 0.1)])
+def test_a_mixture_moves_under_adam_as_one_network_and_under_descent_by_less(alpha):
+    ones = torch.ones(4, dtype=torch.float64)
+    torch.testing.assert_close(moved(torch.optim.Adam, alpha), ones, atol=1e-6, rtol=0)
+    descent = ones * np.square(alpha).sum()
+    torch.testing.assert_close(moved(torch.optim.SGD, alpha), descent)
+
+
+def test_the_rate_is_that_of_adam():
+    row = beyond.Row("a", "pamal", {"lr": 0.002})
+    assert rates.rate("census", row) == 0.004
+    assert rates.rate("multimnist3", row.without("lr")) == pytest.approx(0.003)
+    assert rates.rate("census", row._replace(options={"lr_scaling": "plain"})) == 0.001
+    assert rates.rate("census", row._replace(method="ls")) == 0.002
+
+
+def write(path, hypervolume):
+    one = record()
+    for split in rates.SPLITS:
+        one.summary[split] = {"hypervolume": hypervolume}
+    one.write(path)
+
+
+def test_the_table_has_each_rate_once_and_says_what_is_not_run(tmp_path):
+    for seed, value in enumerate((0.9, 0.8)):
+        write(tmp_path / f"multimnist/ls_seed_{seed}.json", value)
+    write(tmp_path / "beyond/multimnist/ls-lr=0.002_seed_0.json", 0.7)
+    found = rates.runs("multimnist", tmp_path)
+    table = rates.table(found)
+    assert table.index.is_unique
+    deviation = np.std([0.9, 0.8], ddof=1)
+    assert table.loc[("LS", "last", 0.001), "validation"] == f"0.8500 ± {deviation:.4f}"
+    assert table.loc[("LS", "last", 0.002), "validation"] == "0.7000"
+    assert table.loc[("LS", "last", 0.004), "test"] == "not run"
+    ax = rates_figure(found, [0.0], "here").axes[0]
+    (line,) = [line for line in ax.lines if len(line.get_xdata()) == 2 and line.get_ls() == "-"]
+    assert line.get_ydata().tolist() == pytest.approx([0.85, 0.7])
+
+
+def means(data, label, decay=0.0):
+    """By rate the mean hypervolume on validation."""
+    found = rates.runs(data, RESULTS)
+    chosen = found[(found.setting == label) & (found.decay == decay)]
+    assert chosen.groupby("rate").validation.count().eq(3).all()
+    return chosen.groupby("rate").validation.mean()
+
+
+def text_of(cell):
+    cells = nbformat.read(NOTEBOOKS / "rates.ipynb", 4).cells
+    source = next(c.source for c in cells if c.id == cell)
+    return " ".join(source.replace("\N{MINUS SIGN}", "-").split())
+
+
+def test_what_the_page_says_of_multimnist():
+    text, ours = text_of("r03"), means("multimnist", "PaMaL, W = 4, λ = 0")
+    one = {name: means("multimnist", name) for name in ("LS", "UW", "DWA", "LS, 40 epochs")}
+    assert f"over LS is {ours[2e-3] - one['LS'][1e-3]:.3f} here" in text
+    lead = [f"{ours[rate] - one['LS'][rate]:.3f} at {rate}" for rate in (1e-3, 2e-3, 4e-3)]
+    assert f"it is {lead[0]}, {lead[1]} and {lead[2]}, for" in text
+    same = [one[name][2e-3] for name in ("LS", "UW", "DWA")]
+    assert f"are at {min(same):.3f} to {max(same):.3f}, where PaMaL has {ours[2e-3]:.3f}" in text
+    pamal = means("multimnist", "PaMaL, W = 4, λ = 0", 0.99)[2e-3]
+    assert f"0.002 has {means('multimnist', 'LS', 0.99)[2e-3]:.3f}, and PaMaL {pamal:.3f}." in text
+    assert f"{ours[4e-3]:.3f} at 0.004" in text and ours.idxmax() == 4e-3
+    longer = one["LS, 40 epochs"]
+    assert f"with {longer[1e-3]:.3f} is still ahead" in text and longer[1e-3] > ours.max()
+
+
+def test_what_the_page_says_of_multimnist3():
+    text, ours = text_of("r06"), means("multimnist3", "PaMaL, W = 1, λ = 0")
+    ls, uw = means("multimnist3", "LS"), means("multimnist3", "UW")
+    assert abs(ours[1e-3] - ls[1e-3]) < 1e-3 and abs(uw[3e-3] - uw[1e-3]) < 1e-3
+    assert f"at 0.003 PaMaL is {ours[3e-3] - ls[3e-3]:.3f} ahead" in text
+    gained, all_of_it = ls[3e-3] - ls[1e-3], ours[3e-3] - ls[1e-3]
+    assert f"Of the {all_of_it:.3f} between" in text and f", {gained:.3f} is what LS gains" in text
+
+
+def test_what_the_page_says_of_census():
+    text, ours = text_of("r09"), means("census", "PaMaL, W = 2, λ = 5")
+    one = {name: means("census", name) for name in ("LS", "RLW", "Nash-MTL")}
+    assert all(volumes.idxmax() == 3e-4 for volumes in one.values()) and ours.idxmax() == 6e-4
+    gains = one["LS"][3e-4] - one["LS"][1e-3], ours[6e-4] - ours[2e-3]
+    assert "LS gains {:.3f}, PaMaL {:.3f}.".format(*gains) in text
+    assert f"it is {ours.max() - one['LS'].max():.3f} above LS" in text
+    assert (
+        0 < ours.max() - one["RLW"].max() < 1e-3 and 0 < ours.max() - one["Nash-MTL"].max() < 1e-3
+    )
+    assert f"LS overfits and falls {ours[2e-3] - one['LS'][2e-3]:.3f} below it" in text
+    level = [means("census", name, 0.999).max() for name in (*one, "PaMaL, W = 2, λ = 5")]
+    assert f"between {min(level):.4f} and {max(level):.4f}" in text
+    wide = means("census", "PaMaL, W = 4, λ = 10", 0.999)[6e-4]
+    assert f"above them all, {wide:.4f}: more than the 0.660" in text and wide > 0.66 > max(level)
+    longer = means("census", "PaMaL, W = 4, λ = 10", 0.9997)[6e-4]
+    assert f"and costs {wide - longer:.3f}." in text
+    orders = (
+        beyond.order("census", RESULTS).filter(like="W = 4", axis=0).filter(like="rate", axis=0)
+    )
+    for age, education in zip(
+        orders.age.astype(float), orders.education.astype(float), strict=True
+    ):
+        assert f"({age:.2f} and {education:.2f})" in text.replace("rank correlations ", "")
+
+
+def test_what_the_page_makes_of_it():
+    text = text_of("r12")
+    data = {"multimnist": ("PaMaL, W = 4, λ = 0", 2e-3), "census": ("PaMaL, W = 2, λ = 5", 2e-3)}
+    ours = {name: means(name, label) for name, (label, _) in data.items()}
+    ls = {name: means(name, "LS") for name in data}
+    paper = [ours[name][2e-3] - ls[name][1e-3] for name in data]
+    best = [ours[name].max() - ls[name].max() for name in data]
+    assert "by {:.3f} on MultiMNIST and {:.3f} on Census".format(*paper) in text
+    assert "by {:.3f} and {:.3f} (W = 2)".format(*best) in text
