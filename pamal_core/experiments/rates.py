@@ -20,10 +20,10 @@ SPLITS = ["validation", "test"]
 
 def runs(data: str, results: Path) -> pd.DataFrame:
     """A row for each run of a setting that PaMaL or one network has with several rates of Adam:
-    the `setting`, the `rate`, the `decay` of a mean of the weights (0: the last ones), the `seed`
-    and the hypervolume on each split, higher is better; no number where there is no record."""
+    the `setting`, the `rate`, the `weights` ("last", or their mean and how fast it forgets), the
+    `seed` and the hypervolume on each split, higher is better; without a record no number."""
     found = pd.DataFrame(
-        {"setting": setting.label, "rate": rate, "decay": decay, "seed": seed}
+        {"setting": setting.label, "rate": rate, "weights": _weights(decay), "seed": seed}
         | _measured(results / f"{name}_seed_{seed}.json")
         for setting, names in _settings(data)
         if len({rate for rate, _ in names}) > 1
@@ -62,14 +62,11 @@ def _measured(path: Path) -> dict[str, float]:
 def table(found: pd.DataFrame) -> pd.DataFrame:
     """Of `runs`, by setting, weights and rate: mean ± deviation over seeds on each split; "not run"
     without records."""
-    named = found.assign(weights=[weights(decay) for decay in found.decay])
-    by = ["setting", "weights", "rate"]
-    shown = named.groupby(by, observed=True)[SPLITS].agg(_text)
+    shown = found.groupby(["setting", "weights", "rate"], observed=True)[SPLITS].agg(_text)
     return shown.rename_axis(index={"rate": "rate of Adam"})
 
 
-def weights(decay: float) -> str:
-    """Which weights are measured."""
+def _weights(decay: float) -> str:
     return f"mean, {decay}" if decay else "last"
 
 

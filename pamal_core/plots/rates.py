@@ -6,22 +6,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from pamal_core.experiments.rates import weights
 from pamal_core.plots import style
 
 OURS = [(style.COLOURS["pamal"], "o"), (style.COLOURS["stl"], "X")]
 OTHERS = [*zip(["#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9"], "sDv^P", strict=True)]
 
 
-def rates_figure(found: pd.DataFrame, decays: list[float], provenance: str) -> Figure:
-    """Of `experiments.rates.runs`: for each of `decays` (0: the last weights) a panel, with a line
+def rates_figure(found: pd.DataFrame, weights: list[str], provenance: str) -> Figure:
+    """Of `experiments.rates.runs`: for each of `weights` a panel, with a line
     for each setting over the rate of Adam; whiskers are one deviation over seeds. PaMaL is blue
     and black."""
-    size = (4.2 * len(decays) + 2.2, 4.2)
-    figure, panels = plt.subplots(1, len(decays), figsize=size, sharey=True, squeeze=False)
-    for ax, decay in zip(panels[0], decays, strict=True):
-        _lines(ax, found[found.decay == decay].dropna(), [*found.setting.cat.categories])
-        ax.set_title(f"weights: {weights(decay)}")
+    size = (4.2 * len(weights) + 2.2, 4.2)
+    figure, panels = plt.subplots(1, len(weights), figsize=size, sharey=True, squeeze=False)
+    for ax, which in zip(panels[0], weights, strict=True):
+        _lines(ax, found[found.weights == which].dropna(), [*found.setting.cat.categories])
+        ax.set_title(f"weights: {which}")
     panels[0][0].set_ylabel(f"hypervolume, validation  ({style.WORDS[True]})")
     handles, names = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside right upper")
