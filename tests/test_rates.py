@@ -1,13 +1,13 @@
 """What the learning rate does: Adam and an ensemble, the table, the figure, the text."""
 
 import copy
+from functools import cache
 
-import nbformat
 import numpy as np
 import pytest
 import torch
 from commands_on_disk import record
-from notebook_text import NOTEBOOKS
+from notebook_text import passage
 from torch.nn.utils import parameters_to_vector
 
 from pamal_core import WeightEnsemble
@@ -74,22 +74,21 @@ def test_the_table_has_each_rate_once_and_says_what_is_not_run(tmp_path):
     assert line.get_ydata().tolist() == pytest.approx([0.85, 0.7])
 
 
+@cache
+def recorded(data):
+    return rates.runs(data, RESULTS)
+
+
 def means(data, label, weights="last"):
     """By rate the mean hypervolume on validation."""
-    found = rates.runs(data, RESULTS)
+    found = recorded(data)
     chosen = found[(found.setting == label) & (found.weights == weights)]
     assert chosen.groupby("rate").validation.count().eq(3).all()
     return chosen.groupby("rate").validation.mean()
 
 
-def text_of(cell):
-    cells = nbformat.read(NOTEBOOKS / "rates.ipynb", 4).cells
-    source = next(c.source for c in cells if c.id == cell)
-    return " ".join(source.replace("\N{MINUS SIGN}", "-").split())
-
-
 def test_what_the_page_says_of_multimnist():
-    text, ours = text_of("r03"), means("multimnist", "PaMaL, W = 4, λ = 0")
+    text, ours = passage("rates", "r03"), means("multimnist", "PaMaL, W = 4, λ = 0")
     one = {name: means("multimnist", name) for name in ("LS", "UW", "DWA", "LS, 40 epochs")}
     assert f"over LS is {ours[2e-3] - one['LS'][1e-3]:.3f} here" in text
     lead = [f"{ours[rate] - one['LS'][rate]:.3f} at {rate}" for rate in (1e-3, 2e-3, 4e-3)]
@@ -107,7 +106,7 @@ def test_what_the_page_says_of_multimnist():
 
 
 def test_what_the_page_says_of_multimnist3():
-    text, ours = text_of("r06"), means("multimnist3", "PaMaL, W = 1, λ = 0")
+    text, ours = passage("rates", "r06"), means("multimnist3", "PaMaL, W = 1, λ = 0")
     ls, uw = means("multimnist3", "LS"), means("multimnist3", "UW")
     assert abs(ours[1e-3] - ls[1e-3]) < 1e-3 and abs(uw[3e-3] - uw[1e-3]) < 1e-3
     assert f"at 0.003 PaMaL is {ours[3e-3] - ls[3e-3]:.3f} ahead" in text
@@ -116,7 +115,7 @@ def test_what_the_page_says_of_multimnist3():
 
 
 def test_what_the_page_says_of_census():
-    text, ours = text_of("r09"), means("census", "PaMaL, W = 2, λ = 5")
+    text, ours = passage("rates", "r09"), means("census", "PaMaL, W = 2, λ = 5")
     one = {name: means("census", name) for name in ("LS", "RLW", "Nash-MTL")}
     assert all(volumes.idxmax() == 3e-4 for volumes in one.values()) and ours.idxmax() == 6e-4
     gains = one["LS"][3e-4] - one["LS"][1e-3], ours[6e-4] - ours[2e-3]
@@ -142,7 +141,7 @@ def test_what_the_page_says_of_census():
 
 
 def test_what_the_page_makes_of_it():
-    text = text_of("r12")
+    text = passage("rates", "r12")
     data = {"multimnist": ("PaMaL, W = 4, λ = 0", 2e-3), "census": ("PaMaL, W = 2, λ = 5", 2e-3)}
     ours = {name: means(name, label) for name, (label, _) in data.items()}
     ls = {name: means(name, "LS") for name in data}
@@ -153,7 +152,7 @@ def test_what_the_page_makes_of_it():
 
 
 def test_what_the_first_page_says_of_it():
-    text = " ".join((NOTEBOOKS.parent / "book" / "index.md").read_text("utf-8").split())
+    text = " ".join((RESULTS.parent / "book" / "index.md").read_text("utf-8").split())
     ours, ls = means("multimnist", "PaMaL, W = 4, λ = 0"), means("multimnist", "LS")
     share = (ls[2e-3] - ls[1e-3]) / (ours[2e-3] - ls[1e-3])
     assert "makes up three quarters of" in text and share == pytest.approx(0.75, abs=0.02)

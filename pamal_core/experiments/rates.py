@@ -7,13 +7,14 @@ one network are alike where Adam has the same rate, and not where the option has
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from pamal_core.experiments.beyond import Row, rows
+from pamal_core.experiments.beyond import Group, Row, groups, rows
 from pamal_core.experiments.tables import ONE_NETWORK, SEEDS
-from pamal_core.records import Record
+from pamal_core.options import Options
 
-PAPER = 1e-3
+PAPER = Options.model_fields["lr"].default
 MEMBERS = {"multimnist": 2, "census": 2, "multimnist3": 3}
 SPLITS = ["validation", "test"]
 
@@ -24,11 +25,11 @@ def runs(data: str, results: Path) -> pd.DataFrame:
     `seed` and the hypervolume on each split, higher is better; without a record no number."""
     found = pd.DataFrame(
         {"setting": setting.label, "rate": rate, "weights": _weights(decay), "seed": seed}
-        | _measured(results / f"{name}_seed_{seed}.json")
+        | _measured(run)
         for setting, names in _settings(data)
         if len({rate for rate, _ in names}) > 1
         for (rate, decay), name in names.items()
-        for seed in SEEDS
+        for seed, run in (dict.fromkeys(SEEDS) | groups(results, name)).items()
     )
     return found.assign(setting=pd.Categorical(found.setting, pd.unique(found.setting)))
 
@@ -52,11 +53,8 @@ def rate(data: str, row: Row) -> float:
     return float(row.options.get("lr", PAPER)) * (MEMBERS[data] if scaled else 1)
 
 
-def _measured(path: Path) -> dict[str, float]:
-    if not path.exists():
-        return dict.fromkeys(SPLITS, float("nan"))
-    record = Record.read(path)
-    return {split: record.hypervolume(split) for split in SPLITS}
+def _measured(run: Group | None) -> dict[str, float]:
+    return {split: run.records[0].hypervolume(split) if run else np.nan for split in SPLITS}
 
 
 def table(found: pd.DataFrame) -> pd.DataFrame:

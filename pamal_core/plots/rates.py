@@ -9,13 +9,14 @@ from matplotlib.ticker import NullLocator
 from pamal_core.plots import style
 
 OURS = [(style.COLOURS["pamal"], "o"), (style.COLOURS["stl"], "X")]
-OTHERS = [*zip(["#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9"], "sDv^P", strict=True)]
+_, _RED, _GREEN, _PINK, _ = style.SEEDS
+_COLOURS = style.COLOURS["ls"], _GREEN, _PINK, _RED, style.COLOURS["front"]
+OTHERS = [*zip(_COLOURS, "sDv^P", strict=True)]
 
 
 def rates_figure(found: pd.DataFrame, weights: list[str], provenance: str) -> Figure:
-    """Of `experiments.rates.runs`: for each of `weights` a panel, with a line
-    for each setting over the rate of Adam; whiskers are one deviation over seeds. PaMaL is blue
-    and black."""
+    """Of `experiments.rates.runs`: for each of `weights` a panel, with a line for each setting
+    over the rate of Adam; whiskers are one deviation over seeds. PaMaL is blue and black."""
     size = (4.2 * len(weights) + 2.2, 4.2)
     figure, panels = plt.subplots(1, len(weights), figsize=size, sharey=True, squeeze=False)
     for ax, which in zip(panels[0], weights, strict=True):
