@@ -1,5 +1,7 @@
 """What is beyond the paper: costs, tricks, and what is attained over seeds."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from matplotlib.collections import PolyCollection
-from scipy.stats import bootstrap
+from scipy.stats import bootstrap, spearmanr
 from test_reproduction import staircase
 
 from pamal_core import grid
@@ -129,11 +131,29 @@ def test_the_baselines_are_the_two_with_the_best_hypervolume_and_linear_scalaris
 def test_longer_runs_have_the_passes_of_pamal_and_those_of_larger_batches_its_steps(data):
     (pamal,) = (run for run in grid.runs(data) if run.method == "pamal" and run.seed == 0)
     paper = grid.options_class(data).create(W=pamal.options["W"])
-    longer = [row for row in beyond.beyond(data) if "epochs" in row.options]
+    longer = [row for row in beyond.extras(data) if "epochs" in row.options]
     assert {row.method for row in longer} == {*beyond.DATA[data].rivals}
     assert {row.options["epochs"] for row in longer} == {10 * paper.W}
     batches = {row.options["batch_size"] for row in longer if "batch_size" in row.options}
     assert batches == {paper.batch_size * paper.W}
+
+
+@pytest.mark.parametrize("data", beyond.DATA)
+def test_the_order_of_each_setting_of_pamal_is_that_of_its_records(data):
+    table = beyond.order(data, RESULTS)
+    assert table.index.is_unique and table.seeds.eq(3).all()
+    paper = table.loc[(beyond.DATA[data].label, "last")]
+    task, correlations = table.columns[0], []
+    for seed in range(3):
+        points = json.loads((RESULTS / f"{data}/pamal_seed_{seed}.json").read_text("utf-8"))[
+            "points"
+        ]
+        seen = [point for point in points if point["split"] == "validation"]
+        cares, losses = zip(
+            *[(p["alpha"][0], p["metrics"][f"{task}/loss"]) for p in seen], strict=True
+        )
+        correlations.append(spearmanr(cares, losses).statistic)
+    assert paper[task] == f"{np.mean(correlations):.3f}"
 
 
 def test_the_hypervolumes_are_those_of_the_points_of_the_records():

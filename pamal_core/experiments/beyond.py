@@ -81,7 +81,7 @@ def contenders(data: str, results: Path) -> dict[str, dict[int, Group]]:
     """Who is compared at equal cost on `data`: PaMaL as in the paper and with stratified draws, one
     network for the paper's epochs and for as many passes as PaMaL, and a front of five runs of LS
     with other weights."""
-    own, ours = DATA[data], beyond(data)
+    own, ours = DATA[data], extras(data)
     names = {own.label: [f"{data}/pamal"]}
     names |= {row.label: [row.name] for row in ours if "draws" in row.options}
     names |= {PRINTED[method]: [f"{data}/{method}"] for method in own.rivals}
@@ -103,6 +103,11 @@ class Row(NamedTuple):
         """Its method and those of its options that have a name."""
         values = [text.format(self.options[n]) for n, text in LABELS.items() if n in self.options]
         return ", ".join([PRINTED[self.method], *values])
+
+    @property
+    def weights(self) -> str:
+        """Which weights are kept: the last, or their mean and how slowly it forgets."""
+        return f"mean, {decay}" if (decay := self.options.get("average")) else "last"
 
     def without(self, *names: str) -> "Row":
         """The setting with the options `names` left out."""
@@ -130,7 +135,7 @@ def rows(data: str) -> list[Row]:
     ]
 
 
-def beyond(data: str) -> list[Row]:
+def extras(data: str) -> list[Row]:
     """The settings beyond the paper."""
     return [row for row in rows(data) if row.name.startswith("beyond/")]
 
@@ -139,7 +144,7 @@ def of_equal_cost(data: str, results: Path) -> dict[str, list[Front]]:
     """The fronts of PaMaL, of the best network trained for as many passes and of the five runs, by
     seed."""
     found = contenders(data, results)
-    longer = [row.label for row in beyond(data) if LABELS.keys() & row.options == {"epochs"}]
+    longer = [row.label for row in extras(data) if LABELS.keys() & row.options == {"epochs"}]
     best = max(
         (label for label in longer if found[label]),
         key=lambda label: np.mean([group.hypervolume for group in found[label].values()]),
@@ -152,7 +157,7 @@ def tricks(data: str, results: Path) -> dict[str, tuple[dict[int, Group], dict[i
     """Each method of `data` with its last weights, and with a mean of its weights; PaMaL besides
     with stratified draws, beside the mean without."""
     pairs = {}
-    for row in beyond(data):
+    for row in extras(data):
         if "average" in row.options and not {"draws", "epochs", "lr"} & row.options.keys():
             last = row.without("average")
             name = next(r.name for r in rows(data) if r[1:] == last[1:])
@@ -200,26 +205,22 @@ def against_baselines(data: str, results: Path) -> pd.DataFrame:
 
 
 def order(data: str, results: Path) -> pd.DataFrame:
-    """For each front of PaMaL the rank correlation of how much a point cares about a task with its
-    loss, by task, a mean over seeds: -1 is a front in order."""
-    names = {
-        "last weights": "",
-        "mean of the weights": "-average",
-        "longer mean": "-long-average",
-        "and stratified draws": "-stratified-average",
-        "longer mean, W = 4, λ = 10": "-wide-average",
-        "learning rate 0.0003": "-lr=0.0003",
-        "learning rate 0.0003, mean": "-lr=0.0003-average",
-        "learning rate 0.0003, mean, W = 4, λ = 10": "-wide-lr=0.0003-average",
-        "learning rate 0.0003, longer mean, W = 4, λ = 10": "-wide-lr=0.0003-long-average",
-    }
-    rows = {}
-    for label, name in names.items():
-        runs = groups(results, f"beyond/{data}/pamal{name}" if name else f"{data}/pamal")
-        fronts = [group.front.on("loss") for group in runs.values()]
-        if fronts:
-            means = np.mean([front.spearman() for front in fronts], axis=0)
-            tasks = [o.name.rpartition("/")[0] for o in fronts[0].objectives]
-            texts = [f"{mean:.3f}" for mean in means]
-            rows[label] = dict(zip(tasks, texts, strict=True)) | {"seeds": len(fronts)}
-    return pd.DataFrame(rows).T
+    """For each setting of PaMaL that has been run the rank correlation of how much a point cares
+    about a task with its loss, by task: -1 is a front in order; and the hypervolume. Means over
+    seeds."""
+    paper = [row for row in rows(data) if row.name == f"{data}/pamal"]
+    found = {}
+    for row in paper + [row for row in extras(data) if row.method == "pamal"]:
+        if runs := [*groups(results, row.name).values()]:
+            label = row.without("average").label, row.weights
+            found[label] = _ordered(runs)
+    return pd.DataFrame(found).T.rename_axis(["setting", "weights"])
+
+
+def _ordered(runs: Sequence[Group]) -> dict[str, Any]:
+    fronts = [run.front.on("loss") for run in runs]
+    tasks = [objective.name.rpartition("/")[0] for objective in fronts[0].objectives]
+    means = np.mean([front.spearman() for front in fronts], axis=0)
+    volume = np.mean([run.hypervolume for run in runs])
+    row = {task: f"{mean:.3f}" for task, mean in zip(tasks, means, strict=True)}
+    return row | {"hypervolume ↑": f"{volume:.4f}", "seeds": len(runs)}

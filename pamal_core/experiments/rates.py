@@ -24,26 +24,25 @@ def runs(data: str, results: Path) -> pd.DataFrame:
     the `setting`, the `rate`, the `weights` ("last", or their mean and how fast it forgets), the
     `seed` and the hypervolume on each split, higher is better; without a record no number."""
     found = pd.DataFrame(
-        {"setting": setting.label, "rate": rate, "weights": _weights(decay), "seed": seed}
-        | _measured(run)
+        {"setting": setting.label, "rate": rate, "weights": weights, "seed": seed} | _measured(run)
         for setting, names in _settings(data)
         if len({rate for rate, _ in names}) > 1
-        for (rate, decay), name in names.items()
+        for (rate, weights), name in names.items()
         for seed, run in (dict.fromkeys(SEEDS) | groups(results, name)).items()
     )
     return found.assign(setting=pd.Categorical(found.setting, pd.unique(found.setting)))
 
 
-def _settings(data: str) -> list[tuple[Row, dict[tuple[float, float], str]]]:
-    """Each setting with its runs by rate and decay; of tables that share runs the first."""
-    found: list[tuple[Row, dict[tuple[float, float], str]]] = []
+def _settings(data: str) -> list[tuple[Row, dict[tuple[float, str], str]]]:
+    """Each setting with its runs by rate and weights; of tables that share runs the first."""
+    found: list[tuple[Row, dict[tuple[float, str], str]]] = []
     for row in rows(data):
         if row.method in ("pamal", *ONE_NETWORK):
             setting = row.without("lr", "lr_scaling", "average")._replace(name="")
             if setting not in [known for known, _ in found]:
                 found.append((setting, {}))
             names = next(names for known, names in found if known == setting)
-            names.setdefault((rate(data, row), row.options.get("average", 0.0)), row.name)
+            names.setdefault((rate(data, row), row.weights), row.name)
     return found
 
 
@@ -62,10 +61,6 @@ def table(found: pd.DataFrame) -> pd.DataFrame:
     without records."""
     shown = found.groupby(["setting", "weights", "rate"], observed=True)[SPLITS].agg(_text)
     return shown.rename_axis(index={"rate": "rate of Adam"})
-
-
-def _weights(decay: float) -> str:
-    return f"mean, {decay}" if decay else "last"
 
 
 def _text(values: pd.Series) -> str:
