@@ -63,7 +63,7 @@ def test_the_figure_draws_the_surface_of_half_the_seeds_and_the_band_of_all_to_o
     assert heights[0.85] == 0.5 and heights[0.8] == 0.55
     bands = [artist for artist in ax.collections if isinstance(artist, PolyCollection)]
     assert len(bands) == 2 and bands[0].get_hatch() != bands[1].get_hatch()
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["PaMaL", "LS"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["PaMaL", "LS"]
 
 
 def test_the_interval_of_few_values_has_every_resample():

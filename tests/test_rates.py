@@ -74,6 +74,16 @@ def test_the_table_has_each_rate_once_and_says_what_is_not_run(tmp_path):
     assert line.get_ydata().tolist() == pytest.approx([0.85, 0.7])
 
 
+def test_the_legend_has_what_one_panel_alone_shows(tmp_path):
+    for name in ("multimnist/ls", "beyond/multimnist/pamal-average"):
+        write(tmp_path / f"{name}_seed_0.json", 0.9)
+    found = rates.runs("multimnist", tmp_path)
+    figure = rates_figure(found, ["last", "mean, 0.99"], "here")
+    assert [len(ax.containers) for ax in figure.axes] == [1, 1]
+    named = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert named == ["LS", "PaMaL, W = 4, λ = 0"]
+
+
 @cache
 def recorded(data):
     return rates.runs(data, RESULTS)

@@ -142,6 +142,22 @@ def test_a_claim_follows_its_records(tmp_path):
     assert verdict is True and "-1.00 with the penalty" in evidence
 
 
+@pytest.mark.parametrize(("balanced", "verdict"), [((0.1, 0.2), True), ((0.1, 0.5), False)])
+def test_balancing_lowers_the_loss_on_age_where_it_does_with_every_seed(
+    tmp_path, balanced, verdict
+):
+    for name, losses in {"W=1": balanced, "none": (0.3, 0.4)}.items():
+        for seed, loss in enumerate(losses):
+            one = record(seed=seed)
+            one.summary["test"]["best"] = {"age/loss": loss}
+            one.write(tmp_path / f"utkface/pamal-{name}_seed_{seed}.json")
+    check = {c.text: c.check for c in claims.CLAIMS}[
+        "Gradient balancing lowers the loss on age (UTKFace)"
+    ]
+    evidence, found = check(claims.Results(tmp_path))
+    assert found is verdict and f"{balanced[0]:.4f}" in evidence and "0.3000" in evidence
+
+
 @pytest.mark.parametrize(("data", "reproduced"), [("multimnist", 15), ("census", 15)])
 def test_as_many_settings_of_multi_forward_training_are_reproduced_as_the_page_says(
     data, reproduced

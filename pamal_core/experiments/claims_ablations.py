@@ -140,7 +140,7 @@ def _alike_is_small(results: Results) -> tuple[str, Verdict]:
     return f"hypervolume on test {alike:.4f}, with p = 0.1 {wide:.4f}", alike < wide
 
 
-@claim("Members need a learning rate M times as high: MultiMNIST", "5, C1")
+@claim("A learning rate M times as high gives a better front: MultiMNIST", "5, C1")
 def _learning_rate(results: Results) -> tuple[str, Verdict]:
     plain, members = (
         [record.hypervolume() for record in results.seeds(name)]
@@ -150,7 +150,7 @@ def _learning_rate(results: Results) -> tuple[str, Verdict]:
     return evidence, min(members) > max(plain)
 
 
-@claim("Members need a learning rate M times as high: MultiMNIST3", "5, C1")
+@claim("A learning rate M times as high gives better accuracies: MultiMNIST3", "5, C1")
 def _learning_rate_of_three(results: Results) -> tuple[str, Verdict]:
     plain, members = (
         mean_best(results.seeds(f"multimnist3/pamal{name}")) for name in ("", "-members")
@@ -213,5 +213,8 @@ def _cost(results: Results) -> tuple[str, Verdict]:
         for name in ("pamal", "ls")
     ]
     ratio = seconds[0] / seconds[1]
-    evidence = f"W = 4 draws took {ratio:.1f} times as long as linear scalarisation"
+    evidence = (
+        "with W = 1 as many passes as linear scalarisation; the paper's W = 4 took "
+        f"{ratio:.1f} times as long"
+    )
     return evidence, ratio < 1.5 or ("in part" if ratio < 5 else False)

@@ -27,7 +27,7 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
     for (name, of_method), colour, hatch in looks:
         _band(ax, of_method, colour, hatch, name)
     name_axes(ax, fronts[0])
-    ax.legend(loc="lower left")
+    figure.legend(loc="outside upper center", ncols=len(methods))  # in the axes it may hide a band
     style.stamp(figure, provenance)
     return figure
 

@@ -23,8 +23,13 @@ def rates_figure(found: pd.DataFrame, weights: list[str], provenance: str) -> Fi
         _lines(ax, found[found.weights == which].dropna(), [*found.setting.cat.categories])
         ax.set_title(f"weights: {which}")
     panels[0][0].set_ylabel(f"hypervolume, validation  ({style.WORDS[True]})")
-    handles, names = panels[0][0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside right upper")
+    drawn = {
+        name: line
+        for ax in panels[0]
+        for line, name in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    names = [name for name in found.setting.cat.categories if name in drawn]
+    figure.legend([drawn[name] for name in names], names, loc="outside right upper")
     style.stamp(figure, provenance)
     return figure
 
