@@ -10,13 +10,12 @@ import torch
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor
-from torch.nn.modules.batchnorm import _BatchNorm
 
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_choice
 from pamal_core.front import Front, Objective
-from pamal_core.networks.base import Network
+from pamal_core.networks.base import Network, has_batch_norm
 from pamal_core.simplex import lattice, on_simplex
-from pamal_core.tasks import Task, check_outputs
+from pamal_core.tasks import Task, check_counts, check_names
 
 Calibration = Iterable[Sequence[Tensor]] | Literal["shared"]
 """Batches of training data, inputs first, on which the statistics of BatchNorm are re-estimated for
@@ -45,13 +44,14 @@ def evaluate(
     shared ones, with a warning where several members have any BatchNorm, whose ends it misjudges.
     The mode and the statistics of the network are restored.
     """
-    if calibration is None and network.num_members > 1 and _has_batch_norm(network):
+    if calibration is None and network.num_members > 1 and has_batch_norm(network):
         warnings.warn(
             "The network has BatchNorm, whose running statistics belong to the middle of the front "
             "alone. Give `calibration` a list of one or a few batches of training data, or "
             '"shared" to keep them.',
             stacklevel=2,
         )
+    check_names(tasks)
     points = (
         lattice(network.num_members) if alphas is None else on_simplex(alphas, network.num_members)
     )
@@ -84,14 +84,11 @@ def predict(
         return list(network(theta, inputs.to(theta.device)))
 
 
-def _has_batch_norm(network: Network) -> bool:
-    layers = (module for module in network.modules() if isinstance(module, _BatchNorm))
-    return any(layer.track_running_stats for layer in layers)
-
-
 def calibrate(network: Network, alpha: ArrayLike, calibration: Calibration | None) -> None:
     """Give the BatchNorm of `network` the statistics of `alpha`, unless all alpha share them."""
-    if calibration is not None and not isinstance(calibration, str):
+    if isinstance(calibration, str):
+        check_choice("calibration", calibration, ["shared"])
+    elif calibration is not None:
         network.recalibrate(alpha, calibration)
 
 
@@ -127,7 +124,7 @@ def _metrics(
     totals: dict[tuple[int, int], Tensor] = {}
     for inputs, *targets in loader:
         outputs = network(theta, inputs.to(theta.device))
-        check_outputs(outputs)
+        check_counts(tasks, outputs, targets)
         for t in trained:
             for m, metric in enumerate(tasks[t].metrics):
                 statistic = metric.statistic(outputs[t], targets[t].to(theta.device))

@@ -182,7 +182,7 @@ class Front:
                 f"`task_weights` must have {len(self.objectives)} columns, one per objective, and "
                 f"may be None for one member per task. Found weights of shape {weights.shape}."
             )
-        return weights
+        return weights.round(9)  # sums that are equal but for rounding
 
     @classmethod
     def from_points(

@@ -16,7 +16,7 @@ from pamal_core.errors import InputError
 from pamal_core.networks.base import Network
 from pamal_core.penalties import MultiForward, Penalty
 from pamal_core.simplex import Dirichlet
-from pamal_core.tasks import Task, task_losses
+from pamal_core.tasks import Task, check_names, task_losses
 
 
 class NonFiniteError(ArithmeticError):
@@ -63,6 +63,7 @@ class Method:
                 "There must be one task per column of `task_weights`. "
                 f"Expected {self.network.num_tasks}, found {len(self.tasks)}."
             )
+        check_names(self.tasks)
         processes.check(self.window, self.balancer)
 
     def parameters(self) -> list[Tensor]:

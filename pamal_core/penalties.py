@@ -7,8 +7,13 @@ from typing import ClassVar, Literal
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn import functional as F
 
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_choice
+from pamal_core.simplex import SAME
+
+MAX_EXPONENT = 50.0
+"""e to the power of a larger violation is factored out: from 88 on it overflows float32."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +52,21 @@ class MultiForward(Penalty):
     `sign="ordered"` takes v_ij = L_t(j) - L_t(i), as the paper's text and Figure 3 describe it;
     `sign="printed"` takes the difference as Eq. 3 and the authors' code have it, L_t(i) - L_t(j),
     which penalises the right order. `edges="lex"` keeps the W - 1 edges between neighbours in the
-    order of a task, `edges="full"` all. Draws of equal weight have no edge. `skip="as_released"`
-    counts the penalty only while lam * R stays below the sum of the weighted losses; `skip="never"`
-    always counts it.
+    order of a task, `edges="full"` all. Draws of equal weight, to 1e-6, have no edge.
+    `skip="as_released"` counts the penalty only while lam * R stays below the sum of the weighted
+    losses; `skip="never"` always counts it.
     """
 
     min_window: ClassVar[int] = 2
     sign: Literal["ordered", "printed"] = "ordered"
     edges: Literal["lex", "full"] = "lex"
     skip: Literal["never", "as_released"] = "never"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("sign", self.sign, ("ordered", "printed"))
+        check_choice("edges", self.edges, ("lex", "full"))
+        check_choice("skip", self.skip, ("never", "as_released"))
 
     def __call__(
         self, losses: Float[Tensor, "*batch W T"], weights: Float[Tensor, "*batch W T"]
@@ -66,10 +77,13 @@ class MultiForward(Penalty):
         rise = _edges(losses, self.edges)
         if self.sign == "printed":
             rise = -rise
-        is_edge = _edges(weights, self.edges) > 0
-        total = (rise.clamp_min(0).exp() * is_edge).sum(-2)
+        is_edge = _edges(weights, self.edges) > SAME
+        violations = rise.clamp_min(0) * is_edge
+        excess = _beyond(violations.detach(), MAX_EXPONENT)
+        total = ((violations - excess).exp() * is_edge).sum(-2)
         count = is_edge.sum(-2)
-        return torch.where(count > 0, total / count.clamp_min(1), 1).log().sum(-1)
+        logs = torch.where(count > 0, total / count.clamp_min(1), 1).log()
+        return (logs + excess.squeeze(-2)).sum(-1)
 
     def task_weights(
         self, losses: Float[Tensor, "*batch W T"], weights: Float[Tensor, "*batch W T"]
@@ -105,6 +119,12 @@ class Cosine(Penalty):
         direction = weights / torch.linalg.vector_norm(weights, dim=-1, keepdim=True)
         cosine = (unit * direction).sum(-1, keepdim=True)
         return -self.lam * (direction - cosine * unit) / length
+
+
+def _beyond(values: Float[Tensor, "*batch E T"], limit: float) -> Float[Tensor, "*batch 1 T"]:
+    """By how much the largest along E is above `limit`; 0 where none is."""
+    with_one = F.pad(values, (0, 0, 1, 0))  # a draw alone has no edge
+    return (with_one.amax(-2, keepdim=True) - limit).clamp_min(0)
 
 
 def _edges(sorted_values: Tensor, kind: str) -> Tensor:

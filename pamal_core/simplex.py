@@ -11,6 +11,9 @@ from scipy.special import betaincinv
 
 from pamal_core.errors import InputError
 
+SAME = 1e-6
+"""Task weights no further apart are equal: sums of float32 may differ in their last bits."""
+
 
 @dataclass(frozen=True)
 class Dirichlet:
@@ -124,14 +127,14 @@ def edges(
 
     A row (i, j) of task t's array is an edge from draw i to draw j, which cares more about the
     task: alpha_it < alpha_jt. "full" has every such pair; "lex" those of neighbours in the order of
-    the task, at most W - 1. Draws of equal weight have no edge. These are the edges over which
-    `penalties.MultiForward` sums.
+    the task, at most W - 1. Draws of equal weight, to 1e-6, have no edge. These are the edges over
+    which `penalties.MultiForward` sums.
     """
     graphs = []
     for weights in alphas.T:
         order = weights.argsort(stable=True)
         i, j = np.triu_indices(len(order), k=1)
-        kept = weights[order[i]] < weights[order[j]]
+        kept = weights[order[i]] < weights[order[j]] - SAME
         if kind == "lex":
             kept &= j == i + 1
         graphs.append(np.stack((order[i], order[j]), axis=1)[kept])

@@ -51,8 +51,11 @@ def _take_tensors(node: Any, tensors: dict[str, Tensor]) -> Any:
     """`node` with each tensor moved to `tensors` and its key left in its place; dicts keep the
     types of their keys."""
     if isinstance(node, Tensor):
-        key = str(len(tensors))
-        tensors[key] = node.detach().cpu().contiguous()
+        key, value = str(len(tensors)), node.detach().cpu().contiguous()
+        # safetensors refuses memory that two tensors share, as the buffers of a module with two
+        # names do.
+        known = {tensor.untyped_storage().data_ptr() for tensor in tensors.values()}
+        tensors[key] = value.clone() if value.untyped_storage().data_ptr() in known else value
         return {"tensor": key}
     if isinstance(node, dict):
         return {"dict": [[key, _take_tensors(value, tensors)] for key, value in node.items()]}

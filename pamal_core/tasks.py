@@ -50,13 +50,25 @@ def task_losses(
     InputError unless there is one output and one target for each, with as many examples, that the
     loss takes and makes one number of.
     """
+    check_counts(tasks, outputs, targets)
+    return torch.stack([_loss(*triple) for triple in zip(tasks, outputs, targets, strict=True)])
+
+
+def check_names(tasks: Sequence[Task]) -> None:
+    """InputError where two of `tasks` have one name: their metrics would be one column."""
+    names = [task.name for task in tasks]
+    if len(set(names)) < len(names):
+        raise InputError(f"Every task must have a name of its own. Found {', '.join(names)}.")
+
+
+def check_counts(tasks: Sequence[Task], outputs: Any, targets: Sequence[Tensor]) -> None:
+    """InputError unless there is an output and a target for each of `tasks`."""
     check_outputs(outputs)
     if not len(outputs) == len(targets) == len(tasks):
         raise InputError(
             f"There must be an output of the network and a target of the batch for each of "
             f"{len(tasks)} tasks. Found {len(outputs)} outputs and {len(targets)} targets."
         )
-    return torch.stack([_loss(*triple) for triple in zip(tasks, outputs, targets, strict=True)])
 
 
 def check_outputs(outputs: Any) -> None:
@@ -136,10 +148,10 @@ def regression(name: str, loss: Callable[[Tensor, Tensor], Tensor] = F.huber_los
     """A regression judged by its own loss (Huber by default, as for age in section 5.2), lower is
     better.
 
-    Outputs [n, 1] and targets [n] are both taken as [n].
+    Outputs [n, 1] and targets [n], of any number type, are both taken as [n].
     """
 
     def flat(output: Tensor, target: Tensor) -> Tensor:
-        return loss(output.flatten(), target.flatten())
+        return loss(output.flatten(), target.flatten().to(output.dtype))
 
     return Task(name, flat, (mean_metric("loss", False, flat),))

@@ -59,9 +59,10 @@ def train(
     in expectation (section 5). A `scheduler` of that optimizer takes one step after each epoch.
     `average`, torch's `AveragedModel` of the network, is updated after each step.
 
-    Every epoch starts by seeding numpy's and torch's generators from (`seed`, epoch), so that a run
-    resumed from its `checkpoint`, written after each epoch, equals one that was never interrupted,
-    bit for bit. `on_epoch(epoch, method)` is called after each epoch, epochs counted from 1; what
+    Every epoch starts by seeding torch's global generator, and that of the draws, from (`seed`,
+    epoch), so that a run resumed from its `checkpoint`, written after each epoch, equals one that
+    was never interrupted, bit for bit; a loader that draws from numpy's global one has to seed it
+    itself. `on_epoch(epoch, method)` is called after each epoch, epochs counted from 1; what
     it returns joins the row of the epoch.
 
     Ctrl-C and SIGTERM stop it at once; a run with a checkpoint goes on from its last whole epoch

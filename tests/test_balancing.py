@@ -1,7 +1,9 @@
+import jaxtyping
 import pytest
 import torch
 
-from pamal_core.balancing import Linear, MovingAverage, UnitNorm
+from pamal_core.balancing import MGDA, Linear, MovingAverage, UnitNorm
+from pamal_core.errors import InputError
 
 JACOBIAN = torch.tensor([[3.0, 4.0, 0.0], [0.0, 0.0, 2.0]])
 WEIGHTS = torch.tensor([0.25, 0.75])
@@ -103,3 +105,25 @@ def test_the_direction_is_the_combined_jacobian_plus_the_penalty(rule):
         scale = losses.detach().abs() if isinstance(rule, MovingAverage) else 1
         expected += (weights / scale) @ matrix
     torch.testing.assert_close(got, expected)
+
+
+def test_a_loss_balancer_goes_on_on_the_device_of_the_losses():
+    rule = MovingAverage()
+    rule.load_state_dict({"past": [torch.ones(2)]})  # as read from a file: on the CPU
+    there = torch.ones(2, device="meta")
+    assert rule.reweigh(there, there).device == there.device
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: MovingAverage(form="realeased"), "`form` must be one of paper, released"),
+        (lambda: MovingAverage(0), "`history` must be at least 1. Found 0"),
+        (lambda: UnitNorm("realeased"), "`form` must be one of paper, released"),
+        (lambda: MGDA(heads="plian"), "`heads` must be one of plain, balanced. Found 'plian'"),
+    ],
+)
+def test_a_balancer_that_does_not_exist_is_refused(make, message, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
+    with pytest.raises(InputError, match=message):
+        make()

@@ -251,3 +251,9 @@ def test_the_cosine_penalty_is_0_where_losses_are_in_proportion_or_0():
     weights = torch.tensor([[0.2, 0.8]])
     torch.testing.assert_close(Cosine(1.0).task_weights(3 * weights, weights), torch.zeros(1, 2))
     assert Cosine(1.0).task_weights(torch.zeros(1, 2), weights).isfinite().all()
+
+
+def test_rotograd_goes_on_on_the_device_of_its_network(rotated):
+    rule = RotoGrad(rotated)
+    rule.load_state_dict({"first": torch.ones(2)})  # as read from a file: on the CPU
+    assert rule._length(torch.ones(2, device="meta")).device.type == "meta"

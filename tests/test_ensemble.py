@@ -10,6 +10,7 @@ from torch import nn
 from pamal_core.errors import InputError
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.networks.models import lenet
+from pamal_core.state import load_state, save_state
 
 
 class Awkward(nn.Module):
@@ -173,6 +174,39 @@ def test_a_tied_weight_is_stored_once_and_stays_tied():
     assert ensemble.stacked.shape == (2, sum(p.numel() for p in trainable))
     model = ensemble.export([1, 0])
     assert model.out.weight is model.embed.weight
+
+
+class TwoNames(nn.Module):
+    """A module that is reached under two names, and a weight whose first name is in a head."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 4))
+        self.features = nn.Sequential(*self.net[:2])
+        self.encoder = nn.Linear(4, 4)
+        self.encoder.weight = self.net[2].weight
+
+    def forward(self, x):
+        return self.net[2](self.encoder(self.features(x)))
+
+
+def test_a_module_under_two_names_is_one_and_a_shared_weight_may_go_by_any_of_its_names(tmp_path):
+    x, models = torch.randn(5, 4), [TwoNames().eval(), TwoNames().eval()]
+    ensemble = WeightEnsemble(models, shared="encoder").eval()
+    assert ensemble.stacked.shape[1] == sum(p.numel() for p in models[0].parameters())
+    assert ensemble.num_shared == 4 * 4 + 4
+    same(ensemble(ensemble.weights(torch.tensor([0.0, 1.0])), x), models[1](x))
+    exported = ensemble.export([1, 0])
+    same(exported(x), models[0](x))
+    assert exported.features[0] is exported.net[0]
+    save_state(tmp_path / "state", {"network": ensemble.state_dict()})
+    kept = load_state(tmp_path / "state")["network"]
+    assert all(torch.equal(kept[name], value) for name, value in ensemble.state_dict().items())
+
+
+def test_an_exported_recurrent_layer_has_the_weights_that_it_runs_with():
+    model = WeightEnsemble([Recurrent(), Recurrent()]).export([0.5, 0.5])
+    assert {*map(id, model.lstm._flat_weights)} == {*map(id, model.lstm.parameters())}
 
 
 def test_no_weight_is_kept_twice():

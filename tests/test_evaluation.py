@@ -1,3 +1,4 @@
+import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -7,6 +8,7 @@ from torch.utils.data import TensorDataset
 from pamal_core.data.batches import batches
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
+from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.tasks import classification, mean_metric, regression
 
@@ -126,3 +128,42 @@ def test_statistics_of_batches_add_up_to_that_of_all():
     output, target = torch.rand(10), torch.rand(10)
     parts = [metric.statistic(output[s], target[s]) for s in (slice(0, 3), slice(3, 10))]
     assert metric.value(sum(parts)) == pytest.approx((output - target).mean().item())
+
+
+def test_calibration_is_what_every_alpha_can_use(tasks, batch, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
+    ensemble = WeightEnsemble([Normalised(), Normalised()])
+    for wrong in ([], (one for one in [batch])):
+        with pytest.raises(InputError, match="Found none; a generator has them once"):
+            evaluate(ensemble, tasks, [batch], calibration=wrong)
+    with pytest.raises(InputError, match=r"`calibration` must be one of shared\. Found 'recal"):
+        evaluate(ensemble, tasks, [batch], calibration="recalibrated")
+
+
+def test_the_front_of_a_network_without_batch_norm_needs_no_calibration(make_mlp, tasks, batch):
+    plain = evaluate(network(make_mlp), tasks, [batch])
+    assert (
+        evaluate(network(make_mlp), tasks, [batch], calibration=[]).table.shape == plain.table.shape
+    )
+
+
+def test_tasks_of_one_name_and_targets_that_are_missing_are_refused(make_mlp, tasks, batch):
+    with pytest.raises(InputError, match=r"a name of its own\. Found height, height"):
+        evaluate(network(make_mlp), [tasks[0]] * 2, [batch])
+    with pytest.raises(InputError, match="Found 2 outputs and 1 targets"):
+        evaluate(network(make_mlp), tasks, [batch[:2]])
+
+
+def test_a_regression_takes_numbers_of_any_type(make_mlp, tasks, batch):
+    whole = batch[1].round()
+    fronts = [
+        evaluate(network(make_mlp), tasks, [(batch[0], target, batch[2])], [[1.0, 0.0]])
+        for target in (whole, whole.double(), whole.long())
+    ]
+    assert len({front.table["height/loss"].dtype for front in fronts}) == 1
+    method = Method(network(make_mlp), tasks)
+    losses = [
+        method.accumulate((batch[0], target, batch[2]), torch.tensor([[1.0, 0.0]]))
+        for target in (whole, whole.double(), whole.long())
+    ]
+    assert torch.equal(losses[0], losses[1]) and torch.equal(losses[0], losses[2])

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -229,3 +231,12 @@ def test_points_that_care_alike_are_no_pair():
 def test_the_middle_is_the_point_nearest_to_equal_shares():
     points = front([[0.9, 0.1], [0.7, 0.6], [0.2, 0.9]], alphas=[[1, 0], [0.4, 0.6], [0, 1]])
     assert points.middle() == {"a/accuracy": 0.7, "b/accuracy": 0.6}
+
+
+def test_points_that_care_alike_but_for_rounding_are_no_pair():
+    """Three members with weights of tasks of which one is constant, but for the last bit."""
+    alphas = np.random.default_rng(0).dirichlet([1, 1, 1], size=20)
+    values = np.random.default_rng(1).random((20, 2))
+    alike = replace(front(values, alphas=alphas), task_weights=np.array([[0.6, 0.4]] * 3))
+    assert len({*alike.alphas @ alike.task_weights[:, 0]}) > 1
+    assert np.isnan(alike.ordered_pairs()).all() and np.isnan(alike.spearman()).all()

@@ -176,6 +176,11 @@ def test_the_number_of_tasks_must_fit(make_mlp, tasks, batch):
         Method(ensemble(make_mlp), tasks).accumulate(batch[:2], torch.full((1, 2), 0.5))
 
 
+def test_each_task_needs_a_name_of_its_own(make_mlp, tasks):
+    with pytest.raises(InputError, match=r"a name of its own\. Found height, height"):
+        Method(ensemble(make_mlp), [tasks[0]] * 2)
+
+
 def test_a_loss_that_is_not_finite_names_task_and_alpha(make_mlp, tasks, batch):
     bad = [tasks[0], regression("broken", lambda output, target: output.sum() * torch.nan)]
     network = WeightEnsemble([nn.Sequential(m.encoder, Two()) for m in (make_mlp(), make_mlp())])

@@ -1,6 +1,7 @@
 import math
 from itertools import pairwise
 
+import jaxtyping
 import pytest
 import torch
 
@@ -114,3 +115,32 @@ def test_the_release_skips_a_penalty_above_the_total_loss():
 def test_a_wrong_strength_is_refused(lam):
     with pytest.raises(InputError, match="Found lam="):
         MultiForward(lam)
+
+
+def test_a_violation_that_e_cannot_be_raised_to_has_its_value_and_slope():
+    weights = torch.tensor([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]])
+    losses = torch.tensor([[100.0, 3.0], [0.0, 2.0], [200.0, 1.0]], requires_grad=True)
+    value = MultiForward(1.0)(losses, weights)
+    assert value.item() == pytest.approx(200 - math.log(2) + 1, rel=1e-6)
+    value.backward()
+    torch.testing.assert_close(losses.grad[:, 0], torch.tensor([0.0, -1.0, 1.0]))
+    moderate = torch.tensor([[90.0, 3.0], [0.0, 2.0], [60.0, 1.0]]).double()
+    exact = double_loop(moderate, weights, "ordered", "lex")
+    assert MultiForward(1.0)(moderate, weights).item() == pytest.approx(exact, rel=1e-12)
+
+
+def test_draws_that_care_alike_but_for_rounding_have_no_edge():
+    weights = torch.tensor([[0.6, 0.4], [0.6 + 6e-8, 0.4], [0.6, 0.4 - 3e-8]])
+    losses = torch.tensor([[0.0, 1e4], [1.0, 0.0], [2.0, 5.0]], requires_grad=True)
+    value = MultiForward(1.0)(losses, weights)
+    value.backward()
+    assert value.item() == 0 and (losses.grad == 0).all()
+    assert [len(graph) for graph in simplex.edges(weights.double().numpy())] == [0, 0]
+
+
+@pytest.mark.parametrize("wrong", [{"sign": "orderd"}, {"edges": "lexx"}, {"skip": True}])
+def test_a_misspelt_choice_is_refused(wrong, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
+    (name,) = wrong
+    with pytest.raises(InputError, match=f"`{name}` must be one of .* Found {wrong[name]!r}"):
+        MultiForward(1.0, **wrong)

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from pamal_core.balancing.base import Balancer
+from pamal_core.errors import check_choice
 
 
 class GradientBalancer(Balancer):
@@ -57,6 +58,7 @@ class UnitNorm(GradientBalancer):
     """
 
     def __init__(self, form: Literal["paper", "released"] = "paper") -> None:
+        check_choice("form", form, ("paper", "released"))
         self.whole = form == "released"
 
     def combine(

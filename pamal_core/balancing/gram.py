@@ -12,6 +12,7 @@ from scipy.optimize import nnls
 from torch import Tensor
 
 from pamal_core.balancing.gradients import GradientBalancer, task_gradients
+from pamal_core.errors import check_choice
 
 
 class GramBalancer(GradientBalancer):
@@ -26,6 +27,7 @@ class GramBalancer(GradientBalancer):
     """
 
     def __init__(self, heads: Literal["plain", "balanced"] = "plain") -> None:
+        check_choice("heads", heads, ("plain", "balanced"))
         self.heads = heads
 
     @abstractmethod

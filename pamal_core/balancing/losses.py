@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from pamal_core.balancing.base import Balancer
+from pamal_core.errors import InputError, check_choice
 
 
 class LossBalancer(Balancer):
@@ -56,6 +57,9 @@ class MovingAverage(LossBalancer):
     """
 
     def __init__(self, history: int = 25, form: Literal["paper", "released"] = "paper") -> None:
+        check_choice("form", form, ("paper", "released"))
+        if history < 1:
+            raise InputError(f"`history` must be at least 1. Found {history}.")
         self.form = form
         self.past: deque[Tensor] = deque(maxlen=history)
 
@@ -64,7 +68,7 @@ class MovingAverage(LossBalancer):
     ) -> Float[Tensor, "*batch T"]:
         """`weights` over abs(mean of the past losses), these included."""
         self.past.append(losses.detach().clone())
-        mean = torch.stack(tuple(self.past)).mean(0).abs()
+        mean = torch.stack([past.to(losses) for past in self.past]).mean(0).abs()
         if self.form == "released":
             total = mean.sum(-1, keepdim=True)
             return weights * (1 - mean / total.where(total > 0, 1))

@@ -62,7 +62,7 @@ class RotoGrad(Balancer):
         """C."""
         if self.first is None:
             self.first = norms.where(norms > 0, 1)
-        progress = norms / self.first
+        progress = norms / self.first.to(norms)
         return progress / progress.sum().clamp_min(1e-30) @ norms
 
     def state_dict(self) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What Algorithm 1 asks of a network."""
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
@@ -8,6 +9,7 @@ import torch
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim.swa_utils import update_bn
 from torch.utils._pytree import tree_map_only
 
@@ -75,7 +77,8 @@ class Network(nn.Module, ABC):
         """Re-estimate the running statistics of every BatchNorm layer for the network at `alpha`.
 
         `loader` yields batches whose first entry are the inputs; every batch counts the same.
-        InputError where it is such a batch itself.
+        InputError where it is such a batch itself, or has none, as a generator that an alpha before
+        has used up.
         """
         if isinstance(loader, Tensor | tuple | list) and isinstance(next(iter(loader), 0), Tensor):
             raise InputError(
@@ -83,7 +86,14 @@ class Network(nn.Module, ABC):
                 "was expected; a list with one batch will do."
             )
         model = self.export(alpha)
-        update_bn(loader, model, device=self.task_weights.device)
+        seen = itertools.count()
+        counted = (batch for batch in loader if next(seen) >= 0)
+        update_bn(counted, model, device=self.task_weights.device)
+        if next(seen) == 0 and has_batch_norm(model):
+            raise InputError(
+                "BatchNorm is re-estimated on batches (inputs, ...). Found none; a generator has "
+                "them once, a list for each alpha."
+            )
         buffers = dict(model.named_buffers())
         for name, buffer in self.skeleton.model.named_buffers():
             if name in buffers:
@@ -92,3 +102,9 @@ class Network(nn.Module, ABC):
     def alpha_tensor(self, alpha: ArrayLike) -> Float[Tensor, "*batch M"]:
         """`alpha`, checked to lie on the simplex, in the dtype and on the device of the network."""
         return torch.as_tensor(on_simplex(alpha, self.num_members)).to(self.task_weights)
+
+
+def has_batch_norm(model: nn.Module) -> bool:
+    """Whether any layer of `model` keeps running statistics."""
+    layers = (module for module in model.modules() if isinstance(module, _BatchNorm))
+    return any(layer.track_running_stats for layer in layers)

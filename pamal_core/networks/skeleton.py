@@ -31,20 +31,15 @@ class Skeleton(nn.Module):
     def __init__(self, model: nn.Module, shared: str | Iterable[str] | None = None) -> None:
         super().__init__()
         trainable = {name: p for name, p in model.named_parameters() if p.requires_grad}
-        shared_names = _select(trainable, model, shared)
+        aliases = _aliases(model, trainable)
+        shared_names = _select(aliases, model, shared)
         self._channels_last = not any(_is_unsafe(module) for module in model.modules())
         self._names = shared_names + [name for name in trainable if name not in shared_names]
         self._shapes = [trainable[name].shape for name in self._names]
         self._sizes = [trainable[name].numel() for name in self._names]
         self.num_shared = sum(self._sizes[: len(shared_names)])
         self.num_weights = sum(self._sizes)
-        # A tied weight is one range of theta under several names.
-        self._aliases = {
-            name: [
-                n for n, p in model.named_parameters(remove_duplicate=False) if p is trainable[name]
-            ]
-            for name in self._names
-        }
+        self._aliases = {name: aliases[name] for name in self._names}
         self.model = self._hollow(copy.deepcopy(model))
 
     def forward(self, theta: Float[Tensor, " N"], *inputs: Any) -> Any:
@@ -75,7 +70,7 @@ class Skeleton(nn.Module):
             for module, leaf in (_owner(model, alias) for alias in self._aliases[name]):
                 del module._buffers[leaf]
                 module._non_persistent_buffers_set.discard(leaf)
-                module.register_parameter(leaf, parameter)
+                setattr(module, leaf, parameter)  # a recurrent layer keeps a list of them, too
         return model.eval()
 
     def _split(self, theta: Tensor) -> list[Tensor]:
@@ -122,18 +117,35 @@ def _owner(model: nn.Module, name: str) -> tuple[nn.Module, str]:
     return model.get_submodule(path), leaf
 
 
+def _aliases(model: nn.Module, trainable: Mapping[str, Tensor]) -> dict[str, list[str]]:
+    """Every place of each of `trainable`, by name: a tied weight has several, and is one range of
+    theta. A module under two names is one place."""
+    places = [
+        (f"{path}.{leaf}" if path else leaf, parameter)
+        for path, module in model.named_modules()
+        for leaf, parameter in module._parameters.items()
+    ]
+    return {
+        name: [place for place, p in places if p is weight] for name, weight in trainable.items()
+    }
+
+
 def _select(
-    trainable: Mapping[str, Tensor], model: nn.Module, shared: str | Iterable[str] | None
+    aliases: Mapping[str, list[str]], model: nn.Module, shared: str | Iterable[str] | None
 ) -> list[str]:
-    """The names of `trainable` that lie under one of the prefixes in `shared`."""
+    """The names of the weights that have a place under one of the prefixes in `shared`."""
     if shared is None:
-        return list(trainable)
+        return list(aliases)
     prefixes = [shared] if isinstance(shared, str) else list(shared)
     for prefix in prefixes:
-        if not any(name == prefix or name.startswith(f"{prefix}.") for name in trainable):
+        if not any(_is_under(prefix, places) for places in aliases.values()):
             found = ", ".join(name for name, _ in model.named_children())
             raise InputError(
                 "`shared` must name submodules with trainable weights. "
                 f"Found {prefix!r}; the model has: {found}."
             )
-    return [n for n in trainable if any(n == p or n.startswith(f"{p}.") for p in prefixes)]
+    return [name for name, places in aliases.items() if any(_is_under(p, places) for p in prefixes)]
+
+
+def _is_under(prefix: str, places: Iterable[str]) -> bool:
+    return any(place == prefix or place.startswith(f"{prefix}.") for place in places)
