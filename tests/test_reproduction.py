@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from commands_on_disk import record
+from notebook_text import passage
 
 from pamal_core import grid
 from pamal_core.experiments import claims, claims_ablations, claims_fronts, reproduction
@@ -211,6 +212,26 @@ def test_figure_4_has_every_run_that_there_is(data, folder):
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert {"LS", "PaMaL, seed 0", "Nash-MTL"} <= {*names} and len({*names}) == len(names)
     plt.close(figure)
+
+
+def test_how_many_runs_of_baselines_a_front_of_figure_4_leaves_undominated():
+    text, results, left = passage("reproduction", "f4"), claims.Results(RESULTS), {}
+    for folder in claims_fronts.DATA.values():
+        runs = claims_fronts.baselines(results, folder)
+        theirs = {name: [r.front("test").values[0] for r in found] for name, found in runs.items()}
+        assert sum(map(len, theirs.values())) == 36
+        for ours in results.seeds(f"{folder}/pamal"):
+            front = ours.front("test").values
+            above = {
+                name: [bool((front > point).all(1).any()) for point in points]
+                for name, points in theirs.items()
+            }
+            left[folder, ours.seed] = {
+                n: found.count(False) for n, found in above.items() if not all(found)
+            }
+    assert [left["multimnist", seed] for seed in range(3)] == [{"uw": 3}, {}, {"uw": 3}]
+    counts = [sum(left["census", seed].values()) for seed in range(3)]
+    assert "leave {}, {} and {} of 36".format(*counts) in text
 
 
 def test_figure_4_has_a_rival_that_was_run_and_says_how_much_of_it_is_outside(tmp_path):
