@@ -50,10 +50,11 @@ class Front:
         """Direction per objective."""
         return [o.maximise for o in self.objectives]
 
-    def on(self, metric: str) -> "Front":
-        """The same points compared by another metric of each task: one to minimise where its name
-        ends in "loss" or "error", else one to maximise."""
-        maximise = not metric.endswith(("loss", "error"))
+    def on(self, metric: str, maximise: bool | None = None) -> "Front":
+        """The same points compared by another metric of each task. Without `maximise` it is one to
+        minimise where its name ends in "loss" or "error", else one to maximise."""
+        if maximise is None:
+            maximise = not metric.endswith(("loss", "error"))
         chosen = (f"{o.name.rpartition('/')[0]}/{metric}" for o in self.objectives)
         return replace(self, objectives=tuple(Objective(name, maximise) for name in chosen))
 

@@ -212,10 +212,11 @@ def test_an_exported_recurrent_layer_has_the_weights_that_it_runs_with():
 def test_no_weight_is_kept_twice():
     """A placeholder as large as its weight would be cloned by evaluation and moved to devices."""
     ensemble = WeightEnsemble([lenet(), lenet()])
-    assert {b.numel() for b in ensemble.skeleton.buffers()} == {0}
+    layout = 32  # bytes
+    assert {b.numel() for b in ensemble.skeleton.buffers()} == {0, layout}
     copied = WeightEnsemble([Awkward(), Awkward()]).skeleton
     kept = {n.removeprefix("model.") for n, b in copied.named_buffers() if b.numel()}
-    assert kept == {n for n, _ in Awkward().named_buffers()}
+    assert kept == {"layout", *(n for n, _ in Awkward().named_buffers())}
 
 
 @pytest.mark.parametrize(
@@ -276,6 +277,25 @@ def test_the_state_dict_restores_another_ensemble():
     b.load_state_dict(a.state_dict())
     same(a.export([0.1, 0.9])(x), b.export([0.1, 0.9])(x))
     assert set(a.state_dict()) >= {"stacked", "task_weights", "skeleton.model.norms.0.running_mean"}
+
+
+class HeadsFirst(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.head, self.backbone = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.head(self.backbone(x))
+
+
+def test_weights_in_another_order_are_refused_before_any_is_taken():
+    kept = WeightEnsemble([HeadsFirst(), HeadsFirst()], shared="backbone").state_dict()
+    other = WeightEnsemble([HeadsFirst(), HeadsFirst()])
+    before = other.stacked.detach().clone()
+    with pytest.raises(InputError, match="with the same `shared`"):
+        other.load_state_dict(kept)
+    assert torch.equal(other.stacked, before)
+    WeightEnsemble([HeadsFirst(), HeadsFirst()], shared="backbone").load_state_dict(kept)
 
 
 def test_batch_norm_statistics_are_shared_until_recalibrated():

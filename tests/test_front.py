@@ -3,9 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 
 from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective
+from pamal_core.plots.fronts import front_figure
 
 
 def front(values, maximise=True, alphas=None, names=("a", "b", "c")):
@@ -240,3 +242,26 @@ def test_points_that_care_alike_but_for_rounding_are_no_pair():
     alike = replace(front(values, alphas=alphas), task_weights=np.array([[0.6, 0.4]] * 3))
     assert len({*alike.alphas @ alike.task_weights[:, 0]}) > 1
     assert np.isnan(alike.ordered_pairs()).all() and np.isnan(alike.spearman()).all()
+
+
+def test_another_metric_is_better_in_the_direction_that_is_given():
+    points = front([[0.9, 0.5], [0.7, 0.8]], names=("a", "b"))
+    named = points.table.assign(**{"a/rmse": [2.0, 1.0], "b/rmse": [3.0, 4.0]})
+    points = replace(points, table=named)
+    assert points.on("rmse", maximise=False).best() == {"a/rmse": 1.0, "b/rmse": 3.0}
+    assert points.on("rmse").maximise == [True, True]
+    assert points.on("accuracy", maximise=False).maximise == [False, False]
+
+
+def test_the_figure_of_a_front_has_losses_beside_where_they_are_others():
+    losses = front([[0.9, 0.5], [0.7, 0.8]], maximise=False, names=("a", "b"))
+    both = replace(
+        losses,
+        table=losses.table.assign(**{"a/rank": [1.0, 2.0], "b/rank": [2.0, 1.0]}),
+    ).on("rank")
+    alone = replace(both, table=both.table[["a/rank", "b/rank"]])
+    for shown, panels in ((losses, 1), (both, 2), (alone, 1)):
+        figure = front_figure(shown)
+        axes = [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
+        assert len(axes) == panels and len(axes[0].collections) == 2
+        plt.close(figure)

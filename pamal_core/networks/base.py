@@ -51,6 +51,19 @@ class Network(nn.Module, ABC):
         """How many weights, the first of theta, all tasks use."""
         return self.skeleton.num_shared
 
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any
+    ) -> None:
+        """torch's own, before which InputError where the weights are in another order: `shared`
+        decides it, and they would fit."""
+        layout = state_dict.get(f"{prefix}skeleton.layout", self.skeleton.layout)
+        if not torch.equal(layout.cpu(), self.skeleton.layout.cpu()):
+            raise InputError(
+                "Weights must be those of a network of this architecture with the same `shared`. "
+                "Found others."
+            )
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+
     @abstractmethod
     def weights(self, alphas: Float[Tensor, "*batch M"]) -> Float[Tensor, "*batch N"]:
         """theta(alpha) for each row of `alphas`, differentiable in the network's own parameters."""

@@ -1,6 +1,7 @@
 """A module whose trainable weights are handed to it as one vector."""
 
 import copy
+import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -28,6 +29,8 @@ class Skeleton(nn.Module):
     Raises InputError where `shared` names nothing.
     """
 
+    layout: Tensor
+
     def __init__(self, model: nn.Module, shared: str | Iterable[str] | None = None) -> None:
         super().__init__()
         trainable = {name: p for name, p in model.named_parameters() if p.requires_grad}
@@ -40,6 +43,8 @@ class Skeleton(nn.Module):
         self.num_shared = sum(self._sizes[: len(shared_names)])
         self.num_weights = sum(self._sizes)
         self._aliases = {name: aliases[name] for name in self._names}
+        order = [[name, *shape] for name, shape in zip(self._names, self._shapes, strict=True)]
+        self.register_buffer("layout", _digest(order, self._channels_last))
         self.model = self._hollow(copy.deepcopy(model))
 
     def forward(self, theta: Float[Tensor, " N"], *inputs: Any) -> Any:
@@ -98,6 +103,13 @@ class Skeleton(nn.Module):
             del module._parameters[leaf]
             module.register_buffer(leaf, placeholder, persistent=False)
         return model
+
+
+def _digest(*layout: Any) -> Tensor:
+    """32 bytes that stand for the order of theta's entries, kept with the weights: in any other
+    order they are others."""
+    digest = hashlib.sha256(repr(layout).encode()).digest()
+    return torch.tensor([*digest], dtype=torch.uint8)
 
 
 def _is_unsafe(module: nn.Module) -> bool:

@@ -19,7 +19,8 @@ RIVALS = {"PHN": ("-.", "s"), "COSMOS": (":", "^")}  # unlike the lines of singl
 
 
 def front_figure(front: Front, provenance: str = "") -> Figure:
-    """One front of two tasks twice: by its objectives and by its losses, points coloured by alpha.
+    """One front of two tasks twice, by its objectives and by its losses, points coloured by alpha;
+    once where the objectives are the losses, or a task has none.
 
     InputError for other numbers of tasks; `plots.ternary` draws three.
     """
@@ -29,8 +30,11 @@ def front_figure(front: Front, provenance: str = "") -> Figure:
             "A front of two tasks is drawn here; triangles_figure and front_3d_figure of "
             f"pamal_core.plots.ternary draw three. Found {names}."
         )
-    figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
-    for ax, view in zip(axes, (front, front.on("loss")), strict=True):
+    views = _views(front)
+    size = (1 + 4 * len(views), 4)
+    figure, panels = plt.subplots(1, len(views), figsize=size, layout="constrained", squeeze=False)
+    axes = [*panels[0]]
+    for ax, view in zip(axes, views, strict=True):
         values = view.values
         ax.plot(*values.T, color=style.COLOURS["other"], lw=1, zorder=1)
         dots = ax.scatter(*values.T, c=front.alphas[:, 0], cmap="cividis", s=45, zorder=2)
@@ -41,6 +45,12 @@ def front_figure(front: Front, provenance: str = "") -> Figure:
     figure.colorbar(dots, ax=axes, label="$\\alpha_1$, the share of the first member")
     style.stamp(figure, provenance)
     return figure
+
+
+def _views(front: Front) -> list[Front]:
+    losses = [f"{o.name.rpartition('/')[0]}/loss" for o in front.objectives]
+    others = {*losses} <= {*front.table} and losses != [o.name for o in front.objectives]
+    return [front, front.on("loss")] if others else [front]
 
 
 def seeds_figure(
