@@ -62,7 +62,12 @@ def test_the_figure_draws_the_surface_of_half_the_seeds_and_the_band_of_all_to_o
         assert height == (reach[1] if reach[1] > 0 else pytest.approx(ax.get_ylim()[0] - 1))
     assert heights[0.85] == 0.5 and heights[0.8] == 0.55
     bands = [artist for artist in ax.collections if isinstance(artist, PolyCollection)]
-    assert len(bands) == 2 and bands[0].get_hatch() != bands[1].get_hatch()
+    fills, hatches = bands[::2], bands[1::2]
+    assert len(fills) == len(hatches) == 2 and hatches[0].get_hatch() != hatches[1].get_hatch()
+    assert all(
+        len(fill.get_facecolor()) and not len(hatch.get_facecolor())
+        for fill, hatch in zip(fills, hatches, strict=True)
+    )
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["PaMaL", "LS"]
 
 
@@ -203,8 +208,8 @@ def test_what_the_page_says_is_what_the_records_say():
     long_mean = beyond.groups(RESULTS, "beyond/multimnist/ls-long-average")
     assert f"more than it brings: {mean(multimnist['LS']) - mean(long_mean):.3f}" in text
     assert above(multimnist["LS, 40 epochs"], multimnist["LS, 40 epochs, batches of 1,024"])
-    assert above(multimnist["LS, 40 epochs"], multimnist["LS, 40 epochs, learning rate 0.002"])
-    slow = census["LS, 20 epochs, learning rate 0.0003"]
+    assert above(multimnist["LS, 40 epochs"], multimnist["LS, 40 epochs, lr = 0.002"])
+    slow = census["LS, 20 epochs, lr = 0.0003"]
     assert mean(slow) > mean(census["LS"])
     assert abs(mean(slow) - mean(census[beyond.DATA["census"].label])) < 2e-4
     for name in ("LS", "RLW", "Nash-MTL"):

@@ -184,7 +184,7 @@ def test_what_the_page_says_of_census():
     assert f"and costs {wide - longer:.3f}." in text
     both = means("census", "PaMaL, W = 4, λ = 10", "mean, 0.9993")[6e-4]
     assert f"keeps {both:.4f};" in text and both > 0.66
-    orders = beyond.order("census", RESULTS).loc["PaMaL, W = 4, λ = 10, learning rate 0.0003"]
+    orders = beyond.order("census", RESULTS).loc["PaMaL, W = 4, λ = 10, lr = 0.0003"]
     for weights, said in (
         ("mean, 0.999", "(rank correlations {:.2f} and {:.2f})"),
         ("mean, 0.9993", "(0.9993) mends that ({:.2f} and {:.2f})"),

@@ -120,7 +120,7 @@ LABELS = {
     "lam": "λ = {}",
     "epochs": "{} epochs",
     "batch_size": "batches of {:,}",
-    "lr": "learning rate {}",
+    "lr": "lr = {}",
     "draws": "{} draws",
     "average": "mean of the weights",
 }

@@ -1,6 +1,7 @@
 """What methods attain over seeds, for two objectives. No torch here."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -39,8 +40,10 @@ def _band(ax: Axes, fronts: Sequence[Front], colour: str, hatch: str, name: str)
     floor = ax.get_ylim()[0] - 1.0  # out of sight
     one, half, every = (_height(surface, grid, floor) for surface in surfaces)
     # At x itself the height is that of the first corner at or right of x: hence "pre".
-    band = ax.fill_between(grid, every, one, step="pre", color=colour, alpha=0.25, lw=0)
-    band.set_hatch(hatch)
+    band: dict[str, Any] = {"x": grid, "y1": every, "y2": one, "step": "pre", "lw": 0}
+    ax.fill_between(**band, color=colour, alpha=0.25)
+    # The hatch is a layer of its own: in SVG one on a fill of its colour is not seen.
+    ax.fill_between(**band, facecolor="none", edgecolor=colour, hatch=hatch, alpha=0.6)
     ax.step(grid, half, where="pre", color=colour, lw=2, label=name)
 
 
