@@ -18,6 +18,11 @@ class Objective:
     name: str
     maximise: bool
 
+    @property
+    def task(self) -> str:
+        """Of "task/metric" the task."""
+        return self.name.rpartition("/")[0]
+
 
 @dataclass(frozen=True, eq=False)
 class Front:
@@ -55,7 +60,7 @@ class Front:
         minimise where its name ends in "loss" or "error", else one to maximise."""
         if maximise is None:
             maximise = not metric.endswith(("loss", "error"))
-        chosen = (f"{o.name.rpartition('/')[0]}/{metric}" for o in self.objectives)
+        chosen = (f"{o.task}/{metric}" for o in self.objectives)
         return replace(self, objectives=tuple(Objective(name, maximise) for name in chosen))
 
     def upwards(self) -> "Front":

@@ -60,9 +60,9 @@ class RotoGrad(Balancer):
 
     def _length(self, norms: Float[Tensor, " T"]) -> Tensor:
         """C."""
-        if self.first is None:
-            self.first = norms.where(norms > 0, 1)
-        progress = norms / self.first.to(norms)
+        first = norms.where(norms > 0, 1) if self.first is None else self.first
+        self.first = first.to(norms)  # from the CPU, where a file was read
+        progress = norms / self.first
         return progress / progress.sum().clamp_min(1e-30) @ norms
 
     def state_dict(self) -> dict[str, Any]:

@@ -219,7 +219,7 @@ def order(data: str, results: Path) -> pd.DataFrame:
 
 def _ordered(runs: Sequence[Group]) -> dict[str, Any]:
     fronts = [run.front.on("loss") for run in runs]
-    tasks = [objective.name.rpartition("/")[0] for objective in fronts[0].objectives]
+    tasks = [objective.task for objective in fronts[0].objectives]
     means = np.mean([front.spearman() for front in fronts], axis=0)
     volume = np.mean([run.hypervolume for run in runs])
     row = {task: f"{mean:.3f}" for task, mean in zip(tasks, means, strict=True)}

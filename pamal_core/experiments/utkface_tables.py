@@ -68,7 +68,7 @@ def pairs(front: Front) -> pd.DataFrame:
     }
     rows = {}
     for two in combinations(range(len(front.objectives)), 2):
-        names = [front.objectives[t].name.rpartition("/")[0] for t in two]
+        names = [front.objectives[t].task for t in two]
         rows[" and ".join(names)] = {
             name: (_edge(view, two) if where == "edge" else _chosen(view, two)).competition()
             for name, (where, view) in columns.items()

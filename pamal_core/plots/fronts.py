@@ -48,7 +48,7 @@ def front_figure(front: Front, provenance: str = "") -> Figure:
 
 
 def _views(front: Front) -> list[Front]:
-    losses = [f"{o.name.rpartition('/')[0]}/loss" for o in front.objectives]
+    losses = [f"{objective.task}/loss" for objective in front.objectives]
     others = {*losses} <= {*front.table} and losses != [o.name for o in front.objectives]
     return [front, front.on("loss")] if others else [front]
 

@@ -133,7 +133,7 @@ def _neighbours(alphas: np.ndarray) -> np.ndarray:
 
 def _members(front: Front) -> list[str]:
     """Each member's name, with the task it is for where there is one."""
-    tasks = [objective.name.rpartition("/")[0] for objective in front.objectives]
+    tasks = [objective.task for objective in front.objectives]
     weights = np.eye(3, len(tasks)) if front.task_weights is None else front.task_weights
     return [
         f"member {k}" + (f": {tasks[row.argmax()]}" if row.max() == 1 else "")
