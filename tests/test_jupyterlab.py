@@ -73,6 +73,7 @@ def lab(tmp_path):
         finally:
             server.terminate()
             server.wait(30)
+            print((tmp_path / "log").read_text())  # shown when the test fails
 
 
 def wait_until(condition, error=(), seconds=60):
@@ -106,7 +107,8 @@ def test_the_explorer_is_dragged_in_jupyterlab_and_shows_what_evaluate_says(
     page = context.new_page()
     page.goto(f"{lab}/lab/tree/explore.ipynb?reset")
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
-    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=60_000)
+    # A cell that is run before its kernel is there makes JupyterLab ask for one, in a dialog.
+    page.wait_for_selector("text=/^Python 3.* [|] Idle$/", timeout=60_000)
     wait_until(lambda: is_run(page.locator(".jp-CodeCell")))
     page.wait_for_selector(".jp-OutputArea .pw-dot", timeout=90_000)
     said = tmp_path / "said.json"
