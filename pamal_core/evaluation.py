@@ -13,11 +13,12 @@ from torch import Tensor
 
 from pamal_core.errors import InputError, check_choice
 from pamal_core.front import Front, Objective
+from pamal_core.inputs import Batch, Inputs, moved
 from pamal_core.networks.base import Network, has_batch_norm
 from pamal_core.simplex import lattice, on_simplex
 from pamal_core.tasks import Task, check_counts, check_names
 
-Calibration = Iterable[Sequence[Tensor]] | Literal["shared"]
+Calibration = Iterable[Batch] | Literal["shared"]
 """Batches of training data, inputs first, on which the statistics of BatchNorm are re-estimated for
 each alpha; or "shared", those that training left, one for all alpha."""
 
@@ -31,7 +32,7 @@ def objectives(tasks: Sequence[Task]) -> tuple[Objective, ...]:
 def evaluate(
     network: Network,
     tasks: Sequence[Task],
-    loader: Iterable[Sequence[Tensor]],
+    loader: Iterable[Batch],
     alphas: ArrayLike | None = None,
     *,
     calibration: Calibration | None = None,
@@ -70,7 +71,7 @@ def evaluate(
 def predict(
     network: Network,
     alpha: ArrayLike,
-    inputs: Float[Tensor, "n ..."],
+    inputs: Inputs,
     *,
     calibration: Calibration | None = None,
 ) -> list[Tensor]:
@@ -81,7 +82,7 @@ def predict(
     """
     with _evaluation_mode(network):
         theta = _theta(network, alpha, calibration)
-        return list(network(theta, inputs.to(theta.device)))
+        return list(network(theta, *moved([inputs], theta.device)))
 
 
 def calibrate(network: Network, alpha: ArrayLike, calibration: Calibration | None) -> None:
@@ -119,15 +120,16 @@ def _metrics(
     theta: Tensor,
     tasks: Sequence[Task],
     trained: Sequence[int],
-    loader: Iterable[Sequence[Tensor]],
+    loader: Iterable[Batch],
 ) -> dict[str, float]:
     totals: dict[tuple[int, int], Tensor] = {}
-    for inputs, *targets in loader:
-        outputs = network(theta, inputs.to(theta.device))
+    for batch in loader:
+        inputs, *targets = moved(batch, theta.device)
+        outputs = network(theta, inputs)
         check_counts(tasks, outputs, targets)
         for t in trained:
             for m, metric in enumerate(tasks[t].metrics):
-                statistic = metric.statistic(outputs[t], targets[t].to(theta.device))
+                statistic = metric.statistic(outputs[t], targets[t])
                 totals[t, m] = totals[t, m] + statistic if (t, m) in totals else statistic
     if not totals:
         raise InputError("The loader must yield at least one batch. Found none.")

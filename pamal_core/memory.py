@@ -1,25 +1,26 @@
 """What to do where a step does not fit into memory."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from pamal_core.devices import is_out_of_memory
 from pamal_core.errors import InputError
+from pamal_core.inputs import Batch
 from pamal_core.method import Method
 
 
-def too_large(
-    method: Method, batch: Sequence[Tensor], optimizer: torch.optim.Optimizer
-) -> InputError:
+def too_large(method: Method, batch: Batch, optimizer: torch.optim.Optimizer) -> InputError:
     """The error for a batch that did not fit: it says which batch size, and which W, would.
 
     Each is found by trying, in halves of the batch and in ever fewer draws. That changes the
     weights, so the run cannot go on after it.
     """
-    size, window = len(batch[0]), method.window
+    size, window = len(batch[-1]), method.window
+    found = f"Out of memory with batch_size={size} and W={window}."
+    if not all(torch.is_tensor(part) for part in tree_leaves(batch)):
+        return InputError(f"{found} Try smaller ones: inputs of this kind cannot be halved here.")
     halves = (size // 2**k for k in range(1, size.bit_length()))
     smaller = next((n for n in halves if _fits(method, batch, optimizer, n, window)), None)
     # Without a penalty the draws are taken one by one, so W makes no difference.
@@ -30,7 +31,6 @@ def too_large(
     tips += [f"W={draws}"] if draws else []
     if method.penalty.lam > 0:
         tips.append("lam=0 takes no more memory than W=1")
-    found = f"Out of memory with batch_size={size} and W={window}."
     return InputError(
         f"{found} What fits: {'; '.join(tips)}." if tips else f"{found} {_weights(method)}"
     )
@@ -38,7 +38,7 @@ def too_large(
 
 def _fits(
     method: Method,
-    batch: Sequence[Tensor],
+    batch: Batch,
     optimizer: torch.optim.Optimizer,
     size: int,
     window: int,
@@ -49,7 +49,7 @@ def _fits(
     optimizer.zero_grad(set_to_none=True)
     try:
         weights = torch.as_tensor(alphas).to(method.network.task_weights)
-        method.accumulate([part[:size] for part in batch], weights)
+        method.accumulate(tree_map_only(Tensor, lambda part: part[:size], batch), weights)
         optimizer.step()
     except RuntimeError as error:
         if not is_out_of_memory(error):

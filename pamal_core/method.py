@@ -13,6 +13,7 @@ from torch import Tensor
 from pamal_core import processes
 from pamal_core.balancing import Balancer, Linear
 from pamal_core.errors import InputError
+from pamal_core.inputs import Batch
 from pamal_core.networks.base import Network
 from pamal_core.penalties import MultiForward, Penalty
 from pamal_core.simplex import Dirichlet
@@ -40,7 +41,8 @@ class Draw(NamedTuple):
 class Method:
     """A multi-task method: `window` draws of alpha a step, each weighted by the same alpha (Eq. 2).
 
-    A batch is a tuple (inputs, target_1, ..., target_T).
+    A batch is a tuple (inputs, target_1, ..., target_T). Inputs are a tensor, a tuple of several,
+    or a dict of them by the names that the model has for them.
     """
 
     network: Network
@@ -70,15 +72,13 @@ class Method:
         """What an optimiser trains: the parameters of the network and those of the balancer."""
         return [*self.network.parameters(), *self.balancer.parameters()]
 
-    def step(self, batch: Sequence[Tensor], rng: np.random.Generator) -> Float[Tensor, "W T"]:
+    def step(self, batch: Batch, rng: np.random.Generator) -> Float[Tensor, "W T"]:
         """Draw `window` alphas and add the gradient of the total loss to `.grad`; returns the
         losses."""
         alphas = self.preference.sample(self.window, self.network.num_members, rng)
         return self.accumulate(batch, torch.as_tensor(alphas).to(self.network.task_weights))
 
-    def accumulate(
-        self, batch: Sequence[Tensor], alphas: Float[Tensor, "W M"]
-    ) -> Float[Tensor, "W T"]:
+    def accumulate(self, batch: Batch, alphas: Float[Tensor, "W M"]) -> Float[Tensor, "W T"]:
         """The same for given `alphas`, each of several processes doing its share of them.
 
         Without a penalty the draws are back-propagated one by one, so that memory does not grow
@@ -98,7 +98,7 @@ class Method:
         processes.add_up(self.parameters())
         return losses
 
-    def _one(self, batch: Sequence[Tensor], alpha: Tensor, weights: Tensor) -> Float[Tensor, " T"]:
+    def _one(self, batch: Batch, alpha: Tensor, weights: Tensor) -> Float[Tensor, " T"]:
         """One draw on its own, whose graph is gone when this returns; its losses."""
         draw = self._draw(batch, alpha)
         self._backward(draw, weights, None)
@@ -110,7 +110,7 @@ class Method:
         direction = self.balancer.direction(draw.losses, draw.leaf, weights, penalty, shared)
         torch.autograd.backward(draw.theta, direction)
 
-    def _draw(self, batch: Sequence[Tensor], alpha: Tensor) -> Draw:
+    def _draw(self, batch: Batch, alpha: Tensor) -> Draw:
         theta = self.network.weights(alpha)
         leaf = theta.detach().requires_grad_()
         inputs, *targets = batch

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from pamal_core.devices import is_out_of_memory
 from pamal_core.errors import InputError
+from pamal_core.inputs import described
 
 
 @dataclass(frozen=True)
@@ -73,16 +74,11 @@ def check_counts(tasks: Sequence[Task], outputs: Any, targets: Sequence[Tensor])
 
 def check_outputs(outputs: Any) -> None:
     """InputError unless `outputs` is a tuple or list, as of one tensor per task."""
-    if isinstance(outputs, tuple | list):
-        return
-    found = type(outputs).__name__
-    if isinstance(outputs, Tensor):
-        found = f"one tensor {list(outputs.shape)}"
-    elif isinstance(outputs, dict):
-        found = f"a dict with keys {', '.join(map(str, outputs))}"
-    raise InputError(
-        f"The network must return a tuple or list with one tensor per task. Found {found}."
-    )
+    if not isinstance(outputs, tuple | list):
+        raise InputError(
+            "The network must return a tuple or list with one tensor per task. "
+            f"Found {described(outputs)}."
+        )
 
 
 def _loss(task: Task, output: Tensor, target: Tensor) -> Float[Tensor, ""]:

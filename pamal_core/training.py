@@ -3,7 +3,7 @@ checkpoints out."""
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from tqdm.auto import tqdm
 from pamal_core import processes
 from pamal_core.devices import is_out_of_memory
 from pamal_core.errors import InputError
+from pamal_core.inputs import Batch, moved
 from pamal_core.memory import too_large
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.networks.base import Network
@@ -39,7 +40,7 @@ class Checkpoint(NamedTuple):
 
 def train(
     method: Method,
-    loader: Iterable[Sequence[Tensor]],
+    loader: Iterable[Batch],
     *,
     epochs: int,
     optimizer: torch.optim.Optimizer | None = None,
@@ -54,10 +55,11 @@ def train(
     """Train `method.network` in place; returns a row per epoch, with the mean loss of each task,
     [T], as "losses".
 
-    `loader` yields (inputs, target_1, ..., target_T) anew each time it is iterated. Without an
-    `optimizer` it is Adam with M times `lr`: the gradient of a member is scaled by its alpha, 1/M
-    in expectation (section 5). A `scheduler` of that optimizer takes one step after each epoch.
-    `average`, torch's `AveragedModel` of the network, is updated after each step.
+    `loader` yields (inputs, target_1, ..., target_T) anew each time it is iterated; several inputs
+    are a tuple or a dict of their own. Without an `optimizer` it is Adam with M times `lr`: the
+    gradient of a member is scaled by its alpha, 1/M in expectation (section 5). A `scheduler` of
+    that optimizer takes one step after each epoch. `average`, torch's `AveragedModel` of the
+    network, is updated after each step.
 
     Every epoch starts by seeding torch's global generator, and that of the draws, from (`seed`,
     epoch), so that a run resumed from its `checkpoint`, written after each epoch, equals one that
@@ -145,7 +147,7 @@ def seed_everything(seed: int, epoch: int = 0) -> np.random.Generator:
 
 def _epoch(
     method: Method,
-    loader: Iterable[Sequence[Tensor]],
+    loader: Iterable[Batch],
     optimizer: torch.optim.Optimizer,
     rng: np.random.Generator,
     epoch: int,
@@ -153,7 +155,7 @@ def _epoch(
     device = method.network.task_weights.device
     total, steps = torch.zeros(len(method.tasks), device=device), 0
     for step, batch in enumerate(loader):
-        batch = [part.to(device, non_blocking=True) for part in batch]
+        batch = moved(batch, device)
         try:
             losses = _step(method, batch, optimizer, rng)
         except NonFiniteError as error:
@@ -167,7 +169,7 @@ def _epoch(
 
 def _step(
     method: Method,
-    batch: Sequence[Tensor],
+    batch: Batch,
     optimizer: torch.optim.Optimizer,
     rng: np.random.Generator,
 ) -> Tensor:

@@ -12,7 +12,7 @@ PACKAGE = Path(pamal_core.__file__).parent
 # Each module may import from its own row and the rows above it.
 ROWS = [
     {"errors", "simplex", "atomic", "locks"},
-    {"tasks", "dense_tasks", "front", "paper", "state", "devices", "signals"},
+    {"inputs", "tasks", "dense_tasks", "front", "paper", "state", "devices", "signals"},
     {"penalties", "networks", "options", "records", "coverage"},
     {"balancing", "data", "plots", "book"},
     {"method", "processes"},

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from pamal_core.balancing.base import Balancer
 from pamal_core.balancing.gradients import task_gradients
+from pamal_core.inputs import Batch, moved
 from pamal_core.networks.base import Network
 from pamal_core.tasks import Task, task_losses
 
@@ -32,7 +33,7 @@ class AutoLambda(Balancer):
         self,
         network: Network,
         tasks: Sequence[Task],
-        loader: Iterable[Sequence[Tensor]],
+        loader: Iterable[Batch],
         *,
         lr: float,
         meta_lr: float = 1e-4,
@@ -40,7 +41,7 @@ class AutoLambda(Balancer):
         self.network, self.tasks, self.loader, self.lr = network, tasks, loader, lr
         self.task_weights = torch.full((len(tasks),), 0.1)
         self.optimizer = torch.optim.Adam([self.task_weights], lr=meta_lr)
-        self.others: Iterator[Sequence[Tensor]] = iter(())
+        self.others: Iterator[Batch] = iter(())
 
     def start_epoch(self, history: Sequence[Sequence[float]]) -> None:
         """Start the other batches from the beginning."""
@@ -69,7 +70,7 @@ class AutoLambda(Balancer):
         if batch is None:  # more draws than batches in an epoch
             self.others = iter(self.loader)
             batch = next(self.others)
-        inputs, *targets = (part.to(theta.device) for part in batch)
+        inputs, *targets = moved(batch, theta.device)
         kept = [(buffer, buffer.clone()) for buffer in self.network.skeleton.buffers()]
         losses = task_losses(self.tasks, self.network(theta.requires_grad_(), inputs), targets)
         (slope,) = torch.autograd.grad(losses.sum(), theta)

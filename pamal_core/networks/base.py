@@ -14,6 +14,7 @@ from torch.optim.swa_utils import update_bn
 from torch.utils._pytree import tree_map_only
 
 from pamal_core.errors import InputError
+from pamal_core.inputs import Inputs, arguments, moved
 from pamal_core.networks.skeleton import Skeleton
 from pamal_core.simplex import on_simplex
 
@@ -68,12 +69,12 @@ class Network(nn.Module, ABC):
     def weights(self, alphas: Float[Tensor, "*batch M"]) -> Float[Tensor, "*batch N"]:
         """theta(alpha) for each row of `alphas`, differentiable in the network's own parameters."""
 
-    def forward(self, theta: Float[Tensor, " N"], *inputs: Any) -> Any:
+    def forward(self, theta: Float[Tensor, " N"], inputs: Inputs) -> Any:
         """What the architecture with the weights `theta` returns for `inputs`."""
         if self.precision == torch.float32:
-            return self.skeleton(theta, *inputs)
+            return self.skeleton(theta, inputs)
         with torch.autocast(theta.device.type, self.precision):
-            outputs = self.skeleton(theta, *inputs)
+            outputs = self.skeleton(theta, inputs)
         return tree_map_only(Tensor, lambda output: output.to(theta), outputs)
 
     @torch.no_grad()
@@ -93,20 +94,18 @@ class Network(nn.Module, ABC):
         InputError where it is such a batch itself, or has none, as a generator that an alpha before
         has used up.
         """
-        if isinstance(loader, Tensor | tuple | list) and isinstance(next(iter(loader), 0), Tensor):
-            raise InputError(
-                "BatchNorm is re-estimated on batches (inputs, ...). Found a tensor where a batch "
-                "was expected; a list with one batch will do."
-            )
-        model = self.export(alpha)
-        seen = itertools.count()
-        counted = (batch for batch in loader if next(seen) >= 0)
-        update_bn(counted, model, device=self.task_weights.device)
-        if next(seen) == 0 and has_batch_norm(model):
-            raise InputError(
-                "BatchNorm is re-estimated on batches (inputs, ...). Found none; a generator has "
-                "them once, a list for each alpha."
-            )
+        if not has_batch_norm(self.skeleton):
+            return
+        batches = iter(loader)
+        first = next(batches, None)
+        if first is None or isinstance(first, Tensor):
+            found = "none; a generator has them once, a list for each alpha"
+            if first is not None:
+                found = "a tensor where a batch was expected; a list with one batch will do"
+            raise InputError(f"BatchNorm is re-estimated on batches (inputs, ...). Found {found}.")
+        model, device = self.export(alpha), self.task_weights.device
+        model.register_forward_pre_hook(lambda _, args, __: arguments(*args), with_kwargs=True)
+        update_bn((moved(batch, device) for batch in itertools.chain([first], batches)), model)
         buffers = dict(model.named_buffers())
         for name, buffer in self.skeleton.model.named_buffers():
             if name in buffers:

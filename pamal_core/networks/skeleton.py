@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from pamal_core.errors import InputError
+from pamal_core.inputs import Inputs, arguments
 
 
 class Skeleton(nn.Module):
@@ -47,9 +48,10 @@ class Skeleton(nn.Module):
         self.register_buffer("layout", _digest(order, self._channels_last))
         self.model = self._hollow(copy.deepcopy(model))
 
-    def forward(self, theta: Float[Tensor, " N"], *inputs: Any) -> Any:
+    def forward(self, theta: Float[Tensor, " N"], inputs: Inputs) -> Any:
         """What the model with the weights `theta` returns for `inputs`."""
-        return functional_call(self.model, self.views(theta), inputs, tie_weights=False)
+        args, named = arguments(inputs)
+        return functional_call(self.model, self.views(theta), args, named, tie_weights=False)
 
     def views(self, theta: Float[Tensor, " N"]) -> dict[str, Tensor]:
         """The weights of the model by name, as views of `theta`."""

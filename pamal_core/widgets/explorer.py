@@ -4,14 +4,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import anywidget
-import torch
 import traitlets
-from jaxtyping import Float
 from torch import Tensor, nn
 
 from pamal_core.errors import InputError
 from pamal_core.evaluation import Calibration, calibrate, evaluate, predict
 from pamal_core.front import Front
+from pamal_core.inputs import Batch, Inputs, num_examples
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.simplex import on_simplex
 from pamal_core.tasks import Task
@@ -24,7 +23,7 @@ class Explorer(anywidget.AnyWidget):
     alpha is moved on a segment for two members, in a triangle for three, with linked sliders for
     more. Once it rests, the kernel evaluates the network at `alpha` on `loader`, exactly as
     `pamal_core.evaluate` does with these arguments, and shows its metrics, its place on `front`,
-    its distance to each member in weight space, and its outputs for `inputs` [n, ...]. With
+    its distance to each member in weight space, and its outputs for `inputs`, of n examples. With
     `targets`, one tensor [n] per task, outputs are marked right or wrong. A condition on one
     objective leads to the point that `Front.choose` picks.
 
@@ -49,9 +48,9 @@ class Explorer(anywidget.AnyWidget):
         network: WeightEnsemble,
         tasks: Sequence[Task],
         front: Front,
-        inputs: Float[Tensor, "n ..."],
+        inputs: Inputs,
         *targets: Tensor,
-        loader: Iterable[Sequence[Tensor]],
+        loader: Iterable[Batch],
         calibration: Calibration | None = None,
         about: str = "",
     ) -> None:
@@ -65,7 +64,7 @@ class Explorer(anywidget.AnyWidget):
             gram=values.gram(network),
             about=about,
             pictures=values.pictures(inputs),
-            names=[values.named(targets, i) for i in range(len(inputs))],
+            names=[values.named(targets, i) for i in range(num_examples(inputs))],
         )
         self._measure()
 
@@ -98,7 +97,7 @@ def _check(
     network: WeightEnsemble,
     tasks: Sequence[Task],
     front: Front,
-    inputs: Tensor,
+    inputs: Inputs,
     targets: Sequence[Tensor],
 ) -> None:
     if front.alphas.shape[1] != network.num_members:
@@ -106,10 +105,10 @@ def _check(
             f"`front` must be one of this network, with {network.num_members} entries in an alpha. "
             f"Found {front.alphas.shape[1]}."
         )
-    if targets and (len(targets) != len(tasks) or any(len(t) != len(inputs) for t in targets)):
-        raise InputError(
-            f"`targets` must be one tensor for each of {len(tasks)} tasks, with {len(inputs)} "
-            f"entries. Found shapes {[tuple(t.shape) for t in targets]}."
-        )
-    if not torch.is_tensor(inputs) or not len(inputs):
+    if not (num := num_examples(inputs)):
         raise InputError("`inputs` must be a batch of at least one input. Found none.")
+    if targets and (len(targets) != len(tasks) or any(len(t) != num for t in targets)):
+        raise InputError(
+            f"`targets` must be one tensor for each of {len(tasks)} tasks, with {num} entries. "
+            f"Found shapes {[tuple(t.shape) for t in targets]}."
+        )

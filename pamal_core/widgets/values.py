@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from pamal_core.errors import InputError
 from pamal_core.front import Front
+from pamal_core.inputs import Inputs, num_examples
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.networks.models import SharedBottom
 
@@ -30,11 +31,11 @@ def gram(network: WeightEnsemble) -> list[list[float]]:
     return (stacked @ stacked.T).tolist()
 
 
-def pictures(inputs: Float[Tensor, "n ..."]) -> list[str]:
+def pictures(inputs: Inputs) -> list[str]:
     """Each of `inputs` as a PNG in a data URI: an image [1 or 3, H, W], its range stretched to that
     from black to white. Empty strings for inputs that are no images."""
-    if inputs.ndim != 4 or inputs.shape[1] not in (1, 3):
-        return [""] * len(inputs)
+    if not isinstance(inputs, Tensor) or inputs.ndim != 4 or inputs.shape[1] not in (1, 3):
+        return [""] * num_examples(inputs)
     return [_png(image) for image in inputs.detach().float().cpu()]
 
 

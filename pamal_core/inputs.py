@@ -1,0 +1,65 @@
+"""Batches: the inputs of any model, and a target for each task."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_leaves
+
+from pamal_core.errors import InputError
+
+Inputs = Any
+"""What a model is called with: a tensor; several in a tuple or list, as its arguments in order; or
+several in a dict, as its arguments by name. Anything else is its one argument as it is."""
+Batch = Sequence[Any]
+"""(inputs, target_1, ..., target_T), one target per task."""
+
+
+def arguments(inputs: Inputs) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a model that is called with `inputs`: those in order, those by name."""
+    if isinstance(inputs, Mapping):
+        return (), dict(inputs)
+    if _is_several(inputs):
+        return tuple(inputs), {}
+    return (inputs,), {}
+
+
+def num_examples(inputs: Inputs) -> int:
+    """The length of the first tensor of `inputs`; 0 where there is none."""
+    return next((len(part) for part in tree_leaves(inputs) if isinstance(part, Tensor)), 0)
+
+
+def moved(batch: Batch, device: torch.device) -> list[Any]:
+    """`batch` on `device`; InputError unless it is (inputs, target_1, ..., target_T)."""
+    if not isinstance(batch, tuple | list) or not all(torch.is_tensor(t) for t in batch[1:]):
+        raise InputError(
+            "A batch must be a tuple or list (inputs, target_1, ..., target_T), one tensor per "
+            f"task; several inputs are a tuple or a dict of their own. Found {described(batch)}."
+        )
+    return [_moved(part, device) for part in batch]
+
+
+def described(value: Any) -> str:
+    """What `value` is, for a message: of a tensor its shape, of a collection what it holds."""
+    if isinstance(value, Tensor):
+        return f"one tensor {list(value.shape)}"
+    kind = type(value).__name__
+    if isinstance(value, Mapping):
+        return f"a {kind} with keys {', '.join(map(str, value))}"
+    if isinstance(value, tuple | list):
+        return f"a {kind} of {', '.join(type(part).__name__ for part in value)}"
+    return kind
+
+
+def _moved(part: Any, device: torch.device) -> Any:
+    if isinstance(part, Mapping):
+        return {name: _moved(value, device) for name, value in part.items()}
+    if _is_several(part):
+        return [_moved(value, device) for value in part]
+    return part.to(device, non_blocking=True) if hasattr(part, "to") else part
+
+
+def _is_several(part: Any) -> bool:
+    """Whether `part` is several inputs; a packed sequence is a tuple, too, but one input."""
+    return isinstance(part, tuple | list) and not hasattr(part, "to")
