@@ -10,6 +10,9 @@ import pandas as pd
 
 from pamal_core.errors import InputError
 
+LOWER, HIGHER = ("loss", "error"), ("accuracy", "IoU")
+"""How the names of metrics end that are better the lower, or the higher, they are."""
+
 
 @dataclass(frozen=True)
 class Objective:
@@ -56,10 +59,16 @@ class Front:
         return [o.maximise for o in self.objectives]
 
     def on(self, metric: str, maximise: bool | None = None) -> "Front":
-        """The same points compared by another metric of each task. Without `maximise` it is one to
-        minimise where its name ends in "loss" or "error", else one to maximise."""
+        """The same points compared by another metric of each task. Without `maximise` its name
+        tells the direction: lower is better where it ends in "loss" or "error", higher in
+        "accuracy" or "IoU"; InputError where it does not."""
         if maximise is None:
-            maximise = not metric.endswith(("loss", "error"))
+            if not metric.endswith(LOWER + HIGHER):
+                raise InputError(
+                    f"`maximise` must say whether higher is better: the names of metrics that are "
+                    f"known end in {', '.join(LOWER + HIGHER)}. Found {metric}."
+                )
+            maximise = metric.endswith(HIGHER)
         chosen = (f"{o.task}/{metric}" for o in self.objectives)
         return replace(self, objectives=tuple(Objective(name, maximise) for name in chosen))
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -106,9 +106,14 @@ def arc(num_members: int, num_points: int = 11) -> np.ndarray:
 
 
 def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.ndarray:
-    """`alpha` as a float array [..., num_members], checked: finite, >= 0, each row sums to 1 within
-    1e-6."""
-    array = np.asarray(alpha, dtype=float)
+    """`alpha`, a tensor on any device included, as a float array [..., num_members], checked:
+    finite, >= 0, each row sums to 1 within 1e-6."""
+    try:
+        array = np.asarray(_on_cpu(alpha), dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"`{name}` must be an array of numbers. Found {alpha!r}: {error}"
+        ) from None
     if array.ndim == 0 or array.shape[-1] != num_members:
         raise InputError(
             f"`{name}` must have {num_members} entries, one per member. Found shape {array.shape}."
@@ -118,6 +123,11 @@ def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.nd
     if not np.allclose(array.sum(-1), 1, atol=1e-6):
         raise InputError(f"`{name}` must sum to 1. Found a sum of {array.sum(-1).tolist()}.")
     return array
+
+
+def _on_cpu(alpha: Any) -> Any:
+    """What numpy can take: tensors may be on a GPU, need a gradient, or be bfloat16."""
+    return alpha.detach().cpu().double() if hasattr(alpha, "detach") else alpha
 
 
 def edges(

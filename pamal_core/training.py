@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.optim.lr_scheduler import LRScheduler
+from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torch.optim.swa_utils import AveragedModel
 from tqdm.auto import tqdm
 
@@ -58,7 +58,8 @@ def train(
     `loader` yields (inputs, target_1, ..., target_T) anew each time it is iterated; several inputs
     are a tuple or a dict of their own. Without an `optimizer` it is Adam with M times `lr`: the
     gradient of a member is scaled by its alpha, 1/M in expectation (section 5). A `scheduler` of
-    that optimizer takes one step after each epoch. `average`, torch's `AveragedModel` of the
+    that optimizer takes one step after each epoch; torch's `ReduceLROnPlateau` is told the sum of
+    its mean losses. `average`, torch's `AveragedModel` of the
     network, is updated after each step.
 
     Every epoch starts by seeding torch's global generator, and that of the draws, from (`seed`,
@@ -91,8 +92,7 @@ def train(
             method.balancer.start_epoch([row["losses"] for row in history])
             losses = _epoch(method, loader, optimizer, rng, epoch)
             processes.average_buffers(network)
-            if scheduler is not None:
-                scheduler.step()
+            _anneal(scheduler, losses)
             more = on_epoch(epoch, method) if on_epoch is not None else None
             row = {"losses": losses, **(more or {})}
             if checkpoint is not None and processes.is_first():
@@ -111,6 +111,13 @@ def adam(method: Method, lr: float) -> torch.optim.Adam:
     """
     fused = True if isinstance(method.network, Hypernetwork) else None
     return torch.optim.Adam(method.parameters(), lr=lr, fused=fused)
+
+
+def _anneal(scheduler: LRScheduler | None, losses: list[float]) -> None:
+    if isinstance(scheduler, ReduceLROnPlateau):
+        scheduler.step(sum(losses))
+    elif scheduler is not None:
+        scheduler.step()
 
 
 @contextlib.contextmanager

@@ -249,7 +249,8 @@ def test_another_metric_is_better_in_the_direction_that_is_given():
     named = points.table.assign(**{"a/rmse": [2.0, 1.0], "b/rmse": [3.0, 4.0]})
     points = replace(points, table=named)
     assert points.on("rmse", maximise=False).best() == {"a/rmse": 1.0, "b/rmse": 3.0}
-    assert points.on("rmse").maximise == [True, True]
+    with pytest.raises(InputError, match=r"`maximise` must say .* Found rmse"):
+        points.on("rmse")
     assert points.on("accuracy", maximise=False).maximise == [False, False]
 
 
@@ -258,7 +259,7 @@ def test_the_figure_of_a_front_has_losses_beside_where_they_are_others():
     both = replace(
         losses,
         table=losses.table.assign(**{"a/rank": [1.0, 2.0], "b/rank": [2.0, 1.0]}),
-    ).on("rank")
+    ).on("rank", maximise=True)
     alone = replace(both, table=both.table[["a/rank", "b/rank"]])
     for shown, panels in ((losses, 1), (both, 2), (alone, 1)):
         figure = front_figure(shown)

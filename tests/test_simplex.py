@@ -1,5 +1,7 @@
+import jaxtyping
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, kstest
@@ -102,6 +104,19 @@ def test_a_lattice_without_points_is_refused(members, points):
 )
 def test_an_alpha_off_the_simplex_or_of_wrong_length_is_refused(alpha, message):
     with pytest.raises(InputError, match=message):
+        on_simplex(alpha, 2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_alpha_may_be_a_tensor_of_any_kind(dtype):
+    alpha = torch.tensor([0.25, 0.75], dtype=dtype, requires_grad=True)
+    assert on_simplex(alpha, 2).tolist() == [0.25, 0.75]
+
+
+@pytest.mark.parametrize("alpha", ["half", [[0.5, 0.5], [1.0]], [None, {}]])
+def test_alpha_that_is_no_array_of_numbers_is_told_so(alpha, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # our own check is asked
+    with pytest.raises(InputError, match=r"`alpha` must be an array of numbers\. Found"):
         on_simplex(alpha, 2)
 
 

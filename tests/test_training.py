@@ -1,6 +1,6 @@
 import pytest
 import torch
-from torch.optim.lr_scheduler import MultiStepLR
+from torch.optim.lr_scheduler import MultiStepLR, ReduceLROnPlateau
 from torch.utils.data import TensorDataset
 
 from pamal_core.balancing import MovingAverage
@@ -76,6 +76,17 @@ def test_a_halved_learning_rate_is_resumed_too(make_method, loader, tmp_path):
     trained(make_method(), 4, checkpoint)
     assert trained(make_method(), 5, checkpoint) == whole
     assert rates == [0.1, 0.1, 0.05, 0.05, 0.05]
+
+
+def test_a_rate_that_is_reduced_on_a_plateau_follows_the_sum_of_the_losses(make_method, loader):
+    method = make_method()
+    optimizer = torch.optim.Adam(method.parameters(), lr=0.1)
+    plateau = ReduceLROnPlateau(optimizer, patience=0, threshold=10.0, threshold_mode="abs")
+    rows = train(
+        method, loader, epochs=2, optimizer=optimizer, scheduler=plateau, progress=False
+    )  # no loss falls by 10, so that the second epoch is a plateau
+    assert plateau.best == pytest.approx(sum(rows[0]["losses"]))
+    assert optimizer.param_groups[0]["lr"] == pytest.approx(0.01)
 
 
 def test_a_checkpoint_of_another_run_is_refused(make_method, loader, tmp_path):
