@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from pamal_core.atomic import write_atomic
 from pamal_core.book import parse_value
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_choice
 from pamal_core.locks import is_held, lock_of
 from pamal_core.options import Options
 
@@ -87,12 +87,10 @@ class Run:
 def runs(target: str = "paper") -> list[Run]:
     """The runs of `target`, each once however many tables share it; InputError for an unknown
     target."""
-    found = [run for run in _all() if target in run.targets]
+    check_choice("target", target, targets())
     if target == "paper":
-        found = [run for run in _all() if set(run.targets) != {EXTRAS}]
-    if not found:
-        raise InputError(f"`target` must be one of {', '.join(targets())}. Found {target!r}.")
-    return found
+        return [run for run in _all() if set(run.targets) != {EXTRAS}]
+    return [run for run in _all() if target in run.targets]
 
 
 def targets() -> list[str]:

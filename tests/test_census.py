@@ -251,7 +251,7 @@ def test_a_test_file_may_lack_categories(people):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"data": "fulll"}, '"auto", "sample" or "full". Found \'fulll\''),
+        ({"data": "fulll"}, r"auto, sample, full\. Found 'fulll'"),
         ({"seed": -1}, "`seed` must be at least 0. Found seed=-1"),
         ({"masters": "high"}, "`masters` must be .* Found 'high'"),
         ({"tasks": ("age",)}, r"two or three of \['age', .*Found \['age'\]"),

@@ -344,7 +344,7 @@ def test_auto_takes_the_files_where_there_are_any_and_sample_never(forms):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"data": "all"}, r'"auto", "sample" or "full"\. Found \'all\''),
+        ({"data": "all"}, r"auto, sample, full\. Found 'all'"),
         ({"setting": "III"}, r'"I" or "II"\. Found \'III\''),
         ({"depth_scaling": "add"}, r'"multiply" or "divide"\. Found \'add\''),
         ({"size": (0, 32)}, r"at least 1\. Found \(0, 32\)"),

@@ -184,7 +184,7 @@ def test_auto_does_not_pass_over_a_corrupt_file(tmp_path, name):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"data": "fulll"}, '"auto", "sample" or "full". Found \'fulll\''),
+        ({"data": "fulll"}, r"auto, sample, full\. Found 'fulll'"),
         ({"split": "paper"}, '"disjoint" or "released". Found \'paper\''),
         ({"seed": -1}, "`seed` must be at least 0. Found seed=-1"),
         ({"offset": 7}, r"\(2, 7\)"),

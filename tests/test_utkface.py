@@ -173,8 +173,8 @@ def test_too_few_images_and_equal_ages_are_named(folder, contents, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"data": "fulll"}, '"auto", "sample" or "full". Found \'fulll\''),
-        ({"split": "80/20"}, r"one of \['70/10/20', 'paper'\]\. Found '80/20'"),
+        ({"data": "fulll"}, r"auto, sample, full\. Found 'fulll'"),
+        ({"split": "80/20"}, r"one of 70/10/20, paper\. Found '80/20'"),
         ({"size": 0}, "`size` must be at least 1 pixel. Found size=0"),
         ({"limit": 1}, "`limit` must be at least 2 examples. Found limit=1"),
         ({"seed": -1}, "`seed` must be at least 0. Found seed=-1"),

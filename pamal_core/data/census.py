@@ -12,7 +12,7 @@ from pamal_core.data import census_sample
 from pamal_core.data.census_table import TASKS, Encoder, labels, parse
 from pamal_core.data.files import data_root, unpacked
 from pamal_core.data.splits import Splits
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_choice
 
 # Of the text inside: two archives of one text may differ.
 FILES = {
@@ -74,8 +74,7 @@ def load(
 
 def _check(data: str, tasks: Collection[str], masters: str, seed: int) -> list[str]:
     """`tasks` in the order of `TASKS`."""
-    if data not in ("auto", "sample", "full"):
-        raise InputError(f'`data` must be "auto", "sample" or "full". Found {data!r}.')
+    check_choice("data", data, ("auto", "sample", "full"))
     if masters not in ("mended", "as_released"):
         raise InputError(f'`masters` must be "mended" or "as_released". Found {masters!r}.')
     if seed < 0:

@@ -17,7 +17,7 @@ from pamal_core.data.decoded import decoded
 from pamal_core.data.files import data_root
 from pamal_core.data.images import Images
 from pamal_core.data.splits import Splits
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_choice
 
 FULL_SIZE, SAMPLE_SIZE = (128, 256), (32, 64)
 VALIDATION = 500  # of the 2,975 training scenes
@@ -99,8 +99,7 @@ def load(
 def _check(
     data: str, setting: str, size: Size | None, validation: int | None, limit: int | None, seed: int
 ) -> None:
-    if data not in ("auto", "sample", "full"):
-        raise InputError(f'`data` must be "auto", "sample" or "full". Found {data!r}.')
+    check_choice("data", data, ("auto", "sample", "full"))
     if setting not in ("I", "II"):
         raise InputError(f'`setting` must be "I" or "II". Found {setting!r}.')
     if size is not None and min(size) < 1:

@@ -14,7 +14,7 @@ from torch.utils.data import TensorDataset
 from pamal_core.data import digits
 from pamal_core.data.files import data_root
 from pamal_core.data.splits import Splits
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_choice
 
 
 class Layout(NamedTuple):
@@ -103,8 +103,7 @@ def load(
 
 
 def _check(data: str, split: str, seed: int, sizes: Sequence[int] | None) -> None:
-    if data not in ("auto", "sample", "full"):
-        raise InputError(f'`data` must be "auto", "sample" or "full". Found {data!r}.')
+    check_choice("data", data, ("auto", "sample", "full"))
     if split not in SIZES:
         raise InputError(f'`split` must be "disjoint" or "released". Found {split!r}.')
     if seed < 0:

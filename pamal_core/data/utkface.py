@@ -12,7 +12,7 @@ from pamal_core.data.files import data_root
 from pamal_core.data.images import Images
 from pamal_core.data.splits import Splits
 from pamal_core.data.utkface_files import Faces
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_choice
 
 # Tenths for training, validation and test; the paper leaves none for validation.
 SHARES = {"70/10/20": (7, 1, 2), "paper": (8, 0, 2)}
@@ -67,10 +67,8 @@ def load(
 
 
 def _check(data: str, split: str, size: int | None, limit: int | None, seed: int) -> None:
-    if data not in ("auto", "sample", "full"):
-        raise InputError(f'`data` must be "auto", "sample" or "full". Found {data!r}.')
-    if split not in SHARES:
-        raise InputError(f"`split` must be one of {list(SHARES)}. Found {split!r}.")
+    check_choice("data", data, ("auto", "sample", "full"))
+    check_choice("split", split, [*SHARES])
     if size is not None and size < 1:
         raise InputError(f"`size` must be at least 1 pixel. Found size={size}.")
     if limit is not None and limit < 2:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pamal_core.errors import InputError
+from pamal_core.errors import check_choice
 
 FOLDER = Path(__file__).parent
 
@@ -12,7 +12,5 @@ FOLDER = Path(__file__).parent
 def table(name: str) -> pd.DataFrame:
     """The table `name`, such as "hypervolume"; an empty cell is NaN. InputError for an unknown
     name."""
-    names = sorted(path.stem for path in FOLDER.glob("*.csv"))
-    if name not in names:
-        raise InputError(f"`name` must be one of {names}. Found {name!r}.")
+    check_choice("name", name, sorted(path.stem for path in FOLDER.glob("*.csv")))
     return pd.read_csv(FOLDER / f"{name}.csv")
