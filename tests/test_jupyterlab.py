@@ -76,7 +76,7 @@ def lab(tmp_path):
             print((tmp_path / "log").read_text())  # shown when the test fails
 
 
-def wait_until(condition, error=(), seconds=60):
+def wait_until(condition, error=(), seconds=120):
     """Until `condition()` is true and raises no `error`."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -106,9 +106,9 @@ def test_the_explorer_is_dragged_in_jupyterlab_and_shows_what_evaluate_says(
     context.route(lambda url: not url.startswith(lab), lambda route: route.abort())
     page = context.new_page()
     page.goto(f"{lab}/lab/tree/explore.ipynb?reset")
-    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
+    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=120_000)
     # A cell that is run before its kernel is there makes JupyterLab ask for one, in a dialog.
-    page.wait_for_selector("text=/^Python 3.* [|] Idle$/", timeout=60_000)
+    page.wait_for_selector("text=/^Python 3.* [|] Idle$/", timeout=120_000)
     wait_until(lambda: is_run(page.locator(".jp-CodeCell")))
     page.wait_for_selector(".jp-OutputArea .pw-dot", timeout=90_000)
     said = tmp_path / "said.json"
