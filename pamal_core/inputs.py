@@ -57,7 +57,9 @@ def _moved(part: Any, device: torch.device) -> Any:
         return {name: _moved(value, device) for name, value in part.items()}
     if _is_several(part):
         return [_moved(value, device) for value in part]
-    return part.to(device, non_blocking=True) if hasattr(part, "to") else part
+    if not hasattr(part, "to"):
+        return part
+    return part.to(device, non_blocking=device.type == "cuda")  # a copy off a GPU must end first
 
 
 def _is_several(part: Any) -> bool:
