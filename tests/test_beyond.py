@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from matplotlib.collections import PolyCollection
+from notebook_text import passage
 from scipy.stats import bootstrap, spearmanr
 from test_reproduction import staircase
 
@@ -19,6 +20,7 @@ from pamal_core.experiments.pairs import interval
 from pamal_core.experiments.tables import ONE_NETWORK, RESULTS
 from pamal_core.front import Front, Objective, attained
 from pamal_core.plots.attainment import attainment_figure
+from pamal_core.records import Record
 
 
 def fronts_of(values, maximise=(True, True)):
@@ -142,6 +144,12 @@ def test_longer_runs_have_the_passes_of_pamal_and_those_of_larger_batches_its_st
     assert {row.options["epochs"] for row in longer} == {10 * W for W in {paper.W, *windows}}
     batches = {row.options["batch_size"] for row in longer if "batch_size" in row.options}
     assert batches == {paper.batch_size * paper.W}
+
+
+def test_the_runs_took_the_hours_that_the_page_says():
+    records = [Record.read(path) for path in (RESULTS / "beyond").rglob("*.json")]
+    hours = sum(one.seconds for one in records) / 3600
+    assert int(hours) == 6 and "more than six hours" in passage("beyond", "b00")
 
 
 @pytest.mark.parametrize("data", beyond.DATA)
