@@ -59,8 +59,8 @@ def train(
     are a tuple or a dict of their own. Without an `optimizer` it is Adam with M times `lr`: the
     gradient of a member is scaled by its alpha, 1/M in expectation (section 5). A `scheduler` of
     that optimizer takes one step after each epoch; torch's `ReduceLROnPlateau` is told the sum of
-    its mean losses. `average`, torch's `AveragedModel` of the
-    network, is updated after each step.
+    the losses in that row. `average`, torch's `AveragedModel` of the network, is updated after each
+    step.
 
     Every epoch starts by seeding torch's global generator, and that of the draws, from (`seed`,
     epoch), so that a run resumed from its `checkpoint`, written after each epoch, equals one that
