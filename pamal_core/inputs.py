@@ -27,7 +27,9 @@ def arguments(inputs: Inputs) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 def num_examples(inputs: Inputs) -> int:
     """The length of the first tensor of `inputs`; 0 where there is none."""
-    return next((len(part) for part in tree_leaves(inputs) if isinstance(part, Tensor)), 0)
+    return next(
+        (len(part) for part in tree_leaves(arguments(inputs)) if isinstance(part, Tensor)), 0
+    )
 
 
 def moved(batch: Batch, device: torch.device) -> list[Any]:

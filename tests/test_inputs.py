@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 
 import pamal_core as pamal
 from pamal_core.evaluation import predict
-from pamal_core.inputs import arguments, moved
+from pamal_core.inputs import arguments, moved, num_examples
 
 TASKS = [pamal.classification("topic"), pamal.regression("length")]
 GENERATOR = torch.Generator().manual_seed(0)
@@ -145,6 +145,11 @@ def test_the_explorer_asks_a_model_about_several_inputs():
     assert explorer.pictures == [""] * 3 and len(explorer.predictions) == 3
     with pytest.raises(pamal.InputError, match=r"at least one input\. Found none"):
         widgets.Explorer(network, TASKS, front, {}, loader=loader)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_examples_are_counted_whatever_holds_the_inputs(form):
+    assert num_examples(FORMS[form][1]) == 40
 
 
 def test_a_packed_sequence_is_one_input():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from commands_on_disk import record
-from notebook_text import passage
+from notebook_text import page, passage
 from torch.nn.utils import parameters_to_vector
 
 from pamal_core import WeightEnsemble
@@ -150,7 +150,7 @@ def test_what_the_page_says_of_forty_epochs_of_one_network():
     rival = by_seed("multimnist", "LS, 40 epochs", "mean, 0.99", 2e-3)
     assert independent.mean() > rival.mean() and not (independent > rival).all()
     assert "with each seed only if its draws are stratified" in passage("rates", "r12")
-    first = " ".join((RESULTS.parent / "book" / "index.md").read_text("utf-8").split())
+    first = page("index")
     assert f"the front has {ours.mean():.3f}, where LS has {averaged.max():.3f}." in first
     cost = passage("beyond", "m00")
     assert (
@@ -188,7 +188,7 @@ def test_what_the_page_says_of_census():
     )
     four = beyond.groups(RESULTS, "beyond/census/ls-40-epochs-lr=0.0003-average")
     assert len(four) == 3
-    often = np.mean([group.records[0].hypervolume("validation") for group in four.values()])
+    often = np.mean([group.hypervolume for group in four.values()])
     averaged = twice["mean, 0.999"]
     assert f"LS ends at {averaged:.3f} after 20 epochs and at {often:.3f} after 40" in text
     cost = passage("beyond", "c00")
@@ -225,7 +225,7 @@ def test_what_the_page_makes_of_it():
 
 
 def test_what_the_first_page_says_of_it():
-    text = " ".join((RESULTS.parent / "book" / "index.md").read_text("utf-8").split())
+    text = page("index")
     ours, ls = means("multimnist", OURS), means("multimnist", "LS")
     share = (ls[2e-3] - ls[1e-3]) / (ours[2e-3] - ls[1e-3])
     assert "makes up three quarters of" in text and share == pytest.approx(0.75, abs=0.02)

@@ -71,7 +71,7 @@ def _check_task_weights(rows: Tensor, num_members: int) -> Tensor:
             f"`task_weights` must be a matrix with {num_members} rows, one per member. "
             f"Found shape {tuple(rows.shape)}."
         )
-    on_simplex(rows.numpy(), rows.shape[1], name="each row of task_weights")
+    on_simplex(rows, rows.shape[1], name="each row of task_weights")
     return rows
 
 

@@ -3,6 +3,7 @@
 from pamal_core.data.batches import batches
 from pamal_core.data.splits import Splits
 from pamal_core.experiment import Experiment, calibration
+from pamal_core.inputs import moved
 from pamal_core.networks.base import Network
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.options import Options
@@ -28,7 +29,7 @@ def explore(
     if not isinstance(network, WeightEnsemble) or network.num_members == 1:
         return None
     device = network.task_weights.device
-    inputs, *targets = (part.to(device) for part in splits.test[:NUM_INPUTS])
+    inputs, *targets = moved(splits.test[:NUM_INPUTS], device)
     return Explorer(
         network,
         experiment.tasks,
