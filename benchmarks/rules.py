@@ -21,8 +21,8 @@ from torch.utils.data import TensorDataset
 from pamal_core import classification
 from pamal_core.networks.models import lenet
 from pamal_core.networks.resnet import resnet18
-from pamal_core.options import Options
-from pamal_core.recipes import build
+from pamal_core.runs.methods import build
+from pamal_core.runs.options import Options
 
 TASKS = [classification("first"), classification("second")]
 RULES = ("mgda", "pcgrad", "imtl", "graddrop", "cagrad", "nash_mtl", "auto_lambda", "rotograd")

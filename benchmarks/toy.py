@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from pamal_core import Linear, MovingAverage, UnitNorm
-from pamal_core.data.toy import ToyProblem
-from pamal_core.toy_pairs import Pairs, initial_pairs
+from pamal_core.toy.pairs import Pairs, initial_pairs
+from pamal_core.toy.problem import ToyProblem
 
 SCALE = 0.1
 BALANCERS = {"none": Linear, "gradient": UnitNorm, "loss": MovingAverage}

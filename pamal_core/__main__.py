@@ -2,7 +2,7 @@
 
 import sys
 
-from pamal_core.commands import main
+from pamal_core.runs.commands import main
 
 if __name__ == "__main__":
     sys.exit(main())

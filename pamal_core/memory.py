@@ -1,17 +1,21 @@
-"""What to do where a step does not fit into memory."""
+"""Memory: how much there is, and what to do where a step does not fit into it."""
+
+import os
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from pamal_core.devices import is_out_of_memory
 from pamal_core.errors import InputError
 from pamal_core.inputs import Batch
-from pamal_core.method import Method
+
+if TYPE_CHECKING:
+    from pamal_core.method import Method  # which imports this module
 
 
-def too_large(method: Method, batch: Batch, optimizer: torch.optim.Optimizer) -> InputError:
+def too_large(method: "Method", batch: Batch, optimizer: torch.optim.Optimizer) -> InputError:
     """The error for a batch that did not fit: it says which batch size, and which W, would.
 
     Each is found by trying, in halves of the batch and in ever fewer draws. That changes the
@@ -37,7 +41,7 @@ def too_large(method: Method, batch: Batch, optimizer: torch.optim.Optimizer) ->
 
 
 def _fits(
-    method: Method,
+    method: "Method",
     batch: Batch,
     optimizer: torch.optim.Optimizer,
     size: int,
@@ -58,10 +62,24 @@ def _fits(
     return True
 
 
-def _weights(method: Method) -> str:
+def _weights(method: "Method") -> str:
     values = [p for p in method.parameters() if p.requires_grad]
     size = 4 * sum(p.numel() * p.element_size() for p in values) / 2**30
     return (
         f"Not even one example fits: the weights of {method.network.num_members} members with "
         f"their gradient and the two moments of Adam alone take {size:.1f} GiB."
     )
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether torch could not allocate; only CUDA has a class of its own for that."""
+    words = "out of memory", "not enough memory", "can't allocate memory"
+    return isinstance(error, torch.OutOfMemoryError) or any(w in str(error) for w in words)
+
+
+def main_memory() -> int | None:
+    """Bytes of this machine's main memory; None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
+        return None

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from pamal_core import processes
+from pamal_core import distributed
 from pamal_core.balancing import Balancer, Linear
 from pamal_core.errors import InputError
 from pamal_core.inputs import Batch
@@ -66,7 +66,7 @@ class Method:
                 f"Expected {self.network.num_tasks}, found {len(self.tasks)}."
             )
         check_names(self.tasks)
-        processes.check(self.window, self.balancer)
+        distributed.check(self.window, self.balancer)
 
     def parameters(self) -> list[Tensor]:
         """What an optimiser trains: the parameters of the network and those of the balancer."""
@@ -85,17 +85,17 @@ class Method:
         with W. The penalty couples them: all W graphs are kept until its slopes are known.
         """
         weights = alphas @ self.network.task_weights
-        own, own_weights = processes.mine(alphas), processes.mine(weights)
+        own, own_weights = distributed.mine(alphas), distributed.mine(weights)
         if self.penalty.lam > 0:
             draws = [self._draw(batch, alpha) for alpha in own]
-            losses = processes.gather(torch.stack([draw.losses.detach() for draw in draws]))
-            extra = processes.mine(self.penalty.task_weights(losses, weights))
+            losses = distributed.gather(torch.stack([draw.losses.detach() for draw in draws]))
+            extra = distributed.mine(self.penalty.task_weights(losses, weights))
             for draw, w, c in zip(draws, own_weights, extra, strict=True):
                 self._backward(draw, w, c)
         else:
             singles = [self._one(batch, a, w) for a, w in zip(own, own_weights, strict=True)]
-            losses = processes.gather(torch.stack(singles))
-        processes.add_up(self.parameters())
+            losses = distributed.gather(torch.stack(singles))
+        distributed.add_up(self.parameters())
         return losses
 
     def _one(self, batch: Batch, alpha: Tensor, weights: Tensor) -> Float[Tensor, " T"]:

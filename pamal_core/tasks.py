@@ -9,9 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from pamal_core.devices import is_out_of_memory
 from pamal_core.errors import InputError
 from pamal_core.inputs import described
+from pamal_core.memory import is_out_of_memory
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,15 @@ from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torch.optim.swa_utils import AveragedModel
 from tqdm.auto import tqdm
 
-from pamal_core import processes
-from pamal_core.devices import is_out_of_memory
+from pamal_core import distributed
 from pamal_core.errors import InputError
 from pamal_core.inputs import Batch, moved
-from pamal_core.memory import too_large
+from pamal_core.memory import is_out_of_memory, too_large
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.networks.base import Network
 from pamal_core.networks.hypernetwork import Hypernetwork
-from pamal_core.signals import stoppable
-from pamal_core.state import load_state, save_state
+from pamal_core.runs.signals import stoppable
+from pamal_core.runs.state import load_state, save_state
 
 EpochHook = Callable[[int, Method], dict[str, Any] | None]
 
@@ -91,11 +90,11 @@ def train(
             network.train()
             method.balancer.start_epoch([row["losses"] for row in history])
             losses = _epoch(method, loader, optimizer, rng, epoch)
-            processes.average_buffers(network)
+            distributed.average_buffers(network)
             _anneal(scheduler, losses)
             more = on_epoch(epoch, method) if on_epoch is not None else None
             row = {"losses": losses, **(more or {})}
-            if checkpoint is not None and processes.is_first():
+            if checkpoint is not None and distributed.is_first():
                 _save(checkpoint, parts, [*history, row])
             history.append(row)
             named = zip(method.tasks, losses, strict=True)

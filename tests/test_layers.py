@@ -1,4 +1,4 @@
-"""Imports point one way (CONTRIBUTING, "How the package is cut")."""
+"""Imports point one way (CONTRIBUTING, "The rooms")."""
 
 import ast
 import subprocess
@@ -9,63 +9,80 @@ import pamal_core
 
 PACKAGE = Path(pamal_core.__file__).parent
 
-# Each module may import from its own row and the rows above it.
-ROWS = [
-    {"errors", "simplex", "atomic", "locks"},
-    {"inputs", "tasks", "dense_tasks", "front", "paper", "state", "devices", "signals"},
-    {"penalties", "networks", "options", "records", "coverage"},
-    {"balancing", "data", "plots", "book"},
-    {"method", "processes"},
-    {"recipes", "memory", "training", "evaluation", "summary"},
-    {"run_files"},
-    {"experiment", "toy_pairs"},
-    {"sweep", "grid"},
-    {"experiments", "widgets"},
-    {"commands", "__main__"},
-]
+# A room imports only itself and the rooms before it; the method, those of its own line.
+METHOD = {"", "networks", "balancing"}
+ROOMS = ["data", "plots", "runs", "experiments", "toy", "lessons", "widgets", "study"]
 
 
-def row_of(module: str) -> int:
-    name = module.removeprefix("pamal_core.").split(".")[0]
-    return next(i for i, row in enumerate(ROWS) if name in row)
+def modules() -> list[tuple[str, str, ast.Module]]:
+    """Each module of the package: its room, its name and its source as a tree."""
+    found = []
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        room = parts[0] if len(parts) > 1 else ""
+        found.append((room, ".".join(("pamal_core", *parts)), ast.parse(path.read_text())))
+    return found
 
 
-def imports(path: Path) -> set[str]:
-    nodes = ast.walk(ast.parse(path.read_text()))
-    found = (n.module for n in nodes if isinstance(n, ast.ImportFrom) and n.module)
-    return {module for module in found if module.startswith("pamal_core.")}
+def imported_rooms(tree: ast.Module) -> set[str]:
+    """The rooms that a module imports anything from, wherever in the module it does."""
+    names = set()
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module
+            and node.module.startswith("pamal_core")
+        ):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {a.name for a in node.names if a.name.startswith("pamal_core")}
+    parts = [name.split(".")[1:] for name in names]
+    return {part[0] if part and part[0] in {*METHOD, *ROOMS} else "" for part in parts}
 
 
-def test_no_module_imports_from_a_row_below_its_own():
-    sources = [p for p in PACKAGE.rglob("*.py") if p != PACKAGE / "__init__.py"]
-    assert len(sources) > 20
-    for path in sources:
-        module = ".".join(("pamal_core", *path.relative_to(PACKAGE).with_suffix("").parts))
-        for other in imports(path):
-            assert row_of(other) <= row_of(module), f"{module} imports {other}"
+def test_every_folder_of_the_package_is_a_room():
+    folders = {room for room, _, _ in modules()}
+    assert folders == {*METHOD, *ROOMS}
 
 
-def test_fronts_records_and_plots_need_no_torch():
-    modules = "pamal_core.front, pamal_core.records, pamal_core.paper, pamal_core.plots.fronts"
-    code = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
+def test_a_room_imports_only_the_rooms_before_it():
+    order = [METHOD, *({room} for room in ROOMS)]
+    for room, name, tree in modules():
+        if name == "pamal_core.__main__":  # the command line, which is above all rooms
+            continue
+        place = next(i for i, rooms in enumerate(order) if room in rooms)
+        allowed = set().union(*order[: place + 1])
+        assert imported_rooms(tree) <= allowed, name
+
+
+def test_each_room_says_what_lives_there():
+    for folder in ("networks", "balancing", *ROOMS):
+        assert ast.get_docstring(ast.parse((PACKAGE / folder / "__init__.py").read_text())), folder
+
+
+def test_the_package_alone_brings_no_other_room_and_the_study_no_torch():
+    code = """
+import sys
+import pamal_core
+pamal_core.WeightEnsemble, pamal_core.Method, pamal_core.train, pamal_core.evaluate
+rooms = {name.split(".")[1] for name in sys.modules if name.startswith("pamal_core.")}
+sys.exit(str(rooms & {%s} or ""))
+"""
+    others = ", ".join(map(repr, ROOMS))
+    subprocess.run([sys.executable, "-c", code % others], check=True)
+    names = [n for room, n, _ in modules() if room == "study" and not n.endswith("__init__")]
+    lines = (
+        f"import sys, {', '.join(names)}, pamal_core.plots.fronts; sys.exit('torch' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", lines], check=True)
 
 
 def test_only_data_modules_and_experiments_know_a_data_set_by_name():
     names = ("mnist", "census", "utkface", "cityscapes")
-    homes = {"data", "experiments", "paper"}
-    for path in PACKAGE.rglob("*.py"):
-        if path.relative_to(PACKAGE).parts[0] not in homes:
-            code = path.read_text().lower()
-            assert not any(name in code for name in names), path
-
-
-def test_files_stay_under_250_lines_and_functions_under_30():
-    for path in PACKAGE.rglob("*.py"):
-        text = path.read_text()
-        assert len(text.splitlines()) <= 250, path
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.FunctionDef):
-                body = node.body[1:] if ast.get_docstring(node) else node.body
-                lines = body[-1].end_lineno - body[0].lineno + 1 if body else 0
-                assert lines <= 30, f"{path}: {node.name} has {lines} lines"
+    for room, name, _ in modules():
+        if (
+            room not in {"data", "experiments", "lessons", "study"}
+            and name != "pamal_core.__main__"
+        ):
+            path = PACKAGE.parent / (name.replace(".", "/") + ".py")
+            assert not any(word in path.read_text().lower() for word in names), path

@@ -7,8 +7,8 @@ import csv
 import statistics
 from math import ceil
 
-from pamal_core import grid
-from pamal_core.records import Record
+from pamal_core.runs import grid
+from pamal_core.runs.records import Record
 
 
 def seconds() -> dict[tuple[str, str], list[float]]:

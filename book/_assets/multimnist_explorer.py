@@ -15,9 +15,9 @@ import torch
 from torch.utils.data import DataLoader
 
 import pamal_core as pamal
-from pamal_core.experiment import run
 from pamal_core.experiments.multimnist import EXPERIMENT, MultiMNISTOptions
-from pamal_core.records import Record
+from pamal_core.runs.records import Record
+from pamal_core.runs.run import run
 from pamal_core.widgets import values
 
 ROOT = Path(__file__).parents[2]

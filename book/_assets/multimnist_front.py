@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from pamal_core.experiments import multimnist_tables as tables
 from pamal_core.plots import fronts, style
+from pamal_core.study import multimnist_tables as tables
 
 ROOT = Path(__file__).parents[2]
 

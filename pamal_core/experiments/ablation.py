@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from pamal_core.experiment import Experiment
 from pamal_core.experiments import census, multimnist
 from pamal_core.experiments.ablation_options import AblationOptions
-from pamal_core.options import Options
+from pamal_core.runs.options import Options
+from pamal_core.runs.run import Experiment
 
 
 def subject(options: AblationOptions, sample_epochs: int) -> tuple[Experiment, Options]:

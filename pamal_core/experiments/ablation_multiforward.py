@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, Field
 
 from pamal_core.experiments.ablation import subject
 from pamal_core.experiments.ablation_options import COMMON, AblationOptions, listed
-from pamal_core.records import Record
-from pamal_core.sweep import sweep
+from pamal_core.runs.records import Record
+from pamal_core.runs.sweep import sweep
 
 WINDOWS = (1, 2, 3, 4, 5)
 LAMS = (0.0, 2.0, 5.0, 10.0)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from pamal_core.options import Options
+from pamal_core.runs.options import Options
 
 COMMON = ("experiment", "seeds", "results", "epochs", "data", "data_root", "device")
 

@@ -7,9 +7,9 @@ from typing import Any
 from pamal_core.data.splits import Splits
 from pamal_core.errors import InputError
 from pamal_core.experiments.ablation import subject
-from pamal_core.experiments.ablation_phn_cosmos import SweepOptions, settings
-from pamal_core.records import Record
-from pamal_core.sweep import file_name, sweep
+from pamal_core.runs.records import Record
+from pamal_core.runs.sweep import file_name, sweep
+from pamal_core.study.ablation_phn_cosmos import SweepOptions, settings
 
 
 def runs(options: SweepOptions, *, progress: bool = True) -> tuple[dict[str, list[Record]], Splits]:

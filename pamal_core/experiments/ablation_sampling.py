@@ -8,9 +8,9 @@ from pydantic import BeforeValidator, Field
 
 from pamal_core.experiments.ablation import subject
 from pamal_core.experiments.ablation_options import COMMON, AblationOptions, listed
-from pamal_core.options import NonNegative
-from pamal_core.records import Record
-from pamal_core.sweep import sweep
+from pamal_core.runs.options import NonNegative
+from pamal_core.runs.records import Record
+from pamal_core.runs.sweep import sweep
 
 
 class SamplingOptions(AblationOptions):

@@ -7,10 +7,10 @@ from typing import Literal, NamedTuple
 import pandas as pd
 from torch import Tensor
 
-from pamal_core import experiment
 from pamal_core.experiments import census
 from pamal_core.experiments.census import CensusOptions
-from pamal_core.records import Record
+from pamal_core.runs import run as experiment
+from pamal_core.runs.records import Record
 from pamal_core.tasks import Task
 
 TASKS: tuple[census.Question, ...] = ("age", "education", "income")

@@ -6,9 +6,9 @@ from pydantic import Field, field_validator
 
 from pamal_core.data import census
 from pamal_core.data.splits import Splits
-from pamal_core.experiment import Experiment
 from pamal_core.networks.models import SharedBottom, mlp
-from pamal_core.options import Options
+from pamal_core.runs.options import Options
+from pamal_core.runs.run import Experiment
 from pamal_core.tasks import classification
 
 Question = Literal["age", "education", "income", "never-married"]

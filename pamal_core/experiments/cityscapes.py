@@ -12,11 +12,11 @@ from pamal_core.data import cityscapes
 from pamal_core.data.splits import Splits
 from pamal_core.dense_tasks import depth, segmentation
 from pamal_core.evaluation import predict
-from pamal_core.experiment import Experiment, calibration
 from pamal_core.networks.base import Network
 from pamal_core.networks.models import SharedBottom
 from pamal_core.networks.segnet import segnet
-from pamal_core.options import NonNegative, Options
+from pamal_core.runs.options import NonNegative, Options
+from pamal_core.runs.run import Experiment, calibration
 
 NUM_CLASSES = 7
 

@@ -6,10 +6,9 @@ from pydantic import Field
 
 from pamal_core.data import multimnist
 from pamal_core.data.splits import Splits
-from pamal_core.experiment import Experiment
-from pamal_core.experiments.tables import REFERENCE
 from pamal_core.networks.models import lenet
-from pamal_core.options import Options
+from pamal_core.runs.options import Options
+from pamal_core.runs.run import Experiment
 from pamal_core.tasks import classification
 
 
@@ -33,6 +32,6 @@ EXPERIMENT = Experiment(
     tasks=(classification("top-left"), classification("bottom-right")),
     load=load,
     make_network=lambda _options, _splits, extra: lenet(in_channels=1 + extra),
-    reference=REFERENCE,
+    reference=(0.0, 0.0),
     defaults={"full": {"epochs": 10}, "sample": {"epochs": 10}},
 )

@@ -2,11 +2,13 @@
 
 from pamal_core.data import multimnist
 from pamal_core.data.splits import Splits
-from pamal_core.experiment import Experiment
-from pamal_core.experiments.multimnist3_tables import POSITIONS
 from pamal_core.networks.models import lenet
-from pamal_core.options import Options
+from pamal_core.runs.options import Options
+from pamal_core.runs.run import Experiment
 from pamal_core.tasks import classification
+
+# In the order of the authors' code, which is that of the paper's table.
+POSITIONS = ("top-left", "bottom", "top-right")
 
 
 class MultiMNIST3Options(Options):

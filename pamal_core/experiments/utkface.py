@@ -7,10 +7,10 @@ from pydantic import Field
 
 from pamal_core.data import utkface
 from pamal_core.data.splits import Splits
-from pamal_core.experiment import Experiment
 from pamal_core.networks.models import SharedBottom
 from pamal_core.networks.resnet import resnet18
-from pamal_core.options import NonNegative, Options
+from pamal_core.runs.options import NonNegative, Options
+from pamal_core.runs.run import Experiment
 from pamal_core.tasks import classification, regression
 
 

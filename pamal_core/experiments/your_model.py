@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from pamal_core.options import NonNegative, Options
+from pamal_core.runs.options import NonNegative, Options
 
 
 class YourModelOptions(Options):

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from pamal_core.devices import main_memory
 from pamal_core.errors import InputError
+from pamal_core.memory import main_memory
 from pamal_core.networks.base import Network
 from pamal_core.networks.skeleton import Skeleton
 

@@ -2,12 +2,12 @@
 
 from pamal_core.data.batches import batches
 from pamal_core.data.splits import Splits
-from pamal_core.experiment import Experiment, calibration
 from pamal_core.inputs import moved
 from pamal_core.networks.base import Network
 from pamal_core.networks.ensemble import WeightEnsemble
-from pamal_core.options import Options
-from pamal_core.records import Record
+from pamal_core.runs.options import Options
+from pamal_core.runs.records import Record
+from pamal_core.runs.run import Experiment, calibration
 from pamal_core.widgets.explorer import Explorer
 
 NUM_INPUTS = 8

@@ -7,11 +7,11 @@ import matplotlib.pyplot as plt
 from IPython.display import display
 
 from pamal_core.errors import InputError
-from pamal_core.experiment import Experiment, run
 from pamal_core.front import Front
-from pamal_core.options import Options
 from pamal_core.plots import style
 from pamal_core.plots.fronts import MARKERS, name_axes
+from pamal_core.runs.options import Options
+from pamal_core.runs.run import Experiment, run
 
 
 class Playground(ipywidgets.VBox):  # type: ignore[misc]

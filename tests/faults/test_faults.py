@@ -17,20 +17,20 @@ import pytest
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from test_experiment import tiny
+from tiny_experiment import tiny
 
 from pamal_core.errors import InputError
-from pamal_core.experiment import run
 from pamal_core.method import NonFiniteError
-from pamal_core.options import Options
-from pamal_core.records import Record
-from pamal_core.state import load_state
-from pamal_core.sweep import sweep
+from pamal_core.runs.options import Options
+from pamal_core.runs.records import Record
+from pamal_core.runs.run import run
+from pamal_core.runs.state import load_state
+from pamal_core.runs.sweep import sweep
 
 COMMON = {"W": 2, "lam": 1.0, "batch_size": 20, "epochs": 6, "device": "cpu"}
 SETTINGS = [{"seed": seed} for seed in range(4)]
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["pamal_core.sweep", "torch._dynamo"])
+CONTEXT.set_forkserver_preload(["pamal_core.runs.sweep", "torch._dynamo"])
 RANDOM = random.Random(0)
 
 
@@ -162,7 +162,7 @@ def test_a_file_that_is_damaged_is_named_and_the_run_can_be_made_again(
             path.unlink()
         if "checkpoint" in name:
             with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-                patch.setattr("pamal_core.experiment._evaluate", stop)
+                patch.setattr("pamal_core.runs.run._evaluate", stop)
                 run(tiny(), options)
         else:
             run(tiny(), options)
@@ -246,7 +246,7 @@ def test_a_nan_that_appears_in_training(place, whole, tmp_path, times, tally, mo
 def test_a_notebook_that_raises_leaves_the_page_as_it_was(tmp_path, tally):
     import nbformat
 
-    from pamal_core import book
+    from pamal_core.runs import notebooks as book
 
     cell = nbformat.v4.new_code_cell("raise ValueError('no')")
     source, target = tmp_path / "n.ipynb", tmp_path / "page.ipynb"
@@ -270,7 +270,7 @@ def test_a_stop_says_how_to_go_on(tmp_path):
         if epoch == 3:
             signal.raise_signal(signal.SIGTERM)
 
-    import pamal_core.experiment as module
+    import pamal_core.runs.run as module
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "train", lambda *a, **k: train(*a, **(k | {"on_epoch": stop})))

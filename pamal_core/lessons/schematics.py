@@ -1,0 +1,133 @@
+"""What the drawings of the method show, computed: small problems whose answers are known."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float
+from pydantic import Field, model_validator
+from scipy import special
+from torch import nn
+
+from pamal_core.front import Front, Objective
+from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.networks.models import mlp
+from pamal_core.penalties import MultiForward
+from pamal_core.runs.options import Options
+from pamal_core.simplex import lattice
+
+Array = np.ndarray
+CENTRES = np.array([[0.0, 0.0], [1.0, 0.0]])
+"""Where each of the two bowls is lowest."""
+OFF = 0.75
+"""How far from the segment between the centres the draws that are off it lie."""
+
+
+class SchematicsOptions(Options):
+    """The common options, of which only `W`, `p` and `seed` mean something here."""
+
+    W: Annotated[
+        int, Field(ge=4, description="draws of alpha; fewer would not show the four cases")
+    ] = 5
+
+    @model_validator(mode="after")
+    def _trains_nothing(self) -> "SchematicsOptions":
+        if given := self.model_fields_set - {"W", "p", "seed"}:
+            raise ValueError(f"The drawings have no `{min(given)}`. Known: W, p, seed.")
+        return self
+
+
+def bowls(thetas: Float[Array, "*batch 2"]) -> Float[Array, "*batch 2"]:
+    """Two losses of two weights, the squared distances to `CENTRES`; lower is better.
+
+    The Pareto set is the segment between the centres. The ensemble whose members are the centres
+    has it as its subspace: theta(alpha) has the losses (alpha_2^2, alpha_1^2), the exact front.
+    """
+    return ((thetas[..., None, :] - CENTRES) ** 2).sum(-1)
+
+
+def four_situations(window: int) -> tuple[Float[Array, "W 2"], dict[str, Float[Array, "W 2"]]]:
+    """`window` evenly spaced draws of alpha, and their losses under four ensembles (Figure 3).
+
+    The members lie at the centres of the bowls; one network is off; the members are swapped; the
+    members are both off. From four draws on the one that is off is out of order for both tasks.
+    """
+    alphas = lattice(2, window)
+    on, aside = alphas @ CENTRES, np.array([0.0, OFF])
+    one_off = on.copy()
+    one_off[window // 2] += aside
+    thetas = {
+        "in order, on the front": on,
+        "one draw off the front": one_off,
+        "on the front, reversed": alphas @ CENTRES[::-1],
+        "in order, all off the front": on + aside,
+    }
+    return alphas, {name: bowls(theta) for name, theta in thetas.items()}
+
+
+def penalties(
+    alphas: Float[Array, "W T"],
+    situations: Mapping[str, Float[Array, "W T"]],
+    edges: Literal["lex", "full"] = "lex",
+) -> pd.DataFrame:
+    """The value of `MultiForward` (Eq. 3) in each situation, lower is better: a column per sign."""
+    weights = torch.as_tensor(alphas)
+    signs: tuple[Literal["ordered", "printed"], ...] = ("ordered", "printed")
+    return pd.DataFrame(
+        {
+            sign: {
+                name: MultiForward(1.0, sign, edges)(torch.as_tensor(losses), weights).item()
+                for name, losses in situations.items()
+            }
+            for sign in signs
+        }
+    )
+
+
+def three_members(seed: int) -> tuple[int, Float[Array, "3 2"]]:
+    """The number of weights N of the paper's perceptron for three tasks and 468 features, and
+    where three members of it, initialised independently, lie in the plane through them.
+
+    Distances in the plane are those in weight space. Every alpha^T Theta lies in this plane, at the
+    same combination of the three points.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        members: list[nn.Module] = [mlp(468, num_tasks=3) for _ in range(3)]
+    stacked = WeightEnsemble(members).stacked.detach().double().numpy()
+    return stacked.shape[1], in_plane(stacked)
+
+
+def in_plane(stacked: Float[Array, "3 N"]) -> Float[Array, "3 2"]:
+    """Three points of any space as the same triangle in a plane, its centre at the origin and the
+    first point straight above it."""
+    centred = stacked - stacked.mean(0)
+    up = centred[0] / np.linalg.norm(centred[0])
+    across = centred[2] - centred[1]
+    across = across - (across @ up) * up
+    return np.stack((centred @ across / np.linalg.norm(across), centred @ up), axis=-1)
+
+
+def bowls_front(alphas: Float[Array, "P 2"], losses: Float[Array, "P 2"]) -> Front:
+    """Points of the two bowls as a front of losses."""
+    names = ("task 1/loss", "task 2/loss")
+    objectives = tuple(Objective(name, maximise=False) for name in names)
+    return Front(alphas, pd.DataFrame(losses, columns=list(names)), objectives)
+
+
+def beta_density(x: Float[Array, " n"], p: float) -> Float[Array, " n"]:
+    """The density of alpha_1 ~ Beta(p, p), which Dir(p) is for two members (appendix A1)."""
+    return np.exp((p - 1) * (np.log(x) + np.log1p(-x)) - special.betaln(p, p))
+
+
+def distance_to_beta(draws: Float[Array, " n"], p: float) -> float:
+    """The largest difference between the shares of `draws` below x and Beta(p, p)'s, over all x.
+
+    It is the statistic of Kolmogorov and Smirnov: for draws of that distribution it stays below
+    1.36 / sqrt(n) in 95 of 100 cases.
+    """
+    below = special.betainc(p, p, np.sort(draws))
+    steps = np.arange(len(draws) + 1) / len(draws)
+    return float(max((steps[1:] - below).max(), (below - steps[:-1]).max()))

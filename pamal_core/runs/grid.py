@@ -1,0 +1,235 @@
+"""The runs behind the paper's tables and figures: which are made, which are left, what they cost.
+
+`workflow/grid.csv` has a row for each setting, `workflow/costs.csv` what a run takes. No torch here
+until something is trained.
+"""
+
+import argparse
+import csv
+import importlib
+import inspect
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pamal_core.errors import InputError, check_choice
+from pamal_core.runs.atomic import write_atomic
+from pamal_core.runs.locks import is_held, lock_of
+from pamal_core.runs.notebooks import parse_value
+from pamal_core.runs.options import Options
+
+ROOT = Path(__file__).parents[2]
+EXTRAS = "extras"
+"""The target of the runs that are ours and not the paper's; `paper` is all the others."""
+
+
+class Cost(NamedTuple):
+    """What a run asks for, a row of `costs.csv`.
+
+    `seconds` is the median of the measured wall time of one thread, None where no run of the kind
+    has been made; `gpu_share` is in per cent of one GPU, `minutes` are the limit for a scheduler.
+    """
+
+    seconds: float | None
+    threads: int
+    mem_mb: int
+    gpu: int
+    gpu_share: int
+    minutes: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: its setting, and where its record is.
+
+    `records` are relative to the folder of the results. The run writes the first; the others are
+    copies, for the tables that share it. `targets` and `places` (labels of the paper's LaTeX
+    source) are those of all these tables.
+    """
+
+    experiment: str
+    method: str
+    options: Mapping[str, Any]
+    seed: int
+    records: tuple[str, ...]
+    targets: tuple[str, ...]
+    places: tuple[str, ...]
+
+    @property
+    def notebook(self) -> str | None:
+        """The notebook that makes it; None for a run of an ablation alone."""
+        return self.experiment if self.records[0].startswith(f"{self.experiment}/") else None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What papermill, or `Options`, is given."""
+        return {"method": self.method, **self.options, "seed": self.seed, "data": "full"}
+
+    @property
+    def cost(self) -> Cost:
+        """What it asks for."""
+        table = _costs()
+        return table.get((self.experiment, self.method)) or table[self.experiment, "*"]
+
+    def is_done(self, results: Path) -> bool:
+        """Whether one of its records is in the folder `results`."""
+        return any((results / record).exists() for record in self.records)
+
+    def is_running(self, results: Path) -> bool:
+        """Whether some process is making it."""
+        return any(is_held(lock_of(results / record)) for record in self.records)
+
+
+def runs(target: str = "paper") -> list[Run]:
+    """The runs of `target`, each once however many tables share it; InputError for an unknown
+    target."""
+    check_choice("target", target, targets())
+    if target == "paper":
+        return [run for run in _all() if set(run.targets) != {EXTRAS}]
+    return [run for run in _all() if target in run.targets]
+
+
+def targets() -> list[str]:
+    """The names that `runs` knows, `paper` last."""
+    return [*dict.fromkeys(row["target"] for row in read("grid")), "paper"]
+
+
+def records(target: str = "paper") -> list[str]:
+    """The records that the tables of `target` read, copies included."""
+    return [
+        record
+        for run in runs(target)
+        for record, of in zip(run.records, run.targets, strict=True)
+        if of == target or target == "paper" != of != EXTRAS
+    ]
+
+
+def by_record() -> dict[str, Run]:
+    """Every run by each of its records."""
+    return {record: run for run in _all() for record in run.records}
+
+
+def make(record: str, results: Path, changes: Mapping[str, Any] | None = None) -> None:
+    """Make the run of `record` without its notebook, with `changes` to its parameters; or copy the
+    record where another table has it already. InputError for a record that is not in the grid."""
+    run = by_record().get(record)
+    if run is None:
+        raise InputError(f"workflow/grid.csv must have the record. Found {record!r}.")
+    for other in run.records:
+        if not (results / record).exists() and (results / other).exists():
+            write_atomic(results / record, (results / other).read_bytes())
+    from pamal_core.runs.run import run as train  # torch: only here
+
+    module = importlib.import_module(f"pamal_core.experiments.{run.experiment}")
+    options = options_class(run.experiment)
+    given = {**run.parameters, **(changes or {}), "out": str(results / record)}
+    train(module.EXPERIMENT, options.create(**given))
+
+
+def options_class(experiment: str) -> type[Options]:
+    """The class of the options of `experiment`."""
+    module = importlib.import_module(f"pamal_core.experiments.{experiment}")
+    classes = [c for _, c in inspect.getmembers(module, inspect.isclass)]
+    return next(c for c in classes if issubclass(c, Options) and c is not Options)
+
+
+def notebook_parameters(path: Path) -> set[str]:
+    """The names that the parameters cell of the notebook at `path` assigns."""
+    cells = json.loads(path.read_text())["cells"]
+    chosen = [c for c in cells if "parameters" in c["metadata"].get("tags", [])]
+    lines = [line for cell in chosen for line in "".join(cell["source"]).splitlines()]
+    return {line.split(" = ")[0] for line in lines if " = " in line}
+
+
+def status(results: Path) -> str:
+    """A table with a line per target: runs that are made, being made and left, and hours of one
+    thread for the latter two, as far as runs of their kind were measured."""
+    heads = f"{'target':<12}{'runs':>6}{'done':>6}{'running':>9}{'left':>6}{'hours':>8}"
+    lines = [f"{heads}{'not measured':>14}"]
+    for target in targets():
+        chosen = runs(target)
+        left = [run for run in chosen if not run.is_done(results)]
+        seconds = [run.cost.seconds for run in left if run.cost.seconds is not None]
+        running = sum(run.is_running(results) for run in left)
+        lines.append(
+            f"{target:<12}{len(chosen):>6}{len(chosen) - len(left):>6}{running:>9}"
+            f"{len(left) - running:>6}"
+            f"{sum(seconds) / 3600:>8.1f}{len(left) - len(seconds):>14}"
+        )
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """`python -m pamal_core.runs.grid` counts; `... run RECORD ... [-p NAME VALUE ...]` makes."""
+    parser = argparse.ArgumentParser(
+        prog="python -m pamal_core.runs.grid", description=main.__doc__
+    )
+    parser.add_argument("--results", type=Path, default=ROOT / "results")
+    run = parser.add_subparsers(dest="command").add_parser("run", help=make.__doc__)
+    run.add_argument("records", nargs="+", help="relative to the folder of the results")
+    run.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
+    given = parser.parse_args(arguments)
+    try:
+        if given.command:
+            changes = {name: parse_value(value) for name, value in given.p}
+            for record in given.records:
+                make(record, given.results, changes)
+        else:
+            print(status(given.results))
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+@cache
+def _all() -> tuple[Run, ...]:
+    """Every run of the grid, those of equal settings joined, in the order of the table."""
+    shared: dict[str, dict[str, Any]] = {}
+    for row in read("grid"):
+        experiment = row["folder"].split("/")[-1]
+        options = parameters(row["options"])
+        for seed in map(int, row["seeds"].split()):
+            what = {"experiment": experiment, "method": row["method"], "options": options}
+            key = json.dumps([experiment, row["method"], sorted(options.items()), seed])
+            fields = what | {"seed": seed, "records": (), "targets": (), "places": ()}
+            run = shared.setdefault(key, fields)
+            run["records"] += (f"{row['folder']}/{row['name']}_seed_{seed}.json",)
+            run["targets"] += (row["target"],)
+            run["places"] += (row["place"],)
+    return tuple(Run(**run) for run in shared.values())
+
+
+@cache
+def _costs() -> dict[tuple[str, str], Cost]:
+    whole = ("threads", "mem_mb", "gpu", "gpu_share", "minutes")
+    return {
+        (row["experiment"], row["method"]): Cost(
+            float(row["seconds"]) if row["seconds"] else None, *(int(row[name]) for name in whole)
+        )
+        for row in read("costs")
+    }
+
+
+def read(name: str) -> list[dict[str, str]]:
+    """The rows of `workflow/NAME.csv`; InputError where the package is not in its repository."""
+    path = ROOT / "workflow" / f"{name}.csv"
+    if not path.exists():
+        raise InputError(f"The grid needs the repository. Found no {path}.")
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def parameters(text: str) -> dict[str, Any]:
+    """`"W=2; p=[1, 2]"` is `{"W": 2, "p": [1, 2]}`."""
+    pairs = (part.strip().partition("=") for part in text.split(";") if part.strip())
+    # Papermill's rules know no lists.
+    return {n: json.loads(v) if v.startswith("[") else parse_value(v) for n, _, v in pairs}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

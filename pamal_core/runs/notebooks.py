@@ -1,0 +1,164 @@
+"""Notebooks on their way into the book: run, made the same for every run, compared with the source.
+
+No torch here. The packages of the `book` extra are needed.
+"""
+
+import argparse
+import copy
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from pamal_core.errors import InputError
+from pamal_core.runs.atomic import write_atomic
+
+WIDGET = "application/vnd.jupyter.widget-view+json"  # dead in a page: there is no kernel
+
+
+def normalise(notebook: NotebookNode) -> NotebookNode:
+    """A copy of an executed notebook without what differs between two identical runs.
+
+    Timings, paths, versions of the kernel, cell ids, memory addresses, stderr (progress bars), and
+    how stdout was cut into pieces. The name of the source and the parameters of the run stay, under
+    `metadata.pamal`.
+    """
+    notebook = copy.deepcopy(notebook)
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    notebook.metadata = {
+        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+        "language_info": {"name": "python"},
+        "pamal": _provenance(notebook.metadata),
+    }
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number}"
+        kept = {key: cell.metadata[key] for key in ("tags", "mystnb") if cell.metadata.get(key)}
+        cell.metadata = kept
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for count, cell in enumerate(code, start=1):
+        cell.execution_count = count
+        cell.outputs = _normal_outputs(cell.outputs, count)
+    return notebook
+
+
+def differences(executed: NotebookNode, source: NotebookNode) -> list[str]:
+    """One line for each code cell of `executed` that is not that of `source`; empty if all are.
+
+    The cell into which papermill writes the parameters of the run is left out.
+    """
+    ours = [cell.source for cell in executed.cells if _is_code(cell)]
+    theirs = [cell.source for cell in source.cells if _is_code(cell)]
+    found = [
+        f"code cell {number} differs from the source"
+        for number, (one, other) in enumerate(zip(ours, theirs, strict=False), start=1)
+        if one != other
+    ]
+    if len(ours) != len(theirs):
+        found.append(f"{len(ours)} code cells, {len(theirs)} in the source")
+    return found
+
+
+def run(source: Path, target: Path, parameters: dict[str, Any]) -> None:
+    """Execute `source` from the top and replace `target` by the normalised result in one step."""
+    from papermill import execute_notebook, inspect_notebook  # slow to import
+    from papermill.exceptions import PapermillExecutionError
+
+    if not source.is_file():
+        raise InputError(f"Expected a notebook. Found nothing at {source}.")
+    try:
+        known = inspect_notebook(source)
+    except nbformat.reader.NotJSONError:
+        raise InputError(f"{source} is not a notebook: it is no JSON.") from None
+    if unknown := parameters.keys() - known:  # papermill would only log it
+        raise InputError(f"{source} has no parameter {', '.join(sorted(unknown))}.")
+    os.environ.pop("MPLBACKEND", None)  # with one set, a kernel shows no figures
+    try:
+        # Nothing is written while it runs, so that a run that fails leaves nothing behind.
+        executed = execute_notebook(
+            source,
+            None,
+            parameters,
+            progress_bar=sys.stderr.isatty(),
+            extra_arguments=["--log-level=CRITICAL"],  # the kernel warns of a local socket
+        )
+    except PapermillExecutionError as error:
+        reason = (error.evalue.strip().splitlines() or [""])[-1]
+        raise InputError(f"{source} stopped with {error.ename}: {reason}") from error
+    text = nbformat.writes(normalise(executed))
+    write_atomic(target, (text.rstrip("\n") + "\n").encode())
+
+
+def parse_value(text: str) -> Any:
+    """The value of `-p NAME TEXT`, by papermill's rules: True, False, None, a number, or text."""
+    named = {"True": True, "False": False, "None": None}
+    if text in named:
+        return named[text]
+    numbers: tuple[Callable[[str], Any], ...] = (int, float)
+    for number in numbers:
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """`python -m pamal_core.runs.notebooks run SOURCE TARGET -p NAME VALUE ...`."""
+    parser = argparse.ArgumentParser(
+        prog="python -m pamal_core.runs.notebooks", description=__doc__
+    )
+    command = parser.add_subparsers(required=True).add_parser("run", help=run.__doc__)
+    command.add_argument("source", type=Path)
+    command.add_argument("target", type=Path)
+    command.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
+    given = parser.parse_args(arguments)
+    try:
+        run(given.source, given.target, {name: parse_value(value) for name, value in given.p})
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"{given.source} -> {given.target}")
+    return 0
+
+
+def _is_code(cell: NotebookNode) -> bool:
+    return cell.cell_type == "code" and "injected-parameters" not in cell.metadata.get("tags", [])
+
+
+def _provenance(metadata: NotebookNode) -> dict[str, Any]:
+    if "papermill" not in metadata:  # normalised before, or never run
+        return dict(metadata.get("pamal", {}))
+    papermill = metadata.papermill
+    return {"source": Path(papermill.input_path).name, "parameters": dict(papermill.parameters)}
+
+
+def _normal_outputs(outputs: list[NotebookNode], count: int) -> list[NotebookNode]:
+    kept: list[NotebookNode] = []
+    for output in outputs:
+        if output.get("name") == "stderr" or WIDGET in output.get("data", {}):
+            continue
+        if kept and output.get("name", "") == kept[-1].get("name"):
+            kept[-1].text += output.text
+        else:
+            kept.append(output)
+    for output in kept:
+        if output.output_type == "execute_result":
+            output.execution_count = count
+        texts = output if output.output_type == "stream" else output.get("data", {})
+        for key in texts:
+            if key == "text" or key.startswith("text/"):
+                texts[key] = _without_addresses(texts[key])
+    return kept
+
+
+def _without_addresses(text: str) -> str:
+    return re.sub(r"\bat 0x[0-9a-fA-F]{6,}", "at 0x0", text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

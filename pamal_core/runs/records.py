@@ -1,0 +1,139 @@
+"""Records: what a run was and what it measured, as one small text file. No torch here."""
+
+import hashlib
+import json
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from pamal_core.errors import InputError
+from pamal_core.front import Front, Objective
+from pamal_core.runs.atomic import write_atomic
+
+
+class Record(BaseModel):
+    """One run.
+
+    `options` has only what differs from the defaults, so that a new option never renames old runs.
+    Each point is {"alpha": [M], "split": name, "metrics": {"task/metric": value}}; `objectives`
+    says which metrics are compared and in which direction. `history` has a row per epoch: the mean
+    training loss of each task, and the smallest cosine between two members. `cost` is in
+    seconds and bytes. Everything but `cost` is the same each time the run is made on one machine.
+    In a file a checksum of all fields stands beside them.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    experiment: str
+    method: str
+    options: dict[str, Any]
+    seed: int
+    data: str
+    objectives: dict[str, Literal["max", "min"]]
+    points: list[dict[str, Any]]
+    summary: dict[str, Any]
+    history: list[dict[str, Any]] = []
+    cost: dict[str, float | None]
+    versions: dict[str, str]
+
+    @property
+    def key(self) -> str:
+        """Names the run: a hash of what it is, not of what came out."""
+        return run_key(self.experiment, self.method, self.options, self.seed, self.data)
+
+    @property
+    def seconds(self) -> float:
+        """Of training and evaluation; 0 for what was not measured."""
+        return sum(self.cost.get(part) or 0.0 for part in ("train_seconds", "evaluate_seconds"))
+
+    def front(self, split: str = "validation") -> Front:
+        """The points of one split as a front."""
+        objectives = [Objective(name, way == "max") for name, way in self.objectives.items()]
+        return Front.from_points(self.points, objectives, split)
+
+    def hypervolume(self, split: str = "validation") -> float:
+        """Of all points of `split`, from the reference of the experiment; higher is better."""
+        return float(self.summary[split]["hypervolume"])
+
+    def order(self, split: str = "validation") -> float:
+        """The mean over the tasks of the rank correlation of how much a point of `split` cares
+        about a task with its loss on it: -1 where the front is in order, NaN where all losses of a
+        task are equal."""
+        correlations = self.summary[split]["spearman"].items()
+        losses = [value for name, value in correlations if name.endswith("/loss")]
+        return float("nan") if None in losses else sum(losses) / len(losses)
+
+    def write(self, path: Path) -> None:
+        """Write as JSON, a line per field and per point, in one atomic step."""
+        write_atomic(path, self.to_text().encode())
+
+    @property
+    def checksum(self) -> str:
+        """16 hexadecimal digits that tell whether a value has changed."""
+        return _digest(self.model_dump(mode="json"))
+
+    def to_text(self) -> str:
+        """The JSON text that `write` writes."""
+        fields = {**self.model_dump(mode="json"), "checksum": self.checksum}
+        lines = ",\n    ".join(json.dumps(point, allow_nan=False) for point in fields["points"])
+        rows = [
+            f'"points": [\n    {lines}\n  ]'
+            if name == "points"
+            else f'"{name}": {json.dumps(value, allow_nan=False)}'
+            for name, value in fields.items()
+        ]
+        return "{\n  " + ",\n  ".join(rows) + "\n}\n"
+
+    @classmethod
+    def find(cls, path: Path, key: str) -> "Record | None":
+        """The record of run `key` in `path`, None where there is no file; InputError for others."""
+        if not path.exists():
+            return None
+        found = cls.read(path)
+        if found.key != key:
+            raise InputError(
+                f"{path} has the record of another run: {found.experiment}, {found.method}, "
+                f"{found.options}, seed {found.seed}, {found.data}. "
+                "Choose another `out`, or delete it."
+            )
+        return found
+
+    @classmethod
+    def read(cls, path: Path) -> "Record":
+        """The record in `path`; InputError where the file is missing, damaged or something else."""
+        try:
+            fields = json.loads(path.read_bytes())
+            checksum = fields.pop("checksum", None) if isinstance(fields, dict) else None
+            record = cls.model_validate(fields)
+        except OSError as error:
+            raise InputError(f"Could not read the record {path}: {error.strerror}.") from None
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"])) or "the file"
+            raise InputError(f"{path} is not a whole record: {place}: {first['msg']}.") from None
+        except (ValueError, RecursionError) as error:  # no JSON, or no text
+            raise InputError(f"{path} is not a whole record: the file: {error}.") from None
+        if checksum != record.checksum:
+            raise InputError(
+                f"{path} has changed since it was written, or is of another version. Expected "
+                f"checksum {record.checksum}, found {checksum}. Delete it to make the run again."
+            )
+        return record
+
+
+def versions() -> dict[str, str]:
+    """What a record says of the software that made it."""
+    names = ("pamal-core", "torch", "numpy")
+    return {"python": platform.python_version()} | {name: version(name) for name in names}
+
+
+def run_key(experiment: str, method: str, options: dict[str, Any], seed: int, data: str) -> str:
+    """16 hexadecimal digits that name a run."""
+    return _digest([experiment, method, options, seed, data])
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]

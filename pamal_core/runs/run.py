@@ -1,0 +1,248 @@
+"""A run from options to record: load, train, evaluate, write. Resumes where it was stopped."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import torch
+from torch import nn
+from torch.optim.lr_scheduler import MultiStepLR
+
+from pamal_core import distributed
+from pamal_core.data.batches import batches
+from pamal_core.data.splits import Splits
+from pamal_core.evaluation import Calibration, evaluate
+from pamal_core.front import Front
+from pamal_core.method import Method
+from pamal_core.networks.base import Network
+from pamal_core.runs.devices import peak_memory, pick_device
+from pamal_core.runs.files import RunFiles
+from pamal_core.runs.methods import ONLY_FOR, averaged, build
+from pamal_core.runs.options import Options
+from pamal_core.runs.records import Record, versions
+from pamal_core.runs.summary import similarity, summarise
+from pamal_core.simplex import arc
+from pamal_core.tasks import Task
+from pamal_core.training import Checkpoint, adam, seed_everything, train
+
+# These do not tell runs apart: some are fields of their own, others say where it runs or writes.
+NOT_IDENTITY = {"method", "seed", "data", "data_root", "device", "compile", "out"}
+CALIBRATION = 500  # training examples that BatchNorm is recalibrated on
+SETTINGS = {"W", "lam", "p", "balancing", "task"}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment of the paper: data, tasks and architecture; methods and their options come on
+    top.
+
+    `make_network(options, splits, extra)` makes one member for the data, freshly initialised, with
+    `extra` more input features (or channels) than they have. `reference` is the point the
+    hypervolume is taken from, in the units of each task's first metric. `defaults` are the values
+    of options that depend on whether the data are "full" or a "sample", `epochs` always among them.
+    `halve_after` is the share of the epochs after which the learning rate is halved, once.
+    `evaluation_batch` is the number of examples evaluated at a time.
+    """
+
+    name: str
+    tasks: tuple[Task, ...]
+    load: Callable[[Any], Splits]
+    make_network: Callable[[Any, Splits, int], nn.Module]
+    reference: tuple[float, ...]
+    defaults: dict[str, dict[str, Any]]
+    shared: str = "encoder"
+    halve_after: float | None = None
+    evaluation_batch: int = 1000
+
+    def resolved(self, options: Options, splits: Splits) -> Options:
+        """`options` with the `defaults` for `splits` where they were left unset."""
+        values = self.defaults["sample" if splits.is_sample else "full"]
+        unset = values.keys() - options.model_fields_set
+        return options.model_copy(update={name: values[name] for name in unset})
+
+
+class Run(NamedTuple):
+    """A finished run: its record, and the trained network if its weights are at hand."""
+
+    record: Record
+    network: Network | None
+
+
+def run(
+    experiment: Experiment, options: Options, splits: Splits | None = None, *, wait: bool = True
+) -> Run:
+    """Train and evaluate; with `options.out` also write the record there and the weights beside it.
+
+    A finished run is read, not repeated; one that was stopped goes on from its last epoch and ends
+    with the same record but for its cost. One that another process is making is waited for, or
+    unless `wait` refused: BusyError. A record of another run at `options.out` is never overwritten:
+    InputError. `splits` are the data of `options`, where they are loaded already.
+    """
+    distributed.join()
+    splits = splits or experiment.load(options)
+    options = experiment.resolved(options, splits)
+    about = _about(experiment, options, splits)
+    if not options.out:
+        return _make(experiment, options, splits, about)
+    files = RunFiles(Path(options.out), about)
+    if record := files.finished():
+        return _read(experiment, options, splits, record, files)
+    with files.claimed(wait):
+        distributed.wait()
+        if record := files.finished():
+            return _read(experiment, options, splits, record, files)
+        made = _make(experiment, options, splits, about, files.checkpoint)
+        if made.network and distributed.is_first():
+            files.finish(made.record, made.network)
+        distributed.wait()
+    return made
+
+
+def calibration(experiment: Experiment, options: Options, splits: Splits) -> Calibration:
+    """The statistics of BatchNorm in a run of `options`: "shared", or the batches on which they are
+    re-estimated for each alpha, inputs alone."""
+    if options.batch_norm == "shared":
+        return "shared"
+    seed_everything(options.seed)  # what is trained on may be augmented
+    seen = splits.train[:CALIBRATION][0]
+    return [(part,) for part in seen.split(experiment.evaluation_batch)]
+
+
+def _read(
+    experiment: Experiment, options: Options, splits: Splits, record: Record, files: RunFiles
+) -> Run:
+    if not files.weights.exists():
+        return Run(record, None)
+    return Run(record, files.load(method_of(experiment, options, splits).network))
+
+
+def _make(
+    experiment: Experiment,
+    options: Options,
+    splits: Splits,
+    about: dict[str, Any],
+    checkpoint: Checkpoint | None = None,
+) -> Run:
+    method = method_of(experiment, options, splits)
+    history, cost = _train(experiment, method, splits, options, checkpoint)
+    fronts = _evaluate(experiment, method, splits, options, cost)
+    record = Record(
+        **about,
+        objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
+        points=[point for split, front in fronts.items() for point in front.to_points(split)],
+        summary=summarise(fronts, method.network, experiment.reference),
+        history=history,
+        cost=cost,
+        versions=versions(),
+    )
+    return Run(record, method.network)
+
+
+def _about(experiment: Experiment, options: Options, splits: Splits) -> dict[str, Any]:
+    """The fields of a record that say what the run is.
+
+    Of the options those that matter to the method: the paper's settings always, others where they
+    differ from the default, so that a new option never renames an old run.
+    """
+    values = json.loads(options.model_dump_json())
+    changed = json.loads(options.model_dump_json(exclude_defaults=True))
+    chosen = {
+        name: value
+        for name, value in values.items()
+        if (name in SETTINGS or name in changed)
+        and name not in NOT_IDENTITY
+        and options.method in ONLY_FOR.get(name, {options.method})
+    }
+    return {
+        "experiment": experiment.name,
+        "method": options.method,
+        "options": chosen,
+        "seed": options.seed,
+        "data": splits.id,
+    }
+
+
+def method_of(experiment: Experiment, options: Options, splits: Splits) -> Method:
+    """The method, freshly initialised, on the device it runs on."""
+    seed_everything(options.seed)
+    make_network = partial(experiment.make_network, options, splits)
+    method = build(options, experiment.tasks, make_network, experiment.shared, splits.train)
+    method.network.to(pick_device(options.device))
+    method.network.precision = getattr(torch, options.precision)
+    if options.compile:
+        method.network.skeleton.compile()
+    return method
+
+
+def _train(
+    experiment: Experiment,
+    method: Method,
+    splits: Splits,
+    options: Options,
+    checkpoint: Checkpoint | None,
+) -> tuple[list[dict[str, Any]], dict[str, float | None]]:
+    """Train; returns what each epoch was like, and what it cost. The network of `method` is then
+    the one to evaluate."""
+    scale = method.network.num_members if options.lr_scaling == "members" else 1
+    optimizer = adam(method, options.lr * scale)
+    device, epochs = method.network.task_weights.device, cast(int, options.epochs)
+    loader = batches(splits.train, options.batch_size, shuffle=True, device=device)
+    halving = None
+    if experiment.halve_after is not None:
+        halving = MultiStepLR(optimizer, [round(epochs * experiment.halve_after)], gamma=0.5)
+    average = averaged(options, method.network)
+    history = train(
+        method,
+        loader,
+        epochs=epochs,
+        optimizer=optimizer,
+        scheduler=halving,
+        average=average,
+        seed=options.seed,
+        checkpoint=checkpoint,
+        on_epoch=_watch(),
+    )
+    if average is not None:
+        method.network = cast(Network, average.module)
+    seconds = sum(row.pop("seconds") for row in history)
+    return history, {"train_seconds": round(seconds, 3), "peak_memory_bytes": peak_memory(device)}
+
+
+def _watch() -> Callable[[int, Method], dict[str, Any]]:
+    """What joins the row of an epoch. Its seconds are kept with the checkpoint, so that a run that
+    is resumed costs what all its epochs did."""
+    last = time.perf_counter()
+
+    def on_epoch(_: int, method: Method) -> dict[str, Any]:
+        nonlocal last
+        before, last = last, time.perf_counter()
+        return {"member_similarity": similarity(method.network), "seconds": last - before}
+
+    return on_epoch
+
+
+def _evaluate(
+    experiment: Experiment,
+    method: Method,
+    splits: Splits,
+    options: Options,
+    cost: dict[str, float | None],
+) -> dict[str, Front]:
+    parts = {"validation": splits.validation, "test": splits.test}
+    network, size = method.network, experiment.evaluation_batch
+    device = network.task_weights.device
+    alphas = arc(network.num_members) if options.grid == "arc" else None
+    seen = calibration(experiment, options, splits)
+    start = time.perf_counter()
+    fronts = {
+        name: evaluate(
+            network, method.tasks, batches(part, size, device=device), alphas, calibration=seen
+        )
+        for name, part in parts.items()
+    }
+    cost["evaluate_seconds"] = round(time.perf_counter() - start, 3)
+    return fronts

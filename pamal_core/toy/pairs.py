@@ -1,0 +1,139 @@
+"""Algorithm 1 on the toy problem for many ensembles at once: one batch of arrays, no autograd."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from tqdm.auto import tqdm
+
+from pamal_core.balancing import GradientBalancer, Linear, LossBalancer
+from pamal_core.errors import InputError
+from pamal_core.penalties import MultiForward
+from pamal_core.simplex import Dirichlet
+from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem
+
+Array = np.ndarray
+
+CHUNK = 1000
+"""Steps whose alphas are drawn at once; what the notebook calls an epoch."""
+
+
+def initial_pairs() -> Float[Array, "25 2 2"]:
+    """The 25 ordered pairs of initial points: number 5 i + j has member 1 at point i, 2 at j."""
+    return np.array(list(product(INITIAL_POINTS, repeat=2)))
+
+
+@dataclass
+class Pairs:
+    """V variants of P ensembles with M members each, all advancing together.
+
+    In every variant ensemble p starts at `starts`[p], [M, 2]; variant v has `balancers`[v] and the
+    v-th scale of `problem`, whose scale is one number or [V, 1, 1]. All variants of an ensemble see
+    the same draws; ensemble p draws from a generator of its own, seeded by (`seed`, p), whatever
+    other ensembles and variants run beside it. An ensemble of a single member is linear
+    scalarisation, by the one row of `task_weights` (the matrix W [M, T]; identity by default).
+
+    A balancer is either kind of `pamal_core.balancing`, new for each run. A loss balancer is asked
+    once per draw.
+    """
+
+    problem: ToyProblem
+    balancers: Sequence[LossBalancer | GradientBalancer]
+    starts: Float[Array, "P M 2"] = field(default_factory=initial_pairs)
+    task_weights: Float[Array, "M 2"] = field(default_factory=lambda: np.eye(2))
+    preference: Dirichlet = field(default_factory=Dirichlet)
+    penalty: MultiForward = field(default_factory=MultiForward)
+    window: int = 1
+    lr: float = 2e-3
+    seed: int = 0
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        if self.window < 1 + (self.penalty.lam > 0):
+            raise InputError(
+                "`window` must be at least 1, and at least 2 when `lam` > 0. "
+                f"Found window={self.window}, lam={self.penalty.lam}."
+            )
+
+    def run(self, num_steps: int, every: int) -> Float[Array, "S V P M 2"]:
+        """Train and return `stacked` every so many steps: S = 1 + num_steps // every, the start
+        included."""
+        stacked = np.stack([self.starts] * len(self.balancers))
+        adam = Adam(stacked, self.lr)
+        snapshots = [stacked.copy()]
+        # The balancers are torch's. They need no autograd, the penalty does for its own slope.
+        with torch.inference_mode(self.penalty.lam == 0):
+            for step, alphas in enumerate(self._draws(num_steps), start=1):
+                adam.step(self.gradient(stacked, alphas))
+                if step % every == 0:
+                    snapshots.append(stacked.copy())
+        return np.stack(snapshots)
+
+    def gradient(
+        self, stacked: Float[Array, "V P M 2"], alphas: Float[Array, "P W M"]
+    ) -> Float[Array, "V P M 2"]:
+        """What lines 4 to 13 of Algorithm 1 descend along, for given draws."""
+        losses, jacobian = self.problem.losses_and_jacobian(alphas @ stacked)
+        weights = alphas @ self.task_weights
+        directions = np.empty((*losses.shape[:-1], 2))
+        for v, balancer in enumerate(self.balancers):
+            directions[v] = _direction(balancer, losses[v], jacobian[v], weights)
+        if self.penalty.lam > 0:
+            tensors = torch.from_numpy(losses), torch.from_numpy(weights).expand(losses.shape)
+            directions += _weighted(self.penalty.task_weights(*tensors).numpy(), jacobian)
+        # dL/dTheta_k is the sum over draws of alpha_k dL/dtheta.
+        return alphas.swapaxes(-1, -2) @ directions
+
+    def _draws(self, num_steps: int) -> Iterator[Float[Array, "P W M"]]:
+        """The alphas of each step."""
+        num_pairs, num_members, _ = self.starts.shape
+        rngs = [np.random.default_rng((self.seed, p)) for p in range(num_pairs)]
+        shape = (CHUNK, self.window, num_members)
+        for done in tqdm(range(0, num_steps, CHUNK), disable=not self.progress, unit="epoch"):
+            draws = [self.preference.sample(CHUNK * self.window, num_members, r) for r in rngs]
+            chunk = np.stack([d.reshape(shape) for d in draws], 1)
+            yield from chunk[: num_steps - done]
+
+
+class Adam:
+    """Adam on one array, which it changes in place: the rule of `torch.optim.Adam` with its
+    defaults."""
+
+    def __init__(self, weights: Array, lr: float) -> None:
+        self.weights, self.lr, self.count = weights, lr, 0
+        self.mean, self.square = np.zeros_like(weights), np.zeros_like(weights)
+
+    def step(self, gradient: Array) -> None:
+        """Descend."""
+        self.count += 1
+        self.mean += 0.1 * (gradient - self.mean)
+        self.square += 0.001 * (gradient * gradient - self.square)
+        root = np.sqrt(self.square / (1 - 0.999**self.count)) + 1e-8
+        self.weights -= self.lr / (1 - 0.9**self.count) * self.mean / root
+
+
+def _direction(
+    balancer: LossBalancer | GradientBalancer,
+    losses: Float[Array, "P W T"],
+    jacobian: Float[Array, "P W T 2"],
+    weights: Float[Array, "P W T"],
+) -> Float[Array, "P W 2"]:
+    """The balanced gradient by theta, for every draw of one variant."""
+    if isinstance(balancer, GradientBalancer):
+        tensors = torch.from_numpy(jacobian), torch.from_numpy(weights)
+        return balancer.combine(*tensors).numpy()
+    if isinstance(balancer, Linear):  # the common case, spared the way through torch
+        return _weighted(weights, jacobian)
+    reweighed = np.empty_like(weights)
+    for w in range(weights.shape[1]):
+        draw = torch.from_numpy(losses[:, w]), torch.from_numpy(weights[:, w])
+        reweighed[:, w] = balancer.reweigh(*draw).numpy()
+    return _weighted(reweighed, jacobian)
+
+
+def _weighted(weights: Array, jacobian: Array) -> Array:
+    """The weighted sums of the rows of Jacobians."""
+    return (weights[..., None, :] @ jacobian)[..., 0, :]

@@ -1,0 +1,97 @@
+"""bfloat16 and compilation change how a network runs, not what it computes."""
+
+import copy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from tiny_experiment import tiny
+from torch import nn
+
+from pamal_core.method import Method
+from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.networks.models import lenet
+from pamal_core.networks.skeleton import Skeleton
+from pamal_core.runs.options import Options
+from pamal_core.runs.run import run
+from pamal_core.tasks import classification
+
+TASKS = [classification("first"), classification("second")]
+BATCH = (torch.rand(16, 1, 28, 28), torch.randint(10, (16,)), torch.randint(10, (16,)))
+ALPHAS = torch.tensor([[0.3, 0.7]])
+
+
+def make_method():
+    torch.manual_seed(0)
+    return Method(WeightEnsemble([lenet(), lenet()], shared="encoder"), TASKS)
+
+
+def gradient(method):
+    losses = method.accumulate(BATCH, ALPHAS)
+    return losses, method.network.stacked.grad
+
+
+def test_bfloat16_leaves_weights_gradients_and_outputs_in_float32_and_is_near():
+    method = make_method()
+    losses, exact = gradient(copy.deepcopy(method))
+    method.network.precision = torch.bfloat16
+    found, near = gradient(method)
+    assert near.dtype == method.network.stacked.dtype == found.dtype == torch.float32
+    outputs = method.network(method.network.weights(ALPHAS[0]), BATCH[0])
+    assert [output.dtype for output in outputs] == [torch.float32, torch.float32]
+    torch.testing.assert_close(found, losses, rtol=0.02, atol=0)
+    assert torch.cosine_similarity(near.flatten(), exact.flatten(), dim=0) > 0.99
+    assert not torch.equal(near, exact)
+
+
+def test_the_architecture_itself_runs_in_bfloat16():
+    seen = []
+    method = make_method()
+    layer = method.network.skeleton.model.encoder[3]
+    layer.register_forward_hook(lambda *call: seen.append(call[-1].dtype))
+    method.network.precision = torch.bfloat16
+    gradient(method)
+    assert seen == [torch.bfloat16]
+
+
+@pytest.mark.parametrize("method", ["pamal", "rotograd", "phn", "cosmos", "auto_lambda", "mgda"])
+def test_every_kind_of_method_trains_in_bfloat16(method):
+    common = {"method": method, "epochs": 1, "batch_size": 50, "device": "cpu"}
+    plain = run(tiny(), Options.create(**common)).record
+    half = run(tiny(), Options.create(precision="bfloat16", **common)).record
+    assert half.options["precision"] == "bfloat16" and half.key != plain.key
+    for one, other in zip(half.history[0]["losses"], plain.history[0]["losses"], strict=True):
+        assert one == pytest.approx(other, rel=0.02)
+
+
+COMPILED = """
+import copy, sys
+import torch
+sys.path.insert(0, {tests!r})
+from test_precision import gradient, make_method
+method = make_method()
+losses, expected = gradient(copy.deepcopy(method))
+method.network.skeleton.compile(backend="aot_eager", fullgraph=True)
+found, same = gradient(method)
+torch.testing.assert_close(found, losses)
+torch.testing.assert_close(same, expected)
+"""
+
+
+def test_a_network_compiles_without_a_break_and_has_the_same_gradient():
+    """In a process of its own: the checks of shapes under pytest are no code for the compiler."""
+    code = COMPILED.format(tests=str(Path(__file__).parent))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_compiling_is_an_option_that_names_no_other_run(monkeypatch):
+    compiled = []
+    monkeypatch.setattr(Skeleton, "compile", lambda self: compiled.append(self))
+    assert issubclass(Skeleton, nn.Module)
+    plain = run(tiny(), Options.create(epochs=1)).record
+    assert compiled == []
+    assert run(tiny(), Options.create(epochs=1, compile=True)).record.key == plain.key
+    assert len(compiled) == 1

@@ -1,0 +1,204 @@
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import colormaps
+from matplotlib import pyplot as plt
+from matplotlib.path import Path
+
+from pamal_core.errors import InputError
+from pamal_core.front import Front, Objective
+from pamal_core.plots import digits, ternary
+from pamal_core.plots.fronts import front_figure
+from pamal_core.simplex import lattice
+
+matplotlib.use("Agg")
+CORNERS = np.array([(0.5, np.sqrt(3) / 2), (0, 0), (1, 0)])  # top, left, right
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def area(polygon):
+    """By the shoelace formula, as a share of the triangle's."""
+    (x, y), (u, v) = (polygon @ CORNERS).T, (np.roll(polygon, -1, axis=0) @ CORNERS).T
+    return abs(np.sum(x * v - u * y)) / 2 / (np.sqrt(3) / 4)
+
+
+def front(values=None, alphas=None, directions=(True, True, True), task_weights=None):
+    """By default each task's objective is its own share of alpha."""
+    alphas = lattice(3) if alphas is None else alphas
+    values = alphas if values is None else values
+    names = ["first/accuracy", "second/score", "third/loss"][: values.shape[1]]
+    objectives = tuple(Objective(n, d) for n, d in zip(names, directions, strict=False))
+    return Front(alphas, pd.DataFrame(values, columns=names), objectives, task_weights)
+
+
+def panels(figure):
+    """The axes of the triangles, without those of the colour bars."""
+    return [ax for ax in figure.axes if ax.name == "ternary"]
+
+
+def test_of_66_cells_those_inside_are_whole_hexagons_and_the_others_halves_and_sixths():
+    alphas = lattice(3)
+    cells = ternary.cells(alphas)
+    assert len(cells) == 66
+    shares = {0: 2 / 100, 1: 1 / 100, 2: 1 / 300}  # by the number of zeros in alpha
+    corners = {0: 6, 1: 5, 2: 4}
+    for alpha, cell in zip(alphas, cells, strict=True):
+        zeros = int((alpha == 0).sum())
+        assert area(cell) == pytest.approx(shares[zeros])
+        assert len(cell) == corners[zeros]
+
+
+@pytest.mark.parametrize("num_points", range(2, 13))
+def test_the_cells_of_any_lattice_fill_the_triangle_and_stay_inside(num_points):
+    cells = ternary.cells(lattice(3, num_points))
+    assert sum(map(area, cells)) == pytest.approx(1)
+    points = np.concatenate(cells)
+    assert points.min() > -1e-12
+    np.testing.assert_allclose(points.sum(1), 1)
+
+
+def test_a_point_of_the_triangle_lies_in_the_cell_of_the_lattice_point_nearest_to_it():
+    alphas = RNG.permutation(lattice(3, 5))
+    points = RNG.dirichlet([1, 1, 1], size=500)
+    distances = np.linalg.norm((points[:, None] - alphas) @ CORNERS, axis=2)
+    inside = [Path(c @ CORNERS).contains_points(points @ CORNERS) for c in ternary.cells(alphas)]
+    assert (np.sum(inside, axis=0) == 1).all()
+    np.testing.assert_array_equal(np.argmax(inside, axis=0), distances.argmin(1))
+
+
+@pytest.mark.parametrize(
+    "alphas",
+    [
+        lattice(2),
+        lattice(3)[:-1],
+        np.vstack([lattice(3)[:-1], lattice(3)[:1]]),
+        lattice(3) * 0.9 + 0.1 / 3,
+        np.eye(3)[:1],
+    ],
+    ids=["two members", "one missing", "one twice", "shrunk", "one point"],
+)
+def test_anything_but_a_whole_lattice_of_three_members_is_refused(alphas):
+    with pytest.raises(InputError, match=r"lattice of 3 members.*Found alphas of shape"):
+        ternary.cells(alphas)
+
+
+def test_the_first_member_is_on_top_the_second_left_and_the_third_right():
+    figure = ternary.triangles_figure(front(), "made up")
+    figure.canvas.draw()
+    for t, ax in enumerate(panels(figure)):
+        cells, kept, star = ax.collections
+        centres = np.array([p.vertices[:-1].mean(0) for p in cells.get_paths()])
+        members = [(front().alphas[:, k] == 1).argmax() for k in range(3)]
+        top, left, right = centres[members]
+        assert top[1] == centres[:, 1].max()
+        assert left[0] == centres[:, 0].min() and right[0] == centres[:, 0].max()
+        # The name of a corner stands nearer to it than to the others, on the screen.
+        for k, label in enumerate((ax.taxis.label, ax.laxis.label, ax.raxis.label)):
+            box = label.get_window_extent()
+            at = np.array([box.x0 + box.width / 2, box.y0 + box.height / 2])
+            away = np.linalg.norm(ax.transData.transform(centres[members]) - at, axis=1)
+            assert away.argmin() == k
+            assert label.get_text().startswith(f"member {k + 1}\n")
+        np.testing.assert_allclose(star.get_offsets(), ax.transProjection.transform(np.eye(3)[[t]]))
+        assert len(kept.get_offsets()) == 66  # nothing is dominated where the shares compete
+
+
+@pytest.mark.parametrize("maximise", [True, False])
+def test_the_best_cell_is_yellow_and_starred_whatever_the_direction(maximise):
+    alphas = RNG.permutation(lattice(3))
+    values = RNG.normal(size=(66, 1))
+    best = values.argmax() if maximise else values.argmin()
+    made = front(values, alphas, (maximise,))
+    (ax,) = panels(ternary.triangles_figure(made, "made up"))
+    ax.figure.canvas.draw()
+    cells, kept, star = ax.collections
+    np.testing.assert_allclose(cells.get_facecolors()[best], colormaps["cividis"](1.0))
+    expected = ax.transProjection.transform(alphas[[best]])
+    np.testing.assert_allclose(star.get_offsets(), expected)
+    np.testing.assert_allclose(kept.get_offsets(), expected)  # one objective has one best point
+
+
+def test_each_triangle_has_a_bar_with_its_quantity_direction_and_unit():
+    figure = ternary.triangles_figure(front(directions=(True, True, False)), "made up")
+    figure.canvas.draw()
+    bars = [ax for ax in figure.axes if ax.name != "ternary"]
+    assert [bar.get_xlabel() for bar in bars] == [
+        "accuracy on first\n(higher is better →)",
+        "score on second\n(higher is better →)",
+        "loss on third\n(← lower is better)",
+    ]
+    ticks = [[label.get_text() for label in bar.get_xticklabels()] for bar in bars]
+    assert ticks[0][0] == "0%" and all(tick.endswith("%") for tick in ticks[0])
+    assert not any("%" in tick for tick in ticks[1] + ticks[2])
+    assert "made up" in {text.get_text() for text in figure.texts}
+
+
+def test_a_member_for_several_tasks_is_named_by_its_number_alone():
+    weights = np.array([[1, 0, 0], [0, 1, 0], [0.2, 0.3, 0.5]])
+    figure = ternary.triangles_figure(front(task_weights=weights), "made up")
+    names = [getattr(panels(figure)[0], f"get_{side}label")() for side in "tlr"]
+    assert names == ["member 1\nfirst", "member 2\nsecond", "member 3"]
+
+
+def test_the_3d_front_joins_neighbours_and_marks_dominated_points_and_members():
+    alphas = lattice(3)
+    values = alphas.copy()
+    values[alphas.min(1) == 0.3] -= 0.5  # three points near the centre, dominated
+    figure = ternary.front_3d_figure(front(values, directions=(True,) * 3), "made up")
+    figure.canvas.draw()
+    one, two = figure.axes
+    assert (one.elev, one.azim) != (two.elev, two.azim)
+    for ax in figure.axes:
+        (mesh,) = ax.lines
+        assert np.isnan(mesh.get_data_3d()[0]).sum() == 165  # 3 n (n - 1) / 2 edges
+        kept, dominated, *members = ax.collections
+        counts = [len(dots.get_offsets()) for dots in (kept, dominated, *members)]
+        assert counts == [66 - 3 - 3, 3, 1, 1, 1]
+        at = [[float(c[0]) for c in m._offsets3d] for m in members]
+        np.testing.assert_allclose(at, np.eye(3))
+        assert ax.get_xlabel() == "accuracy on first\n(higher is better)"
+        assert ax.get_zlabel() == "loss on third\n(higher is better)"
+
+
+def test_each_line_of_the_mesh_is_one_step_of_the_lattice_long():
+    figure = ternary.front_3d_figure(front(alphas=RNG.permutation(lattice(3, 6))), "made up")
+    path = np.transpose(figure.axes[0].lines[0].get_data_3d())
+    start, end, gap = path[::3], path[1::3], path[2::3]
+    assert np.isnan(gap).all()
+    np.testing.assert_allclose(np.linalg.norm(end - start, axis=1), np.sqrt(2) / 5)
+
+
+def test_a_3d_front_of_other_than_three_objectives_is_refused():
+    with pytest.raises(InputError, match=r"needs 3 objectives\. Found 2"):
+        ternary.front_3d_figure(front(lattice(3)[:, :2]), "made up")
+
+
+def test_examples_fill_rows_and_leave_the_rest_of_the_last_one_empty():
+    images = RNG.random((5, 1, 4, 4))
+    labels = RNG.integers(10, size=(3, 5))
+    figure = digits.examples_figure(list(images), labels.tolist(), "made up", columns=3)
+    assert [len(ax.images) for ax in figure.axes] == [1] * 5 + [0]
+    assert [ax.get_title() for ax in figure.axes[:5]] == ["  ".join(map(str, c)) for c in labels.T]
+    np.testing.assert_array_equal(figure.axes[4].images[0].get_array(), images[4, 0])
+    assert not any(ax.axison for ax in figure.axes)
+
+
+def test_the_figures_and_tables_of_three_tasks_need_no_torch():
+    modules = "pamal_core.plots.ternary, pamal_core.study.multimnist3_tables"
+    code = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_figure_of_two_tasks_says_which_ones_draw_three():
+    with pytest.raises(InputError, match="triangles_figure and front_3d_figure of"):
+        front_figure(front())

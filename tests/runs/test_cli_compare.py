@@ -1,0 +1,204 @@
+"""`python -m pamal_core show` and `compare`: the numbers are those of the records and the paper."""
+
+import numpy as np
+import pytest
+from commands_on_disk import ask, ask_json, record
+from test_cityscapes_tables import DATA, DEPTH
+from test_cityscapes_tables import record as scenes
+from test_layers import PACKAGE
+from test_utkface_tables import AS_PRINTED, SAMPLE
+from test_utkface_tables import record as faces
+
+from pamal_core.runs.records import Record
+from pamal_core.study import multimnist_tables, tables
+from pamal_core.study.comparison import compare
+from pamal_core.study.paper import table
+
+RESULTS = PACKAGE.parent / "results"
+HYPERVOLUME = "validation hypervolume (higher is better)"
+
+
+@pytest.fixture(scope="module")
+def committed():
+    code, document, err = ask_json("compare", RESULTS)
+    assert (code, err, document["damaged"]) == (0, "", [])
+    return document["rows"]
+
+
+def find(rows, experiment, method, measure, **options):
+    (row,) = (
+        row
+        for row in rows
+        if (row["experiment"], row["method"], row["measure"]) == (experiment, method, measure)
+        and (not options or row["options"] == options)
+    )
+    return row
+
+
+def test_the_number_of_the_readme_stands_beside_that_of_the_paper(committed):
+    row = find(committed, "multimnist", "pamal", HYPERVOLUME, W=4, lam=0.0)
+    assert (round(row["measured"], 4), row["paper"], row["seeds"]) == (0.9177, 0.9184, [0, 1, 2])
+    assert "0.9177 measured,\n0.9184 in the paper" in (PACKAGE.parent / "README.md").read_text()
+    _, out, _ = ask("compare", RESULTS)
+    words = ["pamal", "W=4", "lam=0", "validation", "hypervolume", "↑"]
+    lines = [line.split() for line in out.splitlines()]
+    assert lines.count([*words, "0.9177", "0.9184", "-0.0007", "3"]) == 1
+
+
+def test_means_over_seeds_are_those_of_the_tables_in_the_book(committed):
+    runs = multimnist_tables.read_runs(RESULTS / "multimnist")
+    ours = multimnist_tables.results_table(runs)
+    means = ours.loc[[name for name in ours.index if name.startswith("PaMaL")]].mean()
+    for task in ("top-left", "bottom-right"):
+        measure = f"test accuracy on {task} (higher is better)"
+        ls = ours.loc["LS, three seeds"]
+        for method, expected, options in (("pamal", means, {"W": 4, "lam": 0.0}), ("ls", ls, {})):
+            row = find(committed, "multimnist", method, measure, **options)
+            for who in ("measured", "paper"):
+                assert row[who] == pytest.approx(expected[f"{task}/accuracy", who], abs=1e-12)
+
+
+def test_every_baseline_with_a_row_is_there_and_no_other(committed):
+    printed = set(table("hypervolume").query("dataset == 'census'").method)
+    there = {path.stem.split("_seed_")[0] for path in (RESULTS / "census").glob("*_seed_*.json")}
+    named = {name for name, label in tables.PRINTED.items() if label in printed}
+    expected = {name for name in named if name in there}
+    found = {r["method"] for r in committed if r["experiment"] == "census"}
+    assert found - {"pamal", "cosmos", "phn"} == expected and len(expected) > 8
+
+
+def test_cosmos_stands_beside_its_row(committed):
+    row = find(committed, "census", "cosmos", HYPERVOLUME, p=0.5, lam=2.0)
+    printed = table("cosmos_census").query("p == 0.5 and lam == 2 and lr == 0.001")
+    path = RESULTS / "ablation_phn_cosmos/census/cosmos-p=0.5-lam=2.0-lr=0.001_seed_0.json"
+    summary = Record.read(path).summary["validation"]
+    assert (row["measured"], row["paper"]) == (summary["hypervolume"], *printed.hypervolume)
+
+
+def test_three_digits_are_in_per_cent(committed):
+    measure = "test accuracy on bottom, % (higher is better)"
+    row = find(committed, "multimnist3", "ls", measure)
+    records = [Record.read(path) for path in RESULTS.glob("multimnist3/ls_seed_?.json")]
+    best = [record.summary["test"]["best"]["bottom/accuracy"] for record in records]
+    assert row["measured"] == pytest.approx(100 * sum(best) / len(best))
+    assert row["paper"] == 95.48
+
+
+def test_differences_are_measured_minus_paper_and_all_of_it_is_printed(committed):
+    _, out, _ = ask("compare", RESULTS)
+    lines = [line for line in out.splitlines() if "↑" in line]
+    assert len(lines) == len(committed) and max(map(len, out.splitlines())) <= 100
+    for row in committed:
+        assert row["difference"] == row["measured"] - row["paper"]
+        assert sum(f"{row['difference']:+.2f}"[:4] in line for line in lines)
+
+
+def test_faces_stand_beside_their_row_in_its_units():
+    mine = [
+        faces(seed=seed, best=(age, 0.9, 0.8), **AS_PRINTED) for seed, age in enumerate((0.1, 0.2))
+    ]
+    found = {row.measure: row for row in compare([*mine, faces(data=SAMPLE, **AS_PRINTED)])}
+    printed = table("utkface").iloc[-1]
+    ages = found["test age, Huber loss (lower is better)"]
+    assert (ages.measured, ages.paper, ages.seeds) == (pytest.approx(0.15), printed["age"], (0, 1))
+    genders = found["test gender, % (higher is better)"]
+    assert (genders.measured, genders.paper, len(found)) == (90.0, printed["gender"], 3)
+
+
+def test_scenes_stand_beside_the_row_of_their_setting():
+    first, second = (DATA.replace("/II/", f"/{setting}/") for setting in ("I", "II"))
+    options = {"task": 1, "balancing": "none", "epochs": 100}
+    found = compare([scenes("stl", options, data=d, tested=(DEPTH,)) for d in (first, second)])
+    printed = table("cityscapes").query("method == 'STL'").set_index("setting")
+    expected = printed[["absolute_error", "relative_error"]].to_numpy().ravel()
+    assert [row.paper for row in found] == expected.tolist()
+    assert [row.measured for row in found] == [0.015, 50.0] * 2
+
+
+def changed(hypervolume, **changes):
+    one = record(**changes)
+    one.summary["validation"]["hypervolume"] = hypervolume
+    return one
+
+
+def test_seeds_are_averaged_and_a_copy_counts_once(tmp_path):
+    for seed, value in ((0, 0.9), (1, 0.8), (7, 0.4)):
+        changed(value, seed=seed).write(tmp_path / f"{seed}.json")
+    changed(0.9).write(tmp_path / "copy" / "0.json")
+    row = find(ask_json("compare", tmp_path)[1]["rows"], "multimnist", "pamal", HYPERVOLUME)
+    assert row["measured"] == pytest.approx(np.mean([0.9, 0.8, 0.4])) and row["seeds"] == [0, 1, 7]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"data": "multimnist/sample/offset=6/seed=0/abc"},
+        {"options": record().options | {"epochs": 3}},
+        {"options": record().options | {"p": 0.5}},
+        {"options": record().options | {"p": "Infinity"}},
+        {"options": record().options | {"batch_size": 16}},
+        {"options": record().options | {"offset": 8}},
+        {"options": record().options | {"W": 4, "lam": 3.0}},
+        {"options": {"lam": 2.0, "p": [1.0, 2.0], "epochs": 10}, "method": "cosmos"},
+        {"options": {"lam": 2.0, "p": 1.2, "epochs": 10}, "method": "cosmos"},
+        {"options": {"task": 0, "balancing": "none", "epochs": 10}, "method": "stl"},
+        {"options": {"epochs": 10}, "method": "nobody"},
+        {"experiment": "mine"},
+        {"experiment": "census"},
+    ],
+)
+def test_what_the_paper_has_no_row_for_is_left_out(tmp_path, change):
+    record(**change).write(tmp_path / "r.json")
+    code, document, _ = ask_json("compare", tmp_path)
+    assert (code, document["rows"], document["damaged"]) == (0, [], [])
+    assert ask("compare", tmp_path)[1] == "No run here has a row in the paper's tables.\n"
+
+
+def test_a_damaged_record_is_named_and_the_rest_compared(tmp_path):
+    record().write(tmp_path / "good.json")
+    (tmp_path / "bad.json").write_text(record().to_text()[:500])
+    code, out, _ = ask("compare", tmp_path)
+    assert code == 1 and "0.9000" in out and f"damaged: {tmp_path / 'bad.json'}" in out
+
+
+def test_a_run_is_shown_with_all_that_its_record_says(tmp_path):
+    path = tmp_path / "r.json"
+    record().write(path)
+    code, document, _ = ask_json("show", path)
+    kept = record().model_dump(mode="json")
+    assert (code, document) == (0, {"path": str(path), "key": record().key} | kept)
+    _, out, _ = ask("show", path)
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    for line in (
+        "options W=4 lam=0 p=1 balancing=none epochs=10",
+        f"key {record().key}",
+        "cost train 100.2 seconds, evaluate 2.5 seconds, peak memory -",
+        "versions torch=2",
+        "validation 0.9000 -1.0000 3",
+        "member_similarity: 0.5000",
+        "top-left/accuracy higher 0.9500 0.9500 0.9400",
+        "alpha chosen on validation: (0.5, 0.5)",
+        "front on test, 3 points",
+        "(0, 1) 0.8000 0.2000 0.9400 0.0600",
+    ):
+        assert line in lines, out
+
+
+def test_of_a_long_front_the_members_the_centre_and_the_best_are_shown():
+    path = RESULTS / "multimnist3" / "pamal_seed_0.json"
+    _, out, _ = ask("show", path)
+    best = Record.read(path).summary["test"]["best"]
+    shown = out[out.index("front on test, 66 points, some of them") :]
+    for value in best.values():
+        assert f"{value:.4f}" in shown
+    for alpha in ("(1, 0, 0)", "(0, 1, 0)", "(0, 0, 1)"):
+        assert alpha in shown
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_a_record_with_points_of_its_own_kind_is_shown_without_a_front(tmp_path):
+    summary = {"plain": {"covering": 19, "hypervolume": 0.5, "runs": {}}, "gradient": {"within": 1}}
+    points = [point | {"split": "plain, 1"} for point in record().points]
+    record(points=points, summary=summary, data="formula").write(tmp_path / "toy.json")
+    code, out, _ = ask("show", tmp_path / "toy.json")
+    assert code == 0 and "19" in out and "front" not in out

@@ -1,0 +1,87 @@
+"""Every method that has a name runs on every built-in sample."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from pamal_core.experiments import census, cityscapes, multimnist, multimnist3, utkface
+from pamal_core.runs.options import Options
+from pamal_core.runs.records import Record
+from pamal_core.runs.run import run
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+METHODS = get_args(Options.model_fields["method"].annotation)
+NEW = [(m, {}) for m in METHODS] + [("phn", {"solver": "epo"})]
+EXPERIMENTS = {
+    "census": (census.EXPERIMENT, census.CensusOptions),
+    "multimnist": (multimnist.EXPERIMENT, multimnist.MultiMNISTOptions),
+    "multimnist3": (multimnist3.EXPERIMENT, multimnist3.MultiMNIST3Options),
+    "cityscapes": (cityscapes.EXPERIMENT, cityscapes.CityScapesOptions),
+    "utkface": (utkface.EXPERIMENT, utkface.UTKFaceOptions),
+}
+# PHN writes the weights of a ResNet18 in chunks: it would not fit into every memory otherwise.
+SMALLER = {"cityscapes": {"width": 2}, "utkface": {"chunk": 10_000}}
+NUM_POINTS = {"census": 11, "multimnist": 11, "multimnist3": 66, "cityscapes": 11, "utkface": 66}
+
+
+@cache
+def few(name):
+    """48 training examples of the sample and 16 of each other part."""
+    experiment, options = EXPERIMENTS[name]
+    splits = experiment.load(options.create(data="sample"))
+    train, validation, test = (
+        type(part)(*(tensor[:size] for tensor in part.tensors))
+        for part, size in ((splits.train, 48), (splits.validation, 16), (splits.test, 16))
+    )
+    return replace(splits, train=train, validation=validation, test=test)
+
+
+def test_the_names_of_methods_are_found():
+    assert {"pamal", "phn", "cosmos", "auto_lambda", "rotograd"} <= set(METHODS)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize(("method", "extra"), NEW, ids=lambda value: str(value))
+def test_every_method_trains_on_every_sample_and_writes_a_record(tmp_path, name, method, extra):
+    experiment, options = EXPERIMENTS[name]
+    chosen = options.create(
+        method=method, data="sample", epochs=1, batch_size=24, device="cpu",
+        out=str(tmp_path / "r.json"), **extra, **SMALLER.get(name, {}),
+    )  # fmt: skip
+    run(experiment, chosen, few(name))
+    found = Record.read(tmp_path / "r.json")
+    has_front = method in ("pamal", "phn", "cosmos")
+    assert found.method == method
+    assert extra.items() <= found.options.items()
+    assert len(found.points) == 2 * (NUM_POINTS[name] if has_front else 1)
+    assert len(found.objectives) == (1 if method == "stl" else len(experiment.tasks))
+
+
+@pytest.mark.parametrize(
+    ("notebook", "method"), [("census", "cosmos"), ("census", "stl"), ("multimnist", "stl")]
+)
+def test_a_notebook_takes_the_name_of_a_method(tmp_path, notebook, method):
+    parameters = {"method": method, "epochs": 1, "data": "sample", "out": "r.json"}
+    pairs = [text for item in parameters.items() for text in ("-p", *map(str, item))]
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "papermill",
+            str(NOTEBOOKS / f"{notebook}.ipynb"),
+            "out.ipynb",
+            *pairs,
+        ],
+        cwd=tmp_path,
+        env={k: v for k, v in os.environ.items() if k != "MPLBACKEND"},
+        capture_output=True,
+        check=True,
+    )
+    assert json.loads((tmp_path / "r.json").read_text())["method"] == method

@@ -1,0 +1,204 @@
+import itertools
+import json
+import multiprocessing
+import os
+import random
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from tiny_experiment import tiny
+
+from pamal_core.errors import InputError
+from pamal_core.runs.devices import pick_device
+from pamal_core.runs.methods import BASELINES
+from pamal_core.runs.options import Options
+from pamal_core.runs.records import Record
+from pamal_core.runs.run import run
+from pamal_core.runs.state import load_state
+
+
+def without_cost(path):
+    return json.loads(Path(path).read_text()) | {"cost": None, "checksum": None}
+
+
+@pytest.mark.parametrize("method", ["pamal", "ls", "stl"])
+@pytest.mark.parametrize("balancing", ["none", "loss", "gradient"])
+def test_every_method_runs_and_writes_a_whole_record(tmp_path, method, balancing):
+    out = tmp_path / "r.json"
+    options = Options.create(
+        method=method, balancing=balancing, W=2, lam=1.0, batch_size=50, out=str(out)
+    )
+    record = run(tiny(), options).record
+    assert Record.read(out) == record
+    assert record.options["epochs"] == 2 and record.data == "tiny/sample/1"
+    assert len(record.points) == 2 * (11 if method == "pamal" else 1)
+    assert ("W" in record.options) == (method == "pamal")
+    summary = record.summary["test"]
+    assert (summary["hypervolume"] is None) == (method == "stl")
+    assert set(summary["best"]) == set(record.objectives)
+    assert {p.name for p in tmp_path.iterdir()} == {"r.json", "r.safetensors"}
+
+
+@pytest.mark.parametrize("method", BASELINES)
+def test_every_baseline_runs_by_name_and_records_no_option_of_another(tmp_path, method):
+    options = Options.create(
+        method=method, W=2, balancing="loss", batch_size=50, epochs=3, out=str(tmp_path / "r.json")
+    )
+    record = run(tiny(), options).record
+    assert record.method == method and len(record.points) == 2
+    assert record.options == {"batch_size": 50, "epochs": 3}
+
+
+def test_the_summary_follows_from_the_points():
+    result = run(tiny(), Options.create(W=2))
+    record = result.record
+    for split in ("validation", "test"):
+        front = record.front(split)
+        summary = record.summary[split]
+        assert summary["hypervolume"] == front.hypervolume([0.0, 0.0])
+        assert summary["best"] == front.best()
+    network = result.network
+    cosine = torch.cosine_similarity(*network.stacked.detach(), dim=0).item()
+    assert record.summary["member_similarity"] == pytest.approx(cosine, rel=1e-5)
+    chosen = record.summary["chosen_on_validation"]
+    assert chosen["alpha"] == record.front("validation").choose().tolist()
+    matching = [p for p in record.points if p["split"] == "test" and p["alpha"] == chosen["alpha"]]
+    assert chosen["test"] == matching[0]["metrics"]
+
+
+def test_a_finished_run_is_read_and_not_repeated(tmp_path):
+    out = str(tmp_path / "r.json")
+    first = run(tiny(), Options.create(out=out))
+    stamp = Path(out).stat().st_mtime_ns
+    again = run(tiny(), Options.create(out=out))
+    assert again.record == first.record
+    assert Path(out).stat().st_mtime_ns == stamp
+    assert torch.equal(again.network.stacked, first.network.stacked)
+    (tmp_path / "r.safetensors").unlink()
+    assert run(tiny(), Options.create(out=out)) == (first.record, None)
+
+
+def test_the_record_of_another_run_is_never_overwritten(tmp_path):
+    out = tmp_path / "r.json"
+    run(tiny(), Options.create(out=str(out)))
+    before = out.read_bytes()
+    with pytest.raises(
+        InputError, match=r"another run: tiny, pamal, .*seed 0.* Choose another `out`"
+    ):
+        run(tiny(), Options.create(seed=1, out=str(out)))
+    assert out.read_bytes() == before
+
+
+def test_options_that_mean_nothing_to_a_method_do_not_rename_its_runs():
+    keys = {run(tiny(), Options.create(method="ls", W=W)).record.key for W in (1, 4)}
+    assert len(keys) == 1
+    keys = {run(tiny(), Options.create(W=W)).record.key for W in (1, 2)}
+    assert len(keys) == 2
+
+
+def test_an_infinite_concentration_survives_in_json(tmp_path):
+    out = tmp_path / "r.json"
+    run(tiny(), Options.create(p=float("inf"), out=str(out)))
+    assert json.loads(out.read_text())["options"]["p"] == "Infinity"
+
+
+def test_a_task_that_is_not_there_is_refused():
+    with pytest.raises(InputError, match=r"`task` must be below 2\. Found task=2"):
+        run(tiny(), Options.create(method="stl", task=2))
+
+
+def test_a_device_that_is_not_there_is_refused():
+    assert pick_device("cpu") == torch.device("cpu")
+    with pytest.raises(InputError, match="Found 'tpu9'"):
+        pick_device("tpu9")
+
+
+def long_run(out):
+    torch.set_num_threads(1)
+    options = Options.create(W=2, lam=1.0, balancing="loss", batch_size=20, epochs=12, out=str(out))
+    run(tiny(), options)
+
+
+def test_a_run_killed_at_any_moment_ends_with_the_same_record(tmp_path):
+    context = multiprocessing.get_context("forkserver")  # imports torch once, not for each process
+    context.set_forkserver_preload(["pamal_core.runs.run", "torch._dynamo"])
+
+    def start(name):
+        process = context.Process(target=long_run, args=(tmp_path / f"{name}.json",))
+        process.start()
+        return process
+
+    start("warm_up").join()
+    began, whole = time.perf_counter(), start("whole")
+    whole.join()
+    length, moments, kills = time.perf_counter() - began, random.Random(0), 0
+    for _ in range(4):
+        process = start("killed")
+        process.join(moments.uniform(0.1, 0.7) * length)
+        process.kill()
+        process.join()
+        kills += process.exitcode == -signal.SIGKILL
+    last = start("killed")
+    last.join()
+    assert last.exitcode == 0 and kills > 0
+    assert without_cost(tmp_path / "killed.json") == without_cost(tmp_path / "whole.json")
+    a, b = (load_state(tmp_path / f"{n}.safetensors")["network"] for n in ("whole", "killed"))
+    assert all(torch.equal(a[name], b[name]) for name in a)
+    assert not list(tmp_path.glob("killed.checkpoint*"))
+
+
+def test_a_resumed_run_costs_what_all_its_epochs_did(tmp_path, monkeypatch):
+    clock = SimpleNamespace(perf_counter=itertools.count(0.0).__next__)  # a second for each look
+    monkeypatch.setattr("pamal_core.runs.run.time", clock)
+    options = Options.create(epochs=3, batch_size=100, out=str(tmp_path / "r.json"))
+    with monkeypatch.context() as stopped, pytest.raises(KeyboardInterrupt):
+        epochs = iter([0.5])  # an epoch passes, the second is stopped at its end
+        stopped.setattr("pamal_core.runs.run.similarity", lambda _: next(epochs, None) or stop())
+        run(tiny(), options)
+    assert list(tmp_path.glob("*checkpoint*"))
+    record = run(tiny(), options).record
+    assert record.cost["train_seconds"] == 3 and record.cost["evaluate_seconds"] == 1
+    assert all(set(row) == {"losses", "member_similarity"} for row in record.history)
+
+
+def stop():
+    raise KeyboardInterrupt
+
+
+def test_a_checkpoint_that_cannot_be_written_stops_with_one_line(tmp_path, monkeypatch):
+    import errno
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match=r"Could not write .*checkpoint.*No space left"):
+        run(tiny(), Options.create(out=str(tmp_path / "r.json")))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_defaults_depend_on_the_data_and_give_way_to_what_is_set():
+    experiment = replace(tiny(), defaults={"full": {}, "sample": {"epochs": 2, "batch_size": 50}})
+    splits = load(None)
+    assert experiment.resolved(Options.create(), splits).batch_size == 50
+    assert experiment.resolved(Options.create(batch_size=256), splits).batch_size == 256
+    record = run(experiment, Options.create(W=1)).record
+    assert record.options["epochs"] == 2 and record.options["batch_size"] == 50
+
+
+def test_recalibrated_runs_are_runs_of_their_own_and_can_be_made_again():
+    plain = run(tiny(), Options.create()).record
+    first, again = (run(tiny(), Options.create(batch_norm="recalibrated")).record for _ in "ab")
+    assert first.history == plain.history and first.points == again.points != plain.points
+    assert first.options["batch_norm"] == "recalibrated" and first.key != plain.key
+
+
+def test_the_learning_rate_is_halved_after_its_share_of_the_epochs(rates):
+    options = Options.create(method="ls", epochs=4, batch_size=200)
+    run(replace(tiny(), halve_after=0.75), options)
+    assert rates == [1e-3, 1e-3, 1e-3, 5e-4]

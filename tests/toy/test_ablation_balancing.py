@@ -1,0 +1,128 @@
+"""The experiment of the balancing notebook."""
+
+import jaxtyping
+import numpy as np
+import pytest
+import torch
+from matplotlib import pyplot as plt
+
+from pamal_core.errors import InputError
+from pamal_core.experiments import balancing_scales
+from pamal_core.tasks import classification
+from pamal_core.toy import balancing as ablation_balancing
+from pamal_core.toy import rules as toy_rules
+from pamal_core.toy.balancing import BalancingOptions, run
+from pamal_core.toy.problem import ToyProblem, pareto_set
+from pamal_core.toy.variants import Runs
+
+
+# Checking the shapes of every call would take most of the time; test_toy_rules has them checked.
+@pytest.fixture(scope="module", autouse=True)
+def _shapes_unchecked():
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture(scope="module")
+def short():
+    return run(BalancingOptions.create(epochs=1))
+
+
+def test_at_both_scales_mgda_reaches_the_front_from_everywhere_and_scalarisation_one_point_of_it():
+    rules = {name: toy_rules.rules(2e-3, 0)[name] for name in ("LS", "MGDA")}
+    problem = ToyProblem(np.array([[1.0], [0.1]]))
+    found = toy_rules.run(problem, rules, 20_000, 20_000, 2e-3)[-1]
+    front = pareto_set(1001)
+    for weights in found[1].reshape(-1, 2):  # MGDA, distances in weight space
+        assert np.linalg.norm(front - weights, axis=-1).min() < 0.3
+    # LS, from (0, 0) and (-7.5, -0.5): theta_1 = 7 (2 w - 1), with w / (1 - w) = c.
+    for v, c in enumerate((1.0, 0.1)):
+        share = c / (1 + c)
+        expected = 7 * (2 * share - 1)
+        np.testing.assert_allclose(found[0, v, [1, 3], 0], expected, atol=0.05)
+
+
+def test_every_method_is_there_for_both_scales_from_start_to_end(short):
+    assert list(short.runs) == [1.0, 0.1]
+    for scale, runs in short.runs.items():
+        assert len(runs) == 13
+        for name, one in runs.items():
+            pair = name.startswith("PaMaL")
+            assert one.stacked.shape == (501, 1, 2, 2) if pair else (501, 5, 1, 2)
+            assert one.problem.factor.tolist() == [scale, 1]
+    starts = [runs["MGDA"].stacked[0, :, 0] for runs in short.runs.values()]
+    np.testing.assert_array_equal(*starts)
+
+
+def test_a_row_of_the_table_counts_the_ends_on_the_front_and_says_where_they_are():
+    some = pareto_set(1001)[[200, 600]]
+    ends = np.concatenate((some, [(9.0, 9.0), (0.0, 0.0), (-7.0, 7.0)]))
+    row = ablation_balancing._row(Runs(ToyProblem(), ends[None, :, None]))
+    assert row["on the front"] == "2 of 5 runs"
+    assert (row["from"], row["to"]) == (0.2, 0.6)
+    none = ablation_balancing._row(Runs(ToyProblem(), ends[None, 2:, None]))
+    assert none["on the front"] == "0 of 3 runs" and np.isnan(none["spread"])
+
+
+def test_a_row_of_a_pair_says_what_its_subspace_is():
+    pair = np.array([[7.0, -8.4], [-7.0, -8.4]])
+    row = ablation_balancing._row(Runs(ToyProblem(), pair[None, None]))
+    assert row["on the front"] == "subspace: exact" and row["spread"] == 1
+
+
+def test_the_figure_has_a_panel_for_each_method(short):
+    figure = short.figure(0.1)
+    shown = [ax.get_title().replace("\n", " ") for ax in figure.axes if ax.get_title()]
+    assert shown == list(short.runs[0.1])
+    assert "1,000 steps" in figure.texts[-1].get_text()
+    plt.close(figure)
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        ({"W": 3}, "Every method and balancing is shown: there is no `W`."),
+        ({"epochs": 0}, "`epochs` must be"),
+        ({"scales": [1.0, 2.0]}, "`scales` must be"),
+        ({"scales": [1.0, 2.0, -1.0]}, "`scales` must be"),
+        ({"tanh": "minus"}, "`tanh` must be 'printed' or 'earlier'. Found tanh='minus'."),
+    ],
+)
+def test_a_wrong_option_is_one_line(values, line):
+    with pytest.raises(InputError) as error:
+        BalancingOptions.create(**values)
+    assert str(error.value).startswith(line)
+
+
+def test_a_scaled_task_trains_on_the_multiple_and_is_judged_as_before():
+    task = classification("kind")
+    output, target = torch.randn(8, 3), torch.randint(3, (8,))
+    scaled = balancing_scales.scaled(task, 4.0)
+    torch.testing.assert_close(scaled.loss(output, target), 4 * task.loss(output, target))
+    assert scaled.metrics == task.metrics
+
+
+def test_factors_move_the_sample_without_balancing_and_loss_balancing_undoes_them():
+    settings = {s.name: s for s in balancing_scales.SETTINGS}
+    loss = settings["loss, as printed"]
+    found = {
+        setting: balancing_scales.record(setting, [0.2, 0.6, 4.0], epochs=1, seed=0)
+        for setting in (
+            settings["none, losses as they are"],
+            settings["none"],
+            loss._replace(rescaled=False),
+            loss,
+        )
+    }
+    plain, moved, balanced, undone = (
+        record.front("test").on("loss").values for record in found.values()
+    )
+    assert np.abs(moved / plain - 1).max() > 0.02
+    np.testing.assert_allclose(undone, balanced, rtol=1e-3)
+
+    table = balancing_scales.table({"none": found[settings["none"]]})
+    front = found[settings["none"]].front("test")
+    assert table.loc["none", "best age/accuracy"] == front.table["age/accuracy"].max()
+    assert table.loc["none", "best income/loss"] == front.table["income/loss"].min()
+    assert table.loc["none", "hypervolume"] == front.hypervolume([0, 0, 0])
