@@ -1,6 +1,9 @@
 """Memory: how much there is, and what to do where a step does not fit into it."""
 
+import contextlib
+import copy
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +21,8 @@ if TYPE_CHECKING:
 def too_large(method: "Method", batch: Batch, optimizer: torch.optim.Optimizer) -> InputError:
     """The error for a batch that did not fit: it says which batch size, and which W, would.
 
-    Each is found by trying, in halves of the batch and in ever fewer draws. That changes the
-    weights, so the run cannot go on after it.
+    Each is found by trying, in halves of the batch and in ever fewer draws. What is tried is
+    undone.
     """
     size, window = len(batch[-1]), method.window
     found = f"Out of memory with batch_size={size} and W={window}."
@@ -48,18 +51,45 @@ def _fits(
     window: int,
 ) -> bool:
     """Whether a whole step does: the first one also allocates the moments of Adam."""
-    rng = np.random.default_rng(0)
-    alphas = method.preference.sample(window, method.network.num_members, rng)
-    optimizer.zero_grad(set_to_none=True)
-    try:
-        weights = torch.as_tensor(alphas).to(method.network.task_weights)
-        method.accumulate(tree_map_only(Tensor, lambda part: part[:size], batch), weights)
-        optimizer.step()
-    except RuntimeError as error:
-        if not is_out_of_memory(error):
-            raise
-        return False
+    rng, network = np.random.default_rng(0), method.network
+    alphas = method.preference.sample(window, network.num_members, rng)
+    with _undone(method, optimizer):
+        try:
+            weights = torch.as_tensor(alphas).to(network.task_weights)
+            method.accumulate(tree_map_only(Tensor, lambda part: part[:size], batch), weights)
+            copy.copy(optimizer).step()  # a copy has the state of the original but no hooks
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            return False
     return True
+
+
+@contextlib.contextmanager
+def _undone(method: "Method", optimizer: torch.optim.Optimizer) -> Iterator[None]:
+    """Starts without gradients; in the end weights, gradients, buffers, the state of optimiser and
+    balancer, and torch's random numbers are as they were. Main memory has them meanwhile."""
+    parameters = {*method.parameters(), *(p for g in optimizer.param_groups for p in g["params"])}
+    states = {parameter: dict(state) for parameter, state in optimizer.state.items()}
+    tensors = [*parameters, *method.network.buffers(), *tree_leaves([*states.values()])]
+    kept = [(t, t.detach().to("cpu", copy=True)) for t in tensors if isinstance(t, Tensor)]
+    slopes = [(p, None if p.grad is None else p.grad.cpu()) for p in parameters]
+    balance = copy.deepcopy(method.balancer.state_dict())
+    device = method.network.task_weights.device
+    for parameter in parameters:
+        parameter.grad = None
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for tensor, value in kept:
+                    tensor.copy_(value)
+            for parameter, slope in slopes:
+                parameter.grad = None if slope is None else slope.to(parameter.device)
+            optimizer.state.clear()
+            optimizer.state.update(states)
+            method.balancer.load_state_dict(balance)
 
 
 def _weights(method: "Method") -> str:

@@ -2,8 +2,7 @@
 penalty."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -11,11 +10,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from pamal_core import distributed
-from pamal_core.balancing import Balancer, Linear
+from pamal_core.balancing import Balancer, Draw, Linear
 from pamal_core.errors import InputError
 from pamal_core.inputs import Batch
 from pamal_core.networks.base import Network
 from pamal_core.penalties import MultiForward, Penalty
+from pamal_core.shapes import ByMember, ByTask
 from pamal_core.simplex import Dirichlet
 from pamal_core.tasks import Task, check_names, task_losses
 
@@ -26,15 +26,6 @@ class NonFiniteError(ArithmeticError):
 
     def _render_traceback_(self) -> list[str]:
         return [f"{type(self).__name__}: {self}"]
-
-
-class Draw(NamedTuple):
-    """The network at one alpha: theta as a function of Theta, the leaf that equals it, and the
-    losses at the leaf."""
-
-    theta: Float[Tensor, " N"]
-    leaf: Float[Tensor, " N"]
-    losses: Float[Tensor, " T"]
 
 
 @dataclass
@@ -85,32 +76,31 @@ class Method:
         with W. The penalty couples them: all W graphs are kept until its slopes are known.
         """
         weights = alphas @ self.network.task_weights
-        own, own_weights = distributed.mine(alphas), distributed.mine(weights)
+        own = [*zip(distributed.mine(alphas), distributed.mine(weights), strict=True)]
         if self.penalty.lam > 0:
-            draws = [self._draw(batch, alpha) for alpha in own]
-            losses = distributed.gather(torch.stack([draw.losses.detach() for draw in draws]))
+            draws = [self._draw(batch, *one) for one in own]
+            losses = distributed.gather(torch.stack([d.losses.detach() for _, d in draws]))
             extra = distributed.mine(self.penalty.task_weights(losses, weights))
-            for draw, w, c in zip(draws, own_weights, extra, strict=True):
-                self._backward(draw, w, c)
+            for (theta, draw), c in zip(draws, extra, strict=True):
+                self._backward(theta, replace(draw, penalty=c))
         else:
-            singles = [self._one(batch, a, w) for a, w in zip(own, own_weights, strict=True)]
-            losses = distributed.gather(torch.stack(singles))
+            losses = distributed.gather(torch.stack([self._alone(batch, *one) for one in own]))
         distributed.add_up(self.parameters())
         return losses
 
-    def _one(self, batch: Batch, alpha: Tensor, weights: Tensor) -> Float[Tensor, " T"]:
+    def _alone(self, batch: Batch, alpha: ByMember, weights: ByTask) -> ByTask:
         """One draw on its own, whose graph is gone when this returns; its losses."""
-        draw = self._draw(batch, alpha)
-        self._backward(draw, weights, None)
+        theta, draw = self._draw(batch, alpha, weights)
+        self._backward(theta, draw)
         return draw.losses.detach()
 
-    def _backward(self, draw: Draw, weights: Tensor, penalty: Tensor | None) -> None:
+    def _backward(self, theta: Tensor, draw: Draw) -> None:
         """Add the draw's gradient: for an ensemble dL/dTheta_k = alpha_k dL/dtheta."""
-        shared = self.network.num_shared
-        direction = self.balancer.direction(draw.losses, draw.leaf, weights, penalty, shared)
-        torch.autograd.backward(draw.theta, direction)
+        torch.autograd.backward(theta, self.balancer.direction(draw))
 
-    def _draw(self, batch: Batch, alpha: Tensor) -> Draw:
+    def _draw(self, batch: Batch, alpha: ByMember, weights: ByTask) -> tuple[Tensor, Draw]:
+        """theta as a function of the network's parameters, and the draw at a leaf that equals
+        it."""
         theta = self.network.weights(alpha)
         leaf = theta.detach().requires_grad_()
         inputs, *targets = batch
@@ -121,4 +111,4 @@ class Method:
                 f"The loss of task {t + 1} ({self.tasks[t].name}) is {losses[t].item()} "
                 f"at alpha={alpha.tolist()}."
             )
-        return Draw(theta, leaf, losses)
+        return theta, Draw(alpha, weights, leaf, losses, self.network.num_shared)

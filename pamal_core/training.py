@@ -1,12 +1,8 @@
-"""The one training loop. It knows nothing of the problem: batches in, steps of a method,
-checkpoints out."""
+"""The one training loop. It knows nothing of the problem: batches in, steps of a method out."""
 
-import contextlib
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,21 +16,44 @@ from pamal_core.errors import InputError
 from pamal_core.inputs import Batch, moved
 from pamal_core.memory import is_out_of_memory, too_large
 from pamal_core.method import Method, NonFiniteError
-from pamal_core.networks.base import Network
 from pamal_core.networks.hypernetwork import Hypernetwork
-from pamal_core.runs.signals import stoppable
-from pamal_core.runs.state import load_state, save_state
-
-EpochHook = Callable[[int, Method], dict[str, Any] | None]
 
 
-class Checkpoint(NamedTuple):
-    """Where a run keeps its state, the key that tells whose state it is, and for those who list
-    runs the fields of its record that say what it is."""
+@dataclass
+class Training:
+    """A training so far, as a hook of `train` finds it. `state_dict` has all it takes to go on.
 
-    path: Path
-    key: str
-    about: Mapping[str, Any] = MappingProxyType({})
+    `history` has a row per finished epoch, to the last of which a hook may add. After a hook that
+    sets `stop` no other epoch begins.
+    """
+
+    method: Method
+    optimizer: torch.optim.Optimizer
+    scheduler: LRScheduler | None = None
+    average: AveragedModel | None = None
+    history: list[dict[str, Any]] = field(default_factory=list)
+    stop: bool = False
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state of every part and the history: tensors, numbers, texts, lists and dicts."""
+        states = {name: dict(part.state_dict()) for name, part in self._parts().items()}
+        return states | {"history": self.history}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from `state`, which `state_dict` returned."""
+        for name, part in self._parts().items():
+            part.load_state_dict(state[name])
+        self.history[:] = [dict(row) for row in state["history"]]
+
+    def _parts(self) -> dict[str, Any]:
+        parts = {
+            "network": self.method.network,
+            "optimizer": self.optimizer,
+            "balancer": self.method.balancer,
+            "scheduler": self.scheduler,
+            "average": self.average,
+        }
+        return {name: part for name, part in parts.items() if part is not None}
 
 
 def train(
@@ -47,8 +66,8 @@ def train(
     scheduler: LRScheduler | None = None,
     average: AveragedModel | None = None,
     seed: int = 0,
-    checkpoint: Checkpoint | None = None,
-    on_epoch: EpochHook | None = None,
+    resume: Mapping[str, Any] | None = None,
+    on_epoch: Callable[[Training], None] | None = None,
     progress: bool = True,
 ) -> list[dict[str, Any]]:
     """Train `method.network` in place; returns a row per epoch, with the mean loss of each task,
@@ -62,43 +81,34 @@ def train(
     step.
 
     Every epoch starts by seeding torch's global generator, and that of the draws, from (`seed`,
-    epoch), so that a run resumed from its `checkpoint`, written after each epoch, equals one that
-    was never interrupted, bit for bit; a loader that draws from numpy's global one has to seed it
-    itself. `on_epoch(epoch, method)` is called after each epoch, epochs counted from 1; what
-    it returns joins the row of the epoch.
-
-    Ctrl-C and SIGTERM stop it at once; a run with a checkpoint goes on from its last whole epoch
-    when it is started again, and the exception says so.
+    epoch). `on_epoch` is called after each epoch with the `Training` so far, whose state it may
+    keep. A training that is given such a state as `resume` goes on from there, and equals one that
+    was never interrupted, bit for bit; a loader that draws from numpy's global generator has to
+    seed it itself.
 
     Raises NonFiniteError, before the optimiser steps, where a loss or a gradient is NaN or
     infinite, and InputError where a step does not fit into memory: it says what would.
     """
-    network = method.network
     if optimizer is None:
-        optimizer = adam(method, lr * network.num_members)
-    parts = {"network": network, "optimizer": optimizer, "balancer": method.balancer}
-    if scheduler is not None:
-        parts["scheduler"] = scheduler
-    if average is not None:
-        parts["average"] = average
-    history = _resume(checkpoint, parts)
+        optimizer = adam(method, lr * method.network.num_members)
+    training = Training(method, optimizer, scheduler, average)
+    if resume is not None:
+        training.load_state_dict(resume)
+    history = training.history
     bar = tqdm(range(len(history) + 1, epochs + 1), disable=not progress, unit="epoch")
-    stop = stoppable(lambda: _how_to_go_on(checkpoint, len(history)))
-    with stop, _updated(average, network, optimizer):
-        for epoch in bar:
-            rng = seed_everything(seed, epoch)
-            network.train()
-            method.balancer.start_epoch([row["losses"] for row in history])
-            losses = _epoch(method, loader, optimizer, rng, epoch)
-            distributed.average_buffers(network)
-            _anneal(scheduler, losses)
-            more = on_epoch(epoch, method) if on_epoch is not None else None
-            row = {"losses": losses, **(more or {})}
-            if checkpoint is not None and distributed.is_first():
-                _save(checkpoint, parts, [*history, row])
-            history.append(row)
-            named = zip(method.tasks, losses, strict=True)
-            bar.set_postfix({task.name: f"{loss:.4f}" for task, loss in named})
+    for epoch in bar:
+        try:
+            losses = _epoch(training, loader, seed, epoch)
+            history.append({"losses": losses})
+            if on_epoch is not None:
+                on_epoch(training)
+        except KeyboardInterrupt as stopped:
+            stopped.add_note(f"Stopped in epoch {epoch}. The network is as its last step left it.")
+            raise
+        named = zip(method.tasks, losses, strict=True)
+        bar.set_postfix({task.name: f"{loss:.4f}" for task, loss in named})
+        if training.stop:
+            break
     return history
 
 
@@ -112,37 +122,6 @@ def adam(method: Method, lr: float) -> torch.optim.Adam:
     return torch.optim.Adam(method.parameters(), lr=lr, fused=fused)
 
 
-def _anneal(scheduler: LRScheduler | None, losses: list[float]) -> None:
-    if isinstance(scheduler, ReduceLROnPlateau):
-        scheduler.step(sum(losses))
-    elif scheduler is not None:
-        scheduler.step()
-
-
-@contextlib.contextmanager
-def _updated(
-    average: AveragedModel | None, network: Network, optimizer: torch.optim.Optimizer
-) -> Iterator[None]:
-    """`average` follows `network` with each step of `optimizer`."""
-    if average is None:
-        yield
-        return
-    hook = optimizer.register_step_post_hook(lambda *_: average.update_parameters(network))
-    try:
-        yield
-    finally:
-        hook.remove()
-
-
-def _how_to_go_on(checkpoint: Checkpoint | None, done: int) -> str:
-    if checkpoint is None or done == 0:
-        return f"Stopped in epoch {done + 1}. Nothing was kept."
-    return (
-        f"Stopped in epoch {done + 1}. Epochs 1 to {done} are kept in {checkpoint.path}: the same "
-        "command goes on from there."
-    )
-
-
 def seed_everything(seed: int, epoch: int = 0) -> np.random.Generator:
     """Seed torch's global generator from (seed, epoch) and return a numpy generator of its own
     stream."""
@@ -151,39 +130,44 @@ def seed_everything(seed: int, epoch: int = 0) -> np.random.Generator:
     return np.random.default_rng(streams[1])
 
 
-def _epoch(
-    method: Method,
-    loader: Iterable[Batch],
-    optimizer: torch.optim.Optimizer,
-    rng: np.random.Generator,
-    epoch: int,
-) -> list[float]:
-    device = method.network.task_weights.device
+def _epoch(training: Training, loader: Iterable[Batch], seed: int, epoch: int) -> list[float]:
+    """The mean loss of each task over the steps of one epoch."""
+    method, device = training.method, training.method.network.task_weights.device
+    rng = seed_everything(seed, epoch)
+    method.network.train()
+    method.balancer.start_epoch([row["losses"] for row in training.history])
     total, steps = torch.zeros(len(method.tasks), device=device), 0
     for step, batch in enumerate(loader):
         batch = moved(batch, device)
         try:
-            losses = _step(method, batch, optimizer, rng)
+            losses = _step(training, batch, rng)
         except NonFiniteError as error:
             raise NonFiniteError(f"Stopped in epoch {epoch}, step {step + 1}. {error}") from error
         total += losses.mean(0)
         steps += 1
     if steps == 0:
         raise InputError("The loader must yield at least one batch an epoch. Found none.")
-    return (total / steps).tolist()
+    distributed.average_buffers(method.network)
+    means: list[float] = (total / steps).tolist()
+    if isinstance(training.scheduler, ReduceLROnPlateau):
+        training.scheduler.step(sum(means))
+    elif training.scheduler is not None:
+        training.scheduler.step()
+    return means
 
 
-def _step(
-    method: Method,
-    batch: Batch,
-    optimizer: torch.optim.Optimizer,
-    rng: np.random.Generator,
-) -> Tensor:
+def _step(training: Training, batch: Batch, rng: np.random.Generator) -> Tensor:
+    method, optimizer = training.method, training.optimizer
     optimizer.zero_grad(set_to_none=True)
     try:
         losses = method.step(batch, rng)
-        _check_gradients(optimizer)
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        # A gradient can overflow where the losses do not; it must not touch the weights.
+        if not all(_is_finite(p.grad) for p in parameters if p.grad is not None):
+            raise NonFiniteError("All losses are finite but their gradient is not.")
         optimizer.step()
+        if training.average is not None:
+            training.average.update_parameters(method.network)
     except RuntimeError as error:
         if not is_out_of_memory(error):
             raise
@@ -193,36 +177,7 @@ def _step(
     raise too_large(method, batch, optimizer)
 
 
-def _check_gradients(optimizer: torch.optim.Optimizer) -> None:
-    """A gradient can overflow where the losses do not; the weights must not be touched by it."""
-    for group in optimizer.param_groups:
-        for parameter in group["params"]:
-            if parameter.grad is not None and not _is_finite(parameter.grad):
-                raise NonFiniteError("All losses are finite but their gradient is not.")
-
-
 def _is_finite(values: Tensor) -> bool:
     """Whether all are. A sum is finite only then, and writes nothing; of finite values it may
     overflow, so that it does not decide alone."""
     return bool(values.sum().isfinite()) or bool(values.isfinite().all())
-
-
-def _save(checkpoint: Checkpoint, parts: dict[str, Any], history: list[dict[str, Any]]) -> None:
-    states = {name: dict(part.state_dict()) for name, part in parts.items()}
-    about = {"key": checkpoint.key, "about": json.dumps(dict(checkpoint.about))}
-    save_state(checkpoint.path, {**about, **states, "history": history})
-
-
-def _resume(checkpoint: Checkpoint | None, parts: dict[str, Any]) -> list[dict[str, Any]]:
-    """Load the checkpoint, if there is one, into `parts`; the history it has."""
-    if checkpoint is None or not checkpoint.path.exists():
-        return []
-    state: dict[str, Any] = load_state(checkpoint.path)
-    if state["key"] != checkpoint.key:
-        raise InputError(
-            f"{checkpoint.path} belongs to another run. Expected key {checkpoint.key}, "
-            f"found {state['key']}. Delete it or write to another place."
-        )
-    for name, part in parts.items():
-        part.load_state_dict(state[name])
-    return list(state["history"])

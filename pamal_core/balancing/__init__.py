@@ -7,7 +7,7 @@ Jacobian.
 """
 
 from pamal_core.balancing.auto_lambda import AutoLambda
-from pamal_core.balancing.base import Balancer
+from pamal_core.balancing.base import Balancer, Draw
 from pamal_core.balancing.cagrad import CAGrad
 from pamal_core.balancing.dwa import DynamicWeightAverage
 from pamal_core.balancing.epo import EPO
@@ -30,6 +30,7 @@ __all__ = [
     "AutoLambda",
     "Balancer",
     "CAGrad",
+    "Draw",
     "DynamicWeightAverage",
     "GradDrop",
     "GradientBalancer",

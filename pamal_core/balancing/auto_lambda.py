@@ -4,13 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
+from typing_extensions import override
 
-from pamal_core.balancing.base import Balancer
-from pamal_core.balancing.gradients import task_gradients
+from pamal_core.balancing.base import Balancer, Draw
 from pamal_core.inputs import Batch, moved
 from pamal_core.networks.base import Network
+from pamal_core.shapes import Theta
 from pamal_core.tasks import Task, task_losses
 
 
@@ -43,28 +42,20 @@ class AutoLambda(Balancer):
         self.optimizer = torch.optim.Adam([self.task_weights], lr=meta_lr)
         self.others: Iterator[Batch] = iter(())
 
+    @override
     def start_epoch(self, history: Sequence[Sequence[float]]) -> None:
-        """Start the other batches from the beginning."""
         self.others = iter(self.loader)
 
-    def direction(
-        self,
-        losses: Float[Tensor, " T"],
-        theta: Float[Tensor, " N"],
-        weights: Float[Tensor, " T"],
-        penalty: Float[Tensor, " T"] | None,
-        num_shared: int,
-    ) -> Float[Tensor, " N"]:
-        """Update lambda, then weigh the task gradients with it."""
-        jacobian = torch.stack(task_gradients(losses, theta))
-        now = self.task_weights.to(theta)
-        slope = self._slope(theta.detach() - self.lr * (now @ jacobian))
+    @override
+    def direction(self, draw: Draw) -> Theta:
+        jacobian = torch.stack(draw.gradients())
+        now = self.task_weights.to(draw.theta)
+        slope = self._slope(draw.theta.detach() - self.lr * (now @ jacobian))
         self.task_weights.grad = (-self.lr * (jacobian @ slope)).to(self.task_weights)
         self.optimizer.step()
-        now = self.task_weights.to(theta)
-        return (now if penalty is None else now + penalty) @ jacobian
+        return draw.penalised(self.task_weights.to(draw.theta)) @ jacobian
 
-    def _slope(self, theta: Float[Tensor, " N"]) -> Float[Tensor, " N"]:
+    def _slope(self, theta: Theta) -> Theta:
         """grad L(theta) on the next other batch; running statistics are left as they were."""
         batch = next(self.others, None)
         if batch is None:  # more draws than batches in an epoch
@@ -78,11 +69,11 @@ class AutoLambda(Balancer):
             buffer.copy_(value)
         return slope
 
+    @override
     def state_dict(self) -> dict[str, Any]:
-        """lambda, and what its optimiser knows."""
         return {"task_weights": self.task_weights, "optimizer": self.optimizer.state_dict()}
 
+    @override
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue with the lambda of `state`."""
         self.task_weights.copy_(state["task_weights"])
         self.optimizer.load_state_dict(state["optimizer"])

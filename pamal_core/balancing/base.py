@@ -2,28 +2,47 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from jaxtyping import Float
+import torch
 from torch import Tensor
+
+from pamal_core.shapes import ByMember, ByTask, Theta
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One alpha of a step: its task `weights`, alpha^T W, and the `losses` of the network there.
+
+    The losses are differentiable in `theta`, a leaf, whose first `num_shared` entries all tasks
+    use. `penalty` are further task weights, which no balancer changes.
+    """
+
+    alpha: ByMember
+    weights: ByTask
+    theta: Theta
+    losses: ByTask
+    num_shared: int
+    penalty: ByTask | None = None
+
+    def gradients(self) -> list[Tensor]:
+        """The gradient [N] of each loss by `theta`, the rows of the Jacobian: T backward passes."""
+        return [torch.autograd.grad(loss, self.theta, retain_graph=True)[0] for loss in self.losses]
+
+    def penalised(self, weights: ByTask) -> ByTask:
+        """`weights` plus the penalty's."""
+        return weights if self.penalty is None else weights + self.penalty
 
 
 class Balancer(ABC):
     """Turns the T losses of one draw into one direction; may keep a state."""
 
     @abstractmethod
-    def direction(
-        self,
-        losses: Float[Tensor, " T"],
-        theta: Float[Tensor, " N"],
-        weights: Float[Tensor, " T"],
-        penalty: Float[Tensor, " T"] | None,
-        num_shared: int,
-    ) -> Float[Tensor, " N"]:
-        """The balanced gradient of the losses, plus `penalty` @ Jacobian as it is.
+    def direction(self, draw: Draw) -> Theta:
+        """The balanced gradient of the losses, plus the penalty's weights @ Jacobian as it is.
 
-        `losses` are differentiable in `theta`, whose first `num_shared` entries all tasks use;
-        `weights` is alpha^T W. An optimiser that descends subtracts a multiple of the direction.
+        An optimiser that descends subtracts a multiple of it.
         """
 
     def parameters(self) -> Iterable[Tensor]:

@@ -3,11 +3,12 @@
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float
 from numpy import ndarray as Array
 from scipy.optimize import brentq, nnls
+from typing_extensions import override
 
 from pamal_core.balancing.gram import GramBalancer, factor, min_norm
+from pamal_core.shapes import Coefficients, Gram
 
 
 class CAGrad(GramBalancer):
@@ -33,8 +34,8 @@ class CAGrad(GramBalancer):
         super().__init__(heads)
         self.c = c
 
-    def solve(self, gram: Float[Array, "T T"], weights: Float[Array, " T"]) -> Float[Array, " T"]:
-        """w of g_0 plus s times the dual point."""
+    @override
+    def solve(self, gram: Gram, weights: Coefficients) -> Coefficients:
         columns = factor(gram)
         mean = columns @ weights
         radius = self.c * np.linalg.norm(mean)

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
+from typing_extensions import override
 
 from pamal_core.balancing.losses import LossBalancer
+from pamal_core.shapes import ByTask
 
 
 class DynamicWeightAverage(LossBalancer):
@@ -25,16 +26,14 @@ class DynamicWeightAverage(LossBalancer):
         self.temperature = temperature
         self.factors: Tensor | None = None
 
+    @override
     def start_epoch(self, history: Sequence[Sequence[float]]) -> None:
-        """Set the weights of the epoch from the last two rows of `history`."""
         self.factors = None
         if len(history) >= 2:
             before, last = torch.tensor(history[-2]), torch.tensor(history[-1])
             ratios = torch.where(before == 0, 1, last / before)
             self.factors = len(ratios) * torch.softmax(ratios / self.temperature, 0)
 
-    def reweigh(
-        self, losses: Float[Tensor, "*batch T"], weights: Float[Tensor, "*batch T"]
-    ) -> Float[Tensor, "*batch T"]:
-        """`weights` times those of the epoch."""
+    @override
+    def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         return weights if self.factors is None else weights * self.factors.to(weights)

@@ -2,13 +2,12 @@
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from numpy import ndarray as Array
 from scipy.optimize import linprog
-from torch import Tensor
+from typing_extensions import override
 
-from pamal_core.balancing.base import Balancer
-from pamal_core.balancing.gradients import task_gradients
+from pamal_core.balancing.base import Balancer, Draw
+from pamal_core.shapes import Coefficients, Gram, Theta
 
 BALANCED = 1e-4
 """The non-uniformity below which losses count as on the ray, as in the authors' code."""
@@ -28,27 +27,18 @@ class EPO(Balancer):
     it can run into an end of the front from behind and stay there.
     """
 
-    def direction(
-        self,
-        losses: Float[Tensor, " T"],
-        theta: Float[Tensor, " N"],
-        weights: Float[Tensor, " T"],
-        penalty: Float[Tensor, " T"] | None,
-        num_shared: int,
-    ) -> Float[Tensor, " N"]:
-        """sum_t b_t g_t, plus the penalty's."""
-        jacobian = torch.stack(task_gradients(losses, theta))
+    @override
+    def direction(self, draw: Draw) -> Theta:
+        jacobian = torch.stack(draw.gradients())
         gram = (jacobian @ jacobian.T).double().cpu().numpy()
         if not np.isfinite(gram).all():
-            return torch.full_like(theta, torch.nan)
-        found = solve(losses.detach().double().cpu().numpy(), gram, weights.double().cpu().numpy())
-        combined = torch.from_numpy(found).to(weights)
-        return (combined if penalty is None else combined + penalty) @ jacobian
+            return torch.full_like(draw.theta, torch.nan)
+        losses, weights = (v.detach().double().cpu().numpy() for v in (draw.losses, draw.weights))
+        found = torch.from_numpy(solve(losses, gram, weights)).to(draw.weights)
+        return draw.penalised(found) @ jacobian
 
 
-def solve(
-    losses: Float[Array, " T"], gram: Float[Array, "T T"], preference: Float[Array, " T"]
-) -> Float[Array, " T"]:
+def solve(losses: Coefficients, gram: Gram, preference: Coefficients) -> Coefficients:
     """The b on the simplex that multiplies the gradients, whose inner products are `gram`.
 
     A task without preference or without loss is left out.

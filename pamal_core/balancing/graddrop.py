@@ -1,10 +1,10 @@
 """Gradient sign dropout."""
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
+from typing_extensions import override
 
 from pamal_core.balancing.gradients import GradientBalancer
+from pamal_core.shapes import ByTask, Direction, Jacobian
 
 CHUNK = 2**16
 """Entries that are dealt with at once: all of a large network's would be fetched ten times."""
@@ -25,16 +25,12 @@ class GradDrop(GradientBalancer):
     Where all gradients are 0 so is the direction; equal ones, and a single one, stay as they are.
     """
 
-    def combine(
-        self, jacobian: Float[Tensor, "*batch T S"], weights: Float[Tensor, "*batch T"]
-    ) -> Float[Tensor, "*batch S"]:
-        """The sum of the entries whose sign was drawn."""
+    @override
+    def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
         return torch.cat([_keep(part, weights) for part in torch.split(jacobian, CHUNK, -1)], -1)
 
 
-def _keep(
-    jacobian: Float[Tensor, "*batch T S"], weights: Float[Tensor, "*batch T"]
-) -> Float[Tensor, "*batch S"]:
+def _keep(jacobian: Jacobian, weights: ByTask) -> Direction:
     rows = weights.unsqueeze(-1) * jacobian
     above, below = rows.clamp(min=0).sum(-2), rows.clamp(max=0).sum(-2)
     # U < P, where P = above / (above - below).

@@ -4,47 +4,27 @@ from abc import abstractmethod
 from typing import Literal
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
+from typing_extensions import override
 
-from pamal_core.balancing.base import Balancer
+from pamal_core.balancing.base import Balancer, Draw
 from pamal_core.errors import check_choice
+from pamal_core.shapes import ByMember, ByTask, Direction, Jacobian, Theta
 
 
 class GradientBalancer(Balancer):
-    """Combines the T task gradients, the rows of the Jacobian, into one direction.
-
-    By default it is given the columns of the shared weights alone, as the paper prescribes, and the
-    heads keep the plain weights; with `whole = True` it is given every column.
-    """
-
-    whole: bool = False
+    """Combines the T task gradients, the rows of the Jacobian, into one direction: on the shared
+    weights, as the paper prescribes. The heads keep the plain weights."""
 
     @abstractmethod
-    def combine(
-        self, jacobian: Float[Tensor, "*batch T S"], weights: Float[Tensor, "*batch T"]
-    ) -> Float[Tensor, "*batch S"]:
+    def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
         """The direction for the columns of `jacobian`."""
 
-    def direction(
-        self,
-        losses: Float[Tensor, " T"],
-        theta: Float[Tensor, " N"],
-        weights: Float[Tensor, " T"],
-        penalty: Float[Tensor, " T"] | None,
-        num_shared: int,
-    ) -> Float[Tensor, " N"]:
-        """The combined gradients on the shared weights, the weighted ones on the heads."""
-        jacobian = torch.stack(task_gradients(losses, theta))
-        split = jacobian.shape[1] if self.whole else num_shared
-        shared = self.combine(jacobian[:, :split], weights)
-        direction = torch.cat([shared, weights @ jacobian[:, split:]])
-        return direction if penalty is None else direction + penalty @ jacobian
-
-
-def task_gradients(losses: Float[Tensor, " T"], theta: Float[Tensor, " N"]) -> list[Tensor]:
-    """The gradient [N] of each loss by `theta`, the rows of the Jacobian: T backward passes."""
-    return [torch.autograd.grad(loss, theta, retain_graph=True)[0] for loss in losses]
+    @override
+    def direction(self, draw: Draw) -> Theta:
+        jacobian = torch.stack(draw.gradients())
+        shared = self.combine(jacobian[:, : draw.num_shared], draw.weights)
+        direction = torch.cat([shared, draw.weights @ jacobian[:, draw.num_shared :]])
+        return direction if draw.penalty is None else direction + draw.penalty @ jacobian
 
 
 class UnitNorm(GradientBalancer):
@@ -52,21 +32,32 @@ class UnitNorm(GradientBalancer):
     weighted.
 
     `form="paper"` does so on the shared weights. `form="released"` follows the authors' code: the
-    whole loss is divided by the norm of its gradient with respect to *all* members' weights (heads
-    too) plus 1e-3; that norm is ||alpha|| * ||g_t||, since the gradient of member k is alpha_k g_t.
+    whole loss, so that of the heads, too, is divided by the norm of its gradient with respect to
+    *all* members' weights plus 1e-3; that norm is ||alpha|| * ||g_t||, since the gradient of member
+    k is alpha_k g_t. We count the heads in it; their code leaves them out, so that the two differ.
     A gradient of norm 0 stays 0.
     """
 
     def __init__(self, form: Literal["paper", "released"] = "paper") -> None:
         check_choice("form", form, ("paper", "released"))
-        self.whole = form == "released"
+        self.form = form
 
+    @override
     def combine(
-        self, jacobian: Float[Tensor, "*batch T S"], weights: Float[Tensor, "*batch T"]
-    ) -> Float[Tensor, "*batch S"]:
-        """sum_t w_t g_t / ||g_t||."""
+        self, jacobian: Jacobian, weights: ByTask, alpha: ByMember | None = None
+    ) -> Direction:
+        """sum_t w_t g_t / ||g_t||. Without `alpha` it is `weights`, as where W is the identity."""
         norms = torch.linalg.vector_norm(jacobian, dim=-1)
-        if self.whole:
-            norms = norms * torch.linalg.vector_norm(weights, dim=-1, keepdim=True) + 1e-3
+        if self.form == "released":
+            own = weights if alpha is None else alpha
+            norms = norms * torch.linalg.vector_norm(own, dim=-1, keepdim=True) + 1e-3
         scaled = weights / norms.where(norms > 0, 1)
         return (scaled.unsqueeze(-2) @ jacobian).squeeze(-2)
+
+    @override
+    def direction(self, draw: Draw) -> Theta:
+        if self.form == "paper":
+            return super().direction(draw)
+        jacobian = torch.stack(draw.gradients())
+        direction = self.combine(jacobian, draw.weights, draw.alpha)
+        return direction if draw.penalty is None else direction + draw.penalty @ jacobian

@@ -10,9 +10,12 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 from scipy.optimize import nnls
 from torch import Tensor
+from typing_extensions import override
 
-from pamal_core.balancing.gradients import GradientBalancer, task_gradients
+from pamal_core.balancing.base import Draw
+from pamal_core.balancing.gradients import GradientBalancer
 from pamal_core.errors import check_choice
+from pamal_core.shapes import ByTask, Coefficients, Direction, Gram, Jacobian, Theta
 
 
 class GramBalancer(GradientBalancer):
@@ -31,43 +34,29 @@ class GramBalancer(GradientBalancer):
         self.heads = heads
 
     @abstractmethod
-    def solve(self, gram: Float[Array, "T T"], weights: Float[Array, " T"]) -> Float[Array, " T"]:
+    def solve(self, gram: Gram, weights: Coefficients) -> Coefficients:
         """What multiplies the gradients, given the finite `gram` [t, s] = g_t . g_s, not all 0."""
 
-    def combine(
-        self, jacobian: Float[Tensor, "T S"], weights: Float[Tensor, " T"]
-    ) -> Float[Tensor, " S"]:
-        """sum_t a_t g_t with the a of `solve`."""
+    @override
+    def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
         return self.coefficients(jacobian @ jacobian.T, weights) @ jacobian
 
-    def direction(
-        self,
-        losses: Float[Tensor, " T"],
-        theta: Float[Tensor, " N"],
-        weights: Float[Tensor, " T"],
-        penalty: Float[Tensor, " T"] | None,
-        num_shared: int,
-    ) -> Float[Tensor, " N"]:
-        """The combined gradients; on the heads those that `heads` asks for.
-
-        The Jacobian is not put together: for a large network that would cost as much as the rule.
-        """
-        rows = task_gradients(losses, theta)
-        shared = [row[:num_shared] for row in rows]
+    @override
+    def direction(self, draw: Draw) -> Theta:
+        # The Jacobian is not put together: for a large network that would cost as much as the rule.
+        rows, end = draw.gradients(), draw.num_shared
+        shared = [row[:end] for row in rows]
         gram = torch.stack([torch.stack([one @ two for two in shared]) for one in shared])
-        found = self.coefficients(gram, weights)
-        on_heads = weights if self.heads == "plain" else found
-        if penalty is not None:
-            found, on_heads = found + penalty, on_heads + penalty
-        total = torch.zeros_like(theta)
-        for row, a, b in zip(rows, found, on_heads, strict=True):
-            total[:num_shared].addcmul_(row[:num_shared], a)
-            total[num_shared:].addcmul_(row[num_shared:], b)
+        found = self.coefficients(gram, draw.weights)
+        on_heads = draw.weights if self.heads == "plain" else found
+        pairs = zip(draw.penalised(found), draw.penalised(on_heads), strict=True)
+        total = torch.zeros_like(draw.theta)
+        for row, (a, b) in zip(rows, pairs, strict=True):
+            total[:end].addcmul_(row[:end], a)
+            total[end:].addcmul_(row[end:], b)
         return total
 
-    def coefficients(
-        self, inner: Float[Tensor, "T T"], weights: Float[Tensor, " T"]
-    ) -> Float[Tensor, " T"]:
+    def coefficients(self, inner: Float[Tensor, "T T"], weights: ByTask) -> ByTask:
         """a, from the inner products of the gradients."""
         gram = inner.double().cpu().numpy()
         if not np.isfinite(gram).all():
@@ -78,14 +67,14 @@ class GramBalancer(GradientBalancer):
         return torch.from_numpy(found).to(weights)
 
 
-def factor(gram: Float[Array, "T T"]) -> Float[Array, "T T"]:
+def factor(gram: Gram) -> Gram:
     """R with R^T R = `gram`, scaled so that its longest column is 1: the gradients in T
     dimensions."""
     values, vectors = np.linalg.eigh(gram / gram.diagonal().max())
     return np.sqrt(values.clip(0))[:, None] * vectors.T
 
 
-def min_norm(columns: Float[Array, "S T"]) -> Float[Array, " T"]:
+def min_norm(columns: Float[Array, "S T"]) -> Coefficients:
     """The a on the simplex with the shortest sum_t a_t c_t, exactly, for any number of columns c_t.
 
     With x = s a, s > 0, the non-negative least squares problem min |sum_t x_t c_t|^2 + (sum_t x_t -
@@ -98,9 +87,7 @@ def min_norm(columns: Float[Array, "S T"]) -> Float[Array, " T"]:
     return x / x.sum()
 
 
-def by_unit_gradients(
-    gram: Float[Array, "T T"], rule: Callable[[Array], Array]
-) -> Float[Array, " T"]:
+def by_unit_gradients(gram: Gram, rule: Callable[[Array], Array]) -> Coefficients:
     """The weights of the gradients, where `rule` gives those of the unit gradients from their
     cosines. A gradient of norm 0 has no direction: it is left out, with weight 0."""
     norms = np.sqrt(gram.diagonal())

@@ -1,10 +1,10 @@
 """Impartial multi-task learning."""
 
 import numpy as np
-from jaxtyping import Float
-from numpy import ndarray as Array
+from typing_extensions import override
 
 from pamal_core.balancing.gram import GramBalancer, by_unit_gradients
+from pamal_core.shapes import Coefficients, Gram
 
 
 class IMTL(GramBalancer):
@@ -25,14 +25,14 @@ class IMTL(GramBalancer):
     1. The direction is 0 where no d has the same positive projection on all.
     """
 
-    def solve(self, gram: Float[Array, "T T"], weights: Float[Array, " T"]) -> Float[Array, " T"]:
-        """The a of the equal projections."""
+    @override
+    def solve(self, gram: Gram, weights: Coefficients) -> Coefficients:
         found = by_unit_gradients(gram, _equal_projections)
         total = abs(found.sum())
         return found / total if total > 0 else found
 
 
-def _equal_projections(cosines: Float[Array, "T T"]) -> Float[Array, " T"]:
+def _equal_projections(cosines: Gram) -> Coefficients:
     """The shortest b with K b = mu 1 and sum_t b_t = 1, for some mu."""
     ones = np.ones((len(cosines), 1))
     bordered = np.block([[cosines, -ones], [ones.T, np.zeros((1, 1))]])

@@ -5,44 +5,33 @@ from collections import deque
 from typing import Any, Literal
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
+from typing_extensions import override
 
-from pamal_core.balancing.base import Balancer
+from pamal_core.balancing.base import Balancer, Draw
 from pamal_core.errors import InputError, check_choice
+from pamal_core.shapes import ByTask, Theta
 
 
 class LossBalancer(Balancer):
-    """Turns task weights and current losses into the weights that multiply the losses."""
+    """Turns task weights and current losses into the weights that multiply the losses, whose sum
+    has the direction as its gradient: one backward pass."""
 
     @abstractmethod
-    def reweigh(
-        self, losses: Float[Tensor, "*batch T"], weights: Float[Tensor, "*batch T"]
-    ) -> Float[Tensor, "*batch T"]:
+    def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         """The weights in place of `weights`. `losses` carry no gradient; called once per draw."""
 
-    def direction(
-        self,
-        losses: Float[Tensor, " T"],
-        theta: Float[Tensor, " N"],
-        weights: Float[Tensor, " T"],
-        penalty: Float[Tensor, " T"] | None,
-        num_shared: int,
-    ) -> Float[Tensor, " N"]:
-        """The gradient of the reweighed sum of losses: one backward pass."""
-        weights = self.reweigh(losses.detach(), weights)
-        if penalty is not None:
-            weights = weights + penalty
-        return torch.autograd.grad(weights @ losses, theta)[0]
+    @override
+    def direction(self, draw: Draw) -> Theta:
+        weights = draw.penalised(self.reweigh(draw.losses.detach(), draw.weights))
+        return torch.autograd.grad(weights @ draw.losses, draw.theta)[0]
 
 
 class Linear(LossBalancer):
     """Linear scalarisation: the losses are weighted by alpha^T W as they are (Eq. 2)."""
 
-    def reweigh(
-        self, losses: Float[Tensor, "*batch T"], weights: Float[Tensor, "*batch T"]
-    ) -> Float[Tensor, "*batch T"]:
-        """`weights`, unchanged."""
+    @override
+    def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         return weights
 
 
@@ -52,8 +41,9 @@ class MovingAverage(LossBalancer):
     `history` counts draws: with a window of W it spans history / W steps. `form="paper"` divides by
     abs(mean); the absolute value is ours, since a mean may be negative (it is on the toy problem,
     where it would turn descent into ascent). `form="released"` multiplies by
-    1 - abs(mean_t) / sum_t abs(mean_t), as the authors' code does. Until `history` losses have been
-    seen the mean runs over those there are. A loss whose mean is 0 keeps its weight.
+    1 - abs(mean_t) / sum_t abs(mean_t), as the authors' code does. The mean
+    includes the present loss; in the first steps, which have fewer before them, it is over those.
+    A loss whose mean is 0 keeps its weight.
     """
 
     def __init__(self, history: int = 25, form: Literal["paper", "released"] = "paper") -> None:
@@ -63,10 +53,8 @@ class MovingAverage(LossBalancer):
         self.form = form
         self.past: deque[Tensor] = deque(maxlen=history)
 
-    def reweigh(
-        self, losses: Float[Tensor, "*batch T"], weights: Float[Tensor, "*batch T"]
-    ) -> Float[Tensor, "*batch T"]:
-        """`weights` over abs(mean of the past losses), these included."""
+    @override
+    def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         self.past.append(losses.detach().clone())
         mean = torch.stack([past.to(losses) for past in self.past]).mean(0).abs()
         if self.form == "released":
@@ -74,11 +62,11 @@ class MovingAverage(LossBalancer):
             return weights * (1 - mean / total.where(total > 0, 1))
         return weights / mean.where(mean > 0, 1)
 
+    @override
     def state_dict(self) -> dict[str, Any]:
-        """The losses that the mean runs over."""
         return {"past": list(self.past)}
 
+    @override
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue with the losses of `state`."""
         self.past.clear()
         self.past.extend(state["past"])

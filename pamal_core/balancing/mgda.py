@@ -1,9 +1,9 @@
 """The multiple-gradient descent algorithm."""
 
-from jaxtyping import Float
-from numpy import ndarray as Array
+from typing_extensions import override
 
 from pamal_core.balancing.gram import GramBalancer, factor, min_norm
+from pamal_core.shapes import Coefficients, Gram
 
 
 class MGDA(GramBalancer):
@@ -19,6 +19,6 @@ class MGDA(GramBalancer):
     share of their weight gives the same direction. One task has weight 1.
     """
 
-    def solve(self, gram: Float[Array, "T T"], weights: Float[Array, " T"]) -> Float[Array, " T"]:
-        """The a of the shortest vector."""
+    @override
+    def solve(self, gram: Gram, weights: Coefficients) -> Coefficients:
         return min_norm(factor(gram))

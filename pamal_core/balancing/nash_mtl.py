@@ -1,10 +1,10 @@
 """Multi-task learning as a bargaining game."""
 
 import numpy as np
-from jaxtyping import Float
-from numpy import ndarray as Array
+from typing_extensions import override
 
 from pamal_core.balancing.gram import GramBalancer, by_unit_gradients, factor, min_norm
+from pamal_core.shapes import Coefficients, Gram
 
 STATIONARY = 1e-6
 TOLERANCE = 1e-12
@@ -27,13 +27,13 @@ class NashMTL(GramBalancer):
     there is no solution, since no direction descends on all tasks: d is 0.
     """
 
-    def solve(self, gram: Float[Array, "T T"], weights: Float[Array, " T"]) -> Float[Array, " T"]:
-        """a, found for unit gradients: those have the best condition, and a_t goes with 1 /
-        ||g_t||."""
+    @override
+    def solve(self, gram: Gram, weights: Coefficients) -> Coefficients:
+        # Unit gradients have the best condition, and a_t is proportional to 1 / ||g_t||.
         return by_unit_gradients(gram, _bargain)
 
 
-def _bargain(cosines: Float[Array, "T T"]) -> Float[Array, " T"]:
+def _bargain(cosines: Gram) -> Coefficients:
     """b > 0 with K b = 1 / b, by damped Newton steps: the objective is self-concordant, so a step
     divided by 1 + decrement never leaves b > 0 and converges from everywhere."""
     columns = factor(cosines)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import torch
-from jaxtyping import Float
-from numpy import ndarray as Array
+from typing_extensions import override
 
 from pamal_core.balancing.gram import GramBalancer
+from pamal_core.shapes import Coefficients, Gram
 
 
 class PCGrad(GramBalancer):
@@ -21,9 +21,9 @@ class PCGrad(GramBalancer):
     A gradient of 0 conflicts with nothing, nor do equal ones. One task keeps its gradient.
     """
 
-    def solve(self, gram: Float[Array, "T T"], weights: Float[Array, " T"]) -> Float[Array, " T"]:
-        """The weights after projection: g is kept as the coefficients of the original gradients."""
-        projected = np.eye(len(gram))
+    @override
+    def solve(self, gram: Gram, weights: Coefficients) -> Coefficients:
+        projected = np.eye(len(gram))  # a row per g, as coefficients of the original gradients
         for t, g in enumerate(projected):
             for s in torch.randperm(len(gram)).tolist():
                 if s != t and (inner := gram[s] @ g) < 0:

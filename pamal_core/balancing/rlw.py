@@ -1,10 +1,10 @@
 """Random loss weighting."""
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
+from typing_extensions import override
 
 from pamal_core.balancing.losses import LossBalancer
+from pamal_core.shapes import ByTask
 
 
 class RandomWeighting(LossBalancer):
@@ -16,9 +16,7 @@ class RandomWeighting(LossBalancer):
     every epoch. It has no hyper-parameters.
     """
 
-    def reweigh(
-        self, losses: Float[Tensor, "*batch T"], weights: Float[Tensor, "*batch T"]
-    ) -> Float[Tensor, "*batch T"]:
-        """`weights` times T softmax(z)."""
+    @override
+    def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         draws = torch.softmax(torch.randn(losses.shape), -1).to(weights)
         return weights * losses.shape[-1] * draws

@@ -3,12 +3,13 @@
 from typing import Any
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
+from typing_extensions import override
 
-from pamal_core.balancing.base import Balancer
+from pamal_core.balancing.base import Balancer, Draw
 from pamal_core.errors import InputError
-from pamal_core.networks.rotated import Cut, Rotated, rotate
+from pamal_core.networks.rotated import Rotated, rotate
+from pamal_core.shapes import ByTask, Theta
 
 
 class RotoGrad(Balancer):
@@ -34,50 +35,37 @@ class RotoGrad(Balancer):
         self.model = model
         self.first: Tensor | None = None
 
-    def direction(
-        self,
-        losses: Float[Tensor, " T"],
-        theta: Float[Tensor, " N"],
-        weights: Float[Tensor, " T"],
-        penalty: Float[Tensor, " T"] | None,
-        num_shared: int,
-    ) -> Float[Tensor, " N"]:
-        """The gradients of heads, encoder and rotations, each by its own rule."""
-        if penalty is not None:
+    @override
+    def direction(self, draw: Draw) -> Theta:
+        if draw.penalty is not None:
             raise InputError("RotoGrad takes no penalty. Found one.")
         if (cut := self.model.cut) is None:
             raise InputError("RotoGrad needs losses of its `Rotated` network in training mode.")
         self.model.cut = None
-        heads, *gradients = torch.autograd.grad(weights @ losses, [theta, *cut.rotated])
+        theta, total = draw.theta, draw.weights @ draw.losses
+        heads, *gradients = torch.autograd.grad(total, [theta, *cut.rotated])
         gradients = [g.to(theta) for g in gradients]  # under autocast features are bfloat16
         norms = torch.stack([torch.linalg.vector_norm(g) for g in gradients])
         units = [g / n.where(n > 0, 1) for g, n in zip(gradients, norms, strict=True)]
         pairs = zip(cut.rotations, units, strict=True)
         pulled = torch.stack([rotate(r.detach().T, u) for r, u in pairs]).sum(0)
-        shared = [(cut.features, self._length(norms) * pulled), *_alignment(cut, units, pulled)]
-        outputs, slopes = zip(*shared, strict=True)
+        # The slope of -<R_t^T u_t, v> in each rotation, where v is the mean of the pulled units.
+        mean = pulled / len(units)
+        turns = [-torch.einsum("ni...,nj...->ij", u, mean) for u in units]
+        outputs, slopes = [cut.features, *cut.rotations], [self._length(norms) * pulled, *turns]
         return heads + torch.autograd.grad(outputs, theta, slopes)[0]
 
-    def _length(self, norms: Float[Tensor, " T"]) -> Tensor:
+    def _length(self, norms: ByTask) -> Tensor:
         """C."""
         first = norms.where(norms > 0, 1) if self.first is None else self.first
         self.first = first.to(norms)  # from the CPU, where a file was read
         progress = norms / self.first
         return progress / progress.sum().clamp_min(1e-30) @ norms
 
+    @override
     def state_dict(self) -> dict[str, Any]:
-        """The norms of the first step."""
         return {} if self.first is None else {"first": self.first}
 
+    @override
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue with the norms of `state`."""
         self.first = state.get("first")
-
-
-def _alignment(cut: Cut, units: list[Tensor], pulled: Tensor) -> list[tuple[Tensor, Tensor]]:
-    """Each rotation with the slope of -<R_t^T u_t, v> in it."""
-    target = pulled / len(units)
-    return [
-        (r, -torch.einsum("ni...,nj...->ij", u, target))
-        for r, u in zip(cut.rotations, units, strict=True)
-    ]

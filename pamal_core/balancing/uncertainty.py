@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
+from typing_extensions import override
 
 from pamal_core.balancing.losses import LossBalancer
+from pamal_core.shapes import ByTask
 
 
 class UncertaintyWeighting(LossBalancer):
@@ -26,13 +27,12 @@ class UncertaintyWeighting(LossBalancer):
     def __init__(self, num_tasks: int) -> None:
         self.log_variances = torch.zeros(num_tasks, requires_grad=True)
 
+    @override
     def parameters(self) -> Iterable[Tensor]:
-        """s."""
         return [self.log_variances]
 
-    def reweigh(
-        self, losses: Float[Tensor, "*batch T"], weights: Float[Tensor, "*batch T"]
-    ) -> Float[Tensor, "*batch T"]:
+    @override
+    def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         """w_t exp(-s_t) / 2; adds the gradient of the sum above to that of s."""
         with torch.enable_grad():
             factors = 0.5 * torch.exp(-self.log_variances)
@@ -40,11 +40,11 @@ class UncertaintyWeighting(LossBalancer):
             torch.autograd.backward((weights.cpu() * terms).sum())
         return weights * factors.detach().to(weights)
 
+    @override
     def state_dict(self) -> dict[str, Any]:
-        """s; what the optimiser knows of it is in the optimiser's state."""
         return {"log_variances": self.log_variances.detach()}
 
+    @override
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue with the s of `state`."""
         with torch.no_grad():
             self.log_variances.copy_(state["log_variances"])

@@ -18,7 +18,6 @@ from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
 from pamal_core.experiments.multimnist import EXPERIMENT, MultiMNISTOptions
 from pamal_core.front import Front
-from pamal_core.method import Method
 from pamal_core.plots.style import quantity
 from pamal_core.runs.atomic import write_atomic
 from pamal_core.runs.options import Options
@@ -46,12 +45,14 @@ def replay(experiment: Experiment, options: Options, splits: Splits) -> dict[str
     method = method_of(experiment, options, splits)
     examples = TensorDataset(*splits.validation[:IMAGES])
 
-    def measure(_epoch: int, method: Method) -> dict[str, Any]:
-        loader = batches(examples, experiment.evaluation_batch)
-        return {"front": evaluate(method.network, method.tasks, loader)}
+    fronts: list[Front] = []
 
-    fronts: list[Front] = [measure(0, method)["front"]]
-    history = train(
+    def measure(_: object) -> None:
+        loader = batches(examples, experiment.evaluation_batch)
+        fronts.append(evaluate(method.network, method.tasks, loader))
+
+    measure(None)
+    train(
         method,
         batches(splits.train, options.batch_size, shuffle=True),
         epochs=options.epochs or 1,
@@ -59,7 +60,6 @@ def replay(experiment: Experiment, options: Options, splits: Splits) -> dict[str
         seed=options.seed,
         on_epoch=measure,
     )
-    fronts += [row["front"] for row in history]
     return _about(experiment, options, splits, len(examples)) | _content(fronts, experiment)
 
 

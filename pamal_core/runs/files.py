@@ -11,10 +11,9 @@ from filelock import FileLock, Timeout
 from pamal_core import distributed
 from pamal_core.errors import InputError
 from pamal_core.networks.base import Network
+from pamal_core.runs.checkpoint import Checkpoint, load_state, save_state
 from pamal_core.runs.locks import CHECKPOINT, lock_of
 from pamal_core.runs.records import Record, run_key
-from pamal_core.runs.state import load_state, save_state
-from pamal_core.training import Checkpoint
 
 
 class BusyError(InputError):

@@ -19,6 +19,7 @@ from pamal_core.evaluation import Calibration, evaluate
 from pamal_core.front import Front
 from pamal_core.method import Method
 from pamal_core.networks.base import Network
+from pamal_core.runs.checkpoint import Checkpoint, train_resumably
 from pamal_core.runs.devices import peak_memory, pick_device
 from pamal_core.runs.files import RunFiles
 from pamal_core.runs.methods import ONLY_FOR, averaged, build
@@ -27,7 +28,7 @@ from pamal_core.runs.records import Record, versions
 from pamal_core.runs.summary import similarity, summarise
 from pamal_core.simplex import arc
 from pamal_core.tasks import Task
-from pamal_core.training import Checkpoint, adam, seed_everything, train
+from pamal_core.training import Training, adam, seed_everything
 
 # These do not tell runs apart: some are fields of their own, others say where it runs or writes.
 NOT_IDENTITY = {"method", "seed", "data", "data_root", "device", "compile", "out"}
@@ -195,15 +196,15 @@ def _train(
     if experiment.halve_after is not None:
         halving = MultiStepLR(optimizer, [round(epochs * experiment.halve_after)], gamma=0.5)
     average = averaged(options, method.network)
-    history = train(
+    history = train_resumably(
         method,
         loader,
+        checkpoint,
         epochs=epochs,
         optimizer=optimizer,
         scheduler=halving,
         average=average,
         seed=options.seed,
-        checkpoint=checkpoint,
         on_epoch=_watch(),
     )
     if average is not None:
@@ -212,15 +213,16 @@ def _train(
     return history, {"train_seconds": round(seconds, 3), "peak_memory_bytes": peak_memory(device)}
 
 
-def _watch() -> Callable[[int, Method], dict[str, Any]]:
-    """What joins the row of an epoch. Its seconds are kept with the checkpoint, so that a run that
+def _watch() -> Callable[[Training], None]:
+    """Adds to the row of an epoch. Its seconds are kept with the checkpoint, so that a run that
     is resumed costs what all its epochs did."""
     last = time.perf_counter()
 
-    def on_epoch(_: int, method: Method) -> dict[str, Any]:
+    def on_epoch(training: Training) -> None:
         nonlocal last
         before, last = last, time.perf_counter()
-        return {"member_similarity": similarity(method.network), "seconds": last - before}
+        smallest = similarity(training.method.network)
+        training.history[-1] |= {"member_similarity": smallest, "seconds": last - before}
 
     return on_epoch
 

@@ -2,7 +2,7 @@ import jaxtyping
 import pytest
 import torch
 
-from pamal_core.balancing import MGDA, Linear, MovingAverage, UnitNorm
+from pamal_core.balancing import MGDA, Draw, Linear, MovingAverage, UnitNorm
 from pamal_core.errors import InputError
 
 JACOBIAN = torch.tensor([[3.0, 4.0, 0.0], [0.0, 0.0, 2.0]])
@@ -95,7 +95,7 @@ def test_the_direction_is_the_combined_jacobian_plus_the_penalty(rule):
     theta = torch.randn(5, dtype=torch.double, requires_grad=True)
     matrix, penalty = torch.randn(2, 5).double(), torch.tensor([0.3, -0.2]).double()
     weights, losses = WEIGHTS.double(), (matrix @ theta) + 3
-    got = rule.direction(losses, theta, weights, penalty, num_shared=4)
+    got = rule.direction(Draw(weights, weights, theta, losses, 4, penalty))
     expected = penalty @ matrix
     if isinstance(rule, UnitNorm):
         unit = matrix[:, :4] / matrix[:, :4].norm(dim=1, keepdim=True)

@@ -6,12 +6,14 @@ import torch
 from torch import nn
 from torch.utils.data import TensorDataset
 
+from pamal_core.balancing import Draw
 from pamal_core.data.batches import batches
 from pamal_core.networks.models import SharedBottom
+from pamal_core.runs.checkpoint import Checkpoint, train_resumably
 from pamal_core.runs.methods import BASELINES, build
 from pamal_core.runs.options import Options
 from pamal_core.tasks import classification, regression
-from pamal_core.training import Checkpoint, seed_everything, train
+from pamal_core.training import seed_everything, train
 
 TASKS = [regression("height"), classification("kind"), regression("width")]
 
@@ -66,8 +68,8 @@ def test_a_resumed_baseline_is_bit_identical(name, data, tmp_path):
     whole, resumed = make_method(name, data, 3), make_method(name, data, 3)
     loader, checkpoint = loader_of(data, 3), Checkpoint(tmp_path / "c.safetensors", "key")
     expected = train(whole, loader, epochs=5, progress=False)
-    train(make_method(name, data, 3), loader, epochs=3, checkpoint=checkpoint, progress=False)
-    assert train(resumed, loader, epochs=5, checkpoint=checkpoint, progress=False) == expected
+    train_resumably(make_method(name, data, 3), loader, checkpoint, epochs=3, progress=False)
+    assert train_resumably(resumed, loader, checkpoint, epochs=5, progress=False) == expected
     pairs = zip(whole.parameters(), resumed.parameters(), strict=True)
     assert all(torch.equal(a, b) for a, b in pairs)
     assert whole.balancer.state_dict().keys() == resumed.balancer.state_dict().keys()
@@ -127,6 +129,7 @@ def test_a_penalty_joins_the_balanced_gradients_as_it_is(data):
     for heads in ("plain", "balanced"):
         rule = BASELINES["mgda"](Options.create(heads=heads), 3)
         alone, both = (
-            rule.direction(losses_at @ theta, theta, weights, c, 4) for c in (None, extra)
+            rule.direction(Draw(weights, weights, theta, losses_at @ theta, 4, c))
+            for c in (None, extra)
         )
         torch.testing.assert_close(both - alone, extra @ losses_at)

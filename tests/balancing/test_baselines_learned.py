@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
-from pamal_core.balancing import EPO, AutoLambda, RotoGrad
+from pamal_core.balancing import EPO, AutoLambda, Draw, RotoGrad
 from pamal_core.balancing.epo import solve
 from pamal_core.errors import InputError
 from pamal_core.method import Method
@@ -170,9 +170,9 @@ def test_rotograd_needs_its_own_network_and_takes_no_penalty(rotated, make_mlp):
         RotoGrad(make_mlp())
     theta = torch.zeros(3, requires_grad=True)
     with pytest.raises(InputError, match="takes no penalty"):
-        RotoGrad(rotated).direction(theta[:2], theta, UNIFORM, UNIFORM, 3)
+        RotoGrad(rotated).direction(Draw(UNIFORM, UNIFORM, theta, theta[:2], 3, UNIFORM))
     with pytest.raises(InputError, match="in training mode"):
-        RotoGrad(rotated).direction(theta[:2], theta, UNIFORM, None, 3)
+        RotoGrad(rotated).direction(Draw(UNIFORM, UNIFORM, theta, theta[:2], 3))
 
 
 # EPO on f_t = |x - c_t|^2, whose front is the segment between c_1 and c_2.
@@ -192,7 +192,7 @@ def run_epo(share, start):
     for _ in range(300):
         leaf = x.detach().requires_grad_()
         losses = ((leaf - centres) ** 2).sum(1)
-        x = x - 0.03 * rule.direction(losses, leaf, weights, None, 2)
+        x = x - 0.03 * rule.direction(Draw(weights, weights, leaf, losses, 2))
     return x
 
 
@@ -231,7 +231,7 @@ def test_epo_falls_back_on_the_preference_and_passes_nan_on():
     assert solve(np.zeros(2), np.eye(2), r) is r
     theta = torch.ones(2, requires_grad=True)
     losses = torch.stack([theta.sum(), (theta * torch.tensor(float("inf"))).sum() * 0 + theta[0]])
-    assert EPO().direction(losses, theta, UNIFORM, None, 2).isnan().all()
+    assert EPO().direction(Draw(UNIFORM, UNIFORM, theta, losses, 2)).isnan().all()
 
 
 def test_a_corner_of_the_simplex_is_a_preference_too():

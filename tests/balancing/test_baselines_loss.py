@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from pamal_core.balancing import DynamicWeightAverage, RandomWeighting, UncertaintyWeighting
+from pamal_core.balancing import Draw, DynamicWeightAverage, RandomWeighting, UncertaintyWeighting
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
 
@@ -20,7 +20,7 @@ def test_uncertainty_weighting_has_the_gradient_of_its_objective_in_weights_and_
     with torch.no_grad():
         rule.log_variances.copy_(torch.tensor([0.3, -1.2]))
     matrix = torch.randn(2, 3)
-    direction = rule.direction((matrix @ theta) ** 2, theta, WEIGHTS, None, num_shared=2)
+    direction = rule.direction(Draw(WEIGHTS, WEIGHTS, theta, (matrix @ theta) ** 2, num_shared=2))
     s = rule.log_variances.detach().clone().requires_grad_()
     objective = (WEIGHTS * (torch.exp(-s) * (matrix @ theta) ** 2 + s) / 2).sum()
     expected = torch.autograd.grad(objective, (theta, s))

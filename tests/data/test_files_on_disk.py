@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pamal_core.errors import InputError
 from pamal_core.runs.atomic import write_atomic
-from pamal_core.runs.state import load_state, save_state
+from pamal_core.runs.checkpoint import load_state, save_state
 
 STATE = {
     "key": "abc",

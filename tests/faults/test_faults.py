@@ -21,10 +21,10 @@ from tiny_experiment import tiny
 
 from pamal_core.errors import InputError
 from pamal_core.method import NonFiniteError
+from pamal_core.runs.checkpoint import load_state
 from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record
 from pamal_core.runs.run import run
-from pamal_core.runs.state import load_state
 from pamal_core.runs.sweep import sweep
 
 COMMON = {"W": 2, "lam": 1.0, "batch_size": 20, "epochs": 6, "device": "cpu"}
@@ -264,19 +264,21 @@ def test_a_notebook_that_raises_leaves_the_page_as_it_was(tmp_path, tally):
 
 
 def test_a_stop_says_how_to_go_on(tmp_path):
-    from pamal_core.training import train
+    from pamal_core.runs.checkpoint import train_resumably as train
 
-    def stop(epoch, _):
-        if epoch == 3:
+    def stop(training):
+        if len(training.history) == 3:
             signal.raise_signal(signal.SIGTERM)
 
     import pamal_core.runs.run as module
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "train", lambda *a, **k: train(*a, **(k | {"on_epoch": stop})))
+        resumed = lambda *a, **k: train(*a, **(k | {"on_epoch": stop}))  # noqa: E731
+        patch.setattr(module, "train_resumably", resumed)
         with pytest.raises(KeyboardInterrupt) as caught:
             one_run(tmp_path)
-    note = caught.value.__notes__[0]
-    assert note.startswith("Stopped in epoch 3. Epochs 1 to 2 are kept in ")
+    where, note = caught.value.__notes__
+    assert where.startswith("Stopped in epoch 3.")
+    assert note.startswith("Epochs 1 to 2 are kept in ")
     assert note.endswith("the same command goes on from there.")
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

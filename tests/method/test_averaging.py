@@ -11,9 +11,10 @@ from pamal_core.data.batches import batches
 from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.runs.checkpoint import Checkpoint, train_resumably
 from pamal_core.runs.options import Options
 from pamal_core.runs.run import run
-from pamal_core.training import Checkpoint, train
+from pamal_core.training import train
 
 
 @pytest.fixture
@@ -61,8 +62,8 @@ def test_an_average_is_resumed_from_its_checkpoint_bit_for_bit(make_parts, loade
         checkpoint = Checkpoint(tmp_path / f"{len(stops)}.safetensors", "key")
         for epochs in stops:
             method, optimizer, average = make_parts()
-            parts = {"optimizer": optimizer, "average": average, "checkpoint": checkpoint}
-            train(method, loader, epochs=epochs, progress=False, **parts)
+            parts = {"optimizer": optimizer, "average": average, "progress": False}
+            train_resumably(method, loader, checkpoint, epochs=epochs, **parts)
         averages.append(average)
     assert torch.equal(averages[0].module.stacked, averages[1].module.stacked)
 

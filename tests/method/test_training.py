@@ -1,6 +1,9 @@
+import copy
+
 import pytest
 import torch
 from torch.optim.lr_scheduler import MultiStepLR, ReduceLROnPlateau
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils.data import TensorDataset
 
 from pamal_core.balancing import MovingAverage
@@ -10,7 +13,7 @@ from pamal_core.method import Method, NonFiniteError
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.networks.hypernetwork import Hypernetwork
 from pamal_core.penalties import MultiForward
-from pamal_core.training import Checkpoint, adam, train
+from pamal_core.training import adam, train
 
 
 @pytest.fixture
@@ -19,6 +22,23 @@ def make_method(make_mlp, tasks):
         torch.manual_seed(3)
         network = WeightEnsemble([make_mlp(), make_mlp()], shared="encoder")
         return Method(network, tasks, balancer=MovingAverage(), penalty=MultiForward(0.5), window=2)
+
+    return make
+
+
+@pytest.fixture
+def make_parts(make_method):
+    """A method with an optimiser, a scheduler and an average."""
+
+    def make():
+        method = make_method()
+        optimizer = torch.optim.Adam(method.parameters(), lr=0.1)
+        return {
+            "method": method,
+            "optimizer": optimizer,
+            "scheduler": MultiStepLR(optimizer, [2, 4], gamma=0.5),
+            "average": AveragedModel(method.network, multi_avg_fn=get_ema_multi_avg_fn(0.9)),
+        }
 
     return make
 
@@ -45,39 +65,6 @@ def test_two_runs_of_one_seed_agree_and_another_seed_does_not(make_method, loade
     assert torch.equal(methods[0].network.stacked, methods[1].network.stacked)
 
 
-@pytest.mark.parametrize("stop", [1, 2, 4])
-def test_a_run_resumed_from_its_checkpoint_is_bit_identical(make_method, loader, tmp_path, stop):
-    whole, checkpoint = make_method(), Checkpoint(tmp_path / "c.safetensors", "key")
-    expected = train(whole, loader, epochs=5, progress=False)
-    train(make_method(), loader, epochs=stop, checkpoint=checkpoint, progress=False)
-    resumed = make_method()
-    assert train(resumed, loader, epochs=5, checkpoint=checkpoint, progress=False) == expected
-    for name, tensor in whole.network.state_dict().items():
-        assert torch.equal(tensor, resumed.network.state_dict()[name])
-
-
-def test_a_halved_learning_rate_is_resumed_too(make_method, loader, tmp_path):
-    rates = []
-
-    def halving(method):
-        optimizer = torch.optim.Adam(method.parameters(), lr=0.1)
-        return {"optimizer": optimizer, "scheduler": MultiStepLR(optimizer, [3], gamma=0.5)}
-
-    def trained(method, epochs, checkpoint=None):
-        parts = halving(method)
-        watch = lambda *_: rates.append(parts["optimizer"].param_groups[0]["lr"])  # noqa: E731
-        common = {"checkpoint": checkpoint, "on_epoch": watch, "progress": False}
-        return train(method, loader, epochs=epochs, **parts, **common)
-
-    whole = trained(make_method(), 5)
-    assert rates == [0.1, 0.1, 0.05, 0.05, 0.05]  # after the epoch's step, the third is over
-    rates.clear()
-    checkpoint = Checkpoint(tmp_path / "c.safetensors", "key")
-    trained(make_method(), 4, checkpoint)
-    assert trained(make_method(), 5, checkpoint) == whole
-    assert rates == [0.1, 0.1, 0.05, 0.05, 0.05]
-
-
 def test_a_rate_that_is_reduced_on_a_plateau_follows_the_sum_of_the_losses(make_method, loader):
     method = make_method()
     optimizer = torch.optim.Adam(method.parameters(), lr=0.1)
@@ -87,15 +74,6 @@ def test_a_rate_that_is_reduced_on_a_plateau_follows_the_sum_of_the_losses(make_
     )  # no loss falls by 10, so that the second epoch is a plateau
     assert plateau.best == pytest.approx(sum(rows[0]["losses"]))
     assert optimizer.param_groups[0]["lr"] == pytest.approx(0.01)
-
-
-def test_a_checkpoint_of_another_run_is_refused(make_method, loader, tmp_path):
-    path = tmp_path / "c.safetensors"
-    train(make_method(), loader, epochs=1, checkpoint=Checkpoint(path, "a"), progress=False)
-    before = path.read_bytes()
-    with pytest.raises(InputError, match=r"another run\. Expected key b, found a"):
-        train(make_method(), loader, epochs=1, checkpoint=Checkpoint(path, "b"), progress=False)
-    assert path.read_bytes() == before
 
 
 def test_the_default_learning_rate_grows_with_the_members(make_mlp, tasks, batch):
@@ -109,10 +87,51 @@ def test_the_default_learning_rate_grows_with_the_members(make_mlp, tasks, batch
         assert moved == pytest.approx(members * 1e-3, rel=1e-3)
 
 
-def test_the_hook_sees_every_epoch(make_method, loader):
-    seen = []
-    train(make_method(), loader, epochs=3, on_epoch=lambda e, m: seen.append(e), progress=False)
-    assert seen == [1, 2, 3]
+def test_the_hook_sees_every_epoch_and_adds_to_its_row(make_method, loader):
+    def watch(training):
+        training.history[-1]["number"] = len(training.history)
+
+    rows = train(make_method(), loader, epochs=3, on_epoch=watch, progress=False)
+    plain = train(make_method(), loader, epochs=3, progress=False)
+    assert rows == [row | {"number": number} for number, row in enumerate(plain, start=1)]
+
+
+def test_a_hook_may_stop_early_and_the_history_is_kept(make_method, loader):
+    def stop(training):
+        training.stop = len(training.history) == 2
+
+    rows = train(make_method(), loader, epochs=5, on_epoch=stop, progress=False)
+    assert rows == train(make_method(), loader, epochs=2, progress=False)
+
+
+def test_a_training_goes_on_from_the_state_that_its_hook_was_given(make_parts, loader):
+    """Network, optimiser, balancer, scheduler, average and history, by one `state_dict`."""
+    whole, resumed, states = make_parts(), make_parts(), []
+    expected = train(loader=loader, epochs=5, progress=False, **whole)
+    keep = lambda training: states.append(copy.deepcopy(training.state_dict()))  # noqa: E731
+    train(loader=loader, epochs=3, on_epoch=keep, progress=False, **make_parts())
+    got = train(loader=loader, epochs=5, resume=states[-1], progress=False, **resumed)
+    assert got == expected and len(states[-1]["history"]) == 3
+    rates = [p["optimizer"].param_groups[0]["lr"] for p in (whole, resumed)]
+    assert rates == [0.025, 0.025]
+    for parts in zip(whole["average"].parameters(), resumed["average"].parameters(), strict=True):
+        assert torch.equal(*parts)
+    assert torch.equal(whole["method"].network.stacked, resumed["method"].network.stacked)
+
+
+def test_ctrl_c_says_in_which_epoch_it_came(make_method, loader):
+    def stop(training):
+        if len(training.history) == 2:
+            raise KeyboardInterrupt
+
+    method = make_method()
+    before = method.network.stacked.detach().clone()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        train(method, loader, epochs=3, on_epoch=stop, progress=False)
+    assert caught.value.__notes__ == [
+        "Stopped in epoch 2. The network is as its last step left it."
+    ]
+    assert not torch.equal(method.network.stacked, before)
 
 
 def test_a_nan_in_a_batch_stops_with_the_step_and_leaves_the_weights_alone(make_method, batch):

@@ -10,7 +10,7 @@ from torch import nn
 from pamal_core.errors import InputError
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.networks.models import lenet
-from pamal_core.runs.state import load_state, save_state
+from pamal_core.runs.checkpoint import load_state, save_state
 
 
 class Awkward(nn.Module):

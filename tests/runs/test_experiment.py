@@ -14,12 +14,12 @@ import torch
 from tiny_experiment import tiny
 
 from pamal_core.errors import InputError
+from pamal_core.runs.checkpoint import load_state
 from pamal_core.runs.devices import pick_device
 from pamal_core.runs.methods import BASELINES
 from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record
 from pamal_core.runs.run import run
-from pamal_core.runs.state import load_state
 
 
 def without_cost(path):
