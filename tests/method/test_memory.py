@@ -1,13 +1,17 @@
 """A step that does not fit into memory."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
+from torch.optim.swa_utils import AveragedModel
 from torch.utils.data import TensorDataset
 
+from pamal_core.balancing import MovingAverage, UncertaintyWeighting
 from pamal_core.data.batches import batches
 from pamal_core.errors import InputError
-from pamal_core.memory import is_out_of_memory
+from pamal_core.memory import is_out_of_memory, too_large
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.networks.models import SharedBottom
@@ -81,6 +85,48 @@ def test_without_a_penalty_more_draws_take_no_more_memory():
     assert network_fits is not None
     method_text = stop(room=31, window=5, lam=0.0)
     assert method_text.endswith("What fits: batch_size=16.")
+
+
+def states(method, optimizer, average):
+    """All that a step changes, copied."""
+    parts = [method.network, optimizer, method.balancer, average]
+    found = [part.state_dict() for part in parts]
+    gradients = [p.grad for p in method.parameters()]
+    return copy.deepcopy([found, gradients, torch.random.get_rng_state()])
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["first step", "second step"])
+@pytest.mark.parametrize("make_balancer", [MovingAverage, lambda: UncertaintyWeighting(2)])
+def test_what_is_tried_is_undone(first, make_balancer, monkeypatch):
+    """Adam's moments, the running statistics, the balancer's memory, the random numbers, ..."""
+    body = nn.Sequential(Greedy(40), nn.BatchNorm1d(4), nn.Dropout(0.5))
+    member = SharedBottom(body, [nn.Linear(4, 1), nn.Linear(4, 1)])
+    network = WeightEnsemble([member], task_weights=[[0.3, 0.7]])
+    method = Method(network, TASKS, balancer=make_balancer(), penalty=MultiForward(1.0), window=2)
+    optimizer = torch.optim.Adam(method.parameters(), lr=0.1)
+    average = AveragedModel(network)
+    steps = []
+    optimizer.register_step_post_hook(lambda *_: steps.append(1))
+
+    def batch(size):
+        return torch.randn(size, 3), torch.randn(size), torch.randn(size)
+
+    def watched(*args):
+        before = states(method, optimizer, average)
+        error = too_large(*args)
+        after = states(method, optimizer, average)
+        torch.testing.assert_close(after, before, rtol=0, atol=0)
+        raise TriedError(str(error))
+
+    monkeypatch.setattr("pamal_core.training.too_large", watched)
+    fits = [] if first else [batch(16)]
+    with pytest.raises(TriedError, match="What fits: batch_size=16"):
+        train(method, [*fits, batch(32)], epochs=1, optimizer=optimizer, average=average)
+    assert len(steps) == len(fits) == int(average.n_averaged)
+
+
+class TriedError(Exception):
+    """The trials are over, and nothing was changed."""
 
 
 def test_where_nothing_fits_the_error_says_what_the_weights_take():
