@@ -8,8 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
+from typing_extensions import override
 
 from pamal_core.errors import InputError, check_choice
+from pamal_core.shapes import ByDraw
 from pamal_core.simplex import SAME
 
 MAX_EXPONENT = 50.0
@@ -33,9 +35,7 @@ class Penalty(ABC):
             raise InputError(f"`lam` must be a finite number >= 0. Found lam={self.lam}.")
 
     @abstractmethod
-    def task_weights(
-        self, losses: Float[Tensor, "*batch W T"], weights: Float[Tensor, "*batch W T"]
-    ) -> Float[Tensor, "*batch W T"]:
+    def task_weights(self, losses: ByDraw, weights: ByDraw) -> ByDraw:
         """lam times the slope of the penalty with respect to each loss of the W draws, whose task
         weights are `weights`."""
 
@@ -68,9 +68,7 @@ class MultiForward(Penalty):
         check_choice("edges", self.edges, ("lex", "full"))
         check_choice("skip", self.skip, ("never", "as_released"))
 
-    def __call__(
-        self, losses: Float[Tensor, "*batch W T"], weights: Float[Tensor, "*batch W T"]
-    ) -> Float[Tensor, "*batch"]:
+    def __call__(self, losses: ByDraw, weights: ByDraw) -> Float[Tensor, "*batch"]:
         """R for the losses of W draws, differentiable in `losses`; not yet multiplied by `lam`."""
         order = weights.argsort(dim=-2, stable=True)
         weights, losses = weights.gather(-2, order), losses.gather(-2, order)
@@ -79,16 +77,15 @@ class MultiForward(Penalty):
             rise = -rise
         is_edge = _edges(weights, self.edges) > SAME
         violations = rise.clamp_min(0) * is_edge
-        excess = _beyond(violations.detach(), MAX_EXPONENT)
+        with_one = F.pad(violations.detach(), (0, 0, 1, 0))  # a draw alone has no edge
+        excess = (with_one.amax(-2, keepdim=True) - MAX_EXPONENT).clamp_min(0)
         total = ((violations - excess).exp() * is_edge).sum(-2)
         count = is_edge.sum(-2)
         logs = torch.where(count > 0, total / count.clamp_min(1), 1).log()
         return (logs + excess.squeeze(-2)).sum(-1)
 
-    def task_weights(
-        self, losses: Float[Tensor, "*batch W T"], weights: Float[Tensor, "*batch W T"]
-    ) -> Float[Tensor, "*batch W T"]:
-        """lam * dR/dL."""
+    @override
+    def task_weights(self, losses: ByDraw, weights: ByDraw) -> ByDraw:
         with torch.enable_grad():
             leaf = losses.detach().requires_grad_()
             value = self(leaf, weights)
@@ -106,25 +103,18 @@ class Cosine(Penalty):
     Ruchte and Grabocka, "Scalable Pareto front approximation for deep multi-objective learning"
     (ICDM 2021), Eq. 4: sum_t w_t L_t - lam cos(L, w) spreads the solutions over the preferences.
     It looks at each draw on its own. The cosine wants the loss of a task to grow with its weight,
-    against the sum: where lam is large enough the front is reversed.
+    against the sum: where lam is large enough the front is reversed. Where all losses are 0 so is
+    the slope.
     """
 
-    def task_weights(
-        self, losses: Float[Tensor, "*batch W T"], weights: Float[Tensor, "*batch W T"]
-    ) -> Float[Tensor, "*batch W T"]:
-        """-lam * d cos(L, w) / dL; 0 where all losses are 0."""
+    @override
+    def task_weights(self, losses: ByDraw, weights: ByDraw) -> ByDraw:
         length = torch.linalg.vector_norm(losses, dim=-1, keepdim=True)
         length = length.where(length > 0, 1)
         unit = losses / length
         direction = weights / torch.linalg.vector_norm(weights, dim=-1, keepdim=True)
         cosine = (unit * direction).sum(-1, keepdim=True)
         return -self.lam * (direction - cosine * unit) / length
-
-
-def _beyond(values: Float[Tensor, "*batch E T"], limit: float) -> Float[Tensor, "*batch 1 T"]:
-    """By how much the largest along E is above `limit`; 0 where none is."""
-    with_one = F.pad(values, (0, 0, 1, 0))  # a draw alone has no edge
-    return (with_one.amax(-2, keepdim=True) - limit).clamp_min(0)
 
 
 def _edges(sorted_values: Tensor, kind: str) -> Tensor:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -109,7 +109,9 @@ def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.nd
     """`alpha`, a tensor on any device included, as a float array [..., num_members], checked:
     finite, >= 0, each row sums to 1 within 1e-6."""
     try:
-        array = np.asarray(_on_cpu(alpha), dtype=float)
+        if hasattr(alpha, "detach"):  # a tensor may be on a GPU, need a gradient, or be bfloat16
+            alpha = alpha.detach().cpu().double()
+        array = np.asarray(alpha, dtype=float)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"`{name}` must be an array of numbers. Found {alpha!r}: {error}"
@@ -123,11 +125,6 @@ def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.nd
     if not np.allclose(array.sum(-1), 1, atol=1e-6):
         raise InputError(f"`{name}` must sum to 1. Found a sum of {array.sum(-1).tolist()}.")
     return array
-
-
-def _on_cpu(alpha: Any) -> Any:
-    """What numpy can take: tensors may be on a GPU, need a gradient, or be bfloat16."""
-    return alpha.detach().cpu().double() if hasattr(alpha, "detach") else alpha
 
 
 def edges(

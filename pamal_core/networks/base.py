@@ -16,6 +16,7 @@ from torch.utils._pytree import tree_map_only
 from pamal_core.errors import InputError
 from pamal_core.inputs import Inputs, arguments, moved
 from pamal_core.networks.skeleton import Skeleton
+from pamal_core.shapes import ByMember, Theta, Thetas
 from pamal_core.simplex import on_simplex
 
 
@@ -66,10 +67,10 @@ class Network(nn.Module, ABC):
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     @abstractmethod
-    def weights(self, alphas: Float[Tensor, "*batch M"]) -> Float[Tensor, "*batch N"]:
+    def weights(self, alphas: ByMember) -> Thetas:
         """theta(alpha) for each row of `alphas`, differentiable in the network's own parameters."""
 
-    def forward(self, theta: Float[Tensor, " N"], inputs: Inputs) -> Any:
+    def forward(self, theta: Theta, inputs: Inputs) -> Any:
         """What the architecture with the weights `theta` returns for `inputs`."""
         if self.precision == torch.float32:
             return self.skeleton(theta, inputs)
@@ -111,7 +112,7 @@ class Network(nn.Module, ABC):
             if name in buffers:
                 buffer.copy_(buffers[name])
 
-    def alpha_tensor(self, alpha: ArrayLike) -> Float[Tensor, "*batch M"]:
+    def alpha_tensor(self, alpha: ArrayLike) -> ByMember:
         """`alpha`, checked to lie on the simplex, in the dtype and on the device of the network."""
         return torch.as_tensor(on_simplex(alpha, self.num_members)).to(self.task_weights)
 

@@ -5,10 +5,12 @@ import copy
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from typing_extensions import override
 
 from pamal_core.errors import InputError
 from pamal_core.networks.base import Network
 from pamal_core.networks.skeleton import Skeleton
+from pamal_core.shapes import ByMember, Thetas
 
 
 class Conditioned(Network):
@@ -38,8 +40,8 @@ class Conditioned(Network):
         super().__init__(skeleton, torch.eye(num_tasks))
         self.trained = nn.Parameter(skeleton.flatten(model)[num_tasks:])
 
-    def weights(self, alphas: Float[Tensor, "*batch M"]) -> Float[Tensor, "*batch N"]:
-        """alpha, then the trained weights, for each row of `alphas`."""
+    @override
+    def weights(self, alphas: ByMember) -> Thetas:
         trained = self.trained.expand(*alphas.shape[:-1], -1)
         return torch.cat([alphas, trained], -1)
 

@@ -8,10 +8,12 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
+from typing_extensions import override
 
 from pamal_core.errors import InputError
 from pamal_core.networks.base import Network
 from pamal_core.networks.skeleton import Skeleton
+from pamal_core.shapes import ByMember, Thetas
 from pamal_core.simplex import on_simplex
 
 
@@ -48,15 +50,21 @@ class WeightEnsemble(Network):
         task_weights: ArrayLike | None = None,
         shared: str | Iterable[str] | None = None,
     ) -> None:
-        _check_members(members)
+        _check(members)
         skeleton = Skeleton(members[0], shared)
         stacked = torch.stack([skeleton.flatten(member) for member in members])
         rows = torch.eye(len(members)) if task_weights is None else torch.as_tensor(task_weights)
-        super().__init__(skeleton, _check_task_weights(rows, len(members)).to(stacked))
+        if rows.ndim != 2 or len(rows) != len(members):
+            raise InputError(
+                f"`task_weights` must be a matrix with {len(members)} rows, one per member. "
+                f"Found shape {tuple(rows.shape)}."
+            )
+        on_simplex(rows, rows.shape[1], name="each row of task_weights")
+        super().__init__(skeleton, rows.to(stacked))
         self.stacked = nn.Parameter(stacked)
 
-    def weights(self, alphas: Float[Tensor, "*batch M"]) -> Float[Tensor, "*batch N"]:
-        """theta(alpha) = alpha^T Theta for each row of `alphas`, differentiable in `stacked`."""
+    @override
+    def weights(self, alphas: ByMember) -> Thetas:
         return alphas @ self.stacked
 
     @torch.no_grad()
@@ -65,20 +73,13 @@ class WeightEnsemble(Network):
         return cosine_similarity(self.stacked[:, None], self.stacked[None], dim=-1)
 
 
-def _check_task_weights(rows: Tensor, num_members: int) -> Tensor:
-    if rows.ndim != 2 or len(rows) != num_members:
-        raise InputError(
-            f"`task_weights` must be a matrix with {num_members} rows, one per member. "
-            f"Found shape {tuple(rows.shape)}."
-        )
-    on_simplex(rows, rows.shape[1], name="each row of task_weights")
-    return rows
-
-
-def _check_members(members: Sequence[nn.Module]) -> None:
+def _check(members: Sequence[nn.Module]) -> None:
     if not members:
         raise InputError("An ensemble needs at least one member. Found an empty list.")
-    _check_are_modules(members)
+    for member in members:
+        if not isinstance(member, nn.Module):
+            found = f"the class {member.__name__}" if isinstance(member, type) else repr(member)
+            raise InputError(f"Members must be modules, such as Net(). Found {found}.")
     first = members[0]
     dtypes = {p.dtype for p in first.parameters() if p.requires_grad}
     if len(dtypes) != 1:
@@ -94,13 +95,6 @@ def _check_members(members: Sequence[nn.Module]) -> None:
                 f"Members must have one architecture. Found that 0 and {k} differ: {difference}."
             )
         _compare_fixed(first, member, k)
-
-
-def _check_are_modules(members: Sequence[object]) -> None:
-    for member in members:
-        if not isinstance(member, nn.Module):
-            found = f"the class {member.__name__}" if isinstance(member, type) else repr(member)
-            raise InputError(f"Members must be modules, such as Net(). Found {found}.")
 
 
 def _difference(a: nn.Module, b: nn.Module) -> str | None:

@@ -3,13 +3,14 @@
 import math
 
 import torch
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
+from typing_extensions import override
 
 from pamal_core.errors import InputError
 from pamal_core.memory import main_memory
 from pamal_core.networks.base import Network
 from pamal_core.networks.skeleton import Skeleton
+from pamal_core.shapes import ByMember, Thetas
 
 
 class Hypernetwork(Network):
@@ -39,7 +40,15 @@ class Hypernetwork(Network):
     ) -> None:
         skeleton = Skeleton(model, shared)
         outputs = chunk or skeleton.num_weights
-        _check_size((hidden + 1) * outputs, skeleton.num_weights, chunk)
+        parameters, available = (hidden + 1) * outputs, main_memory()
+        needed = 4 * 4 * parameters
+        if available is not None and needed > available / 2:
+            raise InputError(
+                f"A hypernetwork for {skeleton.num_weights:,} weights with chunk={chunk} has "
+                f"{parameters:,} parameters and needs {needed / 2**30:.1f} GiB to train, more than "
+                f"half of the {available / 2**30:.1f} GiB of this machine. Give a smaller `chunk`, "
+                "such as 10000."
+            )
         super().__init__(skeleton, torch.eye(num_tasks))
         chunks = math.ceil(skeleton.num_weights / outputs)
         self.embeddings = nn.Parameter(torch.randn(chunks, embedding if chunk else 0))
@@ -51,19 +60,9 @@ class Hypernetwork(Network):
             nn.Linear(hidden, outputs),
         )
 
-    def weights(self, alphas: Float[Tensor, "*batch M"]) -> Float[Tensor, "*batch N"]:
-        """theta(alpha) for each row of `alphas`, differentiable in the perceptron."""
+    @override
+    def weights(self, alphas: ByMember) -> Thetas:
         chunks = self.embeddings.expand(*alphas.shape[:-1], *self.embeddings.shape)
         rays = alphas.unsqueeze(-2).expand(*chunks.shape[:-1], -1)
         written = self.layers(torch.cat([rays, chunks], -1))
         return written.flatten(-2)[..., : self.skeleton.num_weights]
-
-
-def _check_size(num_parameters: int, num_weights: int, chunk: int | None) -> None:
-    needed, available = 4 * 4 * num_parameters, main_memory()
-    if available is not None and needed > available / 2:
-        raise InputError(
-            f"A hypernetwork for {num_weights:,} weights with chunk={chunk} has {num_parameters:,} "
-            f"parameters and needs {needed / 2**30:.1f} GiB to train, more than half of the "
-            f"{available / 2**30:.1f} GiB of this machine. Give a smaller `chunk`, such as 10000."
-        )

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 from torch.func import functional_call
 
 from pamal_core.errors import InputError
 from pamal_core.inputs import Inputs, arguments
+from pamal_core.shapes import Theta
 
 
 class Skeleton(nn.Module):
@@ -48,24 +48,24 @@ class Skeleton(nn.Module):
         self.register_buffer("layout", _digest(order, self._channels_last))
         self.model = self._hollow(copy.deepcopy(model))
 
-    def forward(self, theta: Float[Tensor, " N"], inputs: Inputs) -> Any:
+    def forward(self, theta: Theta, inputs: Inputs) -> Any:
         """What the model with the weights `theta` returns for `inputs`."""
         args, named = arguments(inputs)
         return functional_call(self.model, self.views(theta), args, named, tie_weights=False)
 
-    def views(self, theta: Float[Tensor, " N"]) -> dict[str, Tensor]:
+    def views(self, theta: Theta) -> dict[str, Tensor]:
         """The weights of the model by name, as views of `theta`."""
         values = zip(self._names, self._split(theta), strict=True)
         return {alias: value for name, value in values for alias in self._aliases[name]}
 
-    def flatten(self, model: nn.Module) -> Float[Tensor, " N"]:
+    def flatten(self, model: nn.Module) -> Theta:
         """The weights of `model`, a module of this architecture, as a vector."""
         parameters = dict(model.named_parameters())
         weights = [parameters[name].detach() for name in self._names]
         return torch.cat([self._last(weight).flatten() for weight in weights])
 
     @torch.no_grad()
-    def export(self, theta: Float[Tensor, " N"]) -> nn.Module:
+    def export(self, theta: Theta) -> nn.Module:
         """The model with the weights `theta` as a plain module in evaluation mode.
 
         Its class is the model's, its weights are ordinary parameters: it saves, scripts and runs
