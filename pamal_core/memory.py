@@ -38,8 +38,13 @@ def too_large(method: "Method", batch: Batch, optimizer: torch.optim.Optimizer) 
     tips += [f"W={draws}"] if draws else []
     if method.penalty.lam > 0:
         tips.append("lam=0 takes no more memory than W=1")
+    if tips:
+        return InputError(f"{found} What fits: {'; '.join(tips)}.")
+    values = [p for p in method.parameters() if p.requires_grad]
+    needed = 4 * sum(p.numel() * p.element_size() for p in values) / 2**30
     return InputError(
-        f"{found} What fits: {'; '.join(tips)}." if tips else f"{found} {_weights(method)}"
+        f"{found} Not even one example fits: the weights of {method.network.num_members} members "
+        f"with their gradient and the two moments of Adam alone take {needed:.1f} GiB."
     )
 
 
@@ -90,15 +95,6 @@ def _undone(method: "Method", optimizer: torch.optim.Optimizer) -> Iterator[None
             optimizer.state.clear()
             optimizer.state.update(states)
             method.balancer.load_state_dict(balance)
-
-
-def _weights(method: "Method") -> str:
-    values = [p for p in method.parameters() if p.requires_grad]
-    size = 4 * sum(p.numel() * p.element_size() for p in values) / 2**30
-    return (
-        f"Not even one example fits: the weights of {method.network.num_members} members with "
-        f"their gradient and the two moments of Adam alone take {size:.1f} GiB."
-    )
 
 
 def is_out_of_memory(error: Exception) -> bool:

@@ -82,7 +82,8 @@ class Method:
             losses = distributed.gather(torch.stack([d.losses.detach() for _, d in draws]))
             extra = distributed.mine(self.penalty.task_weights(losses, weights))
             for (theta, draw), c in zip(draws, extra, strict=True):
-                self._backward(theta, replace(draw, penalty=c))
+                # For an ensemble this adds dL/dTheta_k = alpha_k dL/dtheta.
+                torch.autograd.backward(theta, self.balancer.direction(replace(draw, penalty=c)))
         else:
             losses = distributed.gather(torch.stack([self._alone(batch, *one) for one in own]))
         distributed.add_up(self.parameters())
@@ -91,12 +92,8 @@ class Method:
     def _alone(self, batch: Batch, alpha: ByMember, weights: ByTask) -> ByTask:
         """One draw on its own, whose graph is gone when this returns; its losses."""
         theta, draw = self._draw(batch, alpha, weights)
-        self._backward(theta, draw)
-        return draw.losses.detach()
-
-    def _backward(self, theta: Tensor, draw: Draw) -> None:
-        """Add the draw's gradient: for an ensemble dL/dTheta_k = alpha_k dL/dtheta."""
         torch.autograd.backward(theta, self.balancer.direction(draw))
+        return draw.losses.detach()
 
     def _draw(self, batch: Batch, alpha: ByMember, weights: ByTask) -> tuple[Tensor, Draw]:
         """theta as a function of the network's parameters, and the draw at a leaf that equals

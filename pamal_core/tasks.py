@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from pamal_core.errors import InputError
 from pamal_core.inputs import described
 from pamal_core.memory import is_out_of_memory
+from pamal_core.shapes import ByTask
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,7 @@ class Task:
     metrics: tuple[Metric, ...]
 
 
-def task_losses(
-    tasks: Sequence[Task], outputs: Any, targets: Sequence[Tensor]
-) -> Float[Tensor, " T"]:
+def task_losses(tasks: Sequence[Task], outputs: Any, targets: Sequence[Tensor]) -> ByTask:
     """The loss of every task, given what the network returned.
 
     InputError unless there is one output and one target for each, with as many examples, that the

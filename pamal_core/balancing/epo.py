@@ -2,7 +2,6 @@
 
 import numpy as np
 import torch
-from numpy import ndarray as Array
 from scipy.optimize import linprog
 from typing_extensions import override
 
@@ -62,11 +61,7 @@ def solve(losses: Coefficients, gram: Gram, preference: Coefficients) -> Coeffic
             bounds[shares == shares.max()] = 0
     else:
         gains, bounds = gram.sum(1), np.zeros(len(gram))
-    return _maximise(gains, gram, bounds, preference)
-
-
-def _maximise(gains: Array, gram: Array, bounds: Array, fallback: Array) -> Array:
-    """The b on the simplex with the largest b . gains subject to gram b >= bounds."""
+    # The b on the simplex with the largest b . gains subject to gram b >= bounds.
     kept = np.isfinite(bounds)
     result = linprog(
         -gains,
@@ -76,4 +71,4 @@ def _maximise(gains: Array, gram: Array, bounds: Array, fallback: Array) -> Arra
         b_eq=[1.0],
         bounds=(0, 1),
     )
-    return result.x if result.success else fallback
+    return result.x if result.success else preference

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -73,7 +74,7 @@ class WeightEnsemble(Network):
         return cosine_similarity(self.stacked[:, None], self.stacked[None], dim=-1)
 
 
-def _check(members: Sequence[nn.Module]) -> None:
+def _check(members: Sequence[Any]) -> None:
     if not members:
         raise InputError("An ensemble needs at least one member. Found an empty list.")
     for member in members:

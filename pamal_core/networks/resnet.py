@@ -34,15 +34,9 @@ def resnet18(
 
     Raises InputError for a `size` that does not fit the averages over 4x4.
     """
-    if stem == "released" and (size < 32 or size % 32):
-        raise InputError(f"`size` must be a multiple of 32. Found size={size}.")
-    cells = (size // 32) ** 2 if stem == "released" else 1
-    encoder = _encoder(width, stem, in_channels)
-    return SharedBottom(encoder, (nn.Linear(8 * width * cells, n) for n in outputs))
-
-
-def _encoder(width: int, stem: str, in_channels: int) -> nn.Module:
     small = stem == "released"
+    if small and (size < 32 or size % 32):
+        raise InputError(f"`size` must be a multiple of 32. Found size={size}.")
     kernel, stride = (3, 1) if small else (7, 2)
     conv1 = nn.Conv2d(in_channels, width, kernel, stride, padding=kernel // 2, bias=False)
     layers: dict[str, nn.Module] = {"conv1": conv1, "bn1": nn.BatchNorm2d(width), "relu": nn.ReLU()}
@@ -52,7 +46,9 @@ def _encoder(width: int, stem: str, in_channels: int) -> nn.Module:
     for i in (2, 3, 4):
         layers[f"layer{i}"] = _stage(width * 2 ** (i - 2), width * 2 ** (i - 1), stride=2)
     layers["avgpool"] = nn.AvgPool2d(4) if small else nn.AdaptiveAvgPool2d(1)
-    return nn.Sequential(OrderedDict(layers, flatten=nn.Flatten()))
+    encoder = nn.Sequential(OrderedDict(layers, flatten=nn.Flatten()))
+    cells = (size // 32) ** 2 if small else 1
+    return SharedBottom(encoder, (nn.Linear(8 * width * cells, n) for n in outputs))
 
 
 def _stage(inputs: int, outputs: int, stride: int) -> nn.Module:

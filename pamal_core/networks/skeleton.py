@@ -45,8 +45,17 @@ class Skeleton(nn.Module):
         self.num_weights = sum(self._sizes)
         self._aliases = {name: aliases[name] for name in self._names}
         order = [[name, *shape] for name, shape in zip(self._names, self._shapes, strict=True)]
-        self.register_buffer("layout", _digest(order, self._channels_last))
-        self.model = self._hollow(copy.deepcopy(model))
+        # 32 bytes that stand for the order of theta's entries, kept with the weights: in any other
+        # order they are others.
+        digest = hashlib.sha256(repr((order, self._channels_last)).encode()).digest()
+        self.register_buffer("layout", torch.tensor([*digest], dtype=torch.uint8))
+        self.model = copy.deepcopy(model)
+        # Its parameters become empty, non-persistent buffers: theta alone is trained and saved.
+        for name in (place for places in self._aliases.values() for place in places):
+            module, leaf = _owner(self.model, name)
+            placeholder = module.get_parameter(leaf).new_empty(0)
+            del module._parameters[leaf]
+            module.register_buffer(leaf, placeholder, persistent=False)
 
     def forward(self, theta: Theta, inputs: Inputs) -> Any:
         """What the model with the weights `theta` returns for `inputs`."""
@@ -95,23 +104,6 @@ class Skeleton(nn.Module):
             return piece.view(shape)
         out, channels, height, width = shape
         return piece.view(out, height, width, channels).permute(0, 3, 1, 2)
-
-    def _hollow(self, model: nn.Module) -> nn.Module:
-        """Turn the trainable parameters into empty, non-persistent buffers: theta alone is trained
-        and saved."""
-        for name in (alias for aliases in self._aliases.values() for alias in aliases):
-            module, leaf = _owner(model, name)
-            placeholder = module.get_parameter(leaf).new_empty(0)
-            del module._parameters[leaf]
-            module.register_buffer(leaf, placeholder, persistent=False)
-        return model
-
-
-def _digest(*layout: Any) -> Tensor:
-    """32 bytes that stand for the order of theta's entries, kept with the weights: in any other
-    order they are others."""
-    digest = hashlib.sha256(repr(layout).encode()).digest()
-    return torch.tensor([*digest], dtype=torch.uint8)
 
 
 def _is_unsafe(module: nn.Module) -> bool:
