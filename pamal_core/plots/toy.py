@@ -1,4 +1,4 @@
-"""The toy problem's figures: Figure 1, the grids of appendix B2, the surfaces of A2. No torch."""
+"""The toy problem's figures: Figure 1, the grids of appendix B2, the surfaces of A2."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
@@ -41,46 +42,27 @@ def trajectories_figure(
     dots at the start and crosses at the end, and dashed lines, darker with time, show the subspace
     between them.
     """
-    rows = -(-len(panels) // 2)
-    figure, axes = plt.subplots(
-        rows, 2, figsize=(9, 4.2 * rows), sharex=True, sharey=True, squeeze=False
-    )
-    for ax, (name, panel) in zip(axes.flat, panels.items(), strict=False):
+    figure, axes = style.panels(len(panels), 2, (4.5, 4.2), sharex=True, sharey=True)
+    for ax, (name, panel) in zip(axes, panels.items(), strict=True):
         ax.set_title(name)
-        _panel(ax, panel, num_steps, 8)
-        style.label(ax, "task 1 loss", "task 2 loss", maximise=(False, False))
-        ax.label_outer()
-    for ax in axes.flat[len(panels) :]:
-        ax.set_axis_off()
-    _legend(figure)
+        _draw_panel(ax, panel, num_steps, 8)
+        style.label_losses(ax)
     if any(panel.members.shape[2] == 1 for panel in panels.values()):
-        colours = plt.cm.ScalarMappable(Normalize(0, num_steps), "viridis")
-        figure.colorbar(colours, ax=axes, label="step, of the LS trajectories", pad=0.01)
-    style.stamp(figure, provenance)
-    return figure
+        _add_steps(figure, num_steps, "step, of the LS trajectories")
+    return style.finish(figure, provenance, ncols=3, fontsize=8)
 
 
 def methods_figure(panels: Mapping[str, Trajectories], num_steps: int, provenance: str) -> Figure:
     """The same for many methods, in small panels, five to a row."""
-    rows = -(-len(panels) // 5)
-    figure, axes = plt.subplots(
-        rows, 5, figsize=(9, 2.1 * rows), sharex=True, sharey=True, squeeze=False
-    )
-    for number, (name, panel) in enumerate(panels.items()):
-        ax = axes.flat[number]
+    figure, axes = style.panels(len(panels), 5, (1.8, 2.1), sharex=True, sharey=True)
+    for number, (ax, (name, panel)) in enumerate(zip(axes, panels.items(), strict=True)):
         ax.set_title(name.replace(", ", ",\n"), fontsize=9)
-        _panel(ax, panel, num_steps, 5, rasterized=True)  # fifty runs would be 600 kB
+        _draw_panel(ax, panel, num_steps, 5, rasterized=True)  # fifty runs would be 600 kB
         ax.tick_params(labelsize=8, labelbottom=number + 5 >= len(panels))
-    for ax in axes.flat[len(panels) :]:
-        ax.set_axis_off()
-    figure.supxlabel("task 1 loss  (← lower is better)", fontsize=10)
-    figure.supylabel("task 2 loss  (← lower is better)", fontsize=10)
-    _legend(figure)
-    colours = plt.cm.ScalarMappable(Normalize(0, num_steps), "viridis")
-    bar = figure.colorbar(colours, ax=axes, pad=0.01, label="step, where a run is one network")
+    style.label_losses_once(figure, fontsize=10)
+    bar = _add_steps(figure, num_steps, "step, where a run is one network")
     bar.ax.tick_params(labelsize=8)
-    style.stamp(figure, provenance)
-    return figure
+    return style.finish(figure, provenance, ncols=3, fontsize=8)
 
 
 def pairs_figure(
@@ -117,10 +99,8 @@ def pairs_figure(
         if number % 5 > 0:
             ax.set_yticks([])
     figure.suptitle(title, y=0.97)
-    figure.supxlabel("task 1 loss  (← lower is better)")
-    figure.supylabel("task 2 loss  (← lower is better)")
-    style.stamp(figure, provenance)
-    return figure
+    style.label_losses_once(figure)
+    return style.stamp(figure, provenance)
 
 
 def surfaces_figure(
@@ -135,7 +115,7 @@ def surfaces_figure(
     The line is the subspace between the members, the cross theta(alpha), the ring the point of the
     grid where the weighted loss is lowest.
     """
-    figure, axes = plt.subplots(1, len(alphas), figsize=(2.4 * len(alphas), 3.8), sharey=True)
+    figure, axes = style.panels(len(alphas), len(alphas), (2.4, 3.8), sharey=True)
     levels = np.arange(np.floor(losses.min()), np.ceil(losses.max()) + 1)
     grid = np.stack(np.meshgrid(*axes_values), -1)
     for ax, a in zip(axes, alphas, strict=True):
@@ -156,16 +136,12 @@ def surfaces_figure(
     )
     for bands in bar.ax.collections:
         bands.set_rasterized(True)  # browsers leave seams between them
-    named = axes[0].get_legend_handles_labels()
-    legend = figure.legend(*named, loc="outside upper center", ncols=3, labelcolor="white")
-    legend.set(frame_on=True)
-    legend.get_frame().set(facecolor="0.25")
-    style.stamp(figure, provenance)
-    return figure
+    dark = {"labelcolor": "white", "frameon": True, "facecolor": "0.25"}
+    return style.finish(figure, provenance, ncols=3, **dark)
 
 
-def _panel(
-    ax: Axes, panel: Trajectories, num_steps: int, size: int, *, rasterized: bool = False
+def _draw_panel(
+    ax: Axes, panel: Trajectories, num_steps: int, size: int, rasterized: bool = False
 ) -> None:
     """The front, the runs, and the images of the subspace, darker with time."""
     ax.plot(*panel.front.T, **FRONT, label="analytic front")
@@ -178,14 +154,10 @@ def _panel(
         ax.plot(*image.T, color=shade, ls="--", lw=1.3, label=f"subspace, step {step:,}")
 
 
-def _legend(figure: Figure) -> None:
-    """What the panels name, each once, above them."""
-    handles = {
-        text: handle
-        for ax in figure.axes
-        for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(handles.values(), handles, loc="outside upper center", ncols=3, fontsize=8)
+def _add_steps(figure: Figure, num_steps: int, label: str) -> Colorbar:
+    """What the colours of the runs of one member mean."""
+    colours = plt.cm.ScalarMappable(Normalize(0, num_steps), "viridis")
+    return figure.colorbar(colours, ax=figure.axes, pad=0.01, label=label)
 
 
 def _members(ax: Axes, run: Float[Array, "S 2 2"], *, size: int) -> None:
