@@ -60,27 +60,15 @@ def replay(experiment: Experiment, options: Options, splits: Splits) -> dict[str
         on_epoch=measure,
     )
     fronts += [row["front"] for row in history]
-    return _about(experiment, options, splits, len(examples)) | _content(fronts, experiment)
-
-
-def _about(experiment: Experiment, options: Options, splits: Splits, images: int) -> dict[str, Any]:
-    """What tells this run from others."""
-    values = options.model_dump(include=SETTINGS - {"task"})
     return {
         "experiment": experiment.name,
         "data": splits.id,
         "description": splits.description,
         "seed": options.seed,
         "epochs": options.epochs,
-        "options": dict(sorted(values.items())),
-        "examples": f"the first {images:,} of the validation split",
+        "options": dict(sorted(options.model_dump(include=SETTINGS - {"task"}).items())),
+        "examples": f"the first {len(examples):,} of the validation split",
         "versions": versions(),
-    }
-
-
-def _content(fronts: Sequence[Front], experiment: Experiment) -> dict[str, Any]:
-    """The fronts, as the widget reads them."""
-    return {
         "objectives": [quantity(o.name) for o in fronts[0].objectives],
         "maximise": fronts[0].maximise,
         "alphas": fronts[0].alphas.round(6).tolist(),

@@ -61,7 +61,7 @@ def fronts_figure(
     penalties = list(dict.fromkeys(name for panel in panels.values() for name in panel))
     palette = style.colours(len(penalties), ("#000000", *style.SEEDS))
     colours = dict(zip(penalties, palette, strict=True))
-    size = (9 / len(lams), 2)
+    size = (9 / len(lams), 2.0)
     figure, axes = style.panels(len(windows) * len(lams), len(lams), size, sharex=True, sharey=True)
     for ax, pair in zip(axes, product(windows, lams), strict=True):
         ax.set_axis_off()

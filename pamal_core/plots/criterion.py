@@ -1,7 +1,7 @@
 """What a criterion for choosing hyper-parameters chooses: fronts of the winners."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
@@ -32,7 +32,9 @@ def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) 
     )
     methods = [*next(iter(panels.values()))]
     palette = zip(style.colours(len(methods)), style.markers(len(methods)), strict=True)
-    looks = {m: {"color": c, "marker": mark} for m, (c, mark) in zip(methods, palette, strict=True)}
+    looks: dict[str, Any] = {
+        m: {"color": c, "marker": mark} for m, (c, mark) in zip(methods, palette, strict=True)
+    }
     for (above, below), (title, winners) in zip(axes.T, panels.items(), strict=True):
         lines = [f"{name}: {winner.setting}" for name, winner in winners.items()]
         above.set_title("\n".join([title, *lines]), fontsize=8)

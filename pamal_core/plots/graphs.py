@@ -18,13 +18,14 @@ from matplotlib.lines import Line2D
 from pamal_core.plots import style
 
 Array = np.ndarray
-Edges = Int[Array, "_ 2"]
+Graphs = Sequence[Int[Array, "_ 2"]]
+"""The edges (i, j) between draws, for each task."""
 DROPPED: dict[str, Any] = {"color": style.COLOURS["other"], "ls": "--", "lw": 0.9}
 
 
 def penalty_figure(
     situations: Mapping[str, Float[Array, "W 2"]],
-    edges: Sequence[Edges],
+    edges: Graphs,
     values: pd.DataFrame,
     front: Float[Array, "K 2"],
     provenance: str,
@@ -62,10 +63,7 @@ def penalty_figure(
 
 
 def two_tasks_figure(
-    alphas: Float[Array, "W 2"],
-    full: Sequence[Edges],
-    kept: Sequence[Edges],
-    provenance: str,
+    alphas: Float[Array, "W 2"], full: Graphs, kept: Graphs, provenance: str
 ) -> Figure:
     """Appendix B1: draws on the line from member 2 to member 1, task 1 above it, task 2 below.
 
@@ -95,10 +93,7 @@ def two_tasks_figure(
 
 
 def three_tasks_figure(
-    alphas: Float[Array, "W 3"],
-    full: Sequence[Edges],
-    kept: Sequence[Edges],
-    provenance: str,
+    alphas: Float[Array, "W 3"], full: Graphs, kept: Graphs, provenance: str
 ) -> Figure:
     """Appendix B1: draws in the triangle, one triangle per task; edges that are not kept dashed."""
     # The layout engine takes ten seconds for ternary axes; known margins need none.
@@ -117,10 +112,9 @@ def three_tasks_figure(
             else:
                 ax.plot(*alphas[[i, j]].T, **DROPPED, zorder=2)
         ax.scatter(*alphas.T, s=170, color="white", edgecolors="black", zorder=4, clip_on=False)
-        for w, alpha in enumerate(alphas):
-            ax.text(*alpha, str(w + 1), ha="center", va="center", fontsize=9, zorder=5)
-        for side, k in zip("tlr", range(3), strict=True):
-            getattr(ax, f"set_{side}label")(f"$\\alpha_{k + 1}$")
+        for w, alpha in enumerate(alphas, start=1):
+            ax.text(*alpha, str(w), ha="center", va="center", fontsize=9, zorder=5)
+        ax.set(**{f"{side}label": f"$\\alpha_{k}$" for k, side in enumerate("tlr", start=1)})
         ax.grid(alpha=0.4)
         ax.set_title(f"task {t + 1}: {len(graph)} edges, {len(chosen)} kept", pad=30, fontsize=10)
     return style.stamp(figure, provenance)
@@ -137,5 +131,5 @@ def _arrow(
 def _numbered(ax: Axes, points: Float[Array, "W 2"]) -> None:
     """The draws, counted from 1."""
     ax.plot(*points.T, "o", ms=15, mfc="white", mec="black", zorder=3)
-    for w, (x, y) in enumerate(points):
-        ax.text(x, y, str(w + 1), ha="center", va="center", fontsize=9, zorder=4)
+    for w, (x, y) in enumerate(points, start=1):
+        ax.text(x, y, str(w), ha="center", va="center", fontsize=9, zorder=4)

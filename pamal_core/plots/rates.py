@@ -1,6 +1,7 @@
 """The hypervolume that methods reach with each learning rate."""
 
 from itertools import chain, cycle
+from typing import Any
 
 import pandas as pd
 from matplotlib import pyplot as plt
@@ -25,7 +26,7 @@ def rates_figure(found: pd.DataFrame, weights: list[str], provenance: str) -> Fi
     settings = [*found.setting.cat.categories]
     size = (4.2 * len(weights) + 2.2, 4.2)
     figure, panels = plt.subplots(1, len(weights), figsize=size, sharey=True, squeeze=False)
-    drawn = {}
+    drawn: dict[str, Any] = {}
     for ax, which in zip(panels[0], weights, strict=True):
         _draw_lines(ax, found[found.weights == which].dropna(), settings)
         ax.set_title(f"weights: {which}")
@@ -39,7 +40,7 @@ def _draw_lines(ax: Axes, measured: pd.DataFrame, settings: list[str]) -> None:
     ours = [name for name in settings if name.startswith("PaMaL")]
     others = [name for name in settings if name not in ours]
     more = iter(style.colours(len(settings), first=()))
-    looks = {}
+    looks: dict[str, tuple[str, str]] = {}
     for names, colours, marks in ((ours, OURS, "oX"), (others, OTHERS, "sDv^P")):
         palette = zip(chain(colours, more), cycle(marks))
         looks |= {name: next(palette) for name in names}

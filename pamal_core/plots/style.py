@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import hsv_to_rgb, to_hex
 from matplotlib.figure import Figure
@@ -55,7 +54,7 @@ def use() -> None:
 def colours(count: int, first: Sequence[str] = SEEDS) -> list[str]:
     """That many colours, no two alike: those of `first`, then hues spread by the golden ratio."""
     hues = [(0.55 + 0.618034 * k) % 1 for k in range(count - len(first))]
-    rest = [to_hex(hsv_to_rgb((h, 0.8, 0.9 - 0.3 * (k % 2)))) for k, h in enumerate(hues)]
+    rest = [to_hex(tuple(hsv_to_rgb((h, 0.8, 0.9 - 0.3 * (k % 2))))) for k, h in enumerate(hues)]
     return [*first, *rest][:count]
 
 
@@ -108,19 +107,19 @@ def quantity(name: str) -> str:
 def finish(
     figure: Figure,
     provenance: str,
-    handles: Sequence[Artist] | None = None,
-    loc: str = "outside upper center",
+    handles: Sequence[Any] | None = None,
     **legend: Any,
 ) -> Figure:
-    """The figure with a legend outside its panels, of `handles` or of what the panels name, each
-    name once, and stamped."""
+    """The figure with a legend outside its panels, of `handles` (artists or containers) or of what
+    the panels name, each name once, and stamped."""
     if handles is None:
-        named: dict[str, Artist] = {}
+        named: dict[str, Any] = {}
         for ax in figure.axes:
             for handle, text in zip(*ax.get_legend_handles_labels(), strict=True):
                 named.setdefault(text, handle)
         handles = [*named.values()]
-    figure.legend(handles, [str(h.get_label()) for h in handles], loc=loc, **legend)
+    look: dict[str, Any] = {"loc": "outside upper center"} | legend
+    figure.legend(handles, [str(handle.get_label()) for handle in handles], **look)
     return stamp(figure, provenance)
 
 

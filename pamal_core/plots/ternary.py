@@ -48,7 +48,7 @@ def triangles_figure(front: Front, provenance: str) -> Figure:
     polygons = cells(front.alphas)
     count = len(front.objectives)
     figure = plt.figure(figsize=(3.5 * count, 3.7))
-    kept = front.non_dominated()
+    kept, members = front.non_dominated(), _members(front)
     for t, objective in enumerate(front.objectives):
         ax: Any = figure.add_subplot(1, count, t + 1, projection="ternary")
         values = front.values[:, t]
@@ -60,7 +60,14 @@ def triangles_figure(front: Front, provenance: str) -> Figure:
         dots = {"c": "w", "edgecolors": "k", "lw": 0.8, "clip_on": False}
         ax.scatter(*front.alphas[kept].T, s=16, zorder=4, label=KEPT, **dots)
         ax.scatter(*front.alphas[best], s=150, zorder=5, marker="*", label=BEST, **dots)
-        _name_corners(ax, front)
+        for corner, name in zip("tlr", members, strict=True):
+            # The top one is clear of a star.
+            place = {"labelpad": 10} if corner == "t" else {"ha": "center"}
+            getattr(ax, f"set_{corner}label")(name.replace(": ", "\n"), **place)
+        for axis in (ax.taxis, ax.laxis, ax.raxis):
+            axis.set_ticks([])
+            axis.set_label_rotation_mode("horizontal")
+        ax.grid(False)
         bar = figure.colorbar(mapped, ax=ax, orientation="horizontal", shrink=0.85)
         bar.set_label(names(front, gap="\n")[t])
         _number(bar.ax.xaxis, objective)
@@ -138,17 +145,6 @@ def _members(front: Front) -> list[str]:
         f"member {k}" + (f": {tasks[row.argmax()]}" if row.max() == 1 else "")
         for k, row in enumerate(weights, start=1)
     ]
-
-
-def _name_corners(ax: Any, front: Front) -> None:
-    top, left, right = (name.replace(": ", "\n") for name in _members(front))
-    ax.set_tlabel(top, labelpad=10)  # clear of a star
-    ax.set_llabel(left, ha="center")
-    ax.set_rlabel(right, ha="center")
-    for axis in (ax.taxis, ax.laxis, ax.raxis):
-        axis.set_ticks([])
-        axis.set_label_rotation_mode("horizontal")
-    ax.grid(False)
 
 
 def _number(axis: Axis, objective: Objective) -> None:

@@ -15,6 +15,7 @@ from pamal_core.front import Front
 from pamal_core.plots import style
 
 Array = np.ndarray
+Curve = tuple[Float[Array, " K"], Float[Array, " K"]]
 
 
 def functions_figure(
@@ -62,11 +63,7 @@ def errors_figure(
     return style.stamp(figure, provenance)
 
 
-def sizes_figure(
-    curves: Mapping[str, tuple[Float[Array, " K"], Float[Array, " K"]]],
-    bound: tuple[Float[Array, " K"], Float[Array, " K"]],
-    provenance: str,
-) -> Figure:
+def sizes_figure(curves: Mapping[str, Curve], bound: Curve, provenance: str) -> Figure:
     """Largest errors over the number Q of hidden units, a line for each network, and the bound of
     the comb."""
     figure, ax = plt.subplots(figsize=(6.5, 4.2))
@@ -106,20 +103,20 @@ def claim_figure(fronts: Mapping[str, tuple[Front, Front]], provenance: str) -> 
 
     Points of the subspace are filled where no other dominates them and coloured by alpha_1.
     """
-    figure, axes = style.panels(2 * len(fronts), 2, (4, 3.2))
+    figure, axes = style.panels(2 * len(fronts), 2, (4.0, 3.2))
     shown = product(fronts.items(), ("loss", "accuracy"))
     for ax, ((name, (front, rival)), metric) in zip(axes, shown, strict=True):
         view, other = front.on(metric), rival.on(metric)
         kept = view.non_dominated()
         ax.plot(*view.values.T, color=style.COLOURS["other"], lw=1, zorder=1)
-        shade = {"cmap": "cividis", "vmin": 0, "vmax": 1, "zorder": 2}
-        good, bad = view.values[kept], view.values[~kept]
-        ax.scatter(*bad.T, s=40, fc="white", ec="black", zorder=2, label="dominated")
-        dots = ax.scatter(*good.T, s=60, c=view.alphas[kept, 0], ec="black", **shade)
+        shade: dict[str, Any] = {"cmap": "cividis", "vmin": 0, "vmax": 1, "zorder": 2}
+        x, y = view.values.T
+        ax.scatter(x[~kept], y[~kept], s=40, fc="white", ec="black", zorder=2, label="dominated")
+        dots = ax.scatter(x[kept], y[kept], s=60, c=view.alphas[kept, 0], ec="black", **shade)
         ax.plot(*other.values.T, "D", color=style.COLOURS["ls"], mec="black", label="LS")
-        x, y = (style.directed(o.name.replace("/", " "), o.maximise) for o in view.objectives)
-        ax.set_xlabel(x, fontsize=8)
-        ax.set_ylabel(y, fontsize=8)
+        names = [style.directed(o.name.replace("/", " "), o.maximise) for o in view.objectives]
+        ax.set_xlabel(names[0], fontsize=8)
+        ax.set_ylabel(names[1], fontsize=8)
         ax.locator_params(nbins=5)
         ax.set_title(f"{name}: {kept.sum()} of {len(kept)} non-dominated", fontsize=9)
     figure.colorbar(dots, ax=axes, label="$\\alpha_1$ of non-dominated points", aspect=60)

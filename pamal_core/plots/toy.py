@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
@@ -79,13 +79,12 @@ def pairs_figure(
     crosses at the end, or the image of its final subspace [I, 2], drawn dashed.
     """
     # 25 panels are slow to draw: known margins need no layout engine, inner panels no ticks.
-    figure, axes = plt.subplots(5, 5, figsize=(9, 9), layout="none")
+    figure, axes = style.panels(len(runs), 5, (1.8, 1.8), layout="none")
     figure.subplots_adjust(0.09, 0.08, 0.99, 0.92, wspace=0.06, hspace=0.2)
     losses = np.concatenate([front, *(run.reshape(-1, 2) for run in runs.values())])
     margin = 0.05 * np.ptp(losses, axis=0)
     limits = np.stack((losses.min(0) - margin, losses.max(0) + margin), -1)
-    for number, (name, run) in enumerate(runs.items()):
-        ax = axes.flat[number]
+    for number, (ax, (name, run)) in enumerate(zip(axes, runs.items(), strict=True)):
         ax.plot(*front.T, **FRONT)
         if run.ndim == 3:
             _members(ax, run, size=5)
@@ -94,7 +93,7 @@ def pairs_figure(
         ax.set_title(f"{name}: {verdicts[name]}", fontsize=9, pad=3)
         ax.set(xlim=limits[0], ylim=limits[1])
         ax.grid(False)
-        if number < 20:
+        if number + 5 < len(runs):
             ax.set_xticks([])
         if number % 5 > 0:
             ax.set_yticks([])
@@ -136,7 +135,7 @@ def surfaces_figure(
     )
     for bands in bar.ax.collections:
         bands.set_rasterized(True)  # browsers leave seams between them
-    dark = {"labelcolor": "white", "frameon": True, "facecolor": "0.25"}
+    dark: dict[str, Any] = {"labelcolor": "white", "frameon": True, "facecolor": "0.25"}
     return style.finish(figure, provenance, ncols=3, **dark)
 
 
@@ -175,7 +174,12 @@ def _coloured(
     smallest = np.ptp(runs, axis=(0, 1)) / 400  # what is shorter cannot be seen
     shades = np.linspace(0, SHADES, len(runs), endpoint=False).astype(int)
     for run in runs.swapaxes(0, 1):
-        shown = _moves(run, smallest)
+        moments = [0]
+        for moment in range(1, len(run)):
+            moved = (np.abs(run[moment] - run[moments[-1]]) >= smallest).any()
+            if moved or moment == len(run) - 1:
+                moments.append(moment)
+        shown = np.array(moments)
         starts = [0, *(np.flatnonzero(np.diff(shades[shown[:-1]])) + 1)]
         ends = [*starts[1:], len(shown) - 1]
         pieces = [run[shown[i : j + 1]] for i, j in zip(starts, ends, strict=True)]
@@ -186,16 +190,6 @@ def _coloured(
         lines.set_array(shades[shown[starts]] * num_steps / (SHADES - 1))
         ax.add_collection(lines)
         _ends(ax, run, "black", size)
-
-
-def _moves(run: Float[Array, "S 2"], smallest: Float[Array, " 2"]) -> Int[Array, " K"]:
-    """The first and the last moment of a run, and those in between when it has moved on from the
-    one before by at least `smallest` in one of the losses."""
-    shown = [0]
-    for moment in range(1, len(run)):
-        if (np.abs(run[moment] - run[shown[-1]]) >= smallest).any() or moment == len(run) - 1:
-            shown.append(moment)
-    return np.array(shown)
 
 
 def _ends(ax: Axes, path: Float[Array, "S 2"], colour: str, size: int) -> None:

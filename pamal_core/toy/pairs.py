@@ -72,7 +72,16 @@ class Pairs:
         weights = alphas @ self.task_weights
         directions = np.empty((*losses.shape[:-1], 2))
         for v, balancer in enumerate(self.balancers):
-            directions[v] = _direction(balancer, losses[v], jacobian[v], weights)
+            if isinstance(balancer, GradientBalancer):
+                tensors = torch.from_numpy(jacobian[v]), torch.from_numpy(weights)
+                directions[v] = balancer.combine(*tensors).numpy()
+                continue
+            chosen = weights
+            if not isinstance(balancer, Linear):  # the common case is spared the way through torch
+                draws = zip(losses[v].swapaxes(0, 1), weights.swapaxes(0, 1), strict=True)
+                found = [balancer.reweigh(*map(torch.from_numpy, draw)).numpy() for draw in draws]
+                chosen = np.stack(found, 1)
+            directions[v] = weighted(chosen, jacobian[v])
         if self.penalty.lam > 0:
             tensors = torch.from_numpy(losses), torch.from_numpy(weights).expand(losses.shape)
             directions += weighted(self.penalty.task_weights(*tensors).numpy(), jacobian)
@@ -87,20 +96,3 @@ class Pairs:
         for done in tqdm(range(0, num_steps, EPOCH), disable=not self.progress, unit="epoch"):
             draws = [self.preference.sample(EPOCH * self.window, num_members, r) for r in rngs]
             yield from np.stack([d.reshape(shape) for d in draws], 1)[: num_steps - done]
-
-
-def _direction(
-    balancer: LossBalancer | GradientBalancer,
-    losses: Float[Array, "P W T"],
-    jacobian: Float[Array, "P W T 2"],
-    weights: Float[Array, "P W T"],
-) -> Float[Array, "P W 2"]:
-    """The balanced gradient by theta, for every draw of one variant."""
-    if isinstance(balancer, GradientBalancer):
-        tensors = torch.from_numpy(jacobian), torch.from_numpy(weights)
-        return balancer.combine(*tensors).numpy()
-    if not isinstance(balancer, Linear):  # the common case is spared the way through torch
-        draws = zip(losses.swapaxes(0, 1), weights.swapaxes(0, 1), strict=True)
-        reweighed = [balancer.reweigh(*map(torch.from_numpy, draw)).numpy() for draw in draws]
-        weights = np.stack(reweighed, 1)
-    return weighted(weights, jacobian)

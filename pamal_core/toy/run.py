@@ -2,24 +2,21 @@
 
 import json
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import torch
 from pydantic import Field
 
 from pamal_core.method import NonFiniteError
-from pamal_core.penalties import MultiForward
 from pamal_core.runs.devices import peak_memory
 from pamal_core.runs.methods import balancer, multi_forward, preference, task_weights
 from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record, run_key, versions
 from pamal_core.runs.run import NOT_IDENTITY, SETTINGS
-from pamal_core.simplex import Dirichlet
 from pamal_core.toy.descent import EPOCH
-from pamal_core.toy.outcomes import OBJECTIVES, VARIANTS, Outcome, Variant
+from pamal_core.toy.outcomes import OBJECTIVES, VARIANTS, Outcome
 from pamal_core.toy.pairs import Pairs, initial_pairs
 from pamal_core.toy.problem import ToyProblem
 
@@ -79,7 +76,7 @@ def run(options: ToyOptions) -> ToyRun:
     named = SETTINGS | options.model_dump(exclude_defaults=True).keys()
     chosen = {name: value for name, value in values.items() if name in named}
     chosen["epochs"] = options.epochs or PAPER_EPOCHS
-    about = {
+    about: dict[str, Any] = {
         "experiment": "toy",
         "method": options.method,
         "options": chosen,
@@ -117,9 +114,10 @@ def run(options: ToyOptions) -> ToyRun:
 
 
 def _train(options: ToyOptions, num_steps: int) -> dict[str, Outcome]:
-    """What becomes of the variants that `options` choose, all of one method side by side."""
+    """What becomes of the variants that `options` choose: LS from each initial point, PaMaL from
+    all pairs of them, all variants of a method side by side."""
     outcomes = {}
-    for method in ("ls", "pamal"):
+    for method, starts in (("ls", initial_pairs()[::5, :1]), ("pamal", initial_pairs())):
         variants = [
             v
             for v in VARIANTS
@@ -128,7 +126,22 @@ def _train(options: ToyOptions, num_steps: int) -> dict[str, Outcome]:
         ]
         if not variants:
             continue
-        stacked = _pairs(options, variants).run(num_steps, every=num_steps // MOMENTS)
+        one = options.model_copy(update={"method": method})
+        rows = task_weights(one, 2)
+        own: dict[str, Any] = {}
+        if method == "pamal":
+            draws, penalty = preference(options), multi_forward(options)
+            own = {"preference": draws, "penalty": penalty, "window": options.W}
+        stacked = Pairs(
+            ToyProblem(np.array([v.scale for v in variants]).reshape(-1, 1, 1), options.tanh),
+            [balancer(one.model_copy(update={"balancing": v.balancing})) for v in variants],
+            starts=starts,
+            task_weights=rows,
+            lr=options.lr * (len(rows) if options.lr_scaling == "members" else 1),
+            seed=options.seed,
+            progress=True,
+            **own,
+        ).run(num_steps, every=num_steps // MOMENTS)
         for variant, weights in zip(variants, stacked.swapaxes(0, 1), strict=True):
             outcome = Outcome(ToyProblem(variant.scale, options.tanh), weights, variant.within)
             finite = np.isfinite(weights).all((0, 2, 3))
@@ -137,22 +150,3 @@ def _train(options: ToyOptions, num_steps: int) -> dict[str, Outcome]:
                 raise NonFiniteError(f"{variant.name}, {name}: a weight is NaN or infinite.")
             outcomes[variant.name] = outcome
     return outcomes
-
-
-def _pairs(options: ToyOptions, variants: Sequence[Variant]) -> Pairs:
-    """PaMaL from all pairs of initial points, or LS from each of them."""
-    one = options.model_copy(update={"method": variants[0].method})
-    rows = task_weights(one, 2)
-    pamal = one.method == "pamal"
-    return Pairs(
-        ToyProblem(np.array([v.scale for v in variants]).reshape(-1, 1, 1), options.tanh),
-        [balancer(one.model_copy(update={"balancing": v.balancing})) for v in variants],
-        starts=initial_pairs() if pamal else initial_pairs()[::5, :1],
-        task_weights=rows,
-        preference=preference(options) if pamal else Dirichlet(),
-        penalty=multi_forward(options) if pamal else MultiForward(),
-        window=options.W if pamal else 1,
-        lr=options.lr * (len(rows) if options.lr_scaling == "members" else 1),
-        seed=options.seed,
-        progress=True,
-    )

@@ -89,7 +89,7 @@ def network(ensemble: WeightEnsemble) -> dict[str, Any]:
         raise InputError(f"A page can run a SharedBottom. Found a {type(model).__name__}.")
     parameters = [*model.parameters()]
     sizes = [0, *(parameter.numel() for parameter in parameters)]
-    starts = dict(zip(parameters, accumulate(sizes[:-1]), strict=True))
+    starts: dict[Any, int] = dict(zip(parameters, accumulate(sizes[:-1]), strict=True))
     encoder, *heads = (
         [
             _layer(layer, starts)
@@ -103,7 +103,7 @@ def network(ensemble: WeightEnsemble) -> dict[str, Any]:
     return {"stacked": text, "layers": {"encoder": encoder, "heads": heads}}
 
 
-def _layer(layer: nn.Module, starts: Mapping[nn.Parameter, int]) -> dict[str, Any]:
+def _layer(layer: nn.Module, starts: Mapping[Any, int]) -> dict[str, Any]:
     """A layer as a page runs it; a weight is where it begins among all of the network's."""
     match layer:
         case nn.ReLU():

@@ -9,10 +9,10 @@ import pytest
 from matplotlib import pyplot as plt
 
 from pamal_core.front import Front, Objective
-from pamal_core.plots import ablations, criterion, fronts, graphs, pictures, style, theory
+from pamal_core.plots import ablations, criterion, fronts, pictures, style, theory
 from pamal_core.plots.attainment import attainment_figure
 from pamal_core.plots.rates import rates_figure
-from pamal_core.simplex import edges, lattice
+from pamal_core.simplex import lattice
 
 matplotlib.use("Agg")
 MANY = 30
@@ -53,7 +53,7 @@ def test_any_number_of_colours_and_markers_differ_and_begin_with_those_of_the_st
 
 
 def test_panels_are_as_many_as_asked_for_and_the_rest_of_the_grid_is_empty():
-    figure, axes = style.panels(7, 3, (2, 1))
+    figure, axes = style.panels(7, 3, (2.0, 1.0))
     assert len(axes) == 7 and figure.get_size_inches().tolist() == [6, 3]
     assert [ax.axison for ax in figure.axes] == [True] * 7 + [False] * 2
 
@@ -118,20 +118,12 @@ def test_every_setting_has_its_line_over_the_rates():
 
 
 def test_every_network_of_the_theorem_has_its_curve():
-    curves = {f"network {k}": (np.arange(1, 4), np.ones(3)) for k in range(MANY)}
-    figure = theory.sizes_figure(curves, (np.arange(1, 4), np.ones(3)), "made up")
+    curves = {f"network {k}": (np.arange(1.0, 4), np.ones(3)) for k in range(MANY)}
+    figure = theory.sizes_figure(curves, (np.arange(1.0, 4), np.ones(3)), "made up")
     assert len(figure.axes[0].lines) == MANY + 1 == distinct(figure.axes[0].lines)
     assert len(named(figure)) == MANY + 1
 
 
-def test_every_task_of_a_graph_has_its_colour_and_its_name():
-    alphas = np.random.default_rng(0).dirichlet(np.ones(7), size=4)
-    losses = {"a": 1 - alphas}
-    values = pd.DataFrame({"ordered": {"a": 0.0}})
-    figure = graphs.penalty_figure(losses, edges(alphas), values, front().values, "made up")
-    assert [f"violated edge of task {t}" for t in range(1, 8)] == named(figure)[:7]
-
-
 def test_every_digit_is_shown_when_the_last_row_is_short():
-    figure = pictures.digits_figure(np.zeros((MANY + 1, 1, 2, 2)), [[0] * (MANY + 1)], "made up")
+    figure = pictures.digits_figure([*np.zeros((MANY + 1, 1, 2, 2))], [[0] * (MANY + 1)], "made up")
     assert sum(len(ax.images) for ax in figure.axes) == MANY + 1
