@@ -35,7 +35,7 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 class BalancingOptions(Options):
     """What the notebook takes, which shows every method: of the toy problem, where an epoch is
-    1,000 steps; and of the Census sample the factors of the losses and the number of epochs."""
+    1,000 steps; and for the three tasks on sample data the factors of the losses and the epochs."""
 
     known: ClassVar = ("seed", "epochs", "tanh", "lr", "scales", "sample_epochs")
     epochs: Annotated[int, Field(ge=1)] = 12
