@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pamal_core.widgets import static
+from pamal_core.widgets import html
 
 ALLOWED = ("file:", "data:", "blob:")
 ARGUMENTS = [
@@ -75,7 +75,7 @@ def open_widget(open_page, tmp_path):
 
     def open_it(name, values=None, **options):
         path = tmp_path / f"{name}.html"
-        path.write_text(static.page(name, values or {}), "utf-8")
+        path.write_text(html.page(name, values or {}), "utf-8")
         page = open_page(path, **options)
         page.wait_for_selector(".pw-ready")
         page.evaluate("globalThis.widgetModel = document.getElementById('widget').widgetModel")
@@ -91,7 +91,7 @@ def functions(open_page, tmp_path):
     class Functions:
         def __init__(self, name):
             path = tmp_path / f"{name}-functions.html"
-            module = static.source(name).replace("export default ", "const widget = ")
+            module = html.source(name).replace("export default ", "const widget = ")
             # A function of the module is reached by its name, which only code inside it can do.
             reach = "globalThis.call = (name, values) => eval(name)(...values);"
             path.write_text(

@@ -18,7 +18,7 @@ import pamal_core as pamal
 from pamal_core.experiments.multimnist import EXPERIMENT, MultiMNISTOptions
 from pamal_core.runs.records import Record
 from pamal_core.runs.run import run
-from pamal_core.widgets import values
+from pamal_core.widgets import explorer_data
 
 ROOT = Path(__file__).parents[2]
 LOW, HIGH = -0.25, 1.25  # bicubic resizing overshoots [0, 1]
@@ -50,9 +50,9 @@ print(f"{int(changes.sum())} of {len(images)} test images change their answer on
 result = {
     "tasks": [task.name for task in EXPERIMENT.tasks],
     "alpha": [0.5, 0.5],
-    "points": values.points(front),
-    "gram": values.gram(ensemble),
-    "network": values.network(ensemble),
+    "points": explorer_data.points(front),
+    "gram": explorer_data.gram(ensemble),
+    "network": explorer_data.network(ensemble),
     "images": {
         "pixels": base64.b64encode(pixels.numpy().tobytes()).decode(),
         "range": [LOW, HIGH],

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 WIDGETS = ROOT / "pamal_core" / "widgets"
 DATA = ROOT / "book" / "_assets" / "widgets"
 # By path: the package need not be installed, and the book shows the widgets of its own checkout.
-STATIC = runpy.run_path(str(WIDGETS / "static.py"))
+HTML = runpy.run_path(str(WIDGETS / "html.py"))
 
 
 class Widget(SphinxDirective):
@@ -38,10 +38,10 @@ class Widget(SphinxDirective):
         if not (WIDGETS / f"{name}.js").is_file():
             known = ", ".join(sorted(path.stem for path in WIDGETS.glob("*.js")))
             raise self.error(f"Expected the name of a widget: {known}. Found {name!r}.")
-        for path in [*WIDGETS.glob("*.js"), WIDGETS / "static.py"]:
+        for path in [*WIDGETS.glob("*.js"), WIDGETS / "html.py"]:
             self.env.note_dependency(str(path))
         identifier = f"pw-{name}-{self.env.new_serialno('widget')}"
-        html = STATIC["fragment"](name, values, identifier)
+        html = HTML["fragment"](name, values, identifier)
         raw = [nodes.raw("", text, format="html") for text in (html, "<noscript>", "</noscript>")]
         return [*raw[:2], *self.parse_content_to_nodes(), raw[2]]
 

@@ -1,13 +1,13 @@
 """What the drawings of the method show, computed: small problems whose answers are known."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float
-from pydantic import Field, model_validator
+from pydantic import Field
 from scipy import special
 from torch import nn
 
@@ -26,17 +26,12 @@ OFF = 0.75
 
 
 class SchematicsOptions(Options):
-    """The common options, of which only `W`, `p` and `seed` mean something here."""
+    """The common options that mean something for drawings: nothing is trained."""
 
+    known: ClassVar = ("W", "p", "seed")
     W: Annotated[
         int, Field(ge=4, description="draws of alpha; fewer would not show the four cases")
     ] = 5
-
-    @model_validator(mode="after")
-    def _trains_nothing(self) -> "SchematicsOptions":
-        if given := self.model_fields_set - {"W", "p", "seed"}:
-            raise ValueError(f"The drawings have no `{min(given)}`. Known: W, p, seed.")
-        return self
 
 
 def bowls(thetas: Float[Array, "*batch 2"]) -> Float[Array, "*batch 2"]:
@@ -74,14 +69,14 @@ def penalties(
 ) -> pd.DataFrame:
     """The value of `MultiForward` (Eq. 3) in each situation, lower is better: a column per sign."""
     weights = torch.as_tensor(alphas)
-    signs: tuple[Literal["ordered", "printed"], ...] = ("ordered", "printed")
+    rules = {
+        "ordered": MultiForward(1.0, "ordered", edges),
+        "printed": MultiForward(1.0, "printed", edges),
+    }
     return pd.DataFrame(
         {
-            sign: {
-                name: MultiForward(1.0, sign, edges)(torch.as_tensor(losses), weights).item()
-                for name, losses in situations.items()
-            }
-            for sign in signs
+            sign: {n: rule(torch.as_tensor(at), weights).item() for n, at in situations.items()}
+            for sign, rule in rules.items()
         }
     )
 

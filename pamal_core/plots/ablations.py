@@ -1,8 +1,7 @@
-"""Figures of the ablations: heat maps and fronts over W and lambda, and over p. No torch here."""
+"""Figures of the ablations: heat maps and fronts over W and lambda, and over p."""
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle, product
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,9 +14,10 @@ from matplotlib.ticker import MaxNLocator
 
 from pamal_core.front import Front
 from pamal_core.plots import style
-from pamal_core.plots.fronts import name_axes
+from pamal_core.plots.fronts import draw_line, fit_axes, name_axes, names
 
-Array = np.ndarray
+LINE = {"marker": ".", "ms": 4, "lw": 1.2}
+FIRST = {"marker": "o", "ms": 7, "ls": ""}
 DASHES = ("-", "--", ":", "-.")
 SHADES = (1.0, 0.6, 0.35)
 
@@ -44,8 +44,7 @@ def heat_maps_figure(
             ax.set_title(name, fontsize=9)
         bar = figure.colorbar(image, ax=column, location="bottom", pad=0.02)
         bar.set_label(quantity, fontsize=9)
-    style.stamp(figure, provenance)
-    return figure
+    return style.stamp(figure, provenance)
 
 
 def fronts_figure(
@@ -58,34 +57,32 @@ def fronts_figure(
     pair that is not there has no panel. The axes leave out the worst twentieth of the networks in
     each objective, which would take most of the room.
     """
-    windows = sorted({W for W, _ in panels})
-    lams = sorted({lam for _, lam in panels})
-    names = list(dict.fromkeys(name for panel in panels.values() for name in panel))
-    colours = dict(zip(names, ["#000000", *style.SEEDS], strict=False))
-    figure, axes = plt.subplots(
-        len(windows), len(lams), figsize=(9, 2 * len(windows)), sharex=True, sharey=True,
-        squeeze=False,
-    )  # fmt: skip
-    for ax, pair in zip(axes.flat, product(windows, lams), strict=True):
+    windows, lams = (sorted({*values}) for values in zip(*panels, strict=True))
+    penalties = list(dict.fromkeys(name for panel in panels.values() for name in panel))
+    palette = style.colours(len(penalties), ("#000000", *style.SEEDS))
+    colours = dict(zip(penalties, palette, strict=True))
+    size = (9 / len(lams), 2.0)
+    figure, axes = style.panels(len(windows) * len(lams), len(lams), size, sharex=True, sharey=True)
+    for ax, pair in zip(axes, product(windows, lams), strict=True):
         ax.set_axis_off()
         for name, runs in panels.get(pair, {}).items():
             ax.set_axis_on()
             ax.set_title("W = {}, λ = {:g}".format(*pair), fontsize=9)
-            for front, dashes in zip(runs, cycle(DASHES), strict=False):
-                _draw(ax, front, color=colours[name], ls=dashes)
-    values = [f.values for panel in panels.values() for runs in panel.values() for f in runs]
-    _fit(axes[0, 0], np.concatenate(values), leave_out=0.05)
-    _name_axes(figure, runs[0])
-    handles = [Line2D([], [], color=colours[name], marker=".", label=name) for name in names]
+            for front, dashes in zip(runs, cycle(DASHES)):
+                draw_line(ax, front, FIRST, color=colours[name], ls=dashes, **LINE)
+    every = [front for panel in panels.values() for runs in panel.values() for front in runs]
+    fit_axes(axes[0], np.concatenate([front.values for front in every]), leave_out=0.05)
+    x, y = names(every[0])
+    figure.supxlabel(x, fontsize=10)
+    figure.supylabel(y, fontsize=10)
+    handles = [Line2D([], [], color=c, marker=".", label=name) for name, c in colours.items()]
     handles.append(Line2D([], [], color="grey", marker="o", ls="", ms=7, label="first member"))
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), fontsize=9)
-    style.stamp(figure, provenance)
-    return figure
+    return style.finish(figure, provenance, handles, ncols=len(handles), fontsize=9)
 
 
 def sampling_figure(
     fronts: Mapping[float, Sequence[Front]],
-    similarities: Mapping[float, Sequence[Array]],
+    similarities: Mapping[float, Sequence[np.ndarray]],
     provenance: str,
 ) -> Figure:
     """Fronts for each p, once all of them and once without the space that only p = 0 needs; and
@@ -93,34 +90,24 @@ def sampling_figure(
     figure, (whole, close, cosine) = plt.subplots(
         1, 3, figsize=(12.5, 4.2), gridspec_kw={"wspace": 0.06}
     )
-    for (p, runs), colour in zip(fronts.items(), style.SEEDS, strict=False):
-        pairs = zip(runs, similarities[p], cycle(SHADES), strict=False)
+    for (p, runs), colour in zip(fronts.items(), style.colours(len(fronts)), strict=True):
+        shades = SHADES if len(runs) <= len(SHADES) else np.geomspace(1, 0.2, len(runs))
+        pairs = zip(runs, similarities[p], shades[: len(runs)], strict=True)
         for k, (front, curve, shade) in enumerate(pairs):
             look = {"color": colour, "alpha": shade, "label": None if k else f"p = {p:g}"}
-            _draw(whole, front, **look)
-            _draw(close, front, **look)
+            for ax in (whole, close):
+                draw_line(ax, front, FIRST, **LINE, **look)
             cosine.plot(np.arange(len(curve)) + 1, curve, marker=".", **look)
     shown = [f.values for p, runs in fronts.items() for f in runs if p > 0 or len(fronts) == 1]
-    _fit(close, np.concatenate(shown))
-    front = next(iter(fronts.values()))[0]
+    fit_axes(close, np.concatenate(shown))
     for ax, title in ((whole, "all networks"), (close, "closer")):
-        name_axes(ax, front)
+        name_axes(ax, next(iter(fronts.values()))[0])
         ax.set_title(title)
     cosine.xaxis.set_major_locator(MaxNLocator(integer=True))
     cosine.set(xlabel="epoch", ylabel="cosine of the members", title="how equal the members are")
     cosine.set_ylim(-0.05, 1.05)
-    handles = cosine.get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncols=len(fronts))
-    style.stamp(figure, provenance)
-    return figure
-
-
-def _draw(ax: Axes, front: Front, **look: Any) -> None:
-    """The front as a line with a dot per network; a large one is the first member."""
-    x, y = front.values.T
-    ax.plot(x, y, marker=".", ms=4, lw=1.2, **look)
-    first = front.alphas[:, 0].argmax()
-    ax.plot(x[first], y[first], "o", ms=7, **{**look, "label": None})
+    handles, _ = cosine.get_legend_handles_labels()
+    return style.finish(figure, provenance, handles, ncols=len(fronts))
 
 
 def _heat_map(ax: Axes, values: pd.DataFrame, low: float, high: float, cmap: str) -> AxesImage:
@@ -128,8 +115,7 @@ def _heat_map(ax: Axes, values: pd.DataFrame, low: float, high: float, cmap: str
     image = ax.imshow(values, vmin=low, vmax=high, cmap=cmap, aspect="auto")
     for (row, column), value in np.ndenumerate(values.to_numpy(float)):
         if np.isfinite(value):
-            red, green, blue, _ = image.cmap(image.norm(value))
-            dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+            dark = np.dot(image.cmap(image.norm(value))[:3], (0.299, 0.587, 0.114)) < 0.5
             text = f"{value:.4f}" if low >= 0 else f"{value:+.2f}"
             colour = "white" if dark else "black"
             ax.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
@@ -138,16 +124,3 @@ def _heat_map(ax: Axes, values: pd.DataFrame, low: float, high: float, cmap: str
     ax.set(xlabel="λ", ylabel="W")
     ax.grid(False)
     return image
-
-
-def _name_axes(figure: Figure, front: Front) -> None:
-    x, y = (style.quantity(objective.name) for objective in front.objectives)
-    figure.supxlabel(f"{x}  ({style.WORDS[front.maximise[0]]})", fontsize=10)
-    figure.supylabel(f"{y}  ({style.WORDS[front.maximise[1]]})", fontsize=10)
-
-
-def _fit(ax: Axes, values: Array, leave_out: float = 0) -> None:
-    """Limits that hold `values` [P, 2], where higher is better, but for a share of the worst."""
-    (left, bottom), (right, top) = np.quantile(values, leave_out, axis=0), values.max(0)
-    ax.set_xlim(left - 0.05 * (right - left), right + 0.05 * (right - left))
-    ax.set_ylim(bottom - 0.05 * (top - bottom), top + 0.05 * (top - bottom))

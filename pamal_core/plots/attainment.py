@@ -1,6 +1,7 @@
-"""What methods attain over seeds, for two objectives. No torch here."""
+"""What methods attain over seeds, for two objectives."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -24,30 +25,25 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
     figure, ax = plt.subplots(figsize=(7, 5))
     fronts = [front for of_method in methods.values() for front in of_method]
     fit_axes(ax, np.concatenate([front.values[front.non_dominated()] for front in fronts]))
-    looks = zip(methods.items(), style.SEEDS, HATCHES, strict=False)
+    looks = zip(methods.items(), style.colours(len(methods)), cycle(HATCHES))
     for (name, of_method), colour, hatch in looks:
-        _band(ax, of_method, colour, hatch, name)
+        _draw_band(ax, of_method, colour, hatch, name)
     name_axes(ax, fronts[0])
-    figure.legend(loc="outside upper center", ncols=len(methods))  # in the axes it may hide a band
-    style.stamp(figure, provenance)
-    return figure
+    return style.finish(figure, provenance, ncols=min(len(methods), 4))
 
 
-def _band(ax: Axes, fronts: Sequence[Front], colour: str, hatch: str, name: str) -> None:
-    shares = 1 / len(fronts), 0.5, 1.0
-    surfaces = [attained(fronts, share) for share in shares]
+def _draw_band(ax: Axes, fronts: Sequence[Front], colour: str, hatch: str, name: str) -> None:
+    surfaces = [attained(fronts, share) for share in (1 / len(fronts), 0.5, 1.0)]
     grid = np.unique(np.concatenate([[ax.get_xlim()[0]], *(s[:, 0] for s in surfaces)]))
-    floor = ax.get_ylim()[0] - 1.0  # out of sight
-    one, half, every = (_height(surface, grid, floor) for surface in surfaces)
+    below = ax.get_ylim()[0] - 1.0  # out of sight
+    # The best second objective that goes with at least each value of the first.
+    one, half, every = (
+        np.where(surface[:, 0] >= grid[:, None], surface[:, 1], below).max(1)
+        for surface in surfaces
+    )
     # At x itself the height is that of the first corner at or right of x: hence "pre".
     band: dict[str, Any] = {"x": grid, "y1": every, "y2": one, "step": "pre", "lw": 0}
     ax.fill_between(**band, color=colour, alpha=0.25)
     # The hatch is a layer of its own: in SVG one on a fill of its colour is not seen.
     ax.fill_between(**band, facecolor="none", edgecolor=colour, hatch=hatch, alpha=0.6)
     ax.step(grid, half, where="pre", color=colour, lw=2, label=name)
-
-
-def _height(surface: np.ndarray, grid: np.ndarray, floor: float) -> np.ndarray:
-    """The best second objective that goes with at least each value of the first; `floor` beyond."""
-    reached = surface[:, 0] >= grid[:, None]
-    return np.where(reached, surface[:, 1], floor).max(1)

@@ -1,6 +1,7 @@
-"""Two-task fronts, as in the paper's Figure 4. No torch here: everything comes from records."""
+"""Two-task fronts, as in the paper's Figure 4."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from types import MappingProxyType
 from typing import Any
 
@@ -14,9 +15,6 @@ from pamal_core.errors import InputError
 from pamal_core.front import Front
 from pamal_core.plots import style
 
-MARKERS = "osD^v<>PXhdp"
-RIVALS = {"PHN": ("-.", "s"), "COSMOS": (":", "^")}  # unlike the lines of single-task learning
-
 
 def front_figure(front: Front, provenance: str = "") -> Figure:
     """One front of two tasks twice, by its objectives and by its losses, points coloured by alpha;
@@ -24,33 +22,27 @@ def front_figure(front: Front, provenance: str = "") -> Figure:
 
     InputError for other numbers of tasks; `plots.ternary` draws three.
     """
-    if len(front.objectives) != 2:
-        names = ", ".join(objective.name for objective in front.objectives)
+    found = [objective.name for objective in front.objectives]
+    if len(found) != 2:
         raise InputError(
             "A front of two tasks is drawn here; triangles_figure and front_3d_figure of "
-            f"pamal_core.plots.ternary draw three. Found {names}."
+            f"pamal_core.plots.ternary draw three. Found {', '.join(found)}."
         )
-    views = _views(front)
+    losses = [f"{objective.task}/loss" for objective in front.objectives]
+    has_others = {*losses} <= {*front.table} and losses != found
+    views = [front, front.on("loss")] if has_others else [front]
     size = (1 + 4 * len(views), 4)
-    figure, panels = plt.subplots(1, len(views), figsize=size, layout="constrained", squeeze=False)
-    axes = [*panels[0]]
-    for ax, view in zip(axes, views, strict=True):
+    figure, axes = plt.subplots(1, len(views), figsize=size, layout="constrained", squeeze=False)
+    for ax, view in zip(axes[0], views, strict=True):
         values = view.values
         ax.plot(*values.T, color=style.COLOURS["other"], lw=1, zorder=1)
         dots = ax.scatter(*values.T, c=front.alphas[:, 0], cmap="cividis", s=45, zorder=2)
         best = values[view.non_dominated()]
         ax.scatter(*best.T, s=110, facecolors="none", edgecolors="k", label="non-dominated")
         name_axes(ax, view)
-    axes[0].legend(loc="best")
-    figure.colorbar(dots, ax=axes, label="$\\alpha_1$, the share of the first member")
-    style.stamp(figure, provenance)
-    return figure
-
-
-def _views(front: Front) -> list[Front]:
-    losses = [f"{objective.task}/loss" for objective in front.objectives]
-    others = {*losses} <= {*front.table} and losses != [o.name for o in front.objectives]
-    return [front, front.on("loss")] if others else [front]
+    axes[0, 0].legend(loc="best")
+    figure.colorbar(dots, ax=[*axes[0]], label="$\\alpha_1$, the share of the first member")
+    return style.stamp(figure, provenance)
 
 
 def seeds_figure(
@@ -63,20 +55,20 @@ def seeds_figure(
     """Figure 4: the front of each seed as a line, other methods as points.
 
     The non-dominated part of a line is thick. `points` maps the name of a single-point method to
-    its runs, which may be none, in an order that gives each its marker; `rivals` maps "PHN" and
-    "COSMOS" to one of their runs, which may leave the axes where it goes far; the legend then
-    counts its points outside. `single` has one value per task, the mean of single-task learning,
-    drawn as a vertical and a horizontal line.
+    its runs, which may be none, in an order that gives each its marker; `rivals` maps names such as
+    "PHN" to one of their runs, which may leave the axes where it goes far; the legend then counts
+    its points outside. `single` has one value per task, the mean of single-task learning, drawn as
+    a vertical and a horizontal line.
     """
     many = len(points) > 3
     figure, ax = plt.subplots(figsize=(8.5 if many else 6.5, 5))
-    for seed, front in enumerate(fronts):
-        colour, values = style.SEEDS[seed], front.values
-        ax.plot(*values.T, color=colour, lw=1, marker=".", label=f"PaMaL, seed {seed}")
-        kept = np.where(front.non_dominated()[:, None], values, np.nan)
+    lines = zip(fronts, style.colours(len(fronts)), strict=True)
+    for seed, (front, colour) in enumerate(lines):
+        ax.plot(*front.values.T, color=colour, lw=1, marker=".", label=f"PaMaL, seed {seed}")
+        kept = np.where(front.non_dominated()[:, None], front.values, np.nan)
         ax.plot(*kept.T, color=colour, lw=3.5)
     grey = style.COLOURS["other"]
-    for marker, (name, runs) in zip(MARKERS, points.items(), strict=False):
+    for marker, (name, runs) in zip(style.markers(len(points)), points.items(), strict=True):
         if runs:
             x, y = np.concatenate([run.values for run in runs]).T
             ax.scatter(x, y, s=50, c=grey, ec="w", lw=0.5, marker=marker, label=name, zorder=3)
@@ -90,8 +82,7 @@ def seeds_figure(
         figure.legend(loc="outside right center", fontsize=8)
     else:
         ax.legend(loc="lower left")
-    style.stamp(figure, provenance)
-    return figure
+    return style.stamp(figure, provenance)
 
 
 def _draw_rivals(ax: Axes, rivals: Mapping[str, Front]) -> None:
@@ -99,25 +90,44 @@ def _draw_rivals(ax: Axes, rivals: Mapping[str, Front]) -> None:
     its points that are no further from it than twice its extent."""
     low, high = np.array([ax.dataLim.min, ax.dataLim.max])
     held, reach = [low, high], 2 * (high - low)
-    for name, front in rivals.items():
+    # Dashes unlike those of single-task learning.
+    looks = zip(rivals.items(), style.markers(len(rivals), "s^Dv"), cycle(("-.", ":")))
+    for (name, front), marker, dashes in looks:
         near = (np.abs(front.values - np.clip(front.values, low, high)) <= reach).all(1)
         held.extend(front.values[near])
         label = name if near.all() else f"{name}, {(~near).sum()} of {len(near)} outside"
-        dashes, marker = RIVALS[name]
         look: dict[str, Any] = {"ls": dashes, "lw": 1, "marker": marker, "ms": 5, "mfc": "w"}
         ax.plot(*front.values.T, color="k", label=label, **look)
     fit_axes(ax, np.array(held))
 
 
-def fit_axes(ax: Axes, values: Float[np.ndarray, "P 2"]) -> None:
-    """Set the limits of both axes so that they hold `values` and little more."""
-    low, high = values.min(0), values.max(0)
+def draw_line(ax: Axes, front: Front, first: Mapping[str, Any], **look: Any) -> None:
+    """The front as a line along alpha with a mark per network; that of the first member has the
+    look `first` besides."""
+    x, y = front.values.T
+    ax.plot(x, y, **look)
+    k = front.alphas[:, 0].argmax()
+    ax.plot(x[k], y[k], **{**look, "label": None, **first})
+
+
+def fit_axes(ax: Axes, values: Float[np.ndarray, "P 2"], leave_out: float = 0) -> None:
+    """Set the limits of both axes so that they hold `values`, but for a share of the lowest, and
+    little more."""
+    low, high = np.quantile(values, leave_out, axis=0), values.max(0)
     margin = 0.05 * (high - low)
     (left, bottom), (right, top) = low - margin, high + margin
     ax.set(xlim=(left, right), ylim=(bottom, top))
 
 
+def names(front: Front, gap: str = "  ") -> list[str]:
+    """The objectives of `front` in words, each with the direction that is better."""
+    return [
+        style.directed(style.quantity(objective.name), objective.maximise, gap)
+        for objective in front.objectives
+    ]
+
+
 def name_axes(ax: Axes, front: Front) -> None:
-    """Name both axes by the objectives of `front`, each with the direction that is better."""
-    x, y = (style.quantity(objective.name) for objective in front.objectives)
-    style.label(ax, x, y, maximise=(front.maximise[0], front.maximise[1]))
+    """Name both axes by the objectives of `front`."""
+    x, y = names(front)
+    ax.set(xlabel=x, ylabel=y)

@@ -1,4 +1,4 @@
-"""The graphs of multi-forward regularisation (section 3.3, Figure 3, appendix B1). No torch here.
+"""The graphs of multi-forward regularisation (section 3.3, Figure 3, appendix B1).
 
 Edges come from `simplex.edges`, the values of the penalty from whoever calls.
 """
@@ -18,14 +18,14 @@ from matplotlib.lines import Line2D
 from pamal_core.plots import style
 
 Array = np.ndarray
-Edges = Int[Array, "_ 2"]
-TASKS = style.SEEDS
+Graphs = Sequence[Int[Array, "_ 2"]]
+"""The edges (i, j) between draws, for each task."""
 DROPPED: dict[str, Any] = {"color": style.COLOURS["other"], "ls": "--", "lw": 0.9}
 
 
 def penalty_figure(
     situations: Mapping[str, Float[Array, "W 2"]],
-    edges: Sequence[Edges],
+    edges: Graphs,
     values: pd.DataFrame,
     front: Float[Array, "K 2"],
     provenance: str,
@@ -36,37 +36,34 @@ def penalty_figure(
     colour of the task, other edges are thin lines. `values` has a row for each situation and a
     column for each sign of the penalty. `front` is a line to compare with.
     """
-    figure, axes = plt.subplots(2, 2, figsize=(8.4, 8.2), sharex=True, sharey=True)
-    for ax, (name, losses) in zip(axes.flat, situations.items(), strict=True):
+    figure, axes = style.panels(len(situations), 2, (4.2, 4.1), sharex=True, sharey=True)
+    colours = style.colours(len(edges))
+    for ax, (name, losses) in zip(axes, situations.items(), strict=True):
         ax.plot(*front.T, color=style.COLOURS["front"], lw=6, alpha=0.4, zorder=0)
         for t, graph in enumerate(edges):
             for i, j in graph:
                 if losses[j, t] > losses[i, t]:
-                    _arrow(ax, losses[i], losses[j], color=TASKS[t], lw=2, bend=0.3)
+                    _arrow(ax, losses[i], losses[j], color=colours[t], lw=2, bend=0.3)
                 else:
                     ax.plot(*losses[[i, j]].T, color=style.COLOURS["other"], lw=0.8, zorder=1)
         _numbered(ax, losses)
         signs = ", ".join(f"{sign} {values.loc[name, sign]:.3f}" for sign in values)
         ax.set_title(f"{name}\npenalty: {signs}", fontsize=10)
-        style.label(ax, "task 1 loss", "task 2 loss", maximise=(False, False))
-        ax.label_outer()
+        style.label_losses(ax)
         ax.margins(0.1)
-    violated = [
-        Line2D([], [], color=TASKS[t], lw=2, label=f"violated edge of task {t + 1}")
-        for t in range(len(edges))
+    handles = [
+        Line2D([], [], color=colour, lw=2, label=f"violated edge of task {t}")
+        for t, colour in enumerate(colours, start=1)
     ]
-    kept = Line2D([], [], color=style.COLOURS["other"], lw=0.8, label="edges in order")
-    line = Line2D([], [], color=style.COLOURS["front"], lw=6, alpha=0.4, label="exact front")
-    figure.legend(handles=[*violated, kept, line], loc="outside upper center", ncols=4, fontsize=8)
-    style.stamp(figure, provenance)
-    return figure
+    handles += [
+        Line2D([], [], color=style.COLOURS["other"], lw=0.8, label="edges in order"),
+        Line2D([], [], color=style.COLOURS["front"], lw=6, alpha=0.4, label="exact front"),
+    ]
+    return style.finish(figure, provenance, handles, ncols=4, fontsize=8)
 
 
 def two_tasks_figure(
-    alphas: Float[Array, "W 2"],
-    full: Sequence[Edges],
-    kept: Sequence[Edges],
-    provenance: str,
+    alphas: Float[Array, "W 2"], full: Graphs, kept: Graphs, provenance: str
 ) -> Figure:
     """Appendix B1: draws on the line from member 2 to member 1, task 1 above it, task 2 below.
 
@@ -74,12 +71,13 @@ def two_tasks_figure(
     kept.
     """
     figure, axes = plt.subplots(2, 1, figsize=(8, 6.4), sharex=True)
-    points = np.stack((alphas[:, 0], np.zeros(len(alphas))), -1)
+    points = alphas * [1, 0]
+    colours = style.colours(2)
     for ax, graphs in zip(axes, (full, kept), strict=True):
         ax.axhline(0, color="black", lw=0.8)
         for t, (graph, chosen) in enumerate(zip(graphs, kept, strict=True)):
             for i, j in graph:
-                look = {"color": TASKS[t], "lw": 1.8} if [i, j] in chosen.tolist() else DROPPED
+                look = {"color": colours[t], "lw": 1.8} if [i, j] in chosen.tolist() else DROPPED
                 _arrow(ax, points[i], points[j], bend=-0.3, **look)
         _numbered(ax, points)
         ax.set(ylim=(-0.28, 0.28), yticks=[], xlim=(-0.03, 1.03))
@@ -87,18 +85,15 @@ def two_tasks_figure(
         ax.spines["left"].set_visible(False)
         ax.grid(False)
     axes[1].set_xlabel("$\\alpha_1 = 1 - \\alpha_2$")
-    handles = [Line2D([], [], color=TASKS[t], lw=1.8, label=f"task {t + 1}") for t in range(2)]
-    handles.append(Line2D([], [], **DROPPED, label="not kept"))
-    figure.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=9)
-    style.stamp(figure, provenance)
-    return figure
+    handles = [
+        *(Line2D([], [], color=c, lw=1.8, label=f"task {t}") for t, c in enumerate(colours, 1)),
+        Line2D([], [], **DROPPED, label="not kept"),
+    ]
+    return style.finish(figure, provenance, handles, ncols=3, fontsize=9)
 
 
 def three_tasks_figure(
-    alphas: Float[Array, "W 3"],
-    full: Sequence[Edges],
-    kept: Sequence[Edges],
-    provenance: str,
+    alphas: Float[Array, "W 3"], full: Graphs, kept: Graphs, provenance: str
 ) -> Figure:
     """Appendix B1: draws in the triangle, one triangle per task; edges that are not kept dashed."""
     # The layout engine takes ten seconds for ternary axes; known margins need none.
@@ -112,19 +107,17 @@ def three_tasks_figure(
                 step = step * max(0.5, 1 - 0.07 / np.linalg.norm(step))  # ends beside the node
                 ax.quiver(
                     *alphas[i], *step, angles="xy", scale_units="xy", scale=1,
-                    color=TASKS[t], width=0.012, zorder=3,
+                    color=style.SEEDS[t], width=0.012, zorder=3,
                 )  # fmt: skip
             else:
                 ax.plot(*alphas[[i, j]].T, **DROPPED, zorder=2)
         ax.scatter(*alphas.T, s=170, color="white", edgecolors="black", zorder=4, clip_on=False)
-        for w, alpha in enumerate(alphas):
-            ax.text(*alpha, str(w + 1), ha="center", va="center", fontsize=9, zorder=5)
-        for side, k in zip("tlr", range(3), strict=True):
-            getattr(ax, f"set_{side}label")(f"$\\alpha_{k + 1}$")
+        for w, alpha in enumerate(alphas, start=1):
+            ax.text(*alpha, str(w), ha="center", va="center", fontsize=9, zorder=5)
+        ax.set(**{f"{side}label": f"$\\alpha_{k}$" for k, side in enumerate("tlr", start=1)})
         ax.grid(alpha=0.4)
         ax.set_title(f"task {t + 1}: {len(graph)} edges, {len(chosen)} kept", pad=30, fontsize=10)
-    style.stamp(figure, provenance)
-    return figure
+    return style.stamp(figure, provenance)
 
 
 def _arrow(
@@ -138,5 +131,5 @@ def _arrow(
 def _numbered(ax: Axes, points: Float[Array, "W 2"]) -> None:
     """The draws, counted from 1."""
     ax.plot(*points.T, "o", ms=15, mfc="white", mec="black", zorder=3)
-    for w, (x, y) in enumerate(points):
-        ax.text(x, y, str(w + 1), ha="center", va="center", fontsize=9, zorder=4)
+    for w, (x, y) in enumerate(points, start=1):
+        ax.text(x, y, str(w), ha="center", va="center", fontsize=9, zorder=4)

@@ -1,12 +1,30 @@
-"""Example pictures of faces."""
+"""Example pictures of digits and of faces, under or over their labels."""
+
+from collections.abc import Sequence
 
 import numpy as np
-from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from pamal_core.errors import InputError
 from pamal_core.plots import style
+
+
+def digits_figure(
+    images: Sequence[ArrayLike],
+    labels: Sequence[Sequence[int]],
+    provenance: str,
+    *,
+    columns: int = 8,
+) -> Figure:
+    """Rows of `columns` images [n, 1, h, w] under their labels, T lists of n in the order of the
+    tasks."""
+    figure, axes = style.panels(len(images), columns, (1.1, 1.5))
+    for ax, image, *digits in zip(axes, images, *labels, strict=True):
+        ax.imshow(np.asarray(image)[0], cmap="gray_r")
+        ax.set_title("  ".join(str(int(digit)) for digit in digits), fontsize=10)
+        ax.set_axis_off()
+    return style.stamp(figure, provenance)
 
 
 def faces_figure(
@@ -24,24 +42,18 @@ def faces_figure(
     where they are floats; ethnicities [n] count from 0, printed as A. InputError where the lengths
     or the shape are others.
     """
-    pictures, *labels = (np.asarray(a) for a in (images, ages, genders, ethnicities))
-    n = len(pictures)
-    if pictures.shape[1:2] != (3,) or pictures.ndim != 4 or any(a.shape != (n,) for a in labels):
+    faces, *labels = (np.asarray(a) for a in (images, ages, genders, ethnicities))
+    n = len(faces)
+    if faces.shape[1:2] != (3,) or faces.ndim != 4 or any(a.shape != (n,) for a in labels):
         raise InputError(
             "Faces are [n, 3, h, w], with an age, a gender and an ethnicity each. "
-            f"Found shape {pictures.shape} and {[len(a) for a in labels]} labels."
+            f"Found shape {faces.shape} and {[len(a) for a in labels]} labels."
         )
-    rows = -(-n // columns)
-    size = (1.1 * columns, 1.35 * rows)
-    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False)
-    for ax in axes.flat[n:]:  # the last row may be short
-        ax.set_axis_off()
+    figure, axes = style.panels(n, columns, (1.1, 1.35))
     years = ".0f" if np.issubdtype(labels[0].dtype, np.integer) else "+.1f"
-    people = zip(pictures, *labels, strict=True)
-    for ax, (image, age, gender, ethnicity) in zip(axes.flat, people, strict=False):
+    for ax, image, age, gender, ethnicity in zip(axes, faces, *labels, strict=True):
         ax.imshow(image.transpose(1, 2, 0))
         ax.set(xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
         ax.set_xlabel(f"{age:{years}} · {gender} · {chr(ord('A') + ethnicity)}", fontsize=10)
-    style.stamp(figure, f"Age · gender · ethnicity. {provenance}")
-    return figure
+    return style.stamp(figure, f"Age · gender · ethnicity. {provenance}")

@@ -1,10 +1,10 @@
-"""Pictures of scenes whose pixels have a class and an inverse depth. No torch here."""
+"""Pictures of scenes whose pixels have a class and an inverse depth."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Integer, UInt8
-from matplotlib import colormaps
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
@@ -26,6 +26,7 @@ CLASSES = {  # Okabe and Ito's colours
     "human": "#000000",
     "vehicle": "#0072B2",
 }
+UNKNOWN: dict[str, Any] = {"facecolor": "#E6E6E6", "hatch": "//////", "edgecolor": "#8C8C8C"}
 
 
 def scenes_figure(
@@ -47,15 +48,13 @@ def scenes_figure(
     size = (1 + 2 * len(images), 6.6 * images.shape[2] / images.shape[3] + 0.5)
     figure, axes = plt.subplots(3, len(images), figsize=size, squeeze=False)
     for column, image, label, depth in zip(axes.T, images, labels, depths, strict=True):
-        _show_picture(column[0], image)
+        _show(column[0], image.transpose(1, 2, 0))
         _show_classes(column[1], label)
         drawn = _show_depth(column[2], depth, float(depths.max()))
     for ax, name in zip(axes[:, 0], ("picture", "classes", "inverse depth"), strict=True):
         ax.set_ylabel(name, fontsize=9)
-    _scale(figure, drawn, axes[2])
-    figure.legend(handles=_handles(), loc="outside upper center", ncols=8, fontsize=8)
-    style.stamp(figure, provenance)
-    return figure
+    _add_scale(figure, drawn, axes[2])
+    return style.finish(figure, provenance, _handles(), ncols=8, fontsize=8)
 
 
 def prediction_figure(
@@ -81,56 +80,48 @@ def prediction_figure(
     columns = 2 + len(titles)
     size = (1 + 2.1 * columns, 4.3 * image.shape[1] / image.shape[2] + 0.5)
     figure, axes = plt.subplots(2, columns, figsize=size)
-    _show_picture(axes[0, 0], image)
+    _show(axes[0, 0], image.transpose(1, 2, 0))
     axes[1, 0].set_axis_off()
     axes[1, 0].legend(handles=_handles(), loc="center", ncols=2, fontsize=8)
     for ax, classes in zip(axes[0, 1:], [label, *predicted_labels], strict=True):
         _show_classes(ax, classes)
-    top = float(depth.max())
-    _show_depth(axes[1, 1], depth, top)
-    for ax, predicted in zip(axes[1, 2:], predicted_depths, strict=True):
-        drawn = _show_depth(ax, np.maximum(predicted, 1e-6), top)
+    known = [depth, *np.maximum(predicted_depths, 1e-6)]
+    for ax, one in zip(axes[1, 1:], known, strict=True):
+        drawn = _show_depth(ax, one, float(depth.max()))
     for ax, name in zip(axes[:, 1], ("classes", "inverse depth"), strict=True):
         ax.set_ylabel(name, fontsize=9)
     for ax, title in zip(axes[0], ("picture", "truth", *titles), strict=True):
         ax.set_title(title, fontsize=9)
-    _scale(figure, drawn, axes[1])
-    style.stamp(figure, provenance)
-    return figure
+    _add_scale(figure, drawn, axes[1])
+    return style.stamp(figure, provenance)
 
 
-def _show_picture(ax: Axes, image: Array) -> None:
-    _blank(ax)
-    ax.imshow(image.transpose(1, 2, 0))
+def _show(ax: Axes, pixels: Array, **look: Any) -> AxesImage:
+    """No ticks, no frame; what is masked shows the hatched background."""
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    ax.grid(False)
+    ax.patch.set(**UNKNOWN, linewidth=0)
+    return ax.imshow(pixels, **look)
 
 
 def _show_classes(ax: Axes, label: Array) -> None:
-    _blank(ax)
+    limits = {"vmin": -0.5, "vmax": len(CLASSES) - 0.5, "interpolation": "nearest"}
     colours = ListedColormap(list(CLASSES.values()))
-    known = np.ma.masked_less(label, 0)
-    ax.imshow(known, cmap=colours, vmin=-0.5, vmax=len(CLASSES) - 0.5, interpolation="nearest")
+    _show(ax, np.ma.masked_less(label, 0), cmap=colours, **limits)
 
 
 def _show_depth(ax: Axes, depth: Array, top: float) -> AxesImage:
-    _blank(ax)
-    valid = np.ma.masked_less_equal(depth[0], 0)
-    return ax.imshow(valid, cmap=colormaps["cividis"], vmin=0, vmax=top, interpolation="nearest")
+    limits = {"vmin": 0, "vmax": top, "interpolation": "nearest"}
+    return _show(ax, np.ma.masked_less_equal(depth[0], 0), cmap="cividis", **limits)
 
 
-def _scale(figure: Figure, drawn: AxesImage, row: Array) -> None:
+def _add_scale(figure: Figure, drawn: AxesImage, row: Array) -> None:
     bar = figure.colorbar(drawn, ax=row, fraction=0.03, pad=0.01)
     bar.set_label("disparity / 256 px", fontsize=8)
     bar.ax.tick_params(labelsize=8)
 
 
-def _blank(ax: Axes) -> None:
-    """No ticks, no frame; what is masked shows the hatched background."""
-    ax.set(xticks=[], yticks=[])
-    ax.spines[:].set_visible(False)
-    ax.grid(False)
-    ax.patch.set(facecolor="#E6E6E6", hatch="//////", edgecolor="#8C8C8C", linewidth=0)
-
-
 def _handles() -> list[Patch]:
-    hatched = Patch(facecolor="#E6E6E6", hatch="//////", edgecolor="#8C8C8C", label="void, unknown")
-    return [*(Patch(color=c, label=name) for name, c in CLASSES.items()), hatched]
+    known = [Patch(color=colour, label=name) for name, colour in CLASSES.items()]
+    return [*known, Patch(**UNKNOWN, label="void, unknown")]

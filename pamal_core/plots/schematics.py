@@ -1,11 +1,11 @@
-"""Drawings of the subspace, the hypervolume and the preference. No torch here."""
+"""Drawings of the subspace, the hypervolume and the preference."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from matplotlib import pyplot as plt
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
 
@@ -27,8 +27,8 @@ def parameter_space_figure(
     `corners` are the members; a point alpha lies at alpha^T corners. `shown` is one alpha whose
     network is marked, with a line to each member whose width is the member's share.
     """
-    figure, axes = plt.subplots(1, len(sets), figsize=(4.4 * len(sets), 4.2), sharey=True)
-    for ax, (name, alphas) in zip(np.atleast_1d(axes), sets.items(), strict=True):
+    figure, axes = style.panels(len(sets), len(sets), (4.4, 4.2), sharey=True)
+    for ax, (name, alphas) in zip(axes, sets.items(), strict=True):
         ax.add_patch(Polygon(corners, fc=style.COLOURS["front"], alpha=0.2, ec="none"))
         ax.add_patch(Polygon(corners, fill=False, ec=style.COLOURS["other"]))
         ax.plot(*(alphas @ corners).T, ".", color=style.COLOURS["other"], ms=5)
@@ -36,18 +36,17 @@ def parameter_space_figure(
         for k, corner in enumerate(corners):
             ax.plot(*np.stack((here, corner)).T, color=style.SEEDS[k], lw=10 * shown[k])
             ax.plot(*corner, "o", color=style.SEEDS[k], ms=13, mec="white")
-            away = 1.13 * corner
-            ax.annotate(f"$\\theta_{k + 1}$", away, ha="center", va="center", fontsize=13)
+            name_at = {"xy": 1.13 * corner, "ha": "center", "va": "center", "fontsize": 13}
+            ax.annotate(f"$\\theta_{k + 1}$", **name_at)
         ax.plot(*here, "X", color="black", ms=11, mec="white")
         ax.set_title(name, fontsize=10)
         ax.set_aspect("equal")
         ax.margins(0.14)
         ax.set_xlabel("distance in weight space")
-    np.atleast_1d(axes)[0].set_ylabel("distance in weight space")
+    axes[0].set_ylabel("distance in weight space")
     words = " + ".join(f"{a:g} $\\theta_{k + 1}$" for k, a in enumerate(shown))
     figure.suptitle(f"$\\theta(\\alpha)$ = {words}, each $\\theta$ with {num_weights:,} weights")
-    style.stamp(figure, provenance)
-    return figure
+    return style.stamp(figure, provenance)
 
 
 def hypervolume_figure(
@@ -58,23 +57,23 @@ def hypervolume_figure(
     Points that add no box, being worse than the reference in a loss, are drawn without one;
     dominated points hollow.
     """
-    figure, axes = plt.subplots(1, len(fronts), figsize=(4.4 * len(fronts), 4.4), sharey=True)
-    for ax, front in zip(np.atleast_1d(axes), fronts, strict=True):
-        for point in front.values:
-            _box(ax, point, reference)
+    figure, axes = style.panels(len(fronts), len(fronts), (4.4, 4.4), sharey=True)
+    fill: dict[str, Any] = {"fc": style.COLOURS["front"], "zorder": 0}
+    # Outlines above every filling, so that the boxes of the union can be told apart.
+    outline: dict[str, Any] = {"fill": False, "ec": "white", "lw": 1, "zorder": 1}
+    for ax, front in zip(axes, fronts, strict=True):
+        for point in front.values[(front.values < reference).all(1)]:
+            for look in (fill, outline):
+                ax.add_patch(Rectangle(tuple(point), *np.subtract(reference, point), **look))
         kept = front.non_dominated()
         ax.plot(*front.values[kept].T, "o", color=style.COLOURS["second"], label="non-dominated")
         ax.plot(*front.values[~kept].T, "o", color="black", mfc="white", label="dominated")
         ax.plot(*reference, "*", ms=16, color="black", label="reference", clip_on=False)
         value = front.hypervolume(reference)
         ax.set_title(f"{len(kept)} networks: hypervolume {value:.4f}", fontsize=10)
-        style.label(ax, "task 1 loss", "task 2 loss", maximise=(False, False))
-        ax.label_outer()
+        style.label_losses(ax)
         ax.set_aspect("equal")
-    named = np.atleast_1d(axes)[0].get_legend_handles_labels()
-    figure.legend(*named, loc="outside upper center", ncols=3, fontsize=9)
-    style.stamp(figure, provenance)
-    return figure
+    return style.finish(figure, provenance, ncols=3, fontsize=9)
 
 
 def densities_figure(
@@ -87,7 +86,7 @@ def densities_figure(
     The values of alpha_1 are the middles of equal cells, which together are what a panel shows.
     """
     figure, axes = plt.subplots(2, -(-len(draws) // 2), figsize=(8, 5.5), squeeze=False)
-    for ax, (p, sample) in zip(axes.T.flat, draws.items(), strict=False):
+    for ax, (p, sample) in zip(axes.T.flat[: len(draws)], draws.items(), strict=True):
         x, density = densities[p]
         half = (x[1] - x[0]) / 2
         bins = np.linspace(x[0] - half, x[-1] + half, 41)
@@ -100,18 +99,4 @@ def densities_figure(
         ax.set_ylim(0, 1.15 * heights.max())
     for ax in axes.T.flat[len(draws) :]:
         ax.set_axis_off()
-    named = axes[0, 0].get_legend_handles_labels()
-    figure.legend(*named, loc="outside upper center", ncols=2, fontsize=9)
-    style.stamp(figure, provenance)
-    return figure
-
-
-def _box(ax: Axes, point: Float[Array, " 2"], reference: tuple[float, float]) -> None:
-    width, height = np.subtract(reference, point)
-    if width > 0 and height > 0:
-        colour = style.COLOURS["front"]
-        ax.add_patch(Rectangle((point[0], point[1]), width, height, fc=colour, zorder=0))
-        # Outlines above every filling, so that the boxes of the union can be told apart.
-        ax.add_patch(
-            Rectangle((point[0], point[1]), width, height, fill=False, ec="white", lw=1, zorder=1)
-        )
+    return style.finish(figure, provenance, ncols=2, fontsize=9)

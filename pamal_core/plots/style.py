@@ -1,10 +1,12 @@
 """One look for every figure: Okabe and Ito's colours, which colour-blind readers can tell apart."""
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.colors import hsv_to_rgb, to_hex
 from matplotlib.figure import Figure
 
 COLOURS = {
@@ -16,7 +18,8 @@ COLOURS = {
     "second": "#D55E00",
     "other": "#7F7F7F",
 }
-SEEDS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#F0E442"]
+SEEDS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#F0E442")
+MARKERS = "osD^v<>PXhdp"
 # How a figure is written as SVG: without a date, so that equal figures are equal files, and what is
 # rasterised in it at 150 dots an inch.
 VECTOR: dict[str, Any] = {"metadata": {"Date": None}, "dpi": 150}
@@ -48,10 +51,51 @@ def use() -> None:
         set_matplotlib_formats("svg", **VECTOR)  # type: ignore[no-untyped-call]
 
 
+def colours(count: int, first: Sequence[str] = SEEDS) -> list[str]:
+    """That many colours, no two alike: those of `first`, then hues spread by the golden ratio."""
+    hues = [(0.55 + 0.618034 * k) % 1 for k in range(count - len(first))]
+    rest = [to_hex(tuple(hsv_to_rgb((h, 0.8, 0.9 - 0.3 * (k % 2))))) for k, h in enumerate(hues)]
+    return [*first, *rest][:count]
+
+
+def markers(count: int, first: str = MARKERS) -> list[str]:
+    """That many markers, no two alike: those of `first`, then numbers."""
+    return [*first, *(f"${k}$" for k in range(len(first) + 1, count + 1))][:count]
+
+
+def panels(
+    count: int, columns: int, size: tuple[float, float], **given: Any
+) -> tuple[Figure, list[Axes]]:
+    """`count` small multiples of that size, row by row; what is left of the last row is empty."""
+    rows = -(-count // columns)
+    figsize = (size[0] * columns, size[1] * rows)
+    figure, axes = plt.subplots(rows, columns, figsize=figsize, squeeze=False, **given)
+    for ax in axes.flat[count:]:
+        ax.set_axis_off()
+    return figure, [*axes.flat[:count]]
+
+
 def label(ax: Axes, x: str, y: str, *, maximise: tuple[bool, bool]) -> None:
     """Name the axes, each with the direction that is better."""
-    ax.set_xlabel(f"{x}  ({WORDS[maximise[0]]})")
-    ax.set_ylabel(f"{y}  ({WORDS[maximise[1]]})")
+    ax.set_xlabel(directed(x, maximise[0]))
+    ax.set_ylabel(directed(y, maximise[1]))
+
+
+def label_losses(ax: Axes) -> None:
+    """Name the axes by the losses of two tasks, at the rim of the figure only."""
+    label(ax, "task 1 loss", "task 2 loss", maximise=(False, False))
+    ax.label_outer()
+
+
+def label_losses_once(figure: Figure, **look: Any) -> None:
+    """Name the axes of all panels together by the losses of two tasks."""
+    figure.supxlabel(directed("task 1 loss", False), **look)
+    figure.supylabel(directed("task 2 loss", False), **look)
+
+
+def directed(text: str, maximise: bool, gap: str = "  ") -> str:
+    """`text` with the direction that is better."""
+    return f"{text}{gap}({WORDS[maximise]})"
 
 
 def quantity(name: str) -> str:
@@ -60,6 +104,26 @@ def quantity(name: str) -> str:
     return f"{metric} on {task}"
 
 
-def stamp(figure: Figure, text: str) -> None:
-    """Say under the figure which data it shows."""
+def finish(
+    figure: Figure,
+    provenance: str,
+    handles: Sequence[Any] | None = None,
+    **legend: Any,
+) -> Figure:
+    """The figure with a legend outside its panels, of `handles` (artists or containers) or of what
+    the panels name, each name once, and stamped."""
+    if handles is None:
+        named: dict[str, Any] = {}
+        for ax in figure.axes:
+            for handle, text in zip(*ax.get_legend_handles_labels(), strict=True):
+                named.setdefault(text, handle)
+        handles = [*named.values()]
+    look: dict[str, Any] = {"loc": "outside upper center"} | legend
+    figure.legend(handles, [str(handle.get_label()) for handle in handles], **look)
+    return stamp(figure, provenance)
+
+
+def stamp(figure: Figure, text: str) -> Figure:
+    """The figure, which says below it what data it shows."""
     figure.text(0.01, -0.01, text, fontsize=7, color="#555555", va="top")
+    return figure

@@ -1,5 +1,5 @@
 """Fronts of three members, as in the paper's Figure 5: a map of each objective over the simplex,
-and the front itself in three dimensions. No torch here: everything comes from records."""
+and the front itself in three dimensions."""
 
 from math import isqrt
 from typing import Any
@@ -8,7 +8,6 @@ import mpltern  # noqa: F401  # brings the projection "ternary"
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axis import Axis
-from matplotlib.cm import ScalarMappable
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -16,6 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective
 from pamal_core.plots import style
+from pamal_core.plots.fronts import names
 from pamal_core.simplex import lattice
 
 KEPT, BEST = "not dominated", "best of this objective"
@@ -48,7 +48,7 @@ def triangles_figure(front: Front, provenance: str) -> Figure:
     polygons = cells(front.alphas)
     count = len(front.objectives)
     figure = plt.figure(figsize=(3.5 * count, 3.7))
-    kept = front.non_dominated()
+    kept, members = front.non_dominated(), _members(front)
     for t, objective in enumerate(front.objectives):
         ax: Any = figure.add_subplot(1, count, t + 1, projection="ternary")
         values = front.values[:, t]
@@ -60,12 +60,18 @@ def triangles_figure(front: Front, provenance: str) -> Figure:
         dots = {"c": "w", "edgecolors": "k", "lw": 0.8, "clip_on": False}
         ax.scatter(*front.alphas[kept].T, s=16, zorder=4, label=KEPT, **dots)
         ax.scatter(*front.alphas[best], s=150, zorder=5, marker="*", label=BEST, **dots)
-        _name_corners(ax, front)
-        _colour_bar(figure, ax, mapped, objective)
-    handles = ax.get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncols=2)
-    style.stamp(figure, provenance)
-    return figure
+        for corner, name in zip("tlr", members, strict=True):
+            # The top one is clear of a star.
+            place = {"labelpad": 10} if corner == "t" else {"ha": "center"}
+            getattr(ax, f"set_{corner}label")(name.replace(": ", "\n"), **place)
+        for axis in (ax.taxis, ax.laxis, ax.raxis):
+            axis.set_ticks([])
+            axis.set_label_rotation_mode("horizontal")
+        ax.grid(False)
+        bar = figure.colorbar(mapped, ax=ax, orientation="horizontal", shrink=0.85)
+        bar.set_label(names(front, gap="\n")[t])
+        _number(bar.ax.xaxis, objective)
+    return style.finish(figure, provenance, ncols=2)
 
 
 def front_3d_figure(front: Front, provenance: str) -> Figure:
@@ -77,26 +83,32 @@ def front_3d_figure(front: Front, provenance: str) -> Figure:
     """
     if len(front.objectives) != 3:
         raise InputError(f"A 3-D front needs 3 objectives. Found {len(front.objectives)}.")
-    edges = front.values[_neighbours(front.alphas)]
+    distances = np.abs(front.alphas[:, None] - front.alphas).max(-1) * _steps(front.alphas)
+    edges = front.values[np.argwhere(np.triu(np.isclose(distances, 1)))]  # pairs one step apart
     mesh = np.insert(edges, 2, np.nan, axis=1).reshape(-1, 3)  # one line, broken by nan
     kept, member = front.non_dominated(), front.alphas.max(1) == 1
     figure = plt.figure(figsize=(9.8, 5))
-    figure.set_layout_engine(
-        "constrained", rect=(0, 0.06, 1, 0.94)
-    )  # a label hangs out of its axes
+    figure.set_layout_engine("constrained", rect=(0, 0.06, 1, 0.94))  # a label hangs out
     for number, (elevation, azimuth) in enumerate(VIEWS, start=1):
         ax: Any = figure.add_subplot(1, 2, number, projection="3d")
         ax.view_init(elevation, azimuth)
         ax.plot(*mesh.T, color=style.COLOURS["other"], lw=0.6)
-        colour = style.COLOURS["pamal"]
-        dots = {"s": 22, "edgecolors": colour, "depthshade": False}
-        ax.scatter(*front.values[kept & ~member].T, c=colour, label=KEPT, **dots)
+        blue = style.COLOURS["pamal"]
+        dots = {"s": 22, "edgecolors": blue, "depthshade": False}
+        ax.scatter(*front.values[kept & ~member].T, c=blue, label=KEPT, **dots)
         ax.scatter(*front.values[~kept & ~member].T, c="w", label="dominated", **dots)
-        _mark_members(ax, front)
-        _name_axes_3d(ax, front)
-    figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=5)
-    style.stamp(figure, provenance)
-    return figure
+        marks = zip(np.eye(3), _members(front), "^<>", MEMBERS, strict=True)
+        for alpha, name, marker, colour in marks:
+            point = front.values[(front.alphas == alpha).all(1).argmax()]
+            ax.scatter(*point, s=90, c=colour, marker=marker, depthshade=False, label=name)
+        named = zip(front.objectives, names(front, gap="\n"), strict=True)
+        for axis, (objective, name) in zip((ax.xaxis, ax.yaxis, ax.zaxis), named, strict=True):
+            # An arrow would point the wrong way where an axis runs from right to left.
+            axis.set_label_text(name.replace(" →", "").replace("← ", ""))
+            axis.labelpad = 12
+            axis.set_tick_params(pad=4)
+            _number(axis, objective)
+    return style.finish(figure, provenance, ncols=5)
 
 
 def _steps(alphas: np.ndarray) -> int:
@@ -125,12 +137,6 @@ def _clipped(polygon: np.ndarray) -> np.ndarray:
     return polygon
 
 
-def _neighbours(alphas: np.ndarray) -> np.ndarray:
-    """Pairs of points [E, 2] that one step joins."""
-    distances = np.abs(alphas[:, None] - alphas).max(-1) * _steps(alphas)
-    return np.argwhere(np.triu(np.isclose(distances, 1)))
-
-
 def _members(front: Front) -> list[str]:
     """Each member's name, with the task it is for where there is one."""
     tasks = [objective.task for objective in front.objectives]
@@ -141,41 +147,8 @@ def _members(front: Front) -> list[str]:
     ]
 
 
-def _name_corners(ax: Any, front: Front) -> None:
-    top, left, right = (name.replace(": ", "\n") for name in _members(front))
-    ax.set_tlabel(top, labelpad=10)  # clear of a star
-    ax.set_llabel(left, ha="center")
-    ax.set_rlabel(right, ha="center")
-    for axis in (ax.taxis, ax.laxis, ax.raxis):
-        axis.set_ticks([])
-        axis.set_label_rotation_mode("horizontal")
-    ax.grid(False)
-
-
-def _colour_bar(figure: Figure, ax: Any, cells: ScalarMappable, objective: Objective) -> None:
-    bar = figure.colorbar(cells, ax=ax, orientation="horizontal", shrink=0.85)
-    bar.set_label(f"{style.quantity(objective.name)}\n({style.WORDS[objective.maximise]})")
-    _number(bar.ax.xaxis, objective)
-
-
 def _number(axis: Axis, objective: Objective) -> None:
     """Few ticks; an accuracy is a share, shown in per cent."""
     axis.set_major_locator(MaxNLocator(3))
     if objective.name.endswith("/accuracy"):
         axis.set_major_formatter(lambda share, _: f"{100 * share:.4g}%")
-
-
-def _mark_members(ax: Any, front: Front) -> None:
-    for alpha, name, marker, colour in zip(np.eye(3), _members(front), "^<>", MEMBERS, strict=True):
-        point = front.values[(front.alphas == alpha).all(1).argmax()]
-        ax.scatter(*point, s=90, c=colour, marker=marker, depthshade=False, label=name)
-
-
-def _name_axes_3d(ax: Any, front: Front) -> None:
-    # An arrow would point the wrong way where an axis runs from right to left.
-    for axis, objective in zip((ax.xaxis, ax.yaxis, ax.zaxis), front.objectives, strict=True):
-        direction = style.WORDS[objective.maximise].strip("←→ ")
-        axis.set_label_text(f"{style.quantity(objective.name)}\n({direction})")
-        axis.labelpad = 12
-        axis.set_tick_params(pad=4)
-        _number(axis, objective)

@@ -1,13 +1,14 @@
-"""The toy problem's figures: Figure 1, the grids of appendix B2, the surfaces of A2. No torch."""
+"""The toy problem's figures: Figure 1, the grids of appendix B2, the surfaces of A2."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
@@ -41,46 +42,27 @@ def trajectories_figure(
     dots at the start and crosses at the end, and dashed lines, darker with time, show the subspace
     between them.
     """
-    rows = -(-len(panels) // 2)
-    figure, axes = plt.subplots(
-        rows, 2, figsize=(9, 4.2 * rows), sharex=True, sharey=True, squeeze=False
-    )
-    for ax, (name, panel) in zip(axes.flat, panels.items(), strict=False):
+    figure, axes = style.panels(len(panels), 2, (4.5, 4.2), sharex=True, sharey=True)
+    for ax, (name, panel) in zip(axes, panels.items(), strict=True):
         ax.set_title(name)
-        _panel(ax, panel, num_steps, 8)
-        style.label(ax, "task 1 loss", "task 2 loss", maximise=(False, False))
-        ax.label_outer()
-    for ax in axes.flat[len(panels) :]:
-        ax.set_axis_off()
-    _legend(figure)
+        _draw_panel(ax, panel, num_steps, 8)
+        style.label_losses(ax)
     if any(panel.members.shape[2] == 1 for panel in panels.values()):
-        colours = plt.cm.ScalarMappable(Normalize(0, num_steps), "viridis")
-        figure.colorbar(colours, ax=axes, label="step, of the LS trajectories", pad=0.01)
-    style.stamp(figure, provenance)
-    return figure
+        _add_steps(figure, num_steps, "step, of the LS trajectories")
+    return style.finish(figure, provenance, ncols=3, fontsize=8)
 
 
 def methods_figure(panels: Mapping[str, Trajectories], num_steps: int, provenance: str) -> Figure:
     """The same for many methods, in small panels, five to a row."""
-    rows = -(-len(panels) // 5)
-    figure, axes = plt.subplots(
-        rows, 5, figsize=(9, 2.1 * rows), sharex=True, sharey=True, squeeze=False
-    )
-    for number, (name, panel) in enumerate(panels.items()):
-        ax = axes.flat[number]
+    figure, axes = style.panels(len(panels), 5, (1.8, 2.1), sharex=True, sharey=True)
+    for number, (ax, (name, panel)) in enumerate(zip(axes, panels.items(), strict=True)):
         ax.set_title(name.replace(", ", ",\n"), fontsize=9)
-        _panel(ax, panel, num_steps, 5, rasterized=True)  # fifty runs would be 600 kB
+        _draw_panel(ax, panel, num_steps, 5, rasterized=True)  # fifty runs would be 600 kB
         ax.tick_params(labelsize=8, labelbottom=number + 5 >= len(panels))
-    for ax in axes.flat[len(panels) :]:
-        ax.set_axis_off()
-    figure.supxlabel("task 1 loss  (← lower is better)", fontsize=10)
-    figure.supylabel("task 2 loss  (← lower is better)", fontsize=10)
-    _legend(figure)
-    colours = plt.cm.ScalarMappable(Normalize(0, num_steps), "viridis")
-    bar = figure.colorbar(colours, ax=axes, pad=0.01, label="step, where a run is one network")
+    style.label_losses_once(figure, fontsize=10)
+    bar = _add_steps(figure, num_steps, "step, where a run is one network")
     bar.ax.tick_params(labelsize=8)
-    style.stamp(figure, provenance)
-    return figure
+    return style.finish(figure, provenance, ncols=3, fontsize=8)
 
 
 def pairs_figure(
@@ -97,13 +79,12 @@ def pairs_figure(
     crosses at the end, or the image of its final subspace [I, 2], drawn dashed.
     """
     # 25 panels are slow to draw: known margins need no layout engine, inner panels no ticks.
-    figure, axes = plt.subplots(5, 5, figsize=(9, 9), layout="none")
+    figure, axes = style.panels(len(runs), 5, (1.8, 1.8), layout="none")
     figure.subplots_adjust(0.09, 0.08, 0.99, 0.92, wspace=0.06, hspace=0.2)
     losses = np.concatenate([front, *(run.reshape(-1, 2) for run in runs.values())])
     margin = 0.05 * np.ptp(losses, axis=0)
     limits = np.stack((losses.min(0) - margin, losses.max(0) + margin), -1)
-    for number, (name, run) in enumerate(runs.items()):
-        ax = axes.flat[number]
+    for number, (ax, (name, run)) in enumerate(zip(axes, runs.items(), strict=True)):
         ax.plot(*front.T, **FRONT)
         if run.ndim == 3:
             _members(ax, run, size=5)
@@ -112,15 +93,13 @@ def pairs_figure(
         ax.set_title(f"{name}: {verdicts[name]}", fontsize=9, pad=3)
         ax.set(xlim=limits[0], ylim=limits[1])
         ax.grid(False)
-        if number < 20:
+        if number + 5 < len(runs):
             ax.set_xticks([])
         if number % 5 > 0:
             ax.set_yticks([])
     figure.suptitle(title, y=0.97)
-    figure.supxlabel("task 1 loss  (← lower is better)")
-    figure.supylabel("task 2 loss  (← lower is better)")
-    style.stamp(figure, provenance)
-    return figure
+    style.label_losses_once(figure)
+    return style.stamp(figure, provenance)
 
 
 def surfaces_figure(
@@ -135,7 +114,7 @@ def surfaces_figure(
     The line is the subspace between the members, the cross theta(alpha), the ring the point of the
     grid where the weighted loss is lowest.
     """
-    figure, axes = plt.subplots(1, len(alphas), figsize=(2.4 * len(alphas), 3.8), sharey=True)
+    figure, axes = style.panels(len(alphas), len(alphas), (2.4, 3.8), sharey=True)
     levels = np.arange(np.floor(losses.min()), np.ceil(losses.max()) + 1)
     grid = np.stack(np.meshgrid(*axes_values), -1)
     for ax, a in zip(axes, alphas, strict=True):
@@ -156,16 +135,12 @@ def surfaces_figure(
     )
     for bands in bar.ax.collections:
         bands.set_rasterized(True)  # browsers leave seams between them
-    named = axes[0].get_legend_handles_labels()
-    legend = figure.legend(*named, loc="outside upper center", ncols=3, labelcolor="white")
-    legend.set(frame_on=True)
-    legend.get_frame().set(facecolor="0.25")
-    style.stamp(figure, provenance)
-    return figure
+    dark: dict[str, Any] = {"labelcolor": "white", "frameon": True, "facecolor": "0.25"}
+    return style.finish(figure, provenance, ncols=3, **dark)
 
 
-def _panel(
-    ax: Axes, panel: Trajectories, num_steps: int, size: int, *, rasterized: bool = False
+def _draw_panel(
+    ax: Axes, panel: Trajectories, num_steps: int, size: int, rasterized: bool = False
 ) -> None:
     """The front, the runs, and the images of the subspace, darker with time."""
     ax.plot(*panel.front.T, **FRONT, label="analytic front")
@@ -178,14 +153,10 @@ def _panel(
         ax.plot(*image.T, color=shade, ls="--", lw=1.3, label=f"subspace, step {step:,}")
 
 
-def _legend(figure: Figure) -> None:
-    """What the panels name, each once, above them."""
-    handles = {
-        text: handle
-        for ax in figure.axes
-        for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(handles.values(), handles, loc="outside upper center", ncols=3, fontsize=8)
+def _add_steps(figure: Figure, num_steps: int, label: str) -> Colorbar:
+    """What the colours of the runs of one member mean."""
+    colours = plt.cm.ScalarMappable(Normalize(0, num_steps), "viridis")
+    return figure.colorbar(colours, ax=figure.axes, pad=0.01, label=label)
 
 
 def _members(ax: Axes, run: Float[Array, "S 2 2"], *, size: int) -> None:
@@ -203,7 +174,12 @@ def _coloured(
     smallest = np.ptp(runs, axis=(0, 1)) / 400  # what is shorter cannot be seen
     shades = np.linspace(0, SHADES, len(runs), endpoint=False).astype(int)
     for run in runs.swapaxes(0, 1):
-        shown = _moves(run, smallest)
+        moments = [0]
+        for moment in range(1, len(run)):
+            moved = (np.abs(run[moment] - run[moments[-1]]) >= smallest).any()
+            if moved or moment == len(run) - 1:
+                moments.append(moment)
+        shown = np.array(moments)
         starts = [0, *(np.flatnonzero(np.diff(shades[shown[:-1]])) + 1)]
         ends = [*starts[1:], len(shown) - 1]
         pieces = [run[shown[i : j + 1]] for i, j in zip(starts, ends, strict=True)]
@@ -214,16 +190,6 @@ def _coloured(
         lines.set_array(shades[shown[starts]] * num_steps / (SHADES - 1))
         ax.add_collection(lines)
         _ends(ax, run, "black", size)
-
-
-def _moves(run: Float[Array, "S 2"], smallest: Float[Array, " 2"]) -> Int[Array, " K"]:
-    """The first and the last moment of a run, and those in between when it has moved on from the
-    one before by at least `smallest` in one of the losses."""
-    shown = [0]
-    for moment in range(1, len(run)):
-        if (np.abs(run[moment] - run[shown[-1]]) >= smallest).any() or moment == len(run) - 1:
-            shown.append(moment)
-    return np.array(shown)
 
 
 def _ends(ax: Axes, path: Float[Array, "S 2"], colour: str, size: int) -> None:

@@ -13,12 +13,10 @@ from pamal_core.balancing import GradientBalancer, Linear, LossBalancer
 from pamal_core.errors import InputError
 from pamal_core.penalties import MultiForward
 from pamal_core.simplex import Dirichlet
+from pamal_core.toy.descent import EPOCH, descend, weighted
 from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem
 
 Array = np.ndarray
-
-CHUNK = 1000
-"""Steps whose alphas are drawn at once; what the notebook calls an epoch."""
 
 
 def initial_pairs() -> Float[Array, "25 2 2"]:
@@ -62,15 +60,9 @@ class Pairs:
         """Train and return `stacked` every so many steps: S = 1 + num_steps // every, the start
         included."""
         stacked = np.stack([self.starts] * len(self.balancers))
-        adam = Adam(stacked, self.lr)
-        snapshots = [stacked.copy()]
         # The balancers are torch's. They need no autograd, the penalty does for its own slope.
         with torch.inference_mode(self.penalty.lam == 0):
-            for step, alphas in enumerate(self._draws(num_steps), start=1):
-                adam.step(self.gradient(stacked, alphas))
-                if step % every == 0:
-                    snapshots.append(stacked.copy())
-        return np.stack(snapshots)
+            return descend(stacked, self._draws(num_steps), self.gradient, every, self.lr)
 
     def gradient(
         self, stacked: Float[Array, "V P M 2"], alphas: Float[Array, "P W M"]
@@ -80,60 +72,27 @@ class Pairs:
         weights = alphas @ self.task_weights
         directions = np.empty((*losses.shape[:-1], 2))
         for v, balancer in enumerate(self.balancers):
-            directions[v] = _direction(balancer, losses[v], jacobian[v], weights)
+            if isinstance(balancer, GradientBalancer):
+                tensors = torch.from_numpy(jacobian[v]), torch.from_numpy(weights)
+                directions[v] = balancer.combine(*tensors).numpy()
+                continue
+            chosen = weights
+            if not isinstance(balancer, Linear):  # the common case is spared the way through torch
+                draws = zip(losses[v].swapaxes(0, 1), weights.swapaxes(0, 1), strict=True)
+                found = [balancer.reweigh(*map(torch.from_numpy, draw)).numpy() for draw in draws]
+                chosen = np.stack(found, 1)
+            directions[v] = weighted(chosen, jacobian[v])
         if self.penalty.lam > 0:
             tensors = torch.from_numpy(losses), torch.from_numpy(weights).expand(losses.shape)
-            directions += _weighted(self.penalty.task_weights(*tensors).numpy(), jacobian)
+            directions += weighted(self.penalty.task_weights(*tensors).numpy(), jacobian)
         # dL/dTheta_k is the sum over draws of alpha_k dL/dtheta.
         return alphas.swapaxes(-1, -2) @ directions
 
     def _draws(self, num_steps: int) -> Iterator[Float[Array, "P W M"]]:
-        """The alphas of each step."""
+        """The alphas of each step, drawn an epoch at a time."""
         num_pairs, num_members, _ = self.starts.shape
         rngs = [np.random.default_rng((self.seed, p)) for p in range(num_pairs)]
-        shape = (CHUNK, self.window, num_members)
-        for done in tqdm(range(0, num_steps, CHUNK), disable=not self.progress, unit="epoch"):
-            draws = [self.preference.sample(CHUNK * self.window, num_members, r) for r in rngs]
-            chunk = np.stack([d.reshape(shape) for d in draws], 1)
-            yield from chunk[: num_steps - done]
-
-
-class Adam:
-    """Adam on one array, which it changes in place: the rule of `torch.optim.Adam` with its
-    defaults."""
-
-    def __init__(self, weights: Array, lr: float) -> None:
-        self.weights, self.lr, self.count = weights, lr, 0
-        self.mean, self.square = np.zeros_like(weights), np.zeros_like(weights)
-
-    def step(self, gradient: Array) -> None:
-        """Descend."""
-        self.count += 1
-        self.mean += 0.1 * (gradient - self.mean)
-        self.square += 0.001 * (gradient * gradient - self.square)
-        root = np.sqrt(self.square / (1 - 0.999**self.count)) + 1e-8
-        self.weights -= self.lr / (1 - 0.9**self.count) * self.mean / root
-
-
-def _direction(
-    balancer: LossBalancer | GradientBalancer,
-    losses: Float[Array, "P W T"],
-    jacobian: Float[Array, "P W T 2"],
-    weights: Float[Array, "P W T"],
-) -> Float[Array, "P W 2"]:
-    """The balanced gradient by theta, for every draw of one variant."""
-    if isinstance(balancer, GradientBalancer):
-        tensors = torch.from_numpy(jacobian), torch.from_numpy(weights)
-        return balancer.combine(*tensors).numpy()
-    if isinstance(balancer, Linear):  # the common case, spared the way through torch
-        return _weighted(weights, jacobian)
-    reweighed = np.empty_like(weights)
-    for w in range(weights.shape[1]):
-        draw = torch.from_numpy(losses[:, w]), torch.from_numpy(weights[:, w])
-        reweighed[:, w] = balancer.reweigh(*draw).numpy()
-    return _weighted(reweighed, jacobian)
-
-
-def _weighted(weights: Array, jacobian: Array) -> Array:
-    """The weighted sums of the rows of Jacobians."""
-    return (weights[..., None, :] @ jacobian)[..., 0, :]
+        shape = (EPOCH, self.window, num_members)
+        for done in tqdm(range(0, num_steps, EPOCH), disable=not self.progress, unit="epoch"):
+            draws = [self.preference.sample(EPOCH * self.window, num_members, r) for r in rngs]
+            yield from np.stack([d.reshape(shape) for d in draws], 1)[: num_steps - done]

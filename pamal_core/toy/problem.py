@@ -13,7 +13,8 @@ Array = np.ndarray
 INITIAL_POINTS = ((-8.5, 7.5), (0.0, 0.0), (9.0, 9.0), (-7.5, -0.5), (9.0, -1.0))
 """Where the paper starts the members."""
 
-_FLOOR = 5e-6
+FLOOR = 5e-6
+"""Of |z| in the logarithm."""
 
 
 class ToyProblem:
@@ -51,8 +52,17 @@ class ToyProblem:
         x, y = theta[..., :1], theta[..., 1:]
         blend = np.tanh(0.5 * y)
         up, low = np.maximum(blend, 0), np.maximum(-blend, 0)
-        slope, slope_dx, slope_dy = self._slope(x, y)
-        bowl, bowl_dx, bowl_dy = self._bowl(x, y)
+        # f and its derivatives; below the floor f is flat.
+        tanh = np.tanh(y)
+        z = 0.5 * (self.offset - x) + self.sign * tanh
+        size = np.abs(z)
+        above = np.maximum(size, FLOOR)
+        dz = (size >= FLOOR) * z / (above * above)
+        slope, slope_dx = np.log(above) + 6, -0.5 * dz
+        slope_dy = dz * (self.sign * (1 - tanh * tanh))
+        # g and its derivatives
+        dx, dy = x - self.centre, y + 8
+        bowl, bowl_dx, bowl_dy = 0.1 * dx * dx + 0.01 * dy * dy - 20, 0.2 * dx, 0.02 * dy
         # On the line between the halves both count, as automatic differentiation of a clamp has it;
         # were both left out, a member that starts at (0, 0) would never move.
         fade = (0.5 - 0.5 * blend * blend) * ((y >= 0) * slope - (y <= 0) * bowl)
@@ -65,20 +75,6 @@ class ToyProblem:
         """The Pareto front in loss space, for a single `scale`: best task 2 first, best task 1
         last."""
         return self.losses(pareto_set(num_points))
-
-    def _slope(self, x: Array, y: Array) -> tuple[Array, Array, Array]:
-        """f and its derivatives by theta_1 and theta_2. Below the floor f is flat."""
-        tanh = np.tanh(y)
-        z = 0.5 * (self.offset - x) + self.sign * tanh
-        size = np.abs(z)
-        above = np.maximum(size, _FLOOR)
-        dz = (size >= _FLOOR) * z / (above * above)
-        return np.log(above) + 6, -0.5 * dz, dz * (self.sign * (1 - tanh * tanh))
-
-    def _bowl(self, x: Array, y: Array) -> tuple[Array, Array, Array]:
-        """g and its derivatives by theta_1 and theta_2."""
-        dx, dy = x - self.centre, y + 8
-        return 0.1 * dx * dx + 0.01 * dy * dy - 20, 0.2 * dx, 0.02 * dy
 
 
 def pareto_set(num_points: int = 1001) -> Float[Array, "num_points 2"]:

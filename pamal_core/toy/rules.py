@@ -5,11 +5,13 @@ millisecond; a figure has five million of them. A test holds both against each o
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import softmax
 
-from pamal_core.toy.pairs import CHUNK, Adam
+from pamal_core.toy.descent import EPOCH, Adam, descend, weighted
 from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem
 
 Array = np.ndarray
@@ -36,13 +38,13 @@ def pcgrad(losses: Array, jacobian: Array) -> Array:
     random order of the rule makes no difference to two tasks."""
     inner = np.minimum((jacobian[..., 0, :] * jacobian[..., 1, :]).sum(-1), 0)
     lost = _divide(inner[..., None], (jacobian * jacobian).sum(-1))
-    return _sum(0.5 * (1 - lost), jacobian)
+    return weighted(0.5 * (1 - lost), jacobian)
 
 
 def imtl(losses: Array, jacobian: Array) -> Array:
     """Equal projections on both gradients: their weights go with one over their norms."""
     inverse = _divide(1.0, np.linalg.norm(jacobian, axis=-1))
-    return _sum(_divide(inverse, inverse.sum(-1, keepdims=True)), jacobian)
+    return weighted(_divide(inverse, inverse.sum(-1, keepdims=True)), jacobian)
 
 
 def nash_mtl(losses: Array, jacobian: Array) -> Array:
@@ -77,29 +79,18 @@ def cagrad(losses: Array, jacobian: Array, c: float = 0.4) -> Array:
     return mean + between * _divide(radius, size)[..., None]
 
 
-class RandomWeighting:
+def random_weighting(losses: Array, jacobian: Array, rng: np.random.Generator) -> Array:
     """Weights that are the softmax of normal draws, new at each step."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self.rng = rng
-
-    def __call__(self, losses: Array, jacobian: Array) -> Array:
-        """The weighted sum of the gradients."""
-        return _sum(_softmax(self.rng.normal(size=losses.shape)), jacobian)
+    return weighted(softmax(rng.normal(size=losses.shape), -1), jacobian)
 
 
-class GradDrop:
-    """At each weight the entries of one sign, drawn by how pure that sign is."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self.rng = rng
-
-    def __call__(self, losses: Array, jacobian: Array) -> Array:
-        """The sum of what stays of half the gradients."""
-        total, size = jacobian.sum(-2), np.abs(jacobian).sum(-2)
-        purity = 0.5 * (1 + _divide(total, size))
-        positive = self.rng.random(size=purity.shape) < purity
-        return (0.5 * jacobian * ((jacobian > 0) == positive[..., None, :])).sum(-2)
+def graddrop(losses: Array, jacobian: Array, rng: np.random.Generator) -> Array:
+    """The sum of half the gradients, at each weight of the entries of one sign only, which is drawn
+    by how pure it is."""
+    total, size = jacobian.sum(-2), np.abs(jacobian).sum(-2)
+    purity = 0.5 * (1 + _divide(total, size))
+    positive = rng.random(size=purity.shape) < purity
+    return (0.5 * jacobian * ((jacobian > 0) == positive[..., None, :])).sum(-2)
 
 
 class DynamicWeightAverage:
@@ -112,14 +103,14 @@ class DynamicWeightAverage:
         self.weights: Array | float = 0.5
 
     def __call__(self, losses: Array, jacobian: Array) -> Array:
-        """The weighted sum of the gradients, by the weights of the epoch."""
-        direction = _sum(self.weights * np.ones_like(losses), jacobian)
+        """The weighted sum of the gradients."""
+        direction = weighted(self.weights * np.ones_like(losses), jacobian)
         self.seen.append(losses)
-        if len(self.seen) == CHUNK:
+        if len(self.seen) == EPOCH:
             self.means.append(np.mean(self.seen, 0))
             self.seen.clear()
             if len(self.means) > 1:
-                self.weights = _softmax(_divide(self.means[-1], self.means[-2], 1.0) / 2)
+                self.weights = softmax(_divide(self.means[-1], self.means[-2], 1.0) / 2, -1)
         return direction
 
 
@@ -145,7 +136,7 @@ class UncertaintyWeighting:
         self.adam.step(0.25 - factors * losses)
         low = (before < self.LOWEST).any(-1, keepdims=True)
         self.adam.weights[:] = np.where(low, before, self.adam.weights)
-        return _sum(factors, jacobian)
+        return weighted(factors, jacobian)
 
 
 def rules(lr: float, seed: int) -> dict[str, Rule]:
@@ -155,11 +146,11 @@ def rules(lr: float, seed: int) -> dict[str, Rule]:
         "LS": linear,
         "UW": UncertaintyWeighting(lr),
         "DWA": DynamicWeightAverage(),
-        "RLW": RandomWeighting(next(draws)),
+        "RLW": partial(random_weighting, rng=next(draws)),
         "MGDA": mgda,
         "PCGrad": pcgrad,
         "IMTL-G": imtl,
-        "GradDrop": GradDrop(next(draws)),
+        "GradDrop": partial(graddrop, rng=next(draws)),
         "CAGrad": cagrad,
         "Nash-MTL": nash_mtl,
     }
@@ -173,31 +164,16 @@ def run(
 
     `problem` has V scales, [V, 1].
     """
-    num_scales = problem.factor.shape[0]
-    theta = np.tile(np.array(INITIAL_POINTS), (len(chosen), num_scales, 1, 1))
-    adam, snapshots = Adam(theta, lr), [theta.copy()]
-    directions = np.empty_like(theta)
-    for step in range(1, num_steps + 1):
-        losses, jacobian = problem.losses_and_jacobian(theta)
-        for r, rule in enumerate(chosen.values()):
-            directions[r] = rule(losses[r], jacobian[r])
-        adam.step(directions)
-        if step % every == 0:
-            snapshots.append(theta.copy())
-    return np.stack(snapshots)
+    theta = np.tile(np.array(INITIAL_POINTS), (len(chosen), problem.factor.shape[0], 1, 1))
 
+    def directions(theta: Array, _step: int) -> Array:
+        found = zip(chosen.values(), *problem.losses_and_jacobian(theta), strict=True)
+        return np.stack([rule(losses, jacobian) for rule, losses, jacobian in found])
 
-def _sum(weights: Array, jacobian: Array) -> Array:
-    """The weighted sums of the rows of Jacobians."""
-    return (weights[..., None, :] @ jacobian)[..., 0, :]
+    return descend(theta, range(num_steps), directions, every, lr)
 
 
 def _divide(a: Array | float, b: Array, otherwise: float = 0.0) -> Array:
     """a / b, and `otherwise` where b is 0."""
     shape = np.broadcast_shapes(np.shape(a), b.shape)
     return np.divide(a, b, out=np.full(shape, otherwise), where=b != 0)
-
-
-def _softmax(values: Array) -> Array:
-    powers = np.exp(values - values.max(-1, keepdims=True))
-    return powers / powers.sum(-1, keepdims=True)

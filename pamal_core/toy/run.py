@@ -2,32 +2,23 @@
 
 import json
 import time
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from pamal_core.method import NonFiniteError
-from pamal_core.penalties import MultiForward
 from pamal_core.runs.devices import peak_memory
 from pamal_core.runs.methods import balancer, multi_forward, preference, task_weights
 from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record, run_key, versions
 from pamal_core.runs.run import NOT_IDENTITY, SETTINGS
-from pamal_core.simplex import Dirichlet
-from pamal_core.toy.pairs import CHUNK, Pairs, initial_pairs
+from pamal_core.toy.descent import EPOCH
+from pamal_core.toy.outcomes import OBJECTIVES, VARIANTS, Outcome
+from pamal_core.toy.pairs import Pairs, initial_pairs
 from pamal_core.toy.problem import ToyProblem
-from pamal_core.toy.variants import (
-    OBJECTIVES,
-    VARIANTS,
-    Outcome,
-    Variant,
-    hypervolume,
-)
 
 PAPER_EPOCHS = 50
 MOMENTS = 500
@@ -41,18 +32,17 @@ class ToyOptions(Options):
     `data` means the formula. `tanh` is described in `ToyProblem`.
     """
 
+    known: ClassVar = (
+        *("method", "balancing", "W", "lam", "p", "draws", "penalty", "edges", "skip", "tanh"),
+        *("balancing_form", "history", "weights", "lr", "lr_scaling", "epochs", "seed"),
+        *("data", "data_root", "device", "out"),
+    )
     method: Literal["all", "pamal", "ls"] = "all"  # type: ignore[assignment]
     balancing: Literal["all", "none", "loss", "gradient"] = "all"  # type: ignore[assignment]
     tanh: Literal["printed", "earlier"] = "printed"
     lr: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 2e-3
     lr_scaling: Literal["plain", "members"] = "plain"
     device: Literal["auto", "cpu"] = "auto"
-
-    @model_validator(mode="after")
-    def _has_neither_tasks_to_single_out_nor_batches(self) -> "ToyOptions":
-        if given := {"task", "batch_size"} & self.model_fields_set:
-            raise ValueError(f"The toy problem has no `{min(given)}`.")
-        return self
 
 
 class ToyRun(NamedTuple):
@@ -65,7 +55,7 @@ class ToyRun(NamedTuple):
     @property
     def num_steps(self) -> int:
         """How long each variant was trained."""
-        return CHUNK * (self.options.epochs or PAPER_EPOCHS)
+        return EPOCH * self.record.options["epochs"]
 
     @property
     def provenance(self) -> str:
@@ -81,25 +71,41 @@ def run(options: ToyOptions) -> ToyRun:
     InputError. The run is made even if its record is there, for the sake of its trajectories.
     NonFiniteError names the variant and the run whose weights are not finite.
     """
-    about = _about(options)
+    # Of the options the paper's settings always, others where they differ from the default.
+    values = json.loads(options.model_dump_json(exclude=NOT_IDENTITY | {"task"}))
+    named = SETTINGS | options.model_dump(exclude_defaults=True).keys()
+    chosen = {name: value for name, value in values.items() if name in named}
+    chosen["epochs"] = options.epochs or PAPER_EPOCHS
+    about: dict[str, Any] = {
+        "experiment": "toy",
+        "method": options.method,
+        "options": chosen,
+        "seed": options.seed,
+        "data": "formula",
+    }
     path = Path(options.out) if options.out else None
     if path:
         Record.find(path, run_key(*about.values()))
     started = time.perf_counter()
-    outcomes = {o.variant.name: o for method in ("ls", "pamal") for o in _train(options, method)}
+    outcomes = _train(options, EPOCH * chosen["epochs"])
     trained = time.perf_counter()
-    summary = {name: _summary(outcome) for name, outcome in outcomes.items()}
-    cost = {
-        "train_seconds": round(trained - started, 3),
-        "evaluate_seconds": round(time.perf_counter() - trained, 3),
-        "peak_memory_bytes": peak_memory(torch.device("cpu")),
-    }
+    points = [
+        point
+        for variant, outcome in outcomes.items()
+        for name, front in zip(outcome.names, outcome.fronts(), strict=True)
+        for point in front.to_points(f"{variant}, {name}")
+    ]
+    summary = {name: outcome.summary() for name, outcome in outcomes.items()}
     record = Record(
         **about,
         objectives={o.name: "min" for o in OBJECTIVES},
-        points=[point for outcome in outcomes.values() for point in _points(outcome)],
+        points=points,
         summary=summary,
-        cost=cost,
+        cost={
+            "train_seconds": round(trained - started, 3),
+            "evaluate_seconds": round(time.perf_counter() - trained, 3),
+            "peak_memory_bytes": peak_memory(torch.device("cpu")),
+        },
         versions=versions(),
     )
     if path:
@@ -107,88 +113,40 @@ def run(options: ToyOptions) -> ToyRun:
     return ToyRun(options, record, outcomes)
 
 
-def _about(options: ToyOptions) -> dict[str, Any]:
-    """The fields of a record that say what the run is; of the options the paper's settings always,
-    others where they differ from the default."""
-    values = json.loads(options.model_dump_json(exclude=NOT_IDENTITY | {"task"}))
-    changed = json.loads(options.model_dump_json(exclude_defaults=True))
-    chosen = {name: value for name, value in values.items() if name in SETTINGS | set(changed)}
-    chosen["epochs"] = options.epochs or PAPER_EPOCHS
-    return {
-        "experiment": "toy",
-        "method": options.method,
-        "options": chosen,
-        "seed": options.seed,
-        "data": "formula",
-    }
-
-
-def _train(options: ToyOptions, method: Literal["pamal", "ls"]) -> list[Outcome]:
-    """The variants of one method."""
-    variants = [v for v in VARIANTS if v.method == method and _is_chosen(v, options)]
-    if not variants:
-        return []
-    pairs = _pairs(options, method, variants)
-    num_steps = CHUNK * (options.epochs or PAPER_EPOCHS)
-    stacked = pairs.run(num_steps, every=num_steps // MOMENTS)
-    outcomes = [
-        Outcome(ToyProblem(variant.scale, options.tanh), weights, variant)
-        for variant, weights in zip(variants, stacked.swapaxes(0, 1), strict=True)
-    ]
-    for outcome in outcomes:
-        _check_finite(outcome)
+def _train(options: ToyOptions, num_steps: int) -> dict[str, Outcome]:
+    """What becomes of the variants that `options` choose: LS from each initial point, PaMaL from
+    all pairs of them, all variants of a method side by side."""
+    outcomes = {}
+    for method, starts in (("ls", initial_pairs()[::5, :1]), ("pamal", initial_pairs())):
+        variants = [
+            v
+            for v in VARIANTS
+            if v.method == method and options.method in ("all", method)
+            if method == "ls" or options.balancing in ("all", v.balancing)
+        ]
+        if not variants:
+            continue
+        one = options.model_copy(update={"method": method})
+        rows = task_weights(one, 2)
+        own: dict[str, Any] = {}
+        if method == "pamal":
+            draws, penalty = preference(options), multi_forward(options)
+            own = {"preference": draws, "penalty": penalty, "window": options.W}
+        stacked = Pairs(
+            ToyProblem(np.array([v.scale for v in variants]).reshape(-1, 1, 1), options.tanh),
+            [balancer(one.model_copy(update={"balancing": v.balancing})) for v in variants],
+            starts=starts,
+            task_weights=rows,
+            lr=options.lr * (len(rows) if options.lr_scaling == "members" else 1),
+            seed=options.seed,
+            progress=True,
+            **own,
+        ).run(num_steps, every=num_steps // MOMENTS)
+        for variant, weights in zip(variants, stacked.swapaxes(0, 1), strict=True):
+            outcome = Outcome(ToyProblem(variant.scale, options.tanh), weights, variant.within)
+            finite = np.isfinite(weights).all((0, 2, 3))
+            if not finite.all():
+                name = outcome.names[finite.argmin()]
+                raise NonFiniteError(f"{variant.name}, {name}: a weight is NaN or infinite.")
+            outcomes[variant.name] = outcome
     return outcomes
-
-
-def _is_chosen(variant: Variant, options: ToyOptions) -> bool:
-    return options.method in ("all", variant.method) and (
-        variant.method == "ls" or options.balancing in ("all", variant.balancing)
-    )
-
-
-def _pairs(
-    options: ToyOptions, method: Literal["pamal", "ls"], variants: Sequence[Variant]
-) -> Pairs:
-    """PaMaL from all pairs of initial points, or LS from each of them."""
-    one = options.model_copy(update={"method": method})
-    rows = task_weights(one, 2)
-    pamal = method == "pamal"
-    scales = np.array([v.scale for v in variants]).reshape(-1, 1, 1)
-    return Pairs(
-        ToyProblem(scales, options.tanh),
-        [balancer(one.model_copy(update={"balancing": v.balancing})) for v in variants],
-        starts=initial_pairs() if pamal else initial_pairs()[::5, :1],
-        task_weights=rows,
-        preference=preference(options) if pamal else Dirichlet(),
-        penalty=multi_forward(options) if pamal else MultiForward(),
-        window=options.W if pamal else 1,
-        lr=options.lr * (len(rows) if options.lr_scaling == "members" else 1),
-        seed=options.seed,
-        progress=True,
-    )
-
-
-def _check_finite(outcome: Outcome) -> None:
-    finite = np.isfinite(outcome.stacked).all((0, 2, 3))
-    if not finite.all():
-        name = outcome.run_names[finite.argmin()]
-        raise NonFiniteError(f"{outcome.variant.name}, {name}: a weight is NaN or infinite.")
-
-
-def _points(outcome: Outcome) -> list[dict[str, Any]]:
-    """Every run at its alphas, as a record keeps them; the split names variant and run."""
-    named = zip(outcome.run_names, outcome.fronts(), strict=True)
-    return [p for name, f in named for p in f.to_points(f"{outcome.variant.name}, {name}")]
-
-
-def _summary(outcome: Outcome) -> dict[str, Any]:
-    """Counts over the runs of a variant, their mean hypervolume, and each run on its own."""
-    runs = outcome.measures()
-    return {
-        "within": outcome.variant.within,
-        "covering": sum(run["gap"] <= outcome.variant.within for run in runs.values()),
-        "verdicts": dict(Counter(run["verdict"] for run in runs.values())),
-        "hypervolume": float(np.mean([run["hypervolume"] for run in runs.values()])),
-        "hypervolume_of_the_front": hypervolume(outcome.front),
-        "runs": runs,
-    }

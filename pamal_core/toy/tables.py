@@ -1,9 +1,11 @@
-"""What a record of the toy problem says, beside the paper."""
+"""What the runs on the toy problem found, in numbers."""
 
+import numpy as np
 import pandas as pd
+from scipy.spatial import KDTree
 
 from pamal_core.runs.records import Record
-from pamal_core.toy.variants import VARIANTS
+from pamal_core.toy.outcomes import VARIANTS, Outcome, distances
 
 
 def counts(record: Record) -> pd.DataFrame:
@@ -18,13 +20,12 @@ def counts(record: Record) -> pd.DataFrame:
     for variant in VARIANTS:
         if found := record.summary.get(variant.name):
             runs = pd.DataFrame(found["runs"]).T
-            spearman = runs["spearman"].explode().astype(float).mean()
             rows[variant.name] = {
                 "within": found["within"],
                 "covers": f"{found['covering']} of {len(runs)}",
                 "exactly": found["verdicts"].get("exact", 0),
                 "hypervolume ↑": found["hypervolume"] / found["hypervolume_of_the_front"],
-                "Spearman ↓": spearman,
+                "Spearman ↓": runs["spearman"].explode().astype(float).mean(),
                 "paper": variant.paper,
             }
     return pd.DataFrame(rows).T
@@ -36,9 +37,24 @@ def pair_by_pair(record: Record) -> pd.DataFrame:
     columns = {}
     for variant in VARIANTS:
         if variant.method == "pamal" and (found := record.summary.get(variant.name)):
-            columns[variant.name] = {
-                name: f"{'✓' if run['gap'] <= found['within'] else '✗'} {run['verdict']}, "
-                f"{run['gap']:.2f}"
-                for name, run in found["runs"].items()
-            }
+            runs = pd.DataFrame(found["runs"]).T
+            marks = np.where(runs.gap <= found["within"], "✓ ", "✗ ")
+            columns[variant.name] = marks + runs.verdict + runs.gap.map(", {:.2f}".format)
     return pd.DataFrame(columns).rename_axis("pair")
+
+
+def ends(outcome: Outcome) -> dict[str, object]:
+    """What of `outcome` ended on the front, and from where to where on it.
+
+    Positions on the front count from 0, where task 2 is best, to 1, where task 1 is, evenly in
+    theta_1. NaN where nothing ended on the front.
+    """
+    final = outcome.image()
+    distance, nearest = KDTree(outcome.front).query(final.reshape(-1, 2))
+    positions = nearest[distance <= outcome.within] / (len(outcome.front) - 1)
+    if outcome.num_members == 1:
+        found = f"{len(positions)} of {len(final)} runs"
+    else:
+        found = f"subspace: {distances(outcome.front, final[0]).verdict(outcome.within)}"
+    low, high = (positions.min(), positions.max()) if len(positions) else (np.nan, np.nan)
+    return {"on the front": found, "from": low, "to": high, "spread": high - low}

@@ -1,5 +1,4 @@
-from .explorer import Explorer
-from .of_a_run import explore
+from .explorer import Explorer, explore
 from .playground import Playground
 
 __all__ = ["Explorer", "Playground", "explore"]

@@ -7,14 +7,20 @@ import anywidget
 import traitlets
 from torch import Tensor, nn
 
+from pamal_core.data.batches import batches
+from pamal_core.data.splits import Splits
 from pamal_core.errors import InputError
 from pamal_core.evaluation import Calibration, calibrate, evaluate, predict
 from pamal_core.front import Front
-from pamal_core.inputs import Batch, Inputs, num_examples
+from pamal_core.inputs import Batch, Inputs, moved, num_examples
+from pamal_core.networks.base import Network
 from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.runs.options import Options
+from pamal_core.runs.records import Record
+from pamal_core.runs.run import Experiment, calibration
 from pamal_core.simplex import on_simplex
 from pamal_core.tasks import Task
-from pamal_core.widgets import static, values
+from pamal_core.widgets import explorer_data, html
 
 
 class Explorer(anywidget.AnyWidget):
@@ -31,8 +37,8 @@ class Explorer(anywidget.AnyWidget):
     inputs and targets that do not fit.
     """
 
-    _esm = static.source("explorer")
-    _css = static.style()
+    _esm = html.source("explorer")
+    _css = html.style()
     tasks = traitlets.List(traitlets.Unicode()).tag(sync=True)
     alpha = traitlets.List(traitlets.Float()).tag(sync=True)
     points = traitlets.Dict().tag(sync=True)
@@ -54,17 +60,28 @@ class Explorer(anywidget.AnyWidget):
         calibration: Calibration | None = None,
         about: str = "",
     ) -> None:
-        _check(network, tasks, front, inputs, targets)
+        if front.alphas.shape[1] != network.num_members:
+            raise InputError(
+                f"`front` must be one of this network, with {network.num_members} entries in an "
+                f"alpha. Found {front.alphas.shape[1]}."
+            )
+        if not (num := num_examples(inputs)):
+            raise InputError("`inputs` must be a batch of at least one input. Found none.")
+        if targets and (len(targets) != len(tasks) or any(len(t) != num for t in targets)):
+            raise InputError(
+                f"`targets` must be one tensor for each of {len(tasks)} tasks, with {num} entries. "
+                f"Found shapes {[tuple(t.shape) for t in targets]}."
+            )
         self._network, self._tasks, self._loader = network, list(tasks), loader
         self._calibration, self._inputs, self._targets = calibration, inputs, targets
         super().__init__(
             tasks=[task.name for task in tasks],
             alpha=[1 / network.num_members] * network.num_members,
-            points=values.points(front),
-            gram=values.gram(network),
+            points=explorer_data.points(front),
+            gram=explorer_data.gram(network),
             about=about,
-            pictures=values.pictures(inputs),
-            names=[values.named(targets, i) for i in range(num_examples(inputs))],
+            pictures=explorer_data.pictures(inputs),
+            names=[explorer_data.named(targets, i) for i in range(num)],
         )
         self._measure()
 
@@ -89,26 +106,34 @@ class Explorer(anywidget.AnyWidget):
         )
         outputs = predict(self._network, alpha, self._inputs, calibration=self._calibration)
         with self.hold_sync():
-            self.predictions = values.predictions(outputs, self._targets)
+            self.predictions = explorer_data.predictions(outputs, self._targets)
             self.measured = {"alpha": alpha, "metrics": front.table.iloc[0].to_dict()}
 
 
-def _check(
-    network: WeightEnsemble,
-    tasks: Sequence[Task],
-    front: Front,
-    inputs: Inputs,
-    targets: Sequence[Tensor],
-) -> None:
-    if front.alphas.shape[1] != network.num_members:
-        raise InputError(
-            f"`front` must be one of this network, with {network.num_members} entries in an alpha. "
-            f"Found {front.alphas.shape[1]}."
-        )
-    if not (num := num_examples(inputs)):
-        raise InputError("`inputs` must be a batch of at least one input. Found none.")
-    if targets and (len(targets) != len(tasks) or any(len(t) != num for t in targets)):
-        raise InputError(
-            f"`targets` must be one tensor for each of {len(tasks)} tasks, with {num} entries. "
-            f"Found shapes {[tuple(t.shape) for t in targets]}."
-        )
+def explore(
+    experiment: Experiment,
+    options: Options,
+    splits: Splits,
+    record: Record,
+    network: Network | None,
+) -> Explorer | None:
+    """The explorer of a finished run, for the end of its notebook: its front on validation, and its
+    answers to the first eight test examples.
+
+    None where there is nothing to move: no weights at hand, one member, or a method whose networks
+    are no mixtures of members.
+    """
+    if not isinstance(network, WeightEnsemble) or network.num_members == 1:
+        return None
+    device = network.task_weights.device
+    inputs, *targets = moved(splits.test[:8], device)
+    return Explorer(
+        network,
+        experiment.tasks,
+        record.front("validation"),
+        inputs,
+        *targets,
+        loader=batches(splits.validation, experiment.evaluation_batch, device=device),
+        calibration=calibration(experiment, experiment.resolved(options, splits), splits),
+        about=splits.description,
+    )

@@ -9,7 +9,7 @@ from IPython.display import display
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 from pamal_core.plots import style
-from pamal_core.plots.fronts import MARKERS, name_axes
+from pamal_core.plots.fronts import name_axes
 from pamal_core.runs.options import Options
 from pamal_core.runs.run import Experiment, run
 
@@ -61,7 +61,8 @@ class Playground(ipywidgets.VBox):  # type: ignore[misc]
     def _drawn(self, data: str) -> plt.Figure:
         figure, ax = plt.subplots(figsize=(6, 4.5))
         last = list(self.fronts.items())[-len(style.SEEDS) :]
-        for (name, front), colour, marker in zip(last, style.SEEDS, MARKERS, strict=False):
+        looks = style.colours(len(last)), style.markers(len(last))
+        for (name, front), colour, marker in zip(last, *looks, strict=True):
             ax.plot(*front.values.T[:2], color=colour, marker=marker, ms=4, label=name)
         name_axes(ax, front)
         ax.legend(fontsize=8)

@@ -137,7 +137,7 @@ def test_our_draws_have_the_density_that_is_drawn_beside_them(p):
 
 
 def test_a_drawing_takes_no_parameter_of_training():
-    with pytest.raises(InputError, match=r"have no `lam`. Known: W, p, seed."):
+    with pytest.raises(InputError, match=r"has no `lam`. Known: W, p, seed."):
         schematics.SchematicsOptions.create(lam=1.0)
     with pytest.raises(InputError, match=r"greater than or equal to 4. Found W=3"):
         schematics.SchematicsOptions.create(W=3)

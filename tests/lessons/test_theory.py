@@ -7,7 +7,7 @@ from matplotlib import pyplot as plt
 from pamal_core.errors import InputError
 from pamal_core.lessons import theory
 from pamal_core.plots import theory as plots
-from pamal_core.toy.coverage import coverage
+from pamal_core.toy.outcomes import distances
 
 matplotlib.use("Agg")
 X = np.linspace(-1, 1, 601)
@@ -125,9 +125,9 @@ def test_only_the_fitted_line_is_the_front_though_both_pass_through_points_of_it
     comb, fitted = (
         theory.losses(theory.along_the_line(theory.two_settings(g), X, a), *targets) for g in nets
     )
-    assert coverage(front, fitted).verdict(0.02) == "exact"
-    assert coverage(front, comb).excess > 1
-    assert coverage(front, comb[::25]).excess < 0.02
+    assert distances(front, fitted).verdict(0.02) == "exact"
+    assert distances(front, comb).excess > 1
+    assert distances(front, comb[::25]).excess < 0.02
 
 
 @pytest.mark.parametrize(

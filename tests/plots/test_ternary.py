@@ -11,7 +11,7 @@ from matplotlib.path import Path
 
 from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective
-from pamal_core.plots import digits, ternary
+from pamal_core.plots import pictures, ternary
 from pamal_core.plots.fronts import front_figure
 from pamal_core.simplex import lattice
 
@@ -186,7 +186,7 @@ def test_a_3d_front_of_other_than_three_objectives_is_refused():
 def test_examples_fill_rows_and_leave_the_rest_of_the_last_one_empty():
     images = RNG.random((5, 1, 4, 4))
     labels = RNG.integers(10, size=(3, 5))
-    figure = digits.examples_figure(list(images), labels.tolist(), "made up", columns=3)
+    figure = pictures.digits_figure(list(images), labels.tolist(), "made up", columns=3)
     assert [len(ax.images) for ax in figure.axes] == [1] * 5 + [0]
     assert [ax.get_title() for ax in figure.axes[:5]] == ["  ".join(map(str, c)) for c in labels.T]
     np.testing.assert_array_equal(figure.axes[4].images[0].get_array(), images[4, 0])

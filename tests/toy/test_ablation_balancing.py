@@ -9,11 +9,11 @@ from matplotlib import pyplot as plt
 from pamal_core.errors import InputError
 from pamal_core.experiments import balancing_scales
 from pamal_core.tasks import classification
-from pamal_core.toy import balancing as ablation_balancing
 from pamal_core.toy import rules as toy_rules
-from pamal_core.toy.balancing import BalancingOptions, run
+from pamal_core.toy import tables
+from pamal_core.toy.ablation import BalancingOptions, run
+from pamal_core.toy.outcomes import Outcome
 from pamal_core.toy.problem import ToyProblem, pareto_set
-from pamal_core.toy.variants import Runs
 
 
 # Checking the shapes of every call would take most of the time; test_toy_rules has them checked.
@@ -44,37 +44,37 @@ def test_at_both_scales_mgda_reaches_the_front_from_everywhere_and_scalarisation
 
 
 def test_every_method_is_there_for_both_scales_from_start_to_end(short):
-    assert list(short.runs) == [1.0, 0.1]
-    for scale, runs in short.runs.items():
-        assert len(runs) == 13
-        for name, one in runs.items():
+    assert list(short.outcomes) == [1.0, 0.1]
+    for scale, outcomes in short.outcomes.items():
+        assert len(outcomes) == 13
+        for name, one in outcomes.items():
             pair = name.startswith("PaMaL")
             assert one.stacked.shape == (501, 1, 2, 2) if pair else (501, 5, 1, 2)
             assert one.problem.factor.tolist() == [scale, 1]
-    starts = [runs["MGDA"].stacked[0, :, 0] for runs in short.runs.values()]
+    starts = [one["MGDA"].stacked[0, :, 0] for one in short.outcomes.values()]
     np.testing.assert_array_equal(*starts)
 
 
 def test_a_row_of_the_table_counts_the_ends_on_the_front_and_says_where_they_are():
     some = pareto_set(1001)[[200, 600]]
     ends = np.concatenate((some, [(9.0, 9.0), (0.0, 0.0), (-7.0, 7.0)]))
-    row = ablation_balancing._row(Runs(ToyProblem(), ends[None, :, None]))
+    row = tables.ends(Outcome(ToyProblem(), ends[None, :, None]))
     assert row["on the front"] == "2 of 5 runs"
     assert (row["from"], row["to"]) == (0.2, 0.6)
-    none = ablation_balancing._row(Runs(ToyProblem(), ends[None, 2:, None]))
+    none = tables.ends(Outcome(ToyProblem(), ends[None, 2:, None]))
     assert none["on the front"] == "0 of 3 runs" and np.isnan(none["spread"])
 
 
 def test_a_row_of_a_pair_says_what_its_subspace_is():
     pair = np.array([[7.0, -8.4], [-7.0, -8.4]])
-    row = ablation_balancing._row(Runs(ToyProblem(), pair[None, None]))
+    row = tables.ends(Outcome(ToyProblem(), pair[None, None]))
     assert row["on the front"] == "subspace: exact" and row["spread"] == 1
 
 
 def test_the_figure_has_a_panel_for_each_method(short):
     figure = short.figure(0.1)
     shown = [ax.get_title().replace("\n", " ") for ax in figure.axes if ax.get_title()]
-    assert shown == list(short.runs[0.1])
+    assert shown == list(short.outcomes[0.1])
     assert "1,000 steps" in figure.texts[-1].get_text()
     plt.close(figure)
 
@@ -82,7 +82,7 @@ def test_the_figure_has_a_panel_for_each_method(short):
 @pytest.mark.parametrize(
     ("values", "line"),
     [
-        ({"W": 3}, "Every method and balancing is shown: there is no `W`."),
+        ({"W": 3}, "This notebook has no `W`. Known: seed, epochs, tanh"),
         ({"epochs": 0}, "`epochs` must be"),
         ({"scales": [1.0, 2.0]}, "`scales` must be"),
         ({"scales": [1.0, 2.0, -1.0]}, "`scales` must be"),

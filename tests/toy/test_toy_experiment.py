@@ -10,9 +10,9 @@ from pamal_core.method import NonFiniteError
 from pamal_core.runs.records import Record
 from pamal_core.toy import figures as toy_figures
 from pamal_core.toy import tables as toy_tables
+from pamal_core.toy.outcomes import VARIANTS, Outcome
 from pamal_core.toy.problem import ToyProblem
 from pamal_core.toy.run import MOMENTS, ToyOptions, run
-from pamal_core.toy.variants import VARIANTS, Outcome
 
 
 # Checking the shapes of every call would take most of the time; test_toy_pairs has them checked.
@@ -49,15 +49,15 @@ def test_pairs_cover_the_front_within_the_distances_and_as_often_as_the_paper_sa
     assert list(counts.covers) == [f"{count} of 25" for count in covering]
     assert [(pairs[name].str[0] == "✓").sum() for name in PAMAL] == covering
 
-    worst = full.outcomes["PaMaL, c = 1"].worst_run
+    worst = full.outcomes["PaMaL, c = 1"].worst
     assert pairs.index[worst] == "3-1"  # the pair of Figure 1, far up on both tasks
     assert pairs["PaMaL, c = 1"].iloc[worst] == "✓ exact, 0.00"
 
 
 def test_the_run_holds_all_variants_from_start_to_end(short):
     assert list(short.outcomes) == [v.name for v in VARIANTS]
-    for outcome in short.outcomes.values():
-        num_members = 1 if outcome.variant.method == "ls" else 2
+    for name, outcome in short.outcomes.items():
+        num_members = 1 if name.startswith("LS") else 2
         assert outcome.stacked.shape == (MOMENTS + 1, 5**num_members, num_members, 2)
         np.testing.assert_array_equal(outcome.image(num_points=2)[:, 0], outcome.members[-1][:, 0])
 
@@ -110,8 +110,9 @@ def test_a_choice_of_method_and_balancing_runs_those_variants_alone(values, name
         ({"tanh": "minus"}, "`tanh` must be 'printed' or 'earlier'. Found tanh='minus'."),
         ({"epochs": 0}, "`epochs` must be"),
         ({"device": "cuda"}, "`device` must be 'auto' or 'cpu'. Found device='cuda'."),
-        ({"batch_size": 8}, "The toy problem has no `batch_size`."),
-        ({"task": 1}, "The toy problem has no `task`."),
+        ({"batch_size": 8}, "This notebook has no `batch_size`. Known: method, balancing"),
+        ({"task": 1}, "This notebook has no `task`."),
+        ({"average": 0.9}, "This notebook has no `average`."),
         ({"scale": 1.0}, "Unknown parameter `scale`."),
     ],
 )
@@ -139,8 +140,9 @@ def test_weights_that_are_not_finite_stop_the_run_and_name_it():
 def test_an_outcome_on_the_pareto_set_is_judged_exact():
     ends = np.array([[7.0, -8.4], [-7.0, -8.4]])
     stacked = np.broadcast_to(ends, (2, 25, 2, 2))
-    outcome = Outcome(ToyProblem(), stacked, VARIANTS[2])
-    for measured in outcome.measures().values():
+    summary = Outcome(ToyProblem(), stacked).summary()
+    assert summary["covering"] == 25 and summary["verdicts"] == {"exact": 25}
+    for measured in summary["runs"].values():
         assert measured["verdict"] == "exact"
         assert measured["spearman"] == [-1, -1]
         assert measured["hypervolume"] == pytest.approx(335.6, abs=0.1)

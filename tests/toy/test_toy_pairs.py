@@ -10,7 +10,8 @@ from pamal_core.balancing import Linear, MovingAverage, UnitNorm
 from pamal_core.errors import InputError
 from pamal_core.penalties import MultiForward
 from pamal_core.simplex import Dirichlet
-from pamal_core.toy.pairs import Adam, Pairs, initial_pairs
+from pamal_core.toy.descent import Adam
+from pamal_core.toy.pairs import Pairs, initial_pairs
 from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem
 
 STEPS = 100

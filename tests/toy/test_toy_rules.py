@@ -55,7 +55,7 @@ def test_each_gradient_rule_is_that_of_the_package(name, monkeypatch):
     rule, balancer = toy_rules.rules(2e-3, 0)[NAMES[name]], BASELINES[name](Options.create(), 2)
     assert isinstance(balancer, GradientBalancer)
     if name == "graddrop":
-        same = toy_rules.rules(2e-3, 0)["GradDrop"].rng.random(size=(len(jacobians), 2))
+        same = toy_rules.rules(2e-3, 0)["GradDrop"].keywords["rng"].random(size=(len(jacobians), 2))
         patch_draws(monkeypatch, torch.from_numpy(same))
     found = rule(np.zeros(jacobians.shape[:2]), jacobians)
     half = torch.full((2,), 0.5, dtype=torch.float64)
@@ -111,7 +111,7 @@ def test_a_run_goes_where_the_training_step_goes_with_torchs_adam(name, monkeypa
     rule = toy_rules.rules(2e-3, 0)[NAMES[name]]
     shape, at = (5, 1, 5, 2), (1, 3)
     if name in ("rlw", "graddrop"):
-        rng = toy_rules.rules(2e-3, 0)[NAMES[name]].rng
+        rng = toy_rules.rules(2e-3, 0)[NAMES[name]].keywords["rng"]
         draw = rng.normal if name == "rlw" else rng.random
         same = np.stack([draw(size=shape[1:])[0, at[1]] for _ in range(steps)])
         patch_draws(monkeypatch, torch.from_numpy(same))

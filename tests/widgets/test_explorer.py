@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from pamal_core import Front, InputError, WeightEnsemble
 from pamal_core.front import Objective
 from pamal_core.networks.models import lenet
-from pamal_core.widgets import values
+from pamal_core.widgets import explorer_data
 
 ROOT = Path(__file__).parents[2]
 VALUES = json.loads((ROOT / "book/_assets/widgets/multimnist.json").read_text())
@@ -94,14 +94,14 @@ def test_a_drawing_is_resized_as_torch_resizes_the_images_of_multimnist(function
 
 def test_the_values_of_the_page_are_those_of_its_network():
     ensemble, _ = published()
-    assert values.network(ensemble) == VALUES["network"]
-    assert np.array(VALUES["gram"]) == pytest.approx(np.array(values.gram(ensemble)))
-    assert values.points(front_of(VALUES["points"])) == VALUES["points"]
+    assert explorer_data.network(ensemble) == VALUES["network"]
+    assert np.array(VALUES["gram"]) == pytest.approx(np.array(explorer_data.gram(ensemble)))
+    assert explorer_data.points(front_of(VALUES["points"])) == VALUES["points"]
 
 
 def test_a_network_that_a_page_cannot_run_is_refused(make_mlp):
     with pytest.raises(InputError, match="Found Tanh"):
-        values.network(WeightEnsemble([make_mlp(), make_mlp()]))
+        explorer_data.network(WeightEnsemble([make_mlp(), make_mlp()]))
 
 
 @pytest.mark.parametrize("directions", [(True, True), (True, False, False)])
@@ -110,7 +110,7 @@ def test_domination_and_choice_are_those_of_the_front(functions, directions):
     table = pd.DataFrame({f"t{t}/m": rng.normal(size=30).round(1) for t in range(len(directions))})
     chosen = tuple(Objective(f"t{t}/m", up) for t, up in enumerate(directions))
     front = Front(rng.dirichlet(np.ones(len(directions)), size=30), table, chosen)
-    js, points = functions("explorer"), values.points(front)
+    js, points = functions("explorer"), explorer_data.points(front)
     signed = np.where(directions, 1, -1) * front.values
     counts = [js.call("dominators", points, row.tolist()) for row in signed]
     better = (signed[None] >= signed[:, None]).all(2) & (signed[None] > signed[:, None]).any(2)

@@ -14,7 +14,7 @@ from pamal_core.evaluation import predict
 
 pytest.importorskip("anywidget", reason="needs the `book` extra")
 
-from pamal_core.widgets import Explorer, values
+from pamal_core.widgets import Explorer, explorer_data
 
 LISTEN = """() => {
     globalThis.asked = [];
@@ -96,7 +96,7 @@ def test_pictures_are_made_of_images_and_names_of_targets(parts, explorer):
 
 def test_numbers_and_maps_are_shown_by_value_and_mean():
     outputs = [torch.tensor([[2.5], [-1.0]]), torch.stack([torch.full((3, 4), 7.0)] * 2)]
-    found = values.predictions(outputs, [])
+    found = explorer_data.predictions(outputs, [])
     assert found == [[{"text": "2.5"}, {"text": "7"}], [{"text": "-1"}, {"text": "7"}]]
 
 

@@ -17,7 +17,7 @@ from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.penalties import MultiForward
 from pamal_core.simplex import Dirichlet
 from pamal_core.tasks import Task
-from pamal_core.toy.coverage import coverage
+from pamal_core.toy.outcomes import distances
 from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem, pareto_set
 
 PHONE = {"has_touch": True, "is_mobile": True, "viewport": {"width": 380, "height": 800}}
@@ -88,7 +88,7 @@ def test_the_front_and_the_distance_to_it_are_those_of_the_package(js):
     image = problem.losses(shares * members[0] + (1 - shares) * members[1])
     np.testing.assert_allclose(js.call("toyImage", members.tolist(), 0.1, 201), image, rtol=1e-9)
     gap = js.call("toyGap", problem.front(101).tolist(), image.tolist())
-    assert gap == pytest.approx(coverage(problem.front(101), image).gap)
+    assert gap == pytest.approx(distances(problem.front(101), image).gap)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ import pytest
 from browser import overflow, serious
 from gestures import swipe
 
-from pamal_core.widgets import static
+from pamal_core.widgets import html
 
 ROOT = Path(__file__).parents[2]
-SOURCES = sorted(static.HERE.glob("*.js"))
+SOURCES = sorted(html.HERE.glob("*.js"))
 SEGMENT = [[20, 30], [220, 30]]
 TRIANGLE = [[0, 173], [200, 173], [100, 0]]
 HANDLE = """
@@ -39,10 +39,10 @@ def handle(monkeypatch, tmp_path, open_widget):
     """Opens a page with a handle on the given corners, in their middle."""
 
     def open_it(corners, **options):
-        shutil.copy(static.HERE / "base.js", tmp_path)
-        shutil.copy(static.HERE / "widgets.css", tmp_path)
+        shutil.copy(html.HERE / "base.js", tmp_path)
+        shutil.copy(html.HERE / "widgets.css", tmp_path)
         (tmp_path / "handle.js").write_text(HANDLE)
-        monkeypatch.setattr(static, "HERE", tmp_path)
+        monkeypatch.setattr(html, "HERE", tmp_path)
         middle = [1 / len(corners)] * len(corners)
         return open_widget("handle", {"corners": corners, "alpha": middle}, **options)
 
@@ -70,14 +70,14 @@ def test_scripts_stay_under_250_lines_and_their_functions_under_30(path):
 
 def test_the_static_part_imports_nothing_but_the_standard_library():
     code = "import runpy, sys; runpy.run_path(sys.argv[1])['style']()"
-    path = str(static.HERE / "static.py")
+    path = str(html.HERE / "html.py")
     subprocess.run([sys.executable, "-I", "-S", "-c", code, path], check=True)
 
 
 def test_values_that_look_like_the_end_of_a_script_stay_values(handle):
     page = handle(SEGMENT)
-    html = static.fragment("handle", {"corners": "</script><b>"}, "other")
-    assert html.count("</script>") == 2
+    written = html.fragment("handle", {"corners": "</script><b>"}, "other")
+    assert written.count("</script>") == 2
     assert page.locator("b").count() == 0
 
 

@@ -1,14 +1,16 @@
-"""What a widget is told about a trained ensemble, as plain values."""
+"""What the explorer of a trained ensemble is told about it, as plain values."""
 
 import base64
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from PIL import Image
 from torch import Tensor, nn
+from torch.nn.utils import parameters_to_vector
 
 from pamal_core.errors import InputError
 from pamal_core.front import Front
@@ -36,16 +38,15 @@ def pictures(inputs: Inputs) -> list[str]:
     from black to white. Empty strings for inputs that are no images."""
     if not isinstance(inputs, Tensor) or inputs.ndim != 4 or inputs.shape[1] not in (1, 3):
         return [""] * num_examples(inputs)
-    return [_png(image) for image in inputs.detach().float().cpu()]
-
-
-def _png(image: Float[Tensor, "C H W"]) -> str:
-    low, high = image.min(), image.max()
-    grey = ((image - low) / (high - low).clamp(min=1e-6) * 255).round().to(torch.uint8)
-    pixels = grey.permute(1, 2, 0).numpy()
-    file = io.BytesIO()
-    Image.fromarray(pixels.squeeze(-1) if pixels.shape[-1] == 1 else pixels).save(file, "png")
-    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+    found = []
+    for image in inputs.detach().float().cpu():
+        low, high = image.min(), image.max()
+        grey = ((image - low) / (high - low).clamp(min=1e-6) * 255).round().to(torch.uint8)
+        pixels = grey.permute(1, 2, 0).numpy()
+        file = io.BytesIO()
+        Image.fromarray(pixels.squeeze(-1) if pixels.shape[-1] == 1 else pixels).save(file, "png")
+        found.append(f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}")
+    return found
 
 
 def named(targets: Sequence[Tensor], i: int) -> str:
@@ -70,14 +71,10 @@ def _of_task(output: Tensor, target: Tensor | None) -> list[dict[str, Any]]:
     if output.ndim != 2 or output.shape[1] == 1:
         return [{"text": f"{value:.3g}"} for value in output.flatten(1).mean(1).tolist()]
     shares, classes = output.softmax(-1).max(-1)
-    found = [
-        {"text": str(k), "share": share}
-        for k, share in zip(classes.tolist(), shares.tolist(), strict=True)
-    ]
+    shown = {"text": [str(k) for k in classes.tolist()], "share": shares.tolist()}
     if target is not None:
-        for one, right in zip(found, (classes == target).tolist(), strict=True):
-            one["right"] = right
-    return found
+        shown["right"] = (classes == target).tolist()
+    return [dict(zip(shown, row, strict=True)) for row in zip(*shown.values(), strict=True)]
 
 
 def network(ensemble: WeightEnsemble) -> dict[str, Any]:
@@ -87,35 +84,27 @@ def network(ensemble: WeightEnsemble) -> dict[str, Any]:
     InputError unless the members are a `SharedBottom` of plain layers.
     """
     members = [ensemble.export(corner) for corner in torch.eye(ensemble.num_members)]
-    stacked = [torch.cat([p.detach().flatten().cpu() for p in m.parameters()]) for m in members]
-    return {"stacked": _base64(torch.stack(stacked)), "layers": _layers(members[0])}
-
-
-def _base64(values: Tensor) -> str:
-    return base64.b64encode(values.numpy().astype("<f4").tobytes()).decode()
-
-
-def _layers(model: nn.Module) -> dict[str, Any]:
-    """The layers of the encoder and the heads; a weight is where it begins among all of them."""
+    model = members[0]
     if not isinstance(model, SharedBottom):
         raise InputError(f"A page can run a SharedBottom. Found a {type(model).__name__}.")
-    starts: dict[Any, int] = {}
-    start = 0
-    for parameter in model.parameters():
-        starts[parameter] = start
-        start += parameter.numel()
+    parameters = [*model.parameters()]
+    sizes = [0, *(parameter.numel() for parameter in parameters)]
+    starts: dict[Any, int] = dict(zip(parameters, accumulate(sizes[:-1]), strict=True))
     encoder, *heads = (
-        [_layer(layer, starts) for layer in part.modules() if _is_kept(layer)]
+        [
+            _layer(layer, starts)
+            for layer in part.modules()
+            if not isinstance(layer, nn.Sequential | nn.Flatten)
+        ]
         for part in (model.encoder, *model.heads)
     )
-    return {"encoder": encoder, "heads": heads}
+    stacked = torch.stack([parameters_to_vector(m.parameters()).detach().cpu() for m in members])
+    text = base64.b64encode(stacked.numpy().astype("<f4").tobytes()).decode()
+    return {"stacked": text, "layers": {"encoder": encoder, "heads": heads}}
 
 
-def _is_kept(layer: nn.Module) -> bool:
-    return not isinstance(layer, nn.Sequential | nn.Flatten)
-
-
-def _layer(layer: nn.Module, starts: dict[Any, int]) -> dict[str, Any]:
+def _layer(layer: nn.Module, starts: Mapping[Any, int]) -> dict[str, Any]:
+    """A layer as a page runs it; a weight is where it begins among all of the network's."""
     match layer:
         case nn.ReLU():
             return {"kind": "relu"}

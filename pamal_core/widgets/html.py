@@ -1,4 +1,4 @@
-"""Widgets as parts of a page that has no kernel.
+"""A widget as HTML, for a page that has no kernel.
 
 Of the standard library only, and nothing of this package: the book is built where neither torch nor
 this package is installed.

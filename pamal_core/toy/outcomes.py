@@ -1,0 +1,162 @@
+"""The settings of the illustrative example that the paper shows, and what becomes of each: how far
+its subspaces are from the exact front."""
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any, Literal, NamedTuple
+
+import moocore
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+from scipy.spatial import KDTree
+
+from pamal_core.front import Front, Objective
+from pamal_core.simplex import lattice
+from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem
+
+Array = np.ndarray
+OBJECTIVES = (Objective("1/loss", False), Objective("2/loss", False))
+
+
+class Variant(NamedTuple):
+    """One setting of the paper: PaMaL or LS, the scale c of loss 1, a balancing.
+
+    A run counts as covering the front when it does so `within` that distance in loss space;
+    `paper` is what the paper says of it.
+    """
+
+    method: Literal["pamal", "ls"]
+    scale: float
+    balancing: Literal["none", "loss", "gradient"]
+    within: float
+    paper: str
+
+    @property
+    def name(self) -> str:
+        """For records and figures."""
+        balanced = "" if self.balancing == "none" else f", {self.balancing} balancing"
+        return f"{ {'pamal': 'PaMaL', 'ls': 'LS'}[self.method] }, c = {self.scale:g}{balanced}"
+
+
+VARIANTS = (
+    Variant("ls", 1.0, "none", 0.1, "one point a run, or none"),
+    Variant("ls", 0.1, "none", 1.0, "favours the task with the larger loss"),
+    Variant("pamal", 1.0, "none", 0.1, "all of the front in 22 (text) or 21 (caption) of 25"),
+    Variant("pamal", 0.1, "none", 1.0, "a part of the front in the vast majority"),
+    Variant("pamal", 0.1, "gradient", 0.5, "a superset of the front in 25 of 25"),
+    Variant("pamal", 0.1, "loss", 1.0, "exactly the front in 20 of 25"),
+)
+
+
+class Distances(NamedTuple):
+    """Between a curve and a front in the units of the losses, lower is better; infinite for a curve
+    that is not finite.
+
+    `gap` is the largest distance from a point of the front to the curve, `excess` the largest from
+    a point of the curve to the front.
+    """
+
+    gap: float
+    excess: float
+
+    def verdict(self, within: float) -> Literal["exact", "superset", "subset", "off"]:
+        """The curve covers the front within that distance and ends with it ("exact") or goes on
+        ("superset"), or it covers only a part ("subset"), or leaves the front besides ("off")."""
+        if self.gap <= within:
+            return "exact" if self.excess <= within else "superset"
+        return "subset" if self.excess <= within else "off"
+
+
+def distances(front: Float[Array, "K T"], curve: Float[Array, "I T"]) -> Distances:
+    """Compare dense samples of a front and of a curve.
+
+    Distances are taken to the nearest sample, so they exceed those to the curve between the samples
+    by at most half the distance of two neighbours.
+    """
+    if not np.isfinite(curve).all():
+        return Distances(np.inf, np.inf)
+    gap, excess = (KDTree(a).query(b)[0].max() for a, b in ((curve, front), (front, curve)))
+    return Distances(float(gap), float(excess))
+
+
+def hypervolume(losses: Float[Array, "n 2"]) -> float:
+    """The area between losses and (0, 0), where both tasks are untrained; higher is better."""
+    return float(moocore.hypervolume(losses, ref=(0.0, 0.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Runs on one problem: `stacked` has the weights of all members of P runs at S evenly spaced
+    moments, the start and the end among them.
+
+    What ends `within` a distance of the front counts as on it, in loss space, with c in it.
+    """
+
+    problem: ToyProblem
+    stacked: Float[Array, "S P M 2"]
+    within: float = 0.1
+
+    @property
+    def num_members(self) -> int:
+        """2 of a pair, 1 of a method that trains single networks."""
+        return self.stacked.shape[-2]
+
+    @cached_property
+    def members(self) -> Float[Array, "S P M 2"]:
+        """The losses of the members."""
+        return self.problem.losses(self.stacked)
+
+    @cached_property
+    def front(self) -> Float[Array, "K 2"]:
+        """The analytic front."""
+        return self.problem.front(1001)
+
+    def image(self, moment: int = -1, num_points: int = 1001) -> Float[Array, "P num_points 2"]:
+        """The losses along the subspace, from the first member to the last."""
+        return self.problem.losses(lattice(self.num_members, num_points) @ self.stacked[moment])
+
+    @property
+    def names(self) -> list[str]:
+        """The initial points of each run, counted from 1: "2" for a single network, "2-5" for a
+        pair."""
+        points = [str(i + 1) for i in range(len(INITIAL_POINTS))]
+        return ["-".join(pair) for pair in product(points, repeat=self.num_members)]
+
+    @property
+    def worst(self) -> int:
+        """The run of Figure 1: the members' initial losses on their own tasks have the largest
+        sum."""
+        own = np.arange(self.num_members)
+        return int(self.members[0][:, own, own].sum(-1).argmax())
+
+    def fronts(self) -> list[Front]:
+        """The final subspace of each run at 11 alphas."""
+        names, alphas = [o.name for o in OBJECTIVES], lattice(self.num_members, 11)
+        tables = (pd.DataFrame(image, columns=names) for image in self.image(num_points=11))
+        return [Front(alphas, table, OBJECTIVES) for table in tables]
+
+    def summary(self) -> dict[str, Any]:
+        """Counts over the runs, their mean hypervolume (higher is better), and each run by name:
+        its `Distances` and their verdict, its hypervolume, and the rank correlation of alpha and
+        loss per task (-1 is best; None for a single point)."""
+        runs: dict[str, dict[str, Any]] = {}
+        curves = zip(self.names, self.image(num_points=10_001), self.fronts(), strict=True)
+        for name, curve, front in curves:
+            spearman = front.spearman() if self.num_members > 1 else [np.nan, np.nan]
+            found = distances(self.front, curve)
+            runs[name] = found._asdict() | {
+                "verdict": found.verdict(self.within),
+                "hypervolume": hypervolume(curve),
+                "spearman": [None if np.isnan(r) else float(r) for r in spearman],
+            }
+        return {
+            "within": self.within,
+            "covering": sum(run["gap"] <= self.within for run in runs.values()),
+            "verdicts": dict(Counter(run["verdict"] for run in runs.values())),
+            "hypervolume": float(np.mean([run["hypervolume"] for run in runs.values()])),
+            "hypervolume_of_the_front": hypervolume(self.front),
+            "runs": runs,
+        }
