@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from pamal_core.networks.models import SharedBottom
 from pamal_core.tasks import Task, classification, regression
 
-pytest_plugins = ["browser", "built_book"]
+pytest_plugins = ["browser", "built_book", "one_kernel"]
 
 
 @pytest.fixture(autouse=True)
