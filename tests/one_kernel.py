@@ -39,8 +39,10 @@ def execute(kernel):
         notebook = parameterize_notebook(source, parameters)
         notebook.cells.insert(0, nbformat.v4.new_code_cell(FRESH.format(str(folder))))
         client = NotebookClient(notebook, km=kernel)
-        client.execute()
-        client.kc.stop_channels()
+        try:
+            client.execute()
+        finally:
+            client.kc.stop_channels()
         return [o for cell in notebook.cells for o in cell.get("outputs", [])]
 
     return run

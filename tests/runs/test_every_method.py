@@ -22,7 +22,7 @@ EXPERIMENTS = {
     "utkface": (utkface.EXPERIMENT, utkface.UTKFaceOptions),
 }
 # PHN writes the weights of a ResNet18 in chunks: it would not fit into every memory otherwise.
-SMALLER = {"cityscapes": {"width": 2}, "utkface": {"chunk": 10_000}}
+SMALLER = {"cityscapes": {"width": 2}, "utkface": {"chunk": 10_000, "width": 4}}
 NUM_POINTS = {"census": 11, "multimnist": 11, "multimnist3": 66, "cityscapes": 11, "utkface": 66}
 
 
