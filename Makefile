@@ -39,8 +39,9 @@ book: $(READY)
 	@echo "The book: $(CURDIR)/_build/html/index.html"
 
 # One thread for each of the two workers: torch would start as many as there are cores in both.
+# tests/conftest.py says which tests are a group, and in which order they begin.
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 # Every fault thirty times: kills, full disks, damaged files; ends with a table.
 test-faults: $(READY)

@@ -1,5 +1,6 @@
-"""Small problems that many tests share."""
+"""Small problems that many tests share, and which tests share a process."""
 
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -9,7 +10,29 @@ from torch import Tensor, nn
 from pamal_core.networks.models import SharedBottom
 from pamal_core.tasks import Task, classification, regression
 
-pytest_plugins = ["browser", "built_book"]
+pytest_plugins = ["browser", "built_book", "one_kernel"]
+# Else jsonschema, which nbformat imports, would build a parser of addresses for seconds.
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
+
+# What takes long to make: one of pytest's workers makes it, for all the tests that need it.
+SHARED = {"built_book": "browser", "chromium": "browser", "kernel": "kernel"}
+# What takes longest begins first: the other worker would wait for one that begins it last.
+LONG = ["browser", "kernel", "test_workflow", "test_tables", "test_faults"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Sorts tests into the groups of `--dist loadgroup`: by what they share, or else by file."""
+
+    def place(item: pytest.Item) -> tuple[int, str]:
+        needs = sorted({*SHARED} & {*getattr(item, "fixturenames", [])})
+        name = SHARED[needs[0]] if needs else item.path.stem
+        return (LONG.index(name) if name in LONG else len(LONG)), name
+
+    places = {item: place(item) for item in items}
+    for item, (_, name) in places.items():
+        item.add_marker(pytest.mark.xdist_group(name))
+    items.sort(key=lambda item: places[item][0])
 
 
 @pytest.fixture(autouse=True)

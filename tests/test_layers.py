@@ -60,7 +60,7 @@ def test_each_room_says_what_lives_there():
         assert ast.get_docstring(ast.parse((PACKAGE / folder / "__init__.py").read_text())), folder
 
 
-def test_the_package_alone_brings_no_other_room_and_the_study_no_torch():
+def test_the_package_alone_brings_no_other_room_and_figures_and_the_study_no_torch():
     code = """
 import sys
 import pamal_core
@@ -70,10 +70,10 @@ sys.exit(str(rooms & {%s} or ""))
 """
     others = ", ".join(map(repr, ROOMS))
     subprocess.run([sys.executable, "-c", code % others], check=True)
-    names = [n for room, n, _ in modules() if room == "study" and not n.endswith("__init__")]
-    lines = (
-        f"import sys, {', '.join(names)}, pamal_core.plots.fronts; sys.exit('torch' in sys.modules)"
-    )
+    rooms = "study", "plots"
+    names = [n for room, n, _ in modules() if room in rooms and not n.endswith("__init__")]
+    names += ["pamal_core.simplex", "pamal_core.runs.grid"]
+    lines = f"import sys, {', '.join(names)}; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", lines], check=True)
 
 

@@ -4,7 +4,6 @@
 """
 
 import json
-import multiprocessing
 import os
 import random
 import resource
@@ -17,6 +16,7 @@ import pytest
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from forked import finish, start
 from tiny_experiment import tiny
 
 from pamal_core.errors import InputError
@@ -29,8 +29,6 @@ from pamal_core.runs.sweep import sweep
 
 COMMON = {"W": 2, "lam": 1.0, "batch_size": 20, "epochs": 6, "device": "cpu"}
 SETTINGS = [{"seed": seed} for seed in range(4)]
-CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["pamal_core.runs.sweep", "torch._dynamo"])
 RANDOM = random.Random(0)
 
 
@@ -46,18 +44,6 @@ def one_run(folder, limit=None):
 def one_sweep(folder):
     torch.set_num_threads(1)
     sweep(tiny(), Options.create(**COMMON), SETTINGS, folder, progress=False)
-
-
-def start(target, *arguments):
-    process = CONTEXT.Process(target=target, args=arguments)
-    process.start()
-    return process
-
-
-def finish(target, *arguments):
-    process = start(target, *arguments)
-    process.join()
-    assert process.exitcode == 0
 
 
 def contents(folder):

@@ -1,10 +1,9 @@
 """bfloat16 and compilation change how a network runs, not what it computes."""
 
 import copy
-import subprocess
-import sys
 from pathlib import Path
 
+import forked
 import pytest
 import torch
 from tiny_experiment import tiny
@@ -80,11 +79,10 @@ torch.testing.assert_close(same, expected)
 """
 
 
-def test_a_network_compiles_without_a_break_and_has_the_same_gradient():
+def test_a_network_compiles_without_a_break_and_has_the_same_gradient(tmp_path):
     """In a process of its own: the checks of shapes under pytest are no code for the compiler."""
-    code = COMPILED.format(tests=str(Path(__file__).parent))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    codes, errors = forked.run(COMPILED.format(tests=str(Path(__file__).parent)), tmp_path)
+    assert codes == [0], errors
 
 
 def test_compiling_is_an_option_that_names_no_other_run(monkeypatch):

@@ -1,12 +1,11 @@
 """Several processes share the draws of a step and take the step of one."""
 
 import json
-import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
+import forked
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -70,23 +69,13 @@ def make_method(lam):
 
 
 def torchrun(code, folder, number=2):
-    """Run `code` in `number` processes, as `torchrun` would; what they printed."""
+    """Run `code` in `number` processes that know of each other, as those of `torchrun` do."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port = str(one.getsockname()[1])
     shared = {"WORLD_SIZE": str(number), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-c", code],
-            env={**os.environ, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            cwd=folder,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(number)
-    ]
-    errors = [process.communicate(timeout=120)[1] for process in started]
-    return [process.returncode for process in started], errors
+    ranks = ({"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(number))
+    return forked.run(code, folder, [shared | rank for rank in ranks])
 
 
 @pytest.mark.parametrize("lam", [0.0, 5.0])
@@ -97,8 +86,6 @@ def test_two_processes_have_the_gradient_of_one(tmp_path, lam):
     )
     assert codes == [0, 0], errors
     losses, gradient, count = torch.load(out)
-    import numpy as np
-
     alone = make_method(lam)
     expected = alone.step(BATCH, np.random.default_rng(5))
     assert count == 2
@@ -135,14 +122,14 @@ def test_gathering_undoes_sharing(monkeypatch):
     shares = []
     for rank in range(3):
         monkeypatch.setattr(distributed, "count", lambda: 3)
-        monkeypatch.setattr(processes.dist, "get_rank", lambda rank=rank: rank)
+        monkeypatch.setattr(distributed.dist, "get_rank", lambda rank=rank: rank)
         shares.append(distributed.mine(draws))
 
     def all_gather(parts, own):
         for part, share in zip(parts, shares, strict=True):
             part.copy_(share)
 
-    monkeypatch.setattr(processes.dist, "all_gather", all_gather)
+    monkeypatch.setattr(distributed.dist, "all_gather", all_gather)
     assert torch.equal(distributed.gather(shares[0]), draws)
 
 

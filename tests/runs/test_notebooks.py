@@ -9,6 +9,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from one_kernel import figures
 
 from pamal_core.errors import InputError
 from pamal_core.runs.records import Record
@@ -34,7 +35,7 @@ def papermill(notebook, folder, *parameters):
     )
 
 
-def test_multimnist_trains_on_the_sample_and_writes_a_record(tmp_path):
+def test_papermill_trains_multimnist_on_the_sample_and_writes_a_record(tmp_path):
     run = papermill(
         "multimnist.ipynb", tmp_path, ("data", "sample"), ("epochs", 2), ("W", 2), ("out", "r.json")
     )
@@ -43,85 +44,70 @@ def test_multimnist_trains_on_the_sample_and_writes_a_record(tmp_path):
     assert record.options == {"W": 2, "lam": 0.0, "p": 1.0, "balancing": "none", "epochs": 2}
     assert record.data.startswith("multimnist/sample/")
     assert len(record.points) == 22
-    outputs = nbformat.read(tmp_path / "out.ipynb", as_version=4)
-    kinds = [set(o.get("data", {})) for c in outputs.cells for o in c.get("outputs", [])]
-    assert sum("image/svg+xml" in kind for kind in kinds) == 2
+    cells = nbformat.read(tmp_path / "out.ipynb", as_version=4).cells
+    assert figures(o for cell in cells for o in cell.get("outputs", [])) == 2
 
 
-def test_multimnist3_shows_the_triangles_of_66_networks_and_their_front(tmp_path):
-    run = papermill(
-        "multimnist3.ipynb", tmp_path, ("data", "sample"), ("epochs", 1), ("out", "r.json")
-    )
-    assert run.returncode == 0, run.stderr[-2000:]
+def test_multimnist3_shows_the_triangles_of_66_networks_and_their_front(tmp_path, execute):
+    shown = execute("multimnist3", tmp_path, data="sample", epochs=1, out="r.json")
     record = Record.read(tmp_path / "r.json")
     setting = {"W": 1, "lam": 0.0, "p": 1.0, "balancing": "none", "lr_scaling": "plain"}
     assert record.options == setting | {"epochs": 1}
     assert len(record.points) == 2 * 66
-    outputs = nbformat.read(tmp_path / "out.ipynb", as_version=4)
-    kinds = [set(o.get("data", {})) for c in outputs.cells for o in c.get("outputs", [])]
-    assert sum("image/svg+xml" in kind for kind in kinds) == 3
+    assert figures(shown) == 3
 
 
-def test_census_trains_on_the_sample_for_three_tasks_and_writes_a_record(tmp_path):
-    tasks = ("tasks", "income,education,age")
-    run = papermill(
-        "census.ipynb", tmp_path, ("data", "sample"), ("epochs", 2), tasks, ("out", "r.json")
-    )
-    assert run.returncode == 0, run.stderr[-2000:]
+def test_census_trains_on_the_sample_for_three_tasks_and_writes_a_record(tmp_path, execute):
+    tasks = "income,education,age"
+    execute("census", tmp_path, data="sample", epochs=2, tasks=tasks, out="r.json")
     record = Record.read(tmp_path / "r.json")
     assert record.options["tasks"] == ["age", "education", "income"]
     assert record.data.startswith("census/sample/age+education+income/")
     assert list(record.objectives) == ["age/accuracy", "education/accuracy", "income/accuracy"]
 
 
-def test_utkface_takes_an_option_without_a_line_and_shows_faces_triangles_and_a_front(tmp_path):
-    few = ("limit", 64), ("epochs", 1), ("batch_norm", "shared")
-    run = papermill("utkface.ipynb", tmp_path, ("data", "sample"), *few, ("out", "r.json"))
-    assert run.returncode == 0, run.stderr[-2000:]
+def test_utkface_takes_an_option_without_a_line_and_shows_faces_triangles_and_a_front(
+    tmp_path, execute
+):
+    few = {"limit": 64, "epochs": 1, "batch_norm": "shared"}
+    shown = execute("utkface", tmp_path, data="sample", **few, out="r.json")
     record = Record.read(tmp_path / "r.json")
     setting = {"W": 3, "lam": 0.0, "balancing": "gradient", "limit": 64, "epochs": 1}
     assert setting.items() <= record.options.items() and "batch_norm" not in record.options
     assert len(record.points) == 2 * 66
-    outputs = nbformat.read(tmp_path / "out.ipynb", as_version=4)
-    shown = [o.get("data", {}) for c in outputs.cells for o in c.get("outputs", [])]
-    assert sum("image/svg+xml" in data for data in shown) == 3
-    assert sum(data.get("text/html", "").count("needs the data") for data in shown) == 16 * 3
+    assert figures(shown) == 3
+    texts = [output.get("data", {}).get("text/html", "") for output in shown]
+    assert sum(text.count("needs the data") for text in texts) == 16 * 3
 
 
-def test_cityscapes_shows_streets_a_front_and_predictions_of_its_sample(tmp_path):
-    few = ("data", "sample"), ("limit", 6), ("width", 2), ("epochs", 1)
-    run = papermill("cityscapes.ipynb", tmp_path, ("W", 3), *few, ("out", "r.json"))
-    assert run.returncode == 0, run.stderr[-2000:]
+def test_cityscapes_shows_streets_a_front_and_predictions_of_its_sample(tmp_path, execute):
+    few = {"limit": 6, "width": 2, "epochs": 1}
+    shown = execute("cityscapes", tmp_path, W=3, data="sample", **few, out="r.json")
     record = Record.read(tmp_path / "r.json")
     assert record.options["W"] == 3 and record.options["batch_norm"] == "recalibrated"
     assert len(record.points) == 2 * 11
-    outputs = nbformat.read(tmp_path / "out.ipynb", as_version=4)
-    kinds = [set(o.get("data", {})) for c in outputs.cells for o in c.get("outputs", [])]
-    assert sum("image/svg+xml" in kind for kind in kinds) == 3
+    assert figures(shown) == 3
 
 
 @pytest.mark.parametrize(
-    ("notebook", "parameter", "runs", "figures"),
+    ("notebook", "parameter", "runs", "drawn"),
     [
-        ("ablation_multiforward.ipynb", ("penalties", "printed"), 17, 2),
-        ("ablation_sampling.ipynb", ("ps", "0,100"), 2 * 3, 1),
+        ("ablation_multiforward", {"penalties": "printed"}, 17, 2),
+        ("ablation_sampling", {"ps": "0,100"}, 2 * 3, 1),
     ],
 )
-def test_an_ablation_keeps_a_record_per_setting(tmp_path, notebook, parameter, runs, figures):
-    common = ("data", "sample"), ("epochs", 1), ("results", "kept")
-    run = papermill(notebook, tmp_path, *common, parameter)
-    assert run.returncode == 0, run.stderr[-2000:]
+def test_an_ablation_keeps_a_record_per_setting(
+    tmp_path, execute, notebook, parameter, runs, drawn
+):
+    shown = execute(notebook, tmp_path, data="sample", epochs=1, results="kept", **parameter)
     records = [Record.read(path) for path in (tmp_path / "kept").glob("*.json")]
     assert len({record.key for record in records}) == len(records) == runs
     assert {record.options["epochs"] for record in records} == {1}
-    outputs = nbformat.read(tmp_path / "out.ipynb", as_version=4)
-    kinds = [set(o.get("data", {})) for c in outputs.cells for o in c.get("outputs", [])]
-    assert sum("image/svg+xml" in kind for kind in kinds) == figures
+    assert figures(shown) == drawn
 
 
-def test_the_toy_problem_runs_a_few_steps_and_writes_a_record(tmp_path):
-    run = papermill("toy.ipynb", tmp_path, ("epochs", 1), ("out", "r.json"))
-    assert run.returncode == 0, run.stderr[-2000:]
+def test_the_toy_problem_runs_a_few_steps_and_writes_a_record(tmp_path, execute):
+    execute("toy", tmp_path, epochs=1, out="r.json")
     assert Record.read(tmp_path / "r.json").experiment == "toy"
 
 
@@ -141,8 +127,8 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("notebook", "parameter", "line"), WRONG[:2])
-def test_a_wrong_parameter_stops_at_once_with_one_line(tmp_path, notebook, parameter, line):
+def test_papermill_stops_at_once_at_an_unknown_parameter_with_one_line(tmp_path):
+    notebook, parameter, line = WRONG[1]
     run = papermill(f"{notebook}.ipynb", tmp_path, parameter)
     assert run.returncode == 1
     assert f"InputError: {line}" in run.stderr
@@ -150,6 +136,16 @@ def test_a_wrong_parameter_stops_at_once_with_one_line(tmp_path, notebook, param
     (error,) = (o for c in cells for o in c.get("outputs", []) if o.output_type == "error")
     assert len(error["traceback"]) == 1
     assert error["traceback"][0].startswith(f"InputError: {line}")
+
+
+def test_a_wrong_parameter_is_one_line_of_a_notebook(tmp_path, execute):
+    from nbclient.exceptions import CellExecutionError
+
+    notebook, (name, value), line = WRONG[0]
+    with pytest.raises(CellExecutionError) as stopped:
+        execute(notebook, tmp_path, **{name: value})
+    _, shown = str(stopped.value).rsplit("-" * 18, 1)  # below the source of the cell
+    assert shown.strip().startswith(f"InputError: {line}") and "\n" not in shown.strip()
 
 
 @pytest.mark.parametrize(("notebook", "parameter", "line"), WRONG)
@@ -190,6 +186,6 @@ def test_every_experiment_takes_the_common_parameters(path):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_each_notebook_opens_with_command_cost_and_expectation(path):
     first = nbformat.read(path, as_version=4).cells[0].source
-    assert "" not in first
+    assert "@@" not in first
     for row in ("| command |", "| cost |", "| expect |"):
         assert row in first

@@ -19,25 +19,32 @@ def setup(app):
 """
 
 
-@pytest.fixture
-def build(tmp_path):
-    """Builds one page of the given text; returns its path and Sphinx's warnings."""
-
-    def build_it(text):
-        (tmp_path / "conf.py").write_text(SETTINGS)
-        (tmp_path / "index.md").write_text(f"# A page\n\n{text}")
-        command = [sys.executable, "-m", "sphinx", "-q", str(tmp_path), str(tmp_path / "html")]
-        built = subprocess.run(command, capture_output=True, text=True, check=True)
-        return tmp_path / "html" / "index.html", built.stderr
-
-    return build_it
+EXPLORER = "```{widget} explorer\n:data: multimnist\nA slider and a **front**.\n```\n\n"
+WRONG = {
+    "```{widget} nothing\nWords.\n```": "Expected the name of a widget: ",
+    "```{widget} explorer\n:data: nothing\nWords.\n```": "Found none at ",
+    "```{widget} explorer\n```": "Content block expected",
+}
 
 
-def test_two_widgets_of_a_page_stand_beside_each_other(build, open_page):
-    text = "```{widget} explorer\n:data: multimnist\nA slider and a **front**.\n```\n\n"
-    html, warnings = build(text * 2)
-    assert warnings == ""
-    page = open_page(html)
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The folder with a page for each of the texts, and Sphinx's warnings, a list for each."""
+    folder = tmp_path_factory.mktemp("pages")
+    (folder / "conf.py").write_text(SETTINGS)
+    texts = {"index": EXPLORER * 2, **{f"wrong_{i}": text for i, text in enumerate(WRONG)}}
+    for name, text in texts.items():
+        (folder / f"{name}.md").write_text(f"---\norphan: true\n---\n# A page\n\n{text}")
+    command = [sys.executable, "-m", "sphinx", "-q", str(folder), str(folder / "html")]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    said = run.stderr.splitlines()
+    return folder / "html", {name: [s for s in said if f"{name}.md" in s] for name in texts}
+
+
+def test_two_widgets_of_a_page_stand_beside_each_other(built, open_page):
+    folder, warnings = built
+    assert warnings["index"] == []
+    page = open_page(folder / "index.html")
     page.wait_for_function("document.querySelectorAll('.pw-ready').length == 2")
     page.get_by_label("alpha in numbers").first.wait_for()
     page.get_by_role("slider", name="alpha").first.focus()
@@ -47,19 +54,12 @@ def test_two_widgets_of_a_page_stand_beside_each_other(build, open_page):
     assert page.get_by_text("A slider and a").count() == 0
 
 
-def test_where_scripts_do_not_run_one_reads_what_there_would_be_to_see(build, open_page):
-    html, _ = build("```{widget} explorer\n:data: multimnist\nA slider and a **front**.\n```\n")
-    page = open_page(html, java_script_enabled=False)
-    assert page.locator("strong", has_text="front").is_visible()
+def test_where_scripts_do_not_run_one_reads_what_there_would_be_to_see(built, open_page):
+    page = open_page(built[0] / "index.html", java_script_enabled=False)
+    assert page.locator("strong", has_text="front").first.is_visible()
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("```{widget} nothing\nWords.\n```", "Expected the name of a widget: "),
-        ("```{widget} explorer\n:data: nothing\nWords.\n```", "Found none at "),
-        ("```{widget} explorer\n```", "Content block expected"),
-    ],
-)
-def test_a_widget_that_cannot_be_shown_is_a_warning(build, text, message):
-    assert message in build(text)[1]
+@pytest.mark.parametrize("number", range(len(WRONG)))
+def test_a_widget_that_cannot_be_shown_is_a_warning(built, number):
+    (warning,) = built[1][f"wrong_{number}"]
+    assert [*WRONG.values()][number] in warning

@@ -1,0 +1,53 @@
+"""One kernel for the notebooks of all tests: a new one imports torch for seconds."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# As in a kernel that has just started: no names, and no cells, among which a notebook looks for
+# its parameters.
+FRESH = "%reset -f\n%reset -f in\nimport os\nos.chdir({!r})"
+
+
+@pytest.fixture(scope="session")
+def kernel():
+    pytest.importorskip("papermill", reason="needs the `book` extra")
+    from jupyter_client.manager import AsyncKernelManager
+    from jupyter_core.utils import run_sync
+
+    manager = AsyncKernelManager(kernel_name="python3")
+    # MPLBACKEND hides the figures.
+    environment = {k: v for k, v in os.environ.items() if k != "MPLBACKEND"}
+    run_sync(manager.start_kernel)(env=environment, extra_arguments=["--log-level=CRITICAL"])
+    yield manager
+    run_sync(manager.shutdown_kernel)(now=True)
+
+
+@pytest.fixture
+def execute(kernel):
+    """Runs a notebook: `execute("census", folder, epochs=1, ...)` with papermill's parameters; its
+    outputs, cell by cell. A cell that raises is an error."""
+    import nbformat
+    from nbclient import NotebookClient
+    from papermill.iorw import load_notebook_node
+    from papermill.parameterize import parameterize_notebook
+
+    def run(name, folder, **parameters):
+        source = load_notebook_node(str(ROOT / "notebooks" / f"{name}.ipynb"))
+        notebook = parameterize_notebook(source, parameters)
+        notebook.cells.insert(0, nbformat.v4.new_code_cell(FRESH.format(str(folder))))
+        client = NotebookClient(notebook, km=kernel)
+        try:
+            client.execute()
+        finally:
+            client.kc.stop_channels()
+        return [o for cell in notebook.cells for o in cell.get("outputs", [])]
+
+    return run
+
+
+def figures(outputs):
+    """How many of `outputs` are drawings."""
+    return sum("image/svg+xml" in output.get("data", {}) for output in outputs)
