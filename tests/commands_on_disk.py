@@ -7,9 +7,8 @@ from unittest import mock
 
 import torch
 
-from pamal_core.runs.commands import main
-from pamal_core.runs.commands.found import ABOUT
-from pamal_core.runs.records import Record
+from pamal_core.__main__ import main
+from pamal_core.runs.records import ABOUT, Record
 from pamal_core.runs.state import save_state
 
 NAMES = ("top-left", "bottom-right")

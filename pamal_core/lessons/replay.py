@@ -1,13 +1,6 @@
-"""Train PaMaL and keep the front of every epoch: the data of the book's training replay.
+"""Train PaMaL and keep the front of every epoch: the data of the book's training replay."""
 
-`python -m pamal_core.lessons.replay OUT.json` does so on MultiMNIST, W = 4 and no penalty.
-"""
-
-import argparse
-import json
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from torch.utils.data import TensorDataset
@@ -16,14 +9,12 @@ from pamal_core.data.batches import batches
 from pamal_core.data.splits import Splits
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
-from pamal_core.experiments.multimnist import EXPERIMENT, MultiMNISTOptions
 from pamal_core.front import Front
 from pamal_core.method import Method
 from pamal_core.plots.style import quantity
-from pamal_core.runs.atomic import write_atomic
-from pamal_core.runs.options import Options
+from pamal_core.runs.options import SETTINGS, Options
 from pamal_core.runs.records import versions
-from pamal_core.runs.run import SETTINGS, Experiment, method_of
+from pamal_core.runs.run import Experiment, method_of
 from pamal_core.training import train
 
 IMAGES = 2000
@@ -38,7 +29,11 @@ def replay(experiment: Experiment, options: Options, splits: Splits) -> dict[str
     points no other dominates, and the hypervolume (higher is better).
     """
     options = experiment.resolved(options, splits)
-    if options.method != "pamal" or len(experiment.tasks) != 2 or experiment.halve_after:
+    if (
+        options.method != "pamal"
+        or len(experiment.tasks_of(options)) != 2
+        or experiment.halve_after
+    ):
         raise InputError(
             "A replay shows PaMaL on two tasks at a constant learning rate. "
             f"Found {options.method} on {experiment.name}."
@@ -60,7 +55,9 @@ def replay(experiment: Experiment, options: Options, splits: Splits) -> dict[str
         on_epoch=measure,
     )
     fronts += [row["front"] for row in history]
-    return _about(experiment, options, splits, len(examples)) | _content(fronts, experiment)
+    return _about(experiment, options, splits, len(examples)) | _content(
+        fronts, experiment.reference_of(options)
+    )
 
 
 def _about(experiment: Experiment, options: Options, splits: Splits, images: int) -> dict[str, Any]:
@@ -78,7 +75,7 @@ def _about(experiment: Experiment, options: Options, splits: Splits, images: int
     }
 
 
-def _content(fronts: Sequence[Front], experiment: Experiment) -> dict[str, Any]:
+def _content(fronts: Sequence[Front], reference: tuple[float, ...]) -> dict[str, Any]:
     """The fronts, as the widget reads them."""
     return {
         "objectives": [quantity(o.name) for o in fronts[0].objectives],
@@ -89,33 +86,8 @@ def _content(fronts: Sequence[Front], experiment: Experiment) -> dict[str, Any]:
                 "epoch": epoch,
                 "values": front.values.round(6).tolist(),
                 "non_dominated": front.non_dominated().tolist(),
-                "hypervolume": round(front.hypervolume(experiment.reference), 6),
+                "hypervolume": round(front.hypervolume(reference), 6),
             }
             for epoch, front in enumerate(fronts)
         ],
     }
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write a replay of MultiMNIST; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m pamal_core.lessons.replay")
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--data", choices=("full", "sample"), default="full")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--epochs", type=int)
-    given = parser.parse_args(arguments)
-    values = {name: value for name, value in vars(given).items() if name != "out"}
-    try:
-        options = MultiMNISTOptions.create(**values, device="cpu")
-        found = replay(EXPERIMENT, options, EXPERIMENT.load(options))
-        rest = "".join(f" --{k} {v}" for k, v in values.items() if v is not None)
-        command = f"{parser.prog} {given.out.as_posix()}{rest}"
-        write_atomic(given.out, (json.dumps({"command": command} | found) + "\n").encode())
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

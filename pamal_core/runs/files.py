@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 from pamal_core import distributed
 from pamal_core.errors import InputError
 from pamal_core.networks.base import Network
-from pamal_core.runs.locks import CHECKPOINT, lock_of
+from pamal_core.runs.paths import CHECKPOINT, WEIGHTS, lock_of
 from pamal_core.runs.records import Record, run_key
 from pamal_core.runs.state import load_state, save_state
 from pamal_core.training import Checkpoint
@@ -35,12 +35,12 @@ class RunFiles(NamedTuple):
     @property
     def key(self) -> str:
         """What tells the run from others."""
-        return run_key(*self.about.values())
+        return run_key(self.about)
 
     @property
     def weights(self) -> Path:
         """Where the trained network is kept."""
-        return self.record.with_suffix(".safetensors")
+        return self.record.with_suffix(WEIGHTS)
 
     @property
     def checkpoint(self) -> Checkpoint:

@@ -1,6 +1,5 @@
 """The illustrative example (section 3, Figure 1, appendices A2 and B2) from all pairs of points."""
 
-import json
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -13,11 +12,10 @@ from pydantic import Field, model_validator
 
 from pamal_core.method import NonFiniteError
 from pamal_core.penalties import MultiForward
+from pamal_core.runs.build import balancer, multi_forward, preference, task_weights
 from pamal_core.runs.devices import peak_memory
-from pamal_core.runs.methods import balancer, multi_forward, preference, task_weights
 from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record, run_key, versions
-from pamal_core.runs.run import NOT_IDENTITY, SETTINGS
 from pamal_core.simplex import Dirichlet
 from pamal_core.toy.pairs import CHUNK, Pairs, initial_pairs
 from pamal_core.toy.problem import ToyProblem
@@ -41,7 +39,7 @@ class ToyOptions(Options):
     `data` means the formula. `tanh` is described in `ToyProblem`.
     """
 
-    method: Literal["all", "pamal", "ls"] = "all"  # type: ignore[assignment]
+    method: Literal["all", "pamal", "ls"] = "all"
     balancing: Literal["all", "none", "loss", "gradient"] = "all"  # type: ignore[assignment]
     tanh: Literal["printed", "earlier"] = "printed"
     lr: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 2e-3
@@ -84,7 +82,7 @@ def run(options: ToyOptions) -> ToyRun:
     about = _about(options)
     path = Path(options.out) if options.out else None
     if path:
-        Record.find(path, run_key(*about.values()))
+        Record.find(path, run_key(about))
     started = time.perf_counter()
     outcomes = {o.variant.name: o for method in ("ls", "pamal") for o in _train(options, method)}
     trained = time.perf_counter()
@@ -110,10 +108,8 @@ def run(options: ToyOptions) -> ToyRun:
 def _about(options: ToyOptions) -> dict[str, Any]:
     """The fields of a record that say what the run is; of the options the paper's settings always,
     others where they differ from the default."""
-    values = json.loads(options.model_dump_json(exclude=NOT_IDENTITY | {"task"}))
-    changed = json.loads(options.model_dump_json(exclude_defaults=True))
-    chosen = {name: value for name, value in values.items() if name in SETTINGS | set(changed)}
-    chosen["epochs"] = options.epochs or PAPER_EPOCHS
+    chosen = options.identity() | {"epochs": options.epochs or PAPER_EPOCHS}
+    chosen.pop("task", None)
     return {
         "experiment": "toy",
         "method": options.method,

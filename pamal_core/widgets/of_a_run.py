@@ -32,7 +32,7 @@ def explore(
     inputs, *targets = moved(splits.test[:NUM_INPUTS], device)
     return Explorer(
         network,
-        experiment.tasks,
+        experiment.tasks_of(options),
         record.front("validation"),
         inputs,
         *targets,

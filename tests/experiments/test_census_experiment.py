@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from pamal_core.errors import InputError
-from pamal_core.experiments.census import EXPERIMENT, CensusOptions, experiment, network
+from pamal_core.experiments.census import EXPERIMENT, CensusOptions, network
 from pamal_core.networks.models import mlp
 from pamal_core.runs.records import Record
 from pamal_core.runs.run import run
@@ -41,8 +41,11 @@ def test_the_perceptron_of_the_paper_has_one_layer_of_256_and_a_head_for_each_ta
 def test_the_defaults_are_the_papers():
     chosen = CensusOptions()
     assert (chosen.W, chosen.lam, chosen.batch_size, chosen.lr) == (2, 5.0, 256, 1e-3)
-    assert [task.name for task in EXPERIMENT.tasks] == ["age", "education"]
-    assert EXPERIMENT.defaults["full"] == {"epochs": 10} and EXPERIMENT.reference == (0, 0)
+    assert [task.name for task in EXPERIMENT.tasks_of(chosen)] == ["age", "education"]
+    assert EXPERIMENT.defaults["full"] == {"epochs": 10} and EXPERIMENT.reference_of(chosen) == (
+        0,
+        0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,9 +67,9 @@ def test_tasks_that_are_none_are_refused_in_one_line(given):
 @pytest.mark.parametrize("method", ["pamal", "ls"])
 def test_a_run_on_the_sample_beats_guessing_on_every_task(tasks, method):
     chosen = options(tasks=tasks, method=method, epochs=5)
-    found = run(experiment(chosen), chosen).record
+    found = run(EXPERIMENT, chosen).record
     assert list(found.objectives) == [f"{task}/accuracy" for task in chosen.tasks]
-    splits = experiment(chosen).load(chosen)
+    splits = EXPERIMENT.load(chosen)
     for labels, best in zip(
         splits.test.tensors[1:], found.summary["test"]["best"].values(), strict=True
     ):
