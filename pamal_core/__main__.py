@@ -377,8 +377,9 @@ def _front(record: Record) -> str:
         | {"dominated": "" if row["non_dominated"] else "yes"}
         for name, row in frame.iterrows()
     ]
+    wrapped = [] if is_short else ["point"]
     title = f"front on test, {len(front.table)} points"
-    return f"{title}{'' if is_short else ', some of them'}\n{_table(cells)}"
+    return f"{title}{'' if is_short else ', some of them'}\n{_table(cells, wrapped)}"
 
 
 def _plain(value: Any) -> Any:

@@ -42,10 +42,8 @@ def test_the_defaults_are_the_papers():
     chosen = CensusOptions()
     assert (chosen.W, chosen.lam, chosen.batch_size, chosen.lr) == (2, 5.0, 256, 1e-3)
     assert [task.name for task in EXPERIMENT.tasks_of(chosen)] == ["age", "education"]
-    assert EXPERIMENT.defaults["full"] == {"epochs": 10} and EXPERIMENT.reference_of(chosen) == (
-        0,
-        0,
-    )
+    assert EXPERIMENT.defaults["full"] == {"epochs": 10}
+    assert EXPERIMENT.reference_of(chosen) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +59,13 @@ def test_tasks_are_the_same_in_any_order_and_form(given):
 def test_tasks_that_are_none_are_refused_in_one_line(given):
     with pytest.raises(InputError, match="`tasks` must"):
         CensusOptions.create(tasks=given)
+
+
+def test_a_record_names_the_tasks_that_were_trained():
+    for tasks in ("age,income", "age,education,income"):
+        found = run(EXPERIMENT, options(tasks=tasks)).record
+        assert list(found.objectives) == [f"{task}/accuracy" for task in tasks.split(",")]
+        assert found.hypervolume() > 0
 
 
 @pytest.mark.parametrize("tasks", ["age,education", "income,never-married,age"])

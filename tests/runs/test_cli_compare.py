@@ -1,4 +1,4 @@
-"""`python -m pamal_core runs RECORD` and `compare`: the numbers are those of the records and the paper."""
+"""`python -m pamal_core runs RECORD` and `compare`: the numbers are those of records and paper."""
 
 import numpy as np
 import pytest
