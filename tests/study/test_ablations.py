@@ -91,6 +91,16 @@ def test_the_17_settings_of_the_paper_are_made_once_without_and_per_form_with_a_
     assert len(chosen) - len(free) == 2 * 4 * 12
 
 
+def test_a_setting_that_the_grid_does_not_have_is_made_all_the_same():
+    chosen = MultiForwardOptions.create(windows=7, penalties="printed").settings()
+    assert [(s["W"], s["lam"], s.get("penalty")) for s in chosen] == [
+        (7, 0.0, None),
+        *((7, lam, "printed") for lam in (2.0, 5.0, 10.0)),
+    ]
+    half = {"W": 1, "lam": 0.0, "p": 0.5, "seed": 0}
+    assert SamplingOptions.create(ps=0.5).settings() == [half]
+
+
 def test_no_two_settings_share_a_file():
     names = [file_name(s) for s in multiforward(list(runs_of.PENALTIES), [0, 1])]
     names += [file_name(s) for s in sampling([0.0, 0.1, 1.0, 100.0], [0, 1])]
