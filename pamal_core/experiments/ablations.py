@@ -32,8 +32,7 @@ PENALTIES: dict[str, dict[str, str]] = {
 }
 """The names of `MultiForward`'s signs, with or without the authors' rule of when it counts."""
 
-SWEPT = {"phn": ("p", "solver", "lr"), "cosmos": ("p", "lam", "lr")}
-EXCERPT = {"p": (0.1, 1.0), "lam": (1.0, 5.0), "lr": (1e-3,)}
+EXCERPT: dict[str, tuple[float, ...]] = {"p": (0.1, 1.0), "lam": (1.0, 5.0), "lr": (1e-3,)}
 """The part of the grids of PHN and COSMOS that the sample is for."""
 
 
@@ -162,19 +161,18 @@ class SweepOptions(AblationOptions):
         return kept
 
     def _grid(self, method: str, is_sample: bool) -> list[Setting]:
-        """The settings of `method` in `workflow/grid.csv`, which are those of the paper's table."""
+        """The settings of `method` in `workflow/grid.csv`, which are those of the paper's table, as
+        the names of their records say them."""
         folder = f"ablation_phn_cosmos/{self.experiment}"
         rows = [r for r in grid.read("grid") if (r["folder"], r["method"]) == (folder, method)]
-        options: list[Setting] = [
-            {"solver": "linear", "lr": 1e-3} | grid.parameters(r["options"]) for r in rows
-        ]
-        known = sorted({o["lr"] for o in options})
+        settings = [grid.parameters(r["name"].replace("-", ";").partition(";")[2]) for r in rows]
+        known = sorted({setting["lr"] for setting in settings})
         allowed = EXCERPT if is_sample else {}
         chosen = [
-            {"method": method} | {n: o[n] if n == "solver" else float(o[n]) for n in SWEPT[method]}
-            for o in options
-            if self.lrs is None or o["lr"] in self.lrs
-            if all(o[name] in values for name, values in allowed.items() if name in SWEPT[method])
+            {"method": method} | setting
+            for setting in settings
+            if self.lrs is None or setting["lr"] in self.lrs
+            if all(value in allowed.get(name, (value,)) for name, value in setting.items())
         ]
         if not chosen:
             raise InputError(
