@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
-RUN := $(BIN)/python -m pamal_core.runs.notebooks run
+RUN := $(BIN)/python -m pamal_core run
 
 .DEFAULT_GOAL := help
 .PHONY: help book test test-faults lint tables notebooks constraints clean

@@ -21,7 +21,7 @@ from torch.utils.data import TensorDataset
 from pamal_core import classification
 from pamal_core.networks.models import lenet
 from pamal_core.networks.resnet import resnet18
-from pamal_core.runs.methods import build
+from pamal_core.runs.build import build
 from pamal_core.runs.options import Options
 
 TASKS = [classification("first"), classification("second")]

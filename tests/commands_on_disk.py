@@ -7,10 +7,9 @@ from unittest import mock
 
 import torch
 
+from pamal_core.__main__ import main
 from pamal_core.runs.checkpoint import save_state
-from pamal_core.runs.commands import main
-from pamal_core.runs.commands.found import ABOUT
-from pamal_core.runs.records import Record
+from pamal_core.runs.records import ABOUT, Record
 
 NAMES = ("top-left", "bottom-right")
 

@@ -6,6 +6,7 @@ from torch.utils.data import TensorDataset
 
 from pamal_core.data.splits import Splits
 from pamal_core.networks.models import SharedBottom
+from pamal_core.runs.options import Options
 from pamal_core.runs.run import Experiment
 from pamal_core.tasks import classification
 
@@ -29,6 +30,7 @@ def make_network(_options, _splits, extra):
 def tiny():
     return Experiment(
         name="tiny",
+        options=Options,
         tasks=(classification("first"), classification("second")),
         load=load,
         make_network=make_network,

@@ -49,17 +49,12 @@ def network(_: CensusOptions, splits: Splits, extra: int) -> SharedBottom:
     return mlp(features.shape[1] + extra, len(labels))
 
 
-def experiment(options: CensusOptions) -> Experiment:
-    """The experiment with the tasks of `options`."""
-    return Experiment(
-        name="census",
-        tasks=tuple(classification(task) for task in options.tasks),
-        load=load,
-        make_network=network,
-        reference=(0.0,) * len(options.tasks),
-        defaults={"full": {"epochs": 10}, "sample": {"epochs": 10}},
-    )
-
-
-EXPERIMENT = experiment(CensusOptions())
-"""The paper's: age and education."""
+EXPERIMENT = Experiment(
+    name="census",
+    options=CensusOptions,
+    tasks=lambda options: tuple(classification(task) for task in options.tasks),
+    load=load,
+    make_network=network,
+    reference=0.0,
+    defaults={"full": {"epochs": 10}, "sample": {"epochs": 10}},
+)

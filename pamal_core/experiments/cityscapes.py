@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pamal_core.data import cityscapes
 from pamal_core.data.splits import Splits
@@ -48,6 +48,12 @@ class CityScapesOptions(Options):
     width: Annotated[int, Field(ge=1)] = 64
     limit: Annotated[int, Field(ge=1)] | None = None
 
+    @model_validator(mode="after")
+    def _has_scenes_to_validate_on(self) -> "CityScapesOptions":
+        if self.setting == "I" and self.validation is not None:
+            raise ValueError(f"Setting I has no `validation`. Found {self.validation}.")
+        return self
+
 
 def load(options: CityScapesOptions) -> Splits:
     """The data of `options`; every seed of training sees the same scenes."""
@@ -70,6 +76,7 @@ def network(options: CityScapesOptions, splits: Splits, extra: int) -> SharedBot
 
 EXPERIMENT = Experiment(
     name="cityscapes",
+    options=CityScapesOptions,
     tasks=(segmentation("segmentation", NUM_CLASSES), depth("depth")),
     load=load,
     make_network=network,

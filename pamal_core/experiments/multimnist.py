@@ -29,6 +29,7 @@ def load(options: MultiMNISTOptions) -> Splits:
 
 EXPERIMENT = Experiment(
     name="multimnist",
+    options=MultiMNISTOptions,
     tasks=(classification("top-left"), classification("bottom-right")),
     load=load,
     make_network=lambda _options, _splits, extra: lenet(in_channels=1 + extra),

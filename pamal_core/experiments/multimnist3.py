@@ -30,6 +30,7 @@ def load(options: MultiMNIST3Options) -> Splits:
 
 EXPERIMENT = Experiment(
     name="multimnist3",
+    options=MultiMNIST3Options,
     tasks=tuple(classification(position) for position in POSITIONS),
     load=load,
     make_network=lambda _options, _splits, extra: lenet(len(POSITIONS), in_channels=1 + extra),

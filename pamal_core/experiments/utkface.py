@@ -54,6 +54,7 @@ def network(options: UTKFaceOptions, splits: Splits, extra: int) -> SharedBottom
 
 EXPERIMENT = Experiment(
     name="utkface",
+    options=UTKFaceOptions,
     tasks=(regression("age"), classification("gender"), classification("ethnicity")),
     load=load,
     make_network=network,

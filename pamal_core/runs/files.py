@@ -12,7 +12,7 @@ from pamal_core import distributed
 from pamal_core.errors import InputError
 from pamal_core.networks.base import Network
 from pamal_core.runs.checkpoint import Checkpoint, load_state, save_state
-from pamal_core.runs.locks import CHECKPOINT, lock_of
+from pamal_core.runs.paths import CHECKPOINT, WEIGHTS, lock_of
 from pamal_core.runs.records import Record, run_key
 
 
@@ -34,12 +34,12 @@ class RunFiles(NamedTuple):
     @property
     def key(self) -> str:
         """What tells the run from others."""
-        return run_key(*self.about.values())
+        return run_key(self.about)
 
     @property
     def weights(self) -> Path:
         """Where the trained network is kept."""
-        return self.record.with_suffix(".safetensors")
+        return self.record.with_suffix(WEIGHTS)
 
     @property
     def checkpoint(self) -> Checkpoint:

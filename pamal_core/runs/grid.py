@@ -4,23 +4,21 @@
 until something is trained.
 """
 
-import argparse
 import csv
 import importlib
-import inspect
 import json
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
+
 from pamal_core.errors import InputError, check_choice
 from pamal_core.runs.atomic import write_atomic
-from pamal_core.runs.locks import is_held, lock_of
-from pamal_core.runs.notebooks import parse_value
-from pamal_core.runs.options import Options
+from pamal_core.runs.options import parse_value
+from pamal_core.runs.paths import is_held, lock_of
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = "extras"
@@ -124,17 +122,9 @@ def make(record: str, results: Path, changes: Mapping[str, Any] | None = None) -
             write_atomic(results / record, (results / other).read_bytes())
     from pamal_core.runs.run import run as train  # torch: only here
 
-    module = importlib.import_module(f"pamal_core.experiments.{run.experiment}")
-    options = options_class(run.experiment)
+    experiment = importlib.import_module(f"pamal_core.experiments.{run.experiment}").EXPERIMENT
     given = {**run.parameters, **(changes or {}), "out": str(results / record)}
-    train(module.EXPERIMENT, options.create(**given))
-
-
-def options_class(experiment: str) -> type[Options]:
-    """The class of the options of `experiment`."""
-    module = importlib.import_module(f"pamal_core.experiments.{experiment}")
-    classes = [c for _, c in inspect.getmembers(module, inspect.isclass)]
-    return next(c for c in classes if issubclass(c, Options) and c is not Options)
+    train(experiment, experiment.options.create(**given))
 
 
 def notebook_parameters(path: Path) -> set[str]:
@@ -145,45 +135,27 @@ def notebook_parameters(path: Path) -> set[str]:
     return {line.split(" = ")[0] for line in lines if " = " in line}
 
 
-def status(results: Path) -> str:
-    """A table with a line per target: runs that are made, being made and left, and hours of one
-    thread for the latter two, as far as runs of their kind were measured."""
-    heads = f"{'target':<12}{'runs':>6}{'done':>6}{'running':>9}{'left':>6}{'hours':>8}"
-    lines = [f"{heads}{'not measured':>14}"]
+def status(results: Path) -> pd.DataFrame:
+    """A row per target: runs that are made, being made and left, and hours of one thread for the
+    latter two, as far as runs of their kind were measured."""
+    rows = []
     for target in targets():
         chosen = runs(target)
         left = [run for run in chosen if not run.is_done(results)]
         seconds = [run.cost.seconds for run in left if run.cost.seconds is not None]
         running = sum(run.is_running(results) for run in left)
-        lines.append(
-            f"{target:<12}{len(chosen):>6}{len(chosen) - len(left):>6}{running:>9}"
-            f"{len(left) - running:>6}"
-            f"{sum(seconds) / 3600:>8.1f}{len(left) - len(seconds):>14}"
+        rows.append(
+            {
+                "target": target,
+                "runs": len(chosen),
+                "done": len(chosen) - len(left),
+                "running": running,
+                "left": len(left) - running,
+                "hours": round(sum(seconds) / 3600, 1),
+                "not measured": len(left) - len(seconds),
+            }
         )
-    return "\n".join(lines)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """`python -m pamal_core.runs.grid` counts; `... run RECORD ... [-p NAME VALUE ...]` makes."""
-    parser = argparse.ArgumentParser(
-        prog="python -m pamal_core.runs.grid", description=main.__doc__
-    )
-    parser.add_argument("--results", type=Path, default=ROOT / "results")
-    run = parser.add_subparsers(dest="command").add_parser("run", help=make.__doc__)
-    run.add_argument("records", nargs="+", help="relative to the folder of the results")
-    run.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
-    given = parser.parse_args(arguments)
-    try:
-        if given.command:
-            changes = {name: parse_value(value) for name, value in given.p}
-            for record in given.records:
-                make(record, given.results, changes)
-        else:
-            print(status(given.results))
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    return pd.DataFrame(rows)
 
 
 @cache
@@ -229,7 +201,3 @@ def parameters(text: str) -> dict[str, Any]:
     pairs = (part.strip().partition("=") for part in text.split(";") if part.strip())
     # Papermill's rules know no lists.
     return {n: json.loads(v) if v.startswith("[") else parse_value(v) for n, _, v in pairs}
-
-
-if __name__ == "__main__":
-    sys.exit(main())

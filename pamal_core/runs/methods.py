@@ -1,162 +1,88 @@
-"""The methods as data: each is a network, a preference, a balancer and a penalty."""
+"""The table of methods: the paper's, by the names that `Options` and records give them.
 
-from collections.abc import Callable, Sequence
+No torch here: a method is built by `pamal_core.runs.build`, which is imported when it is needed.
+"""
 
-import numpy as np
-from torch import nn
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
-from torch.utils.data import TensorDataset
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from pamal_core.balancing import (
-    EPO,
-    IMTL,
-    MGDA,
-    AutoLambda,
-    Balancer,
-    CAGrad,
-    DynamicWeightAverage,
-    GradDrop,
-    GradientBalancer,
-    Linear,
-    LossBalancer,
-    MovingAverage,
-    NashMTL,
-    PCGrad,
-    RandomWeighting,
-    RotoGrad,
-    UncertaintyWeighting,
-    UnitNorm,
-)
-from pamal_core.data.batches import batches
-from pamal_core.errors import InputError
-from pamal_core.method import Method
-from pamal_core.networks.base import Network
-from pamal_core.networks.conditioned import Conditioned
-from pamal_core.networks.ensemble import WeightEnsemble
-from pamal_core.networks.hypernetwork import Hypernetwork
-from pamal_core.networks.rotated import Rotated
-from pamal_core.penalties import Cosine, MultiForward
-from pamal_core.runs.options import Options
-from pamal_core.simplex import Dirichlet, on_simplex
-from pamal_core.tasks import Task
+if TYPE_CHECKING:
+    from pamal_core.method import Method
+    from pamal_core.runs.build import Parts
 
-# Methods that are one network with uniform task weights and a balancer of their own, for T tasks.
-BASELINES: dict[str, Callable[[Options, int], Balancer]] = {
-    "uw": lambda _, num_tasks: UncertaintyWeighting(num_tasks),
-    "dwa": lambda options, _: DynamicWeightAverage(options.temperature),
-    "rlw": lambda *_: RandomWeighting(),
-    "mgda": lambda options, _: MGDA(options.heads),
-    "pcgrad": lambda options, _: PCGrad(options.heads),
-    "imtl": lambda options, _: IMTL(options.heads),
-    "graddrop": lambda *_: GradDrop(),
-    "cagrad": lambda options, _: CAGrad(options.c, options.heads),
-    "nash_mtl": lambda options, _: NashMTL(options.heads),
+
+@dataclass(frozen=True)
+class Row:
+    """A method: its name in print, what builds it, and the options that it has beside those of all.
+
+    An option that any method lists is that of the methods that list it: the others neither use nor
+    record it. `published` are the defaults of the method's own authors where they are not those of
+    `Options`. `one_network` says whether a run ends with a single network for all tasks.
+    """
+
+    printed: str
+    build: "Callable[[Parts], Method]"
+    options: tuple[str, ...] = ()
+    published: Mapping[str, float] = field(default_factory=dict)
+    one_network: bool = True
+
+
+def _from(name: str) -> "Callable[[Parts], Method]":
+    """The function `name` of `pamal_core.runs.build`."""
+    return lambda parts: getattr(import_module("pamal_core.runs.build"), name)(parts)
+
+
+def baseline(printed: str, rule: str, *arguments: str) -> Row:
+    """One network with uniform task weights and a balancer of its own.
+
+    `rule` is "module.Class" in `pamal_core.balancing`. The class is called with the options of the
+    run that `arguments` names, and with the number of tasks where it names "num_tasks".
+    """
+
+    def build(parts: "Parts") -> "Method":
+        module, _, name = rule.rpartition(".")
+        known = dict(parts.options) | {"num_tasks": len(parts.tasks)}
+        make = getattr(import_module(f"pamal_core.balancing.{module}"), name)
+        return parts.one_network(make(**{name: known[name] for name in arguments}))
+
+    return Row(printed, build, tuple(name for name in arguments if name != "num_tasks"))
+
+
+_BALANCING = ("balancing", "balancing_form", "history")
+_DRAWING = ("p", "draws", "grid")
+_PENALTY = ("lam", "W", "penalty", "edges", "skip")
+
+METHODS: dict[str, Row] = {
+    "pamal": Row(
+        "PaMaL",
+        _from("pamal"),
+        (*_PENALTY, *_DRAWING, *_BALANCING, "lr_scaling"),
+        one_network=False,
+    ),
+    "ls": Row("LS", _from("fixed_weights"), ("weights", *_BALANCING)),
+    "stl": Row("STL", _from("fixed_weights"), ("task", *_BALANCING), one_network=False),
+    "uw": baseline("UW", "uncertainty.UncertaintyWeighting", "num_tasks"),
+    "dwa": baseline("DWA", "dwa.DynamicWeightAverage", "temperature"),
+    "rlw": baseline("RLW", "rlw.RandomWeighting"),
+    "mgda": baseline("MGDA", "mgda.MGDA", "heads"),
+    "pcgrad": baseline("PCGrad", "pcgrad.PCGrad", "heads"),
+    "imtl": baseline("IMTL", "imtl.IMTL", "heads"),
+    "graddrop": baseline("Graddrop", "graddrop.GradDrop"),
+    "cagrad": baseline("CAGrad", "cagrad.CAGrad", "c", "heads"),
+    "nash_mtl": baseline("Nash-MTL", "nash_mtl.NashMTL", "heads"),
+    "auto_lambda": Row("Auto-lambda", _from("auto_lambda")),
+    "rotograd": Row("RotoGrad", _from("rotograd")),
+    "phn": Row("PHN", _from("phn"), (*_DRAWING, "solver", "chunk"), {"p": 0.2}, one_network=False),
+    "cosmos": Row(
+        "COSMOS", _from("cosmos"), (*_DRAWING, "lam"), {"p": 1.2, "lam": 2.0}, one_network=False
+    ),
 }
 
-# Options that mean something for some methods only; the others neither use nor record them.
-ONLY_FOR: dict[str, frozenset[str]] = {
-    "task": frozenset({"stl"}),
-    **dict.fromkeys(["W", "penalty", "edges", "skip", "lr_scaling"], frozenset({"pamal"})),
-    "lam": frozenset({"pamal", "cosmos"}),
-    **dict.fromkeys(["p", "draws", "grid"], frozenset({"pamal", "cosmos", "phn"})),
-    "weights": frozenset({"ls"}),
-    **dict.fromkeys(["solver", "chunk"], frozenset({"phn"})),
-    **dict.fromkeys(["balancing", "balancing_form", "history"], frozenset({"pamal", "ls", "stl"})),
-    "heads": frozenset({"mgda", "pcgrad", "imtl", "cagrad", "nash_mtl"}),
-    "c": frozenset({"cagrad"}),
-    "temperature": frozenset({"dwa"}),
-}
 
-
-def task_weights(options: Options, num_tasks: int) -> np.ndarray:
-    """The matrix W [M, T] that makes a weight ensemble the method `options` name."""
-    match options.method:
-        case "pamal":
-            return np.eye(num_tasks)
-        case "stl":
-            if options.task >= num_tasks:
-                raise InputError(f"`task` must be below {num_tasks}. Found task={options.task}.")
-            return np.eye(num_tasks)[[options.task]]
-        case "ls" if options.weights is not None:
-            return on_simplex([options.weights], num_tasks, name="weights")
-    return np.full((1, num_tasks), 1 / num_tasks)
-
-
-def build(
-    options: Options,
-    tasks: Sequence[Task],
-    make_network: Callable[[int], nn.Module],
-    shared: str,
-    train: TensorDataset,
-) -> Method:
-    """The method of `options`.
-
-    `make_network(extra)` makes one member, freshly initialised, whose first layer takes `extra`
-    features (or channels) more than the inputs of `train` have. `shared` names its encoder.
-    """
-    num_tasks, example = len(tasks), train[:2][0]
-    match options.method:
-        case "phn":
-            writer = Hypernetwork(make_network(0), num_tasks, shared=shared, chunk=options.chunk)
-            solver = EPO() if options.solver == "epo" else Linear()
-            return Method(writer, tasks, preference(options), solver)
-        case "cosmos":
-            member = make_network(num_tasks)
-            told = Conditioned(member, num_tasks, shared=shared, example=example)
-            return Method(told, tasks, preference(options), penalty=Cosine(options.lam))
-    rows = task_weights(options, num_tasks)
-    members = [make_network(0) for _ in rows]
-    if options.method == "rotograd":
-        members = [Rotated(member, example) for member in members]
-    network = WeightEnsemble(members, task_weights=rows, shared=shared)
-    if options.method != "pamal":
-        return Method(network, tasks, balancer=_baseline(options, network, tasks, train))
-    draws = preference(options)
-    return Method(network, tasks, draws, balancer(options), multi_forward(options), options.W)
-
-
-def _baseline(
-    options: Options, network: WeightEnsemble, tasks: Sequence[Task], train: TensorDataset
-) -> Balancer:
-    """The balancer of a method with a single member."""
-    match options.method:
-        case "auto_lambda":
-            others = batches(train, options.batch_size, shuffle=True)
-            return AutoLambda(network, tasks, others, lr=options.lr)
-        case "rotograd":
-            return RotoGrad(network.skeleton.model)
-        case "ls" | "stl":
-            return balancer(options)
-    return BASELINES[options.method](options, len(tasks))
-
-
-def averaged(options: Options, network: Network) -> AveragedModel | None:
-    """The mean of `network`'s weights over the steps of training; None where the last ones count.
-
-    The statistics of BatchNorm are not averaged: they are those of the last weights.
-    """
-    if options.average == 0:
-        return None
-    decay = get_ema_multi_avg_fn(options.average)  # type: ignore[no-untyped-call]
-    return AveragedModel(network, multi_avg_fn=decay)
-
-
-def preference(options: Options) -> Dirichlet:
-    """How alpha is drawn."""
-    p = tuple(options.p) if isinstance(options.p, list) else options.p
-    return Dirichlet(p, options.draws == "stratified")
-
-
-def multi_forward(options: Options) -> MultiForward:
-    """PaMaL's penalty."""
-    return MultiForward(options.lam, options.penalty, options.edges, options.skip)
-
-
-def balancer(options: Options) -> LossBalancer | GradientBalancer:
-    """The balancer of `options.balancing`."""
-    match options.balancing:
-        case "loss":
-            return MovingAverage(options.history, options.balancing_form)
-        case "gradient":
-            return UnitNorm(options.balancing_form)
-    return Linear()
+def matters(option: str, method: str) -> bool:
+    """Whether `method` uses `option`, or no method in particular does; a name that is not in the
+    table stands for several methods, and may use any."""
+    owners = [name for name, row in METHODS.items() if option in row.options]
+    return not owners or method in owners or method not in METHODS

@@ -3,12 +3,10 @@
 No torch here. The packages of the `book` extra are needed.
 """
 
-import argparse
 import copy
 import os
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -93,39 +91,6 @@ def run(source: Path, target: Path, parameters: dict[str, Any]) -> None:
     write_atomic(target, (text.rstrip("\n") + "\n").encode())
 
 
-def parse_value(text: str) -> Any:
-    """The value of `-p NAME TEXT`, by papermill's rules: True, False, None, a number, or text."""
-    named = {"True": True, "False": False, "None": None}
-    if text in named:
-        return named[text]
-    numbers: tuple[Callable[[str], Any], ...] = (int, float)
-    for number in numbers:
-        try:
-            return number(text)
-        except ValueError:
-            continue
-    return text
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """`python -m pamal_core.runs.notebooks run SOURCE TARGET -p NAME VALUE ...`."""
-    parser = argparse.ArgumentParser(
-        prog="python -m pamal_core.runs.notebooks", description=__doc__
-    )
-    command = parser.add_subparsers(required=True).add_parser("run", help=run.__doc__)
-    command.add_argument("source", type=Path)
-    command.add_argument("target", type=Path)
-    command.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
-    given = parser.parse_args(arguments)
-    try:
-        run(given.source, given.target, {name: parse_value(value) for name, value in given.p})
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    print(f"{given.source} -> {given.target}")
-    return 0
-
-
 def _is_code(cell: NotebookNode) -> bool:
     return cell.cell_type == "code" and "injected-parameters" not in cell.metadata.get("tags", [])
 
@@ -158,7 +123,3 @@ def _normal_outputs(outputs: list[NotebookNode], count: int) -> list[NotebookNod
 
 def _without_addresses(text: str) -> str:
     return re.sub(r"\bat 0x[0-9a-fA-F]{6,}", "at 0x0", text)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

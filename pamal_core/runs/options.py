@@ -1,18 +1,41 @@
 """The parameters of an experiment, checked before anything runs."""
 
 import ast
+import json
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import PydanticKnownError
 
 from pamal_core.errors import InputError
+from pamal_core.runs.methods import METHODS, matters
 
 AnyOptions = TypeVar("AnyOptions", bound="Options")
 NonNegative = Annotated[float, Field(ge=0)]
 
-# Where a method's own authors chose otherwise than PaMaL's, `None` and silence mean their value.
-PUBLISHED: dict[str, dict[str, float]] = {"phn": {"p": 0.2}, "cosmos": {"p": 1.2, "lam": 2.0}}
+SETTINGS = {"W", "lam", "p", "balancing", "task"}
+"""What the paper varies. A record of a method that has them names them, default or not."""
+
+NOT_IDENTITY = {"method", "seed", "data", "data_root", "device", "compile", "out"}
+"""What does not tell runs apart, or is a field of a record of its own."""
+
+GIVEN = SETTINGS | {"lr_scaling"}
+"""What the cells of notebooks give, whatever the method is."""
+
+
+def _known(method: str) -> str:
+    if method not in METHODS:
+        *names, last = map(repr, METHODS)
+        raise PydanticKnownError("literal_error", {"expected": f"{', '.join(names)} or {last}"})
+    return method
 
 
 class Options(BaseModel):
@@ -21,7 +44,7 @@ class Options(BaseModel):
     The first value of each choice is the default; the choices the paper or the authors' code leave
     open are explained in `book/discrepancies`. `None` stands for the default: of `epochs`, the
     paper's number on full data and a small one on the sample; of `p` and `lam`, what the method's
-    authors chose (`PUBLISHED`); of `weights`, equal ones. A run ends with its last weights, or for
+    authors chose; of `weights`, equal ones. A run ends with its last weights, or for
     `average` above 0 with the mean over its steps, where a step counts `average` times the next.
     `known` are the names that a notebook takes, if not all; `unless_pamal` are the defaults that
     PaMaL does not share.
@@ -31,24 +54,7 @@ class Options(BaseModel):
     known: ClassVar[tuple[str, ...]] = ()
     unless_pamal: ClassVar[Mapping[str, Any]] = {}
 
-    method: Literal[
-        "pamal",
-        "ls",
-        "stl",
-        "uw",
-        "dwa",
-        "rlw",
-        "mgda",
-        "pcgrad",
-        "imtl",
-        "graddrop",
-        "cagrad",
-        "nash_mtl",
-        "auto_lambda",
-        "rotograd",
-        "phn",
-        "cosmos",
-    ] = "pamal"
+    method: Annotated[str, AfterValidator(_known)] = "pamal"
     task: Annotated[int, Field(ge=0, description="the task STL learns, from 0")] = 0
     W: Annotated[int, Field(ge=1, description="draws of alpha a step")] = 1
     lam: Annotated[
@@ -95,8 +101,9 @@ class Options(BaseModel):
             if value is not None or name not in cls.model_fields
         }
         method = str(given.get("method", "pamal"))
+        published = METHODS[method].published if method in METHODS else {}
         others = {} if method == "pamal" else cls.unless_pamal
-        return PUBLISHED.get(method, {}) | {**others} | given
+        return {**published, **others, **given}
 
     @model_validator(mode="after")
     def _has_no_others(self) -> "Options":
@@ -113,6 +120,39 @@ class Options(BaseModel):
                 f"`W` must be at least 2 when `lam` > 0. Found W={self.W}, lam={self.lam}."
             )
         return self
+
+    @model_validator(mode="after")
+    def _are_of_use(self) -> "Options":
+        """An option that would be ignored is refused; its default and what notebooks give are
+        not."""
+        fields = type(self).model_fields
+        changed = {n: v for n in fields if (v := getattr(self, n)) != fields[n].default}
+        for name in changed.keys() & self.model_fields_set - GIVEN:
+            if not matters(name, self.method):
+                raise ValueError(f"{self.method} has no `{name}`. Found {name}={changed[name]!r}.")
+        for name, needed in (("history", ("loss",)), ("balancing_form", ("loss", "gradient"))):
+            if name in changed and self.balancing in {"none", "loss", "gradient"} - {*needed}:
+                raise ValueError(
+                    f"`{name}` needs `balancing` {' or '.join(needed)}. Found "
+                    f"{name}={changed[name]!r}, balancing={self.balancing!r}."
+                )
+        if self.draws == "stratified" and self.p == float("inf"):
+            raise ValueError("`draws` of p=inf are all the centre. Found draws='stratified'.")
+        return self
+
+    def identity(self) -> dict[str, Any]:
+        """The options as a record names them: of those that matter to the method the paper's
+        settings always, others where they differ from the default, so that a new option never
+        renames an old run."""
+        values, changed = (
+            json.loads(self.model_dump_json(exclude=NOT_IDENTITY, exclude_defaults=alone))
+            for alone in (False, True)
+        )
+        return {
+            name: value
+            for name, value in values.items()
+            if (name in SETTINGS or name in changed) and matters(name, self.method)
+        }
 
     @classmethod
     def create(cls: type[AnyOptions], **values: Any) -> AnyOptions:
@@ -154,3 +194,16 @@ def _explain(details: Any, options: type[Options]) -> str:
         return f"Unknown parameter `{name}`. Known: {', '.join(options.model_fields)}."
     expected = details["msg"].removeprefix("Input should be ")
     return f"`{name}` must be {expected}. Found {name}={details['input']!r}."
+
+
+def parse_value(text: str) -> Any:
+    """The value of `-p NAME TEXT`, by papermill's rules: True, False, None, a number, or text."""
+    named = {"True": True, "False": False, "None": None}
+    if text in named:
+        return named[text]
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text

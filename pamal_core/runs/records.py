@@ -3,6 +3,7 @@
 import hashlib
 import json
 import platform
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +13,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective
 from pamal_core.runs.atomic import write_atomic
+
+ABOUT = ("experiment", "method", "options", "seed", "data")
+"""The fields of a record that say what the run is."""
 
 
 class Record(BaseModel):
@@ -42,7 +46,12 @@ class Record(BaseModel):
     @property
     def key(self) -> str:
         """Names the run: a hash of what it is, not of what came out."""
-        return run_key(self.experiment, self.method, self.options, self.seed, self.data)
+        return run_key(self.about)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The fields that say what the run is."""
+        return {name: getattr(self, name) for name in ABOUT}
 
     @property
     def seconds(self) -> float:
@@ -55,8 +64,10 @@ class Record(BaseModel):
         return Front.from_points(self.points, objectives, split)
 
     def hypervolume(self, split: str = "validation") -> float:
-        """Of all points of `split`, from the reference of the experiment; higher is better."""
-        return float(self.summary[split]["hypervolume"])
+        """Of all points of `split`, from the reference of the experiment; higher is better. NaN
+        where there is none: single-task learning, the toy problem."""
+        value = self.summary.get(split, {}).get("hypervolume")
+        return float("nan") if value is None else float(value)
 
     def order(self, split: str = "validation") -> float:
         """The mean over the tasks of the rank correlation of how much a point of `split` cares
@@ -130,10 +141,49 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: version(name) for name in names}
 
 
-def run_key(experiment: str, method: str, options: dict[str, Any], seed: int, data: str) -> str:
-    """16 hexadecimal digits that name a run."""
-    return _digest([experiment, method, options, seed, data])
+def run_key(about: Mapping[str, Any]) -> str:
+    """16 hexadecimal digits that name the run with the fields `ABOUT`, in any order."""
+    return _digest([about[name] for name in ABOUT])
 
 
 def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def summarise(
+    fronts: Mapping[str, Front], reference: tuple[float, ...], similarity: float | None
+) -> dict[str, Any]:
+    """The summary of a record: per split what the paper reports, and on test the one alpha chosen
+    on validation.
+
+    `reference` is the point the hypervolume is taken from; it is null where tasks were left out.
+    `similarity` is the smallest cosine between two members, None where there are no two.
+    """
+    alpha = fronts["validation"].choose()
+    chosen = (fronts["test"].alphas == alpha).all(1).argmax()
+    metrics = fronts["test"].table.iloc[chosen].to_dict()
+    return {name: _describe(front, reference) for name, front in fronts.items()} | {
+        "chosen_on_validation": {"alpha": alpha.tolist(), "test": metrics},
+        "member_similarity": similarity,
+    }
+
+
+def _describe(front: Front, reference: tuple[float, ...]) -> dict[str, Any]:
+    comparable = len(front.objectives) == len(reference)
+    spearman: dict[str, Any] = {}
+    for objective, correlation, loss in zip(
+        front.objectives, front.spearman(), front.on("loss").spearman(), strict=True
+    ):
+        spearman |= {objective.name: correlation, f"{objective.task}/loss": loss}
+    return {
+        "hypervolume": front.hypervolume(reference) if comparable else None,
+        "competition": _or_none(front.competition()),
+        "non_dominated": int(front.non_dominated().sum()),
+        "spearman": {name: _or_none(value) for name, value in spearman.items()},
+        "best": front.best(),
+    }
+
+
+def _or_none(value: float) -> float | None:
+    """JSON has no NaN: a correlation that is not defined is null."""
+    return None if value != value else value

@@ -1,6 +1,5 @@
 """A run from options to record: load, train, evaluate, write. Resumes where it was stopped."""
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,25 +14,24 @@ from torch.optim.lr_scheduler import MultiStepLR
 from pamal_core import distributed
 from pamal_core.data.batches import batches
 from pamal_core.data.splits import Splits
+from pamal_core.errors import InputError
 from pamal_core.evaluation import Calibration, evaluate
 from pamal_core.front import Front
 from pamal_core.method import Method
 from pamal_core.networks.base import Network
+from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.runs.build import averaged, build, preference, task_weights
 from pamal_core.runs.checkpoint import Checkpoint, train_resumably
 from pamal_core.runs.devices import peak_memory, pick_device
 from pamal_core.runs.files import RunFiles
-from pamal_core.runs.methods import ONLY_FOR, averaged, build
+from pamal_core.runs.methods import matters
 from pamal_core.runs.options import Options
-from pamal_core.runs.records import Record, versions
-from pamal_core.runs.summary import similarity, summarise
+from pamal_core.runs.records import Record, summarise, versions
 from pamal_core.simplex import arc
 from pamal_core.tasks import Task
 from pamal_core.training import Training, adam, seed_everything
 
-# These do not tell runs apart: some are fields of their own, others say where it runs or writes.
-NOT_IDENTITY = {"method", "seed", "data", "data_root", "device", "compile", "out"}
 CALIBRATION = 500  # training examples that BatchNorm is recalibrated on
-SETTINGS = {"W", "lam", "p", "balancing", "task"}
 
 
 @dataclass(frozen=True)
@@ -41,23 +39,46 @@ class Experiment:
     """One experiment of the paper: data, tasks and architecture; methods and their options come on
     top.
 
-    `make_network(options, splits, extra)` makes one member for the data, freshly initialised, with
-    `extra` more input features (or channels) than they have. `reference` is the point the
-    hypervolume is taken from, in the units of each task's first metric. `defaults` are the values
-    of options that depend on whether the data are "full" or a "sample", `epochs` always among them.
-    `halve_after` is the share of the epochs after which the learning rate is halved, once.
-    `evaluation_batch` is the number of examples evaluated at a time.
+    `options` is the class of its options, `tasks` may be a function of them. `make_network(options,
+    splits, extra)` makes one member for the data, freshly initialised, with `extra` more input
+    features (or channels) than they have. `reference` is the point the hypervolume is taken from,
+    in the units of each task's first metric; a single number stands for as many as there are tasks.
+    `defaults` are the values of options that depend on whether the data are "full" or a "sample",
+    `epochs` always among them. `halve_after` is the share of the epochs after which the learning
+    rate is halved, once. `evaluation_batch` is the number of examples evaluated at a time.
     """
 
     name: str
-    tasks: tuple[Task, ...]
+    options: type[Options]
+    tasks: tuple[Task, ...] | Callable[[Any], tuple[Task, ...]]
     load: Callable[[Any], Splits]
     make_network: Callable[[Any, Splits, int], nn.Module]
-    reference: tuple[float, ...]
+    reference: tuple[float, ...] | float
     defaults: dict[str, dict[str, Any]]
     shared: str = "encoder"
     halve_after: float | None = None
     evaluation_batch: int = 1000
+
+    def tasks_of(self, options: Options) -> tuple[Task, ...]:
+        """The tasks of a run with `options`."""
+        return self.tasks(options) if callable(self.tasks) else self.tasks
+
+    def reference_of(self, options: Options) -> tuple[float, ...]:
+        """`reference`, a number for each task."""
+        r = self.reference
+        return r if isinstance(r, tuple) else (r,) * len(self.tasks_of(options))
+
+    def check(self, options: Options) -> None:
+        """InputError where `options` do not fit the tasks or this machine: before data are loaded,
+        which may take a while."""
+        num_tasks, p = len(self.tasks_of(options)), options.p
+        task_weights(options, num_tasks)
+        preference(options)
+        if isinstance(p, list) and matters("p", options.method) and len(p) not in (1, num_tasks):
+            raise InputError(f"`p` must be one number or {num_tasks}, one per member. Found p={p}.")
+        if options.grid == "arc" and num_tasks != 2:
+            raise InputError(f"`grid` may be arc for 2 tasks. Found {num_tasks} tasks.")
+        pick_device(options.device)
 
     def resolved(self, options: Options, splits: Splits) -> Options:
         """`options` with the `defaults` for `splits` where they were left unset."""
@@ -66,7 +87,7 @@ class Experiment:
         return options.model_copy(update={name: values[name] for name in unset})
 
 
-class Run(NamedTuple):
+class Result(NamedTuple):
     """A finished run: its record, and the trained network if its weights are at hand."""
 
     record: Record
@@ -75,7 +96,7 @@ class Run(NamedTuple):
 
 def run(
     experiment: Experiment, options: Options, splits: Splits | None = None, *, wait: bool = True
-) -> Run:
+) -> Result:
     """Train and evaluate; with `options.out` also write the record there and the weights beside it.
 
     A finished run is read, not repeated; one that was stopped goes on from its last epoch and ends
@@ -84,6 +105,7 @@ def run(
     InputError. `splits` are the data of `options`, where they are loaded already.
     """
     distributed.join()
+    experiment.check(options)
     splits = splits or experiment.load(options)
     options = experiment.resolved(options, splits)
     about = _about(experiment, options, splits)
@@ -108,17 +130,32 @@ def calibration(experiment: Experiment, options: Options, splits: Splits) -> Cal
     re-estimated for each alpha, inputs alone."""
     if options.batch_norm == "shared":
         return "shared"
-    seed_everything(options.seed)  # what is trained on may be augmented
-    seen = splits.train[:CALIBRATION][0]
+    # What is trained on may be augmented at random. The caller's random numbers stay as they were.
+    with torch.random.fork_rng(_generators()):
+        seed_everything(options.seed)
+        seen = splits.train[:CALIBRATION][0]
     return [(part,) for part in seen.split(experiment.evaluation_batch)]
+
+
+def _generators() -> list[int]:
+    """The device whose random numbers `seed_everything` touches, besides those of the CPU."""
+    started: bool = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    return [torch.cuda.current_device()] if started else []
+
+
+def similarity(network: Network) -> float | None:
+    """The smallest cosine between two members; None where there are no two."""
+    if isinstance(network, WeightEnsemble) and network.num_members > 1:
+        return float(network.member_similarity().min())
+    return None
 
 
 def _read(
     experiment: Experiment, options: Options, splits: Splits, record: Record, files: RunFiles
-) -> Run:
+) -> Result:
     if not files.weights.exists():
-        return Run(record, None)
-    return Run(record, files.load(method_of(experiment, options, splits).network))
+        return Result(record, None)
+    return Result(record, files.load(method_of(experiment, options, splits).network))
 
 
 def _make(
@@ -127,41 +164,29 @@ def _make(
     splits: Splits,
     about: dict[str, Any],
     checkpoint: Checkpoint | None = None,
-) -> Run:
+) -> Result:
     method = method_of(experiment, options, splits)
     history, cost = _train(experiment, method, splits, options, checkpoint)
     fronts = _evaluate(experiment, method, splits, options, cost)
+    reference = experiment.reference_of(options)
     record = Record(
         **about,
         objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
         points=[point for split, front in fronts.items() for point in front.to_points(split)],
-        summary=summarise(fronts, method.network, experiment.reference),
+        summary=summarise(fronts, reference, similarity(method.network)),
         history=history,
         cost=cost,
         versions=versions(),
     )
-    return Run(record, method.network)
+    return Result(record, method.network)
 
 
 def _about(experiment: Experiment, options: Options, splits: Splits) -> dict[str, Any]:
-    """The fields of a record that say what the run is.
-
-    Of the options those that matter to the method: the paper's settings always, others where they
-    differ from the default, so that a new option never renames an old run.
-    """
-    values = json.loads(options.model_dump_json())
-    changed = json.loads(options.model_dump_json(exclude_defaults=True))
-    chosen = {
-        name: value
-        for name, value in values.items()
-        if (name in SETTINGS or name in changed)
-        and name not in NOT_IDENTITY
-        and options.method in ONLY_FOR.get(name, {options.method})
-    }
+    """The fields of a record that say what the run is."""
     return {
         "experiment": experiment.name,
         "method": options.method,
-        "options": chosen,
+        "options": options.identity(),
         "seed": options.seed,
         "data": splits.id,
     }
@@ -171,7 +196,8 @@ def method_of(experiment: Experiment, options: Options, splits: Splits) -> Metho
     """The method, freshly initialised, on the device it runs on."""
     seed_everything(options.seed)
     make_network = partial(experiment.make_network, options, splits)
-    method = build(options, experiment.tasks, make_network, experiment.shared, splits.train)
+    tasks = experiment.tasks_of(options)
+    method = build(options, tasks, make_network, experiment.shared, splits.train)
     method.network.to(pick_device(options.device))
     method.network.precision = getattr(torch, options.precision)
     if options.compile:

@@ -1,14 +1,10 @@
 """The sweeps of PHN and COSMOS (appendix B4): their grids, tables and winners. No torch here."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import pandas as pd
-from pydantic import BeforeValidator, Field, model_validator
 
-from pamal_core.errors import InputError
-from pamal_core.experiments.ablation_options import COMMON, AblationOptions, listed
 from pamal_core.plots.criterion import Winner
 from pamal_core.runs.records import Record
 from pamal_core.study import paper
@@ -22,32 +18,6 @@ EPOCHS = 10
 """What both methods are trained for, as everything else on these two data sets."""
 
 MEASURES = ["hypervolume", "spearman"]
-EXCERPT = {"p": (0.1, 1.0), "lam": (1.0, 5.0), "lr": (1e-3,)}
-"""The part of a grid that the sample is for."""
-
-Method = Literal["phn", "cosmos"]
-
-
-class SweepOptions(AblationOptions):
-    """The common options of an ablation, and which methods are swept.
-
-    `lrs` narrows the grids to some of their learning rates; `recorded` to what has a record in the
-    folder `results`, so that nothing is trained. `methods` and `lrs` may be one text with commas.
-    """
-
-    known = (*COMMON, "methods", "lrs", "recorded")
-    methods: Annotated[tuple[Method, ...], BeforeValidator(listed), Field(min_length=1)] = (
-        "phn",
-        "cosmos",
-    )
-    lrs: Annotated[tuple[float, ...], BeforeValidator(partial(listed, kind=float))] | None = None
-    recorded: bool = False
-
-    @model_validator(mode="after")
-    def _reads_from_a_folder(self) -> "SweepOptions":
-        if self.recorded and self.results is None:
-            raise ValueError("`recorded` needs `results`, the folder of the records. Found None.")
-        return self
 
 
 def printed(experiment: str, method: str) -> pd.DataFrame:
@@ -60,34 +30,6 @@ def printed(experiment: str, method: str) -> pd.DataFrame:
     if "solver" in rows:
         rows["solver"] = rows.solver.str.lower()
     return rows.set_index(SWEPT[method])
-
-
-def grid(
-    experiment: str, method: str, lrs: Sequence[float] | None = None, *, excerpt: bool = False
-) -> list[dict[str, Any]]:
-    """The settings of the paper's table, in its order, or of them those with one of `lrs`.
-
-    `excerpt` keeps the few that the sample is for. InputError where no setting is left.
-    """
-    table = printed(experiment, method).index.to_frame(index=False)
-    known = sorted(table.lr.unique().tolist())
-    for name, allowed in (EXCERPT if excerpt else {}).items():
-        table = table[table[name].isin(allowed)] if name in table else table
-    if lrs is not None:
-        table = table[table.lr.isin(lrs)]
-    if table.empty:
-        raise InputError(
-            f"`lrs` must have one of the learning rates of {method} on {experiment}, {known}"
-            f"{', and the sample has 0.001 alone' if excerpt else ''}. Found {lrs}."
-        )
-    return [{"method": method} | row for row in table.astype(object).to_dict("records")]
-
-
-def settings(options: SweepOptions, *, excerpt: bool) -> list[dict[str, Any]]:
-    """What is trained for each seed: PaMaL at the experiment's default, and every grid."""
-    grids = [grid(options.experiment, m, options.lrs, excerpt=excerpt) for m in options.methods]
-    chosen = [{"method": "pamal"}, *(setting for one in grids for setting in one)]
-    return [setting | {"seed": seed} for seed in options.seeds for setting in chosen]
 
 
 def is_comparable(record: Record) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from pamal_core.front import Front
+from pamal_core.runs.methods import METHODS
 from pamal_core.runs.records import Record
 from pamal_core.study.paper import table
 
@@ -16,27 +17,10 @@ REFERENCE = (0.0, 0.0)
 SEEDS = (0, 1, 2)
 """Those of the paper's tables, and ours."""
 
-# The rows of the paper's tables by our names.
-PRINTED = {
-    "pamal": "PaMaL",
-    "ls": "LS",
-    "stl": "STL",
-    "uw": "UW",
-    "dwa": "DWA",
-    "rlw": "RLW",
-    "mgda": "MGDA",
-    "pcgrad": "PCGrad",
-    "imtl": "IMTL",
-    "graddrop": "Graddrop",
-    "cagrad": "CAGrad",
-    "nash_mtl": "Nash-MTL",
-    "auto_lambda": "Auto-lambda",
-    "rotograd": "RotoGrad",
-    "phn": "PHN",
-    "cosmos": "COSMOS",
-}
-# Those that end with one network for all tasks.
-ONE_NETWORK = [name for name in PRINTED if name not in ("pamal", "stl", "phn", "cosmos")]
+PRINTED = {name: row.printed for name, row in METHODS.items()}
+"""The rows of the paper's tables by our names."""
+ONE_NETWORK = [name for name, row in METHODS.items() if row.one_network]
+"""Those that end with one network for all tasks."""
 
 
 def read(folder: Path, pattern: str = "*.json") -> list[Record]:

@@ -1,6 +1,5 @@
 """The illustrative example (section 3, Figure 1, appendices A2 and B2) from all pairs of points."""
 
-import json
 import time
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
@@ -10,11 +9,10 @@ import torch
 from pydantic import Field
 
 from pamal_core.method import NonFiniteError
+from pamal_core.runs.build import balancer, multi_forward, preference, task_weights
 from pamal_core.runs.devices import peak_memory
-from pamal_core.runs.methods import balancer, multi_forward, preference, task_weights
 from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record, run_key, versions
-from pamal_core.runs.run import NOT_IDENTITY, SETTINGS
 from pamal_core.toy.descent import EPOCH
 from pamal_core.toy.outcomes import OBJECTIVES, VARIANTS, Outcome
 from pamal_core.toy.pairs import Pairs, initial_pairs
@@ -37,7 +35,7 @@ class ToyOptions(Options):
         *("balancing_form", "history", "weights", "lr", "lr_scaling", "epochs", "seed"),
         *("data", "data_root", "device", "out"),
     )
-    method: Literal["all", "pamal", "ls"] = "all"  # type: ignore[assignment]
+    method: Literal["all", "pamal", "ls"] = "all"
     balancing: Literal["all", "none", "loss", "gradient"] = "all"  # type: ignore[assignment]
     tanh: Literal["printed", "earlier"] = "printed"
     lr: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 2e-3
@@ -72,10 +70,8 @@ def run(options: ToyOptions) -> ToyRun:
     NonFiniteError names the variant and the run whose weights are not finite.
     """
     # Of the options the paper's settings always, others where they differ from the default.
-    values = json.loads(options.model_dump_json(exclude=NOT_IDENTITY | {"task"}))
-    named = SETTINGS | options.model_dump(exclude_defaults=True).keys()
-    chosen = {name: value for name, value in values.items() if name in named}
-    chosen["epochs"] = options.epochs or PAPER_EPOCHS
+    chosen = options.identity() | {"epochs": options.epochs or PAPER_EPOCHS}
+    chosen.pop("task", None)
     about: dict[str, Any] = {
         "experiment": "toy",
         "method": options.method,
@@ -85,7 +81,7 @@ def run(options: ToyOptions) -> ToyRun:
     }
     path = Path(options.out) if options.out else None
     if path:
-        Record.find(path, run_key(*about.values()))
+        Record.find(path, run_key(about))
     started = time.perf_counter()
     outcomes = _train(options, EPOCH * chosen["epochs"])
     trained = time.perf_counter()

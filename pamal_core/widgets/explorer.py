@@ -129,7 +129,7 @@ def explore(
     inputs, *targets = moved(splits.test[:8], device)
     return Explorer(
         network,
-        experiment.tasks,
+        experiment.tasks_of(options),
         record.front("validation"),
         inputs,
         *targets,

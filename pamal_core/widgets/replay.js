@@ -84,7 +84,7 @@ function replayPlayer(slider, go) {
 }
 
 /** @param {{model: object, el: HTMLElement}} host `model` has the values that
- *   pamal_core.experiments.replay writes */
+ *   pamal_core.lessons.replay makes */
 function render({ model, el }) {
   const frames = model.get("frames").slice(1); // before training all points are those of guessing
   const names = model.get("objectives");

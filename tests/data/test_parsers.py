@@ -14,10 +14,9 @@ from test_cityscapes import SIZE, write_mtan, write_official
 from pamal_core.data import census_sample, census_table, cityscapes_files
 from pamal_core.data.idx import read_idx
 from pamal_core.errors import InputError
-from pamal_core.experiments.ablation_options import listed
+from pamal_core.experiments.ablations import listed
 from pamal_core.runs import grid
-from pamal_core.runs.notebooks import parse_value
-from pamal_core.runs.options import Options
+from pamal_core.runs.options import Options, parse_value
 from pamal_core.runs.records import Record
 
 QUICK = settings(

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from pamal_core.errors import InputError
-from pamal_core.experiments.census import EXPERIMENT, CensusOptions, experiment, network
+from pamal_core.experiments.census import EXPERIMENT, CensusOptions, network
 from pamal_core.networks.models import mlp
 from pamal_core.runs.records import Record
 from pamal_core.runs.run import run
@@ -41,8 +41,9 @@ def test_the_perceptron_of_the_paper_has_one_layer_of_256_and_a_head_for_each_ta
 def test_the_defaults_are_the_papers():
     chosen = CensusOptions()
     assert (chosen.W, chosen.lam, chosen.batch_size, chosen.lr) == (2, 5.0, 256, 1e-3)
-    assert [task.name for task in EXPERIMENT.tasks] == ["age", "education"]
-    assert EXPERIMENT.defaults["full"] == {"epochs": 10} and EXPERIMENT.reference == (0, 0)
+    assert [task.name for task in EXPERIMENT.tasks_of(chosen)] == ["age", "education"]
+    assert EXPERIMENT.defaults["full"] == {"epochs": 10}
+    assert EXPERIMENT.reference_of(chosen) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -60,13 +61,20 @@ def test_tasks_that_are_none_are_refused_in_one_line(given):
         CensusOptions.create(tasks=given)
 
 
+def test_a_record_names_the_tasks_that_were_trained():
+    for tasks in ("age,income", "age,education,income"):
+        found = run(EXPERIMENT, options(tasks=tasks)).record
+        assert list(found.objectives) == [f"{task}/accuracy" for task in tasks.split(",")]
+        assert found.hypervolume() > 0
+
+
 @pytest.mark.parametrize("tasks", ["age,education", "income,never-married,age"])
 @pytest.mark.parametrize("method", ["pamal", "ls"])
 def test_a_run_on_the_sample_beats_guessing_on_every_task(tasks, method):
     chosen = options(tasks=tasks, method=method, epochs=5)
-    found = run(experiment(chosen), chosen).record
+    found = run(EXPERIMENT, chosen).record
     assert list(found.objectives) == [f"{task}/accuracy" for task in chosen.tasks]
-    splits = experiment(chosen).load(chosen)
+    splits = EXPERIMENT.load(chosen)
     for labels, best in zip(
         splits.test.tensors[1:], found.summary["test"]["best"].values(), strict=True
     ):

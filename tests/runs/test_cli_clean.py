@@ -10,8 +10,7 @@ from filelock import FileLock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pamal_core.runs import atomic
-from pamal_core.runs.commands import clean
+from pamal_core.runs import atomic, folder
 
 OWN, OTHER = record().key, "0123456789abcdef"
 RECORDS = ["none", "whole", "truncated"]
@@ -189,7 +188,7 @@ def test_a_write_that_was_killed_leaves_what_is_found_ten_minutes_later(tmp_path
     monkeypatch.undo()
     (left,) = tmp_path.iterdir()
     now = left.stat().st_mtime
-    for seconds, found in ((0, []), (clean.QUIET - 9, []), (clean.QUIET + 9, [left.name])):
+    for seconds, found in ((0, []), (folder.QUIET - 9, []), (folder.QUIET + 9, [left.name])):
         os.utime(left, (now - seconds, now - seconds))
         assert stale(tmp_path) == found
 
@@ -233,7 +232,7 @@ def test_what_cannot_be_deleted_is_named(tmp_path, monkeypatch):
 def test_a_lock_that_is_taken_while_we_look_stays(tmp_path, monkeypatch):
     lock = tmp_path / ".r.json.lock"
     lock.write_text("")
-    monkeypatch.setattr(clean, "is_held", lambda _: False)
+    monkeypatch.setattr(folder, "is_held", lambda _: False)
     with FileLock(lock):
         code, document, _ = ask_json("clean", tmp_path, "--yes")
         assert code == 1 and not document["stale"][0]["deleted"] and lock.exists()

@@ -1,4 +1,4 @@
-"""`python -m pamal_core show` and `compare`: the numbers are those of the records and the paper."""
+"""`python -m pamal_core runs RECORD` and `compare`: the numbers are those of records and paper."""
 
 import numpy as np
 import pytest
@@ -164,10 +164,10 @@ def test_a_damaged_record_is_named_and_the_rest_compared(tmp_path):
 def test_a_run_is_shown_with_all_that_its_record_says(tmp_path):
     path = tmp_path / "r.json"
     record().write(path)
-    code, document, _ = ask_json("show", path)
+    code, document, _ = ask_json("runs", path)
     kept = record().model_dump(mode="json")
     assert (code, document) == (0, {"path": str(path), "key": record().key} | kept)
-    _, out, _ = ask("show", path)
+    _, out, _ = ask("runs", path)
     lines = [" ".join(line.split()) for line in out.splitlines()]
     for line in (
         "options W=4 lam=0 p=1 balancing=none epochs=10",
@@ -186,7 +186,7 @@ def test_a_run_is_shown_with_all_that_its_record_says(tmp_path):
 
 def test_of_a_long_front_the_members_the_centre_and_the_best_are_shown():
     path = RESULTS / "multimnist3" / "pamal_seed_0.json"
-    _, out, _ = ask("show", path)
+    _, out, _ = ask("runs", path)
     best = Record.read(path).summary["test"]["best"]
     shown = out[out.index("front on test, 66 points, some of them") :]
     for value in best.values():
@@ -200,5 +200,5 @@ def test_a_record_with_points_of_its_own_kind_is_shown_without_a_front(tmp_path)
     summary = {"plain": {"covering": 19, "hypervolume": 0.5, "runs": {}}, "gradient": {"within": 1}}
     points = [point | {"split": "plain, 1"} for point in record().points]
     record(points=points, summary=summary, data="formula").write(tmp_path / "toy.json")
-    code, out, _ = ask("show", tmp_path / "toy.json")
+    code, out, _ = ask("runs", tmp_path / "toy.json")
     assert code == 0 and "19" in out and "front" not in out

@@ -7,7 +7,7 @@ import pytest
 from commands_on_disk import ask, record
 from test_layers import PACKAGE
 
-from pamal_core.runs.commands import COMMANDS, main
+from pamal_core.__main__ import cli, main
 
 ROOT = PACKAGE.parent
 
@@ -15,16 +15,18 @@ ROOT = PACKAGE.parent
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "required: COMMAND"),
-        (["runz"], "invalid choice: 'runz'"),
+        ([], "Missing command"),
+        (["runz"], "No such command 'runz'"),
         (["runs", "--what"], "--what"),
         (["runs", "nowhere"], "Expected a folder. Found none at nowhere."),
         (["compare", "nowhere"], "Expected a folder. Found none at nowhere."),
         (["clean", "nowhere"], "Expected a folder. Found none at nowhere."),
-        (["show"], "path"),
-        (["show", "nowhere.json"], "Could not read the record nowhere.json: No such file"),
-        (["show", str(ROOT / "results")], "Is a directory"),
-        (["show", str(ROOT / "README.md")], "README.md is not a whole record"),
+        (["run"], "Missing argument"),
+        (["run", "nowhere.json"], "workflow/grid.csv must have the record. Found 'nowhere.json'."),
+        (["run", "nowhere.ipynb", "out.ipynb"], "Found nothing at nowhere.ipynb."),
+        (["run", "nowhere.ipynb"], "Expected SOURCE and TARGET"),
+        (["runs", "nowhere.json"], "Could not read the record nowhere.json: No such file"),
+        (["runs", str(ROOT / "README.md")], "Expected a folder or a record. Found"),
         (["data", "--get", "cifar"], "Found 'cifar'"),
     ],
 )
@@ -38,26 +40,37 @@ def test_what_is_wrong_is_said_in_one_line(arguments, said, tmp_path, monkeypatc
 @pytest.mark.parametrize("change", [{"points": [{}]}, {"summary": {"validation": 1}}])
 def test_a_record_that_lacks_what_is_shown_is_named(tmp_path, change):
     record(**change).write(tmp_path / "r.json")
-    code, _, err = ask("show", tmp_path / "r.json")
+    code, _, err = ask("runs", tmp_path / "r.json")
     assert code == 2 and "r.json is not a whole record" in err and err.count("\n") == 1
 
 
 def test_the_help_of_a_command_is_one_line(capsys):
-    with pytest.raises(SystemExit) as stopped:
-        main(["--help"])
-    assert stopped.value.code == 0
-    lines = capsys.readouterr().out.splitlines()
-    for name, (_, what) in COMMANDS.items():
-        assert any(line.split() == [name, *what.split()] for line in lines)
+    assert main(["--help"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert list(cli.commands) == ["data", "runs", "compare", "grid", "run", "clean"]
+    for name, command in cli.commands.items():
+        what = command.help.split("\n\n")[0].rstrip(".")
+        assert [name, *what.split()] in [" ".join(line).rstrip(".").split() for line in lines]
 
 
-def test_only_data_needs_torch(tmp_path):
+def test_a_run_that_is_stopped_says_how_to_go_on(monkeypatch):
+    def stop(*_):
+        error = KeyboardInterrupt()
+        error.add_note("Stopped in epoch 3.")
+        raise error
+
+    monkeypatch.setattr("pamal_core.runs.grid.make", stop)
+    code, out, err = ask("run", "census/ls_seed_0.json")
+    assert (code, out, err.strip()) == (130, "", "Stopped in epoch 3.")
+
+
+def test_only_data_and_training_need_torch(tmp_path):
     code = f"""
 import sys
-from pamal_core.runs.commands import main
-for command in ("runs", "compare", "clean"):
+from pamal_core.__main__ import main
+for command in ("runs", "compare", "grid", "clean"):
     assert main([command, {str(ROOT / "results")!r}]) == 0
-assert main(["show", {str(ROOT / "results/multimnist/pamal_seed_0.json")!r}]) == 0
+assert main(["runs", {str(ROOT / "results/multimnist/pamal_seed_0.json")!r}]) == 0
 sys.exit("torch" in sys.modules)
 """
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)

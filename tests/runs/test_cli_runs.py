@@ -113,7 +113,7 @@ def test_a_flipped_bit_breaks_no_command_and_hides_no_other_run(tmp_path, bit, n
     runs = {run["path"]: run["state"] for run in document["runs"]}
     assert runs.keys() == {"good.json", "r.json", "u.checkpoint.safetensors"}
     assert runs["good.json"] == "finished" and code == ("damaged" in runs.values())
-    shown, _, err = ask("show", tmp_path / "r.json")
+    shown, _, err = ask("runs", tmp_path / "r.json")
     assert shown == 0 or (shown == 2 and err.startswith("error: ") and err.count("\n") == 1)
     compared, document, _ = ask_json("compare", tmp_path)
     assert compared == code == bool(document["damaged"])

@@ -3,16 +3,14 @@
 import json
 from dataclasses import replace
 from functools import cache
-from typing import get_args
 
 import pytest
 
 from pamal_core.experiments import census, cityscapes, multimnist, multimnist3, utkface
-from pamal_core.runs.options import Options
+from pamal_core.runs.methods import METHODS
 from pamal_core.runs.records import Record
 from pamal_core.runs.run import run
 
-METHODS = get_args(Options.model_fields["method"].annotation)
 NEW = [(m, {}) for m in METHODS] + [("phn", {"solver": "epo"})]
 EXPERIMENTS = {
     "census": (census.EXPERIMENT, census.CensusOptions),

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import random
 import signal
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +14,15 @@ import pytest
 import torch
 from tiny_experiment import tiny
 
+from pamal_core.balancing import Linear
 from pamal_core.errors import InputError
 from pamal_core.runs.checkpoint import load_state
 from pamal_core.runs.devices import pick_device
-from pamal_core.runs.methods import BASELINES
+from pamal_core.runs.methods import METHODS, baseline
 from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record
-from pamal_core.runs.run import run
+from pamal_core.runs.run import calibration, run
+from pamal_core.tasks import classification
 
 
 def without_cost(path):
@@ -44,7 +47,10 @@ def test_every_method_runs_and_writes_a_whole_record(tmp_path, method, balancing
     assert {p.name for p in tmp_path.iterdir()} == {"r.json", "r.safetensors"}
 
 
-@pytest.mark.parametrize("method", BASELINES)
+ONE_NETWORK = [name for name, row in METHODS.items() if row.one_network and name != "ls"]
+
+
+@pytest.mark.parametrize("method", ONE_NETWORK)
 def test_every_baseline_runs_by_name_and_records_no_option_of_another(tmp_path, method):
     options = Options.create(
         method=method, W=2, balancing="loss", batch_size=50, epochs=3, out=str(tmp_path / "r.json")
@@ -107,9 +113,61 @@ def test_an_infinite_concentration_survives_in_json(tmp_path):
     assert json.loads(out.read_text())["options"]["p"] == "Infinity"
 
 
-def test_a_task_that_is_not_there_is_refused():
-    with pytest.raises(InputError, match=r"`task` must be below 2\. Found task=2"):
-        run(tiny(), Options.create(method="stl", task=2))
+def three_tasks():
+    return replace(tiny(), tasks=tuple(classification(name) for name in "abc"))
+
+
+@pytest.mark.parametrize(
+    ("experiment", "values", "message"),
+    [
+        (tiny(), {"method": "stl", "task": 2}, r"`task` must be below 2\. Found task=2"),
+        (tiny(), {"method": "ls", "weights": [0.2, 0.3, 0.5]}, r"`weights` must have 2 entries"),
+        (tiny(), {"method": "ls", "weights": [0.2, 0.3]}, r"`weights` must sum to 1"),
+        (tiny(), {"p": [1.0, 2.0, 3.0]}, r"`p` must be one number or 2, one per member"),
+        (tiny(), {"p": [0.0, 2.0]}, r"`p` must be one number >= 0"),
+        (tiny(), {"device": "tpu9"}, "Found 'tpu9'"),
+        (three_tasks(), {"grid": "arc"}, r"`grid` may be arc for 2 tasks\. Found 3 tasks"),
+    ],
+)
+def test_options_that_do_not_fit_the_tasks_are_refused_before_data_are_loaded(
+    experiment, values, message
+):
+    experiment = replace(experiment, load=lambda _: pytest.fail("The data were loaded."))
+    with pytest.raises(InputError, match=message):
+        run(experiment, Options.create(**values))
+
+
+def test_statistics_are_recalibrated_and_the_callers_random_numbers_stay():
+    options = Options.create(batch_norm="recalibrated")
+    torch.manual_seed(7)
+    state = torch.get_rng_state()
+    splits = tiny().load(options)
+    first, again = (calibration(tiny(), options, splits) for _ in "ab")
+    assert torch.equal(torch.get_rng_state(), state)
+    assert all(torch.equal(a, b) for (a,), (b,) in zip(first, again, strict=True))
+
+
+class Thirds(Linear):
+    """The first loss counts a third."""
+
+    def reweigh(self, losses, weights):
+        return weights * torch.tensor([1 / 3, 1.0])
+
+
+def test_a_row_of_the_table_and_a_class_make_a_baseline(monkeypatch, tmp_path):
+    module = SimpleNamespace(Thirds=Thirds)
+    monkeypatch.setitem(sys.modules, "pamal_core.balancing.thirds", module)
+    with pytest.raises(InputError, match="`method` must be 'pamal'"):
+        Options.create(method="thirds")
+    monkeypatch.setitem(METHODS, "thirds", baseline("Thirds", "thirds.Thirds"))
+    options = Options.create(method="thirds", device="cpu", out=str(tmp_path / "r.json"))
+    record = run(tiny(), options).record
+    assert Record.read(tmp_path / "r.json") == record
+    assert (record.method, record.options) == ("thirds", {"epochs": 2})
+    plain = run(tiny(), Options.create(method="ls", device="cpu")).record
+    assert record.points != plain.points and len(record.points) == len(plain.points)
+    with pytest.raises(InputError, match="thirds has no `c`"):
+        Options.create(method="thirds", c=0.1)
 
 
 def test_a_device_that_is_not_there_is_refused():

@@ -10,16 +10,16 @@ import pytest
 import torch
 from torch.utils.data import TensorDataset
 
+from pamal_core.__main__ import main
 from pamal_core.data.splits import Splits
 from pamal_core.errors import InputError
-from pamal_core.experiments import ablation_multiforward, ablation_sampling
+from pamal_core.experiments.ablations import MultiForwardOptions, SamplingOptions, SweepOptions
 from pamal_core.runs import grid
 from pamal_core.runs.files import RunFiles
-from pamal_core.runs.locks import lock_of
+from pamal_core.runs.paths import lock_of
 from pamal_core.runs.records import Record, run_key
 from pamal_core.runs.run import _about
 from pamal_core.runs.sweep import file_name
-from pamal_core.study import ablation_phn_cosmos
 from pamal_core.study.paper import table
 from pamal_core.study.tables import PRINTED
 
@@ -39,10 +39,10 @@ def splits_of(data):
 
 def identity(run, data="full"):
     """What the record of `run` says that it is, by the code that writes it."""
-    module = importlib.import_module(f"pamal_core.experiments.{run.experiment}")
-    options = grid.options_class(run.experiment).create(**run.parameters)
+    experiment = importlib.import_module(f"pamal_core.experiments.{run.experiment}").EXPERIMENT
+    options = experiment.options.create(**run.parameters)
     splits = splits_of(data)
-    return _about(module.EXPERIMENT, module.EXPERIMENT.resolved(options, splits), splits)
+    return _about(experiment, experiment.resolved(options, splits), splits)
 
 
 @pytest.mark.parametrize(
@@ -110,15 +110,13 @@ def test_runs_that_tables_share_are_made_once():
 
 @pytest.mark.parametrize("name", ["multimnist", "census"])
 def test_records_of_ablations_have_the_names_that_their_notebooks_look_for(name):
-    penalties = ("ordered", "printed+as_released")
     wanted = {
-        "multiforward": ablation_multiforward.settings(penalties, (0, 1, 2)),
-        "sampling": ablation_sampling.settings((0.0, 0.1, 1.0, 100.0), (0, 1, 2)),
-        "phn_cosmos": ablation_phn_cosmos.settings(
-            ablation_phn_cosmos.SweepOptions(experiment=name, seeds=(0, 1, 2)), excerpt=False
-        ),
+        "multiforward": MultiForwardOptions,
+        "sampling": SamplingOptions,
+        "phn_cosmos": SweepOptions,
     }
-    for kind, chosen in wanted.items():
+    for kind, options in wanted.items():
+        chosen = options.create(experiment=name, seeds="0,1,2").settings(is_sample=False)
         folder = f"ablation_{kind}/{name}/"
         found = [r for r in grid.records("ablations") if r.startswith(folder)]
         assert sorted(found) == sorted(folder + file_name(setting) for setting in chosen)
@@ -132,10 +130,7 @@ def test_no_record_is_in_the_grid_twice_and_none_of_two_runs_is_the_same():
     runs = [grid.by_record()[records[0]] for records in every]
     # What the data are is told apart by the data's id; here by the options that choose them.
     data = ("masters", "antialias", "setting")
-    keys = {
-        run_key(*identity(run, str([run.options.get(name) for name in data])).values())
-        for run in runs
-    }
+    keys = {run_key(identity(run, str([run.options.get(name) for name in data]))) for run in runs}
     assert len(keys) == len(runs)
 
 
@@ -202,7 +197,8 @@ def test_every_run_has_a_cost_and_those_without_a_measurement_say_so():
 
 
 def lines_of(results):
-    return {line.split()[0]: line.split()[1:] for line in grid.status(results).splitlines()}
+    table = grid.status(results).astype(str)
+    return {target: list(cells) for target, *cells in table.itertuples(index=False)}
 
 
 def test_what_is_done_and_left_adds_up(tmp_path):
@@ -235,26 +231,31 @@ def test_a_run_counts_as_running_while_its_lock_is_held(tmp_path):
 def test_unknown_targets_and_records_are_answered_in_one_line(tmp_path, capsys):
     with pytest.raises(InputError, match=r"census, .*paper\. Found 'mnist'"):
         grid.runs("mnist")
-    assert grid.main(["--results", str(tmp_path), "run", "census/ls_seed_9.json"]) == 1
+    assert main(["run", "--results", str(tmp_path), "census/ls_seed_9.json"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_a_run_is_made_without_its_notebook_and_copied_for_the_tables_that_share_it(tmp_path):
     folder = ["--results", str(tmp_path)]
     quick = ["-p", "data", "sample", "-p", "epochs", "1"]
-    assert grid.main([*folder, "run", "census/pamal_seed_1.json", *quick]) == 0
+    assert main(["run", *folder, "census/pamal_seed_1.json", *quick]) == 0
     record = Record.read(tmp_path / "census/pamal_seed_1.json")
     assert record.options["masters"] == "as_released" and record.options["lam"] == 5
     assert record.seed == 1 and record.data.startswith("census/sample/")
     copy = "ablation_phn_cosmos/census/pamal_seed_1.json"
-    assert grid.main([*folder, "run", copy, *quick]) == 0
+    assert main(["run", *folder, copy, *quick]) == 0
     assert (tmp_path / copy).read_bytes() == (tmp_path / record.experiment).joinpath(
         "pamal_seed_1.json"
     ).read_bytes()
 
 
-def test_counting_needs_no_torch():
-    code = "import sys; from pamal_core import grid; grid.runs(); sys.exit('torch' in sys.modules)"
+def test_counting_needs_neither_torch_nor_the_packages_of_the_book():
+    code = """
+import sys
+sys.modules["nbformat"] = None  # which only the book's extra installs
+from pamal_core.runs import grid
+sys.exit(grid.runs() == [] or "torch" in sys.modules)
+"""
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

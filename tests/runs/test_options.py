@@ -1,6 +1,7 @@
 import pytest
 
 from pamal_core.errors import InputError
+from pamal_core.runs.methods import METHODS
 from pamal_core.runs.options import Options
 
 
@@ -27,6 +28,33 @@ def test_each_wrong_parameter_gives_its_one_line(values, message):
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
     assert error.value._render_traceback_() == [f"InputError: {error.value}"]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"method": "ls", "grid": "arc"}, "ls has no `grid`. Found grid='arc'."),
+        ({"method": "pamal", "chunk": 9}, "pamal has no `chunk`. Found chunk=9."),
+        ({"method": "stl", "weights": [1.0, 0.0]}, "stl has no `weights`."),
+        ({"method": "mgda", "c": 0.1}, "mgda has no `c`. Found c=0.1."),
+        ({"history": 9}, "`history` needs `balancing` loss. Found history=9, balancing='none'."),
+        ({"history": 9, "balancing": "gradient"}, "`history` needs `balancing` loss."),
+        ({"balancing_form": "released"}, "`balancing_form` needs `balancing` loss or gradient."),
+        ({"p": float("inf"), "draws": "stratified"}, "`draws` of p=inf are all the centre."),
+    ],
+)
+def test_an_option_that_would_be_ignored_is_refused(values, message):
+    with pytest.raises(InputError) as error:
+        Options.create(**values)
+    assert str(error.value).startswith(message) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_defaults_and_what_a_notebook_gives_are_fine_for_every_method(method):
+    fields = Options.model_fields
+    Options.create(**{n: f.default for n, f in fields.items()} | {"method": method})
+    given = {"W": 4, "lam": 2.0, "p": 2.0, "balancing": "loss", "task": 1, "lr_scaling": "plain"}
+    Options.create(**given, method=method)
 
 
 def test_two_wrong_parameters_are_both_named():

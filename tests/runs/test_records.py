@@ -1,4 +1,5 @@
 import json
+import math
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -76,9 +77,15 @@ def test_the_key_names_the_run(change):
 def test_the_key_does_not_depend_on_results_cost_or_the_order_of_options():
     other = record(points=[], cost={}, options={"epochs": 10, "W": 4}, versions={})
     assert record().key == other.key
-    assert run_key("e", "m", {"a": 1, "b": 2}, 0, "d") == run_key(
-        "e", "m", {"b": 2, "a": 1}, 0, "d"
-    )
+    about = {"experiment": "e", "method": "m", "options": {"a": 1, "b": 2}, "seed": 0, "data": "d"}
+    turned = dict(reversed(about.items())) | {"options": {"b": 2, "a": 1}}
+    assert [*turned] != [*about] and run_key(about) == run_key(turned)
+
+
+def test_a_hypervolume_that_a_record_does_not_have_is_nan():
+    assert math.isnan(record().hypervolume("test"))  # null, as single-task learning has it
+    assert math.isnan(record(summary={}).hypervolume("validation"))
+    assert record(summary={"test": {"hypervolume": 1}}).hypervolume("test") == 1.0
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from matplotlib import pyplot as plt
 from scipy.stats import spearmanr
 
 from pamal_core.errors import InputError
-from pamal_core.experiments.ablation_phn_cosmos_runs import runs
+from pamal_core.experiments.ablations import SweepOptions, runs
 from pamal_core.runs.records import Record
 from pamal_core.runs.sweep import file_name
 from pamal_core.study import ablation_phn_cosmos as ablation
@@ -141,22 +141,25 @@ def test_a_threshold_that_nobody_meets_has_no_winner_and_says_so():
 def test_a_grid_is_the_rows_of_the_papers_table(experiment, method):
     rows = table(f"{method}_{experiment}").iloc[:, :3].values.tolist()
     lowered = [[v.lower() if isinstance(v, str) else v for v in row] for row in rows]
-    found = ablation.grid(experiment, method)
-    assert [[*setting.values()][1:] for setting in found] == lowered
+    chosen = SweepOptions.create(experiment=experiment, methods=method)
+    found = chosen.settings(is_sample=False)[1:]
+    assert [[*setting.values()][1:-1] for setting in found] == lowered
     assert {setting["method"] for setting in found} == {method}
-    few = ablation.grid(experiment, method, excerpt=True)
+    few = chosen.settings(is_sample=True)[1:]
     assert 0 < len(few) <= 4 and all(setting in found for setting in few)
 
 
 def test_learning_rates_narrow_a_grid_and_others_are_refused():
-    assert len(ablation.grid("census", "cosmos", [1e-4])) == 24
-    with pytest.raises(InputError, match=r"phn on multimnist, \[0.001\]. Found \[0.0001\]"):
-        ablation.grid("multimnist", "phn", [1e-4])
+    slow = {"lrs": 1e-4}
+    chosen = SweepOptions.create(experiment="census", methods="cosmos", **slow)
+    assert len(chosen.settings(is_sample=False)) == 1 + 24
+    with pytest.raises(InputError, match=r"phn on multimnist, \[0.001\]. Found \(0.0001,\)"):
+        SweepOptions.create(experiment="multimnist", **slow).settings(is_sample=False)
 
 
 def test_each_seed_has_pamal_and_every_setting_under_a_name_of_its_own():
-    options = ablation.SweepOptions.create(seeds="0,2", methods="phn, cosmos")
-    found = ablation.settings(options, excerpt=False)
+    options = SweepOptions.create(seeds="0,2", methods="phn, cosmos")
+    found = options.settings(is_sample=False)
     assert len(found) == 2 * (1 + 20 + 48)
     assert len({file_name(setting) for setting in found}) == len(found)
     assert [s["seed"] for s in found if s["method"] == "pamal"] == [0, 2]
@@ -174,7 +177,7 @@ def test_each_seed_has_pamal_and_every_setting_under_a_name_of_its_own():
 )
 def test_a_parameter_that_makes_no_sense_is_refused_in_one_line(values, line):
     with pytest.raises(InputError, match=line):
-        ablation.SweepOptions.create(**values)
+        SweepOptions.create(**values)
 
 
 def test_only_full_data_and_the_papers_epochs_are_set_beside_its_numbers():
@@ -191,10 +194,11 @@ def test_only_full_data_and_the_papers_epochs_are_set_beside_its_numbers():
 
 
 def test_the_sample_is_swept_and_the_figure_shows_the_winners_and_who_has_none(tmp_path):
-    options = ablation.SweepOptions.create(
+    options = SweepOptions.create(
         methods="cosmos", data="sample", epochs=1, device="cpu", results=str(tmp_path)
     )
-    records, splits = runs(options, progress=False)
+    found, splits = runs(options, progress=False)
+    records = {m: [r for r in found if r.method == m] for m in ("pamal", "cosmos")}
     assert splits.is_sample and len(records["pamal"]) == 1 and len(records["cosmos"]) == 4
     tables = {"cosmos": ablation.measured(records["cosmos"]).assign(spearman=-0.55)}
     panels = ablation.panels(records, tables)
@@ -216,7 +220,7 @@ def test_the_sample_is_swept_and_the_figure_shows_the_winners_and_who_has_none(t
     kept = [*tmp_path.glob("cosmos*.json")]
     kept[0].unlink()
     again, _ = runs(options.model_copy(update={"recorded": True}), progress=False)
-    assert len(again["cosmos"]) == 3 and not kept[0].exists()
+    assert [r.method for r in again].count("cosmos") == 3 and not kept[0].exists()
     for path in kept[1:]:
         path.unlink()
     with pytest.raises(InputError, match="must have a record of cosmos"):

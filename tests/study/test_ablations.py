@@ -9,9 +9,8 @@ from notebook_text import conclusion
 from scipy.stats import spearmanr
 
 from pamal_core.errors import InputError
-from pamal_core.experiments import ablation_multiforward as multiforward
-from pamal_core.experiments import ablation_sampling as sampling
-from pamal_core.experiments.ablation import subject
+from pamal_core.experiments import ablations as runs_of
+from pamal_core.experiments.ablations import MultiForwardOptions, SamplingOptions, subject
 from pamal_core.plots import ablations as plots
 from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record
@@ -65,9 +64,17 @@ def record(setting, hypervolume=0.5, order=(-1.0, 1.0), data=FULL, values=((0.9,
     )
 
 
+def multiforward(penalties, seeds):
+    return MultiForwardOptions.create(penalties=penalties, seeds=seeds).settings()
+
+
+def sampling(ps, seeds):
+    return SamplingOptions.create(ps=ps, seeds=seeds).settings()
+
+
 def all_settings(seeds=(0,), data=FULL):
     """Records of every setting, each with a hypervolume of its own."""
-    chosen = multiforward.settings(["ordered", "printed+as_released"], seeds)
+    chosen = multiforward(["ordered", "printed+as_released"], seeds)
     return [record(s, 0.6 + n / 1000, data=data) for n, s in enumerate(chosen)]
 
 
@@ -75,7 +82,7 @@ def all_settings(seeds=(0,), data=FULL):
 
 
 def test_the_17_settings_of_the_paper_are_made_once_without_and_per_form_with_a_penalty():
-    chosen = multiforward.settings(list(multiforward.PENALTIES), [0, 1])
+    chosen = multiforward(list(runs_of.PENALTIES), [0, 1])
     printed = table("multiforward_census")[["W", "lam"]].itertuples(index=False)
     wanted = {tuple(row) for row in printed} | {(1, 0)}
     assert {(s["W"], s["lam"]) for s in chosen} == wanted and len(wanted) == 17
@@ -84,23 +91,33 @@ def test_the_17_settings_of_the_paper_are_made_once_without_and_per_form_with_a_
     assert len(chosen) - len(free) == 2 * 4 * 12
 
 
+def test_a_setting_that_the_grid_does_not_have_is_made_all_the_same():
+    chosen = MultiForwardOptions.create(windows=7, penalties="printed").settings()
+    assert [(s["W"], s["lam"], s.get("penalty")) for s in chosen] == [
+        (7, 0.0, None),
+        *((7, lam, "printed") for lam in (2.0, 5.0, 10.0)),
+    ]
+    half = {"W": 1, "lam": 0.0, "p": 0.5, "seed": 0}
+    assert SamplingOptions.create(ps=0.5).settings() == [half]
+
+
 def test_no_two_settings_share_a_file():
-    names = [file_name(s) for s in multiforward.settings(list(multiforward.PENALTIES), [0, 1])]
-    names += [file_name(s) for s in sampling.settings([0.0, 0.1, 1.0, 100.0], [0, 1])]
+    names = [file_name(s) for s in multiforward(list(runs_of.PENALTIES), [0, 1])]
+    names += [file_name(s) for s in sampling([0.0, 0.1, 1.0, 100.0], [0, 1])]
     assert len(set(names)) == len(names) == 106 + 8
     assert "pamal-W=2-lam=5.0-penalty=ordered_seed_0.json" in names
     assert "pamal-W=2-lam=5.0-penalty=printed-skip=as_released_seed_0.json" in names
 
 
 def test_the_name_of_a_penalty_is_found_again_in_the_record_of_its_run():
-    for name, form in multiforward.PENALTIES.items():
+    for name, form in runs_of.PENALTIES.items():
         defaults = {k: Options.model_fields[k].default for k in form}
         kept = {k: v for k, v in form.items() if v != defaults[k]}
         assert tables.penalty_of(record({"W": 2, "lam": 2.0} | kept)) == name
         assert tables.penalty_of(record({"W": 2, "lam": 0.0} | kept)) == "none"
 
 
-@pytest.mark.parametrize("options", [multiforward.MultiForwardOptions, sampling.SamplingOptions])
+@pytest.mark.parametrize("options", [MultiForwardOptions, SamplingOptions])
 def test_seeds_may_be_a_number_a_list_or_a_text_and_others_are_refused(options):
     for given, wanted in [(1, (1,)), ([0, 2], (0, 2)), ("0, 1,2", (0, 1, 2)), ("3", (3,))]:
         assert options.create(seeds=given).seeds == wanted
@@ -112,32 +129,32 @@ def test_seeds_may_be_a_number_a_list_or_a_text_and_others_are_refused(options):
 
 
 def test_penalties_and_values_of_p_are_checked():
-    made = multiforward.MultiForwardOptions.create(penalties="printed, ordered")
+    made = MultiForwardOptions.create(penalties="printed, ordered")
     assert made.penalties == ("printed", "ordered")
     with pytest.raises(InputError, match="`penalties` must be 'ordered', 'printed'"):
-        multiforward.MultiForwardOptions.create(penalties="ordered,reversed")
-    assert sampling.SamplingOptions.create(ps="0,0.1,1").ps == (0.0, 0.1, 1.0)
+        MultiForwardOptions.create(penalties="ordered,reversed")
+    assert SamplingOptions.create(ps="0,0.1,1").ps == (0.0, 0.1, 1.0)
     with pytest.raises(InputError, match="`ps` must be"):
-        sampling.SamplingOptions.create(ps="0,-1")
+        SamplingOptions.create(ps="0,-1")
     with pytest.raises(InputError, match="`W` must be at least 2"):
-        sampling.SamplingOptions.create(lam=1.0)
+        SamplingOptions.create(lam=1.0)
 
 
 def test_census_has_the_labels_of_the_paper_and_the_sample_its_own_number_of_epochs():
-    options = multiforward.MultiForwardOptions.create(data="sample", epochs=None)
-    experiment, chosen = subject(options, sample_epochs=3)
+    options = MultiForwardOptions.create(data="sample", epochs=None)
+    experiment, chosen = subject(options)
     assert chosen.masters == "as_released" and chosen.data == "sample" and chosen.epochs is None
     assert experiment.defaults == {"sample": {"epochs": 3}, "full": {"epochs": 10}}
-    other = subject(multiforward.MultiForwardOptions.create(experiment="multimnist"), 10)[0]
+    other = subject(SamplingOptions.create(experiment="multimnist"))[0]
     assert other.name == "multimnist"
     assert other.defaults["sample"] == {"epochs": 2, "batch_size": 64}
 
 
 def test_runs_are_kept_read_again_and_shared_by_both_ablations(tmp_path, monkeypatch):
-    monkeypatch.setattr(multiforward, "LAMS", (0.0, 5.0))
+    monkeypatch.setattr(runs_of, "LAMS", (0.0, 5.0))
     common = {"data": "sample", "epochs": 1, "results": str(tmp_path)}
-    options = multiforward.MultiForwardOptions.create(windows="1,2", **common)
-    first = multiforward.runs(options, progress=False)
+    options = MultiForwardOptions.create(windows="1,2", **common)
+    first, _ = runs_of.runs(options, progress=False)
     assert [tables.penalty_of(r) for r in first] == [
         "none",
         "none",
@@ -145,9 +162,9 @@ def test_runs_are_kept_read_again_and_shared_by_both_ablations(tmp_path, monkeyp
         "printed+as_released",
     ]
     assert len(list(tmp_path.glob("*.json"))) == 4
-    assert multiforward.runs(options, progress=False) == first
-    at_one = sampling.SamplingOptions.create(ps=1.0, **common)
-    assert sampling.runs(at_one, progress=False)[0].key == first[0].key
+    assert runs_of.runs(options, progress=False)[0] == first
+    at_one = SamplingOptions.create(ps=1.0, **common)
+    assert runs_of.runs(at_one, progress=False)[0][0].key == first[0].key
 
 
 # The tables.
@@ -322,8 +339,8 @@ def test_the_sampling_figure_has_a_curve_per_run_and_leaves_out_what_only_p_0_ne
 def test_records_of_the_book_are_of_the_settings_their_names_say():
     root = Path(__file__).parents[2]
     folders = {
-        "ablation_multiforward": multiforward.settings(list(multiforward.PENALTIES), [0, 1, 2]),
-        "ablation_sampling": sampling.settings([0.0, 0.1, 1.0, 100.0], [0, 1, 2]),
+        "ablation_multiforward": multiforward(list(runs_of.PENALTIES), [0, 1, 2]),
+        "ablation_sampling": sampling([0.0, 0.1, 1.0, 100.0], [0, 1, 2]),
     }
     for folder, chosen in folders.items():
         names = {file_name(setting): setting for setting in chosen}
@@ -343,7 +360,7 @@ def test_the_means_quoted_in_the_notebook_are_those_of_the_records(name):
     whole = (RESULTS.parent / "notebooks" / "ablation_sampling.ipynb").read_text("utf-8")
     data, text = name.lower(), re.search(rf"On full {name} \(.*?(?=On full|\Z)", whole, re.S)[0]
     for p in (0.0, 0.1, 1.0, 100.0):
-        names = [file_name(setting) for setting in sampling.settings([p], [0, 1, 2])]
+        names = [file_name(setting) for setting in sampling([p], [0, 1, 2])]
         found = [Record.read(RESULTS / "ablation_sampling" / data / name) for name in names]
         cosines = np.array([record.summary["member_similarity"] for record in found])
         assert f"{abs(cosines.mean()):.2f}" in text

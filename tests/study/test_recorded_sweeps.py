@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from notebook_text import conclusion
 
+from pamal_core.experiments.ablations import SweepOptions
 from pamal_core.runs.records import Record
 from pamal_core.runs.sweep import file_name
 from pamal_core.study import ablation_phn_cosmos as ablation
@@ -14,7 +15,8 @@ RECORDS = Path(__file__).parents[2] / "results" / "ablation_phn_cosmos" / "censu
 
 def records(data, method, lrs=None):
     """Those of a sweep on full data with seed 0."""
-    names = [file_name(setting | {"seed": 0}) for setting in ablation.grid(data, method, lrs)]
+    chosen = SweepOptions.create(experiment=data, methods=method, lrs=lrs).settings(is_sample=False)
+    names = [file_name(setting) for setting in chosen if setting["method"] == method]
     return [Record.read(RECORDS.parent / data / name) for name in names]
 
 

@@ -7,11 +7,20 @@ import torch
 from torch import Tensor, nn
 from toy_oracle import plain_losses
 
-from pamal_core.balancing import GradientBalancer
+from pamal_core.balancing import (
+    IMTL,
+    MGDA,
+    CAGrad,
+    DynamicWeightAverage,
+    GradDrop,
+    GradientBalancer,
+    NashMTL,
+    PCGrad,
+    RandomWeighting,
+    UncertaintyWeighting,
+)
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
-from pamal_core.runs.methods import BASELINES
-from pamal_core.runs.options import Options
 from pamal_core.tasks import Task
 from pamal_core.toy import rules as toy_rules
 from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem, pareto_set
@@ -26,6 +35,18 @@ NAMES = {
     "uw": "UW",
     "dwa": "DWA",
     "rlw": "RLW",
+}
+
+RULES = {
+    "mgda": MGDA,
+    "pcgrad": PCGrad,
+    "imtl": IMTL,
+    "graddrop": GradDrop,
+    "cagrad": CAGrad,
+    "nash_mtl": NashMTL,
+    "uw": lambda: UncertaintyWeighting(2),
+    "dwa": DynamicWeightAverage,
+    "rlw": RandomWeighting,
 }
 
 
@@ -52,7 +73,7 @@ def patch_draws(monkeypatch, values: Tensor) -> None:
 @pytest.mark.parametrize("name", ["mgda", "pcgrad", "imtl", "graddrop", "cagrad", "nash_mtl"])
 def test_each_gradient_rule_is_that_of_the_package(name, monkeypatch):
     jacobians = some_jacobians()
-    rule, balancer = toy_rules.rules(2e-3, 0)[NAMES[name]], BASELINES[name](Options.create(), 2)
+    rule, balancer = toy_rules.rules(2e-3, 0)[NAMES[name]], RULES[name]()
     assert isinstance(balancer, GradientBalancer)
     if name == "graddrop":
         same = toy_rules.rules(2e-3, 0)["GradDrop"].keywords["rng"].random(size=(len(jacobians), 2))
@@ -82,7 +103,7 @@ class Point(nn.Module):
 def by_the_training_step(name: str, start: tuple[float, float], scale: float, steps: int):
     network = WeightEnsemble([Point(start, scale)], task_weights=np.full((1, 2), 0.5))
     tasks = [Task(str(t), lambda output, target: output, ()) for t in (1, 2)]
-    balancer = BASELINES[name](Options.create(), 2)
+    balancer = RULES[name]()
     for parameter in balancer.parameters():
         parameter.data = parameter.data.double()
     method = Method(network.double(), tasks, balancer=balancer)

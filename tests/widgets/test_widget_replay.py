@@ -1,6 +1,7 @@
 """The training replay: how its data are made, what is committed, and the page itself."""
 
 import json
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,10 @@ def test_the_command_writes_a_file_that_names_it(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     small = multimnist.load
     monkeypatch.setattr(multimnist, "load", lambda *a, **k: small(*a, **k, sizes=(512, 100, 100)))
-    assert module.main(["out.json", "--data", "sample", "--seed", "3", "--epochs", "1"]) == 0
+    given = ["out.json", "--data", "sample", "--seed", "3", "--epochs", "1"]
+    script = ROOT / "book" / "_assets" / "multimnist_replay.py"
+    monkeypatch.setattr("sys.argv", [str(script), *given])
+    runpy.run_path(str(script))
     written = json.loads((tmp_path / "out.json").read_text())
     assert written["command"].endswith("out.json --data sample --seed 3 --epochs 1")
     assert (written["seed"], written["epochs"]) == (3, 1)

@@ -1,11 +1,18 @@
-"""The files that say that a run is being made: its lock and its checkpoint. No torch here."""
+"""How the files of a run are named, and whether its lock is held. No torch here.
 
+Beside the record `name.json` are its weights, while it trains its checkpoint, and hidden ones: its
+lock, and what `write_atomic` is writing.
+"""
+
+import re
 from pathlib import Path
 
 from filelock import FileLock
 
+WEIGHTS = ".safetensors"
 CHECKPOINT = ".checkpoint.safetensors"
-"""How the name of a checkpoint ends, where that of the record ends in .json."""
+LOCK = re.compile(r"\.(.+)\.lock")
+TEMPORARY = re.compile(r"\.(.+)\.\d{1,7}\.[0-9a-f]{8}")
 
 
 def lock_of(record: Path) -> Path:
