@@ -12,7 +12,7 @@ from pamal_core.experiments.ablation_options import COMMON, AblationOptions, lis
 from pamal_core.plots.criterion import Winner
 from pamal_core.runs.records import Record
 from pamal_core.study import paper
-from pamal_core.study.tables import PRINTED
+from pamal_core.study.paper import PRINTED
 
 THRESHOLDS = (None, -0.5, -0.6)
 """What Spearman's correlation must be below; None asks for nothing."""

@@ -11,7 +11,7 @@ from pamal_core.errors import InputError
 from pamal_core.runs.commands import output
 from pamal_core.runs.commands.found import read
 from pamal_core.runs.records import Record
-from pamal_core.study.tables import landmarks
+from pamal_core.study.fronts import landmarks
 
 SHORT = 21
 """The most points of a front that are all shown."""
