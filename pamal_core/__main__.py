@@ -362,7 +362,7 @@ def _chosen(record: Record) -> str:
 
 def _front(record: Record) -> str:
     """The front on test: all points with all metrics, or the landmarks of a long one."""
-    from pamal_core.study.tables import landmarks
+    from pamal_core.study.fronts import landmarks
 
     if not any(point["split"] == "test" for point in record.points):
         return ""

@@ -1,92 +1,150 @@
-"""Records and fronts as tables, some beside the paper's numbers. No torch here."""
+"""The paper's tables beside ours: what was to be run, what was run, and what is printed, joined.
 
-from collections.abc import Sequence
-from pathlib import Path
+What is not run is a row, too.
+"""
+
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
 
-from pamal_core.front import Front
-from pamal_core.runs.methods import METHODS
+from pamal_core.runs import grid
 from pamal_core.runs.records import Record
-from pamal_core.study.paper import table
+from pamal_core.study import frame, paper
+from pamal_core.study.frame import Runs, Setting
+from pamal_core.study.measures import value
+from pamal_core.study.paper import TABLES, Column, Row, Table
+from pamal_core.study.pool import Group
+from pamal_core.study.statistics import deviation, pooled, verdict
 
-RESULTS = Path(__file__).parents[2] / "results"
-REFERENCE = (0.0, 0.0)
-"""What the paper's tables take the hypervolume of two accuracies from."""
-SEEDS = (0, 1, 2)
-"""Those of the paper's tables, and ours."""
-
-PRINTED = {name: row.printed for name, row in METHODS.items()}
-"""The rows of the paper's tables by our names."""
-ONE_NETWORK = [name for name, row in METHODS.items() if row.one_network]
-"""Those that end with one network for all tasks."""
+SEEDS = 3
+"""How many the paper's tables have."""
 
 
-def read(folder: Path, pattern: str = "*.json") -> list[Record]:
-    """The records in `folder`, by name; none where there is no such folder."""
-    return [Record.read(path) for path in sorted(folder.glob(pattern))]
+def row_of(setting: Setting, name: str) -> Row | None:
+    """The row of the table `name` that runs of `setting` belong to, None where it has none.
 
-
-def beside_the_paper(record: Record, name: str, data: str) -> pd.DataFrame:
-    """Validation hypervolume of `record` and, where the paper has the setting, its numbers.
-
-    The paper's row is that of its multi-forward table `name` with the same W and lambda; its mean
-    and standard deviation are over its three seeds, which are not ours. NaN where there is none:
-    only PaMaL on data whose id starts with `data` can be compared.
+    A run is the paper's where every option that it has differently is free there, or has the value
+    of the row.
     """
-    measured = record.summary["validation"]["hypervolume"]
-    printed = {"paper, mean of 3": np.nan, "paper, std": np.nan}
-    rows = table(name)
-    W, lam = record.options.get("W"), record.options.get("lam")
-    row = rows[(rows.W == W) & (rows.lam == lam)]
-    if record.method == "pamal" and record.data.startswith(data) and len(row):
-        printed = {"paper, mean of 3": row["mean"].item(), "paper, std": row["std"].item()}
-    difference = (np.nan if measured is None else measured) - printed["paper, mean of 3"]
-    columns = {"measured": measured} | printed | {"difference": difference}
-    return pd.DataFrame(columns, index=["validation hypervolume (higher is better)"])
+    table, values = TABLES[name], setting.values
+    differing = {option: v for option, v in setting.options if option not in table.free}
+    for row in paper.rows(name):
+        told = {**table.fixed, **row.keys}
+        if (
+            (setting.experiment, setting.method) == (table.experiment, row.method)
+            and all(told.get(option) == v for option, v in differing.items())
+            and all(values[option] == v for option, v in told.items())
+        ):
+            return row
+    return None
 
 
-def union(fronts: Sequence[Front]) -> Front:
-    """The points of all `fronts`, which have the same objectives."""
-    return Front(
-        np.concatenate([front.alphas for front in fronts]),
-        pd.concat([front.table for front in fronts], ignore_index=True),
-        fronts[0].objectives,
+def planned(name: str) -> dict[Setting, list[int]]:
+    """The settings that the grid has for the table `name`, each with its seeds."""
+    table = TABLES[name]
+    found: dict[Setting, list[int]] = {}
+    for run in grid.runs(table.target):
+        if (table.place, table.target) in zip(run.places, run.targets, strict=True):
+            found.setdefault(frame.of(run), []).append(run.seed)
+    return found
+
+
+def report(name: str, runs: Runs) -> pd.DataFrame:
+    """The table `name` of the paper with every setting that it asks for, run or not.
+
+    Ours is the mean over the seeds that there are, the paper's over three; "±" are standard
+    deviations over seeds (n - 1). The difference is ours minus the paper's, also in spreads: the
+    root of the summed squares of the paper's deviation and of ours, which is pooled over all
+    settings of the table. A verdict needs one of the two.
+    """
+    return _joined(name, planned(name), runs)
+
+
+def compare(runs: Runs) -> pd.DataFrame:
+    """The rows of every table that any of `runs` belongs to, under the table's title."""
+    found = {
+        TABLES[name].title: _joined(name, [s for s in runs if row_of(s, name)], runs)
+        for name in TABLES
+        if any(row_of(setting, name) for setting in runs)
+    }
+    return pd.concat(found) if found else pd.DataFrame()
+
+
+def _joined(name: str, settings: Iterable[Setting], runs: Runs) -> pd.DataFrame:
+    """A row for each of `settings` and each number that the paper has for it, in its order."""
+    table, rows, order = TABLES[name], [], paper.rows(name)
+    belonging = [(row_of(setting, name), setting) for setting in settings]
+    pairs = [(row, setting) for row, setting in belonging if row]
+    for row, setting in sorted(pairs, key=lambda pair: order.index(pair[0])):
+        for printed, column in table.columns.items():
+            if (
+                column.task is None
+                or setting.method != "stl"
+                or column.task == setting.values["task"]
+            ):
+                rows.append(_cells(setting, row, printed, column, table, runs.get(setting, {})))
+    found = pd.DataFrame(rows)
+    spread = pooled(found["ours ±"], found["seeds"], found["measure"])
+    both = pd.concat([spread**2, found["paper ±"] ** 2], axis=1).sum(axis=1, min_count=1)
+    found["in spreads"] = found["difference"] / np.sqrt(both)
+    found["verdict"] = list(map(verdict, found["seeds"], found["in spreads"]))
+    return found.set_index(["setting", "measure"]).rename_axis([None, None])
+
+
+def _cells(
+    setting: Setting,
+    row: Row,
+    printed: str,
+    column: Column,
+    table: Table,
+    runs: Mapping[int, Record],
+) -> dict[str, object]:
+    text, values = (
+        column.text,
+        [column.unit * value(record, column.measure, table.split) for record in runs.values()],
     )
+    # The paper's hypervolume of a baseline on test is that of its three seeds together (C2).
+    if column.measure == "hypervolume" and table.split == "test" and row.method != "pamal":
+        text, three = f"hypervolume of {SEEDS} seeds ↑", list(runs.values())[:SEEDS]
+        values = [Group(three).hypervolume("test")] if len(three) == SEEDS else []
+    mean, theirs = row.numbers[printed]
+    ours = float(np.mean(values)) if values else np.nan
+    return {
+        "setting": setting.label(*(key for key in table.keys if key in row.keys)),
+        "measure": text,
+        "paper": mean,
+        "paper ±": theirs,
+        "ours": ours,
+        "ours ±": deviation(values),
+        "seeds": len(runs) if values else 0,
+        "difference": ours - mean,
+    }
 
 
-def landmarks(front: Front) -> pd.DataFrame:
-    """Some rows of `front.to_frame()`, for a front too long to read: each member, the point nearest
-    to the centre, and the best point of each objective.
-
-    Only their alphas and objectives. The first of equal points is taken; a point may appear twice.
-    """
-    members = front.alphas.shape[1]
-    named = {f"member {k + 1}": front.alphas[:, k].argmax() for k in range(members)}
-    named["centre"] = np.linalg.norm(front.alphas - 1 / members, axis=1).argmin()
-    better = np.where(front.maximise, 1, -1) * front.values
-    for objective, row in zip(front.objectives, better.argmax(0), strict=True):
-        task, _, metric = objective.name.rpartition("/")
-        named[f"best {metric} on {task}"] = row
-    others = [name for name in front.table if name not in [o.name for o in front.objectives]]
-    rows = front.to_frame().drop(columns=others)
-    return rows.iloc[list(named.values())].set_axis(list(named))
+def shown(found: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
+    """A table for a page: every number with as many digits, spreads with one, nothing for NaN."""
+    places = {"in spreads": 1}
+    text = {
+        name: ["" if np.isnan(v) else f"{v:.{places.get(name, digits)}f}" for v in column]
+        for name, column in found.select_dtypes("float").items()
+    }
+    return found.assign(**text)
 
 
-def baselines_beside_the_paper(records: Sequence[Record], dataset: str) -> pd.DataFrame:
-    """Test accuracy on two tasks of each record, a row per method, and of its row in appendix C2.
-
-    Higher is better. The paper's are means of three seeds; NaN for methods that have no row there.
-    """
-    printed = table("hypervolume").query("dataset == @dataset").set_index("method")
-    rows: dict[str, dict[tuple[str, str], float]] = {}
-    for record in records:
-        name = PRINTED[record.method]
-        best = list(record.summary["test"]["best"].items())
-        pairs = [(task.split("/")[0], value) for task, value in best if task.endswith("accuracy")]
-        for t, (task, value) in enumerate(pairs, start=1):
-            paper = printed[f"accuracy_{t}"].get(name, np.nan)
-            measured = {"measured": value, "paper": paper, "difference": value - paper}
-            rows.setdefault(name, {}).update({(task, who): x for who, x in measured.items()})
-    return pd.DataFrame(rows).T
+def coverage(runs: Runs) -> pd.DataFrame:
+    """A row for each table: how many of its runs are made, their hours of training and evaluation,
+    how many numbers are reproduced, and the target of the workflow that makes the rest."""
+    found = {}
+    for name, table in TABLES.items():
+        wanted = [(s, seed) for s, seeds in planned(name).items() for seed in seeds]
+        made = [runs[s][seed] for s, seed in wanted if seed in runs.get(s, {})]
+        verdicts = report(name, runs)["verdict"].value_counts()
+        found[table.title] = {
+            "runs made": len(made),
+            "of": len(wanted),
+            "hours": round(sum(record.seconds for record in made) / 3600, 2),
+            **{word: verdicts.get(word, 0) for word in ("reproduced", "not reproduced")},
+            "TARGET": table.target,
+        }
+    return pd.DataFrame.from_dict(found, orient="index")

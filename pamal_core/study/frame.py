@@ -1,0 +1,169 @@
+"""Records as a frame: every run by its setting and seed, and what it measured as tidy rows."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from pamal_core.errors import InputError
+from pamal_core.runs import grid
+from pamal_core.runs.records import Record
+from pamal_core.study import paper
+from pamal_core.study.measures import value
+
+RESULTS = Path(__file__).parents[2] / "results"
+LABELS = {
+    "task": "task {}",
+    "W": "W = {}",
+    "lam": "λ = {:g}",
+    "p": "p = {:g}",
+    "solver": "{}",
+    "balancing": "{} balancing",
+    "penalty": "{} sign",
+    "skip": "penalty {}",
+    "epochs": "{} epochs",
+    "batch_size": "batches of {:,}",
+    "lr": "lr = {}",
+    "lr_scaling": "rate {}",
+    "draws": "{} draws",
+    "average": "mean of the weights, {}",
+}
+"""How the options of a setting are written; others as "name = value"."""
+
+
+class Setting(NamedTuple):
+    """What was trained, but for its seed and the place it ran. `options` are those that differ from
+    the paper's setting of this experiment and method (`paper.setting`), by name."""
+
+    experiment: str
+    method: str
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Every option."""
+        return {**paper.setting(self.experiment, self.method), **dict(self.options)}
+
+    @property
+    def rate(self) -> float:
+        """With which Adam trains it: for PaMaL M times the option `lr`, unless that is plain. An
+        experiment of the paper has a member for each task."""
+        values = self.values
+        scaled = self.method == "pamal" and values["lr_scaling"] == "members"
+        return values["lr"] * (len(paper.TASKS[self.experiment]) if scaled else 1)
+
+    @property
+    def passes(self) -> int:
+        """How often it sees each training example."""
+        values = self.values
+        return values["epochs"] * (values["W"] if self.method == "pamal" else 1)
+
+    def having(self, **options: Any) -> "Setting":
+        """The setting with these options instead; None is the paper's value."""
+        kept = {name: v for name, v in self.values.items() if options.get(name, v) is not None}
+        return make(
+            self.experiment, self.method, kept | {n: v for n, v in options.items() if v is not None}
+        )
+
+    def label(self, *always: str, without: Iterable[str] = ()) -> str:
+        """The method and the options that differ from the paper's; those in `always` in any
+        case."""
+        shown = {name: self.values[name] for name in always} | dict(self.options)
+        texts = [
+            LABELS.get(name, name.replace("_", " ") + " = {}").format(shown[name])
+            for name in [*(n for n in LABELS if n in shown), *(n for n in shown if n not in LABELS)]
+            if name not in without
+        ]
+        return ", ".join([paper.PRINTED.get(self.method, self.method), *texts])
+
+
+Runs = Mapping[Setting, Mapping[int, Record]]
+"""Records by setting and seed."""
+
+
+def make(experiment: str, method: str, options: Mapping[str, Any]) -> Setting:
+    """The setting of a run with these `options`, whatever else is as in the paper."""
+    usual = paper.setting(experiment, method)
+    own = {name: tuple(v) if isinstance(v, list) else v for name, v in options.items()}
+    differing = {name: v for name, v in own.items() if name not in usual or v != usual[name]}
+    return Setting(experiment, method, tuple(sorted(differing.items())))
+
+
+def of(run: Record | grid.Run) -> Setting:
+    """The setting of a record, or of a run of the grid: what it does not say is our default."""
+    unsaid = paper.UNSAID.get(run.experiment, {})
+    return make(run.experiment, run.method, {**unsaid, **run.options})
+
+
+def select(text: str) -> Setting:
+    """The setting that a table names: "multimnist/pamal lr=0.002; average=0.99"."""
+    where, _, options = text.partition(" ")
+    experiment, _, method = where.partition("/")
+    if experiment not in paper.DATA or not method:
+        raise InputError(
+            f'A setting is written "experiment/method option=value; ...". Found {text!r}.'
+        )
+    return make(experiment, method, grid.parameters(options))
+
+
+def runs(records: Iterable[Record]) -> Runs:
+    """`records` by setting and seed; a run that is there twice counts once."""
+    found: dict[Setting, dict[int, Record]] = {}
+    for record in records:
+        setting = of(record)
+        found.setdefault(setting, {})[record.seed] = record
+    return {setting: dict(sorted(by_seed.items())) for setting, by_seed in found.items()}
+
+
+def read(folder: Path = RESULTS, pattern: str = "**/*.json") -> Runs:
+    """The runs on full data whose records are in `folder`, at any depth."""
+    return runs(record for record in _records(folder, pattern) if is_full(record))
+
+
+def is_full(record: Record) -> bool:
+    """Whether it was trained on the full data, or on none."""
+    return record.data == "formula" or record.data.split("/")[1] == "full"
+
+
+def _records(folder: Path, pattern: str) -> list[Record]:
+    return [_record(path, path.stat().st_mtime_ns) for path in sorted(folder.glob(pattern))]
+
+
+@cache
+def _record(path: Path, _changed: int) -> Record:
+    return Record.read(path)
+
+
+def with_others(record: Record, folder: Path = RESULTS) -> Runs:
+    """`record` and the other seeds of its setting that are recorded in `folder`; of a sample, or of
+    a setting that has no others, it alone."""
+    others = read(folder).get(of(record), {}) if is_full(record) else {}
+    return runs([*others.values(), record])
+
+
+def tidy(found: Runs, measures: Iterable[str], split: str) -> pd.DataFrame:
+    """A row for each run and measure: its `setting`, `experiment`, `method` and `seed`, every
+    option that any of the settings has differently from the paper, `measure` and `value`."""
+    names = sorted({name for setting in found for name, _ in setting.options})
+    return pd.DataFrame(
+        {
+            "setting": setting,
+            "experiment": setting.experiment,
+            "method": setting.method,
+            **{name: setting.values.get(name) for name in names},
+            "seed": seed,
+            "measure": measure,
+            "value": value(record, measure, split),
+        }
+        for setting, by_seed in found.items()
+        for seed, record in by_seed.items()
+        for measure in measures
+    )
+
+
+def measured(found: Runs, setting: Setting, measure: str, split: str) -> pd.Series:
+    """`measure` of every run of `setting`, by seed; empty without records."""
+    by_seed = found.get(setting, {})
+    return pd.Series({seed: value(r, measure, split) for seed, r in by_seed.items()}, dtype=float)

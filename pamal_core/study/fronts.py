@@ -1,0 +1,101 @@
+"""What a front says of itself: its landmarks, how its tasks compete, and Claim 1 on its points."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool
+
+from pamal_core.front import Front
+
+
+def landmarks(front: Front) -> pd.DataFrame:
+    """Some rows of `front.to_frame()`, for a front too long to read: each member, the point nearest
+    to the centre, and the best point of each objective.
+
+    Only their alphas and objectives. The first of equal points is taken; a point may appear twice.
+    """
+    members = front.alphas.shape[1]
+    named = {f"member {k + 1}": front.alphas[:, k].argmax() for k in range(members)}
+    named["centre"] = np.linalg.norm(front.alphas - 1 / members, axis=1).argmin()
+    better = np.where(front.maximise, 1, -1) * front.values
+    for objective, row in zip(front.objectives, better.argmax(0), strict=True):
+        task, _, metric = objective.name.rpartition("/")
+        named[f"best {metric} on {task}"] = row
+    others = [name for name in front.table if name not in [o.name for o in front.objectives]]
+    rows = front.to_frame().drop(columns=others)
+    return rows.iloc[list(named.values())].set_axis(list(named))
+
+
+def competition(front: Front) -> pd.DataFrame:
+    """Spearman's correlation between the achievements on every two tasks, better being larger: -1
+    where one task always gains what the other loses. By metric and by loss.
+
+    Over all points, where it cannot be low for every two: the weights themselves, on the lattice of
+    66 points, have -0.47. And over the edge between the members of the two tasks, where there is no
+    third task and -1 is possible. `Front.competition` is the mean over every two tasks, the paper's
+    criterion for PHN and COSMOS (appendix B4). NaN for a single point.
+    """
+    rows: dict[str, dict[str, float]] = {}
+    for two in combinations(range(len(front.objectives)), 2):
+        row = rows.setdefault(" and ".join(front.objectives[t].task for t in two), {})
+        for where in ("all points", "edge"):
+            for metric, view in (("metric", front), ("loss", front.on("loss"))):
+                chosen = replace(view, objectives=tuple(view.objectives[t] for t in two))
+                if where == "edge" and front.alphas.shape[1] == len(front.objectives):
+                    kept = ~np.delete(front.alphas, two, axis=1).any(axis=1)
+                    chosen = replace(chosen, alphas=front.alphas[kept], table=front.table[kept])
+                row[f"{where}, {metric}"] = chosen.competition()
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def dominates(one: Front, other: Front) -> Bool[np.ndarray, "P Q"]:
+    """Whether point p of `one` dominates point q of `other` (Definition 1), both with the
+    objectives of `one`."""
+    sign = np.where(one.maximise, 1, -1)
+    a, b = sign * one.values[:, None], sign * other.values
+    return (a >= b).all(-1) & (a > b).any(-1)
+
+
+def dominated_by_a_neighbour(front: Front) -> Bool[np.ndarray, " P"]:
+    """Which points a neighbour dominates, in the order of the points."""
+    places = np.arange(len(front.alphas))
+    near = np.abs(np.subtract.outer(places, places)) == 1
+    return (dominates(front, front) & near).any(0)
+
+
+def claim_1(front: Front, rival: Front) -> dict[str, int | float]:
+    """How far Claim 1 holds for P points of two members, in the order of their alphas.
+
+    How many no other point of the front dominates, and how many neither neighbour does, which is
+    the paper's relaxed reading on the lattice; how many of the two members are among the former;
+    Spearman's correlation of alpha_t with being good at task t, where 1 is the right order for
+    losses and for accuracies; and how many points of the front `rival` dominates.
+    """
+    kept = front.non_dominated()
+    order = np.where(front.maximise, 1, -1) * front.spearman()
+    return {
+        "points": len(kept),
+        "non-dominated": int(kept.sum()),
+        "by no neighbour": int((~dominated_by_a_neighbour(front)).sum()),
+        "members among them": int(kept[[0, -1]].sum()),
+        "order, task 1": order[0],
+        "order, task 2": order[1],
+        "dominated by LS": int(dominates(rival, front).any(0).sum()),
+    }
+
+
+def claim_1_table(fronts: Mapping[str, Mapping[str, Sequence[Front]]]) -> pd.DataFrame:
+    """`claim_1` of each run of `fronts`, by split a front and its rival, in losses and in
+    accuracies."""
+    rows = {
+        (name, split, metric): claim_1(*(front.on(metric) for front in pair))
+        for name, splits in fronts.items()
+        for split, pair in splits.items()
+        for metric in ("loss", "accuracy")
+    }
+    frame = pd.DataFrame(rows).T.rename_axis(["run", "split", "metric"])
+    counts = [column for column in frame if not column.startswith("order")]
+    return frame.astype(dict.fromkeys(counts, int))

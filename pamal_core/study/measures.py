@@ -1,0 +1,98 @@
+"""What a run is measured by: a number of a record and a split, and its direction."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from pamal_core.errors import InputError
+from pamal_core.runs.records import Record
+from pamal_core.study.fronts import dominated_by_a_neighbour
+
+
+class Measure(NamedTuple):
+    """A function of a record and a split; NaN where a record has none."""
+
+    function: Callable[[Record, str], float]
+    maximise: bool
+
+
+def _number(name: str) -> Callable[[Record, str], float]:
+    """An entry of the summary of a split."""
+
+    def function(record: Record, split: str) -> float:
+        found = record.summary[split][name]
+        return np.nan if found is None else float(found)
+
+    return function
+
+
+def _order(record: Record, split: str) -> float:
+    found = record.summary[split]["spearman"].items()
+    values = [np.nan if v is None else v for name, v in found if name.endswith("/loss")]
+    return float(np.mean(values))
+
+
+def _alike(record: Record, _: str) -> float:
+    found = record.summary["member_similarity"]
+    return np.nan if found is None else float(found)
+
+
+MEASURES = {
+    # of all points, from the reference of the experiment
+    "hypervolume": Measure(_number("hypervolume"), True),
+    # rank correlation between the achievements on two tasks: -1 on a front
+    "competition": Measure(_number("competition"), False),
+    # the share of the points that no other dominates
+    "non-dominated": Measure(
+        lambda record, split: float(record.front(split).non_dominated().mean()), True
+    ),
+    "non-dominated in loss": Measure(
+        lambda record, split: float(record.front(split).on("loss").non_dominated().mean()), True
+    ),
+    # the share that neither neighbour along alpha dominates, of two members
+    "dominated by no neighbour in loss": Measure(
+        lambda record, split: float(
+            (~dominated_by_a_neighbour(record.front(split).on("loss"))).mean()
+        ),
+        True,
+    ),
+    # rank correlation of how much a point cares about a task with its loss, a mean over tasks
+    "order": Measure(_order, False),
+    # of the pairs of points that differ in that, the share whose losses are in that order
+    "ordered pairs": Measure(
+        lambda record, split: float(record.front(split).on("loss").ordered_pairs().mean()), True
+    ),
+    # the network in the middle, a mean over the objectives of the tasks
+    "centre": Measure(
+        lambda record, split: float(np.mean([*record.front(split).middle().values()])), True
+    ),
+    # the smallest cosine between two members
+    "cosine of the members": Measure(_alike, False),
+    # of the pairs of starts of the toy problem; the split is the name of a variant
+    "covering pairs": Measure(lambda record, split: float(record.summary[split]["covering"]), True),
+    "training time": Measure(lambda record, _: record.cost["train_seconds"] or np.nan, False),
+}
+
+
+def value(record: Record, measure: str, split: str) -> float:
+    """A measure of `MEASURES`; or by its name, such as "age/accuracy", the best of an objective
+    along the front, on its own; NaN where the record does not have it."""
+    if measure in MEASURES:
+        return MEASURES[measure].function(record, split)
+    if "/" not in measure:
+        raise InputError(
+            f"A measure is one of {', '.join(MEASURES)}, or task/metric. Found {measure!r}."
+        )
+    best = record.summary[split]["best"]
+    if measure in best:
+        return float(best[measure])
+    front = record.front(split)
+    if measure not in front.table:
+        return np.nan
+    (found,) = (
+        front.on(measure.rpartition("/")[2]).best().values()
+        if len(front.objectives) == 1
+        else (v for n, v in front.on(measure.rpartition("/")[2]).best().items() if n == measure)
+    )
+    return found
