@@ -140,6 +140,8 @@ TASKS = {
     "multimnist": ("top-left", "bottom-right"),
     "census": ("age", "education"),
     "multimnist3": ("top-left", "bottom", "top-right"),
+    "utkface": ("age", "gender", "ethnicity"),
+    "cityscapes": ("segmentation", "depth"),
 }
 VOLUME = Column("hypervolume", "hypervolume ↑", deviation="std")
 TABLES: dict[str, Table] = {
