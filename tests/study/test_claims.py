@@ -258,7 +258,7 @@ def test_no_rival_has_as_large_a_union(uw, word):
     made = points(PAMAL, (0.9, 0.7)) + points(LS, (0.3,)) + points(UW, uw)
     evidence, found = judge(row, runs_of(*made))
     assert found == word and f"{max(uw):.4f} with all its seeds together" in evidence
-    assert ("UW" in evidence.rpartition(":")[2]) == (word != "holds")
+    assert evidence.endswith(": UW") == (word != "holds")
     assert verdict(row, *made[:2]) == verdict(row, *made[:2], *made[3:]) == "not run"
 
 
@@ -321,7 +321,9 @@ def test_the_best_setting_is_best_by_more_than_seeds_differ(theirs, others, word
         mean = theirs if (W, lam) == (2, 5) else others - W / 1e6
         for seed, way in ((5, -1), (7, 1)):
             made.append(
-                record("census/pamal", [(mean + 0.001 * way, 1.0)], seed=seed, **setting.values)
+                record(
+                    "census/pamal", [(mean + 0.001 * way, 1.0)], seed=seed, **dict(setting.options)
+                )
             )
     evidence, found = judge(row, runs_of(*made))
     assert found == word and "2 seeds, deviation 0.0014" in evidence
@@ -340,7 +342,9 @@ def test_a_criterion_costs_what_the_best_that_meets_it_is_behind(rank, word, sai
     row = ROWS["COSMOS gives up hypervolume where its points are in order: Census"]
     one, two = (s for s in [*tables.planned("cosmos_census")][:2])
     made = [
-        record("census/cosmos", [(volume, 1.0)], changes={"competition": r}, **setting.values)
+        record(
+            "census/cosmos", [(volume, 1.0)], changes={"competition": r}, **dict(setting.options)
+        )
         for setting, volume, r in ((one, 0.6, rank), (two, 0.4, -1.0))
     ]
     evidence, found = judge(row, runs_of(*made))
@@ -413,7 +417,7 @@ def test_many_seeds_are_judged_and_soon(number):
         for where in (PAMAL, LS, UW)
         for seed in range(3, 3 + number)
     ]
-    found, start = runs_of(*made), time.perf_counter()
+    found, start = runs_of(*made), time.process_time()
     for kind, name in (
         ("rivals", "Its hypervolume"),
         ("rivals", "Seeds of a baseline"),
@@ -424,4 +428,4 @@ def test_many_seeds_are_judged_and_soon(number):
         assert row["kind"] == kind and word != "not run"
         if kind == "level":
             assert evidence.split(";")[0].count(",") == number - 1
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3

@@ -94,7 +94,7 @@ def test_without_pairs_there_is_no_row():
 @pytest.mark.parametrize("number", [10, 20])
 def test_many_seeds_take_no_time(number):
     values = pd.Series(np.random.default_rng(0).normal(size=number))
-    start = time.perf_counter()
+    start = time.process_time()
     found = differences(dict.fromkeys(range(20), (values, values + 1)), ("one", "two"))
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     assert (found["seeds"] == number).all() and found["by seed"][0].count(",") == number - 1
