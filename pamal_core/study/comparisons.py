@@ -36,14 +36,11 @@ def choices(runs: Runs, measure: str = "hypervolume", method: str | None = None)
     chosen = [(row, setting) for row, setting in rows if method in (None, setting.method)]
     pairs = {}
     for number, (row, setting) in enumerate(chosen):
-        values = (
-            grid.parameters(f"{row['option']}={row[which]}") for which in ("default", "other")
+        values = (grid.parameters(f"{row['option']}={row[w]}") for w in ("default", "other"))
+        one, two = (
+            frame.measured(runs, setting.having(**value), measure, "validation") for value in values
         )
-        one, two = (setting.having(**value) for value in values)
-        pairs[number] = (
-            frame.measured(runs, one, measure, "validation"),
-            frame.measured(runs, two, measure, "validation"),
-        )
+        pairs[number] = one, two
     found = differences(pairs, ("default", "other"))
     found.insert(0, "option", [f"{r['option']}: {r['default']} → {r['other']}" for r, _ in chosen])
     found.insert(0, "runs", [row["runs"] for row, _ in chosen])
@@ -133,7 +130,7 @@ def tricks(data: str, runs: Runs) -> pd.DataFrame:
         if own.keys() == {"draws", "average"}:
             independent = setting.having(draws="independent")
             last["PaMaL: stratified draws, both with the mean"] = independent, setting
-    return _paired(runs, found | last, ("without", "with"))
+    return _without_and_with(runs, found | last)
 
 
 def against_baselines(data: str, runs: Runs) -> pd.DataFrame:
@@ -141,17 +138,19 @@ def against_baselines(data: str, runs: Runs) -> pd.DataFrame:
     ours = Setting(data, "pamal")
     rivals = [Setting(data, method) for method in paper.ONE_NETWORK]
     pairs = {label(rival): (rival, ours) for rival in rivals if len(runs.get(rival, ())) > 1}
-    return _paired(runs, pairs, ("without", "with"))
+    return _without_and_with(runs, pairs)
 
 
-def _paired(
-    runs: Runs, pairs: Mapping[str, tuple[Setting, Setting]], names: tuple[str, str]
-) -> pd.DataFrame:
+def _without_and_with(runs: Runs, pairs: Mapping[str, tuple[Setting, Setting]]) -> pd.DataFrame:
     volumes = {
-        text: tuple(frame.measured(runs, one, "hypervolume", "validation") for one in pair)
-        for text, pair in pairs.items()
+        text: (_volumes(runs, without), _volumes(runs, with_it))
+        for text, (without, with_it) in pairs.items()
     }
-    return differences(volumes, names)
+    return differences(volumes, ("without", "with"))
+
+
+def _volumes(runs: Runs, setting: Setting) -> "pd.Series[float]":
+    return frame.measured(runs, setting, "hypervolume", "validation")
 
 
 def order(data: str, runs: Runs) -> pd.DataFrame:
@@ -165,10 +164,9 @@ def order(data: str, runs: Runs) -> pd.DataFrame:
             fronts = [record.front().on("loss") for record in by_seed.values()]
             means = np.mean([front.spearman() for front in fronts], axis=0)
             tasks = [objective.task for objective in fronts[0].objectives]
-            volume = frame.measured(runs, setting, "hypervolume", "validation").mean()
             found[label(setting, "average"), weights(setting)] = {
                 **{task: f"{mean:.3f}" for task, mean in zip(tasks, means, strict=True)},
-                "hypervolume ↑": f"{volume:.4f}",
+                "hypervolume ↑": f"{_volumes(runs, setting).mean():.4f}",
                 "seeds": len(fronts),
             }
     rows = pd.MultiIndex.from_tuples(found, names=["setting", "weights"])

@@ -12,7 +12,7 @@ import pandas as pd
 from pamal_core.front import Front
 from pamal_core.plots.criterion import Winner
 from pamal_core.study import paper, tables
-from pamal_core.study.frame import Runs, Setting, on_full_data
+from pamal_core.study.frame import Runs, Setting, is_full
 from pamal_core.study.measures import value
 from pamal_core.study.statistics import differences
 
@@ -68,18 +68,24 @@ def hypervolumes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
     for name in penalties:
         by = of_penalty(found, name).groupby(["W", "lam"])["hypervolume"]
         parts[name] = by.agg(["mean", "max", "std"])
-    theirs, others, full = {}, set(), on_full_data(runs)
-    for setting in runs:
-        cell = setting.values["W"], setting.values["lam"]
-        row = tables.row_of(setting, f"multiforward_{setting.experiment}")
-        if row and runs[setting] == full.get(setting):
-            theirs[cell] = row.numbers["mean"]
-        else:
-            others.add(cell)
     ours = pd.concat(parts, axis=1).sort_index()
-    printed = [(np.nan,) * 2 if at in others else theirs[at] for at in ours.index]
+    name = f"multiforward_{next(iter(runs)).experiment}"
+    numbers = {tuple(row.keys.values()): row.numbers["mean"] for row in paper.rows(name)}
+    papers = _settings_of_the_paper(name, runs)
+    printed = [numbers[at] if at in papers else (np.nan, np.nan) for at in ours.index]
     columns = pd.MultiIndex.from_product([["paper"], ["mean", "std"]])
     return ours.join(pd.DataFrame(printed, ours.index, columns))
+
+
+def _settings_of_the_paper(name: str, runs: Runs) -> set[tuple[Any, ...]]:
+    """The values of the keys of the table `name` with which all of `runs` are the paper's."""
+    found: dict[bool, set[tuple[Any, ...]]] = {True: set(), False: set()}
+    for setting, by_seed in runs.items():
+        if setting.method in {row.method for row in paper.rows(name)}:
+            full = all(map(is_full, by_seed.values()))
+            belongs = full and tables.row_of(setting, name) is not None
+            found[belongs].add(tuple(setting.values[key] for key in paper.TABLES[name].keys))
+    return found[True] - found[False]
 
 
 def agreement(found: pd.DataFrame) -> pd.DataFrame:
@@ -200,16 +206,11 @@ def swept(name: str, runs: Runs) -> pd.DataFrame:
 def beside_the_paper(name: str, runs: Runs) -> pd.DataFrame:
     """`swept` and `printed` side by side, as "measured" and "paper"; the latter is NaN where the
     paper has no such setting, or a run is not the paper's. `swept` alone where none is."""
-    ours, keys = swept(name, runs), paper.TABLES[name].keys
-    belonging = {
-        tuple(setting.values[key] for key in keys)
-        for setting in on_full_data(runs)
-        if tables.row_of(setting, name)
-    }
-    if not belonging:
+    ours, papers = swept(name, runs), _settings_of_the_paper(name, runs)
+    if not papers:
         return ours
-    theirs = printed(name).set_axis([*ours.columns[:-1]], axis=1).reindex(ours.index)
-    theirs = theirs.where(ours.index.isin(belonging)[:, None])
+    theirs = printed(name).set_axis([*ours.columns[:-1]], axis=1)
+    theirs = theirs[theirs.index.isin(papers)].reindex(ours.index)
     return pd.concat({"measured": ours, "paper": theirs}, axis=1)
 
 
