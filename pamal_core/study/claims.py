@@ -8,7 +8,8 @@ the claim to hold, or to hold in part. To add a claim is to add a row.
 * difference: `ours` minus `theirs` in the direction that is better, of means over seeds, or of the
   worst seed of ours and the best of theirs ("each"); in part where it holds of any, or of the
   first, of several measures. ratio: of medians.
-* rivals: the share of the baselines that are better than `ours`, or level with it.
+* rivals: the share of the baselines that are better than `ours`, or level with it; in part where
+  it is small enough with seeds taken less strictly (`_rivals`).
 * trend: the smallest step of `ours` from one value of the option in braces to the next.
 * best: how far `theirs` is behind the best setting of a table of the paper, in deviations over
   seeds.
@@ -19,24 +20,35 @@ the claim to hold, or to hold in part. To add a claim is to add a row.
 import csv
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import combinations, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy import ndarray as Array
 
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_choice
 from pamal_core.runs.records import Record
 from pamal_core.study import frame, paper, tables
 from pamal_core.study.frame import Runs, Setting
-from pamal_core.study.measures import MEASURES, value
+from pamal_core.study.measures import is_better_high, value
 from pamal_core.study.pool import Group
 
+FILE = Path(__file__).parent / "claims.csv"
 WORDS = {True: "holds", False: "does not hold", None: "holds in part"}
-Found = tuple[Array, str]
-"""What a condition is asked of, all of which must meet it, and the evidence in words."""
+Claim = Mapping[str, str]
+"""A row of the file."""
+
+
+class Finding(NamedTuple):
+    """What the condition is asked of, all of which must meet it, the evidence in words, and what is
+    asked where seeds are taken less strictly, if that is something else."""
+
+    estimate: Array
+    evidence: str
+    loosely: Array | None = None
 
 
 class NotRunError(InputError):
@@ -45,32 +57,28 @@ class NotRunError(InputError):
 
 def table(runs: Runs) -> pd.DataFrame:
     """A row for each claim: what it says, where, our evidence, and the verdict."""
-    with (Path(__file__).parent / "claims.csv").open(newline="") as file:
-        claims = list(csv.DictReader(file))
-    rows = [(row["claim"], row["where"], *judge(row, runs)) for row in claims]
+    with FILE.open(newline="") as file:
+        rows = [(row["claim"], row["where"], *judge(row, runs)) for row in csv.DictReader(file)]
     columns = ["claim", "where", "evidence", "verdict"]
     return pd.DataFrame(rows, pd.RangeIndex(1, len(rows) + 1), columns)
 
 
-def judge(claim: Mapping[str, str], runs: Runs) -> tuple[str, str]:
-    """The evidence for a row of `claims.csv`, and one of `WORDS`; "not run" without records."""
+def judge(claim: Claim, runs: Runs) -> tuple[str, str]:
+    """The evidence for a row of `claims.csv`, and one of `WORDS`; "not run" without records.
+    InputError for a kind, a setting, a measure or a condition that is not known."""
+    check_choice("kind", claim["kind"], [*KINDS, "text"])
     if claim["kind"] == "text":
         return claim["measure"], WORDS[claim["holds"] == "yes"]
     try:
-        estimate, evidence = KINDS[claim["kind"]](claim, runs)
+        estimate, evidence, loosely = KINDS[claim["kind"]](claim, runs)
     except NotRunError as error:
         return f"no record of {error}", "not run"
-    part = claim["part"]
-    met = meets(estimate, claim["holds"])
-    if met.all():
-        return evidence, WORDS[True]
+    met, part = meets(estimate, claim["holds"]), claim["part"]
     if part in ("any", "first"):
-        partly = bool(met.any() if part == "any" else met[0])
-    elif claim["kind"] == "rivals" and part:
-        partly = bool(meets(_loosely(claim, runs), part).all())
+        partly = met.any() if part == "any" else met[0]
     else:
-        partly = bool(part) and bool(meets(estimate, part).all())
-    return evidence, WORDS[None if partly else False]
+        partly = bool(part) and meets(estimate if loosely is None else loosely, part).all()
+    return evidence, WORDS[True if met.all() else None if partly else False]
 
 
 def meets(values: Array, condition: str) -> Array:
@@ -92,38 +100,53 @@ def meets(values: Array, condition: str) -> Array:
     return compare[sign](values, float(bound))
 
 
-def _seeds(runs: Runs, text: str, measure: str, split: str, reference: str = "") -> pd.DataFrame:
-    """A measure of every run of the setting `text`: a row per seed, a column for each task of
-    "objectives", else one. Several settings, with | between, give their columns side by side.
-
-    NotRunError where one has no record.
-    """
-    if "|" in text:
-        parts = [_seeds(runs, one.strip(), measure, split) for one in text.split("|")]
-        return pd.concat(parts, axis=1)
+def _by_seed(runs: Runs, text: str) -> Mapping[int, Record]:
+    """The runs of the setting `text`; NotRunError where there is none."""
     by_seed = runs.get(frame.select(text))
     if not by_seed:
         raise NotRunError(text)
+    return by_seed
+
+
+def _numbers(
+    runs: Runs, text: str, measure: str, split: str, reference: str = ""
+) -> "pd.DataFrame":
+    """A measure of every run of the setting `text`: a row per seed, a column for each task of
+    "objectives", else one. Several settings, with | between, give their columns side by side.
+
+    NotRunError where one has no record, or none has the measure.
+    """
+    parts = [part.strip() for part in text.split("|")]
+    if len(parts) > 1:
+        return pd.concat([_numbers(runs, part, measure, split) for part in parts], axis=1)
     rows = {}
-    for seed, record in by_seed.items():
+    for seed, record in _by_seed(runs, text).items():
         if measure == "objectives":
             rows[seed] = record.summary[split]["best"]
         elif measure == "order of objectives":
             front = record.front(split)
-            rows[seed] = dict(
-                zip([o.name for o in front.objectives], front.spearman(), strict=True)
-            )
+            names = [objective.name for objective in front.objectives]
+            rows[seed] = dict(zip(names, front.spearman(), strict=True))
         elif measure.startswith("share within"):
-            least = _seeds(runs, reference, "objectives", split).mean().to_numpy()
+            least = _numbers(runs, reference, "objectives", split).mean().to_numpy()
             near = record.front(split).values > least - float(measure.split()[-1])
             rows[seed] = {measure: near.all(1).mean()}
         else:
             rows[seed] = {measure: value(record, measure, split)}
-    return pd.DataFrame(rows).T
+    found = pd.DataFrame(rows).T
+    if found.isna().all(axis=None):
+        raise NotRunError(f"{measure} of {text}")
+    return found
 
 
-def _words(values: Array) -> str:
+def _higher(found: pd.DataFrame) -> pd.DataFrame:
+    """The same numbers so that higher is better."""
+    return found * [1 if is_better_high(name) else -1 for name in found]
+
+
+def _words(values: Array | pd.Series) -> str:
     """Counts as they are, correlations with two digits, all else with four."""
+    values = np.asarray(values)
     if (values == values.round()).all():
         return ", ".join(f"{value:g}" for value in values)
     return ", ".join(f"{value:.{2 if (values < 0).any() else 4}f}" for value in values)
@@ -134,189 +157,147 @@ def _names(text: str) -> str:
     return " and ".join(frame.select(one.strip()).label() for one in text.split("|"))
 
 
-def _better(values: Array, measure: str) -> Array:
-    """`values` so that higher is better; objectives are accuracies where no metric is named."""
-    lower = measure.endswith(("loss", "error")) if "/" in measure else False
-    maximise = MEASURES[measure].maximise if measure in MEASURES else not lower
-    return values if maximise else -values
-
-
-def _level(claim: Mapping[str, str], runs: Runs) -> Found:
+def _level(claim: Claim, runs: Runs) -> Finding:
     first, *others = claim["measure"].split("; ")
-    ours = _seeds(runs, claim["ours"], first, claim["split"], claim["theirs"])
+    ours = _numbers(runs, claim["ours"], first, claim["split"], claim["theirs"])
     estimate = (ours.mean() if claim["seeds"] == "mean" else ours.iloc[:, 0]).to_numpy()
     evidence = [f"{first} {_words(estimate)}"]
     for measure in others:
-        values = _seeds(runs, claim["ours"], measure, claim["split"]).iloc[:, 0].to_numpy()
-        evidence.append(f"{measure} {_words(values)}")
+        values = _numbers(runs, claim["ours"], measure, claim["split"])
+        evidence.append(f"{measure} {_words(values.iloc[:, 0])}")
     if claim["theirs"] and not first.startswith("share"):
-        theirs = _seeds(runs, claim["theirs"], first, claim["split"]).iloc[:, 0].to_numpy()
-        evidence.append(f"{_names(claim['theirs'])} {_words(theirs)}")
-    return estimate, "; ".join(evidence)
+        theirs = _numbers(runs, claim["theirs"], first, claim["split"])
+        evidence.append(f"{_names(claim['theirs'])} {_words(theirs.iloc[:, 0])}")
+    return Finding(estimate, "; ".join(evidence))
 
 
-def _difference(claim: Mapping[str, str], runs: Runs) -> Found:
+def _difference(claim: Claim, runs: Runs) -> Finding:
     estimates, evidence = [], []
     for measure in claim["measure"].split("; "):
         ours, theirs = (
-            _seeds(runs, claim[who], measure, claim["split"]) for who in ("ours", "theirs")
+            _numbers(runs, claim[who], measure, claim["split"]) for who in ("ours", "theirs")
         )
-        means = ours.mean().to_numpy(), theirs.mean().to_numpy()
-        one, two = (_better(values.to_numpy(), measure) for values in (ours, theirs))
+        one, two = _higher(ours), _higher(theirs)
         if claim["seeds"] == "each":
-            estimates.append(one.min(0) - two.max(0))
-            means = ours.iloc[:, 0].to_numpy(), theirs.iloc[:, 0].to_numpy()
+            estimates.append(one.min().to_numpy() - two.max().to_numpy())
+            shown = ours.iloc[:, 0], theirs.iloc[:, 0]
         else:
-            estimates.append(one.mean(0) - two.mean(0))
-        evidence.append(
-            f"{measure} {_words(means[0])}, {_names(claim['theirs'])} {_words(means[1])}"
-        )
-    return np.concatenate(estimates), "; ".join(evidence)
+            estimates.append(one.mean().to_numpy() - two.mean().to_numpy())
+            shown = ours.mean(), theirs.mean()
+        names = _names(claim["theirs"])
+        evidence.append(f"{measure} {_words(shown[0])}, {names} {_words(shown[1])}")
+    return Finding(np.concatenate(estimates), "; ".join(evidence))
 
 
-def _ratio(claim: Mapping[str, str], runs: Runs) -> Found:
-    medians = [
-        _seeds(runs, claim[who], claim["measure"], claim["split"]).median().item()
+def _ratio(claim: Claim, runs: Runs) -> Finding:
+    ours, theirs = (
+        _numbers(runs, claim[who], claim["measure"], claim["split"]).median().item()
         for who in ("ours", "theirs")
-    ]
-    ratio = medians[0] / medians[1]
-    return np.array(
-        [ratio]
-    ), f"{claim['measure']} {ratio:.1f} times that of {_names(claim['theirs'])}"
+    )
+    evidence = f"{claim['measure']} {ours / theirs:.1f} times that of {_names(claim['theirs'])}"
+    return Finding(np.array([ours / theirs]), evidence)
 
 
-def _baselines(claim: Mapping[str, str], runs: Runs) -> dict[str, Mapping[int, Record]]:
-    """The runs of every method with one network but `ours`; NotRunError where LS has none."""
-    own = frame.select(claim["ours"])
-    found = {
-        m: runs.get(Setting(own.experiment, m), {}) for m in paper.ONE_NETWORK if m != own.method
-    }
-    if not any(found.values()) or (own.method != "ls" and not found["ls"]):
-        raise NotRunError(f"{own.experiment}/ls")
-    return {method: by_seed for method, by_seed in found.items() if by_seed}
-
-
-def _rivals(claim: Mapping[str, str], runs: Runs) -> Found:
+def _rivals(claim: Claim, runs: Runs) -> Finding:
     """By mean: rivals whose means over seeds are better on every measure. By union: whose seeds
-    together have a hypervolume as large as our worst seed's. By reach: two of whose seeds are as
-    far apart in an accuracy as our narrowest front spans."""
-    split, found = claim["split"], _baselines(claim, runs)
+    together have a hypervolume as large as our worst seed's; loosely, single runs as large as our
+    mean. Apart: two of whose seeds are as far apart in an objective as the non-dominated part of
+    our narrowest front spans; loosely, pairs of seeds as far apart as our median front spans."""
+    own, split = frame.select(claim["ours"]), claim["split"]
+    settings = {m: Setting(own.experiment, m) for m in paper.ONE_NETWORK if m != own.method}
+    found = {m: runs[setting] for m, setting in settings.items() if runs.get(setting)}
+    if not found or (own.method != "ls" and "ls" not in found):
+        raise NotRunError(f"{own.experiment}/ls")
     name, _, margin = claim["measure"].partition(" within ")
+    loosely = None
     if claim["seeds"] == "mean":
-        ours = _better(_seeds(runs, claim["ours"], name, split).mean().to_numpy(), name)
-        data = claim["ours"].partition("/")[0]
-        theirs = {
-            m: _better(_seeds(runs, f"{data}/{m}", name, split).mean().to_numpy(), name)
-            for m in found
-        }
-        better = [m for m, values in theirs.items() if (values > ours + float(margin or 0)).all()]
+        ours = _higher(_numbers(runs, claim["ours"], name, split)).mean()
+        texts = {m: f"{own.experiment}/{m}" for m in found}
+        theirs = {m: _higher(_numbers(runs, t, name, split)).mean() for m, t in texts.items()}
+        better = [m for m, means in theirs.items() if (means > ours + float(margin or 0)).all()]
         text = f"{len(better)} of {len(found)} are better on {name}, means over seeds"
     elif claim["seeds"] == "union":
-        ours = _seeds(runs, claim["ours"], name, split).iloc[:, 0].to_numpy()
+        ours = _numbers(runs, claim["ours"], name, split).iloc[:, 0]
         unions = {m: Group([*by_seed.values()]).hypervolume(split) for m, by_seed in found.items()}
-        best, single = max(unions, key=lambda m: unions[m]), _single_runs(found, split).max()
+        single = np.array([value(r, name, split) for by in found.values() for r in by.values()])
         better = [m for m, volume in unions.items() if volume >= ours.min()]
+        loosely = np.array([(single >= ours.mean()).mean()])
+        best = max(unions, key=lambda m: unions[m])
         text = (
             f"{_words(ours)}; the best baseline, {paper.PRINTED[best]}, has {unions[best]:.4f} "
-            f"with all its seeds together, and the best single run {single:.4f}"
+            f"with all its seeds together, and the best single run {single.max():.4f}"
         )
     else:
-        ours, apart = _reach(claim, runs), _apart(found, split)
-        better = [m for m, values in apart.items() if max(values) >= ours.min()]
+        fronts = [record.front(split) for record in _by_seed(runs, claim["ours"]).values()]
+        spans = np.array([np.ptp(f.values[f.non_dominated()], axis=0).max() for f in fronts])
+        apart = {
+            m: [
+                np.abs(one.front(split).values - two.front(split).values).max()
+                for one, two in combinations(by_seed.values(), 2)
+            ]
+            for m, by_seed in found.items()
+            if len(by_seed) > 1
+        }
+        if not apart:
+            raise NotRunError("a second seed of a baseline")
         every = np.concatenate([*apart.values()])
+        better = [m for m, distances in apart.items() if max(distances) >= spans.min()]
+        loosely = np.array([(every >= np.median(spans)).mean()])
         text = (
             f"two seeds of a baseline are at most {every.max():.4f} apart in an accuracy, in the "
-            f"median {np.median(every):.4f}; the non-dominated part of a front spans {_words(ours)}"
+            f"median {np.median(every):.4f}; the non-dominated part of a front spans "
+            f"{_words(spans)}"
         )
     names = f": {', '.join(paper.PRINTED[m] for m in better)}" if better else ""
-    return np.array([len(better) / len(found)]), text + names
+    return Finding(np.array([len(better) / len(found)]), text + names, loosely)
 
 
-def _loosely(claim: Mapping[str, str], runs: Runs) -> Array:
-    """The share of rivals where seeds are taken less strictly: our mean against single runs, our
-    median reach against the median distance."""
-    found, split = _baselines(claim, runs), claim["split"]
-    if claim["seeds"] == "union":
-        ours = _seeds(runs, claim["ours"], claim["measure"], split).mean().item()
-        return np.array([(_single_runs(found, split) >= ours).mean()])
-    every = np.concatenate([*_apart(found, split).values()])
-    return np.array([(every >= np.median(_reach(claim, runs))).mean()])
+def _trend(claim: Claim, runs: Runs) -> Finding:
+    values = claim["theirs"].split()
+    means = [
+        _numbers(runs, claim["ours"].format(v), claim["measure"], claim["split"]).mean().item()
+        for v in values
+    ]
+    evidence = f"{claim['measure']} for {', '.join(values)}: {_words(np.array(means))}"
+    return Finding(np.array([min(after - before for before, after in pairwise(means))]), evidence)
 
 
-def _single_runs(found: Mapping[str, Mapping[int, Record]], split: str) -> Array:
-    volumes = [value(r, "hypervolume", split) for by in found.values() for r in by.values()]
-    return np.array(volumes)
-
-
-def _reach(claim: Mapping[str, str], runs: Runs) -> Array:
-    """Of each seed the largest span of the non-dominated part of its front."""
-    by_seed = runs.get(frame.select(claim["ours"]))
-    if not by_seed:
-        raise NotRunError(claim["ours"])
-    fronts = [record.front(claim["split"]) for record in by_seed.values()]
-    return np.array([np.ptp(f.values[f.non_dominated()], axis=0).max() for f in fronts])
-
-
-def _apart(found: Mapping[str, Mapping[int, Record]], split: str) -> dict[str, list[float]]:
-    """For each rival the largest difference in an objective between every two seeds."""
-    values = {m: [r.front(split).values for r in by.values()] for m, by in found.items()}
-    apart = {
-        m: [float(np.abs(a - b).max()) for a, b in combinations(v, 2)] for m, v in values.items()
-    }
-    if not (apart := {method: distances for method, distances in apart.items() if distances}):
-        raise NotRunError("a second seed of a baseline")
-    return apart
-
-
-def _trend(claim: Mapping[str, str], runs: Runs) -> Found:
-    settings = [claim["ours"].format(value) for value in claim["theirs"].split()]
-    means = [_seeds(runs, s, claim["measure"], claim["split"]).mean().item() for s in settings]
-    steps = np.array([after - before for before, after in pairwise(means)])
-    text = f"{claim['measure']} for {', '.join(claim['theirs'].split())}: {_words(np.array(means))}"
-    return np.array([steps.min()]), text
-
-
-def _best(claim: Mapping[str, str], runs: Runs) -> Found:
-    own = frame.select(claim["theirs"])
-    values = {
-        s: frame.measured(runs, s, claim["measure"], claim["split"])
-        for s in tables.planned(claim["ours"])
-    }
-    by_seed = pd.DataFrame(values).dropna()
+def _best(claim: Claim, runs: Runs) -> Finding:
+    settings, own = [*tables.planned(claim["ours"])], frame.select(claim["theirs"])
+    columns = [frame.measured(runs, s, claim["measure"], claim["split"]) for s in settings]
+    by_seed = pd.concat(columns, axis=1, join="inner").dropna()
     if len(by_seed) < 2:  # the settings differ by less than seeds do
         raise NotRunError("every setting with the same two seeds")
-    by_seed.columns = [*values]
-    means, spread = by_seed.mean(), float(np.sqrt(by_seed.var().mean()))
-    best = means.idxmax()
-    text = (
-        f"{Setting(*best).label('W', 'lam')}: {means[best]:.4f}; "
-        f"{own.label('W', 'lam')}: {means[own]:.4f}; "
+    means, spread = by_seed.mean().to_numpy(), float(np.sqrt(by_seed.var().mean()))
+    best, at = int(means.argmax()), settings.index(own)
+    gap = means[best] - means[at]
+    evidence = (
+        f"{settings[best].label('W', 'lam')}: {means[best]:.4f}; "
+        f"{own.label('W', 'lam')}: {means[at]:.4f}; "
         f"{len(by_seed)} seeds, deviation {spread:.4f}"
     )
-    return np.array([(means[best] - means[own]) / spread]), text
+    return Finding(np.array([gap / spread if gap else 0.0]), evidence)
 
 
-def _criterion(claim: Mapping[str, str], runs: Runs) -> Found:
+def _criterion(claim: Claim, runs: Runs) -> Finding:
     volume, rank = claim["measure"].split("; ")
     pairs = [
-        tuple(value(record, name, claim["split"]) for name in (volume, rank))
+        (value(record, volume, claim["split"]), value(record, rank, claim["split"]))
         for setting in tables.planned(claim["ours"])
         for record in runs.get(setting, {}).values()
     ]
     if not pairs:
         raise NotRunError(claim["ours"])
     best, at = max(pairs)
-    below = [v for v, r in pairs if r < float(claim["theirs"])]
-    cost = best - max(below, default=-np.inf)
-    inside = f"{max(below):.4f}" if below else "none"
-    text = (
+    below = max((v for v, r in pairs if r < float(claim["theirs"])), default=-np.inf)
+    evidence = (
         f"best of {len(pairs)} runs {best:.4f}, with {rank} {at:.2f}; "
-        f"best below {claim['theirs']}: {inside}"
+        f"best below {claim['theirs']}: {f'{below:.4f}' if np.isfinite(below) else 'none'}"
     )
-    return np.array([cost]), text
+    return Finding(np.array([best - below]), evidence)
 
 
-KINDS = {
+KINDS: dict[str, Callable[[Claim, Runs], Finding]] = {
     "level": _level,
     "difference": _difference,
     "ratio": _ratio,

@@ -17,9 +17,11 @@ from pamal_core.plots.fronts import seeds_figure
 from pamal_core.runs import grid
 from pamal_core.study import frame, paper
 from pamal_core.study.frame import Runs, Setting
+from pamal_core.study.measures import value
 from pamal_core.study.pool import Group, groups
 from pamal_core.study.statistics import deviation, differences
 
+SPLITS = ("validation", "test")
 BySeed = Mapping[int, Group]
 FIVE = "LS, five runs of other weights"
 RIVALS = {"multimnist": ("ls", "uw", "dwa"), "census": ("ls", "rlw", "nash_mtl")}
@@ -34,14 +36,11 @@ def choices(runs: Runs, measure: str = "hypervolume", method: str | None = None)
     chosen = [(row, setting) for row, setting in rows if method in (None, setting.method)]
     pairs = {}
     for number, (row, setting) in enumerate(chosen):
-        values = (
-            grid.parameters(f"{row['option']}={row[which]}") for which in ("default", "other")
+        values = (grid.parameters(f"{row['option']}={row[w]}") for w in ("default", "other"))
+        one, two = (
+            frame.measured(runs, setting.having(**value), measure, "validation") for value in values
         )
-        one, two = (setting.having(**value) for value in values)
-        pairs[number] = (
-            frame.measured(runs, one, measure, "validation"),
-            frame.measured(runs, two, measure, "validation"),
-        )
+        pairs[number] = one, two
     found = differences(pairs, ("default", "other"))
     found.insert(0, "option", [f"{r['option']}: {r['default']} → {r['other']}" for r, _ in chosen])
     found.insert(0, "runs", [row["runs"] for row, _ in chosen])
@@ -100,36 +99,38 @@ def _cost(found: Sequence[Group]) -> dict[str, Any]:
 
 def of_equal_cost(data: str, runs: Runs) -> dict[str, list[Front]]:
     """The fronts by seed of PaMaL, of the best network trained for as many passes, and of the five
-    runs."""
+    runs, as far as there are records."""
     found = contenders(data, runs)
     longer = [
-        s for s in settings(data, beyond=True) if [name for name, _ in s.options] == ["epochs"]
+        label(s)
+        for s in settings(data, beyond=True)
+        if [name for name, _ in s.options] == ["epochs"]
     ]
     volumes = {
-        label(s): np.mean([group.hypervolume() for group in found[label(s)].values()])
-        for s in longer
-        if found[label(s)]
+        name: np.mean([group.hypervolume() for group in found[name].values()])
+        for name in longer
+        if found[name]
     }
-    chosen = (label(Setting(data, "pamal")), max(volumes, key=lambda name: volumes[name]), FIVE)
-    return {name: [group.front() for group in found[name].values()] for name in chosen}
+    best = [max(volumes, key=lambda name: volumes[name])] if volumes else []
+    chosen = [label(Setting(data, "pamal")), *best, FIVE]
+    return {
+        name: [group.front() for group in found[name].values()] for name in chosen if found[name]
+    }
 
 
 def tricks(data: str, runs: Runs) -> pd.DataFrame:
     """What a mean of the weights changes for each method that has one, and stratified draws for
     PaMaL, both with the mean."""
-    found = {}
+    found, last = {}, {}
     for setting in settings(data, beyond=True):
         own = dict(setting.options)
         if "average" in own and not {"draws", "epochs", "lr"} & own.keys():
-            last = setting.having(average=0.0)
-            found[f"{label(last)}: mean of the weights, {own['average']}"] = last, setting
+            without = setting.having(average=0.0)
+            found[f"{label(without)}: mean of the weights, {own['average']}"] = without, setting
         if own.keys() == {"draws", "average"}:
             independent = setting.having(draws="independent")
-            found["PaMaL: stratified draws, both with the mean"] = independent, setting
-    stratified = found.pop("PaMaL: stratified draws, both with the mean", None)
-    if stratified:
-        found["PaMaL: stratified draws, both with the mean"] = stratified
-    return _paired(runs, found, ("without", "with"))
+            last["PaMaL: stratified draws, both with the mean"] = independent, setting
+    return _without_and_with(runs, found | last)
 
 
 def against_baselines(data: str, runs: Runs) -> pd.DataFrame:
@@ -137,17 +138,19 @@ def against_baselines(data: str, runs: Runs) -> pd.DataFrame:
     ours = Setting(data, "pamal")
     rivals = [Setting(data, method) for method in paper.ONE_NETWORK]
     pairs = {label(rival): (rival, ours) for rival in rivals if len(runs.get(rival, ())) > 1}
-    return _paired(runs, pairs, ("without", "with"))
+    return _without_and_with(runs, pairs)
 
 
-def _paired(
-    runs: Runs, pairs: Mapping[str, tuple[Setting, Setting]], names: tuple[str, str]
-) -> pd.DataFrame:
+def _without_and_with(runs: Runs, pairs: Mapping[str, tuple[Setting, Setting]]) -> pd.DataFrame:
     volumes = {
-        text: tuple(frame.measured(runs, one, "hypervolume", "validation") for one in pair)
-        for text, pair in pairs.items()
+        text: (_volumes(runs, without), _volumes(runs, with_it))
+        for text, (without, with_it) in pairs.items()
     }
-    return differences(volumes, names)
+    return differences(volumes, ("without", "with"))
+
+
+def _volumes(runs: Runs, setting: Setting) -> "pd.Series[float]":
+    return frame.measured(runs, setting, "hypervolume", "validation")
 
 
 def order(data: str, runs: Runs) -> pd.DataFrame:
@@ -161,13 +164,13 @@ def order(data: str, runs: Runs) -> pd.DataFrame:
             fronts = [record.front().on("loss") for record in by_seed.values()]
             means = np.mean([front.spearman() for front in fronts], axis=0)
             tasks = [objective.task for objective in fronts[0].objectives]
-            volume = frame.measured(runs, setting, "hypervolume", "validation").mean()
             found[label(setting, "average"), weights(setting)] = {
                 **{task: f"{mean:.3f}" for task, mean in zip(tasks, means, strict=True)},
-                "hypervolume ↑": f"{volume:.4f}",
+                "hypervolume ↑": f"{_volumes(runs, setting).mean():.4f}",
                 "seeds": len(fronts),
             }
-    return pd.DataFrame(found).T.rename_axis(["setting", "weights"])
+    rows = pd.MultiIndex.from_tuples(found, names=["setting", "weights"])
+    return pd.DataFrame([*found.values()], rows)
 
 
 def weights(setting: Setting) -> str:
@@ -185,12 +188,10 @@ def rates(data: str, runs: Runs) -> pd.DataFrame:
             name = {"setting": label(setting, "lr", "lr_scaling", "average")}
             where = name | {"rate": setting.rate, "weights": weights(setting)}
             rows += [
-                where
-                | {"seed": seed}
-                | {s: Group([r]).hypervolume(s) for s in ("validation", "test")}
+                where | {"seed": seed} | {s: value(r, "hypervolume", s) for s in SPLITS}
                 for seed, r in runs.get(setting, {}).items()
             ] or [where]
-    found = pd.DataFrame(rows)
+    found = pd.DataFrame(rows, columns=["setting", "rate", "weights", "seed", *SPLITS])
     several = found.groupby("setting")["rate"].transform("nunique") > 1
     found = found[several].reset_index(drop=True)
     return found.assign(setting=pd.Categorical(found.setting, pd.unique(found.setting)))
@@ -200,7 +201,7 @@ def rates_table(found: pd.DataFrame) -> pd.DataFrame:
     """Of `rates`, by setting, weights and rate: mean ± deviation over seeds on each split; "not
     run" without records."""
     by = found.groupby(["setting", "weights", "rate"], observed=True)
-    return by[["validation", "test"]].agg(_text).rename_axis(index={"rate": "rate of Adam"})
+    return by[[*SPLITS]].agg(_text).rename_axis(index={"rate": "rate of Adam"})
 
 
 def _text(values: pd.Series) -> str:
@@ -285,9 +286,10 @@ def figure_4(data: str, runs: Runs) -> Figure:
 
     points = {paper.PRINTED[method]: fronts(method) for method in paper.ONE_NETWORK}
     rivals = {paper.PRINTED[m]: fronts(m)[0] for m in ("phn", "cosmos") if fronts(m)}
-    counts = [len(found) for found in points.values() if found]
-    seeds = " to ".join(map(str, sorted({min(counts), max(counts)})))
-    provenance = f"{paper.DATA[data]}, full data, test. Baselines: {seeds} seeds each."
+    provenance = f"{paper.DATA[data]}, full data, test."
+    if counts := {len(found) for found in points.values() if found}:
+        seeds = " to ".join(map(str, sorted({min(counts), max(counts)})))
+        provenance += f" Baselines: {seeds} seeds each."
     if rivals:
         provenance += f" {' and '.join(rivals)}: one seed, the setting of their authors."
     return seeds_figure(fronts("pamal"), points, single, provenance, rivals)

@@ -15,7 +15,7 @@ from pamal_core.study.measures import value
 
 RESULTS = Path(__file__).parents[2] / "results"
 LABELS = {
-    "task": "task {}",
+    "task": "{}",
     "W": "W = {}",
     "lam": "λ = {:g}",
     "p": "p = {:g}",
@@ -68,9 +68,13 @@ class Setting(NamedTuple):
         )
 
     def label(self, *always: str, without: Iterable[str] = ()) -> str:
-        """The method and the options that differ from the paper's; those in `always` in any
-        case."""
+        """The method and the options that differ from the paper's; those in `always`, and the task
+        of STL, in any case."""
+        if self.method == "stl":
+            always = ("task", *always)
         shown = {name: self.values[name] for name in always} | dict(self.options)
+        if "task" in shown:
+            shown["task"] = paper.TASKS.get(self.experiment, range(99))[shown["task"]]
         texts = [
             LABELS.get(name, name.replace("_", " ") + " = {}").format(shown[name])
             for name in [*(n for n in LABELS if n in shown), *(n for n in shown if n not in LABELS)]
@@ -86,9 +90,13 @@ Runs = Mapping[Setting, Mapping[int, Record]]
 def make(experiment: str, method: str, options: Mapping[str, Any]) -> Setting:
     """The setting of a run with these `options`, whatever else is as in the paper."""
     usual = paper.setting(experiment, method)
-    own = {name: tuple(v) if isinstance(v, list) else v for name, v in options.items()}
-    differing = {name: v for name, v in own.items() if name not in usual or v != usual[name]}
+    differing = {n: _fixed(v) for n, v in options.items() if n not in usual or v != usual[n]}
     return Setting(experiment, method, tuple(sorted(differing.items())))
+
+
+def _fixed(value: Any) -> Any:
+    """`value` with tuples for its lists, so that it can be a key."""
+    return tuple(map(_fixed, value)) if isinstance(value, list) else value
 
 
 def of(run: Record | grid.Run) -> Setting:
@@ -124,7 +132,12 @@ def read(folder: Path = RESULTS, pattern: str = "**/*.json") -> Runs:
 
 def is_full(record: Record) -> bool:
     """Whether it was trained on the full data, or on none."""
-    return record.data == "formula" or record.data.split("/")[1] == "full"
+    return record.data == "formula" or record.data.split("/")[1:2] == ["full"]
+
+
+def on_full_data(found: Runs) -> Runs:
+    """Those of `found` that may stand beside the paper's numbers."""
+    return runs(r for by_seed in found.values() for r in by_seed.values() if is_full(r))
 
 
 def _records(folder: Path, pattern: str) -> list[Record]:

@@ -1,11 +1,13 @@
 """What a run is measured by: a number of a record and a split, and its direction."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from pamal_core.errors import InputError
+from pamal_core.front import LOWER
 from pamal_core.runs.records import Record
 from pamal_core.study.fronts import dominated_by_a_neighbour
 
@@ -21,21 +23,19 @@ def _number(name: str) -> Callable[[Record, str], float]:
     """An entry of the summary of a split."""
 
     def function(record: Record, split: str) -> float:
-        found = record.summary[split][name]
-        return np.nan if found is None else float(found)
+        return _or_nan(record.summary[split].get(name))
 
     return function
 
 
+def _or_nan(found: float | None) -> float:
+    return np.nan if found is None else float(found)
+
+
 def _order(record: Record, split: str) -> float:
     found = record.summary[split]["spearman"].items()
-    values = [np.nan if v is None else v for name, v in found if name.endswith("/loss")]
-    return float(np.mean(values))
-
-
-def _alike(record: Record, _: str) -> float:
-    found = record.summary["member_similarity"]
-    return np.nan if found is None else float(found)
+    values = [_or_nan(value) for name, value in found if name.endswith("/loss")]
+    return sum(values) / len(values) if values else np.nan
 
 
 MEASURES = {
@@ -68,10 +68,12 @@ MEASURES = {
         lambda record, split: float(np.mean([*record.front(split).middle().values()])), True
     ),
     # the smallest cosine between two members
-    "cosine of the members": Measure(_alike, False),
+    "cosine of the members": Measure(
+        lambda record, _: _or_nan(record.summary.get("member_similarity")), False
+    ),
     # of the pairs of starts of the toy problem; the split is the name of a variant
     "covering pairs": Measure(lambda record, split: float(record.summary[split]["covering"]), True),
-    "training time": Measure(lambda record, _: record.cost["train_seconds"] or np.nan, False),
+    "training time": Measure(lambda record, _: record.cost.get("train_seconds") or np.nan, False),
 }
 
 
@@ -87,12 +89,13 @@ def value(record: Record, measure: str, split: str) -> float:
     best = record.summary[split]["best"]
     if measure in best:
         return float(best[measure])
-    front = record.front(split)
-    if measure not in front.table:
+    front, (task, _, metric) = record.front(split), measure.rpartition("/")
+    own = tuple(objective for objective in front.objectives if objective.task == task)
+    if not own or measure not in front.table:
         return np.nan
-    (found,) = (
-        front.on(measure.rpartition("/")[2]).best().values()
-        if len(front.objectives) == 1
-        else (v for n, v in front.on(measure.rpartition("/")[2]).best().items() if n == measure)
-    )
-    return found
+    return replace(front, objectives=own).on(metric).best()[measure]
+
+
+def is_better_high(name: str) -> bool:
+    """The direction of a measure, or of an objective by its name."""
+    return MEASURES[name].maximise if name in MEASURES else not name.endswith(LOWER)

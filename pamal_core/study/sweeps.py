@@ -11,7 +11,7 @@ import pandas as pd
 
 from pamal_core.front import Front
 from pamal_core.plots.criterion import Winner
-from pamal_core.study import paper
+from pamal_core.study import paper, tables
 from pamal_core.study.frame import Runs, Setting, is_full
 from pamal_core.study.measures import value
 from pamal_core.study.statistics import differences
@@ -60,25 +60,32 @@ def of_penalty(found: pd.DataFrame, name: str) -> pd.DataFrame:
 def hypervolumes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
     """The tables of appendix B1: validation hypervolume, higher is better, of each W and lambda.
 
-    Mean, largest and standard deviation over seeds (n - 1), for each penalty and in the paper; its
-    columns are NaN for other data than the full set, and at W = 1, which it only draws.
+    Mean, largest and standard deviation over seeds (n - 1), for each penalty and in the paper. The
+    paper's are NaN where it has no number, as at W = 1, which it only draws, or where a run is not
+    the paper's: of a sample, or with other options.
     """
     found, parts = multi_forward(runs, ["hypervolume"]), {}
     for name in penalties:
         by = of_penalty(found, name).groupby(["W", "lam"])["hypervolume"]
         parts[name] = by.agg(["mean", "max", "std"])
     ours = pd.concat(parts, axis=1).sort_index()
-    first = next(iter(runs))
-    printed = pd.DataFrame(
-        {
-            (row.keys["W"], row.keys["lam"]): row.numbers["mean"]
-            for row in paper.rows(f"multiforward_{first.experiment}")
-        },
-        ["mean", "std"],
-    ).T
-    comparable = all(is_full(record) for by_seed in runs.values() for record in by_seed.values())
-    theirs = printed.reindex(ours.index) if comparable else printed.reindex(ours.index) * np.nan
-    return ours.join(pd.concat({"paper": theirs}, axis=1))
+    name = f"multiforward_{next(iter(runs)).experiment}"
+    numbers = {tuple(row.keys.values()): row.numbers["mean"] for row in paper.rows(name)}
+    papers = _settings_of_the_paper(name, runs)
+    printed = [numbers[at] if at in papers else (np.nan, np.nan) for at in ours.index]
+    columns = pd.MultiIndex.from_product([["paper"], ["mean", "std"]])
+    return ours.join(pd.DataFrame(printed, ours.index, columns))
+
+
+def _settings_of_the_paper(name: str, runs: Runs) -> set[tuple[Any, ...]]:
+    """The values of the keys of the table `name` with which all of `runs` are the paper's."""
+    found: dict[bool, set[tuple[Any, ...]]] = {True: set(), False: set()}
+    for setting, by_seed in runs.items():
+        if setting.method in {row.method for row in paper.rows(name)}:
+            full = all(map(is_full, by_seed.values()))
+            belongs = full and tables.row_of(setting, name) is not None
+            found[belongs].add(tuple(setting.values[key] for key in paper.TABLES[name].keys))
+    return found[True] - found[False]
 
 
 def agreement(found: pd.DataFrame) -> pd.DataFrame:
@@ -105,17 +112,13 @@ def effects(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
     """What a penalty changes: runs without one, "without", and with it, on validation; a row for
     each of `CHANGED`, each of `penalties` and lambda. The number of a seed is a mean over those W
     for which it has both runs."""
-    found = multi_forward(runs, [*CHANGED.values()])
-    found = found.set_index(["penalty", "lam", "seed", "W"]).sort_index()
-    pairs = {}
+    found, at = multi_forward(runs, [*CHANGED.values()]), ["seed", "W"]
+    without, pairs = found[found.penalty == NONE].set_index(at), {}
     for text, measure in CHANGED.items():
-        values = found[measure]
         for name in penalties:
-            for lam in sorted(set(found.index.unique("lam")) - {0.0}):
-                with_it = values[(values.index.get_level_values(0) == name)].xs(lam, level="lam")
-                both = pd.concat(
-                    [values.xs((NONE, 0.0)), with_it.droplevel("penalty")], axis=1, keys=range(2)
-                )
+            for lam in sorted({*found.lam} - {0.0}):
+                with_it = found[(found.penalty == name) & (found.lam == lam)].set_index(at)
+                both = pd.concat([without[measure], with_it[measure]], axis=1, keys=range(2))
                 means = both.dropna().groupby("seed").mean()
                 pairs[text, name, f"{lam:g}"] = means[0], means[1]
     return differences(pairs, ("without", "with")).rename_axis(["validation", "penalty", "λ"])
@@ -200,6 +203,17 @@ def swept(name: str, runs: Runs) -> pd.DataFrame:
     return groups.mean().where(groups.count().eq(groups.size(), axis=0))
 
 
+def beside_the_paper(name: str, runs: Runs) -> pd.DataFrame:
+    """`swept` and `printed` side by side, as "measured" and "paper"; the latter is NaN where the
+    paper has no such setting, or a run is not the paper's. `swept` alone where none is."""
+    ours, papers = swept(name, runs), _settings_of_the_paper(name, runs)
+    if not papers:
+        return ours
+    theirs = printed(name).set_axis([*ours.columns[:-1]], axis=1)
+    theirs = theirs[theirs.index.isin(papers)].reindex(ours.index)
+    return pd.concat({"measured": ours, "paper": theirs}, axis=1)
+
+
 def winner(table: pd.DataFrame, threshold: float | None) -> tuple[Any, ...] | None:
     """The setting with the largest hypervolume among those with Spearman below `threshold`.
 
@@ -223,10 +237,10 @@ def describe(names: Sequence[str], values: Sequence[Any] | None) -> str:
     return ", ".join(f"{n} = {v}" if isinstance(v, str) else f"{n} = {v:g}" for n, v in pairs)
 
 
-def winners(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """A row per method and threshold: the winning setting in `tables[method]`, and its numbers."""
+def winners(sweeps: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """A row per method and threshold: the winning setting in `sweeps[method]`, and its numbers."""
     rows = {}
-    for method, table in tables.items():
+    for method, table in sweeps.items():
         known = table[[n for n in ("hypervolume", "spearman", "order") if n in table]]
         for threshold in THRESHOLDS:
             found = winner(table, threshold)
@@ -236,13 +250,13 @@ def winners(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, "index").rename_axis(["method", "criterion"])
 
 
-def panels(runs: Runs, tables: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, Winner]]:
-    """For each threshold PaMaL and the winners in `tables`, with their validation fronts."""
+def panels(runs: Runs, sweeps: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, Winner]]:
+    """For each threshold PaMaL and the winners in `sweeps`, with their validation fronts."""
     pamal = [r.front() for s, by in runs.items() if s.method == "pamal" for r in by.values()]
     shown = {}
     for threshold in THRESHOLDS:
         methods = {paper.PRINTED["pamal"]: Winner("default", pamal)}
-        for method, table in tables.items():
+        for method, table in sweeps.items():
             found, names = winner(table, threshold), table.index.names
             of_it = [
                 record.front()

@@ -58,15 +58,18 @@ def report(name: str, runs: Runs) -> pd.DataFrame:
     root of the summed squares of the paper's deviation and of ours, which is pooled over all
     settings of the table. A verdict needs one of the two.
     """
-    return _joined(name, planned(name), runs)
+    return _joined(name, planned(name), frame.on_full_data(runs))
 
 
 def compare(runs: Runs) -> pd.DataFrame:
-    """The rows of every table that any of `runs` belongs to, under the table's title."""
+    """The rows of every table that any of `runs` belongs to, under the table's title; those of
+    sample data belong to none."""
+    full = frame.on_full_data(runs)
+    belonging = {name: [s for s in full if row_of(s, name)] for name in TABLES}
     found = {
-        TABLES[name].title: _joined(name, [s for s in runs if row_of(s, name)], runs)
-        for name in TABLES
-        if any(row_of(setting, name) for setting in runs)
+        TABLES[name].title: _joined(name, settings, full)
+        for name, settings in belonging.items()
+        if settings
     }
     return pd.concat(found) if found else pd.DataFrame()
 
@@ -100,14 +103,15 @@ def _cells(
     table: Table,
     runs: Mapping[int, Record],
 ) -> dict[str, object]:
-    text, values = (
-        column.text,
-        [column.unit * value(record, column.measure, table.split) for record in runs.values()],
-    )
+    text = column.text
+    every = [column.unit * value(record, column.measure, table.split) for record in runs.values()]
+    values = [number for number in every if not np.isnan(number)]
+    seeds = len(values)
     # The paper's hypervolume of a baseline on test is that of its three seeds together (C2).
     if column.measure == "hypervolume" and table.split == "test" and row.method != "pamal":
         text, three = f"hypervolume of {SEEDS} seeds ↑", list(runs.values())[:SEEDS]
         values = [Group(three).hypervolume("test")] if len(three) == SEEDS else []
+        seeds = len(three) if values else 0
     mean, theirs = row.numbers[printed]
     ours = float(np.mean(values)) if values else np.nan
     return {
@@ -117,7 +121,7 @@ def _cells(
         "paper ±": theirs,
         "ours": ours,
         "ours ±": deviation(values),
-        "seeds": len(runs) if values else 0,
+        "seeds": seeds,
         "difference": ours - mean,
     }
 

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from pamal_core.errors import InputError
-from pamal_core.study.paper import FOLDER, table
+from pamal_core.runs.grid import options_class
+from pamal_core.study import paper
+from pamal_core.study.paper import FOLDER, TABLES, table
 
 NAMES = [
     "authors_multimnist",
@@ -223,3 +225,65 @@ def test_cityscapes_rows_are_as_printed_for_both_settings():
     assert keyed.loc[(1, "RotoGrad")].tolist() == [70.41, 92.03, 0.0134, 48.366]
     assert keyed.loc[(2, "Nash-MTL")].tolist() == [71.13, 92.23, 0.0157, 78.499]
     assert keyed.loc[(2, "PaMaL")].tolist() == [70.35, 91.99, 0.0141, 54.520]
+
+
+# The tables in our columns.
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_row_of_a_csv_is_one_of_ours_with_its_numbers(name):
+    of, rows = TABLES[name], paper.rows(name)
+    printed = table(of.csv).query(of.rows)
+    together = (
+        printed.drop_duplicates(["method", *({*of.keys} & {*printed})])
+        if "method" in printed
+        else printed
+    )
+    assert len(rows) == len(together)
+    assert len({(row.method, *row.keys.items()) for row in rows}) == len(rows)
+    for row, (_, expected) in zip(rows, together.iterrows(), strict=True):
+        assert {*row.numbers} == {*of.columns}
+        for column, (mean, deviation) in row.numbers.items():
+            if row.method != "pamal" or "seed" not in printed:
+                assert mean == expected[column]
+                theirs = of.columns[column].deviation
+                if theirs in printed:
+                    factor = np.sqrt(of.divisor / 2)
+                    assert deviation == pytest.approx(expected[theirs] * factor)
+                else:
+                    assert np.isnan(deviation)
+
+
+def test_rows_of_seeds_are_taken_together_by_hand():
+    (row,) = (row for row in paper.rows("multimnist") if row.method == "pamal")
+    volumes = [0.92, 0.916, 0.919]
+    assert row.numbers["hypervolume"] == pytest.approx((np.mean(volumes), np.std(volumes, ddof=1)))
+
+
+def test_printed_deviations_are_as_if_divided_by_one_less_than_three():
+    for data in ("multimnist", "census"):
+        printed = table(f"multiforward_{data}")
+        for row, (_, seeds) in zip(
+            paper.rows(f"multiforward_{data}"), printed.iterrows(), strict=True
+        ):
+            expected = seeds[SEEDS].astype(float).std()
+            assert row.numbers["mean"][1] == pytest.approx(expected, abs=1.3e-4)
+
+
+def test_keys_are_our_options_and_no_row_has_an_empty_one():
+    solvers = {row.keys["solver"] for row in paper.rows("phn_census")}
+    assert solvers == {"epo", "linear"}
+    faces = {row.method: dict(row.keys) for row in paper.rows("utkface")}
+    assert faces["ls"] == {} and faces["pamal"] == {"balancing": "gradient", "W": 3, "p": 2}
+    assert {row.method for row in paper.rows("cosmos_census")} == {"cosmos"}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_option_that_a_table_names_is_one_of_its_experiments(name):
+    of = TABLES[name]
+    known = options_class(of.experiment).model_fields
+    for option in (*of.keys, *of.free, *of.fixed, *paper.SETTINGS[of.experiment]):
+        assert option in known, option
+    for measure in of.columns.values():
+        if measure.task is not None:
+            assert measure.measure.split("/")[0] == paper.TASKS[of.experiment][measure.task]

@@ -1,0 +1,377 @@
+"""Settings against settings, seed by seed."""
+
+import copy
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from made_up import record, runs_of, staircase
+from scipy.stats import spearmanr
+from torch.nn.utils import parameters_to_vector
+
+from pamal_core import WeightEnsemble
+from pamal_core.errors import InputError
+from pamal_core.plots.rates import rates_figure
+from pamal_core.runs import grid
+from pamal_core.study import comparisons, frame, paper
+from pamal_core.study.frame import Setting, select
+
+DATA = ("multimnist", "census")
+OURS = "PaMaL, W = 4, λ = 0"
+ROWS = grid.read("choices")
+
+
+def one(where="multimnist/ls", value=0.9, seed=0, **options):
+    """A run of one point, `value` on both tasks, that took a minute."""
+    return record(where, [(value, value)], seed=seed, **options)
+
+
+# Choices.
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['setting']}, {row['option']}")
+def test_two_runs_of_a_choice_differ_in_the_option_and_start_from_our_default(row):
+    setting = select(row["setting"])
+    both = [
+        setting.having(**grid.parameters(f"{row['option']}={row[which]}"))
+        for which in ("default", "other")
+    ]
+    planned = {frame.of(run) for run in grid.by_record().values()}
+    assert {*both} <= planned
+    values = [one.values for one in both]
+    assert {n for n in values[0] if values[0][n] != values[1][n]} == {row["option"]}
+    own = grid.options_class(setting.experiment).create(method=setting.method).model_dump()
+    assert str(own[row["option"]]) == row["default"]
+
+
+def test_differences_of_choices_are_those_of_the_points_of_the_records(runs):
+    volumes, checked = comparisons.choices(runs), 0
+    for row, (_, cells) in zip(ROWS, volumes.iterrows(), strict=True):
+        setting = select(row["setting"])
+        pair = [
+            runs.get(setting.having(**grid.parameters(f"{row['option']}={row[which]}")), {})
+            for which in ("default", "other")
+        ]
+        seeds = sorted({*pair[0]} & {*pair[1]})
+        assert cells["seeds"] == len(seeds)
+        if seeds and len(pair[0][seeds[0]].objectives) == 2:
+            of = [[staircase(found[s].front().values) for found in pair] for s in seeds]
+            assert cells["by seed"] == ", ".join(f"{b - a:+.4f}" for a, b in of)
+            assert float(cells["default"]) == pytest.approx(np.mean(of, axis=0)[0], abs=5e-5)
+            checked += 1
+    assert checked > 3
+    orders = comparisons.choices(runs, "order", "pamal")
+    assert len(orders) == sum(row["runs"].startswith("PaMaL") for row in ROWS)
+
+
+def test_without_records_no_choice_is_measured():
+    assert (comparisons.choices({})["default"] == "not run").all()
+
+
+def test_the_order_is_the_mean_rank_correlation_of_the_losses():
+    made = []
+    for penalty, of_tasks in (("ordered", (-1.0, -0.8)), ("printed", (0.5, 0.7))):
+        names = ("age/loss", "education/loss", "age/accuracy")
+        found = {"spearman": dict(zip(names, (*of_tasks, 0.3), strict=True))}
+        made.append(record("census/pamal", changes=found, seed=7, penalty=penalty))
+    cells = comparisons.choices(runs_of(*made), "order", "pamal").iloc[0]
+    assert (cells["default"], cells["other"], cells["by seed"]) == ("-0.9000", "0.6000", "+1.5000")
+
+
+# Equal cost.
+
+
+def test_costs_are_those_of_all_networks_of_a_contender():
+    made = [one("multimnist/pamal", v, seed=s) for s, v in ((5, 0.9), (7, 0.8))]
+    made[1].cost["train_seconds"] = 120.0
+    extras = [
+        dict(s.options)["weights"]
+        for s in comparisons.settings("multimnist", beyond=True)
+        if "weights" in dict(s.options)
+    ]
+    made += [one(value=0.5 + 0.1 * k, weights=[*w]) for k, w in enumerate(extras)]
+    rows = comparisons.costs(comparisons.contenders("multimnist", runs_of(*made)))
+    pamal = rows.loc[OURS]
+    assert (pamal["passes"], pamal["minutes"], pamal["seeds"]) == (40, "1.5", 2)
+    deviation = np.std([0.81, 0.64], ddof=1)
+    assert (pamal["hypervolume ↑"], pamal["±"]) == ("0.7250", f"{deviation:.4f}")
+    assert rows.loc[comparisons.FIVE, "passes"] == "not run"  # one is missing
+    made.append(one(value=0.4))
+    five = comparisons.costs(comparisons.contenders("multimnist", runs_of(*made))).loc[
+        comparisons.FIVE
+    ]
+    assert (five["passes"], five["minutes"], five["hypervolume ↑"]) == (50, "5.0", "0.6400")
+    assert five["networks"] == 5
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_the_hypervolumes_of_contenders_are_those_of_the_points_of_the_records(data, runs):
+    found = comparisons.contenders(data, runs)
+    assert len(found) == {"multimnist": 19, "census": 14}[data]
+    for by_seed in found.values():
+        for group in by_seed.values():
+            points = np.concatenate([r.front().values for r in group.records])
+            assert group.hypervolume() == pytest.approx(staircase(points), abs=1e-12)
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_those_of_equal_cost_are_the_best_of_as_many_passes(data, runs):
+    found = comparisons.of_equal_cost(data, runs)
+    ours, best, five = found
+    assert ours.startswith("PaMaL") and five == comparisons.FIVE and "epochs" in best
+    rows = comparisons.costs(comparisons.contenders(data, runs))
+    assert rows.loc[ours, "passes"] == rows.loc[best, "passes"]
+    longer = [name for name in rows.index if name.endswith(best.partition(", ")[2])]
+    assert rows.loc[longer, "hypervolume ↑"].astype(float).idxmax() == best
+    assert comparisons.of_equal_cost(data, {}) == {}
+
+
+def test_a_trick_is_paired_seed_by_seed_over_those_that_both_have():
+    made = []
+    for seed, (before, after) in {3: (0.9, 0.8), 5: (0.7, 0.9), 7: (0.8, None)}.items():
+        made.append(one(value=before, seed=seed))
+        made += [one(value=after, seed=seed, average=0.99)] if after else []
+    rows = comparisons.tricks("multimnist", runs_of(*made))
+    row = rows.loc["LS: mean of the weights, 0.99"]
+    assert (row["seeds"], row["by seed"]) == (2, "-0.1700, +0.3200")
+    assert (row["without"], row["with"], row["difference"]) == ("0.6500", "0.7250", "+0.0750")
+    assert rows.loc[f"{OURS}: mean of the weights, 0.99", "without"] == "not run"
+    assert rows.index[-1] == "PaMaL: stratified draws, both with the mean" and rows.index.is_unique
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_the_rivals_are_linear_scalarisation_and_the_two_best_baselines(data, runs):
+    found = comparisons.against_baselines(data, runs)["without"].astype(float)
+    assert len(found) == len(paper.ONE_NETWORK)
+    best = found.drop("LS").nlargest(2).index
+    assert {paper.PRINTED[m] for m in comparisons.RIVALS[data]} == {"LS", *best}
+    assert comparisons.against_baselines(data, {}).empty
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_longer_runs_have_the_passes_of_pamal_and_those_of_larger_batches_its_steps(data):
+    ours = Setting(data, "pamal").values
+    extras = comparisons.settings(data, beyond=True)
+    longer = [s for s in extras if "epochs" in dict(s.options)]
+    assert {s.method for s in longer} == {*comparisons.RIVALS[data]}
+    windows = {s.values["W"] for s in extras if s.method == "pamal"} | {ours["W"]}
+    assert {s.values["epochs"] for s in longer} == {10 * W for W in windows}
+    batches = {s.values["batch_size"] for s in longer} - {ours["batch_size"]}
+    assert batches == {ours["batch_size"] * ours["W"]}
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_the_order_of_each_setting_of_pamal_is_that_of_its_records(data, runs):
+    table = comparisons.order(data, runs)
+    assert table.index.is_unique and table.seeds.eq(3).all()
+    label, task = comparisons.label(Setting(data, "pamal")), table.columns[0]
+    correlations = []
+    for found in runs[Setting(data, "pamal")].values():
+        seen = [p for p in found.points if p["split"] == "validation"]
+        cares, losses = zip(
+            *[(p["alpha"][0], p["metrics"][f"{task}/loss"]) for p in seen], strict=True
+        )
+        correlations.append(spearmanr(cares, losses).statistic)
+    assert table.loc[(label, "last"), task] == f"{np.mean(correlations):.3f}"
+    assert comparisons.order(data, {}).empty
+
+
+# Rates.
+
+
+def moved(optimiser, alpha):
+    """How far the mixture at `alpha` of two equal members moves in one step of `optimiser`, in
+    steps of one network with the same rate and the same gradient."""
+    network = torch.nn.Linear(3, 1, dtype=torch.float64)
+    ensemble = WeightEnsemble([network, copy.deepcopy(network)])
+    at = torch.tensor(alpha, dtype=torch.float64)
+    steps = []
+    for trained, weights in (
+        (network, lambda: parameters_to_vector(network.parameters())),
+        (ensemble, lambda: ensemble.weights(at)),
+    ):
+        before = weights().detach().clone()
+        step = optimiser(trained.parameters(), lr=0.01)
+        (weights() * torch.linspace(0.5, 2, 4)).sum().backward()
+        step.step()
+        steps.append(weights().detach() - before)
+    return steps[1] / steps[0]
+
+
+@pytest.mark.parametrize("alpha", [(0.5, 0.5), (0.9, 0.1)])
+def test_a_mixture_moves_under_adam_as_one_network_and_under_descent_by_less(alpha):
+    ones = torch.ones(4, dtype=torch.float64)
+    torch.testing.assert_close(moved(torch.optim.Adam, alpha), ones, atol=1e-6, rtol=0)
+    descent = ones * np.square(alpha).sum()
+    torch.testing.assert_close(moved(torch.optim.SGD, alpha), descent)
+
+
+def test_the_table_of_rates_has_each_once_and_says_what_is_not_run():
+    made = [one(value=v**0.5, seed=s) for s, v in ((5, 0.9), (7, 0.8))]
+    made.append(one(value=0.7**0.5, lr=0.002))
+    found = comparisons.rates("multimnist", runs_of(*made))
+    table = comparisons.rates_table(found)
+    assert table.index.is_unique
+    deviation = np.std([0.9, 0.8], ddof=1)
+    assert table.loc[("LS", "last", 0.001), "validation"] == f"0.8500 ± {deviation:.4f}"
+    assert table.loc[("LS", "last", 0.002), "validation"] == "0.7000"
+    assert table.loc[("LS", "last", 0.004), "test"] == "not run"
+    ax = rates_figure(found, ["last"], "here").axes[0]
+    (line,) = [line for line in ax.lines if len(line.get_xdata()) == 2 and line.get_ls() == "-"]
+    assert line.get_ydata().tolist() == pytest.approx([0.85, 0.7])
+
+
+def test_the_legend_of_rates_has_what_one_panel_alone_shows():
+    made = one(), one("multimnist/pamal", average=0.99)
+    found = comparisons.rates("multimnist", runs_of(*made))
+    figure = rates_figure(found, ["last", "mean, 0.99"], "here")
+    assert [len(ax.containers) for ax in figure.axes] == [1, 1]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["LS", OURS]
+
+
+@pytest.mark.parametrize("data", ["multimnist", "census", "multimnist3"])
+def test_no_run_stands_twice_at_a_rate_and_each_setting_has_several(data, runs):
+    found = comparisons.rates(data, runs)
+    assert not found.duplicated(["setting", "weights", "rate", "seed"]).any()
+    assert (found.groupby("setting", observed=True)["rate"].nunique() > 1).all()
+    assert (comparisons.rates_table(comparisons.rates(data, {})) == "not run").all(axis=None)
+
+
+# The authors' seeds.
+
+
+def test_the_authors_fronts_have_eleven_points_and_their_published_hypervolumes():
+    fronts = comparisons.authors_fronts()
+    assert [len(front.alphas) for front in fronts] == [11] * 3
+    assert all((np.diff(front.alphas[:, 0]) < 0).all() for front in fronts)
+    volumes = [front.hypervolume([0.0, 0.0]) for front in fronts]
+    np.testing.assert_allclose(volumes, [0.9190, 0.9164, 0.9147], atol=5e-5)
+
+
+def test_the_authors_seeds_stand_beside_ours_with_their_spreads(runs):
+    ls = {select("multimnist/ls"): runs[select("multimnist/ls")]}
+    found = comparisons.beside_the_authors(ls)
+    assert len(found) == 2 * len(paper.ONE_NETWORK)
+    rows = paper.table("authors_multimnist")
+    theirs = rows.query("method == 'ls' and split == 'test' and task == 2 and metric == 'accuracy'")
+    cells = found.loc["LS"].loc["bottom-right, accuracy ↑"]
+    assert cells["authors"] == pytest.approx(np.mean(theirs["value"]))
+    assert cells["authors ±"] == pytest.approx(np.std(theirs["value"], ddof=1))
+    ours = [
+        r.summary["test"]["best"]["bottom-right/accuracy"]
+        for r in ls[select("multimnist/ls")].values()
+    ]
+    assert (cells["seeds"], cells["ours"]) == (3, pytest.approx(np.mean(ours)))
+    assert (found.loc["UW", "seeds"] == 0).all() and found.loc["UW", "ours"].isna().all()
+
+
+def test_agreement_counts_methods_by_their_worst_accuracy():
+
+    index = pd.MultiIndex.from_product([["a", "b", "c", "d"], ["one", "two"]])
+    theirs, ours = [0.9, 0.9, 0.8, 0.8, 0.7, 0.7, 0.6, 0.6], [0.9, 0.91, 0.8, 0.8, 0.5, 0.5, 0, 0]
+    beside = pd.DataFrame({"authors": theirs, "ours": ours, "seeds": [1] * 6 + [0] * 2}, index)
+    beside["difference"] = beside["ours"] - beside["authors"]
+    found = comparisons.agreement(beside)
+    assert found == {"methods": 3, "within the tolerance": 1, "rank correlation": 1.0}
+
+
+# Figure 4.
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_figure_4_has_every_run_that_there_is(data, runs):
+    figure = comparisons.figure_4(data, runs)
+    (ax,) = figure.axes
+    drawn = np.concatenate([dots.get_offsets() for dots in ax.collections])
+    lines = [line.get_xydata() for line in ax.lines]
+    for method in ("pamal", "phn", "cosmos"):
+        for seed, found in runs.get(Setting(data, method), {}).items():
+            if method == "pamal" or seed == 0:
+                values = found.front("test").values
+                assert any(len(xy) == len(values) and np.allclose(xy, values) for xy in lines)
+    for method in paper.ONE_NETWORK:
+        for found in runs[Setting(data, method)].values():
+            assert np.isclose(drawn, found.front("test").values).all(1).any(), method
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert {"LS", "PaMaL, seed 0", "Nash-MTL"} <= {*names} and len({*names}) == len(names)
+
+
+def few(data, *others, seeds=(0,)):
+    """PaMaL, linear scalarisation and single tasks, and `others`."""
+    stl = [record(f"{data}/stl", [(0.85,)], task=t) for t in range(2)]
+    made = [record(f"{data}/{m}", seed=s) for m in ("pamal", "ls") for s in seeds]
+    for found in made[len(seeds) :]:
+        found.points[:] = [p for p in found.points if p["alpha"][0] == 1]
+    return runs_of(*made, *stl, *others)
+
+
+def test_figure_4_has_a_rival_that_was_run_and_says_how_much_of_it_is_outside(runs):
+    alone = comparisons.figure_4("census", few("census"))
+    assert alone.texts[-1].get_text().endswith("Baselines: 1 seeds each.")
+    away = record("census/cosmos", [(0.9, 0.7), (0.85, 0.75), (0.01, 0.01)])
+    figure = comparisons.figure_4("census", few("census", away))
+    assert "each. COSMOS: one seed" in figure.texts[-1].get_text()
+    (ax,) = figure.axes
+    (line,) = (one for one in ax.lines if one.get_label().startswith("COSMOS"))
+    values = line.get_xydata()
+    assert np.allclose(values, away.front("test").values)
+    outside = sum(not ax.viewLim.contains(*point) for point in values)
+    assert outside == 1 and line.get_label() == "COSMOS, 1 of 3 outside"
+
+
+def test_figure_4_needs_pamal_and_single_tasks_and_nothing_else():
+    full = few("census")
+    without = {s: found for s, found in full.items() if s.method != "ls"}
+    assert comparisons.figure_4("census", without).texts[-1].get_text().endswith("test.")
+    for method in ("pamal", "stl"):
+        rest = {s: found for s, found in full.items() if s.method != method}
+        with pytest.raises(InputError, match="Figure 4 needs"):
+            comparisons.figure_4("census", rest)
+
+
+# `plots.fronts.seeds_figure` takes a list and names lines by their place; `plots.style.SEEDS` has
+# five colours. Both are mended in plots/: pass the fronts by their seeds then, and drop the marks.
+in_plots = pytest.mark.xfail(reason="seeds_figure names five seeds by their place", strict=False)
+
+
+@in_plots
+@pytest.mark.parametrize("number", [6, 10])
+def test_figure_4_has_a_colour_for_each_of_many_seeds(number):
+    figure = comparisons.figure_4("census", few("census", seeds=range(number)))
+    lines = [line for line in figure.axes[0].lines if line.get_label().startswith("PaMaL")]
+    assert len(lines) == number
+
+
+@in_plots
+def test_figure_4_names_seeds_by_their_number():
+    figure = comparisons.figure_4("census", few("census", seeds=(3, 5, 7)))
+    names = [line.get_label() for line in figure.axes[0].lines]
+    assert {"PaMaL, seed 3", "PaMaL, seed 5", "PaMaL, seed 7"} <= {*names}
+
+
+@pytest.mark.parametrize("number", [10, 20])
+def test_many_seeds_are_compared(number):
+    rng = np.random.default_rng(0)
+    made = [
+        one(where, float(v), seed=3 + s, **options)
+        for where, options in (
+            ("multimnist/pamal", {}),
+            ("multimnist/pamal", {"lr": 0.002}),
+            ("multimnist/ls", {}),
+            ("multimnist/ls", {"average": 0.99}),
+        )
+        for s, v in enumerate(rng.uniform(0.5, 0.6, number))
+    ]
+    found = runs_of(*made)
+    assert (
+        comparisons.tricks("multimnist", found).loc["LS: mean of the weights, 0.99", "seeds"]
+        == number
+    )
+    assert comparisons.against_baselines("multimnist", found).loc["LS", "seeds"] == number
+    costs = comparisons.costs(comparisons.contenders("multimnist", found))
+    assert costs.loc[[OURS, "LS"], "seeds"].tolist() == [number] * 2
+    rates = comparisons.rates("multimnist", found)
+    counts = rates.dropna().groupby(["setting", "rate"], observed=True).size()
+    assert counts[OURS, 0.002] == counts[OURS, 0.004] == number
+    assert rates_figure(rates, ["last", "mean, 0.99"], "here").axes

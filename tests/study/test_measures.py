@@ -1,0 +1,118 @@
+"""Each measure is that of the points of a record, recomputed here by loops."""
+
+import numpy as np
+import pytest
+from made_up import front_of, objectives, record, staircase
+from scipy.stats import spearmanr
+
+from pamal_core.errors import InputError
+from pamal_core.study.frame import select
+from pamal_core.study.measures import MEASURES, is_better_high, value
+
+CITY = [
+    {
+        "segmentation/mIoU": miou,
+        "segmentation/pixel accuracy": accuracy,
+        "depth/absolute error": error,
+        "depth/relative error": relative,
+    }
+    for miou, accuracy, error, relative in ((0.7, 0.9, 0.014, 60.0), (0.6, 0.92, 0.016, 50.0))
+]
+
+
+def by_hand(record, split):
+    """Every measure of a run with two tasks, from its points alone."""
+    points = [point for point in record.points if point["split"] == split]
+    names = [*record.objectives]
+    values = np.array([[p["metrics"][n] for n in names] for p in points])
+    losses = np.array(
+        [[p["metrics"][n.replace("accuracy", "loss")] for n in names] for p in points]
+    )
+    alphas = np.array([p["alpha"] for p in points])
+
+    def dominated(p, by, numbers):
+        return any((numbers[q] <= numbers[p]).all() and (numbers[q] < numbers[p]).any() for q in by)
+
+    everyone = range(len(points))
+    pairs = [(i, j) for i in everyone for j in everyone]
+    return {
+        "hypervolume": staircase(values),
+        "competition": spearmanr(*values.T).statistic,
+        "non-dominated": np.mean([not dominated(p, everyone, -values) for p in everyone]),
+        "non-dominated in loss": np.mean([not dominated(p, everyone, losses) for p in everyone]),
+        "dominated by no neighbour in loss": np.mean(
+            [not dominated(p, {p - 1, p + 1} & {*everyone}, losses) for p in everyone]
+        ),
+        "order": np.mean([spearmanr(alphas[:, t], losses[:, t]).statistic for t in range(2)]),
+        "ordered pairs": np.mean(
+            [
+                np.mean(
+                    [losses[i, t] > losses[j, t] for i, j in pairs if alphas[i, t] < alphas[j, t]]
+                )
+                for t in range(2)
+            ]
+        ),
+        "centre": values[len(points) // 2].mean(),
+        "cosine of the members": record.summary["member_similarity"],
+        "training time": record.cost["train_seconds"],
+    }
+
+
+@pytest.mark.parametrize("text", ["multimnist/pamal", "census/pamal", "census/pamal lam=0"])
+@pytest.mark.parametrize("split", ["validation", "test"])
+def test_measures_of_the_records_are_those_of_their_points(runs, text, split):
+    for found in runs[select(text)].values():
+        expected = by_hand(found, split)
+        assert {*expected} == {*MEASURES} - {"covering pairs"}
+        for name, number in expected.items():
+            assert value(found, name, split) == pytest.approx(number, abs=1e-12), name
+
+
+def test_covering_pairs_are_those_of_a_variant_of_the_toy_problem(runs):
+    (toy,) = runs[select("toy/all")].values()
+    assert value(toy, "covering pairs", "PaMaL, c = 0.1, gradient balancing") == 25
+
+
+def test_the_best_of_an_objective_is_taken_on_its_own_in_its_direction():
+    faces = record("utkface/pamal", [(0.09, 0.9, 0.7), (0.08, 0.8, 0.75), (0.1, 0.85, 0.6)])
+    names = ("age/loss", "gender/accuracy", "ethnicity/accuracy")
+    assert [value(faces, name, "test") for name in names] == [0.08, 0.9, 0.75]
+    street = record("cityscapes/pamal", CITY)
+    assert [value(street, name, "test") for name in CITY[0]] == [0.7, 0.92, 0.014, 50.0]
+
+
+def test_single_task_learning_has_its_own_task_alone():
+    stl = [record("cityscapes/stl", CITY[:1], task=t) for t in range(2)]
+    numbers = [[value(one, name, "test") for name in CITY[0]] for one in stl]
+    np.testing.assert_equal(numbers, [[0.7, 0.9, np.nan, np.nan], [np.nan, np.nan, 0.014, 60.0]])
+    assert np.isnan(value(stl[0], "hypervolume", "test"))
+    assert np.isnan(value(stl[0], "competition", "test"))
+    assert np.isnan(value(stl[0], "segmentation/nothing", "test"))
+
+
+def test_what_a_record_does_not_have_is_nan():
+    one = record(points=[(0.5, 0.5)])
+    assert np.isnan(value(one, "competition", "test")) and np.isnan(value(one, "order", "test"))
+    one.summary["member_similarity"] = None
+    one.cost["train_seconds"] = None
+    for name in ("cosine of the members", "training time"):
+        assert np.isnan(value(one, name, "test"))
+    stuck = record(points=[(0.9, 0.5), (0.9, 0.6)])
+    assert np.isnan(value(stuck, "order", "test"))
+
+
+def test_an_unknown_measure_is_answered_by_the_known_ones():
+    with pytest.raises(InputError, match=r"hypervolume, .*task/metric\. Found 'volume'"):
+        value(record(), "volume", "test")
+
+
+def test_directions():
+    low = {"competition", "order", "cosine of the members", "training time"}
+    assert {name for name in MEASURES if not is_better_high(name)} == low
+    for experiment in ("multimnist", "utkface", "cityscapes"):
+        for name, way in objectives(experiment).items():
+            assert is_better_high(name) == (way == "max")
+
+
+def test_made_up_fronts_have_the_points_that_they_are_given():
+    assert front_of([(1, 2), (3, 4)]).values.tolist() == [[1, 2], [3, 4]]
