@@ -154,31 +154,31 @@ def runs(
 @_in_folder("path")
 def compare(path: Path) -> tuple[dict[str, Any], str, bool]:
     """Results beside the numbers in the paper's tables."""
-    from pamal_core.study.comparison import compare as beside_the_paper
+    from pamal_core.study import frame, tables
 
     found = folder.runs(path)
-    rows = beside_the_paper(one.record for one in found if one.record)
-    rows.sort(key=lambda row: (row.experiment, row.method, _options(row.options)))
-    groups: dict[str, list[Cells]] = {}
-    for row in rows:
-        digits = 2 if row.paper > 1 else 4  # per cent, or shares
-        cells = {
-            "method": row.method,
-            "setting": _options(row.options),
-            "what": row.what,
-            "measured": _number(row.measured, digits),
-            "paper": _number(row.paper, digits),
-            "difference": f"{row.difference:+.{digits}f}",
-            "seeds": str(len(row.seeds)),
-        }
-        groups.setdefault(row.experiment, []).append(cells)
+    rows = tables.compare(frame.runs(one.record for one in found if one.record))
+    parts = []
+    for title, table in rows.groupby(level=0, sort=False) if len(rows) else ():
+        digits = 2 if table["paper"].max() > 1 else 4  # per cent, or shares
+        cells = [
+            {
+                "setting": setting,
+                "measure": measure,
+                "ours": _number(row["ours"], digits),
+                "paper": _number(row["paper"], digits),
+                "difference": f"{row['difference']:+.{digits}f}",
+                "seeds": str(row["seeds"]),
+                "verdict": row["verdict"],
+            }
+            for (_, setting, measure), row in table.iterrows()
+        ]
+        parts.append(f"{title}\n{_table(cells, ['setting'])}")
+    parts += [] if len(rows) else ["No run here has a row in the paper's tables."]
     damaged = [one.why for one in found if one.state == "damaged"]
-    parts = [f"{name}\n{_table(cells, ['setting'])}" for name, cells in groups.items()]
-    parts += [] if rows else ["No run here has a row in the paper's tables."]
     parts += [_paragraph(f"damaged: {why}") for why in damaged]
-    derived = ("measured", "std", "difference")
-    dicts = [row._asdict() | {name: getattr(row, name) for name in derived} for row in rows]
-    document = {"folder": path, "rows": dicts, "damaged": damaged}
+    named = rows.rename_axis(["table", "setting", "measure"]).reset_index() if len(rows) else rows
+    document = {"folder": path, "rows": named.to_dict("records"), "damaged": damaged}
     return document, "\n\n".join(parts), not damaged
 
 

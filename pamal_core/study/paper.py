@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pamal_core.errors import check_choice
+from pamal_core.runs.methods import METHODS
 from pamal_core.runs.options import Options
 
 FOLDER = Path(__file__).parent / "printed"
@@ -46,27 +47,9 @@ UNSAID: dict[str, dict[str, Any]] = {
     "census": {"masters": "mended"},
     "multimnist3": {"lr_scaling": "members"},
 }
-PRINTED = {
-    "pamal": "PaMaL",
-    "ls": "LS",
-    "stl": "STL",
-    "uw": "UW",
-    "dwa": "DWA",
-    "rlw": "RLW",
-    "mgda": "MGDA",
-    "pcgrad": "PCGrad",
-    "imtl": "IMTL",
-    "graddrop": "Graddrop",
-    "cagrad": "CAGrad",
-    "nash_mtl": "Nash-MTL",
-    "auto_lambda": "Auto-lambda",
-    "rotograd": "RotoGrad",
-    "phn": "PHN",
-    "cosmos": "COSMOS",
-}
-ONE_NETWORK = [name for name in PRINTED if name not in ("pamal", "stl", "phn", "cosmos")]
+PRINTED = {name: row.printed for name, row in METHODS.items()}
+ONE_NETWORK = [name for name, row in METHODS.items() if row.one_network]
 """The methods that end with one network for all tasks."""
-METHODS: dict[str, dict[str, Any]] = {"phn": {"p": 0.2}, "cosmos": {"p": 1.2, "lam": 2.0}}
 
 
 @cache
@@ -74,7 +57,11 @@ def setting(experiment: str, method: str) -> Mapping[str, Any]:
     """Every option of a run as the paper has it: the common defaults, those of its data and those
     of its method."""
     common = {name: field.default for name, field in Options.model_fields.items()}
-    own = PAMAL.get(experiment, {}) if method == "pamal" else METHODS.get(method, {})
+    own = (
+        PAMAL.get(experiment, {})
+        if method == "pamal"
+        else (METHODS[method].published if method in METHODS else {})
+    )
     return common | SETTINGS.get(experiment, {}) | own
 
 

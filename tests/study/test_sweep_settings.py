@@ -4,12 +4,12 @@ These are of `experiments`; they stand here until the definitions of the sweeps 
 """
 
 import pytest
+from pamal_core.experiments.ablation import subject
+from pamal_core.experiments.ablation_phn_cosmos_runs import runs as phn_cosmos_runs
 
 from pamal_core.errors import InputError
 from pamal_core.experiments import ablation_multiforward as multiforward
 from pamal_core.experiments import ablation_sampling as sampling
-from pamal_core.experiments.ablation import subject
-from pamal_core.experiments.ablation_phn_cosmos_runs import runs as phn_cosmos_runs
 from pamal_core.runs.sweep import file_name
 from pamal_core.study import ablation_phn_cosmos as ablation
 from pamal_core.study import frame
