@@ -33,9 +33,9 @@ class UnitNorm(GradientBalancer):
 
     `form="paper"` does so on the shared weights. `form="released"` follows the authors' code: the
     whole loss, so that of the heads, too, is divided by the norm of its gradient with respect to
-    *all* members' weights plus 1e-3; that norm is ||alpha|| * ||g_t||, since the gradient of member
-    k is alpha_k g_t. We count the heads in it; their code leaves them out, so that the two differ.
-    A gradient of norm 0 stays 0.
+    the *shared* weights of all members plus 1e-3; that norm is ||alpha|| * ||g_t||, with g_t the
+    gradient by the shared entries of theta, since the gradient of member k is alpha_k g_t. A
+    gradient of norm 0 stays 0.
     """
 
     def __init__(self, form: Literal["paper", "released"] = "paper") -> None:
@@ -43,15 +43,9 @@ class UnitNorm(GradientBalancer):
         self.form = form
 
     @override
-    def combine(
-        self, jacobian: Jacobian, weights: ByTask, alpha: ByMember | None = None
-    ) -> Direction:
-        """sum_t w_t g_t / ||g_t||. Without `alpha` it is `weights`, as where W is the identity."""
-        norms = torch.linalg.vector_norm(jacobian, dim=-1)
-        if self.form == "released":
-            own = weights if alpha is None else alpha
-            norms = norms * torch.linalg.vector_norm(own, dim=-1, keepdim=True) + 1e-3
-        scaled = weights / norms.where(norms > 0, 1)
+    def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
+        """sum_t w_t g_t / ||g_t||; alpha is taken to be `weights`, as where W is the identity."""
+        scaled = weights / self._norms(jacobian, weights)
         return (scaled.unsqueeze(-2) @ jacobian).squeeze(-2)
 
     @override
@@ -59,5 +53,11 @@ class UnitNorm(GradientBalancer):
         if self.form == "paper":
             return super().direction(draw)
         jacobian = torch.stack(draw.gradients())
-        direction = self.combine(jacobian, draw.weights, draw.alpha)
-        return direction if draw.penalty is None else direction + draw.penalty @ jacobian
+        norms = self._norms(jacobian[:, : draw.num_shared], draw.alpha)
+        return draw.penalised(draw.weights / norms) @ jacobian
+
+    def _norms(self, jacobian: Jacobian, alpha: ByMember) -> ByTask:
+        norms = torch.linalg.vector_norm(jacobian, dim=-1)
+        if self.form == "released":
+            return norms * torch.linalg.vector_norm(alpha, dim=-1, keepdim=True) + 1e-3
+        return norms.where(norms > 0, 1)

@@ -77,7 +77,8 @@ def test_gradient_balancing_leaves_the_heads_alone(make_mlp, tasks, batch):
 
 
 def test_released_gradient_balancing_takes_its_norms_through_the_members(make_mlp, tasks, batch):
-    """Three members for two tasks: the norm is that of dL_t/dTheta, alpha and not alpha^T W."""
+    """Three members for two tasks: the norm is that of the shared columns of dL_t/dTheta, so it
+    has alpha and not alpha^T W, and no heads."""
     rows = [[1.0, 0.0], [0.25, 0.75], [0.5, 0.5]]
     network, alpha = ensemble(make_mlp, 3, task_weights=rows), torch.tensor([0.2, 0.5, 0.3])
     Method(network, tasks, balancer=UnitNorm("released")).accumulate(batch, alpha[None])
@@ -86,7 +87,9 @@ def test_released_gradient_balancing_takes_its_norms_through_the_members(make_ml
     for t, task in enumerate(tasks):
         loss = task.loss(outputs[t], batch[1 + t])
         (g,) = torch.autograd.grad(loss, network.stacked, retain_graph=True)
-        expected += (alpha @ network.task_weights)[t] * g / (g.norm() + 1e-3)
+        expected += (
+            (alpha @ network.task_weights)[t] * g / (g[:, : network.num_shared].norm() + 1e-3)
+        )
     torch.testing.assert_close(network.stacked.grad, expected)
 
 
