@@ -56,13 +56,10 @@ ONE_NETWORK = [name for name, row in METHODS.items() if row.one_network]
 def setting(experiment: str, method: str) -> Mapping[str, Any]:
     """Every option of a run as the paper has it: the common defaults, those of its data and those
     of its method."""
-    common = {name: field.default for name, field in Options.model_fields.items()}
-    own = (
-        PAMAL.get(experiment, {})
-        if method == "pamal"
-        else (METHODS[method].published if method in METHODS else {})
-    )
-    return common | SETTINGS.get(experiment, {}) | own
+    common: dict[str, Any] = {name: field.default for name, field in Options.model_fields.items()}
+    published: Mapping[str, Any] = METHODS[method].published if method in METHODS else {}
+    own = PAMAL.get(experiment, {}) if method == "pamal" else published
+    return {**common, **SETTINGS.get(experiment, {}), **own}
 
 
 class Column(NamedTuple):
