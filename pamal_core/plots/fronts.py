@@ -18,30 +18,37 @@ MARKERS = "osD^v<>PXhdp"
 RIVALS = {"PHN": ("-.", "s"), "COSMOS": (":", "^")}  # unlike the lines of single-task learning
 
 
-def front_figure(front: Front, provenance: str = "") -> Figure:
-    """One front of two tasks twice, by its objectives and by its losses, points coloured by alpha;
-    once where the objectives are the losses, or a task has none.
+def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> Figure:
+    """A front of two tasks twice, by its objectives and by its losses, points coloured by alpha;
+    once where the objectives are the losses, or a task has none. Of several, by their titles, each
+    has a row, on equal axes.
 
     InputError for other numbers of tasks; `plots.ternary` draws three.
     """
-    if len(front.objectives) != 2:
-        names = ", ".join(objective.name for objective in front.objectives)
+    titled = fronts if isinstance(fronts, Mapping) else {"": fronts}
+    first = next(iter(titled.values()))
+    if len(first.objectives) != 2:
+        names = ", ".join(objective.name for objective in first.objectives)
         raise InputError(
             "A front of two tasks is drawn here; triangles_figure and front_3d_figure of "
             f"pamal_core.plots.ternary draw three. Found {names}."
         )
-    views = _views(front)
-    size = (1 + 4 * len(views), 4)
-    figure, panels = plt.subplots(1, len(views), figsize=size, layout="constrained", squeeze=False)
-    axes = [*panels[0]]
-    for ax, view in zip(axes, views, strict=True):
-        values = view.values
-        ax.plot(*values.T, color=style.COLOURS["other"], lw=1, zorder=1)
-        dots = ax.scatter(*values.T, c=front.alphas[:, 0], cmap="cividis", s=45, zorder=2)
-        best = values[view.non_dominated()]
-        ax.scatter(*best.T, s=110, facecolors="none", edgecolors="k", label="non-dominated")
-        name_axes(ax, view)
-    axes[0].legend(loc="best")
+    columns = len(_views(first))
+    size = (1 + 4 * columns, 4 if len(titled) == 1 else 3 * len(titled))
+    shared: dict[str, Any] = {"squeeze": False, "sharex": "col", "sharey": "col"}
+    figure, axes = plt.subplots(len(titled), columns, figsize=size, layout="constrained", **shared)
+    for row, (title, front) in zip(axes, titled.items(), strict=True):
+        for ax, view in zip(row, _views(front), strict=True):
+            values = view.values
+            ax.plot(*values.T, color=style.COLOURS["other"], lw=1, zorder=1)
+            dots = ax.scatter(*values.T, c=front.alphas[:, 0], cmap="cividis", s=45, zorder=2)
+            best = values[view.non_dominated()]
+            ax.scatter(*best.T, s=110, facecolors="none", edgecolors="k", label="non-dominated")
+            name_axes(ax, view)
+            if ax not in axes[-1]:
+                ax.set_xlabel("")
+        row[0].set_title(title, loc="left")
+    axes[0, 0].legend(loc="best")
     figure.colorbar(dots, ax=axes, label="$\\alpha_1$, the share of the first member")
     style.stamp(figure, provenance)
     return figure

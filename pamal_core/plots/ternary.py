@@ -1,6 +1,7 @@
 """Fronts of three members, as in the paper's Figure 5: a map of each objective over the simplex,
 and the front itself in three dimensions. No torch here: everything comes from records."""
 
+from collections.abc import Mapping
 from math import isqrt
 from typing import Any
 
@@ -38,62 +39,73 @@ def cells(alphas: np.ndarray) -> list[np.ndarray]:
     return [_clipped(alpha + HEXAGON / steps) for alpha in alphas]
 
 
-def triangles_figure(front: Front, provenance: str) -> Figure:
-    """One triangle per objective, each point of the lattice a cell with the colour of its value.
+def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Figure:
+    """One triangle per objective, each point of the lattice a cell with the colour of its value. Of
+    several fronts, by their titles, each has a row; an objective has the same colours in all.
 
     Yellow is better whatever the direction of the objective. Corners are the members, the first on
-    top, then left and right. White dots are the points of `front` that are not dominated, the star
-    is the best on this objective. InputError unless `front` is a whole lattice of three members.
+    top, then left and right. White dots are the points of a front that are not dominated, the star
+    is the best on this objective. InputError unless each is a whole lattice of three members.
     """
-    polygons = cells(front.alphas)
-    count = len(front.objectives)
-    figure = plt.figure(figsize=(3.5 * count, 3.7))
-    kept = front.non_dominated()
-    for t, objective in enumerate(front.objectives):
-        ax: Any = figure.add_subplot(1, count, t + 1, projection="ternary")
-        values = front.values[:, t]
-        best = values.argmax() if objective.maximise else values.argmin()
-        projected = [ax.transProjection.transform(polygon) for polygon in polygons]
-        cmap = "cividis" if objective.maximise else "cividis_r"
-        mapped = PolyCollection(projected, array=values, cmap=cmap, edgecolors="face", lw=0.8)
-        ax.add_collection(mapped)
-        dots = {"c": "w", "edgecolors": "k", "lw": 0.8, "clip_on": False}
-        ax.scatter(*front.alphas[kept].T, s=16, zorder=4, label=KEPT, **dots)
-        ax.scatter(*front.alphas[best], s=150, zorder=5, marker="*", label=BEST, **dots)
-        _name_corners(ax, front)
-        _colour_bar(figure, ax, mapped, objective)
-    handles = ax.get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncols=2)
+    titled = fronts if isinstance(fronts, Mapping) else {"": fronts}
+    count = len(next(iter(titled.values())).objectives)
+    every = np.concatenate([front.values for front in titled.values()])
+    figure = plt.figure(figsize=(3.5 * count, 3.7 * len(titled)))
+    for row, (title, front) in enumerate(titled.items()):
+        polygons, kept = cells(front.alphas), front.non_dominated()
+        for t, objective in enumerate(front.objectives):
+            place = (len(titled), count, row * count + t + 1)
+            ax: Any = figure.add_subplot(*place, projection="ternary")
+            values = front.values[:, t]
+            best = values.argmax() if objective.maximise else values.argmin()
+            projected = [ax.transProjection.transform(polygon) for polygon in polygons]
+            cmap = "cividis" if objective.maximise else "cividis_r"
+            mapped = PolyCollection(projected, array=values, cmap=cmap, edgecolors="face", lw=0.8)
+            mapped.set_clim(every[:, t].min(), every[:, t].max())
+            ax.add_collection(mapped)
+            dots = {"c": "w", "edgecolors": "k", "lw": 0.8, "clip_on": False}
+            ax.scatter(*front.alphas[kept].T, s=16, zorder=4, label=KEPT, **dots)
+            ax.scatter(*front.alphas[best], s=150, zorder=5, marker="*", label=BEST, **dots)
+            _name_corners(ax, front)
+            _colour_bar(figure, ax, mapped, objective)
+            if t == 0:
+                ax.set_title(title, loc="left")
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=2)
     style.stamp(figure, provenance)
     return figure
 
 
-def front_3d_figure(front: Front, provenance: str) -> Figure:
-    """The three objectives of `front` against each other, seen from two sides.
+def front_3d_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Figure:
+    """The three objectives of a front against each other, seen from two sides. Of several, by their
+    titles, each has a row.
 
     Neighbours on the lattice are joined. Full points are not dominated, hollow ones are; the
-    members have marks of their own. InputError unless `front` is a whole lattice of three members
+    members have marks of their own. InputError unless each is a whole lattice of three members
     with three objectives.
     """
-    if len(front.objectives) != 3:
-        raise InputError(f"A 3-D front needs 3 objectives. Found {len(front.objectives)}.")
-    edges = front.values[_neighbours(front.alphas)]
-    mesh = np.insert(edges, 2, np.nan, axis=1).reshape(-1, 3)  # one line, broken by nan
-    kept, member = front.non_dominated(), front.alphas.max(1) == 1
-    figure = plt.figure(figsize=(9.8, 5))
+    titled = fronts if isinstance(fronts, Mapping) else {"": fronts}
+    figure = plt.figure(figsize=(9.8, 5 * len(titled)))
     figure.set_layout_engine(
         "constrained", rect=(0, 0.06, 1, 0.94)
     )  # a label hangs out of its axes
-    for number, (elevation, azimuth) in enumerate(VIEWS, start=1):
-        ax: Any = figure.add_subplot(1, 2, number, projection="3d")
-        ax.view_init(elevation, azimuth)
-        ax.plot(*mesh.T, color=style.COLOURS["other"], lw=0.6)
-        colour = style.COLOURS["pamal"]
-        dots = {"s": 22, "edgecolors": colour, "depthshade": False}
-        ax.scatter(*front.values[kept & ~member].T, c=colour, label=KEPT, **dots)
-        ax.scatter(*front.values[~kept & ~member].T, c="w", label="dominated", **dots)
-        _mark_members(ax, front)
-        _name_axes_3d(ax, front)
+    for row, (title, front) in enumerate(titled.items()):
+        if len(front.objectives) != 3:
+            raise InputError(f"A 3-D front needs 3 objectives. Found {len(front.objectives)}.")
+        edges = front.values[_neighbours(front.alphas)]
+        mesh = np.insert(edges, 2, np.nan, axis=1).reshape(-1, 3)  # one line, broken by nan
+        kept, member = front.non_dominated(), front.alphas.max(1) == 1
+        for column, (elevation, azimuth) in enumerate(VIEWS, start=1):
+            place = (len(titled), len(VIEWS), row * len(VIEWS) + column)
+            ax: Any = figure.add_subplot(*place, projection="3d")
+            ax.view_init(elevation, azimuth)
+            ax.plot(*mesh.T, color=style.COLOURS["other"], lw=0.6)
+            colour = style.COLOURS["pamal"]
+            dots = {"s": 22, "edgecolors": colour, "depthshade": False}
+            ax.scatter(*front.values[kept & ~member].T, c=colour, label=KEPT, **dots)
+            ax.scatter(*front.values[~kept & ~member].T, c="w", label="dominated", **dots)
+            _mark_members(ax, front)
+            _name_axes_3d(ax, front)
+            ax.set_title(title)
     figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=5)
     style.stamp(figure, provenance)
     return figure

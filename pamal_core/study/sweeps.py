@@ -69,13 +69,10 @@ def hypervolumes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
         parts[name] = by.agg(["mean", "max", "std"])
     ours = pd.concat(parts, axis=1).sort_index()
     first = next(iter(runs))
-    printed = pd.DataFrame(
-        {
-            (row.keys["W"], row.keys["lam"]): row.numbers["mean"]
-            for row in paper.rows(f"multiforward_{first.experiment}")
-        },
-        ["mean", "std"],
-    ).T
+    name = f"multiforward_{first.experiment}"
+    printed = paper.table(name).astype({"lam": float}).set_index(["W", "lam"])
+    printed = printed[["mean", "max", "std"]]
+    printed["std"] *= np.sqrt(paper.TABLES[name].divisor / 2)
     comparable = all(is_full(record) for by_seed in runs.values() for record in by_seed.values())
     theirs = printed.reindex(ours.index) if comparable else printed.reindex(ours.index) * np.nan
     return ours.join(pd.concat({"paper": theirs}, axis=1))

@@ -62,7 +62,9 @@ def report(name: str, runs: Runs) -> pd.DataFrame:
 
 
 def compare(runs: Runs) -> pd.DataFrame:
-    """The rows of every table that any of `runs` belongs to, under the table's title."""
+    """The rows of every table that any of `runs` on full data belongs to, under the table's title;
+    an empty table where none does."""
+    runs = {s: by_seed for s, by_seed in runs.items() if all(map(frame.is_full, by_seed.values()))}
     found = {
         TABLES[name].title: _joined(name, [s for s in runs if row_of(s, name)], runs)
         for name in TABLES
