@@ -178,7 +178,7 @@ TABLES["multimnist3"] = Table(
     "tab:multimnist3:baselines",
     "multimnist3",
     "test",
-    _accuracies(*TASKS["multimnist3"], unit=100, deviation="std"),
+    _accuracies(*TASKS["multimnist3"], unit=100.0, deviation="std"),
     free=("task", "antialias", *OPEN),
 )
 TABLES["utkface"] = Table(
