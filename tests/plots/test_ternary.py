@@ -194,7 +194,7 @@ def test_examples_fill_rows_and_leave_the_rest_of_the_last_one_empty():
 
 
 def test_the_figures_and_tables_of_three_tasks_need_no_torch():
-    modules = "pamal_core.plots.ternary, pamal_core.study.multimnist3_tables"
+    modules = "pamal_core.plots.ternary, pamal_core.study.tables"
     code = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
