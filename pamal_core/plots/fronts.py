@@ -45,6 +45,8 @@ def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> F
             best = values[view.non_dominated()]
             ax.scatter(*best.T, s=110, facecolors="none", edgecolors="k", label="non-dominated")
             name_axes(ax, view)
+            if len(titled) > 1:
+                ax.set_ylabel(ax.get_ylabel().replace("  (", "\n("))
             if ax not in axes[-1]:
                 ax.set_xlabel("")
         row[0].set_title(title, loc="left")

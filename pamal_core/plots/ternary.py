@@ -105,7 +105,8 @@ def front_3d_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fig
             ax.scatter(*front.values[~kept & ~member].T, c="w", label="dominated", **dots)
             _mark_members(ax, front)
             _name_axes_3d(ax, front)
-            ax.set_title(title)
+            if column == 1:
+                ax.set_title(title, loc="left", y=0.93)
     figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=5)
     style.stamp(figure, provenance)
     return figure

@@ -191,6 +191,6 @@ def test_every_experiment_takes_the_common_parameters(path):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_each_notebook_opens_with_command_cost_and_expectation(path):
     first = nbformat.read(path, as_version=4).cells[0].source
-    assert "" not in first
+    assert "@@" not in first
     for row in ("| command |", "| cost |", "| expect |"):
         assert row in first
