@@ -3,13 +3,21 @@
 from pathlib import Path
 
 from pamal_core.plots import fronts, style
-from pamal_core.study import multimnist_tables as tables
-
-ROOT = Path(__file__).parents[2]
+from pamal_core.study import frame, paper
+from pamal_core.study.frame import Setting
 
 style.use()
-runs = tables.read_runs(ROOT / "results" / "multimnist")
-pamal, ls = ([record.front("test") for record in runs[name]] for name in ("pamal", "ls"))
+runs = frame.read(frame.RESULTS / "multimnist")
+pamal, ls = (
+    {seed: record.front("test") for seed, record in runs[Setting("multimnist", method)].items()}
+    for method in ("pamal", "ls")
+)
+single = [
+    frame.measured(
+        runs, Setting("multimnist", "stl").having(task=t), f"{task}/accuracy", "test"
+    ).mean()
+    for t, task in enumerate(paper.TASKS["multimnist"])
+]
 provenance = "MultiMNIST, full data, test; our runs, three seeds per method."
-figure = fronts.seeds_figure(pamal, {"LS": ls}, tables.single_task(runs), provenance)
+figure = fronts.seeds_figure(pamal, {"LS": [*ls.values()]}, single, provenance)
 figure.savefig(Path(__file__).with_suffix(".svg"), **style.VECTOR, bbox_inches="tight")

@@ -16,43 +16,54 @@ from pamal_core.front import Front
 from pamal_core.plots import style
 
 
-def front_figure(front: Front, provenance: str = "") -> Figure:
-    """One front of two tasks twice, by its objectives and by its losses, points coloured by alpha;
-    once where the objectives are the losses, or a task has none.
+def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> Figure:
+    """A front of two tasks twice, by its objectives and by its losses, points coloured by alpha;
+    once where the objectives are the losses, or a task has none. Of several, by their titles, each
+    has a row, on equal axes.
 
     InputError for other numbers of tasks; `plots.ternary` draws three.
     """
-    found = [objective.name for objective in front.objectives]
+    titled = fronts if isinstance(fronts, Mapping) else {"": fronts}
+    first = next(iter(titled.values()))
+    found = [objective.name for objective in first.objectives]
     if len(found) != 2:
         raise InputError(
             "A front of two tasks is drawn here; triangles_figure and front_3d_figure of "
             f"pamal_core.plots.ternary draw three. Found {', '.join(found)}."
         )
-    losses = [f"{objective.task}/loss" for objective in front.objectives]
-    has_others = {*losses} <= {*front.table} and losses != found
-    views = [front, front.on("loss")] if has_others else [front]
-    size = (1 + 4 * len(views), 4)
-    figure, axes = plt.subplots(1, len(views), figsize=size, layout="constrained", squeeze=False)
-    for ax, view in zip(axes[0], views, strict=True):
-        values = view.values
-        ax.plot(*values.T, color=style.COLOURS["other"], lw=1, zorder=1)
-        dots = ax.scatter(*values.T, c=front.alphas[:, 0], cmap="cividis", s=45, zorder=2)
-        best = values[view.non_dominated()]
-        ax.scatter(*best.T, s=110, facecolors="none", edgecolors="k", label="non-dominated")
-        name_axes(ax, view)
+    losses = [f"{objective.task}/loss" for objective in first.objectives]
+    has_others = {*losses} <= {*first.table} and losses != found
+    columns = 2 if has_others else 1
+    size = (1 + 4 * columns, 4 if len(titled) == 1 else 3 * len(titled))
+    shared: dict[str, Any] = {"squeeze": False, "sharex": "col", "sharey": "col"}
+    figure, axes = plt.subplots(len(titled), columns, figsize=size, layout="constrained", **shared)
+    for row, (title, front) in zip(axes, titled.items(), strict=True):
+        views = [front, front.on("loss")] if has_others else [front]
+        for ax, view in zip(row, views, strict=True):
+            values = view.values
+            ax.plot(*values.T, color=style.COLOURS["other"], lw=1, zorder=1)
+            dots = ax.scatter(*values.T, c=front.alphas[:, 0], cmap="cividis", s=45, zorder=2)
+            best = values[view.non_dominated()]
+            ax.scatter(*best.T, s=110, facecolors="none", edgecolors="k", label="non-dominated")
+            name_axes(ax, view)
+            if len(titled) > 1:
+                ax.set_ylabel(ax.get_ylabel().replace("  (", "\n("))
+            if ax not in axes[-1]:
+                ax.set_xlabel("")
+        row[0].set_title(title, loc="left")
     axes[0, 0].legend(loc="best")
-    figure.colorbar(dots, ax=[*axes[0]], label="$\\alpha_1$, the share of the first member")
+    figure.colorbar(dots, ax=axes, label="$\\alpha_1$, the share of the first member")
     return style.stamp(figure, provenance)
 
 
 def seeds_figure(
-    fronts: Sequence[Front],
+    fronts: Mapping[int, Front],
     points: Mapping[str, Sequence[Front]],
     single: Sequence[float] | None,
     provenance: str,
     rivals: Mapping[str, Front] = MappingProxyType({}),
 ) -> Figure:
-    """Figure 4: the front of each seed as a line, other methods as points.
+    """Figure 4: the front of each seed, by its number, as a line; other methods as points.
 
     The non-dominated part of a line is thick. `points` maps the name of a single-point method to
     its runs, which may be none, in an order that gives each its marker; `rivals` maps names such as
@@ -62,8 +73,7 @@ def seeds_figure(
     """
     many = len(points) > 3
     figure, ax = plt.subplots(figsize=(8.5 if many else 6.5, 5))
-    lines = zip(fronts, style.colours(len(fronts)), strict=True)
-    for seed, (front, colour) in enumerate(lines):
+    for (seed, front), colour in zip(fronts.items(), style.colours(len(fronts)), strict=True):
         ax.plot(*front.values.T, color=colour, lw=1, marker=".", label=f"PaMaL, seed {seed}")
         kept = np.where(front.non_dominated()[:, None], front.values, np.nan)
         ax.plot(*kept.T, color=colour, lw=3.5)
@@ -77,7 +87,7 @@ def seeds_figure(
         ax.axhline(single[1], color="k", ls="--", lw=1)
     if rivals:
         _draw_rivals(ax, rivals)
-    name_axes(ax, fronts[0])
+    name_axes(ax, next(iter(fronts.values())))
     if many:
         figure.legend(loc="outside right center", fontsize=8)
     else:

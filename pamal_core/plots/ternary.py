@@ -1,6 +1,7 @@
 """Fronts of three members, as in the paper's Figure 5: a map of each objective over the simplex,
 and the front itself in three dimensions."""
 
+from collections.abc import Mapping
 from math import isqrt
 from typing import Any
 
@@ -38,76 +39,90 @@ def cells(alphas: np.ndarray) -> list[np.ndarray]:
     return [_clipped(alpha + HEXAGON / steps) for alpha in alphas]
 
 
-def triangles_figure(front: Front, provenance: str) -> Figure:
-    """One triangle per objective, each point of the lattice a cell with the colour of its value.
+def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Figure:
+    """One triangle per objective, each point of the lattice a cell with the colour of its value. Of
+    several fronts, by their titles, each has a row; an objective has the same colours in all.
 
     Yellow is better whatever the direction of the objective. Corners are the members, the first on
-    top, then left and right. White dots are the points of `front` that are not dominated, the star
-    is the best on this objective. InputError unless `front` is a whole lattice of three members.
+    top, then left and right. White dots are the points of a front that are not dominated, the star
+    is the best on this objective. InputError unless each is a whole lattice of three members.
     """
-    polygons = cells(front.alphas)
-    count = len(front.objectives)
-    figure = plt.figure(figsize=(3.5 * count, 3.7))
-    kept, members = front.non_dominated(), _members(front)
-    for t, objective in enumerate(front.objectives):
-        ax: Any = figure.add_subplot(1, count, t + 1, projection="ternary")
-        values = front.values[:, t]
-        best = values.argmax() if objective.maximise else values.argmin()
-        projected = [ax.transProjection.transform(polygon) for polygon in polygons]
-        cmap = "cividis" if objective.maximise else "cividis_r"
-        mapped = PolyCollection(projected, array=values, cmap=cmap, edgecolors="face", lw=0.8)
-        ax.add_collection(mapped)
-        dots = {"c": "w", "edgecolors": "k", "lw": 0.8, "clip_on": False}
-        ax.scatter(*front.alphas[kept].T, s=16, zorder=4, label=KEPT, **dots)
-        ax.scatter(*front.alphas[best], s=150, zorder=5, marker="*", label=BEST, **dots)
-        for corner, name in zip("tlr", members, strict=True):
-            # The top one is clear of a star.
-            place = {"labelpad": 10} if corner == "t" else {"ha": "center"}
-            getattr(ax, f"set_{corner}label")(name.replace(": ", "\n"), **place)
-        for axis in (ax.taxis, ax.laxis, ax.raxis):
-            axis.set_ticks([])
-            axis.set_label_rotation_mode("horizontal")
-        ax.grid(False)
-        bar = figure.colorbar(mapped, ax=ax, orientation="horizontal", shrink=0.85)
-        bar.set_label(names(front, gap="\n")[t])
-        _number(bar.ax.xaxis, objective)
+    titled = fronts if isinstance(fronts, Mapping) else {"": fronts}
+    count = len(next(iter(titled.values())).objectives)
+    every = np.concatenate([front.values for front in titled.values()])
+    figure = plt.figure(figsize=(3.5 * count, 3.7 * len(titled)))
+    for row, (title, front) in enumerate(titled.items()):
+        polygons = cells(front.alphas)
+        kept, members = front.non_dominated(), _members(front)
+        for t, objective in enumerate(front.objectives):
+            place = (len(titled), count, row * count + t + 1)
+            ax: Any = figure.add_subplot(*place, projection="ternary")
+            values = front.values[:, t]
+            best = values.argmax() if objective.maximise else values.argmin()
+            projected = [ax.transProjection.transform(polygon) for polygon in polygons]
+            cmap = "cividis" if objective.maximise else "cividis_r"
+            mapped = PolyCollection(projected, array=values, cmap=cmap, edgecolors="face", lw=0.8)
+            mapped.set_clim(every[:, t].min(), every[:, t].max())
+            ax.add_collection(mapped)
+            dots = {"c": "w", "edgecolors": "k", "lw": 0.8, "clip_on": False}
+            ax.scatter(*front.alphas[kept].T, s=16, zorder=4, label=KEPT, **dots)
+            ax.scatter(*front.alphas[best], s=150, zorder=5, marker="*", label=BEST, **dots)
+            for corner, name in zip("tlr", members, strict=True):
+                # The top one is clear of a star.
+                where = {"labelpad": 10} if corner == "t" else {"ha": "center"}
+                getattr(ax, f"set_{corner}label")(name.replace(": ", "\n"), **where)
+            for axis in (ax.taxis, ax.laxis, ax.raxis):
+                axis.set_ticks([])
+                axis.set_label_rotation_mode("horizontal")
+            ax.grid(False)
+            bar = figure.colorbar(mapped, ax=ax, orientation="horizontal", shrink=0.85)
+            bar.set_label(names(front, gap="\n")[t])
+            _number(bar.ax.xaxis, objective)
+            if t == 0:
+                ax.set_title(title, loc="left")
     return style.finish(figure, provenance, ncols=2)
 
 
-def front_3d_figure(front: Front, provenance: str) -> Figure:
-    """The three objectives of `front` against each other, seen from two sides.
+def front_3d_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Figure:
+    """The three objectives of a front against each other, seen from two sides. Of several, by their
+    titles, each has a row.
 
     Neighbours on the lattice are joined. Full points are not dominated, hollow ones are; the
-    members have marks of their own. InputError unless `front` is a whole lattice of three members
+    members have marks of their own. InputError unless each is a whole lattice of three members
     with three objectives.
     """
-    if len(front.objectives) != 3:
-        raise InputError(f"A 3-D front needs 3 objectives. Found {len(front.objectives)}.")
-    distances = np.abs(front.alphas[:, None] - front.alphas).max(-1) * _steps(front.alphas)
-    edges = front.values[np.argwhere(np.triu(np.isclose(distances, 1)))]  # pairs one step apart
-    mesh = np.insert(edges, 2, np.nan, axis=1).reshape(-1, 3)  # one line, broken by nan
-    kept, member = front.non_dominated(), front.alphas.max(1) == 1
-    figure = plt.figure(figsize=(9.8, 5))
+    titled = fronts if isinstance(fronts, Mapping) else {"": fronts}
+    figure = plt.figure(figsize=(9.8, 5 * len(titled)))
     figure.set_layout_engine("constrained", rect=(0, 0.06, 1, 0.94))  # a label hangs out
-    for number, (elevation, azimuth) in enumerate(VIEWS, start=1):
-        ax: Any = figure.add_subplot(1, 2, number, projection="3d")
-        ax.view_init(elevation, azimuth)
-        ax.plot(*mesh.T, color=style.COLOURS["other"], lw=0.6)
-        blue = style.COLOURS["pamal"]
-        dots = {"s": 22, "edgecolors": blue, "depthshade": False}
-        ax.scatter(*front.values[kept & ~member].T, c=blue, label=KEPT, **dots)
-        ax.scatter(*front.values[~kept & ~member].T, c="w", label="dominated", **dots)
-        marks = zip(np.eye(3), _members(front), "^<>", MEMBERS, strict=True)
-        for alpha, name, marker, colour in marks:
-            point = front.values[(front.alphas == alpha).all(1).argmax()]
-            ax.scatter(*point, s=90, c=colour, marker=marker, depthshade=False, label=name)
-        named = zip(front.objectives, names(front, gap="\n"), strict=True)
-        for axis, (objective, name) in zip((ax.xaxis, ax.yaxis, ax.zaxis), named, strict=True):
-            # An arrow would point the wrong way where an axis runs from right to left.
-            axis.set_label_text(name.replace(" →", "").replace("← ", ""))
-            axis.labelpad = 12
-            axis.set_tick_params(pad=4)
-            _number(axis, objective)
+    for row, (title, front) in enumerate(titled.items()):
+        if len(front.objectives) != 3:
+            raise InputError(f"A 3-D front needs 3 objectives. Found {len(front.objectives)}.")
+        distances = np.abs(front.alphas[:, None] - front.alphas).max(-1) * _steps(front.alphas)
+        edges = front.values[np.argwhere(np.triu(np.isclose(distances, 1)))]  # one step apart
+        mesh = np.insert(edges, 2, np.nan, axis=1).reshape(-1, 3)  # one line, broken by nan
+        kept, member = front.non_dominated(), front.alphas.max(1) == 1
+        for column, (elevation, azimuth) in enumerate(VIEWS, start=1):
+            place = (len(titled), len(VIEWS), row * len(VIEWS) + column)
+            ax: Any = figure.add_subplot(*place, projection="3d")
+            ax.view_init(elevation, azimuth)
+            ax.plot(*mesh.T, color=style.COLOURS["other"], lw=0.6)
+            blue = style.COLOURS["pamal"]
+            dots = {"s": 22, "edgecolors": blue, "depthshade": False}
+            ax.scatter(*front.values[kept & ~member].T, c=blue, label=KEPT, **dots)
+            ax.scatter(*front.values[~kept & ~member].T, c="w", label="dominated", **dots)
+            marks = zip(np.eye(3), _members(front), "^<>", MEMBERS, strict=True)
+            for alpha, name, marker, colour in marks:
+                point = front.values[(front.alphas == alpha).all(1).argmax()]
+                ax.scatter(*point, s=90, c=colour, marker=marker, depthshade=False, label=name)
+            named = zip(front.objectives, names(front, gap="\n"), strict=True)
+            for axis, (objective, name) in zip((ax.xaxis, ax.yaxis, ax.zaxis), named, strict=True):
+                # An arrow would point the wrong way where an axis runs from right to left.
+                axis.set_label_text(name.replace(" →", "").replace("← ", ""))
+                axis.labelpad = 12
+                axis.set_tick_params(pad=4)
+                _number(axis, objective)
+            if column == 1:
+                ax.set_title(title, loc="left", y=0.93)
     return style.finish(figure, provenance, ncols=5)
 
 

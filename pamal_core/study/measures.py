@@ -79,13 +79,17 @@ MEASURES = {
 
 def value(record: Record, measure: str, split: str) -> float:
     """A measure of `MEASURES`; or by its name, such as "age/accuracy", the best of an objective
-    along the front, on its own; NaN where the record does not have it."""
+    along the front, on its own, or with "age/order" the order of one task; NaN where the record
+    does not have it."""
     if measure in MEASURES:
         return MEASURES[measure].function(record, split)
     if "/" not in measure:
         raise InputError(
             f"A measure is one of {', '.join(MEASURES)}, or task/metric. Found {measure!r}."
         )
+    if measure.endswith("/order"):
+        found = record.summary[split]["spearman"].get(measure.removesuffix("order") + "loss")
+        return np.nan if found is None else float(found)
     best = record.summary[split]["best"]
     if measure in best:
         return float(best[measure])

@@ -70,11 +70,11 @@ def hypervolumes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
         parts[name] = by.agg(["mean", "max", "std"])
     ours = pd.concat(parts, axis=1).sort_index()
     name = f"multiforward_{next(iter(runs)).experiment}"
-    numbers = {tuple(row.keys.values()): row.numbers["mean"] for row in paper.rows(name)}
-    papers = _settings_of_the_paper(name, runs)
-    printed = [numbers[at] if at in papers else (np.nan, np.nan) for at in ours.index]
-    columns = pd.MultiIndex.from_product([["paper"], ["mean", "std"]])
-    return ours.join(pd.DataFrame(printed, ours.index, columns))
+    printed = paper.table(name).astype({"lam": float}).set_index(["W", "lam"])
+    printed = printed[["mean", "max", "std"]]
+    printed["std"] *= np.sqrt(paper.TABLES[name].divisor / 2)
+    theirs = printed.loc[printed.index.isin(_settings_of_the_paper(name, runs))]
+    return ours.join(pd.concat({"paper": theirs.reindex(ours.index)}, axis=1))
 
 
 def _settings_of_the_paper(name: str, runs: Runs) -> set[tuple[Any, ...]]:

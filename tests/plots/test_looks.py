@@ -97,7 +97,9 @@ def test_every_winner_of_a_criterion_is_drawn_and_named():
 def test_every_seed_every_single_point_method_and_every_rival_is_drawn():
     points = {f"method {k}": [front()] for k in range(MANY)}
     rivals = {f"rival {k}": front() for k in range(MANY)}
-    figure = fronts.seeds_figure([front()] * MANY, points, None, "made up", rivals)
+    figure = fronts.seeds_figure(
+        dict.fromkeys(range(MANY), front()), points, None, "made up", rivals
+    )
     (ax,) = figure.axes
     seeds = [line for line in ax.lines if line.get_label().startswith("PaMaL, seed")]
     others = [line for line in ax.lines if line.get_label().startswith("rival")]

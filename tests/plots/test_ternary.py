@@ -194,7 +194,7 @@ def test_examples_fill_rows_and_leave_the_rest_of_the_last_one_empty():
 
 
 def test_the_figures_and_tables_of_three_tasks_need_no_torch():
-    modules = "pamal_core.plots.ternary, pamal_core.study.multimnist3_tables"
+    modules = "pamal_core.plots.ternary, pamal_core.study.tables"
     code = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -202,3 +202,25 @@ def test_the_figures_and_tables_of_three_tasks_need_no_torch():
 def test_the_figure_of_two_tasks_says_which_ones_draw_three():
     with pytest.raises(InputError, match="triangles_figure and front_3d_figure of"):
         front_figure(front())
+
+
+def test_several_fronts_have_a_row_each_under_their_titles_with_equal_colours():
+    weak = front(front().values / 2)
+    figure = ternary.triangles_figure({"seed 3": front(), "seed 5": weak}, "made up")
+    shown = panels(figure)
+    assert len(shown) == 2 * 3
+    assert [ax.get_title(loc="left") for ax in shown] == ["seed 3", "", "", "seed 5", "", ""]
+    assert {ax.collections[0].get_clim() for ax in shown} == {(0.0, 1.0)}
+    upwards = {title: front(directions=(True,) * 3) for title in ("seed 3", "seed 5")}
+    views = ternary.front_3d_figure(upwards, "made up").axes
+    assert [ax.get_title(loc="left") for ax in views] == ["seed 3", "", "seed 5", ""]
+
+
+def test_several_fronts_of_two_tasks_have_a_row_each_on_equal_axes():
+    two = front(lattice(3)[:, :2])
+    weak = front(lattice(3)[:, :2] / 2)
+    figure = front_figure({"seed 3": two, "seed 5": weak})
+    one, other = (ax for ax in figure.axes if ax.get_label() != "<colorbar>")
+    assert [one.get_title(loc="left"), other.get_title(loc="left")] == ["seed 3", "seed 5"]
+    assert one.get_xlim() == other.get_xlim() and one.get_ylim() == other.get_ylim()
+    assert not one.get_xlabel() and other.get_xlabel()

@@ -330,12 +330,6 @@ def test_figure_4_needs_pamal_and_single_tasks_and_nothing_else():
             comparisons.figure_4("census", rest)
 
 
-# `plots.fronts.seeds_figure` takes a list and names lines by their place; `plots.style.SEEDS` has
-# five colours. Both are mended in plots/: pass the fronts by their seeds then, and drop the marks.
-in_plots = pytest.mark.xfail(reason="seeds_figure names five seeds by their place", strict=False)
-
-
-@in_plots
 @pytest.mark.parametrize("number", [6, 10])
 def test_figure_4_has_a_colour_for_each_of_many_seeds(number):
     figure = comparisons.figure_4("census", few("census", seeds=range(number)))
@@ -343,7 +337,6 @@ def test_figure_4_has_a_colour_for_each_of_many_seeds(number):
     assert len(lines) == number
 
 
-@in_plots
 def test_figure_4_names_seeds_by_their_number():
     figure = comparisons.figure_4("census", few("census", seeds=(3, 5, 7)))
     names = [line.get_label() for line in figure.axes[0].lines]
