@@ -242,7 +242,7 @@ def test_no_run_stands_twice_at_a_rate_and_each_setting_has_several(data, runs):
 
 
 def test_the_authors_fronts_have_eleven_points_and_their_published_hypervolumes():
-    fronts = comparisons.authors_fronts()
+    fronts = [*comparisons.authors_fronts().values()]
     assert [len(front.alphas) for front in fronts] == [11] * 3
     assert all((np.diff(front.alphas[:, 0]) < 0).all() for front in fronts)
     volumes = [front.hypervolume([0.0, 0.0]) for front in fronts]
