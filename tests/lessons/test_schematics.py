@@ -1,6 +1,4 @@
 import math
-import subprocess
-import sys
 
 import matplotlib
 import numpy as np
@@ -197,9 +195,3 @@ def test_the_histogram_counts_draws_that_lie_outside_its_panel():
     values, bins, _ = patch.get_data()
     assert (values * np.diff(bins)).sum() == pytest.approx(0.5)
     assert (bins[0], bins[-1]) == pytest.approx((0.45, 0.55))
-
-
-def test_the_drawings_need_no_torch():
-    modules = "pamal_core.plots.schematics, pamal_core.plots.graphs, pamal_core.plots.theory"
-    code = f"import sys, pamal_core.simplex, {modules}; sys.exit('torch' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,6 +1,3 @@
-import subprocess
-import sys
-
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -191,12 +188,6 @@ def test_examples_fill_rows_and_leave_the_rest_of_the_last_one_empty():
     assert [ax.get_title() for ax in figure.axes[:5]] == ["  ".join(map(str, c)) for c in labels.T]
     np.testing.assert_array_equal(figure.axes[4].images[0].get_array(), images[4, 0])
     assert not any(ax.axison for ax in figure.axes)
-
-
-def test_the_figures_and_tables_of_three_tasks_need_no_torch():
-    modules = "pamal_core.plots.ternary, pamal_core.study.tables"
-    code = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_figure_of_two_tasks_says_which_ones_draw_three():
