@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from pamal_core.front import Front, Objective
+from pamal_core.runs.methods import METHODS
 from pamal_core.runs.records import Record
 from pamal_core.study import frame, paper
 
@@ -35,7 +36,7 @@ def record(where="multimnist/pamal", points=None, *, seed=0, data=None, changes=
     dicts of every metric instead. The summary is that of the points but for `changes`, by split.
     """
     experiment, method = where.split("/")
-    own = paper.PAMAL.get(experiment, {}) if method == "pamal" else paper.METHODS.get(method, {})
+    own = paper.PAMAL.get(experiment, {}) if method == "pamal" else METHODS[method].published
     options = {**paper.SETTINGS[experiment], **own, **options}
     ways = objectives(experiment)
     if method == "stl":
