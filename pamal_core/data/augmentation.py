@@ -7,8 +7,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from pamal_core.data.images import Batch
-from pamal_core.errors import InputError
+from pamal_core.data.images import Tensors
+from pamal_core.errors import check_choice
 
 SCALES = (1.0, 1.2, 1.5)
 
@@ -32,12 +32,9 @@ class ZoomAndFlip:
     depth_scaling: str = "multiply"
 
     def __post_init__(self) -> None:
-        if self.depth_scaling not in ("multiply", "divide"):
-            raise InputError(
-                f'`depth_scaling` must be "multiply" or "divide". Found {self.depth_scaling!r}.'
-            )
+        check_choice("depth_scaling", self.depth_scaling, ("multiply", "divide"))
 
-    def __call__(self, batch: Batch) -> Batch:
+    def __call__(self, batch: Tensors) -> Tensors:
         """Another batch of the same shapes and types."""
         images, labels, depth = batch
         n = len(images)

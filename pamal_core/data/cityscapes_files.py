@@ -47,11 +47,12 @@ class Scene(NamedTuple):
 
 
 class Maps(NamedTuple):
-    """One scene, channels first; labels are -1 where ignored, inverse depth 0 where not known."""
+    """One scene or several, channels first; labels are -1 where ignored, inverse depth 0 where not
+    known."""
 
-    image: UInt8[np.ndarray, "3 H W"]
-    label: Int8[np.ndarray, "H W"]
-    depth: Float32[np.ndarray, "1 H W"]
+    image: UInt8[np.ndarray, "*n 3 H W"]
+    label: Int8[np.ndarray, "*n H W"]
+    depth: Float32[np.ndarray, "*n 1 H W"]
 
 
 class Source(NamedTuple):
@@ -137,8 +138,7 @@ def read_mtan(scene: Scene, size: Size) -> Maps:
     if not known.all():
         raise InputError(f"Expected labels -1 to 6 in {scene.label}. Found {label[~known][0]:g}.")
     pixels = np.rint(image * 255).astype(np.uint8)
-    maps = Maps(_first(pixels), label.astype(np.int8), _first(depth.astype(np.float32)))
-    return _with_depth(scene, maps)
+    return _maps(scene, pixels, label.astype(np.int8), depth[..., 0].astype(np.float32))
 
 
 def read_official(scene: Scene, size: Size) -> Maps:
@@ -148,23 +148,18 @@ def read_official(scene: Scene, size: Size) -> Maps:
     nearest to the middle of the new one is taken. Raises InputError for a file that cannot be read,
     is of another kind or of another size than the image, and for an unknown label.
     """
-    picture, ids = _picture(scene.image, "RGB"), _picture(scene.label, "L")
-    disparity = _picture(scene.depth, "I;16")
-    for path, other in ((scene.label, ids), (scene.depth, disparity)):
+    picture = _picture(scene.image, "RGB")
+    maps = _picture(scene.label, "L"), _picture(scene.depth, "I;16")
+    for path, other in zip(scene[1:], maps, strict=True):
         if other.size != picture.size:
             raise InputError(
                 f"Expected {picture.size} pixels in {path}, as in its image. Found {other.size}."
             )
-    if (highest := np.asarray(ids).max()) >= len(CLASS_OF_ID):
+    if (highest := np.asarray(maps[0]).max()) >= len(CLASS_OF_ID):
         raise InputError(f"Expected label ids from 0 to 33 in {scene.label}. Found {highest}.")
-    pixels = _resized(picture, size, Image.Resampling.BILINEAR)
-    label = CLASS_OF_ID[_resized(ids, size, Image.Resampling.NEAREST)]
-    depth = inverse_depth(_resized(disparity, size, Image.Resampling.NEAREST))
-    return _with_depth(scene, Maps(_first(pixels), label, depth[None]))
-
-
-def _resized(picture: Image.Image, size: Size, how: Image.Resampling) -> Num[np.ndarray, "..."]:
-    return np.asarray(picture.resize(size[::-1], how))
+    parts = (picture, Image.Resampling.BILINEAR), *((p, Image.Resampling.NEAREST) for p in maps)
+    pixels, ids, steps = (np.asarray(part.resize(size[::-1], how)) for part, how in parts)
+    return _maps(scene, pixels, CLASS_OF_ID[ids], inverse_depth(steps))
 
 
 def inverse_depth(disparity: UInt16[np.ndarray, "*size"]) -> Float32[np.ndarray, "*size"]:
@@ -181,17 +176,18 @@ def inverse_depth(disparity: UInt16[np.ndarray, "*size"]) -> Float32[np.ndarray,
     return np.divide(disparity, 65535, dtype=np.float32)
 
 
-def _first(values: Num[np.ndarray, "H W c"]) -> Num[np.ndarray, "c H W"]:
-    return values.transpose(2, 0, 1)
-
-
-def _with_depth(scene: Scene, maps: Maps) -> Maps:
-    """`maps`, unless there is no depth at all to learn from or to be measured by."""
-    if not maps.depth.any():
+def _maps(
+    scene: Scene,
+    image: UInt8[np.ndarray, "H W 3"],
+    label: Int8[np.ndarray, "H W"],
+    depth: Float32[np.ndarray, "H W"],
+) -> Maps:
+    """Channels first; InputError where there is no depth to learn from or to be measured by."""
+    if not depth.any():
         raise InputError(
             f"Expected some depth in {scene.depth}. Found 0, not measured, throughout."
         )
-    return maps
+    return Maps(image.transpose(2, 0, 1), label, depth[None])
 
 
 def _array(path: Path, shape: tuple[int, ...], kinds: str) -> Num[np.ndarray, "..."]:

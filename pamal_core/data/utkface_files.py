@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Int64, UInt8
 from PIL import Image
 
-from pamal_core.data.decoded import decoded
+from pamal_core.data.cache import cached
 from pamal_core.errors import InputError
 
 SITE = "https://susanqq.github.io/UTKFace/"
@@ -90,7 +90,7 @@ def read(folder: Path, size: int) -> Faces:
 
     They are in one zip in `folder`, in `folder` itself or in one folder in it; two of these at
     once are refused. Images are decoded to RGB and resized, bilinearly as by torchvision's Resize,
-    to `size` x `size` pixels. They are kept by `decoded`, under the names and contents of the
+    to `size` x `size` pixels. They are kept by `cached`, under the names and contents of the
     files, so that a file that has changed is decoded again. Names that begin with a dot are passed
     over; images whose name lacks the ethnicity are left out and counted.
 
@@ -102,7 +102,7 @@ def read(folder: Path, size: int) -> Faces:
         rows, others = _labelled(source, contents)
         mark = _mark(source, contents, rows)
         make = partial(_decoded, source, contents, rows, size)
-        images = decoded(f"utkface-{size}", f"{mark} at {size}", make)["images"]
+        images = cached(f"utkface-{size}", f"{mark} at {size}", make)["images"]
     ages, genders, ethnicities = np.array(list(rows.values()), np.int64).T
     return Faces(images, ages, genders, ethnicities, mark, others)
 

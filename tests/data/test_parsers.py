@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from test_cityscapes import SIZE, write_mtan, write_official
 
-from pamal_core.data import census_sample, census_table, cityscapes_files
-from pamal_core.data.idx import read_idx
+from pamal_core.data import census_table, cityscapes_files
+from pamal_core.data.digits import read_idx
+from pamal_core.data.samples import people
 from pamal_core.errors import InputError
 from pamal_core.experiments.ablation_options import listed
 from pamal_core.runs import grid
@@ -72,7 +73,7 @@ def test_a_damaged_idx_file_is_refused_or_has_the_shape_it_says(tmp_path, data, 
     assert found is None or found.size == math.prod(found.shape)
 
 
-LINES = census_sample.texts()[0].splitlines(keepends=True)[:20]
+LINES = people.texts()[0].splitlines(keepends=True)[:20]
 
 
 @QUICK

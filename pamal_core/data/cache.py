@@ -20,7 +20,7 @@ def cache_root() -> Path:
     return Path(os.environ.get("PAMAL_CACHE") or "~/.cache/pamal/cache").expanduser()
 
 
-def decoded(
+def cached(
     name: str, identity: str, make: Callable[[], dict[str, np.ndarray]]
 ) -> dict[str, np.ndarray]:
     """The arrays of `make()`, from the cache where an earlier call has left them.

@@ -59,7 +59,7 @@ def _streets(folder: Path) -> str:
     return f"{layout}, {len(source.train):,} scenes for training and {len(source.val):,} for test"
 
 
-DATA = {
+DATA_SETS = {
     "mnist": _DataSet(
         "MNIST",
         _digits,
@@ -85,12 +85,12 @@ DATA = {
 
 
 def status(name: str, root: Path) -> Status:
-    """What there is of data set `name`, one of `DATA`, under `root`.
+    """What there is of data set `name`, one of `DATA_SETS`, under `root`.
 
     Checksums are computed where there are any to compare with; images are counted and their names
     read, but none is opened.
     """
-    data = DATA[name]
+    data = DATA_SETS[name]
     place = root / data.folder
     try:
         size = sum(path.lstat().st_size for path in place.rglob("*") if path.is_file())
@@ -106,7 +106,7 @@ def status(name: str, root: Path) -> Status:
 
 def prepared(name: str, root: Path) -> Status:
     """`status`, after a download of what is missing of a data set that may be downloaded."""
-    if (fetch := DATA[name].fetch) is None:
+    if (fetch := DATA_SETS[name].fetch) is None:
         return status(name, root)
     try:
         fetch(root)
