@@ -75,7 +75,7 @@ class Street:
         self.a = ((np.arange(columns)[None] + 0.5 - columns / 2) / rows - centre) / FOCAL
         self.b = (horizon - (np.arange(rows)[:, None] + 0.5) / rows) / FOCAL
         self.label, self.inverse = np.full(size, SKY, np.int8), np.zeros(size)
-        dusk, sun, end = rng.random() ** 3, rng.choice([-1, 1]), rng.uniform(50, 110)
+        dusk, sun, end = rng.random() ** 3, int(rng.choice([-1, 1])), rng.uniform(50, 110)
         haze = (1 - dusk) * np.array([0.72, 0.84, 0.96]) + dusk * np.array([0.98, 0.76, 0.6])
         self._sky(haze, end, rng)
         self._ground(sun, end, rng)
