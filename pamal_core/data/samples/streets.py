@@ -88,7 +88,7 @@ class Street:
         self.colour += veil[..., None] * (haze - self.colour)
         self.colour *= 1.05 - dusk * np.array([0.1, 0.22, 0.25])
         bonnet = self.b + 0.33 + 0.12 * (self.a + 0.06) ** 2 < rng.uniform(-0.05, 0.06)
-        self._paint(bonnet, rng.choice(PAINTS) * 0.5, VOID, 0)
+        self._paint(bonnet, rng.choice(PAINTS) * 0.5, VOID, 0.0)
 
     def _paint(
         self, cover: Array, colour: Array | float, label: Array | int, inverse: Array | float
