@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
 from pamal_core.data.samples import streets
-from pamal_core.data.samples.streets import FOCAL, KERB, KINDS, METRES, WALL, Street, scenes
+from pamal_core.data.samples.streets import FOCAL, KERB, KINDS, METRES, WALL, Streets, scenes
 from pamal_core.errors import InputError
 from pamal_core.plots import scenes as pictures
 
-GREY = np.full(3, 0.5)
 FLAT, CONSTRUCTION, SKY, VOID = 0, 1, 4, -1
 
 
@@ -26,10 +26,17 @@ def sample():
 def street(monkeypatch):
     """Draws a street with the things that are given, (kind, metres ahead, metres to the right)."""
 
-    def draw(*things, seed=0, size=(120, 120)):
-        placed = [(kind, x, z, GREY, GREY) for kind, z, x in things]
-        monkeypatch.setattr(streets, "things", lambda rng: sorted(placed, key=lambda it: -it[2]))
-        return Street(size, np.random.default_rng(seed))
+    def draw(*placed, seed=0, size=(120, 120)):
+        def things(_):
+            for kind, *place in placed:
+                z, x = np.reshape(place, (2, 1, 1, 1))
+                yield kind, x, z, [np.full((1, 3, 1, 1), 0.5)] * 2
+
+        monkeypatch.setattr(streets, "things", things)
+        drawn = Streets(size, np.random.default_rng(seed).random((1, 200)))
+        for name in ("label", "inverse", "a", "b", "height", "end"):
+            setattr(drawn, name, getattr(drawn, name)[0])
+        return drawn
 
     return draw
 
@@ -40,7 +47,7 @@ def test_shapes_types_and_ranges_are_those_of_the_real_data(sample):
     assert labels.shape == (120, 32, 64) and labels.dtype == np.int8
     assert depths.shape == (120, 1, 32, 64) and depths.dtype == np.float32
     assert set(np.unique(labels)) == set(range(-1, 7))
-    assert depths.min() == 0 and 0.3 < depths.max() <= 0.4922
+    assert depths.min() == 0 and 0.35 < depths.max() <= 0.4922
 
 
 def test_a_street_depends_on_the_seed_and_its_number_alone(sample):
@@ -73,19 +80,22 @@ def test_few_depths_are_unknown_but_those_of_the_sky(sample):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_walls_and_ground_are_where_a_ray_meets_them_first(street, seed):
-    """March along rays in steps of 2 cm until one is below the road or beyond a wall."""
+    """March along rays in steps of 2 cm until one is below the road or beyond a wall; roofs, over
+    which it may go on, are between 5 and 14 metres high."""
     drawn = street(seed=seed, size=(24, 40))
     rng = np.random.default_rng(seed)
     for i, j in zip(rng.integers(24, size=60), rng.integers(40, size=60), strict=True):
-        z = np.arange(1, 50, 0.02)  # no street ends before
-        x, y = drawn.a[0, j] * z, drawn.height + drawn.b[i, 0] * z
+        z = np.arange(1, drawn.end.item(), 0.02)
+        x, y = drawn.a[0, j] * z, drawn.height.item() + drawn.b[i, 0] * z
         inside = (y < 0) | (abs(x) > WALL)
-        if drawn.label[i, j] == VOID or not inside.any():
+        if drawn.label[i, j] == VOID:
             continue
-        if y[inside][0] > 14:  # over the roofs
-            assert drawn.label[i, j] == SKY
-        elif drawn.label[i, j] == CONSTRUCTION or y[inside][0] < 0:
+        beyond = drawn.label[i, j] == SKY or drawn.inverse[i, j] == METRES / drawn.end.item()
+        if not inside.any() or y[inside][0] > 14:
+            assert beyond
+        elif y[inside][0] < 5 or not beyond:
             assert METRES / drawn.inverse[i, j] == pytest.approx(z[inside][0], abs=0.03)
+            assert (drawn.label[i, j] == CONSTRUCTION) == (y[inside][0] > 0)
 
 
 def test_inverse_depth_of_the_road_is_linear_in_the_row_and_0_at_the_horizon(street):
@@ -93,7 +103,7 @@ def test_inverse_depth_of_the_road_is_linear_in_the_row_and_0_at_the_horizon(str
     middle = abs(drawn.a[0]).argmin()
     rows = np.flatnonzero(drawn.label[:, middle] == FLAT)
     slope, offset = np.polyfit(drawn.b[rows, 0], drawn.inverse[rows, middle], 1)
-    assert len(rows) > 30 and slope == pytest.approx(-METRES / drawn.height)
+    assert len(rows) > 30 and slope == pytest.approx(-METRES / drawn.height.item())
     assert offset == pytest.approx(0)
 
 
@@ -110,11 +120,10 @@ def test_a_thing_has_one_class_and_the_inverse_depth_of_its_foot(street, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_height_of_a_thing_times_its_distance_is_the_same_for_all_of_its_kind(street, kind):
     before = street(size=(600, 300)).inverse
-    heights = []
     for z in (14.0, 20.0, 31.0):
         rows = (before != street((kind, z, 0.5), size=(600, 300)).inverse).any(1).sum()
-        heights.append(rows * z / 600 / FOCAL)
-    assert np.ptp(heights) < 0.15 * np.mean(heights)
+        height = FOCAL * KINDS[kind][-1][1]
+        assert rows * z / 600 == pytest.approx(height, abs=2.5 * z / 600)
 
 
 def test_the_nearer_of_two_things_hides_the_farther_whatever_their_order(street):
@@ -127,13 +136,29 @@ def test_the_nearer_of_two_things_hides_the_farther_whatever_their_order(street)
         assert (both[car] == 6).all() and (both[hers & ~car] == 5).all()
 
 
-def test_things_are_drawn_far_to_near_in_front_of_the_walls_and_only_traffic_is_on_the_road():
-    for seed in range(60):
-        things = streets.things(np.random.default_rng(seed))
-        ahead = [z for _, _, z, *_ in things]
-        assert ahead == sorted(ahead, reverse=True) and min(ahead, default=9) > 5
-        assert all(abs(x) < WALL - 0.5 for _, x, *_ in things)
-        assert all(abs(x) > KERB for kind, x, *_ in things if kind not in ("car", "person"))
+def test_things_stand_in_the_street_in_front_of_its_walls_and_only_traffic_is_on_the_road():
+    rng = np.random.default_rng(0)
+    found = list(streets.things(lambda low, high: rng.uniform(low, high, (60, 1, 1))))
+    assert {kind for kind, *_ in found} == set(KINDS)
+    for kind, x, z, _ in found:
+        (width, _) = KINDS[kind][-1]
+        there = z > 0
+        assert 10 < there.sum() < 50
+        assert z[there].min() > 5 and z[there].max() <= 70
+        assert (abs(x) + width / 2 < WALL).all()
+        assert kind in ("car", "person") or (abs(x) > KERB).all()
+
+
+def test_a_depth_is_unknown_where_the_right_camera_sees_something_nearer(street):
+    things = ("car", 8.0, 1.0), ("person", 6.0, -1.0), ("lamp", 9.0, -3.0)
+    inverse = street(*things, size=(40, 160)).inverse
+    shift = 160 / 8 * inverse
+    theirs = [
+        [any(k - shift[i, k] <= j - shift[i, j] for k in range(j + 1, 160)) for j in range(160)]
+        for i in range(40)
+    ]
+    assert np.sum(theirs) > 20
+    assert np.array_equal(streets.hidden(inverse), theirs)
 
 
 def features(images, rng, per_image=150):

@@ -1,38 +1,70 @@
 """Drawn streets, the sample of CityScapes: a class and an inverse depth for each pixel."""
 
+from collections.abc import Callable, Iterator, Sequence
+
 import numpy as np
 from jaxtyping import Float32, Int8, UInt8
 
 from pamal_core.errors import InputError
 
 Array = np.ndarray
-Generator = np.random.Generator
-Shapes = list[tuple[Array, Array | float]]
-
 FLAT, CONSTRUCTION, OBJECT, NATURE, SKY, HUMAN, VEHICLE, VOID = (*range(7), -1)
 FOCAL = 1.6  # the focal length, in heights of the picture
 # Inverse depth times distance, as in the real data: the disparity in units of 256 pixels, of two
-# cameras 0.209 m apart with a focal length of 2,263 pixels.
-METRES = 1.85
+# cameras 0.209 m apart with a focal length of 2,263 pixels in pictures 2,048 pixels wide.
+METRES, DISPARITY = 1.85, 256 / 2048
 KERB, WALL = 4.6, 8.2  # metres from the middle of the road
-# By kind the class, the most on either side, and the least and most metres from the middle of the
-# road and from the camera.
-KINDS: dict[str, tuple[int, int, tuple[float, float], tuple[float, float]]] = {
-    "car": (VEHICLE, 3, (1.4, 3.4), (7, 70)),
-    "person": (HUMAN, 5, (2.5, 7.5), (5.5, 30)),
-    "tree": (NATURE, 3, (6.3, 6.7), (9, 60)),
-    "lamp": (OBJECT, 3, (4.9, 5.3), (6, 40)),
-    "sign": (OBJECT, 3, (4.9, 5.3), (6, 30)),
-}
-PAINTS = np.array(  # of cars, clothes and houses
-    [
-        *([0.78, 0.22, 0.18], [0.22, 0.4, 0.68], [0.9, 0.88, 0.82], [0.25, 0.27, 0.3]),
-        *([0.93, 0.75, 0.3], [0.3, 0.56, 0.45], [0.72, 0.5, 0.38], [0.6, 0.62, 0.66]),
-    ]
+CHUNK = 16  # streets drawn together: their arrays stay in the processor's cache
+
+
+def _colours(*rgb: int) -> Array:
+    """Colours [k, 3, 1, 1] from their hexadecimal notation."""
+    return np.array([[*value.to_bytes(3)] for value in rgb])[..., None, None] / 255
+
+
+PAINTS = _colours(0xC7382E, 0x3866AD, 0xE6E0D1, 0x40454D, 0xEDBF4D, 0x4D8F73, 0xB88061, 0x999EA8)
+LEAVES = _colours(0x407833, 0x6E8C38, 0x2B5E40, 0xA86B2B)
+GLASS, SKIN, WOOD, LIGHT, DAY, DUSK = _colours(
+    0x424F61, 0xDEAB87, 0x6B4D33, 0xFFEDA6, 0xB8D6F5, 0xFAC299
 )
-LEAVES = np.array([[0.25, 0.47, 0.2], [0.43, 0.55, 0.22], [0.17, 0.37, 0.25], [0.66, 0.42, 0.17]])
-GLASS, SKIN, WOOD = np.array([[0.26, 0.31, 0.38], [0.87, 0.67, 0.53], [0.42, 0.3, 0.2]])
-RED, YELLOW = np.array([[0.95, 0.15, 0.1], [1.0, 0.93, 0.65]])
+# By kind the class, the most on either side, the least and most metres from the middle of the road
+# and from the camera, and the width and height, the same for all, so that size tells distance.
+KINDS: dict[str, tuple[int, int, tuple[float, float], tuple[float, float], tuple[float, float]]] = {
+    "car": (VEHICLE, 3, (1.4, 3.4), (7, 70), (1.9, 1.5)),
+    "person": (HUMAN, 5, (2.5, 7.5), (5.5, 30), (0.6, 1.75)),
+    "tree": (NATURE, 2, (6.3, 6.4), (9, 60), (3.2, 5.1)),
+    "lamp": (OBJECT, 3, (4.9, 5.3), (6, 40), (0.7, 4.7)),
+    "sign": (OBJECT, 3, (4.9, 5.3), (6, 30), (0.8, 2.7)),
+}
+# The shapes of a thing, back to front and mirrored: metres of their middle from the axis and from
+# the ground, half their width and height, and a colour, where 0 and 1 are the thing's own.
+FIGURES: dict[str, list[tuple[str, float, float, float, float, int | Array]]] = {
+    "car": [
+        ("box", 0.72, 0.2, 0.2, 0.2, PAINTS[3] * 0.3),
+        ("ellipse", 0, 0.8, 0.8, 0.7, 0),
+        ("ellipse", 0, 0.85, 0.7, 0.55, GLASS),
+        ("box", 0, 0.6, 0.95, 0.35, 0),
+        ("box", 0.75, 0.7, 0.16, 0.1, LIGHT),
+        ("box", 0, 0.45, 0.25, 0.08, PAINTS[2]),
+    ],
+    "person": [
+        ("box", 0.12, 0.43, 0.1, 0.43, 1),
+        ("ellipse", 0, 1.1, 0.3, 0.4, 0),
+        ("ellipse", 0, 1.57, 0.16, 0.18, WOOD),
+        ("ellipse", 0, 1.53, 0.13, 0.14, SKIN),
+    ],
+    "tree": [
+        ("box", 0, 1.2, 0.16, 1.2, WOOD),
+        ("ellipse", 0.7, 3.1, 0.9, 0.9, 1),
+        ("ellipse", 0, 4, 1.2, 1.1, 0),
+    ],
+    "lamp": [("box", 0, 2.1, 0.07, 2.1, GLASS), ("ellipse", 0, 4.35, 0.35, 0.35, LIGHT)],
+    "sign": [
+        ("box", 0, 1, 0.07, 1, GLASS),
+        ("ellipse", 0, 2.3, 0.4, 0.4, 0),
+        ("box", 0, 2.3, 0.24, 0.09, PAINTS[2]),
+    ],
+}
 
 
 def scenes(
@@ -42,8 +74,9 @@ def scenes(
     pixels; equal arguments give equal bytes, on one kind of processor.
 
     Classes: 0 flat, 1 construction, 2 object, 3 nature, 4 sky, 5 human, 6 vehicle, -1 void. Inverse
-    depth is 1.85 over the distance in metres; 0 where it is unknown: sky, bonnet, and a few holes.
-    A street depends on `seed` and its number alone: larger pictures show the same ones again.
+    depth is 1.85 over the distance in metres; 0 where it is unknown: sky, bonnet, what a second
+    camera to the right does not see, and a few holes. A street depends on `seed` and its number
+    alone: larger pictures show the same ones again.
 
     Raises InputError unless `num` is at least 1, both sides at least 8 and `seed` at least 0.
     """
@@ -54,160 +87,135 @@ def scenes(
         )
     images, labels = np.empty((num, 3, *size), np.uint8), np.empty((num, *size), np.int8)
     depths = np.empty((num, 1, *size), np.float32)
-    for i, stream in enumerate(np.random.SeedSequence(seed).spawn(num)):
-        rng = np.random.default_rng(stream)
-        street = Street(size, rng)
-        grain = rng.uniform(0.01, 0.04) * rng.standard_normal((*size, 3))
-        pixels = 255 * np.clip(street.colour + grain, 0, 1) + 0.5
-        images[i], labels[i] = pixels.astype(np.uint8).transpose(2, 0, 1), street.label
-        depths[i] = np.where(rng.random(size) < 0.015, 0, street.inverse)
+    plans, grain, holes = (np.random.default_rng([seed, k]) for k in range(3))
+    for start in range(0, num, CHUNK):
+        rows = slice(start, min(start + CHUNK, num))
+        streets = Streets(size, plans.random((rows.stop - start, 200)))
+        noise = streets.noise[:, None] * grain.standard_normal(streets.colour.shape)
+        images[rows] = 255 * np.clip(streets.colour + noise, 0, 1) + 0.5
+        labels[rows] = streets.label
+        unknown = hidden(streets.inverse) | (holes.random(streets.label.shape) < 0.01)
+        depths[rows, 0] = np.where(unknown, 0, streets.inverse)
     return images, labels, depths
 
 
-class Street:
-    """A picture `colour` [H, W, 3], with `label` and `inverse` depth [H, W], painted from far to
-    near. A pixel sees, at distance z, what is `a` z metres right of the camera and `b` z metres
+def hidden(inverse: Array) -> Array:
+    """Whether a camera to the right does not see a pixel: something in front of it lands on the
+    same or a farther left column there."""
+    width = inverse.shape[-1]
+    lands = np.arange(width) - DISPARITY * width * inverse
+    farthest_left = np.minimum.accumulate(lands[..., ::-1], -1)[..., ::-1]
+    behind = np.zeros(inverse.shape, bool)
+    behind[..., :-1] = farthest_left[..., 1:] <= lands[..., :-1]
+    return behind
+
+
+class Streets:
+    """Pictures `colour` [n, 3, H, W] with `label` and `inverse` depth [n, H, W], from uniform draws
+    [n, 200]. At distance z, a pixel sees what is `a` z metres right of the camera and `b` z metres
     above the camera's `height`."""
 
-    def __init__(self, size: tuple[int, int], rng: Generator) -> None:
+    def __init__(self, size: tuple[int, int], draws: Array) -> None:
+        stream = iter(draws.T[..., None, None])
+
+        def draw(low: float, high: float) -> Array:
+            return low + (high - low) * next(stream)
+
         rows, columns = size
-        self.height, horizon, centre = rng.uniform([1.6, 0.36, -0.25], [2.6, 0.56, 0.25])
-        self.a = ((np.arange(columns)[None] + 0.5 - columns / 2) / rows - centre) / FOCAL
+        self.height, horizon, centre = draw(1.6, 2.6), draw(0.36, 0.56), draw(-0.25, 0.25)
+        self.a = ((np.arange(columns) + 0.5 - columns / 2) / rows - centre) / FOCAL
         self.b = (horizon - (np.arange(rows)[:, None] + 0.5) / rows) / FOCAL
-        self.label, self.inverse = np.full(size, SKY, np.int8), np.zeros(size)
-        dusk, sun, end = rng.random() ** 3, int(rng.choice([-1, 1])), rng.uniform(50, 110)
-        haze = (1 - dusk) * np.array([0.72, 0.84, 0.96]) + dusk * np.array([0.98, 0.76, 0.6])
-        self._sky(haze, end, rng)
-        self._ground(sun, end, rng)
+        self.label, self.inverse = (np.zeros((len(draws), *size), t) for t in (np.int8, float))
+        self.end, self.noise = draw(50.0, 110.0), draw(0.01, 0.04)
+        dusk, sun, phase = draw(0.0, 1.0)[:, None] ** 3, np.sign(draw(-1.0, 1.0)), draw(0.0, 9.0)
+        haze = DAY + dusk * (DUSK - DAY)
+        self._distance(haze, phase)
+        self._ground(sun, draw(0.34, 0.48)[:, None], np.sign(draw(-1.0, 1.0)))
         for side in (-1, 1):
-            self._houses(side, 0.75 if side == sun else 1.05, end, rng)
-        for kind, x, z, *colours in things(rng):
-            self._thing(kind, x, z, colours)
-        veil = 1 - np.exp(-rng.uniform(0.004, 0.016) * METRES / (self.inverse + 1e-3))
-        veil[self.label == SKY] = 0
-        self.colour += veil[..., None] * (haze - self.colour)
-        self.colour *= 1.05 - dusk * np.array([0.1, 0.22, 0.25])
-        bonnet = self.b + 0.33 + 0.12 * (self.a + 0.06) ** 2 < rng.uniform(-0.05, 0.06)
-        self._paint(bonnet, rng.choice(PAINTS) * 0.5, VOID, 0.0)
+            self._houses(side, phase + side, np.where(side == sun, 0.75, 1.05)[:, None])
+        for thing in things(draw):
+            self._thing(*thing)
+        veil = 1 - np.exp(-draw(0.004, 0.016) * METRES / (self.inverse + 1e-3))
+        self.colour += (veil * (self.label != SKY))[:, None] * (haze - self.colour)
+        self.colour *= 1.05 - 0.2 * dusk
+        bonnet = self.b + 0.33 + 0.12 * (self.a + 0.06) ** 2 < draw(-0.05, 0.06)
+        self._paint(bonnet, 0.16, VOID, np.inf)
+        self.inverse[bonnet] = 0
 
     def _paint(
         self, cover: Array, colour: Array | float, label: Array | int, inverse: Array | float
     ) -> None:
-        """Mix in `colour` by the share `cover`; a pixel is what covers at least half of it."""
-        self.colour += cover[..., None] * (colour - self.colour)
-        self.label[:] = np.where(cover >= 0.5, label, self.label)
-        self.inverse[:] = np.where(cover >= 0.5, inverse, self.inverse)
+        """Paint pixels where `cover` is true and nothing nearer is there yet."""
+        seen = cover & (inverse >= self.inverse)
+        np.copyto(self.colour, colour, where=seen[:, None])
+        np.copyto(self.label, label, where=seen, casting="unsafe")
+        np.copyto(self.inverse, inverse, where=seen)
 
-    def _sky(self, haze: Array, end: float, rng: Generator) -> None:
-        """Clouds, and the wood at which the street ends."""
+    def _distance(self, haze: Array, phase: Array) -> None:
+        """The sky with clouds, and the wood at which the street ends."""
         a, b = self.a, self.b
-        clouds = np.sin(5 * a + 22 * b + rng.uniform(0, 9)) + np.sin(13 * a - 29 * b)
-        blue = haze * (1.05 - 0.7 * b.clip(0))[..., None] * (1, 1, 1.06)
-        self.colour = blue + (0.9 - blue) * np.clip(clouds - 0.8, 0, 0.7)[..., None]
-        x, y = a * end, self.height + b * end
-        trees = 6 + 2 * np.sin(0.3 * x + end) + np.sin(1.1 * x) + 0.6 * np.sin(2.9 * x)
-        self._paint(y < trees, rng.choice(LEAVES) * 0.9, NATURE, METRES / end)
+        clouds = np.clip(np.sin(5 * a + 22 * b + phase) + np.sin(13 * a - 29 * b) - 0.8, 0, 0.7)
+        blue = haze * (1.05 - 0.7 * b.clip(0))[:, None]
+        self.colour = blue + (0.9 - blue) * clouds[:, None]
+        self.label[:] = SKY
+        x, y = a * self.end, self.height + b * self.end
+        trees = 6 + 2 * np.sin(0.3 * x + phase) + np.sin(1.1 * x) + 0.6 * np.sin(2.9 * x)
+        self._paint(y < trees, LEAVES[0], NATURE, METRES / self.end)
 
-    def _ground(self, sun: int, end: float, rng: Generator) -> None:
-        """The road with its line, kerbs, pavements and a lawn, and the shadow of the houses."""
+    def _ground(self, sun: Array, grey: Array, green: Array) -> None:
+        """The road with its line, pavements, a lawn, and the shadow of the houses."""
         z = self.height / np.maximum(-self.b, 1e-9)
-        x, grey = self.a * z, rng.uniform(0.34, 0.48)
-        paving = grey + rng.uniform(0.08, 0.25) + rng.uniform(-0.05, 0.05, 3)
-        colour = np.where((abs(x) < KERB)[..., None], grey, paving)
-        colour[(abs(x) < 0.1) & (z % 6 < 3)] = 0.95
-        colour[abs(abs(x) - KERB) < 0.12] = grey + 0.35
-        lawn = abs(x - rng.choice([-1, 1]) * WALL) < 2.4
-        colour[lawn] = LEAVES[1] * (1 + 0.1 * np.sin(9 * x + 7 * z))[lawn, None]
-        colour[x * sun > WALL - 3 - 2 * self.height] *= 0.75
-        below = (z < end) & (abs(x) < WALL)
-        self._paint(below, colour, np.where(lawn, NATURE, FLAT), METRES / z)
+        x = self.a * z
+        lawn = abs(x - green * WALL) < 2.4
+        line = (abs(x) < 0.1) & (z % 6 < 3)
+        colour = np.select(
+            [line[:, None], (abs(x) < KERB)[:, None], (abs(x) < KERB + 0.25)[:, None]],
+            [np.full_like(grey, 0.95), grey, grey + 0.35],
+            np.where(lawn[:, None], LEAVES[1], grey + 0.16),
+        )
+        colour *= np.where(x * sun > WALL - 3 - 2 * self.height, 0.75, 1)[:, None]
+        seen = (z < self.end) & (abs(x) < WALL)
+        self._paint(seen, colour, np.where(lawn, NATURE, FLAT), METRES / z)
 
-    def _houses(self, side: int, light: float, end: float, rng: Generator) -> None:
+    def _houses(self, side: int, phase: Array, light: Array) -> None:
         z = WALL / np.maximum(side * self.a, 1e-9)
         y = self.height + self.b * z
-        house = (z / rng.uniform(9, 13) + rng.random()).clip(0, 15).astype(int)[0]
-        top = rng.uniform(5, 14, 16)[house]
+        lot = 43758.5 * np.sin(7.13 * (z // 11) + phase) % 1  # as good as random, one a house
+        top = 5 + 9 * lot
         pane = (abs(z % 3 - 1.5) < 0.65) & (abs(y % 3.2 - 1.8) < 0.8) & (y < top - 0.6)
-        colour = np.where(pane[..., None], GLASS, 0.8 * rng.choice(PAINTS, 16)[house])
-        colour[y > top - 0.5] *= 0.6
-        seen = (z < end) & (y > 0) & (y < top)
-        self._paint(seen, colour * light, CONSTRUCTION, METRES / z)
+        paints = PAINTS[(97 * lot % 1 * len(PAINTS)).astype(int), :, 0, 0]
+        plaster = 0.3 + 0.45 * np.moveaxis(paints, 3, 1)
+        colour = np.where(pane[:, None], GLASS, plaster) * light
+        colour *= np.where(y > top - 0.5, 0.6, 1)[:, None]
+        self._paint((z < self.end) & (y > 0) & (y < top), colour, CONSTRUCTION, METRES / z)
 
-    def _thing(self, kind: str, x: float, z: float, colours: list[Array]) -> None:
-        """A flat figure at distance `z`, with a shadow at its foot `x` metres to the right."""
-        pixel = z / FOCAL / len(self.b)
-        s, t = self.a * z - x, self.height + self.b * z
-        columns, rows = np.flatnonzero(abs(s[0]) < 2.2), np.flatnonzero(abs(t[:, 0] - 2.4) < 3)
-        if not len(columns) or not len(rows):
-            return
-        part = slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
-        s, t, whole = s[:, part[1]], t[part[0]], (self.colour, self.label, self.inverse)
-        self.colour, self.label, self.inverse = whole[0][part], whole[1][part], whole[2][part]
-        self.colour[np.hypot(s, 3 * t) < (1.1 if kind == "car" else 0.5)] *= 0.6
-        for distance, colour in shapes(kind, s, t, pixel, x, *colours):
-            cover = np.clip(0.5 - distance / pixel, 0, 1)
-            self._paint(cover, colour, KINDS[kind][0], METRES / z)
-        self.colour, self.label, self.inverse = whole
+    def _thing(self, kind: str, x: Array, z: Array, colours: Sequence[Array]) -> None:
+        """A flat figure at distance `z` with its foot `x` metres to the right, and its shadow."""
+        label, *_, (width, _) = KINDS[kind]
+        s, t, pixel = abs(self.a * z - x), self.height + self.b * z, z / FOCAL / self.b.shape[1]
+        shadow = (np.hypot(s, 3 * t) < 0.6 * width) & (self.label == FLAT)
+        np.multiply(self.colour, 0.6, out=self.colour, where=shadow[:, None])
+        for form, axis, middle, half_s, half_t, colour in FIGURES[kind]:
+            u = (s - axis) / np.maximum(half_s, pixel / 2)  # never thinner than a pixel
+            v = (t - middle) / half_t
+            cover = np.maximum(abs(u), abs(v)) < 1 if form == "box" else u * u + v * v < 1
+            own = colours[colour] if isinstance(colour, int) else colour
+            self._paint(cover, own, label, METRES / z)
 
 
-def things(rng: Generator) -> list[tuple[str, float, float, Array, Array]]:
-    """Kind, metres right of the camera and ahead of it, and two colours of what stands in a street,
-    from far to near; distances are even on a logarithmic scale, so that a small picture shows as
-    many things near as far."""
-    found = []
-    for kind, (_, most, (inner, outer), (near, far)) in KINDS.items():
-        for side in (-1, 1):
-            for _ in range(rng.integers(most + 1)):
-                x, z = side * rng.uniform(inner, outer), near * (far / near) ** rng.random()
-                colours = rng.choice(LEAVES if kind == "tree" else PAINTS, 2)
-                found.append((kind, x, z, *(colours * rng.uniform(0.8, 1.1, (2, 1)))))
-    return sorted(found, key=lambda thing: -thing[2])
+def things(
+    draw: Callable[[float, float], Array],
+) -> Iterator[tuple[str, Array, Array, Sequence[Array]]]:
+    """What stands in each of n streets: kind, metres right of the camera and ahead of it [n, 1, 1],
+    behind it where there is none, and two colours [n, 3, 1, 1].
 
-
-def shapes(
-    kind: str, s: Array, t: Array, pixel: float, x: float, one: Array, other: Array
-) -> Shapes:
-    """What a figure is drawn by, back to front: signed distances [h, w] with a colour each, `s`
-    metres to the right of its foot and `t` metres above it."""
-    match kind:
-        case "car":
-            return [
-                (_box(abs(s) - 0.65, t - 0.2, 0.16, 0.2), 0.08),
-                (_box(s, t - 1.05, 0.8 - 0.3 * (t - 0.9), 0.4), one * 0.9),
-                (_box(s, t - 1.12, 0.7 - 0.3 * (t - 0.9), 0.22), GLASS * 0.8),
-                (_box(s, t - 0.58, 0.92, 0.36), one),
-                (_box(abs(s) - 0.72, t - 0.68, 0.15, 0.09), RED if x > 0 else YELLOW),
-                (_box(s, t - 0.45, 0.25, 0.07), 0.95),
+    Distances are even on a logarithmic scale: a small picture shows as many things near as far.
+    """
+    for kind, (_, slots, beside, (near, far), _) in KINDS.items():
+        palette = LEAVES if kind == "tree" else PAINTS
+        for k in range(2 * slots):
+            x, z = (-1) ** k * draw(*beside), near * (far / near) ** draw(0.0, 1.0)
+            colours = [
+                palette[(len(palette) * draw(0.0, 1.0)).astype(int).ravel()] for _ in range(2)
             ]
-        case "person":
-            return [
-                (_box(abs(s) - 0.12, t - 0.42, 0.1, 0.42), other * 0.6),
-                (_ellipse(s, t - 1.08, 0.27, 0.38), one),
-                (_ellipse(s, t - 1.58, 0.15, 0.17), other * 0.4),
-                (_ellipse(s, t - 1.53, 0.13, 0.13), SKIN),
-            ]
-        case "tree":
-            sides = _ellipse(abs(s) - 0.7, t - 3.1, 0.9, 0.9)
-            crown = np.minimum(sides, _ellipse(s, t - 4, 1.2, 1.1))
-            leaves = np.sin(5 * s + 3 * t + 9 * x) * np.sin(7 * t - 2 * s) - 0.2
-            return [
-                (_box(s, t - 1.2, max(0.16, pixel / 2), 1.2), WOOD),
-                (crown, one * 0.85),
-                (np.maximum(crown + 0.15, -leaves / 9), one * 1.15),
-            ]
-    pole = max(0.07, pixel / 2)  # never thinner than a pixel
-    if kind == "sign":
-        plate, bar = _ellipse(s, t - 2.3, 0.42, 0.42), _box(s, t - 2.3, 0.24, 0.09)
-        return [(_box(s, t - 1.0, pole, 1.0), 0.45), (plate, one), (bar, 0.95)]
-    in_road = -np.sign(x) * s
-    post = np.minimum(_box(s, t - 2.3, pole, 2.3), _box(in_road - 0.45, t - 4.6, 0.5, pole))
-    return [(post, 0.3), (_ellipse(in_road - 0.8, t - 4.5, 0.32, 0.16), YELLOW)]
-
-
-def _ellipse(s: Array, t: Array, half_s: float, half_t: float) -> Array:
-    """About the signed distance."""
-    return (np.hypot(s / half_s, t / half_t) - 1) * min(half_s, half_t)
-
-
-def _box(s: Array, t: Array, half_s: float | Array, half_t: float) -> Array:
-    return np.maximum(abs(s) - half_s, abs(t) - half_t)
+            yield kind, x, np.where(draw(0.0, 1.0) < 0.5, z, -1), colours
