@@ -45,13 +45,11 @@ FIGURES: dict[str, list[tuple[str, float, float, float, float, int | Array]]] = 
         ("ellipse", 0, 0.85, 0.7, 0.55, GLASS),
         ("box", 0, 0.6, 0.95, 0.35, 0),
         ("box", 0.75, 0.7, 0.16, 0.1, LIGHT),
-        ("box", 0, 0.45, 0.25, 0.08, PAINTS[2]),
     ],
     "person": [
         ("box", 0.12, 0.43, 0.1, 0.43, 1),
         ("ellipse", 0, 1.1, 0.3, 0.4, 0),
-        ("ellipse", 0, 1.57, 0.16, 0.18, WOOD),
-        ("ellipse", 0, 1.53, 0.13, 0.14, SKIN),
+        ("ellipse", 0, 1.57, 0.16, 0.18, SKIN),
     ],
     "tree": [
         ("box", 0, 1.2, 0.16, 1.2, WOOD),
@@ -59,11 +57,7 @@ FIGURES: dict[str, list[tuple[str, float, float, float, float, int | Array]]] = 
         ("ellipse", 0, 4, 1.2, 1.1, 0),
     ],
     "lamp": [("box", 0, 2.1, 0.07, 2.1, GLASS), ("ellipse", 0, 4.35, 0.35, 0.35, LIGHT)],
-    "sign": [
-        ("box", 0, 1, 0.07, 1, GLASS),
-        ("ellipse", 0, 2.3, 0.4, 0.4, 0),
-        ("box", 0, 2.3, 0.24, 0.09, PAINTS[2]),
-    ],
+    "sign": [("box", 0, 1, 0.07, 1, GLASS), ("ellipse", 0, 2.3, 0.4, 0.4, 0)],
 }
 
 
@@ -123,84 +117,69 @@ class Streets:
 
         rows, columns = size
         self.height, horizon, centre = draw(1.6, 2.6), draw(0.36, 0.56), draw(-0.25, 0.25)
-        self.a = ((np.arange(columns) + 0.5 - columns / 2) / rows - centre) / FOCAL
-        self.b = (horizon - (np.arange(rows)[:, None] + 0.5) / rows) / FOCAL
-        self.label, self.inverse = (np.zeros((len(draws), *size), t) for t in (np.int8, float))
-        self.end, self.noise = draw(50.0, 110.0), draw(0.01, 0.04)
-        dusk, sun, phase = draw(0.0, 1.0)[:, None] ** 3, np.sign(draw(-1.0, 1.0)), draw(0.0, 9.0)
+        self.a = a = ((np.arange(columns) + 0.5 - columns / 2) / rows - centre) / FOCAL
+        self.b = b = (horizon - (np.arange(rows)[:, None] + 0.5) / rows) / FOCAL
+        self.end, self.noise, phase = draw(50.0, 110.0), draw(0.01, 0.04), draw(0.0, 9.0)
+        dusk, sun, green = draw(0.0, 1.0)[:, None] ** 3, draw(-1.0, 1.0), np.sign(draw(-1.0, 1.0))
+
         haze = DAY + dusk * (DUSK - DAY)
-        self._distance(haze, phase)
-        self._ground(sun, draw(0.34, 0.48)[:, None], np.sign(draw(-1.0, 1.0)))
-        for side in (-1, 1):
-            self._houses(side, phase + side, np.where(side == sun, 0.75, 1.05)[:, None])
-        for thing in things(draw):
-            self._thing(*thing)
+        clouds = np.clip(np.sin(5 * a + 22 * b + phase) + np.sin(13 * a - 29 * b) - 0.8, 0, 0.7)
+        blue = haze * (1.05 - 0.7 * b.clip(0))[:, None]
+        self.colour = blue + (0.9 - blue) * clouds[:, None]
+        self.label, self.inverse = np.full(clouds.shape, SKY, np.int8), np.zeros(clouds.shape)
+        x, y = a * self.end, self.height + b * self.end  # the street ends at a wood
+        trees = 6 + 2 * np.sin(0.3 * x + phase) + np.sin(1.1 * x) + 0.6 * np.sin(2.9 * x)
+        self._paint(y < trees, LEAVES[0], NATURE, METRES / self.end)
+
+        z = self.height / np.maximum(-b, 1e-9)
+        x, grey = a * z, draw(0.34, 0.48)[:, None]
+        lawn, far = abs(x - green * WALL) < 2.4, abs(x)[:, None]
+        paving = np.where(lawn[:, None], LEAVES[1], grey + 0.16)
+        colour = np.select([far < KERB, far < KERB + 0.25], [grey, grey + 0.35], paving)
+        colour *= np.where(x * np.sign(sun) > WALL - 3 - 2 * self.height, 0.75, 1)[:, None]
+        seen = (z < self.end) & (abs(x) < WALL)
+        self._paint(seen, colour, np.where(lawn, NATURE, FLAT), METRES / z)
+        self._paint((abs(x) < 0.1) & (z % 6 < 3) & seen, 0.9, FLAT, METRES / z)
+
+        for side in (-1, 1):  # houses
+            z = WALL / np.maximum(side * a, 1e-9)
+            y = self.height + b * z
+            lot = 43758.5 * np.sin(7.13 * (z // 11) + phase + side) % 1  # as good as random
+            top = 5 + 9 * lot
+            pane = (abs(z % 3 - 1.5) < 0.65) & (abs(y % 3.2 - 1.8) < 0.8) & (y < top - 0.6)
+            paints = PAINTS[(97 * lot % 1 * len(PAINTS)).astype(int), :, 0, 0]
+            colour = np.where(pane[:, None], GLASS, 0.3 + 0.45 * np.moveaxis(paints, 3, 1))
+            colour *= np.where((y > top - 0.5) | (side * sun > 0), 0.7, 1)[:, None]
+            seen = (z < self.end) & (y > 0) & (y < top)
+            self._paint(seen, colour, CONSTRUCTION, METRES / z)
+
+        for kind, right, z, colours in things(draw):
+            label, *_, (width, _) = KINDS[kind]
+            s, t, pixel = abs(a * z - right), self.height + b * z, z / FOCAL / rows
+            shadow = (np.hypot(s, 3 * t) < 0.6 * width) & (self.label == FLAT)
+            np.multiply(self.colour, 0.6, out=self.colour, where=shadow[:, None])
+            for form, axis, middle, half_s, half_t, paint in FIGURES[kind]:
+                u = (s - axis) / np.maximum(half_s, pixel / 2)  # never thinner than a pixel
+                v = (t - middle) / half_t
+                covers = np.maximum(abs(u), abs(v)) < 1 if form == "box" else u * u + v * v < 1
+                own = colours[paint] if isinstance(paint, int) else paint
+                self._paint(covers, own, label, METRES / z)
+
         veil = 1 - np.exp(-draw(0.004, 0.016) * METRES / (self.inverse + 1e-3))
         self.colour += (veil * (self.label != SKY))[:, None] * (haze - self.colour)
         self.colour *= 1.05 - 0.2 * dusk
-        bonnet = self.b + 0.33 + 0.12 * (self.a + 0.06) ** 2 < draw(-0.05, 0.06)
+        bonnet = b + 0.33 + 0.12 * (a + 0.06) ** 2 < draw(-0.05, 0.06)
         self._paint(bonnet, 0.16, VOID, np.inf)
         self.inverse[bonnet] = 0
 
     def _paint(
-        self, cover: Array, colour: Array | float, label: Array | int, inverse: Array | float
+        self, covers: Array, colour: Array | float, label: Array | int, inverse: Array | float
     ) -> None:
-        """Paint pixels where `cover` is true and nothing nearer is there yet."""
-        seen = cover & (inverse >= self.inverse)
+        """Paint the pixels that something `covers` unless a nearer one is there."""
+        seen = covers & (inverse >= self.inverse)
         np.copyto(self.colour, colour, where=seen[:, None])
         np.copyto(self.label, label, where=seen, casting="unsafe")
         np.copyto(self.inverse, inverse, where=seen)
-
-    def _distance(self, haze: Array, phase: Array) -> None:
-        """The sky with clouds, and the wood at which the street ends."""
-        a, b = self.a, self.b
-        clouds = np.clip(np.sin(5 * a + 22 * b + phase) + np.sin(13 * a - 29 * b) - 0.8, 0, 0.7)
-        blue = haze * (1.05 - 0.7 * b.clip(0))[:, None]
-        self.colour = blue + (0.9 - blue) * clouds[:, None]
-        self.label[:] = SKY
-        x, y = a * self.end, self.height + b * self.end
-        trees = 6 + 2 * np.sin(0.3 * x + phase) + np.sin(1.1 * x) + 0.6 * np.sin(2.9 * x)
-        self._paint(y < trees, LEAVES[0], NATURE, METRES / self.end)
-
-    def _ground(self, sun: Array, grey: Array, green: Array) -> None:
-        """The road with its line, pavements, a lawn, and the shadow of the houses."""
-        z = self.height / np.maximum(-self.b, 1e-9)
-        x = self.a * z
-        lawn = abs(x - green * WALL) < 2.4
-        line = (abs(x) < 0.1) & (z % 6 < 3)
-        colour = np.select(
-            [line[:, None], (abs(x) < KERB)[:, None], (abs(x) < KERB + 0.25)[:, None]],
-            [np.full_like(grey, 0.95), grey, grey + 0.35],
-            np.where(lawn[:, None], LEAVES[1], grey + 0.16),
-        )
-        colour *= np.where(x * sun > WALL - 3 - 2 * self.height, 0.75, 1)[:, None]
-        seen = (z < self.end) & (abs(x) < WALL)
-        self._paint(seen, colour, np.where(lawn, NATURE, FLAT), METRES / z)
-
-    def _houses(self, side: int, phase: Array, light: Array) -> None:
-        z = WALL / np.maximum(side * self.a, 1e-9)
-        y = self.height + self.b * z
-        lot = 43758.5 * np.sin(7.13 * (z // 11) + phase) % 1  # as good as random, one a house
-        top = 5 + 9 * lot
-        pane = (abs(z % 3 - 1.5) < 0.65) & (abs(y % 3.2 - 1.8) < 0.8) & (y < top - 0.6)
-        paints = PAINTS[(97 * lot % 1 * len(PAINTS)).astype(int), :, 0, 0]
-        plaster = 0.3 + 0.45 * np.moveaxis(paints, 3, 1)
-        colour = np.where(pane[:, None], GLASS, plaster) * light
-        colour *= np.where(y > top - 0.5, 0.6, 1)[:, None]
-        self._paint((z < self.end) & (y > 0) & (y < top), colour, CONSTRUCTION, METRES / z)
-
-    def _thing(self, kind: str, x: Array, z: Array, colours: Sequence[Array]) -> None:
-        """A flat figure at distance `z` with its foot `x` metres to the right, and its shadow."""
-        label, *_, (width, _) = KINDS[kind]
-        s, t, pixel = abs(self.a * z - x), self.height + self.b * z, z / FOCAL / self.b.shape[1]
-        shadow = (np.hypot(s, 3 * t) < 0.6 * width) & (self.label == FLAT)
-        np.multiply(self.colour, 0.6, out=self.colour, where=shadow[:, None])
-        for form, axis, middle, half_s, half_t, colour in FIGURES[kind]:
-            u = (s - axis) / np.maximum(half_s, pixel / 2)  # never thinner than a pixel
-            v = (t - middle) / half_t
-            cover = np.maximum(abs(u), abs(v)) < 1 if form == "box" else u * u + v * v < 1
-            own = colours[colour] if isinstance(colour, int) else colour
-            self._paint(cover, own, label, METRES / z)
 
 
 def things(
