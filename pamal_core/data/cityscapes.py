@@ -67,7 +67,13 @@ def load(
     folder = data_root(root) / "cityscapes"
     is_sample = takes_sample(data, folder.is_dir() and any(folder.iterdir()))
     size = size or (SAMPLE_SIZE if is_sample else FULL_SIZE)
-    train, test, digest = _sample(size) if is_sample else _full(folder, size)
+    if is_sample:  # the same scenes for every seed
+        drawn = streets.scenes(SAMPLE_SCENES + SAMPLE_TEST, size, 0)
+        cut = [np.split(values, [SAMPLE_SCENES]) for values in drawn]
+        train, test = (Maps(*maps) for maps in zip(*cut, strict=True))
+        digest = _digest((train, test))
+    else:
+        train, test, digest = _full(folder, size)
     augment = not is_sample if augment is None else augment
     rest, held_out = np.arange(len(train[0])), np.arange(0)
     if setting == "II":
@@ -86,16 +92,14 @@ def load(
     parts[0].augment = transform if augment else None
     if setting == "I":
         parts[1] = Images(*parts[2].tensors)  # another one, so that it is not said to come again
-    mark = hashlib.sha256(digest.encode())
-    for chosen in rows:
-        mark.update(repr(chosen.tolist()).encode())
+    content = "".join([digest, *(repr(chosen.tolist()) for chosen in rows)]).encode()
     shape = "x".join(map(str, train[1].shape[1:]))
     options = ["cityscapes", setting, shape, depth_scaling if augment else "plain"]
     if setting == "II":
         options.insert(2, f"seed={seed}")
     source = "a small sample of made-up street scenes" if is_sample else "CityScapes"
     of = f"Classes and inverse depth of pixels from {source} at {shape}"
-    return splits(parts, is_sample, options, mark.hexdigest(), of)
+    return splits(parts, is_sample, options, content, of)
 
 
 def _full(folder: Path, size: Size) -> tuple[Maps, Maps, str]:
@@ -121,18 +125,15 @@ def _full(folder: Path, size: Size) -> tuple[Maps, Maps, str]:
         }
         return arrays | {"digest": np.array(_digest(parts.values()))}
 
-    identity = f"{source.identity(folder)} at {size}, decoded in way 1"  # count up when it changes
+    found = hashlib.sha256()  # changes when a file is added, taken away or written again
+    for path in (path for scene in source.train + source.val for path in scene):
+        status = path.stat()
+        name = path.relative_to(folder).as_posix()
+        found.update(repr((name, status.st_size, status.st_mtime_ns)).encode())
+    identity = f"{found.hexdigest()} at {size}, decoded in way 1"  # count up when it changes
     arrays = cached("cityscapes", identity, make)
     train, test = (Maps(*(arrays[f"{split}_{n}"] for n in NAMES)) for split in ("train", "test"))
     return train, test, str(arrays["digest"])
-
-
-def _sample(size: Size) -> tuple[Maps, Maps, str]:
-    """Drawn scenes, the same ones for every seed, in place of those for training and for test."""
-    arrays = streets.scenes(SAMPLE_SCENES + SAMPLE_TEST, size, 0)
-    train = Maps(*(values[:SAMPLE_SCENES] for values in arrays))
-    test = Maps(*(values[SAMPLE_SCENES:] for values in arrays))
-    return train, test, _digest((train, test))
 
 
 def _digest(parts: Iterable[Maps]) -> str:

@@ -1,6 +1,5 @@
 """The two forms in which CityScapes lies on a disk, and how either becomes the same arrays."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tokenize import TokenError
@@ -62,15 +61,6 @@ class Source(NamedTuple):
     val: list[Scene]
     read: Callable[[Scene, Size], Maps]
 
-    def identity(self, folder: Path) -> str:
-        """64 hex digits that change when a file is added, taken away or written again."""
-        digest = hashlib.sha256()
-        for path in (path for scene in self.train + self.val for path in scene):
-            status = path.stat()
-            found = (path.relative_to(folder).as_posix(), status.st_size, status.st_mtime_ns)
-            digest.update(repr(found).encode())
-        return digest.hexdigest()
-
 
 def find(folder: Path) -> Source:
     """The scenes in `folder`: MTAN's arrays if they are there, else the official files.
@@ -79,18 +69,16 @@ def find(folder: Path) -> Source:
     where `folder` holds neither form, a split is empty or one of three files is missing.
     """
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    if {"train", "val"} & set(names):
-        train, val = (
-            _scenes([(folder / split / part, "", ".npy") for part in MTAN])
-            for split in ("train", "val")
-        )
-        return Source(train, val, read_mtan)
+    splits = "train", "val"
+    if set(splits) & set(names):
+        places = [[(folder / split / part, "", ".npy") for part in MTAN] for split in splits]
+        return Source(*map(_scenes, places), read_mtan)
     if set(OFFICIAL) & set(names):
-        train, val = (
-            _scenes([(folder / part / split, "*/", end) for part, end in OFFICIAL.items()])
-            for split in ("train", "val")
-        )
-        return Source(train, val, read_official)
+        places = [
+            [(folder / part / split, "*/", end) for part, end in OFFICIAL.items()]
+            for split in splits
+        ]
+        return Source(*map(_scenes, places), read_official)
     found = ", ".join(names[:8]) + (" and more" if len(names) > 8 else "") or "nothing"
     raise InputError(f"Expected CityScapes in {folder}. Found {found}. {HOW_TO_GET}")
 

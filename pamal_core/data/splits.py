@@ -1,5 +1,6 @@
 """What every data set is handed over as, and what all loaders have in common."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,13 +42,14 @@ def check_at_least(least: int, **values: int | None) -> None:
 
 
 def splits(
-    parts: Sequence[TensorDataset], is_sample: bool, options: Sequence[str], mark: str, of: str
+    parts: Sequence[TensorDataset], is_sample: bool, options: Sequence[str], content: bytes, of: str
 ) -> Splits:
-    """`parts` with their id, made of the name of the data set and its `options` and of the `mark`
-    of its content, 64 hex digits, and the sentence that says what they are."""
+    """`parts` with their id, made of the name of the data set, its `options` and a SHA-256 of the
+    `content` that they follow from, and the sentence that says what they are."""
     train, validation, test = parts
     name, *others = options
-    data_id = "/".join([name, "sample" if is_sample else "full", *others, mark[:12]])
+    mark = hashlib.sha256(content).hexdigest()[:12]
+    data_id = "/".join([name, "sample" if is_sample else "full", *others, mark])
     again = "and again " if validation is test else ""
     description = (
         f"{of}: {len(train):,} for training, {len(validation):,} for validation, "

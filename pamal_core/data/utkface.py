@@ -1,6 +1,5 @@
 """UTKFace (sections 5.2, B3 and C1): the age, gender and ethnicity of a face."""
 
-import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -73,14 +72,14 @@ def load(
     tensors = [*map(torch.from_numpy, (faces.images, ages, faces.genders, faces.ethnicities))]
     train, validation, test = (Images(*(t[part] for t in tensors)) for part in rows)
     parts = train, test if split == "paper" else validation, test
-    mark = hashlib.sha256((faces.mark + utkface_files.fingerprint(*rows)).encode()).hexdigest()
+    content = (faces.mark + utkface_files.fingerprint(*rows)).encode()
     options = ["utkface", f"size={size}", f"split={split}", f"seed={seed}"]
     options += [] if limit is None else [f"limit={limit}"]
     source = "a small sample of drawn faces" if is_sample else "UTKFace"
     if faces.num_unlabelled:
         source += f" ({faces.num_unlabelled} images without a label left out)"
     of = f"Age, gender and ethnicity from {source}"
-    return splits(parts, is_sample, options, mark, of)
+    return splits(parts, is_sample, options, content, of)
 
 
 def _rows(num: int, split: str, limit: int | None, seed: int) -> list[Int64[np.ndarray, " _"]]:

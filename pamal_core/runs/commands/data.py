@@ -21,13 +21,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(given: Namespace) -> int:
     """The state of the data set to get, or of all; 1 unless ready."""
     from pamal_core.data.files import data_root  # here, as these import torch
-    from pamal_core.data.inventory import DATA_SETS, prepared, status
+    from pamal_core.data.inventory import DATA_SETS, status
 
     root = data_root(given.root)
     if given.get is None:
         found = [status(name, root) for name in DATA_SETS]
     elif given.get in DATA_SETS:
-        found = [prepared(given.get, root)]
+        found = [status(given.get, root, download=True)]
     else:
         raise InputError(f"`--get` must name one of {', '.join(DATA_SETS)}. Found {given.get!r}.")
     output.put(given.json, {"root": root, "data": [one._asdict() for one in found]}, _text(found))
