@@ -4,15 +4,14 @@ import hashlib
 import os
 import secrets
 import warnings
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any
 
 import numpy as np
+
+from pamal_core.data.files import UNREADABLE
 
 
 def cache_root() -> Path:
@@ -44,11 +43,7 @@ def _kept(path: Path, identity: str) -> dict[str, np.ndarray] | None:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
         return arrays if str(arrays.pop("identity")) == identity else None
-    # A file that is no archive comes as an array, which is no context manager: TypeError.
-    except (
-        OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError, SyntaxError,
-        TokenError, zipfile.BadZipFile, zlib.error,
-    ):  # fmt: skip
+    except UNREADABLE:  # a file that is no archive comes as an array, which is no context manager
         return None
 
 

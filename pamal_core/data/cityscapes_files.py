@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from tokenize import TokenError
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float32, Int8, Num, UInt8, UInt16
 from PIL import Image
 
+from pamal_core.data.files import reading
 from pamal_core.errors import InputError
 
 CLASSES = ("flat", "construction", "object", "nature", "sky", "human", "vehicle")
@@ -179,11 +179,8 @@ def _maps(
 
 
 def _array(path: Path, shape: tuple[int, ...], kinds: str) -> Num[np.ndarray, "..."]:
-    try:
-        with path.open("rb") as file:
-            values = np.load(file, allow_pickle=False)
-    except (OSError, ValueError, EOFError, SyntaxError, TokenError) as error:
-        raise InputError(f"Expected an array in {path}. It could not be read: {error}.") from error
+    with reading("an array", path), path.open("rb") as file:
+        values = np.load(file, allow_pickle=False)
     if not isinstance(values, np.ndarray):  # an archive of arrays under the name of one
         raise InputError(f"Expected an array in {path}. Found an archive.")
     if values.shape != shape or values.dtype.kind not in kinds:
@@ -195,11 +192,8 @@ def _array(path: Path, shape: tuple[int, ...], kinds: str) -> Num[np.ndarray, ".
 
 
 def _picture(path: Path, mode: str) -> Image.Image:
-    try:
-        with Image.open(path) as picture:
-            picture.load()
-    except (OSError, SyntaxError, ValueError, EOFError) as error:
-        raise InputError(f"Expected an image in {path}. It could not be read: {error}.") from error
+    with reading("an image", path), Image.open(path) as picture:
+        picture.load()
     if picture.mode != mode:
         kinds = {"RGB": "8-bit colour", "L": "8-bit grey", "I;16": "16-bit grey"}
         raise InputError(

@@ -1,13 +1,25 @@
-"""Where data files live, and how a file is known to be the right one."""
+"""Where data files live, and how a file is known to be whole and the right one."""
 
 import gzip
 import hashlib
+import lzma
 import os
+import zipfile
 import zlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tokenize import TokenError
+
+from PIL.Image import DecompressionBombError
 
 from pamal_core.errors import InputError
+
+# What readers of arrays, images and archives raise for a file that is damaged or of another kind.
+UNREADABLE = (
+    *(OSError, EOFError, KeyError, RuntimeError, SyntaxError, TypeError, ValueError, TokenError),
+    *(lzma.LZMAError, zlib.error, zipfile.BadZipFile, DecompressionBombError),
+)
 
 
 def data_root(given: str | Path | None = None) -> Path:
@@ -31,11 +43,8 @@ def verified(path: Path, sha256: str, *, url: str, download: bool = False) -> Pa
                 'or name another data root ("data_root" or $PAMAL_DATA).'
             )
         _fetch(path, sha256, url)
-    try:
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"Could not read {path}: {error.strerror or error}.") from error
+    with reading("a file", path), path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != sha256:
         raise InputError(
             f"{path} is truncated, corrupt or another file. Expected SHA-256 {sha256}. "
@@ -66,13 +75,17 @@ def unpacked(path: Path, sha256: str, *, url: str) -> bytes:
 
 def gunzip(path: Path) -> bytes:
     """What is in the gzip file at `path`; InputError where it cannot be read to its end."""
+    with reading("a whole gzip file", path), gzip.open(path) as file:
+        return file.read()
+
+
+@contextmanager
+def reading(what: str, place: Path | str) -> Iterator[None]:
+    """InputError in place of whatever reading `what` from `place` raises."""
     try:
-        with gzip.open(path) as file:
-            return file.read()
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(
-            f"Expected a whole gzip file. {path} could not be read: {error}."
-        ) from error
+        yield
+    except UNREADABLE as error:
+        raise InputError(f"Expected {what}. {place} could not be read: {error}.") from error
 
 
 def _fetch(path: Path, sha256: str, url: str) -> None:

@@ -2,10 +2,8 @@
 
 import hashlib
 import io
-import lzma
 import re
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -17,6 +15,7 @@ from jaxtyping import Int64, UInt8
 from PIL import Image
 
 from pamal_core.data.cache import cached
+from pamal_core.data.files import reading
 from pamal_core.errors import InputError
 
 SITE = "https://susanqq.github.io/UTKFace/"
@@ -25,17 +24,6 @@ OLDEST = 116
 ENDING = r"(?:\.[a-z]+)*\.jpg"
 LABELLED = re.compile(rf"(\d{{1,3}})_([01])_([0-4])_[\da-z ]+{ENDING}", re.ASCII | re.IGNORECASE)
 UNLABELLED = re.compile(rf"\d{{1,3}}_[01]_\d{{17}}{ENDING}", re.ASCII | re.IGNORECASE)
-# What a damaged or encrypted file makes zipfile raise.
-UNREADABLE = (
-    OSError,
-    EOFError,
-    RuntimeError,
-    ValueError,
-    lzma.LZMAError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-
 Contents = Mapping[str, Callable[[], bytes]]
 
 
@@ -100,7 +88,13 @@ def read(folder: Path, size: int) -> Faces:
     source = _source(folder)
     with _opened(source) as contents:
         rows, others = _labelled(source, contents)
-        mark = _mark(source, contents, rows)
+        digest = hashlib.sha256()  # of names and contents: the same whether they are zipped or not
+        for name in rows:
+            with reading("a whole file", f"{name!r} in {source}"):
+                content = contents[name]()
+            digest.update(hashlib.sha256(name.encode()).digest())
+            digest.update(hashlib.sha256(content).digest())
+        mark = digest.hexdigest()
         make = partial(_decoded, source, contents, rows, size)
         images = cached(f"utkface-{size}", f"{mark} at {size}", make)["images"]
     ages, genders, ethnicities = np.array(list(rows.values()), np.int64).T
@@ -125,12 +119,8 @@ def _labelled(source: Path, names: Iterable[str]) -> tuple[dict[str, tuple[int, 
 
 
 def _entries(folder: Path) -> list[Path]:
-    try:
+    with reading("a folder", folder):
         return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-    except OSError as error:
-        raise InputError(
-            f"Expected a folder at {folder}. It could not be read: {error.strerror}."
-        ) from error
 
 
 def _source(folder: Path) -> Path:
@@ -155,42 +145,20 @@ def _opened(source: Path) -> Iterator[Contents]:
     if source.is_dir():
         yield {path.name: path.read_bytes for path in _entries(source)}
         return
-    try:
+    with reading("a whole zip", source):
         archive = zipfile.ZipFile(source)
-    except UNREADABLE as error:
-        raise InputError(f"Expected a whole zip. {source} could not be read: {error}.") from error
     with archive:
-        yield _members(archive, source)
-
-
-def _members(archive: zipfile.ZipFile, source: Path) -> Contents:
-    found: dict[str, Callable[[], bytes]] = {}
-    for info in archive.infolist():
-        path = PureWindowsPath(info.filename)  # both kinds of slashes, and drives
-        if path.anchor or ".." in path.parts:
-            raise InputError(f"Expected paths inside {source}. Found {info.filename!r}.")
-        if info.is_dir() or path.name.startswith("."):
-            continue
-        if path.name in found:
-            raise InputError(f"Expected each name once in {source}. Found {path.name!r} twice.")
-        found[path.name] = partial(archive.read, info)
-    return found
-
-
-def _content(source: Path, name: str, contents: Contents) -> bytes:
-    try:
-        return contents[name]()
-    except UNREADABLE as error:
-        raise InputError(f"Could not read {name!r} in {source}: {error}.") from error
-
-
-def _mark(source: Path, contents: Contents, names: Mapping[str, object]) -> str:
-    """A SHA-256 of the names and contents: the same whether they are zipped or not."""
-    digest = hashlib.sha256()
-    for name in names:
-        digest.update(hashlib.sha256(name.encode()).digest())
-        digest.update(hashlib.sha256(_content(source, name, contents)).digest())
-    return digest.hexdigest()
+        found: dict[str, Callable[[], bytes]] = {}
+        for info in archive.infolist():
+            path = PureWindowsPath(info.filename)  # both kinds of slashes, and drives
+            if path.anchor or ".." in path.parts:
+                raise InputError(f"Expected paths inside {source}. Found {info.filename!r}.")
+            if info.is_dir() or path.name.startswith("."):
+                continue
+            if path.name in found:
+                raise InputError(f"Expected each name once in {source}. Found {path.name!r} twice.")
+            found[path.name] = partial(archive.read, info)
+        yield found
 
 
 def _decoded(
@@ -198,13 +166,10 @@ def _decoded(
 ) -> dict[str, np.ndarray]:
     images = np.empty((len(names), 3, size, size), np.uint8)
     for out, name in zip(images, names, strict=True):
-        file = io.BytesIO(_content(source, name, contents))
-        try:
-            with Image.open(file, formats=["JPEG"]) as image:
-                small = image.convert("RGB").resize((size, size), Image.Resampling.BILINEAR)
-        except (OSError, Image.DecompressionBombError) as error:
-            raise InputError(
-                f"Expected a whole JPEG image. {name!r} in {source} could not be decoded: {error}."
-            ) from error
+        with (
+            reading("a whole JPEG image", f"{name!r} in {source}"),
+            Image.open(io.BytesIO(contents[name]()), formats=["JPEG"]) as image,
+        ):
+            small = image.convert("RGB").resize((size, size), Image.Resampling.BILINEAR)
         out[:] = np.asarray(small).transpose(2, 0, 1)
     return {"images": images}

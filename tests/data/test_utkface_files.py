@@ -199,11 +199,11 @@ def png():
         ),
         (unpacked({FACE: jpeg(0), "notes.txt": b""}), r"Found .*utkface/notes\.txt"),
         (unpacked({FACE: jpeg(0)[:-9]}), f"whole JPEG image. '{FACE}' .* truncated"),
-        (zipped({FACE: b""}), f"whole JPEG image. '{FACE}' in .*a.zip could not be decoded"),
+        (zipped({FACE: b""}), f"whole JPEG image. '{FACE}' in .*a.zip could not be read"),
         (zipped({FACE: png()}), "whole JPEG image"),
         (
             lambda folder: (folder / FACE).symlink_to("lost"),
-            f"Could not read '{FACE}' in .*No such",
+            f"'{FACE}' in .* could not be read: .*No such",
         ),
     ],
 )
@@ -216,9 +216,7 @@ def test_what_is_wrong_with_the_files_is_named(folder, make, message):
 
 def test_a_file_in_place_of_the_folder_is_named(tmp_path):
     (tmp_path / "utkface").write_bytes(b"")
-    with pytest.raises(
-        InputError, match=r"a folder at .*utkface\. It could not be read: Not a dir"
-    ):
+    with pytest.raises(InputError, match=r"a folder\. .*utkface could not be read: .*Not a dir"):
         is_found(tmp_path / "utkface")
 
 
