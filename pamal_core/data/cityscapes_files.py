@@ -69,18 +69,19 @@ def find(folder: Path) -> Source:
     where `folder` holds neither form, a split is empty or one of three files is missing.
     """
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    splits = "train", "val"
-    if set(splits) & set(names):
-        places = [[(folder / split / part, "", ".npy") for part in MTAN] for split in splits]
-        return Source(*map(_scenes, places), read_mtan)
-    if set(OFFICIAL) & set(names):
-        places = [
-            [(folder / part / split, "*/", end) for part, end in OFFICIAL.items()]
-            for split in splits
-        ]
-        return Source(*map(_scenes, places), read_official)
-    found = ", ".join(names[:8]) + (" and more" if len(names) > 8 else "") or "nothing"
-    raise InputError(f"Expected CityScapes in {folder}. Found {found}. {HOW_TO_GET}")
+    read = read_mtan if {"train", "val"} & set(names) else read_official
+    if read is read_official and not set(OFFICIAL) & set(names):
+        found = ", ".join(names[:8]) + (" and more" if len(names) > 8 else "") or "nothing"
+        raise InputError(f"Expected CityScapes in {folder}. Found {found}. {HOW_TO_GET}")
+    train, val = (
+        _scenes(
+            [(folder / split / part, "", ".npy") for part in MTAN]
+            if read is read_mtan
+            else [(folder / part / split, "*/", end) for part, end in OFFICIAL.items()]
+        )
+        for split in ("train", "val")
+    )
+    return Source(train, val, read)
 
 
 def _scenes(places: Sequence[tuple[Path, str, str]]) -> list[Scene]:
