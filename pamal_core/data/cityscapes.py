@@ -1,7 +1,7 @@
 """CityScapes, sections 5.3 and C1: what is in each pixel of a street scene, and how far away."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import torch
 from pamal_core.data import cityscapes_files
 from pamal_core.data.augmentation import ZoomAndFlip
 from pamal_core.data.cache import cached
-from pamal_core.data.cityscapes_files import Maps, Scene, Size
+from pamal_core.data.cityscapes_files import Maps, Size
 from pamal_core.data.files import data_root
 from pamal_core.data.images import Images
 from pamal_core.data.samples import streets
@@ -105,25 +105,21 @@ def load(
 def _full(folder: Path, size: Size) -> tuple[Maps, Maps, str]:
     """The scenes for training and for test, and a digest of them."""
     source = cityscapes_files.find(folder)
-
-    def read(scenes: Sequence[Scene]) -> Maps:
-        n = len(scenes)
-        shapes = ((n, 3, *size), np.uint8), ((n, *size), np.int8), ((n, 1, *size), np.float32)
-        maps = [np.empty(shape, kind) for shape, kind in shapes]
-        with ThreadPoolExecutor() as pool:  # unpacking takes long, and leaves Python's lock alone
-            for i, scene in enumerate(pool.map(lambda scene: source.read(scene, size), scenes)):
-                for values, new in zip(maps, scene, strict=True):
-                    values[i] = new
-        return Maps(*maps)
+    keys = [f"{split}_{name}" for split in ("train", "test") for name in NAMES]
 
     def make() -> dict[str, np.ndarray]:
-        parts = {"train": read(source.train), "test": read(source.val)}
-        arrays = {
-            f"{split}_{name}": values
-            for split, maps in parts.items()
-            for name, values in zip(NAMES, maps, strict=True)
-        }
-        return arrays | {"digest": np.array(_digest(parts.values()))}
+        parts = []
+        with ThreadPoolExecutor() as pool:  # unpacking takes long, and leaves Python's lock alone
+            for scenes in (source.train, source.val):
+                shape = len(scenes), 1, *size
+                images = np.empty((len(scenes), 3, *size), np.uint8)
+                parts.append(Maps(images, np.empty(shape, np.int8)[:, 0], np.empty(shape, "f4")))
+                decoded = pool.map(lambda scene: source.read(scene, size), scenes)
+                for i, scene in enumerate(decoded):
+                    for values, new in zip(parts[-1], scene, strict=True):
+                        values[i] = new
+        arrays = dict(zip(keys, (values for maps in parts for values in maps), strict=True))
+        return arrays | {"digest": np.array(_digest(parts))}
 
     found = hashlib.sha256()  # changes when a file is added, taken away or written again
     for path in (path for scene in source.train + source.val for path in scene):
@@ -132,7 +128,7 @@ def _full(folder: Path, size: Size) -> tuple[Maps, Maps, str]:
         found.update(repr((name, status.st_size, status.st_mtime_ns)).encode())
     identity = f"{found.hexdigest()} at {size}, decoded in way 1"  # count up when it changes
     arrays = cached("cityscapes", identity, make)
-    train, test = (Maps(*(arrays[f"{split}_{n}"] for n in NAMES)) for split in ("train", "test"))
+    train, test = Maps(*(arrays[key] for key in keys[:3])), Maps(*(arrays[key] for key in keys[3:]))
     return train, test, str(arrays["digest"])
 
 

@@ -10,6 +10,7 @@ from jaxtyping import Int64, UInt8
 from pamal_core.errors import InputError
 
 Array = np.ndarray
+Labels = Int64[Array, " num"]
 
 SHARES = (0.43, 0.19, 0.14, 0.17, 0.07)  # of the groups, about those of UTKFace's five
 TONES = np.array(  # apricot, rose, lilac, sky and mint
@@ -23,12 +24,7 @@ CHUNK = 64  # pictures drawn together: their arrays stay in the processor's cach
 
 def faces(
     num: int, size: int, seed: int
-) -> tuple[
-    UInt8[Array, "num 3 size size"],
-    Int64[Array, " num"],
-    Int64[Array, " num"],
-    Int64[Array, " num"],
-]:
+) -> tuple[UInt8[Array, "num 3 size size"], Labels, Labels, Labels]:
     """Images, ages in years (1 to 100), genders (0 or 1) and groups (0 to 4), the labels
     independent of each other.
 
