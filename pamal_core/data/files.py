@@ -42,7 +42,19 @@ def verified(path: Path, sha256: str, *, url: str, download: bool = False) -> Pa
                 f"Expected a file at {path}. Found none. Fetch it from {url}, allow the download, "
                 'or name another data root ("data_root" or $PAMAL_DATA).'
             )
-        _fetch(path, sha256, url)
+        import pooch  # here, so that reading what is there needs no network library
+
+        new_folders = [folder for folder in path.parents if not folder.exists()]
+        try:
+            pooch.retrieve(url, f"sha256:{sha256}", fname=path.name, path=path.parent)
+        except (OSError, ValueError) as error:  # ValueError is pooch's word for a wrong checksum
+            for folder in new_folders:  # innermost first
+                with suppress(OSError):
+                    folder.rmdir()
+            raise InputError(
+                f"Could not fetch {url} to {path}: {error}. Nothing was left behind. "
+                "Put the file there by hand, or name another data root."
+            ) from error
     with reading("a file", path), path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != sha256:
@@ -86,19 +98,3 @@ def reading(what: str, place: Path | str) -> Iterator[None]:
         yield
     except UNREADABLE as error:
         raise InputError(f"Expected {what}. {place} could not be read: {error}.") from error
-
-
-def _fetch(path: Path, sha256: str, url: str) -> None:
-    import pooch  # here, so that reading what is there needs no network library
-
-    new_folders = [folder for folder in path.parents if not folder.exists()]
-    try:
-        pooch.retrieve(url, f"sha256:{sha256}", fname=path.name, path=path.parent)
-    except (OSError, ValueError) as error:  # ValueError is pooch's word for a wrong checksum
-        for folder in new_folders:  # innermost first
-            with suppress(OSError):
-                folder.rmdir()
-        raise InputError(
-            f"Could not fetch {url} to {path}: {error}. Nothing was left behind. "
-            "Put the file there by hand, or name another data root."
-        ) from error

@@ -4,8 +4,8 @@ import hashlib
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
@@ -67,10 +67,8 @@ def count(folder: Path) -> tuple[int, int]:
 
     Raises InputError for what `read` refuses before it opens an image.
     """
-    source = _source(folder)
-    with _opened(source) as contents:
-        rows, others = _labelled(source, contents)
-    return len(rows), others
+    with _opened(folder) as (_, _, rows, others):
+        return len(rows), others
 
 
 def read(folder: Path, size: int) -> Faces:
@@ -85,9 +83,19 @@ def read(folder: Path, size: int) -> Faces:
     Raises InputError for a missing, misnamed or unreadable file, and for an archive with a path
     that leads out of it or with a name twice.
     """
-    source = _source(folder)
-    with _opened(source) as contents:
-        rows, others = _labelled(source, contents)
+    with _opened(folder) as (source, contents, rows, others):
+
+        def make() -> dict[str, np.ndarray]:
+            images = np.empty((len(rows), 3, size, size), np.uint8)
+            for out, name in zip(images, rows, strict=True):
+                with (
+                    reading("a whole JPEG image", f"{name!r} in {source}"),
+                    Image.open(io.BytesIO(contents[name]()), formats=["JPEG"]) as image,
+                ):
+                    small = image.convert("RGB").resize((size, size), Image.Resampling.BILINEAR)
+                out[:] = np.asarray(small).transpose(2, 0, 1)
+            return {"images": images}
+
         digest = hashlib.sha256()  # of names and contents: the same whether they are zipped or not
         for name in rows:
             with reading("a whole file", f"{name!r} in {source}"):
@@ -95,7 +103,6 @@ def read(folder: Path, size: int) -> Faces:
             digest.update(hashlib.sha256(name.encode()).digest())
             digest.update(hashlib.sha256(content).digest())
         mark = digest.hexdigest()
-        make = partial(_decoded, source, contents, rows, size)
         images = cached(f"utkface-{size}", f"{mark} at {size}", make)["images"]
     ages, genders, ethnicities = np.array(list(rows.values()), np.int64).T
     return Faces(images, ages, genders, ethnicities, mark, others)
@@ -103,19 +110,8 @@ def read(folder: Path, size: int) -> Faces:
 
 def fingerprint(*arrays: np.ndarray) -> str:
     """A SHA-256 of the content of `arrays`, one after the other."""
-    digest = hashlib.sha256()
-    for array in arrays:
-        digest.update(hashlib.sha256(np.ascontiguousarray(array).data).digest())
-    return digest.hexdigest()
-
-
-def _labelled(source: Path, names: Iterable[str]) -> tuple[dict[str, tuple[int, int, int]], int]:
-    """The labels of the images by name, in order, and how many have none."""
-    known = {name: labels(source / name) for name in sorted(names)}
-    rows = {name: row for name, row in known.items() if row is not None}
-    if not rows:
-        raise InputError(f"Expected images in {source}. Found none with a label.")
-    return rows, len(known) - len(rows)
+    each = (hashlib.sha256(np.ascontiguousarray(array).data).digest() for array in arrays)
+    return hashlib.sha256(b"".join(each)).hexdigest()
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -140,36 +136,30 @@ def _source(folder: Path) -> Path:
 
 
 @contextmanager
-def _opened(source: Path) -> Iterator[Contents]:
-    """What reads the content of each file, by its name without folders."""
-    if source.is_dir():
-        yield {path.name: path.read_bytes for path in _entries(source)}
-        return
-    with reading("a whole zip", source):
-        archive = zipfile.ZipFile(source)
-    with archive:
-        found: dict[str, Callable[[], bytes]] = {}
-        for info in archive.infolist():
-            path = PureWindowsPath(info.filename)  # both kinds of slashes, and drives
-            if path.anchor or ".." in path.parts:
-                raise InputError(f"Expected paths inside {source}. Found {info.filename!r}.")
-            if info.is_dir() or path.name.startswith("."):
-                continue
-            if path.name in found:
-                raise InputError(f"Expected each name once in {source}. Found {path.name!r} twice.")
-            found[path.name] = partial(archive.read, info)
-        yield found
-
-
-def _decoded(
-    source: Path, contents: Contents, names: Mapping[str, object], size: int
-) -> dict[str, np.ndarray]:
-    images = np.empty((len(names), 3, size, size), np.uint8)
-    for out, name in zip(images, names, strict=True):
-        with (
-            reading("a whole JPEG image", f"{name!r} in {source}"),
-            Image.open(io.BytesIO(contents[name]()), formats=["JPEG"]) as image,
-        ):
-            small = image.convert("RGB").resize((size, size), Image.Resampling.BILINEAR)
-        out[:] = np.asarray(small).transpose(2, 0, 1)
-    return {"images": images}
+def _opened(folder: Path) -> Iterator[tuple[Path, Contents, dict[str, tuple[int, int, int]], int]]:
+    """The zip or folder in or at `folder`; what reads each file in it, by its name without folders;
+    the labels of the images by name, in order; and the number of images without."""
+    source = _source(folder)
+    found: dict[str, Callable[[], bytes]] = {}
+    with ExitStack() as stack:
+        if source.is_dir():
+            found |= {path.name: path.read_bytes for path in _entries(source)}
+        else:
+            with reading("a whole zip", source):
+                archive = stack.enter_context(zipfile.ZipFile(source))
+            for info in archive.infolist():
+                path = PureWindowsPath(info.filename)  # both kinds of slashes, and drives
+                if path.anchor or ".." in path.parts:
+                    raise InputError(f"Expected paths inside {source}. Found {info.filename!r}.")
+                if info.is_dir() or path.name.startswith("."):
+                    continue
+                if path.name in found:
+                    raise InputError(
+                        f"Expected each name once in {source}. Found {path.name!r} twice."
+                    )
+                found[path.name] = partial(archive.read, info)
+        known = {name: labels(source / name) for name in sorted(found)}
+        rows = {name: row for name, row in known.items() if row is not None}
+        if not rows:
+            raise InputError(f"Expected images in {source}. Found none with a label.")
+        yield source, found, rows, len(known) - len(rows)
