@@ -131,5 +131,5 @@ def _draw(size: int, ages: Array, genders: Array, groups: Array, draws: Array) -
     above = np.clip(0.5 - (y - hairline) / pixel, 0, 1)
     paint(outline, y, head_x + 0.03, head_y + 0.03, hair, above)
     paint(eyes, down, 0.2, 0.17, 0.12, 0.7 * (next(stream) < 0.2))  # glasses
-    light = between(0.92, 1.08) * about(0.95, 0.07)[..., None]
+    light = between(0.86, 1.14) * about(0.95, 0.07)[..., None]
     return image * light * (1 + about(0.0, 0.12) * x)[:, None]
