@@ -195,7 +195,7 @@ def test_a_nan_that_appears_in_training(place, whole, tmp_path, times, tally, mo
 
     for attempt in range(times):
         folder, when, calls = tmp_path / str(attempt), RANDOM.randrange(2, 100, 2), []
-        draw, alone = module.Method._draw, module.Method._alone
+        draw, accumulate = module.Method._draw, module.Method.accumulate
 
         def bad_draw(self, batch, *rest, draw=draw, calls=calls, when=when):
             calls.append(1)
@@ -211,15 +211,15 @@ def test_a_nan_that_appears_in_training(place, whole, tmp_path, times, tally, mo
                 raise NonFiniteError("The loss of task 1 is nan.")
             return found
 
-        def bad_gradient(self, *rest, alone=alone, calls=calls, when=when):
-            losses = alone(self, *rest)
-            if place == "gradient" and len(calls) == when:
+        def bad_gradient(self, *rest, accumulate=accumulate, calls=calls, when=when):
+            losses = accumulate(self, *rest)
+            if place == "gradient" and len(calls) >= when:
                 self.network.stacked.grad[0, 0] = float("nan")
             return losses
 
         with monkeypatch.context() as patch:
             patch.setattr(module.Method, "_draw", bad_draw)
-            patch.setattr(module.Method, "_alone", bad_gradient)
+            patch.setattr(module.Method, "accumulate", bad_gradient)
             with pytest.raises(NonFiniteError):
                 one_run(folder)
         bad = half_written(folder)
