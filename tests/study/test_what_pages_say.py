@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from notebook_text import conclusion, page, passage
+from notebook_text import conclusion, page, passage, section
 from scipy.stats import spearmanr
 
 from pamal_core.runs import grid
@@ -176,9 +176,9 @@ def test_what_the_page_beyond_the_paper_says_is_what_the_records_say(runs):
     text = notebook("beyond").replace('\\n",\n    "', " ")
     for data, (start, end) in {
         "multimnist": ("", "## Census"),
-        "census": ("## Census", ""),
+        "census": ("## Census", "## The learning rate"),
     }.items():
-        part = text[text.index(start) : text.index(end) if end else None]
+        part = text[text.index(start) : text.index(end)]
         rivals = [groups(runs, [Setting(data, m)]) for m in paper.ONE_NETWORK]
         ours = mean(groups(runs, [Setting(data, "pamal")]))
         ahead = [ours - mean(found) for found in rivals if len(found) == 3]
@@ -325,7 +325,7 @@ def at_rate(runs, data, label, weights, rate):
 
 
 def test_what_the_page_says_of_multimnist(runs):
-    text, ours = passage("rates", "r03"), means(runs, "multimnist", OURS)
+    text, ours = section("beyond", "MultiMNIST: learning rates"), means(runs, "multimnist", OURS)
     one = {name: means(runs, "multimnist", name) for name in ("LS", "UW", "DWA")}
     assert f"over LS is {ours[2e-3] - one['LS'][1e-3]:.3f} here" in text
     lead = [f"{ours[rate] - one['LS'][rate]:.3f} at {rate}" for rate in (1e-3, 2e-3, 4e-3)]
@@ -350,7 +350,7 @@ def test_what_the_page_says_of_multimnist(runs):
 
 
 def test_what_the_page_says_of_forty_epochs_of_one_network(runs):
-    text = passage("rates", "r03")
+    text = section("beyond", "MultiMNIST: learning rates")
     last, averaged = (means(runs, "multimnist", "LS, 40 epochs", w) for w in ("last", "mean, 0.99"))
     assert f"weights at 0.001, {last[1e-3]:.3f}." in text and last.idxmax() == 1e-3
     longer = at_rate(runs, "multimnist", "LS, 40 epochs", "last", 1e-3)
@@ -365,7 +365,8 @@ def test_what_the_page_says_of_forty_epochs_of_one_network(runs):
     independent = at_rate(runs, "multimnist", OURS, "mean, 0.99", 4e-3)
     rival = at_rate(runs, "multimnist", "LS, 40 epochs", "mean, 0.99", 2e-3)
     assert independent.mean() > rival.mean() and not (independent > rival).all()
-    assert "with each seed only if its draws are stratified" in passage("rates", "r12")
+    advice = section("beyond", "What to make of it")
+    assert "with each seed only if its draws are stratified" in advice
     first = page("index")
     assert f"the front has {ours.mean():.3f}, where LS has {averaged.max():.3f}." in first
     cost = passage("beyond", "m00")
@@ -375,7 +376,8 @@ def test_what_the_page_says_of_forty_epochs_of_one_network(runs):
 
 
 def test_what_the_page_says_of_multimnist3(runs):
-    text, ours = passage("rates", "r06"), means(runs, "multimnist3", "PaMaL, W = 1, λ = 0")
+    text = section("beyond", "MultiMNIST3: learning rates")
+    ours = means(runs, "multimnist3", "PaMaL, W = 1, λ = 0")
     ls, uw = means(runs, "multimnist3", "LS"), means(runs, "multimnist3", "UW")
     assert abs(ours[1e-3] - ls[1e-3]) < 1e-3 and abs(uw[3e-3] - uw[1e-3]) < 1e-3
     assert f"at 0.003 PaMaL is {ours[3e-3] - ls[3e-3]:.3f} ahead" in text
@@ -384,7 +386,8 @@ def test_what_the_page_says_of_multimnist3(runs):
 
 
 def test_what_the_page_says_of_census(runs):
-    text, ours = passage("rates", "r09"), means(runs, "census", "PaMaL, W = 2, λ = 5")
+    text = section("beyond", "Census: learning rates")
+    ours = means(runs, "census", "PaMaL, W = 2, λ = 5")
     one = {name: means(runs, "census", name) for name in ("LS", "RLW", "Nash-MTL")}
     assert all(volumes.idxmax() == 3e-4 for volumes in one.values()) and ours.idxmax() == 6e-4
     gains = one["LS"][3e-4] - one["LS"][1e-3], ours[6e-4] - ours[2e-3]
@@ -427,7 +430,7 @@ def test_what_the_page_says_of_census(runs):
 
 
 def test_what_the_page_makes_of_it(runs):
-    text = passage("rates", "r12")
+    text = section("beyond", "What to make of it")
     data = {"multimnist": (OURS, 2e-3), "census": ("PaMaL, W = 2, λ = 5", 2e-3)}
     ours = {name: means(runs, name, label) for name, (label, _) in data.items()}
     ls = {name: means(runs, name, "LS") for name in data}
