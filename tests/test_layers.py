@@ -66,10 +66,10 @@ import sys
 import pamal_core
 pamal_core.WeightEnsemble, pamal_core.Method, pamal_core.train, pamal_core.evaluate
 rooms = {name.split(".")[1] for name in sys.modules if name.startswith("pamal_core.")}
-sys.exit(str(rooms & {%s} or ""))
+sys.exit(str(rooms & {%s}) if rooms & {%s} else 0)
 """
     others = ", ".join(map(repr, ROOMS))
-    subprocess.run([sys.executable, "-c", code % others], check=True)
+    subprocess.run([sys.executable, "-c", code % (others, others)], check=True)
     rooms = "study", "plots"
     names = [n for room, n, _ in modules() if room in rooms and not n.endswith("__init__")]
     names += ["pamal_core.simplex", "pamal_core.runs.grid"]

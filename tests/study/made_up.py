@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from pamal_core.experiments import census, cityscapes, multimnist, multimnist3, utkface
 from pamal_core.front import Front, Objective
 from pamal_core.runs.methods import METHODS
 from pamal_core.runs.records import Record
@@ -15,6 +16,10 @@ DATA = {
     "utkface": "utkface/full/size=64/split=70/10/20/seed=0/x",
     "cityscapes": "cityscapes/full/II/seed=0/128x256/multiply/x",
     "toy": "formula",
+}
+EXPERIMENTS = {
+    module.EXPERIMENT.name: module.EXPERIMENT
+    for module in (multimnist, census, multimnist3, utkface, cityscapes)
 }
 DEFAULT = {1: [(0.9,)], 2: [(0.9, 0.7), (0.8, 0.8)], 3: [(0.1, 0.9, 0.7), (0.2, 0.8, 0.8)]}
 """The points of each number of tasks, of which none dominates another."""

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from made_up import record, runs_of, staircase
+from made_up import EXPERIMENTS, record, runs_of, staircase
 from scipy.stats import spearmanr
 from torch.nn.utils import parameters_to_vector
 
@@ -41,7 +41,7 @@ def test_two_runs_of_a_choice_differ_in_the_option_and_start_from_our_default(ro
     assert {*both} <= planned
     values = [one.values for one in both]
     assert {n for n in values[0] if values[0][n] != values[1][n]} == {row["option"]}
-    own = grid.options_class(setting.experiment).create(method=setting.method).model_dump()
+    own = EXPERIMENTS[setting.experiment].options.create(method=setting.method).model_dump()
     assert str(own[row["option"]]) == row["default"]
 
 

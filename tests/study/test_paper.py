@@ -5,9 +5,9 @@ from itertools import product
 import moocore
 import numpy as np
 import pytest
+from made_up import EXPERIMENTS
 
 from pamal_core.errors import InputError
-from pamal_core.runs.grid import options_class
 from pamal_core.study import paper
 from pamal_core.study.paper import FOLDER, TABLES, table
 
@@ -281,7 +281,7 @@ def test_keys_are_our_options_and_no_row_has_an_empty_one():
 @pytest.mark.parametrize("name", TABLES)
 def test_every_option_that_a_table_names_is_one_of_its_experiments(name):
     of = TABLES[name]
-    known = options_class(of.experiment).model_fields
+    known = EXPERIMENTS[of.experiment].options.model_fields
     for option in (*of.keys, *of.free, *of.fixed, *paper.SETTINGS[of.experiment]):
         assert option in known, option
     for measure in of.columns.values():
