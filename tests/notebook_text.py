@@ -32,6 +32,11 @@ def page(name):
     return _on_one_line((BOOK / f"{name}.md").read_text("utf-8"))
 
 
+def readme():
+    """README.md, as `passage` has a cell."""
+    return _on_one_line((ROOT / "README.md").read_text("utf-8"))
+
+
 def _cells(name):
     return nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4).cells
 
