@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from tiny_experiment import tiny
+from tiny_experiment import load, tiny
 
 from pamal_core.balancing import Linear
 from pamal_core.errors import InputError

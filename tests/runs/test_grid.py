@@ -20,8 +20,7 @@ from pamal_core.runs.paths import lock_of
 from pamal_core.runs.records import Record, run_key
 from pamal_core.runs.run import _about
 from pamal_core.runs.sweep import file_name
-from pamal_core.study.paper import table
-from pamal_core.study.tables import PRINTED
+from pamal_core.study.paper import PRINTED, table
 
 RESULTS = grid.ROOT / "results"
 NAMES = {**{printed: name for name, printed in PRINTED.items()}, "PML": "pamal"}
