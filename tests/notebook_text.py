@@ -1,5 +1,6 @@
 """What the notebooks and the book say in words, for the tests that hold it against the records."""
 
+import re
 from pathlib import Path
 
 import nbformat
@@ -9,8 +10,15 @@ NOTEBOOKS, BOOK = ROOT / "notebooks", ROOT / "book"
 
 
 def conclusion(name):
-    """The last cell of the notebook `name`, as `passage` has it."""
-    return _on_one_line(_cells(name)[-1].source)
+    """What the notebook `name` says was found, as `passage` has it."""
+    return section(name, "What was found")
+
+
+def section(name, heading):
+    """The cell of the notebook `name` that begins with the line `heading`, as `passage` has it."""
+    begins = re.compile(rf"#+ {re.escape(heading)}\n")
+    (found,) = (cell for cell in _cells(name) if begins.match(cell.source))
+    return _on_one_line(found.source)
 
 
 def passage(name, cell):
@@ -22,6 +30,11 @@ def passage(name, cell):
 def page(name):
     """The page of the book `name`, which is no notebook, as `passage` has a cell."""
     return _on_one_line((BOOK / f"{name}.md").read_text("utf-8"))
+
+
+def readme():
+    """README.md, as `passage` has a cell."""
+    return _on_one_line((ROOT / "README.md").read_text("utf-8"))
 
 
 def _cells(name):

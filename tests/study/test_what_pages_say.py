@@ -7,11 +7,11 @@ import re
 
 import numpy as np
 import pytest
-from notebook_text import conclusion, page, passage
+from notebook_text import conclusion, page, passage, readme, section
 from scipy.stats import spearmanr
 
 from pamal_core.runs import grid
-from pamal_core.study import comparisons, frame, paper, sweeps
+from pamal_core.study import claims, comparisons, frame, paper, sweeps, tables
 from pamal_core.study.frame import RESULTS, Setting, select
 from pamal_core.study.paper import table
 from pamal_core.study.pool import groups
@@ -176,9 +176,9 @@ def test_what_the_page_beyond_the_paper_says_is_what_the_records_say(runs):
     text = notebook("beyond").replace('\\n",\n    "', " ")
     for data, (start, end) in {
         "multimnist": ("", "## Census"),
-        "census": ("## Census", ""),
+        "census": ("## Census", "## The learning rate"),
     }.items():
-        part = text[text.index(start) : text.index(end) if end else None]
+        part = text[text.index(start) : text.index(end)]
         rivals = [groups(runs, [Setting(data, m)]) for m in paper.ONE_NETWORK]
         ours = mean(groups(runs, [Setting(data, "pamal")]))
         ahead = [ours - mean(found) for found in rivals if len(found) == 3]
@@ -295,8 +295,10 @@ def test_what_the_page_of_choices_says_is_what_the_records_say(runs):
     for name in (three, census):
         assert by_seed(orders[name, plain]).max() < 0
     assert (by_seed(orders[digits, plain]) < 0).sum() == 2
-    released = float(orders[f"{census} balancing=loss", "balancing_form"]["other"])
-    assert f"({released:.2f}".replace("-", "\N{MINUS SIGN}") in text
+    for name, sign in (("loss", -1), ("gradient", 1)):
+        released = orders[f"{census} balancing={name}", "balancing_form"]
+        assert f"({float(released['other']):.2f}".replace("-", "\N{MINUS SIGN}") in text
+        assert (sign * by_seed(released) > 0).all()
     for name, who in {census: "PaMaL", "census/ls": "LS"}.items():
         labels = -by_seed(volumes[name, "masters"])
         assert f"{labels.min():.3f} to {labels.max():.3f} to {who}" in text
@@ -325,7 +327,7 @@ def at_rate(runs, data, label, weights, rate):
 
 
 def test_what_the_page_says_of_multimnist(runs):
-    text, ours = passage("rates", "r03"), means(runs, "multimnist", OURS)
+    text, ours = section("beyond", "MultiMNIST: learning rates"), means(runs, "multimnist", OURS)
     one = {name: means(runs, "multimnist", name) for name in ("LS", "UW", "DWA")}
     assert f"over LS is {ours[2e-3] - one['LS'][1e-3]:.3f} here" in text
     lead = [f"{ours[rate] - one['LS'][rate]:.3f} at {rate}" for rate in (1e-3, 2e-3, 4e-3)]
@@ -350,7 +352,7 @@ def test_what_the_page_says_of_multimnist(runs):
 
 
 def test_what_the_page_says_of_forty_epochs_of_one_network(runs):
-    text = passage("rates", "r03")
+    text = section("beyond", "MultiMNIST: learning rates")
     last, averaged = (means(runs, "multimnist", "LS, 40 epochs", w) for w in ("last", "mean, 0.99"))
     assert f"weights at 0.001, {last[1e-3]:.3f}." in text and last.idxmax() == 1e-3
     longer = at_rate(runs, "multimnist", "LS, 40 epochs", "last", 1e-3)
@@ -365,7 +367,8 @@ def test_what_the_page_says_of_forty_epochs_of_one_network(runs):
     independent = at_rate(runs, "multimnist", OURS, "mean, 0.99", 4e-3)
     rival = at_rate(runs, "multimnist", "LS, 40 epochs", "mean, 0.99", 2e-3)
     assert independent.mean() > rival.mean() and not (independent > rival).all()
-    assert "with each seed only if its draws are stratified" in passage("rates", "r12")
+    advice = section("beyond", "What to make of it")
+    assert "with each seed only if its draws are stratified" in advice
     first = page("index")
     assert f"the front has {ours.mean():.3f}, where LS has {averaged.max():.3f}." in first
     cost = passage("beyond", "m00")
@@ -375,7 +378,8 @@ def test_what_the_page_says_of_forty_epochs_of_one_network(runs):
 
 
 def test_what_the_page_says_of_multimnist3(runs):
-    text, ours = passage("rates", "r06"), means(runs, "multimnist3", "PaMaL, W = 1, λ = 0")
+    text = section("beyond", "MultiMNIST3: learning rates")
+    ours = means(runs, "multimnist3", "PaMaL, W = 1, λ = 0")
     ls, uw = means(runs, "multimnist3", "LS"), means(runs, "multimnist3", "UW")
     assert abs(ours[1e-3] - ls[1e-3]) < 1e-3 and abs(uw[3e-3] - uw[1e-3]) < 1e-3
     assert f"at 0.003 PaMaL is {ours[3e-3] - ls[3e-3]:.3f} ahead" in text
@@ -384,7 +388,8 @@ def test_what_the_page_says_of_multimnist3(runs):
 
 
 def test_what_the_page_says_of_census(runs):
-    text, ours = passage("rates", "r09"), means(runs, "census", "PaMaL, W = 2, λ = 5")
+    text = section("beyond", "Census: learning rates")
+    ours = means(runs, "census", "PaMaL, W = 2, λ = 5")
     one = {name: means(runs, "census", name) for name in ("LS", "RLW", "Nash-MTL")}
     assert all(volumes.idxmax() == 3e-4 for volumes in one.values()) and ours.idxmax() == 6e-4
     gains = one["LS"][3e-4] - one["LS"][1e-3], ours[6e-4] - ours[2e-3]
@@ -427,7 +432,7 @@ def test_what_the_page_says_of_census(runs):
 
 
 def test_what_the_page_makes_of_it(runs):
-    text = passage("rates", "r12")
+    text = section("beyond", "What to make of it")
     data = {"multimnist": (OURS, 2e-3), "census": ("PaMaL, W = 2, λ = 5", 2e-3)}
     ours = {name: means(runs, name, label) for name, (label, _) in data.items()}
     ls = {name: means(runs, name, "LS") for name in data}
@@ -449,6 +454,16 @@ def test_what_the_first_page_says_of_it(runs):
     assert "makes up three quarters of" in text and share == pytest.approx(0.75, abs=0.02)
     lead = ours - ls
     assert f"stays ahead there, by {lead.min():.3f} to {lead.max():.3f}" in text
+
+
+def test_what_the_page_beyond_the_paper_begins_with(runs):
+    ours, ls = means(runs, "multimnist", OURS), means(runs, "multimnist", "LS")
+    lead = ours - ls
+    first, text = passage("beyond", "b00"), section("beyond", "The learning rate")
+    assert "Most of PaMaL's lead at the paper's setting is the learning rate" in first
+    assert "most of the lead at the paper's setting is the learning rate" in text
+    assert f"still leads LS, by {lead.min():.3f} to {lead.max():.3f}." in text
+    assert ls[2e-3] - ls[1e-3] > (ours[2e-3] - ls[1e-3]) / 2
 
 
 # PHN and COSMOS.
@@ -536,6 +551,95 @@ def test_what_the_notebook_says_of_phn_on_multimnist_is_what_the_records_say(run
     assert f"has {rivals[0]:.4f}, more than PaMaL's {ours[0]:.4f} with" in text
     assert f"best, {paper.max():.4f};" in text
     assert "has {:.4f} and {:.4f}, PaMaL {:.4f} and {:.4f}.".format(*rivals[1:], *ours[1:]) in text
+
+
+# The page of reproductions.
+
+
+def test_what_the_page_of_reproductions_begins_with(runs):
+    counts, text = claims.table(runs)["verdict"].value_counts(), passage("reproduction", "c00")
+    assert f"Of the paper's {counts.sum()} claims {counts['holds']} hold," in text
+    assert f"{counts['holds in part']} hold in part and {counts['does not hold']} do not;" in text
+    assert f"{counts['not run']} need runs that have not been made." in text
+    assert f"and {counts.sum()} claims of the paper, each with a verdict" in readme()
+
+
+def test_what_the_page_of_reproductions_says_is_not_reproduced(runs):
+    found = {name: missed(runs, name) for name in ("multimnist", "census", "multimnist3")}
+    digits, people, three = found.values()
+    assert {method for method, _ in digits} == {"IMTL", "RLW", "Nash-MTL", "Auto-lambda"}
+    assert {column for _, column in digits} == {"accuracy on top-left ↑"}
+    low, high = -max(digits.values()), -min(digits.values())
+    said = f"IMTL, RLW, Nash-MTL and Auto-lambda end {low:.3f} to {high:.3f} lower here"
+    assert said in passage("reproduction", "c08")
+    text, education = passage("reproduction", "c10"), "accuracy on education ↑"
+    assert f"Nash-MTL is {people.pop(('Nash-MTL', education)):.3f} better on education" in text
+    by_task = [-people.pop(("RotoGrad", f"accuracy on {task} ↑")) for task in ("age", "education")]
+    assert "by {:.3f} on age and by {:.3f} on education".format(*by_task) in text and not people
+    printed = tables.report("census", runs)["paper"].loc["RotoGrad"].iloc[:2].to_numpy()
+    assert "worse than the paper's with every seed" in text
+    for record in runs[Setting("census", "rotograd")].values():
+        assert (record.front("test").values < printed).all()
+    text, right = passage("reproduction", "c15"), "accuracy on top-right, % ↑"
+    higher = [more for (method, column), more in three.items() if method != "RotoGrad"]
+    assert {column for method, column in three if method != "RotoGrad"} == {right}
+    assert len(higher) == 5 and f"end {min(higher):.1f} to {max(higher):.1f} points higher" in text
+    assert np.mean([more for (method, _), more in three.items() if method == "RotoGrad"]) > 1.5
+
+
+def test_what_the_page_of_reproductions_says_of_the_multi_forward_table(runs):
+    text = passage("reproduction", "c12")
+    digits, people = (tables.report(f"multiforward_{d}", runs) for d in ("multimnist", "census"))
+    assert len(digits) == len(people) == 16 and (digits["verdict"] == "reproduced").all()
+    (row,) = people.index[people["verdict"] == "not reproduced"]
+    assert "All 16 settings are reproduced on MultiMNIST, and 15 of 16 on Census" in text
+    assert f"the other one, W = 2 with λ = 10, is {-people['difference'][row]:.4f} lower" in text
+    assert "W = 2, λ = 10" in row[0]
+
+
+def missed(runs, name):
+    """By method and column, ours minus the paper's where it is not reproduced."""
+    found = tables.report(name, runs)
+    return found["difference"][found["verdict"] == "not reproduced"].to_dict()
+
+
+# Three tasks.
+
+
+def test_what_the_page_of_multimnist3_says_of_its_members(runs):
+    dominated = {}
+    for seed, record in runs[Setting("multimnist3", "pamal")].items():
+        front = record.front()
+        steps, values = np.rint(10 * front.alphas).astype(int), front.values
+        assert (steps[values.argmax(0)] < 10).all()
+        assert steps[front.non_dominated()].max() <= 8
+        for member in range(3):
+            at = values[steps[:, member] == 10]
+            better = ((values >= at).all(1) & (values > at).any(1)).sum()
+            dominated.setdefault(seed, []).append(int(better))
+            first = values[(steps[:, member] == 9)]
+            assert len(first) == 2 and (first > at).all()
+    text = passage("multimnist3", "triangles-text")
+    assert "by {}, {} and {} mixtures".format(*dominated[0]) in text
+
+
+def test_the_accuracies_quoted_on_the_page_of_multimnist3_are_those_of_the_records(runs):
+    text, rate = passage("multimnist3", "paper-reading"), "lr_scaling=members"
+    for setting in ("pamal", f"pamal {rate}", f"pamal {rate}; antialias=True", "ls"):
+        found = runs[select(f"multimnist3/{setting}")].values()
+        best = np.mean([record.front("test").values.max(0) for record in found], axis=0)
+        assert "| {:.2f} | {:.2f} | {:.2f} |".format(*(100 * best)) in text
+        if setting == "pamal":
+            words = "are {:.2f}, {:.2f} and {:.2f} %".format(*(100 * best))
+            assert words in passage("multimnist3", "title")
+
+
+def test_the_mean_hypervolumes_that_pages_begin_with_are_those_of_the_records(runs):
+    digits, people = (mean(groups(runs, [Setting(d, "pamal")])) for d in ("multimnist", "census"))
+    assert f"have a validation hypervolume of {digits:.3f} in" in passage("multimnist", "title")
+    assert f"have a validation hypervolume of {people:.4f} in" in passage("census", "title")
+    assert f"Mean validation hypervolume over three seeds: {digits:.4f} measured" in readme()
+    assert f"mean validation hypervolume of three seeds is {digits:.4f}" in page("index")
 
 
 # Figure 4.
