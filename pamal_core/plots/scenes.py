@@ -11,11 +11,10 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Patch
+from numpy import ndarray as Array
 
 from pamal_core.errors import InputError
 from pamal_core.plots import style
-
-Array = np.ndarray
 
 CLASSES = {  # Okabe and Ito's colours
     "flat": "#CC79A7",
@@ -27,6 +26,8 @@ CLASSES = {  # Okabe and Ito's colours
     "vehicle": "#0072B2",
 }
 UNKNOWN: dict[str, Any] = {"facecolor": "#E6E6E6", "hatch": "//////", "edgecolor": "#8C8C8C"}
+KEY = [Patch(color=colour, label=name) for name, colour in CLASSES.items()]
+KEY.append(Patch(**UNKNOWN, label="void, unknown"))
 
 
 def scenes_figure(
@@ -54,7 +55,7 @@ def scenes_figure(
     for ax, name in zip(axes[:, 0], ("picture", "classes", "inverse depth"), strict=True):
         ax.set_ylabel(name, fontsize=9)
     _add_scale(figure, drawn, axes[2])
-    return style.finish(figure, provenance, _handles(), ncols=8, fontsize=8)
+    return style.finish(figure, provenance, KEY, ncols=8, fontsize=8)
 
 
 def prediction_figure(
@@ -82,7 +83,7 @@ def prediction_figure(
     figure, axes = plt.subplots(2, columns, figsize=size)
     _show(axes[0, 0], image.transpose(1, 2, 0))
     axes[1, 0].set_axis_off()
-    axes[1, 0].legend(handles=_handles(), loc="center", ncols=2, fontsize=8)
+    axes[1, 0].legend(handles=KEY, loc="center", ncols=2, fontsize=8)
     for ax, classes in zip(axes[0, 1:], [label, *predicted_labels], strict=True):
         _show_classes(ax, classes)
     known = [depth, *np.maximum(predicted_depths, 1e-6)]
@@ -120,8 +121,3 @@ def _add_scale(figure: Figure, drawn: AxesImage, row: Array) -> None:
     bar = figure.colorbar(drawn, ax=row, fraction=0.03, pad=0.01)
     bar.set_label("disparity / 256 px", fontsize=8)
     bar.ax.tick_params(labelsize=8)
-
-
-def _handles() -> list[Patch]:
-    known = [Patch(color=colour, label=name) for name, colour in CLASSES.items()]
-    return [*known, Patch(**UNKNOWN, label="void, unknown")]
