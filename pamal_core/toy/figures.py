@@ -34,16 +34,11 @@ def pairs(result: ToyRun, variant: str) -> list[Figure]:
         "members on their way": outcome.members.swapaxes(0, 1),
         "final subspaces": outcome.image(),
     }
-    return [
-        plots.pairs_figure(
-            outcome.front,
-            dict(zip(verdicts, runs, strict=True)),
-            verdicts,
-            f"{variant}: {what}",
-            result.provenance,
-        )
-        for what, runs in shown.items()
-    ]
+    figures = []
+    for what, runs in shown.items():
+        named, title = dict(zip(verdicts, runs, strict=True)), f"{variant}: {what}"
+        figures.append(plots.pairs_figure(outcome.front, named, verdicts, title, result.provenance))
+    return figures
 
 
 def surfaces(result: ToyRun, variant: str) -> list[Figure]:
