@@ -50,8 +50,7 @@ def scenes_figure(
     figure, axes = plt.subplots(3, len(images), figsize=size, squeeze=False)
     for column, image, label, depth in zip(axes.T, images, labels, depths, strict=True):
         _show(column[0], image.transpose(1, 2, 0))
-        _show_classes(column[1], label)
-        drawn = _show_depth(column[2], depth, float(depths.max()))
+        drawn = _show_maps(column[1:], label, depth, float(depths.max()))
     for ax, name in zip(axes[:, 0], ("picture", "classes", "inverse depth"), strict=True):
         ax.set_ylabel(name, fontsize=9)
     _add_scale(figure, drawn, axes[2])
@@ -84,11 +83,9 @@ def prediction_figure(
     _show(axes[0, 0], image.transpose(1, 2, 0))
     axes[1, 0].set_axis_off()
     axes[1, 0].legend(handles=KEY, loc="center", ncols=2, fontsize=8)
-    for ax, classes in zip(axes[0, 1:], [label, *predicted_labels], strict=True):
-        _show_classes(ax, classes)
-    known = [depth, *np.maximum(predicted_depths, 1e-6)]
-    for ax, one in zip(axes[1, 1:], known, strict=True):
-        drawn = _show_depth(ax, one, float(depth.max()))
+    labels, depths = [label, *predicted_labels], [depth, *np.maximum(predicted_depths, 1e-6)]
+    for pair, classes, known in zip(axes.T[1:], labels, depths, strict=True):
+        drawn = _show_maps(pair, classes, known, float(depth.max()))
     for ax, name in zip(axes[:, 1], ("classes", "inverse depth"), strict=True):
         ax.set_ylabel(name, fontsize=9)
     for ax, title in zip(axes[0], ("picture", "truth", *titles), strict=True):
@@ -106,15 +103,14 @@ def _show(ax: Axes, pixels: Array, **look: Any) -> AxesImage:
     return ax.imshow(pixels, **look)
 
 
-def _show_classes(ax: Axes, label: Array) -> None:
-    limits = {"vmin": -0.5, "vmax": len(CLASSES) - 0.5, "interpolation": "nearest"}
-    colours = ListedColormap(list(CLASSES.values()))
-    _show(ax, np.ma.masked_less(label, 0), cmap=colours, **limits)
-
-
-def _show_depth(ax: Axes, depth: Array, top: float) -> AxesImage:
-    limits = {"vmin": 0, "vmax": top, "interpolation": "nearest"}
-    return _show(ax, np.ma.masked_less_equal(depth[0], 0), cmap="cividis", **limits)
+def _show_maps(pair: Array, label: Array, depth: Array, top: float) -> AxesImage:
+    """The classes above the inverse depth, whose colours reach up to `top`."""
+    above, below = pair
+    colours, last = ListedColormap(list(CLASSES.values())), len(CLASSES) - 0.5
+    look: dict[str, Any] = {"cmap": colours, "vmin": -0.5, "vmax": last}
+    _show(above, np.ma.masked_less(label, 0), interpolation="nearest", **look)
+    look = {"cmap": "cividis", "vmin": 0, "vmax": top}
+    return _show(below, np.ma.masked_less_equal(depth[0], 0), interpolation="nearest", **look)
 
 
 def _add_scale(figure: Figure, drawn: AxesImage, row: Array) -> None:
