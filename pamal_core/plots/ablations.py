@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle, product
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.image import AxesImage
-from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from pamal_core.front import Front
@@ -39,9 +37,20 @@ def heat_maps_figure(
         low, high, colours = np.nanmin(values), np.nanmax(values), "cividis"
         if quantity in bounded:
             low, high, colours = -1.0, 1.0, "PuOr_r"
-        for ax, (name, row) in zip(column, maps.items(), strict=True):
-            image = _heat_map(ax, row[quantity], low, high, colours)
+        for ax, (name, table) in zip(column, zip(maps, values, strict=True), strict=True):
+            image = ax.imshow(table, vmin=low, vmax=high, cmap=colours, aspect="auto")
+            for (i, j), value in np.ndenumerate(table.to_numpy(float)):
+                if np.isfinite(value):
+                    # In black or white, whichever can be read.
+                    dark = np.dot(image.cmap(image.norm(value))[:3], (0.299, 0.587, 0.114)) < 0.5
+                    look: dict[str, Any] = {"color": "white" if dark else "black", "fontsize": 8}
+                    text = f"{value:.4f}" if low >= 0 else f"{value:+.2f}"
+                    ax.text(j, i, text, ha="center", va="center", **look)
+            ax.set_xticks(range(len(table.columns)), [f"{lam:g}" for lam in table.columns])
+            ax.set_yticks(range(len(table.index)), [f"{W}" for W in table.index])
+            ax.set(xlabel="λ", ylabel="W")
             ax.set_title(name, fontsize=9)
+            ax.grid(False)
         bar = figure.colorbar(image, ax=column, location="bottom", pad=0.02)
         bar.set_label(quantity, fontsize=9)
     return style.stamp(figure, provenance)
@@ -72,11 +81,9 @@ def fronts_figure(
                 draw_line(ax, front, FIRST, color=colours[name], ls=dashes, **LINE)
     every = [front for panel in panels.values() for runs in panel.values() for front in runs]
     fit_axes(axes[0], np.concatenate([front.values for front in every]), leave_out=0.05)
-    x, y = names(every[0])
-    figure.supxlabel(x, fontsize=10)
-    figure.supylabel(y, fontsize=10)
-    handles = [Line2D([], [], color=c, marker=".", label=name) for name, c in colours.items()]
-    handles.append(Line2D([], [], color="grey", marker="o", ls="", ms=7, label="first member"))
+    style.label_once(figure, *names(every[0]), fontsize=10)
+    key: dict[str, Any] = {name: {"color": c, "marker": "."} for name, c in colours.items()}
+    handles = style.key({**key, "first member": {"color": "grey", **FIRST}})
     return style.finish(figure, provenance, handles, ncols=len(handles), fontsize=9)
 
 
@@ -108,19 +115,3 @@ def sampling_figure(
     cosine.set_ylim(-0.05, 1.05)
     handles, _ = cosine.get_legend_handles_labels()
     return style.finish(figure, provenance, handles, ncols=len(fronts))
-
-
-def _heat_map(ax: Axes, values: pd.DataFrame, low: float, high: float, cmap: str) -> AxesImage:
-    """`values` as a map with each number in its cell, in black or white, whichever can be read."""
-    image = ax.imshow(values, vmin=low, vmax=high, cmap=cmap, aspect="auto")
-    for (row, column), value in np.ndenumerate(values.to_numpy(float)):
-        if np.isfinite(value):
-            dark = np.dot(image.cmap(image.norm(value))[:3], (0.299, 0.587, 0.114)) < 0.5
-            text = f"{value:.4f}" if low >= 0 else f"{value:+.2f}"
-            colour = "white" if dark else "black"
-            ax.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
-    ax.set_xticks(range(len(values.columns)), [f"{lam:g}" for lam in values.columns])
-    ax.set_yticks(range(len(values.index)), [f"{W}" for W in values.index])
-    ax.set(xlabel="λ", ylabel="W")
-    ax.grid(False)
-    return image

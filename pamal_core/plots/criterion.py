@@ -5,11 +5,12 @@ from typing import Any, NamedTuple
 
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from pamal_core.front import Front
 from pamal_core.plots import style
 from pamal_core.plots.fronts import draw_line, names
+
+FIRST: dict[str, Any] = {"ms": 10, "mfc": "none", "ls": ""}
 
 
 class Winner(NamedTuple):
@@ -30,19 +31,14 @@ def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) 
     figure, axes = plt.subplots(
         2, len(panels), figsize=(3.6 * len(panels), 6.6), sharex="row", sharey="row", squeeze=False
     )
-    methods = [*next(iter(panels.values()))]
-    palette = zip(style.colours(len(methods)), style.markers(len(methods)), strict=True)
-    looks: dict[str, Any] = {
-        m: {"color": c, "marker": mark} for m, (c, mark) in zip(methods, palette, strict=True)
-    }
+    looks = style.looks([*next(iter(panels.values()))])
     for (above, below), (title, winners) in zip(axes.T, panels.items(), strict=True):
         lines = [f"{name}: {winner.setting}" for name, winner in winners.items()]
         above.set_title("\n".join([title, *lines]), fontsize=8)
         for name, winner in winners.items():
             for front in winner.fronts:
                 for ax, view in ((above, front), (below, front.on("loss"))):
-                    first = {"ms": 10, "mfc": "none", "ls": ""}
-                    draw_line(ax, view, first, ms=3.5, lw=1, **looks[name])
+                    draw_line(ax, view, FIRST, ms=3.5, lw=1, **looks[name])
     some = next(w.fronts[0] for winners in panels.values() for w in winners.values() if w.fronts)
     for row, view in zip(axes, (some, some.on("loss")), strict=True):
         x, y = names(view, gap="\n")
@@ -51,7 +47,7 @@ def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) 
             ax.set_xlabel(x, fontsize=9)
             ax.tick_params(labelsize=8)
             ax.locator_params(axis="x", nbins=5)
-    handles = [Line2D([], [], ms=5, label=name, **look) for name, look in looks.items()]
-    grey, hollow = style.COLOURS["other"], "all weight on the first task"
-    handles.append(Line2D([], [], ls="", color=grey, marker="o", ms=9, mfc="none", label=hollow))
+    grey = {"color": style.COLOURS["other"], "marker": "o", **FIRST, "ms": 9}
+    key = {name: look | {"ms": 5} for name, look in looks.items()}
+    handles = style.key(key | {"all weight on the first task": grey})
     return style.finish(figure, provenance, handles, ncols=len(handles))

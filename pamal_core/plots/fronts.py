@@ -33,9 +33,10 @@ def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> F
         )
     losses = [f"{objective.task}/loss" for objective in first.objectives]
     has_others = {*losses} <= {*first.table} and losses != found
-    columns = 2 if has_others else 1
-    size = (1 + 4 * columns, 4 if len(titled) == 1 else 3 * len(titled))
+    columns = 1 + has_others
+    height, gap = (4, "  ") if len(titled) == 1 else (3 * len(titled), "\n")
     shared: dict[str, Any] = {"squeeze": False, "sharex": "col", "sharey": "col"}
+    size = (1 + 4 * columns, height)
     figure, axes = plt.subplots(len(titled), columns, figsize=size, layout="constrained", **shared)
     for row, (title, front) in zip(axes, titled.items(), strict=True):
         views = [front, front.on("loss")] if has_others else [front]
@@ -45,11 +46,8 @@ def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> F
             dots = ax.scatter(*values.T, c=front.alphas[:, 0], cmap="cividis", s=45, zorder=2)
             best = values[view.non_dominated()]
             ax.scatter(*best.T, s=110, facecolors="none", edgecolors="k", label="non-dominated")
-            name_axes(ax, view)
-            if len(titled) > 1:
-                ax.set_ylabel(ax.get_ylabel().replace("  (", "\n("))
-            if ax not in axes[-1]:
-                ax.set_xlabel("")
+            x, y = names(view)[0], names(view, gap)[1]
+            ax.set(xlabel=x if ax in axes[-1] else "", ylabel=y)
         row[0].set_title(title, loc="left")
     axes[0, 0].legend(loc="best")
     figure.colorbar(dots, ax=axes, label="$\\alpha_1$, the share of the first member")
@@ -67,9 +65,9 @@ def seeds_figure(
 
     The non-dominated part of a line is thick. `points` maps the name of a single-point method to
     its runs, which may be none, in an order that gives each its marker; `rivals` maps names such as
-    "PHN" to one of their runs, which may leave the axes where it goes far; the legend then counts
-    its points outside. `single` has one value per task, the mean of single-task learning, drawn as
-    a vertical and a horizontal line.
+    "PHN" to one of their runs, which leaves the axes where it is further from the others than twice
+    their extent; the legend then counts its points outside. `single` has one value per task, the
+    mean of single-task learning, drawn as a vertical and a horizontal line.
     """
     many = len(points) > 3
     figure, ax = plt.subplots(figsize=(8.5 if many else 6.5, 5))
@@ -85,30 +83,24 @@ def seeds_figure(
     if single is not None:
         ax.axvline(single[0], color="k", ls="--", lw=1, label="single-task, each on its own axis")
         ax.axhline(single[1], color="k", ls="--", lw=1)
+    low, high = np.array([ax.dataLim.min, ax.dataLim.max])
+    held, reach = [low, high], 2 * (high - low)
+    # Dashes unlike those of single-task learning.
+    looks = zip(style.markers(len(rivals), "s^Dv"), cycle(("-.", ":")))
+    for (name, front), (marker, dashes) in zip(rivals.items(), looks, strict=True):
+        near = (np.abs(front.values - np.clip(front.values, low, high)) <= reach).all(1)
+        held.extend(front.values[near])
+        label = name if near.all() else f"{name}, {(~near).sum()} of {len(near)} outside"
+        look: dict[str, Any] = {"ls": dashes, "lw": 1, "marker": marker, "ms": 5, "mfc": "w"}
+        ax.plot(*front.values.T, color="k", label=label, **look)
     if rivals:
-        _draw_rivals(ax, rivals)
+        fit_axes(ax, np.array(held))
     name_axes(ax, next(iter(fronts.values())))
     if many:
         figure.legend(loc="outside right center", fontsize=8)
     else:
         ax.legend(loc="lower left")
     return style.stamp(figure, provenance)
-
-
-def _draw_rivals(ax: Axes, rivals: Mapping[str, Front]) -> None:
-    """Each as a line with hollow marks, on axes that hold all that is drawn already and those of
-    its points that are no further from it than twice its extent."""
-    low, high = np.array([ax.dataLim.min, ax.dataLim.max])
-    held, reach = [low, high], 2 * (high - low)
-    # Dashes unlike those of single-task learning.
-    looks = zip(rivals.items(), style.markers(len(rivals), "s^Dv"), cycle(("-.", ":")))
-    for (name, front), marker, dashes in looks:
-        near = (np.abs(front.values - np.clip(front.values, low, high)) <= reach).all(1)
-        held.extend(front.values[near])
-        label = name if near.all() else f"{name}, {(~near).sum()} of {len(near)} outside"
-        look: dict[str, Any] = {"ls": dashes, "lw": 1, "marker": marker, "ms": 5, "mfc": "w"}
-        ax.plot(*front.values.T, color="k", label=label, **look)
-    fit_axes(ax, np.array(held))
 
 
 def draw_line(ax: Axes, front: Front, first: Mapping[str, Any], **look: Any) -> None:

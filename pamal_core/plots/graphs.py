@@ -13,13 +13,14 @@ from jaxtyping import Float, Int
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+from numpy import ndarray as Array
 
 from pamal_core.plots import style
 
-Array = np.ndarray
 Graphs = Sequence[Int[Array, "_ 2"]]
 """The edges (i, j) between draws, for each task."""
+FRONT: dict[str, Any] = {"color": style.COLOURS["front"], "lw": 6, "alpha": 0.4}
+IN_ORDER: dict[str, Any] = {"color": style.COLOURS["other"], "lw": 0.8}
 DROPPED: dict[str, Any] = {"color": style.COLOURS["other"], "ls": "--", "lw": 0.9}
 
 
@@ -39,27 +40,21 @@ def penalty_figure(
     figure, axes = style.panels(len(situations), 2, (4.2, 4.1), sharex=True, sharey=True)
     colours = style.colours(len(edges))
     for ax, (name, losses) in zip(axes, situations.items(), strict=True):
-        ax.plot(*front.T, color=style.COLOURS["front"], lw=6, alpha=0.4, zorder=0)
+        ax.plot(*front.T, **FRONT, zorder=0)
         for t, graph in enumerate(edges):
             for i, j in graph:
                 if losses[j, t] > losses[i, t]:
                     _arrow(ax, losses[i], losses[j], color=colours[t], lw=2, bend=0.3)
                 else:
-                    ax.plot(*losses[[i, j]].T, color=style.COLOURS["other"], lw=0.8, zorder=1)
+                    ax.plot(*losses[[i, j]].T, **IN_ORDER, zorder=1)
         _numbered(ax, losses)
         signs = ", ".join(f"{sign} {values.loc[name, sign]:.3f}" for sign in values)
         ax.set_title(f"{name}\npenalty: {signs}", fontsize=10)
         style.label_losses(ax)
         ax.margins(0.1)
-    handles = [
-        Line2D([], [], color=colour, lw=2, label=f"violated edge of task {t}")
-        for t, colour in enumerate(colours, start=1)
-    ]
-    handles += [
-        Line2D([], [], color=style.COLOURS["other"], lw=0.8, label="edges in order"),
-        Line2D([], [], color=style.COLOURS["front"], lw=6, alpha=0.4, label="exact front"),
-    ]
-    return style.finish(figure, provenance, handles, ncols=4, fontsize=8)
+    looks = {f"violated edge of task {t}": {"color": c, "lw": 2} for t, c in enumerate(colours, 1)}
+    looks |= {"edges in order": IN_ORDER, "exact front": FRONT}
+    return style.finish(figure, provenance, style.key(looks), ncols=4, fontsize=8)
 
 
 def two_tasks_figure(
@@ -85,10 +80,8 @@ def two_tasks_figure(
         ax.spines["left"].set_visible(False)
         ax.grid(False)
     axes[1].set_xlabel("$\\alpha_1 = 1 - \\alpha_2$")
-    handles = [
-        *(Line2D([], [], color=c, lw=1.8, label=f"task {t}") for t, c in enumerate(colours, 1)),
-        Line2D([], [], **DROPPED, label="not kept"),
-    ]
+    looks = {f"task {t}": {"color": c, "lw": 1.8} for t, c in enumerate(colours, 1)}
+    handles = style.key({**looks, "not kept": DROPPED})
     return style.finish(figure, provenance, handles, ncols=3, fontsize=9)
 
 

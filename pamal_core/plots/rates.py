@@ -5,7 +5,6 @@ from typing import Any
 
 import pandas as pd
 from matplotlib import pyplot as plt
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
@@ -24,41 +23,28 @@ def rates_figure(found: pd.DataFrame, weights: list[str], provenance: str) -> Fi
     `rate` and `validation`, a hypervolume.
     """
     settings = [*found.setting.cat.categories]
+    ours = [name for name in settings if name.startswith("PaMaL")]
+    others = [name for name in settings if name not in ours]
+    more = iter(style.colours(len(settings), first=()))
+    looks: dict[str, dict[str, Any]] = {}
+    for names, colours, marks, lw in ((ours, OURS, "oX", 2.2), (others, OTHERS, "sDv^P", 1.3)):
+        for name, colour, marker in zip(names, chain(colours, more), cycle(marks)):
+            looks[name] = {"color": colour, "marker": marker, "lw": lw}
     size = (4.2 * len(weights) + 2.2, 4.2)
     figure, panels = plt.subplots(1, len(weights), figsize=size, sharey=True, squeeze=False)
     drawn: dict[str, Any] = {}
     for ax, which in zip(panels[0], weights, strict=True):
-        _draw_lines(ax, found[found.weights == which].dropna(), settings)
-        ax.set_title(f"weights: {which}")
-        drawn |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
+        measured = found[found.weights == which].dropna()
+        for k, (name, runs) in enumerate(measured.groupby("setting", observed=True)):
+            volumes = runs.groupby("rate").validation
+            beside = [rate * 1.02 ** (k - 2) for rate in volumes.groups]  # not one on another
+            look = looks[name] | {"capsize": 3, "label": name}
+            drawn[name] = ax.errorbar(beside, volumes.mean(), volumes.std(), **look)
+        ax.set_xscale("log")
+        ticks = sorted(measured.rate.unique())
+        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks], rotation=45)
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.set(xlabel="learning rate of Adam", title=f"weights: {which}")
     panels[0][0].set_ylabel(style.directed("hypervolume, validation", True))
     handles = [drawn[name] for name in settings if name in drawn]
     return style.finish(figure, provenance, handles, loc="outside right upper")
-
-
-def _draw_lines(ax: Axes, measured: pd.DataFrame, settings: list[str]) -> None:
-    ours = [name for name in settings if name.startswith("PaMaL")]
-    others = [name for name in settings if name not in ours]
-    more = iter(style.colours(len(settings), first=()))
-    looks: dict[str, tuple[str, str]] = {}
-    for names, colours, marks in ((ours, OURS, "oX"), (others, OTHERS, "sDv^P")):
-        palette = zip(chain(colours, more), cycle(marks))
-        looks |= {name: next(palette) for name in names}
-    for k, (name, runs) in enumerate(measured.groupby("setting", observed=True)):
-        volumes = runs.groupby("rate").validation
-        colour, marker = looks[str(name)]
-        ax.errorbar(
-            [rate * 1.02 ** (k - 2) for rate in volumes.groups],  # side by side, not one on another
-            volumes.mean(),
-            volumes.std(),
-            label=str(name),
-            color=colour,
-            marker=marker,
-            lw=2.2 if name in ours else 1.3,
-            capsize=3,
-        )
-    ax.set_xscale("log")
-    ticks = sorted(measured.rate.unique())
-    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks], rotation=45)
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xlabel("learning rate of Adam")

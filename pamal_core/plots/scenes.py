@@ -11,11 +11,10 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Patch
+from numpy import ndarray as Array
 
 from pamal_core.errors import InputError
 from pamal_core.plots import style
-
-Array = np.ndarray
 
 CLASSES = {  # Okabe and Ito's colours
     "flat": "#CC79A7",
@@ -27,6 +26,8 @@ CLASSES = {  # Okabe and Ito's colours
     "vehicle": "#0072B2",
 }
 UNKNOWN: dict[str, Any] = {"facecolor": "#E6E6E6", "hatch": "//////", "edgecolor": "#8C8C8C"}
+KEY = [Patch(color=colour, label=name) for name, colour in CLASSES.items()]
+KEY.append(Patch(**UNKNOWN, label="void, unknown"))
 
 
 def scenes_figure(
@@ -49,12 +50,11 @@ def scenes_figure(
     figure, axes = plt.subplots(3, len(images), figsize=size, squeeze=False)
     for column, image, label, depth in zip(axes.T, images, labels, depths, strict=True):
         _show(column[0], image.transpose(1, 2, 0))
-        _show_classes(column[1], label)
-        drawn = _show_depth(column[2], depth, float(depths.max()))
+        drawn = _show_maps(column[1:], label, depth, float(depths.max()))
     for ax, name in zip(axes[:, 0], ("picture", "classes", "inverse depth"), strict=True):
         ax.set_ylabel(name, fontsize=9)
     _add_scale(figure, drawn, axes[2])
-    return style.finish(figure, provenance, _handles(), ncols=8, fontsize=8)
+    return style.finish(figure, provenance, KEY, ncols=8, fontsize=8)
 
 
 def prediction_figure(
@@ -82,12 +82,10 @@ def prediction_figure(
     figure, axes = plt.subplots(2, columns, figsize=size)
     _show(axes[0, 0], image.transpose(1, 2, 0))
     axes[1, 0].set_axis_off()
-    axes[1, 0].legend(handles=_handles(), loc="center", ncols=2, fontsize=8)
-    for ax, classes in zip(axes[0, 1:], [label, *predicted_labels], strict=True):
-        _show_classes(ax, classes)
-    known = [depth, *np.maximum(predicted_depths, 1e-6)]
-    for ax, one in zip(axes[1, 1:], known, strict=True):
-        drawn = _show_depth(ax, one, float(depth.max()))
+    axes[1, 0].legend(handles=KEY, loc="center", ncols=2, fontsize=8)
+    labels, depths = [label, *predicted_labels], [depth, *np.maximum(predicted_depths, 1e-6)]
+    for pair, classes, known in zip(axes.T[1:], labels, depths, strict=True):
+        drawn = _show_maps(pair, classes, known, float(depth.max()))
     for ax, name in zip(axes[:, 1], ("classes", "inverse depth"), strict=True):
         ax.set_ylabel(name, fontsize=9)
     for ax, title in zip(axes[0], ("picture", "truth", *titles), strict=True):
@@ -105,23 +103,17 @@ def _show(ax: Axes, pixels: Array, **look: Any) -> AxesImage:
     return ax.imshow(pixels, **look)
 
 
-def _show_classes(ax: Axes, label: Array) -> None:
-    limits = {"vmin": -0.5, "vmax": len(CLASSES) - 0.5, "interpolation": "nearest"}
-    colours = ListedColormap(list(CLASSES.values()))
-    _show(ax, np.ma.masked_less(label, 0), cmap=colours, **limits)
-
-
-def _show_depth(ax: Axes, depth: Array, top: float) -> AxesImage:
-    limits = {"vmin": 0, "vmax": top, "interpolation": "nearest"}
-    return _show(ax, np.ma.masked_less_equal(depth[0], 0), cmap="cividis", **limits)
+def _show_maps(pair: Array, label: Array, depth: Array, top: float) -> AxesImage:
+    """The classes above the inverse depth, whose colours reach up to `top`."""
+    above, below = pair
+    colours, last = ListedColormap(list(CLASSES.values())), len(CLASSES) - 0.5
+    look: dict[str, Any] = {"cmap": colours, "vmin": -0.5, "vmax": last}
+    _show(above, np.ma.masked_less(label, 0), interpolation="nearest", **look)
+    look = {"cmap": "cividis", "vmin": 0, "vmax": top}
+    return _show(below, np.ma.masked_less_equal(depth[0], 0), interpolation="nearest", **look)
 
 
 def _add_scale(figure: Figure, drawn: AxesImage, row: Array) -> None:
     bar = figure.colorbar(drawn, ax=row, fraction=0.03, pad=0.01)
     bar.set_label("disparity / 256 px", fontsize=8)
     bar.ax.tick_params(labelsize=8)
-
-
-def _handles() -> list[Patch]:
-    known = [Patch(color=colour, label=name) for name, colour in CLASSES.items()]
-    return [*known, Patch(**UNKNOWN, label="void, unknown")]

@@ -8,11 +8,10 @@ from jaxtyping import Float
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
+from numpy import ndarray as Array
 
 from pamal_core.front import Front
 from pamal_core.plots import style
-
-Array = np.ndarray
 
 
 def parameter_space_figure(
@@ -40,9 +39,8 @@ def parameter_space_figure(
             ax.annotate(f"$\\theta_{k + 1}$", **name_at)
         ax.plot(*here, "X", color="black", ms=11, mec="white")
         ax.set_title(name, fontsize=10)
-        ax.set_aspect("equal")
+        ax.set(aspect="equal", xlabel="distance in weight space")
         ax.margins(0.14)
-        ax.set_xlabel("distance in weight space")
     axes[0].set_ylabel("distance in weight space")
     words = " + ".join(f"{a:g} $\\theta_{k + 1}$" for k, a in enumerate(shown))
     figure.suptitle(f"$\\theta(\\alpha)$ = {words}, each $\\theta$ with {num_weights:,} weights")
@@ -92,11 +90,10 @@ def densities_figure(
         bins = np.linspace(x[0] - half, x[-1] + half, 41)
         # Shares of all draws, so that those outside the panel count, too.
         heights = np.histogram(sample, bins)[0] / (len(sample) * np.diff(bins))
-        colour = style.COLOURS["front"]
+        colour, top = style.COLOURS["front"], 1.15 * heights.max()
         ax.stairs(heights, bins, fill=True, color=colour, label="histogram of draws")
         ax.plot(x, density, color="black", lw=1.5, label="density of Beta(p, p)")
-        ax.set(title=f"p = {p:g}", xlabel="$\\alpha_1$", ylabel="density")
-        ax.set_ylim(0, 1.15 * heights.max())
+        ax.set(title=f"p = {p:g}", xlabel="$\\alpha_1$", ylabel="density", ylim=(0, top))
     for ax in axes.T.flat[len(draws) :]:
         ax.set_axis_off()
     return style.finish(figure, provenance, ncols=2, fontsize=9)

@@ -1,13 +1,14 @@
 """One look for every figure: Okabe and Ito's colours, which colour-blind readers can tell apart."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import hsv_to_rgb, to_hex
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 COLOURS = {
     "pamal": "#0072B2",
@@ -24,6 +25,7 @@ MARKERS = "osD^v<>PXhdp"
 # rasterised in it at 150 dots an inch.
 VECTOR: dict[str, Any] = {"metadata": {"Date": None}, "dpi": 150}
 WORDS = {True: "higher is better →", False: "← lower is better"}
+LOSSES = tuple(f"task {t} loss  ({WORDS[False]})" for t in (1, 2))
 
 
 def use() -> None:
@@ -63,6 +65,12 @@ def markers(count: int, first: str = MARKERS) -> list[str]:
     return [*first, *(f"${k}$" for k in range(len(first) + 1, count + 1))][:count]
 
 
+def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """A colour and a marker for each name, no two alike."""
+    found = zip(names, colours(len(names)), markers(len(names)), strict=True)
+    return {name: {"color": colour, "marker": marker} for name, colour, marker in found}
+
+
 def panels(
     count: int, columns: int, size: tuple[float, float], **given: Any
 ) -> tuple[Figure, list[Axes]]:
@@ -75,22 +83,16 @@ def panels(
     return figure, [*axes.flat[:count]]
 
 
-def label(ax: Axes, x: str, y: str, *, maximise: tuple[bool, bool]) -> None:
-    """Name the axes, each with the direction that is better."""
-    ax.set_xlabel(directed(x, maximise[0]))
-    ax.set_ylabel(directed(y, maximise[1]))
-
-
 def label_losses(ax: Axes) -> None:
     """Name the axes by the losses of two tasks, at the rim of the figure only."""
-    label(ax, "task 1 loss", "task 2 loss", maximise=(False, False))
+    ax.set(xlabel=LOSSES[0], ylabel=LOSSES[1])
     ax.label_outer()
 
 
-def label_losses_once(figure: Figure, **look: Any) -> None:
-    """Name the axes of all panels together by the losses of two tasks."""
-    figure.supxlabel(directed("task 1 loss", False), **look)
-    figure.supylabel(directed("task 2 loss", False), **look)
+def label_once(figure: Figure, x: str = LOSSES[0], y: str = LOSSES[1], **look: Any) -> None:
+    """Name the axes of all panels together, by default by the losses of two tasks."""
+    figure.supxlabel(x, **look)
+    figure.supylabel(y, **look)
 
 
 def directed(text: str, maximise: bool, gap: str = "  ") -> str:
@@ -104,11 +106,13 @@ def quantity(name: str) -> str:
     return f"{metric} on {task}"
 
 
+def key(looks: Mapping[str, Mapping[str, Any]]) -> list[Line2D]:
+    """A line of each look for a legend, by its label."""
+    return [Line2D([], [], label=label, **look) for label, look in looks.items()]
+
+
 def finish(
-    figure: Figure,
-    provenance: str,
-    handles: Sequence[Any] | None = None,
-    **legend: Any,
+    figure: Figure, provenance: str, handles: Sequence[Any] | None = None, **legend: Any
 ) -> Figure:
     """The figure with a legend outside its panels, of `handles` (artists or containers) or of what
     the panels name, each name once, and stamped."""

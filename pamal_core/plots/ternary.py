@@ -71,15 +71,14 @@ def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fi
                 # The top one is clear of a star.
                 where = {"labelpad": 10} if corner == "t" else {"ha": "center"}
                 getattr(ax, f"set_{corner}label")(name.replace(": ", "\n"), **where)
-            for axis in (ax.taxis, ax.laxis, ax.raxis):
+                axis = getattr(ax, f"{corner}axis")
                 axis.set_ticks([])
                 axis.set_label_rotation_mode("horizontal")
             ax.grid(False)
             bar = figure.colorbar(mapped, ax=ax, orientation="horizontal", shrink=0.85)
             bar.set_label(names(front, gap="\n")[t])
             _number(bar.ax.xaxis, objective)
-            if t == 0:
-                ax.set_title(title, loc="left")
+            ax.set_title("" if t else title, loc="left")
     return style.finish(figure, provenance, ncols=2)
 
 
@@ -121,8 +120,7 @@ def front_3d_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fig
                 axis.labelpad = 12
                 axis.set_tick_params(pad=4)
                 _number(axis, objective)
-            if column == 1:
-                ax.set_title(title, loc="left", y=0.93)
+            ax.set_title(title if column == 1 else "", loc="left", y=0.93)
     return style.finish(figure, provenance, ncols=5)
 
 

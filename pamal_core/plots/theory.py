@@ -10,11 +10,11 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
+from numpy import ndarray as Array
 
 from pamal_core.front import Front
 from pamal_core.plots import style
 
-Array = np.ndarray
 Curve = tuple[Float[Array, " K"], Float[Array, " K"]]
 
 
@@ -67,16 +67,14 @@ def sizes_figure(curves: Mapping[str, Curve], bound: Curve, provenance: str) -> 
     """Largest errors over the number Q of hidden units, a line for each network, and the bound of
     the comb."""
     figure, ax = plt.subplots(figsize=(6.5, 4.2))
-    looks = style.colours(len(curves)), style.markers(len(curves))
-    for (name, curve), colour, marker in zip(curves.items(), *looks, strict=True):
-        ax.loglog(*curve, marker=marker, color=colour, label=name)
+    for name, look in style.looks([*curves]).items():
+        ax.loglog(*curves[name], label=name, **look)
     ax.loglog(*bound, color="black", ls="--", label="bound of the comb")
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.set_major_formatter("{x:g}")
         axis.set_minor_formatter(NullFormatter())
-    ax.set_xlabel("hidden units $Q$")
-    ax.set_ylabel("largest error  (← lower is better)")
+    ax.set(xlabel="hidden units $Q$", ylabel=style.directed("largest error", False))
     return style.finish(figure, provenance, ncols=2, fontsize=9)
 
 

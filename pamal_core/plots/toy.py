@@ -11,10 +11,10 @@ from matplotlib.collections import LineCollection
 from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from numpy import ndarray as Array
 
 from pamal_core.plots import style
 
-Array = np.ndarray
 MEMBERS = (style.COLOURS["first"], style.COLOURS["second"])
 FRONT: dict[str, Any] = {"color": style.COLOURS["front"], "lw": 5, "alpha": 0.6, "zorder": 1}
 SHADES = 100
@@ -59,7 +59,7 @@ def methods_figure(panels: Mapping[str, Trajectories], num_steps: int, provenanc
         ax.set_title(name.replace(", ", ",\n"), fontsize=9)
         _draw_panel(ax, panel, num_steps, 5, rasterized=True)  # fifty runs would be 600 kB
         ax.tick_params(labelsize=8, labelbottom=number + 5 >= len(panels))
-    style.label_losses_once(figure, fontsize=10)
+    style.label_once(figure, fontsize=10)
     bar = _add_steps(figure, num_steps, "step, where a run is one network")
     bar.ax.tick_params(labelsize=8)
     return style.finish(figure, provenance, ncols=3, fontsize=8)
@@ -87,7 +87,7 @@ def pairs_figure(
     for number, (ax, (name, run)) in enumerate(zip(axes, runs.items(), strict=True)):
         ax.plot(*front.T, **FRONT)
         if run.ndim == 3:
-            _members(ax, run, size=5)
+            _members(ax, run, 5)
         else:
             ax.plot(*run.T, **SUBSPACE)
         ax.set_title(f"{name}: {verdicts[name]}", fontsize=9, pad=3)
@@ -98,7 +98,7 @@ def pairs_figure(
         if number % 5 > 0:
             ax.set_yticks([])
     figure.suptitle(title, y=0.97)
-    style.label_losses_once(figure)
+    style.label_once(figure)
     return style.stamp(figure, provenance)
 
 
@@ -129,10 +129,8 @@ def surfaces_figure(
         ax.set(title=f"$\\alpha$ = {a:g}", xlabel="$\\theta_1$")
         ax.grid(False)
     axes[0].set_ylabel("$\\theta_2$")
-    ticks = levels[levels % 5 == 0]
-    bar = figure.colorbar(
-        surface, ax=axes, ticks=ticks, pad=0.01, label="weighted loss  (lower is better)"
-    )
+    scale: dict[str, Any] = {"ticks": levels[levels % 5 == 0], "pad": 0.01}
+    bar = figure.colorbar(surface, ax=axes, label="weighted loss  (lower is better)", **scale)
     for bands in bar.ax.collections:
         bands.set_rasterized(True)  # browsers leave seams between them
     dark: dict[str, Any] = {"labelcolor": "white", "frameon": True, "facecolor": "0.25"}
@@ -145,9 +143,9 @@ def _draw_panel(
     """The front, the runs, and the images of the subspace, darker with time."""
     ax.plot(*panel.front.T, **FRONT, label="analytic front")
     if panel.members.shape[2] == 1:
-        _coloured(ax, panel.members[:, :, 0], num_steps, size=size - 1, rasterized=rasterized)
+        _coloured(ax, panel.members[:, :, 0], num_steps, size - 1, rasterized)
     else:
-        _members(ax, panel.members[:, 0], size=size)
+        _members(ax, panel.members[:, 0], size)
     shades = plt.get_cmap("Greys")(np.linspace(0.35, 1, len(panel.images)))
     for shade, (step, image) in zip(shades, panel.images.items(), strict=True):
         ax.plot(*image.T, color=shade, ls="--", lw=1.3, label=f"subspace, step {step:,}")
@@ -159,16 +157,15 @@ def _add_steps(figure: Figure, num_steps: int, label: str) -> Colorbar:
     return figure.colorbar(colours, ax=figure.axes, pad=0.01, label=label)
 
 
-def _members(ax: Axes, run: Float[Array, "S 2 2"], *, size: int) -> None:
+def _members(ax: Axes, run: Float[Array, "S 2 2"], size: int) -> None:
     """The members of one pair: lines, dots at the start, crosses at the end."""
     for k, colour in enumerate(MEMBERS):
-        path = run[:, k]
-        ax.plot(*path.T, color=colour, lw=1.3, zorder=2, label=f"member {k + 1}")
-        _ends(ax, path, colour, size)
+        ax.plot(*run[:, k].T, color=colour, lw=1.3, zorder=2, label=f"member {k + 1}")
+        _ends(ax, run[:, k], colour, size)
 
 
 def _coloured(
-    ax: Axes, runs: Float[Array, "S P 2"], num_steps: int, *, size: int, rasterized: bool
+    ax: Axes, runs: Float[Array, "S P 2"], num_steps: int, size: int, rasterized: bool
 ) -> None:
     """Runs of one member, coloured by step in `SHADES` shades."""
     smallest = np.ptp(runs, axis=(0, 1)) / 400  # what is shorter cannot be seen

@@ -20,7 +20,7 @@ from pamal_core.toy.figures import trajectories
 from pamal_core.toy.outcomes import Outcome
 from pamal_core.toy.pairs import Pairs, initial_pairs
 from pamal_core.toy.problem import ToyProblem
-from pamal_core.toy.run import MOMENTS
+from pamal_core.toy.run import MOMENTS, Positive
 
 SCALES = (1.0, 0.1)
 WORST_PAIR = 10
@@ -30,7 +30,6 @@ BALANCERS = {
     "PaMaL, gradient balancing": UnitNorm,
     "PaMaL, loss balancing": MovingAverage,
 }
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class BalancingOptions(Options):
@@ -55,8 +54,7 @@ class Ablation:
     def figure(self, scale: float) -> Figure:
         """A panel for each method: the trajectories from the five initial points, or the worst
         pair's members with their subspace over time."""
-        o = self.options
-        steps = o.epochs * EPOCH
+        o, steps = self.options, self.options.epochs * EPOCH
         provenance = (
             f"No data: the formula of appendix B2. Seed {o.seed}; {steps:,} steps, "
             f"learning rate {o.lr:g}, tanh {o.tanh}."

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import numpy as np
 from jaxtyping import Float
+from numpy import ndarray as Array
 
-Array = np.ndarray
 Given = TypeVar("Given")
 
 EPOCH = 1000

@@ -13,15 +13,13 @@ SHOWN = (0.0, 0.04, 0.08, 0.16, 0.32, 1.0)
 
 def figure_1(result: ToyRun) -> list[Figure]:
     """Trajectories, a figure for each scale: every run of LS, and PaMaL from its worst pair."""
+    steps = result.num_steps
     panels: dict[float, dict[str, plots.Trajectories]] = {}
     for variant in sorted(VARIANTS, key=lambda variant: -variant.scale):
-        if outcome := result.outcomes.get(variant.name):
-            panel = trajectories(outcome, result.num_steps, outcome.worst)
-            panels.setdefault(variant.scale, {})[variant.name] = panel
-    return [
-        plots.trajectories_figure(of_scale, result.num_steps, result.provenance)
-        for of_scale in panels.values()
-    ]
+        if one := result.outcomes.get(variant.name):
+            of_scale = panels.setdefault(variant.scale, {})
+            of_scale[variant.name] = trajectories(one, steps, one.worst)
+    return [plots.trajectories_figure(p, steps, result.provenance) for p in panels.values()]
 
 
 def pairs(result: ToyRun, variant: str) -> list[Figure]:
@@ -34,16 +32,11 @@ def pairs(result: ToyRun, variant: str) -> list[Figure]:
         "members on their way": outcome.members.swapaxes(0, 1),
         "final subspaces": outcome.image(),
     }
-    return [
-        plots.pairs_figure(
-            outcome.front,
-            dict(zip(verdicts, runs, strict=True)),
-            verdicts,
-            f"{variant}: {what}",
-            result.provenance,
-        )
-        for what, runs in shown.items()
-    ]
+    figures = []
+    for what, runs in shown.items():
+        named, title = dict(zip(verdicts, runs, strict=True)), f"{variant}: {what}"
+        figures.append(plots.pairs_figure(outcome.front, named, verdicts, title, result.provenance))
+    return figures
 
 
 def surfaces(result: ToyRun, variant: str) -> list[Figure]:

@@ -11,13 +11,13 @@ import moocore
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
+from numpy import ndarray as Array
 from scipy.spatial import KDTree
 
 from pamal_core.front import Front, Objective
 from pamal_core.simplex import lattice
 from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem
 
-Array = np.ndarray
 OBJECTIVES = (Objective("1/loss", False), Objective("2/loss", False))
 
 
@@ -135,8 +135,8 @@ class Outcome:
     def fronts(self) -> list[Front]:
         """The final subspace of each run at 11 alphas."""
         names, alphas = [o.name for o in OBJECTIVES], lattice(self.num_members, 11)
-        tables = (pd.DataFrame(image, columns=names) for image in self.image(num_points=11))
-        return [Front(alphas, table, OBJECTIVES) for table in tables]
+        losses = self.image(num_points=11)
+        return [Front(alphas, pd.DataFrame(one, columns=names), OBJECTIVES) for one in losses]
 
     def summary(self) -> dict[str, Any]:
         """Counts over the runs, their mean hypervolume (higher is better), and each run by name:

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import torch
 from jaxtyping import Float
+from numpy import ndarray as Array
 from tqdm.auto import tqdm
 
 from pamal_core.balancing import GradientBalancer, Linear, LossBalancer
@@ -15,8 +16,6 @@ from pamal_core.penalties import MultiForward
 from pamal_core.simplex import Dirichlet
 from pamal_core.toy.descent import EPOCH, descend, weighted
 from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem
-
-Array = np.ndarray
 
 
 def initial_pairs() -> Float[Array, "25 2 2"]:

@@ -5,10 +5,9 @@ from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
+from numpy import ndarray as Array
 
 from pamal_core.errors import InputError
-
-Array = np.ndarray
 
 INITIAL_POINTS = ((-8.5, 7.5), (0.0, 0.0), (9.0, 9.0), (-7.5, -0.5), (9.0, -1.0))
 """Where the paper starts the members."""

@@ -9,12 +9,12 @@ from functools import partial
 
 import numpy as np
 from jaxtyping import Float
+from numpy import ndarray as Array
 from scipy.special import softmax
 
 from pamal_core.toy.descent import EPOCH, Adam, descend, weighted
 from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem
 
-Array = np.ndarray
 Rule = Callable[[Array, Array], Array]
 """From losses [*runs, 2] and Jacobians [*runs, 2, 2], row t the gradient of loss t, to directions
 [*runs, 2], along which the optimiser descends."""

@@ -21,6 +21,7 @@ from pamal_core.toy.problem import ToyProblem
 PAPER_EPOCHS = 50
 MOMENTS = 500
 """How often a run is looked at, besides its start."""
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class ToyOptions(Options):
@@ -38,7 +39,7 @@ class ToyOptions(Options):
     method: Literal["all", "pamal", "ls"] = "all"
     balancing: Literal["all", "none", "loss", "gradient"] = "all"  # type: ignore[assignment]
     tanh: Literal["printed", "earlier"] = "printed"
-    lr: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 2e-3
+    lr: Positive = 2e-3
     lr_scaling: Literal["plain", "members"] = "plain"
     device: Literal["auto", "cpu"] = "auto"
 
@@ -69,7 +70,6 @@ def run(options: ToyOptions) -> ToyRun:
     InputError. The run is made even if its record is there, for the sake of its trajectories.
     NonFiniteError names the variant and the run whose weights are not finite.
     """
-    # Of the options the paper's settings always, others where they differ from the default.
     chosen = options.identity() | {"epochs": options.epochs or PAPER_EPOCHS}
     chosen.pop("task", None)
     about: dict[str, Any] = {
@@ -91,12 +91,11 @@ def run(options: ToyOptions) -> ToyRun:
         for name, front in zip(outcome.names, outcome.fronts(), strict=True)
         for point in front.to_points(f"{variant}, {name}")
     ]
-    summary = {name: outcome.summary() for name, outcome in outcomes.items()}
     record = Record(
         **about,
         objectives={o.name: "min" for o in OBJECTIVES},
         points=points,
-        summary=summary,
+        summary={name: outcome.summary() for name, outcome in outcomes.items()},
         cost={
             "train_seconds": round(trained - started, 3),
             "evaluate_seconds": round(time.perf_counter() - trained, 3),

@@ -52,9 +52,8 @@ def ends(outcome: Outcome) -> dict[str, object]:
     final = outcome.image()
     distance, nearest = KDTree(outcome.front).query(final.reshape(-1, 2))
     positions = nearest[distance <= outcome.within] / (len(outcome.front) - 1)
-    if outcome.num_members == 1:
-        found = f"{len(positions)} of {len(final)} runs"
-    else:
+    found = f"{len(positions)} of {len(final)} runs"
+    if outcome.num_members > 1:
         found = f"subspace: {distances(outcome.front, final[0]).verdict(outcome.within)}"
     low, high = (positions.min(), positions.max()) if len(positions) else (np.nan, np.nan)
     return {"on the front": found, "from": low, "to": high, "spread": high - low}
