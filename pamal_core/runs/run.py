@@ -86,6 +86,16 @@ class Experiment:
         unset = values.keys() - options.model_fields_set
         return options.model_copy(update={name: values[name] for name in unset})
 
+    def about(self, options: Options, splits: Splits) -> dict[str, Any]:
+        """The fields of a record that say what the run is; `options` are `resolved`."""
+        return {
+            "experiment": self.name,
+            "method": options.method,
+            "options": options.identity(),
+            "seed": options.seed,
+            "data": splits.id,
+        }
+
 
 class Result(NamedTuple):
     """A finished run: its record, and the trained network if its weights are at hand."""
@@ -108,13 +118,7 @@ def run(
     experiment.check(options)
     splits = splits or experiment.load(options)
     options = experiment.resolved(options, splits)
-    about = {
-        "experiment": experiment.name,
-        "method": options.method,
-        "options": options.identity(),
-        "seed": options.seed,
-        "data": splits.id,
-    }
+    about = experiment.about(options, splits)
     if not options.out:
         return _make(experiment, options, splits, about)
     files = RunFiles(Path(options.out), about)
