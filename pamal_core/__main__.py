@@ -80,15 +80,15 @@ def _in_folder(name: str) -> Callable[[Any], Any]:
 def data(root: str | None, get: str | None) -> tuple[dict[str, Any], str, bool]:
     """Which data sets are ready, and how to get the others."""
     from pamal_core.data.files import data_root  # here, as these import torch
-    from pamal_core.data.status import DATA, prepared, status
+    from pamal_core.data.inventory import DATA_SETS, status
 
     place = data_root(root)
     if get is None:
-        found = [status(name, place) for name in DATA]
-    elif get in DATA:
-        found = [prepared(get, place)]
+        found = [status(name, place) for name in DATA_SETS]
+    elif get in DATA_SETS:
+        found = [status(get, place, download=True)]
     else:
-        raise InputError(f"`--get` must name one of {', '.join(DATA)}. Found {get!r}.")
+        raise InputError(f"`--get` must name one of {', '.join(DATA_SETS)}. Found {get!r}.")
     rows = [
         {
             "data set": one.name,

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
-from torch import Tensor
 from torch.nn import functional as F
 
-from pamal_core.data.images import Batch
-from pamal_core.errors import InputError
+from pamal_core.data.images import Tensors
+from pamal_core.errors import check_choice
 
 SCALES = (1.0, 1.2, 1.5)
 
@@ -32,12 +30,9 @@ class ZoomAndFlip:
     depth_scaling: str = "multiply"
 
     def __post_init__(self) -> None:
-        if self.depth_scaling not in ("multiply", "divide"):
-            raise InputError(
-                f'`depth_scaling` must be "multiply" or "divide". Found {self.depth_scaling!r}.'
-            )
+        check_choice("depth_scaling", self.depth_scaling, ("multiply", "divide"))
 
-    def __call__(self, batch: Batch) -> Batch:
+    def __call__(self, batch: Tensors) -> Tensors:
         """Another batch of the same shapes and types."""
         images, labels, depth = batch
         n = len(images)
@@ -45,28 +40,18 @@ class ZoomAndFlip:
         corners = torch.rand(n, 2).tolist()
         flips = (torch.rand(n) < 0.5).tolist()
         out = tuple(torch.empty_like(part) for part in batch)
-        for i, (scale, corner, flip) in enumerate(zip(scales, corners, flips, strict=True)):
-            zoomed = _zoom(images[i], labels[i], depth[i], scale, *corner)
+        height, width = labels.shape[1:]
+        for i, (scale, (down, right), flip) in enumerate(zip(scales, corners, flips, strict=True)):
+            h, w = int(height / scale), int(width / scale)
+            top, left = int(down * (height - h + 1)), int(right * (width - w + 1))
+            rows = top + torch.arange(height, device=labels.device) * h // height
+            columns = left + torch.arange(width, device=labels.device) * w // width
+            window = images[i, None, :, top : top + h, left : left + w]
+            zoomed = F.interpolate(
+                window, size=(height, width), mode="bilinear", align_corners=True
+            )[0]
             factor = scale if self.depth_scaling == "multiply" else 1 / scale
-            for part, new in zip(out, (*zoomed[:2], zoomed[2] * factor), strict=True):
+            far = depth[i, :, rows][..., columns] * factor
+            for part, new in zip(out, (zoomed, labels[i, rows][:, columns], far), strict=True):
                 part[i] = new.flip(-1) if flip else new
         return out
-
-
-def _zoom(
-    image: Float[Tensor, "3 H W"],
-    labels: Int[Tensor, "H W"],
-    depth: Float[Tensor, "1 H W"],
-    scale: float,
-    down: float,
-    right: float,
-) -> tuple[Float[Tensor, "3 H W"], Int[Tensor, "H W"], Float[Tensor, "1 H W"]]:
-    """The window that lies at the share `down` in [0, 1) and `right` of the places it can have."""
-    height, width = labels.shape
-    h, w = int(height / scale), int(width / scale)
-    top, left = int(down * (height - h + 1)), int(right * (width - w + 1))
-    rows = top + torch.arange(height, device=labels.device) * h // height
-    columns = left + torch.arange(width, device=labels.device) * w // width
-    window = image[None, :, top : top + h, left : left + w]
-    zoomed = F.interpolate(window, size=(height, width), mode="bilinear", align_corners=True)
-    return zoomed[0], labels[rows][:, columns], depth[:, rows][..., columns]

@@ -1,17 +1,17 @@
 """Census-Income (KDD), sections 5.1 and C1: two or three yes-or-no questions about a person."""
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch.utils.data import TensorDataset
 
-from pamal_core.data import census_sample
 from pamal_core.data.census_table import TASKS, Encoder, labels, parse
 from pamal_core.data.files import data_root, unpacked
-from pamal_core.data.splits import Splits
+from pamal_core.data.samples import people
+from pamal_core.data.splits import Splits, check_at_least, splits, takes_sample
 from pamal_core.errors import InputError, check_choice
 
 # Of the text inside: two archives of one text may differ.
@@ -50,50 +50,31 @@ def load(
     Raises InputError for an unknown option, and for a file that is missing, damaged or not the
     original.
     """
-    tasks = _check(data, tasks, masters, seed)
-    folder = data_root(root) / "census"
-    is_found = any((folder / name).exists() for name in FILES)
-    is_sample = data == "sample" or (data == "auto" and not is_found)
-    texts = census_sample.texts() if is_sample else _texts(folder)
-    people, tested = (parse(t, Path(name).stem) for t, name in zip(texts, FILES, strict=True))
-    order = np.random.default_rng(seed).permutation(len(people))
-    chosen, rest = map(np.sort, np.split(order, [round(VALIDATION_SHARE * len(people))]))
-    encoder = Encoder.fit(people, rest, tasks)
-    train, validation, test = (
-        TensorDataset(*map(torch.from_numpy, (encoder.features(f), *labels(f, tasks, masters))))
-        for f in (people.iloc[rest], people.iloc[chosen], tested)
-    )
-    mark = hashlib.sha256(b"".join(hashlib.sha256(text).digest() for text in texts))
-    mark.update(chosen.astype("<i8").tobytes())
-    kind = "sample" if is_sample else "full"
-    data_id = f"census/{kind}/{'+'.join(tasks)}/{masters}/seed={seed}/{mark.hexdigest()[:12]}"
-    sizes = len(train), len(validation), len(test)
-    description = _description(tasks, is_sample, sizes)
-    return Splits(train, validation, test, data_id, is_sample, description)
-
-
-def _check(data: str, tasks: Collection[str], masters: str, seed: int) -> list[str]:
-    """`tasks` in the order of `TASKS`."""
-    check_choice("data", data, ("auto", "sample", "full"))
-    if masters not in ("mended", "as_released"):
-        raise InputError(f'`masters` must be "mended" or "as_released". Found {masters!r}.')
-    if seed < 0:
-        raise InputError(f"`seed` must be at least 0. Found seed={seed}.")
-    chosen = [task for task in TASKS if task in tasks]
-    if sorted(tasks) != sorted(chosen) or len(chosen) not in (2, 3):
+    chosen_tasks = [task for task in TASKS if task in tasks]
+    if sorted(tasks) != sorted(chosen_tasks) or len(chosen_tasks) not in (2, 3):
         raise InputError(f"`tasks` must be two or three of {list(TASKS)}. Found {list(tasks)}.")
-    return chosen
-
-
-def _texts(folder: Path) -> tuple[bytes, bytes]:
-    train, test = (unpacked(folder / name, sha256, url=SOURCE) for name, sha256 in FILES.items())
-    return train, test
-
-
-def _description(tasks: Sequence[str], is_sample: bool, sizes: Sequence[int]) -> str:
-    source = "a small sample of made-up people" if is_sample else "Census-Income (KDD)"
-    train, validation, test = sizes
-    return (
-        f"{', '.join(tasks)} from {source}: "
-        f"{train:,} for training, {validation:,} for validation, {test:,} for test."
+    check_choice("masters", masters, ("mended", "as_released"))
+    check_at_least(0, seed=seed)
+    folder = data_root(root) / "census"
+    is_sample = takes_sample(data, any((folder / name).exists() for name in FILES))
+    texts = (
+        people.texts()
+        if is_sample
+        else [unpacked(folder / name, sha256, url=SOURCE) for name, sha256 in FILES.items()]
     )
+    known, tested = (parse(t, Path(name).stem) for t, name in zip(texts, FILES, strict=True))
+    order = np.random.default_rng(seed).permutation(len(known))
+    held_out, rest = map(np.sort, np.split(order, [round(VALIDATION_SHARE * len(known))]))
+    encoder = Encoder.fit(known, rest, chosen_tasks)
+    parts = [
+        TensorDataset(
+            *map(torch.from_numpy, (encoder.features(f), *labels(f, chosen_tasks, masters)))
+        )
+        for f in (known.iloc[rest], known.iloc[held_out], tested)
+    ]
+    content = b"".join(hashlib.sha256(text).digest() for text in texts)
+    content += held_out.astype("<i8").tobytes()
+    options = "census", "+".join(chosen_tasks), masters, f"seed={seed}"
+    source = "a small sample of made-up people" if is_sample else "Census-Income (KDD)"
+    of = f"{', '.join(chosen_tasks)} from {source}"
+    return splits(parts, is_sample, options, content, of)

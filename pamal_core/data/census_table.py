@@ -30,28 +30,12 @@ ODD_HOUSEHOLD = "Grandchild <18 ever marr not in subfamily"
 HIGH = ("Bachelors", "Some", "Asso", "Doctorate", "Prof")
 
 
-def _age(frame: pd.DataFrame, masters: str) -> pd.Series:
-    return frame.AAGE >= 40
-
-
-def _education(frame: pd.DataFrame, masters: str) -> pd.Series:
-    return frame.AHGA.str.startswith(HIGH if masters == "as_released" else (*HIGH, "Masters"))
-
-
-def _income(frame: pd.DataFrame, masters: str) -> pd.Series:
-    return frame.INCOME != "- 50000."
-
-
-def _never_married(frame: pd.DataFrame, masters: str) -> pd.Series:
-    return frame.AMARITL == "Never married"
-
-
-# Each task with the column it is read from, which is then no input.
-TASKS: dict[str, tuple[str, Callable[[pd.DataFrame, str], pd.Series]]] = {
-    "age": ("AAGE", _age),
-    "education": ("AHGA", _education),
-    "income": ("INCOME", _income),
-    "never-married": ("AMARITL", _never_married),
+# Each task with the column it is read from, which is then no input, and what counts as yes.
+TASKS: dict[str, tuple[str, Callable[[pd.Series], pd.Series]]] = {
+    "age": ("AAGE", lambda years: years >= 40),
+    "education": ("AHGA", lambda degree: degree.str.startswith((*HIGH, "Masters"))),
+    "income": ("INCOME", lambda dollars: dollars != "- 50000."),
+    "never-married": ("AMARITL", lambda status: status == "Never married"),
 }
 
 
@@ -90,7 +74,10 @@ def labels(
     frame: pd.DataFrame, tasks: Sequence[str], masters: str = "mended"
 ) -> list[Int[np.ndarray, " n"]]:
     """One array of 0 and 1 for each of `tasks`; `masters="as_released"` counts Masters as low."""
-    return [TASKS[task][1](frame, masters).to_numpy().astype(np.int64) for task in tasks]
+    answers = {task: TASKS[task][1](frame[TASKS[task][0]]) for task in tasks}
+    if masters == "as_released" and "education" in tasks:
+        answers["education"] &= ~frame.AHGA.str.startswith("Masters")
+    return [answer.to_numpy().astype(np.int64) for answer in answers.values()]
 
 
 class Encoder(NamedTuple):

@@ -1,35 +1,27 @@
 """CityScapes, sections 5.3 and C1: what is in each pixel of a street scene, and how far away."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float32, Int, Int8, UInt8
 
 from pamal_core.data import cityscapes_files
 from pamal_core.data.augmentation import ZoomAndFlip
-from pamal_core.data.cityscapes_files import Scene, Size, Source
-from pamal_core.data.decoded import decoded
+from pamal_core.data.cache import cached
+from pamal_core.data.cityscapes_files import Maps, Size
 from pamal_core.data.files import data_root
 from pamal_core.data.images import Images
-from pamal_core.data.splits import Splits
+from pamal_core.data.samples import streets
+from pamal_core.data.splits import Splits, check_at_least, splits, takes_sample
 from pamal_core.errors import InputError, check_choice
 
 FULL_SIZE, SAMPLE_SIZE = (128, 256), (32, 64)
 VALIDATION = 500  # of the 2,975 training scenes
 SAMPLE_SCENES, SAMPLE_VALIDATION, SAMPLE_TEST = 300, 60, 60
-
-
-class Scenes(NamedTuple):
-    """The scenes of an official split, or made-up ones."""
-
-    images: UInt8[np.ndarray, "n 3 H W"]
-    labels: Int8[np.ndarray, "n H W"]
-    depth: Float32[np.ndarray, "n 1 H W"]
+NAMES = ("images", "labels", "depth")  # of the maps in the cache
 
 
 def load(
@@ -66,103 +58,82 @@ def load(
     Raises InputError for an unknown option, and for files that are missing, damaged or of another
     form.
     """
-    _check(data, setting, size, validation, limit, seed)
-    transform = ZoomAndFlip(depth_scaling)
-    folder = data_root(root) / "cityscapes"
-    is_found = folder.is_dir() and any(folder.iterdir())
-    is_sample = data == "sample" or (data == "auto" and not is_found)
-    train, test, digest = (
-        _sample(size or SAMPLE_SIZE) if is_sample else _full(folder, size or FULL_SIZE)
-    )
-    augment = not is_sample if augment is None else augment
-    if validation is None:
-        validation = SAMPLE_VALIDATION if is_sample else VALIDATION
-    held_out = None if setting == "I" else (validation, seed)
-    rest, chosen = (rows[:limit] for rows in _divide(len(train.images), held_out))
-    tested = np.arange(len(test.images))[:limit]
-    parts = (
-        _part(train, rest, transform if augment else None),
-        _part(test, tested) if held_out is None else _part(train, chosen),
-        _part(test, tested),
-    )
-    kind = "sample" if is_sample else "full"
-    changes = depth_scaling if augment else "plain"
-    mark = hashlib.sha256(digest.encode())
-    for rows in (rest, chosen, tested):
-        mark.update(repr(rows.tolist()).encode())
-    height, width = train.labels.shape[1:]
-    seeded = setting if held_out is None else f"{setting}/seed={seed}"
-    data_id = f"cityscapes/{kind}/{seeded}/{height}x{width}/{changes}/{mark.hexdigest()[:12]}"
-    return Splits(*parts, data_id, is_sample, _description(is_sample, parts))
-
-
-def _check(
-    data: str, setting: str, size: Size | None, validation: int | None, limit: int | None, seed: int
-) -> None:
-    check_choice("data", data, ("auto", "sample", "full"))
-    if setting not in ("I", "II"):
-        raise InputError(f'`setting` must be "I" or "II". Found {setting!r}.')
+    check_choice("setting", setting, ("I", "II"))
+    check_at_least(1, validation=validation, limit=limit)
+    check_at_least(0, seed=seed)
     if size is not None and min(size) < 1:
         raise InputError(f"`size` must be a height and a width of at least 1. Found {size}.")
-    for name, value, least in (
-        ("validation", validation, 1),
-        ("limit", limit, 1),
-        ("seed", seed, 0),
-    ):
-        if value is not None and value < least:
-            raise InputError(f"`{name}` must be at least {least}. Found {value}.")
+    transform = ZoomAndFlip(depth_scaling)
+    folder = data_root(root) / "cityscapes"
+    is_sample = takes_sample(data, folder.is_dir() and any(folder.iterdir()))
+    size = size or (SAMPLE_SIZE if is_sample else FULL_SIZE)
+    if is_sample:  # the same scenes for every seed
+        drawn = streets.scenes(SAMPLE_SCENES + SAMPLE_TEST, size, 0)
+        cut = [np.split(values, [SAMPLE_SCENES]) for values in drawn]
+        train, test = (Maps(*maps) for maps in zip(*cut, strict=True))
+        digest = _digest((train, test))
+    else:
+        train, test, digest = _full(folder, size)
+    augment = not is_sample if augment is None else augment
+    rest, held_out = np.arange(len(train[0])), np.arange(0)
+    if setting == "II":
+        num = validation or (SAMPLE_VALIDATION if is_sample else VALIDATION)
+        if num >= len(rest):
+            raise InputError(
+                f"`validation` must leave some of the {len(rest)} training scenes. Found {num}."
+            )
+        order = np.random.default_rng(seed).permutation(len(rest))
+        rest, held_out = np.sort(order[num:]), np.sort(order[:num])
+    rows = rest[:limit], held_out[:limit], np.arange(len(test[0]))[:limit]
+    parts = [
+        Images(*(torch.from_numpy(values[chosen]) for values in maps))
+        for maps, chosen in zip((train, train, test), rows, strict=True)
+    ]
+    parts[0].augment = transform if augment else None
+    if setting == "I":
+        parts[1] = Images(*parts[2].tensors)  # another one, so that it is not said to come again
+    content = "".join([digest, *(repr(chosen.tolist()) for chosen in rows)]).encode()
+    shape = "x".join(map(str, train[1].shape[1:]))
+    options = ["cityscapes", setting, shape, depth_scaling if augment else "plain"]
+    if setting == "II":
+        options.insert(2, f"seed={seed}")
+    source = "a small sample of made-up street scenes" if is_sample else "CityScapes"
+    of = f"Classes and inverse depth of pixels from {source} at {shape}"
+    return splits(parts, is_sample, options, content, of)
 
 
-def _full(folder: Path, size: Size) -> tuple[Scenes, Scenes, str]:
+def _full(folder: Path, size: Size) -> tuple[Maps, Maps, str]:
     """The scenes for training and for test, and a digest of them."""
     source = cityscapes_files.find(folder)
-    identity = f"{source.identity(folder)} at {size}, decoded in way 1"  # count up when it changes
-    arrays = decoded("cityscapes", identity, lambda: _decode(source, size))
-    train, test = (
-        Scenes(*(arrays[f"{split}_{field}"] for field in Scenes._fields))
-        for split in ("train", "test")
-    )
+    keys = [f"{split}_{name}" for split in ("train", "test") for name in NAMES]
+
+    def make() -> dict[str, np.ndarray]:
+        parts = []
+        with ThreadPoolExecutor() as pool:  # unpacking takes long, and leaves Python's lock alone
+            for scenes in (source.train, source.val):
+                shape = len(scenes), 1, *size
+                images = np.empty((len(scenes), 3, *size), np.uint8)
+                parts.append(Maps(images, np.empty(shape, np.int8)[:, 0], np.empty(shape, "f4")))
+                decoded = pool.map(lambda scene: source.read(scene, size), scenes)
+                for i, scene in enumerate(decoded):
+                    for values, new in zip(parts[-1], scene, strict=True):
+                        values[i] = new
+        arrays = dict(zip(keys, (values for maps in parts for values in maps), strict=True))
+        return arrays | {"digest": np.array(_digest(parts))}
+
+    found = hashlib.sha256()  # changes when a file is added, taken away or written again
+    for path in (path for scene in source.train + source.val for path in scene):
+        status = path.stat()
+        name = path.relative_to(folder).as_posix()
+        found.update(repr((name, status.st_size, status.st_mtime_ns)).encode())
+    identity = f"{found.hexdigest()} at {size}, decoded in way 1"  # count up when it changes
+    arrays = cached("cityscapes", identity, make)
+    train, test = Maps(*(arrays[key] for key in keys[:3])), Maps(*(arrays[key] for key in keys[3:]))
     return train, test, str(arrays["digest"])
 
 
-def _decode(source: Source, size: Size) -> dict[str, np.ndarray]:
-    parts = [_read(source, scenes, size) for scenes in (source.train, source.val)]
-    arrays = {
-        f"{split}_{field}": values
-        for split, part in zip(("train", "test"), parts, strict=True)
-        for field, values in part._asdict().items()
-    }
-    return arrays | {"digest": np.array(_digest(parts))}
-
-
-def _read(source: Source, scenes: Sequence[Scene], size: Size) -> Scenes:
-    n = len(scenes)
-    part = Scenes(
-        np.empty((n, 3, *size), np.uint8),
-        np.empty((n, *size), np.int8),
-        np.empty((n, 1, *size), np.float32),
-    )
-    with ThreadPoolExecutor() as pool:  # what takes long, unpacking, leaves Python's lock alone
-        for i, maps in enumerate(pool.map(lambda scene: source.read(scene, size), scenes)):
-            for values, new in zip(part, maps, strict=True):
-                values[i] = new
-    return part
-
-
-def _sample(size: Size) -> tuple[Scenes, Scenes, str]:
-    """Made-up scenes, the same ones for every seed, in place of those for training and for test."""
-    from pamal_core.data import street_sample  # only the sample needs it
-
-    arrays = street_sample.scenes(SAMPLE_SCENES + SAMPLE_TEST, size, 0)
-    train, test = (
-        Scenes(*(values[rows] for values in arrays))
-        for rows in (slice(SAMPLE_SCENES), slice(SAMPLE_SCENES, None))
-    )
-    return train, test, _digest((train, test))
-
-
-def _digest(parts: Sequence[Scenes]) -> str:
-    """A SHA-256 over all pixels; depth in the steps of the files, because the last bits of made-up
+def _digest(parts: Iterable[Maps]) -> str:
+    """A SHA-256 over all pixels; depth in the steps of the files, because the last bits of drawn
     depth may depend on the processor."""
     digest = hashlib.sha256()
     for images, labels, depth in parts:
@@ -170,34 +141,3 @@ def _digest(parts: Sequence[Scenes]) -> str:
             digest.update(repr(values.shape).encode())
             digest.update(np.ascontiguousarray(values).data)
     return digest.hexdigest()
-
-
-def _divide(
-    num: int, held_out: tuple[int, int] | None
-) -> tuple[Int[np.ndarray, "_"], Int[np.ndarray, "_"]]:
-    """The rows for training and those that the (number, seed) `held_out` takes for validation."""
-    if held_out is None:
-        return np.arange(num), np.arange(0)
-    validation, seed = held_out
-    if validation >= num:
-        raise InputError(
-            f"`validation` must leave some of the {num} training scenes. Found {validation}."
-        )
-    order = np.random.default_rng(seed).permutation(num)
-    return np.sort(order[validation:]), np.sort(order[:validation])
-
-
-def _part(
-    scenes: Scenes, rows: Int[np.ndarray, "_"], transform: ZoomAndFlip | None = None
-) -> Images:
-    return Images(*(torch.from_numpy(values[rows]) for values in scenes), augment=transform)
-
-
-def _description(is_sample: bool, parts: Sequence[Images]) -> str:
-    source = "a small sample of made-up street scenes" if is_sample else "CityScapes"
-    train, validation, test = map(len, parts)
-    height, width = parts[0].tensors[1].shape[1:]
-    return (
-        f"Classes and inverse depth of pixels from {source} at {height}x{width}: "
-        f"{train:,} for training, {validation:,} for validation, {test:,} for test."
-    )

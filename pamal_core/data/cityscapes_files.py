@@ -1,15 +1,14 @@
 """The two forms in which CityScapes lies on a disk, and how either becomes the same arrays."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from tokenize import TokenError
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float32, Int8, Num, UInt8, UInt16
 from PIL import Image
 
+from pamal_core.data.files import reading
 from pamal_core.errors import InputError
 
 CLASSES = ("flat", "construction", "object", "nature", "sky", "human", "vehicle")
@@ -47,11 +46,12 @@ class Scene(NamedTuple):
 
 
 class Maps(NamedTuple):
-    """One scene, channels first; labels are -1 where ignored, inverse depth 0 where not known."""
+    """One scene or several, channels first; labels are -1 where ignored, inverse depth 0 where not
+    known."""
 
-    image: UInt8[np.ndarray, "3 H W"]
-    label: Int8[np.ndarray, "H W"]
-    depth: Float32[np.ndarray, "1 H W"]
+    image: UInt8[np.ndarray, "*n 3 H W"]
+    label: Int8[np.ndarray, "*n H W"]
+    depth: Float32[np.ndarray, "*n 1 H W"]
 
 
 class Source(NamedTuple):
@@ -61,15 +61,6 @@ class Source(NamedTuple):
     val: list[Scene]
     read: Callable[[Scene, Size], Maps]
 
-    def identity(self, folder: Path) -> str:
-        """64 hex digits that change when a file is added, taken away or written again."""
-        digest = hashlib.sha256()
-        for path in (path for scene in self.train + self.val for path in scene):
-            status = path.stat()
-            found = (path.relative_to(folder).as_posix(), status.st_size, status.st_mtime_ns)
-            digest.update(repr(found).encode())
-        return digest.hexdigest()
-
 
 def find(folder: Path) -> Source:
     """The scenes in `folder`: MTAN's arrays if they are there, else the official files.
@@ -78,20 +69,19 @@ def find(folder: Path) -> Source:
     where `folder` holds neither form, a split is empty or one of three files is missing.
     """
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    if {"train", "val"} & set(names):
-        train, val = (
-            _scenes([(folder / split / part, "", ".npy") for part in MTAN])
-            for split in ("train", "val")
+    read = read_mtan if {"train", "val"} & set(names) else read_official
+    if read is read_official and not set(OFFICIAL) & set(names):
+        found = ", ".join(names[:8]) + (" and more" if len(names) > 8 else "") or "nothing"
+        raise InputError(f"Expected CityScapes in {folder}. Found {found}. {HOW_TO_GET}")
+    train, val = (
+        _scenes(
+            [(folder / split / part, "", ".npy") for part in MTAN]
+            if read is read_mtan
+            else [(folder / part / split, "*/", end) for part, end in OFFICIAL.items()]
         )
-        return Source(train, val, read_mtan)
-    if set(OFFICIAL) & set(names):
-        train, val = (
-            _scenes([(folder / part / split, "*/", end) for part, end in OFFICIAL.items()])
-            for split in ("train", "val")
-        )
-        return Source(train, val, read_official)
-    found = ", ".join(names[:8]) + (" and more" if len(names) > 8 else "") or "nothing"
-    raise InputError(f"Expected CityScapes in {folder}. Found {found}. {HOW_TO_GET}")
+        for split in ("train", "val")
+    )
+    return Source(train, val, read)
 
 
 def _scenes(places: Sequence[tuple[Path, str, str]]) -> list[Scene]:
@@ -137,8 +127,7 @@ def read_mtan(scene: Scene, size: Size) -> Maps:
     if not known.all():
         raise InputError(f"Expected labels -1 to 6 in {scene.label}. Found {label[~known][0]:g}.")
     pixels = np.rint(image * 255).astype(np.uint8)
-    maps = Maps(_first(pixels), label.astype(np.int8), _first(depth.astype(np.float32)))
-    return _with_depth(scene, maps)
+    return _maps(scene, pixels, label.astype(np.int8), depth[..., 0].astype(np.float32))
 
 
 def read_official(scene: Scene, size: Size) -> Maps:
@@ -148,23 +137,18 @@ def read_official(scene: Scene, size: Size) -> Maps:
     nearest to the middle of the new one is taken. Raises InputError for a file that cannot be read,
     is of another kind or of another size than the image, and for an unknown label.
     """
-    picture, ids = _picture(scene.image, "RGB"), _picture(scene.label, "L")
-    disparity = _picture(scene.depth, "I;16")
-    for path, other in ((scene.label, ids), (scene.depth, disparity)):
+    picture = _picture(scene.image, "RGB")
+    maps = _picture(scene.label, "L"), _picture(scene.depth, "I;16")
+    for path, other in zip(scene[1:], maps, strict=True):
         if other.size != picture.size:
             raise InputError(
                 f"Expected {picture.size} pixels in {path}, as in its image. Found {other.size}."
             )
-    if (highest := np.asarray(ids).max()) >= len(CLASS_OF_ID):
+    if (highest := np.asarray(maps[0]).max()) >= len(CLASS_OF_ID):
         raise InputError(f"Expected label ids from 0 to 33 in {scene.label}. Found {highest}.")
-    pixels = _resized(picture, size, Image.Resampling.BILINEAR)
-    label = CLASS_OF_ID[_resized(ids, size, Image.Resampling.NEAREST)]
-    depth = inverse_depth(_resized(disparity, size, Image.Resampling.NEAREST))
-    return _with_depth(scene, Maps(_first(pixels), label, depth[None]))
-
-
-def _resized(picture: Image.Image, size: Size, how: Image.Resampling) -> Num[np.ndarray, "..."]:
-    return np.asarray(picture.resize(size[::-1], how))
+    parts = (picture, Image.Resampling.BILINEAR), *((p, Image.Resampling.NEAREST) for p in maps)
+    pixels, ids, steps = (np.asarray(part.resize(size[::-1], how)) for part, how in parts)
+    return _maps(scene, pixels, CLASS_OF_ID[ids], inverse_depth(steps))
 
 
 def inverse_depth(disparity: UInt16[np.ndarray, "*size"]) -> Float32[np.ndarray, "*size"]:
@@ -181,25 +165,23 @@ def inverse_depth(disparity: UInt16[np.ndarray, "*size"]) -> Float32[np.ndarray,
     return np.divide(disparity, 65535, dtype=np.float32)
 
 
-def _first(values: Num[np.ndarray, "H W c"]) -> Num[np.ndarray, "c H W"]:
-    return values.transpose(2, 0, 1)
-
-
-def _with_depth(scene: Scene, maps: Maps) -> Maps:
-    """`maps`, unless there is no depth at all to learn from or to be measured by."""
-    if not maps.depth.any():
+def _maps(
+    scene: Scene,
+    image: UInt8[np.ndarray, "H W 3"],
+    label: Int8[np.ndarray, "H W"],
+    depth: Float32[np.ndarray, "H W"],
+) -> Maps:
+    """Channels first; InputError where there is no depth to learn from or to be measured by."""
+    if not depth.any():
         raise InputError(
             f"Expected some depth in {scene.depth}. Found 0, not measured, throughout."
         )
-    return maps
+    return Maps(image.transpose(2, 0, 1), label, depth[None])
 
 
 def _array(path: Path, shape: tuple[int, ...], kinds: str) -> Num[np.ndarray, "..."]:
-    try:
-        with path.open("rb") as file:
-            values = np.load(file, allow_pickle=False)
-    except (OSError, ValueError, EOFError, SyntaxError, TokenError) as error:
-        raise InputError(f"Expected an array in {path}. It could not be read: {error}.") from error
+    with reading("an array", path), path.open("rb") as file:
+        values = np.load(file, allow_pickle=False)
     if not isinstance(values, np.ndarray):  # an archive of arrays under the name of one
         raise InputError(f"Expected an array in {path}. Found an archive.")
     if values.shape != shape or values.dtype.kind not in kinds:
@@ -211,11 +193,8 @@ def _array(path: Path, shape: tuple[int, ...], kinds: str) -> Num[np.ndarray, ".
 
 
 def _picture(path: Path, mode: str) -> Image.Image:
-    try:
-        with Image.open(path) as picture:
-            picture.load()
-    except (OSError, SyntaxError, ValueError, EOFError) as error:
-        raise InputError(f"Expected an image in {path}. It could not be read: {error}.") from error
+    with reading("an image", path), Image.open(path) as picture:
+        picture.load()
     if picture.mode != mode:
         kinds = {"RGB": "8-bit colour", "L": "8-bit grey", "I;16": "16-bit grey"}
         raise InputError(

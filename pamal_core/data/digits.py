@@ -1,5 +1,6 @@
 """Single handwritten digits to compose images from: MNIST, or those that scikit-learn brings."""
 
+import math
 from pathlib import Path
 from typing import NamedTuple
 
@@ -7,8 +8,8 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from pamal_core.data.files import verified
-from pamal_core.data.idx import read_idx
+from pamal_core.data.files import gunzip, verified
+from pamal_core.errors import InputError
 
 # The mirror that torchvision uses, and the SHA-256 of the original files.
 MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
@@ -47,6 +48,30 @@ def mnist_is_found(root: Path) -> bool:
 def mnist_path(root: Path, name: str) -> Path:
     """Where the file `name` of `FILES` is expected; torchvision keeps it there too."""
     return root / "MNIST" / "raw" / f"{name}-ubyte.gz"
+
+
+def read_idx(path: Path) -> np.ndarray:
+    """The uint8 array, of any shape, in a gzip-compressed IDX file; InputError where it is anything
+    else.
+
+    The header is two zero bytes, the type (8 is uint8), the number of axes, and the length of each
+    axis as a big-endian 32-bit integer; the bytes of the array follow, last axis fastest.
+    torchvision has a reader, too, but it takes uncompressed files only, checks with assert, and its
+    import costs more than composing a whole data set here.
+    """
+    content = gunzip(path)
+    if len(content) < 4 or content[:3] != b"\0\0\x08" or len(content) < 4 + 4 * content[3]:
+        raise InputError(
+            f"Expected an IDX file of unsigned bytes. {path} starts with {content[:4].hex(' ')!r}."
+        )
+    start = 4 + 4 * content[3]
+    shape = np.frombuffer(content[4:start], ">u4").tolist()
+    if len(content) - start != math.prod(shape):
+        raise InputError(
+            f"{path} ought to hold {math.prod(shape)} bytes of shape {shape}. "
+            f"Found {len(content) - start}."
+        )
+    return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
 
 
 def sample() -> tuple[Pool, Pool, Pool]:

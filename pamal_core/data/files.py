@@ -1,13 +1,25 @@
-"""Where data files live, and how a file is known to be the right one."""
+"""Where data files live, and how a file is known to be whole and the right one."""
 
 import gzip
 import hashlib
+import lzma
 import os
+import zipfile
 import zlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tokenize import TokenError
+
+from PIL.Image import DecompressionBombError
 
 from pamal_core.errors import InputError
+
+# What readers of arrays, images and archives raise for a file that is damaged or of another kind.
+UNREADABLE = (
+    *(OSError, EOFError, KeyError, RuntimeError, SyntaxError, TypeError, ValueError, TokenError),
+    *(lzma.LZMAError, zlib.error, zipfile.BadZipFile, DecompressionBombError),
+)
 
 
 def data_root(given: str | Path | None = None) -> Path:
@@ -30,12 +42,21 @@ def verified(path: Path, sha256: str, *, url: str, download: bool = False) -> Pa
                 f"Expected a file at {path}. Found none. Fetch it from {url}, allow the download, "
                 'or name another data root ("data_root" or $PAMAL_DATA).'
             )
-        _fetch(path, sha256, url)
-    try:
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"Could not read {path}: {error.strerror or error}.") from error
+        import pooch  # here, so that reading what is there needs no network library
+
+        new_folders = [folder for folder in path.parents if not folder.exists()]
+        try:
+            pooch.retrieve(url, f"sha256:{sha256}", fname=path.name, path=path.parent)
+        except (OSError, ValueError) as error:  # ValueError is pooch's word for a wrong checksum
+            for folder in new_folders:  # innermost first
+                with suppress(OSError):
+                    folder.rmdir()
+            raise InputError(
+                f"Could not fetch {url} to {path}: {error}. Nothing was left behind. "
+                "Put the file there by hand, or name another data root."
+            ) from error
+    with reading("a file", path), path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != sha256:
         raise InputError(
             f"{path} is truncated, corrupt or another file. Expected SHA-256 {sha256}. "
@@ -66,26 +87,14 @@ def unpacked(path: Path, sha256: str, *, url: str) -> bytes:
 
 def gunzip(path: Path) -> bytes:
     """What is in the gzip file at `path`; InputError where it cannot be read to its end."""
+    with reading("a whole gzip file", path), gzip.open(path) as file:
+        return file.read()
+
+
+@contextmanager
+def reading(what: str, place: Path | str) -> Iterator[None]:
+    """InputError in place of whatever reading `what` from `place` raises."""
     try:
-        with gzip.open(path) as file:
-            return file.read()
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(
-            f"Expected a whole gzip file. {path} could not be read: {error}."
-        ) from error
-
-
-def _fetch(path: Path, sha256: str, url: str) -> None:
-    import pooch  # here, so that reading what is there needs no network library
-
-    new_folders = [folder for folder in path.parents if not folder.exists()]
-    try:
-        pooch.retrieve(url, f"sha256:{sha256}", fname=path.name, path=path.parent)
-    except (OSError, ValueError) as error:  # ValueError is pooch's word for a wrong checksum
-        for folder in new_folders:  # innermost first
-            with suppress(OSError):
-                folder.rmdir()
-        raise InputError(
-            f"Could not fetch {url} to {path}: {error}. Nothing was left behind. "
-            "Put the file there by hand, or name another data root."
-        ) from error
+        yield
+    except UNREADABLE as error:
+        raise InputError(f"Expected {what}. {place} could not be read: {error}.") from error

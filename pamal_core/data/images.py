@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import TensorDataset
 
-Batch = tuple[Tensor, ...]
+Tensors = tuple[Tensor, ...]
 
 
 class Images(TensorDataset):
@@ -19,12 +19,12 @@ class Images(TensorDataset):
     """
 
     def __init__(
-        self, images: Tensor, *targets: Tensor, augment: Callable[[Batch], Batch] | None = None
+        self, images: Tensor, *targets: Tensor, augment: Callable[[Tensors], Tensors] | None = None
     ) -> None:
         super().__init__(images, *targets)
         self.augment = augment
 
-    def __getitem__(self, index: Any) -> Batch:
+    def __getitem__(self, index: Any) -> Tensors:
         """The examples of a slice or of a list of indices, or a single one (never augmented)."""
         images, *targets = (tensor[index] for tensor in self.tensors)
         labels = (t.long() if t.dtype == torch.int8 else t for t in targets)

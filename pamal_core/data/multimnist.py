@@ -1,6 +1,5 @@
 """MultiMNIST and MultiMNIST3 (appendices C1 and C3): two or three digits laid over each other."""
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +12,7 @@ from torch.utils.data import TensorDataset
 
 from pamal_core.data import digits
 from pamal_core.data.files import data_root
-from pamal_core.data.splits import Splits
+from pamal_core.data.splits import Splits, check_at_least, splits, takes_sample
 from pamal_core.errors import InputError, check_choice
 
 
@@ -76,15 +75,29 @@ def load(
     Raises InputError for an unknown option, and where a file of MNIST is missing or not the
     original.
     """
-    _check(data, split, seed, sizes)
-    offset, layout = _layout(num_digits, offset)
+    check_choice("split", split, [*SIZES])
+    check_at_least(0, seed=seed)
+    if sizes is not None and (len(sizes) != 3 or min(sizes) < 1):
+        raise InputError(
+            "`sizes` must be three numbers of images, each at least 1, for training, validation "
+            f"and test. Found {tuple(sizes)}."
+        )
+    known = [o for n, o in LAYOUTS if n == num_digits and offset in (None, o)]
+    if not known:
+        raise InputError(
+            f"(`num_digits`, `offset`) must be one of {list(LAYOUTS)}. "
+            f"Found ({num_digits}, {offset})."
+        )
+    layout = LAYOUTS[num_digits, known[0]]
     if antialias is not None:
         layout = layout._replace(antialias=antialias)
     folder = data_root(root)
-    is_sample = data == "sample" or (data == "auto" and not digits.mnist_is_found(folder))
+    is_sample = takes_sample(data, digits.mnist_is_found(folder))
     pools = digits.sample() if is_sample else digits.mnist(folder, download=data == "full")
     if split == "released":
-        pools = (both := _joined(*pools[:2])), both, pools[2]
+        train, validation, test = pools
+        both = digits.Pool(*map(np.concatenate, zip(train, validation, strict=True)))
+        pools = both, both, test
     sizes = tuple(sizes or (size // (10 if is_sample else 1) for size in SIZES[split]))
     # One stream for each split, so that the size of one changes nothing in the others.
     streams = np.random.SeedSequence(seed).spawn(len(sizes))
@@ -92,40 +105,23 @@ def load(
         np.random.default_rng(stream).integers(len(pool.labels), size=(size, num_digits))
         for stream, pool, size in zip(streams, pools, sizes, strict=True)
     ]
-    train, validation, test = (
-        _compose(pool, draw, layout) for pool, draw in zip(pools, draws, strict=True)
+    parts = [_compose(pool, draw, layout) for pool, draw in zip(pools, draws, strict=True)]
+    others = "training, validation and test" if split == "disjoint" else "test"
+    source = (
+        "a small sample, scikit-learn's 1,797 handwritten digits in place of MNIST"
+        if is_sample
+        else f"MNIST digits, others for {others}"
     )
-    kind, name = ("sample" if is_sample else "full"), ("multimnist", "multimnist3")[num_digits - 2]
-    mark = _fingerprint(pools, draws, layout)
-    data_id = f"{name}/{kind}/offset={offset}/seed={seed}/{mark}"
-    description = _description(num_digits, is_sample, split, sizes)
-    return Splits(train, validation, test, data_id, is_sample, description)
-
-
-def _check(data: str, split: str, seed: int, sizes: Sequence[int] | None) -> None:
-    check_choice("data", data, ("auto", "sample", "full"))
-    if split not in SIZES:
-        raise InputError(f'`split` must be "disjoint" or "released". Found {split!r}.')
-    if seed < 0:
-        raise InputError(f"`seed` must be at least 0. Found seed={seed}.")
-    if sizes is not None and (len(sizes) != 3 or min(sizes) < 1):
-        raise InputError(
-            "`sizes` must be three numbers of images, each at least 1, for training, validation "
-            f"and test. Found {tuple(sizes)}."
-        )
-
-
-def _layout(num_digits: int, offset: int | None) -> tuple[int, Layout]:
-    for (digits_of_it, offset_of_it), layout in LAYOUTS.items():
-        if digits_of_it == num_digits and offset in (None, offset_of_it):
-            return offset_of_it, layout
-    raise InputError(
-        f"(`num_digits`, `offset`) must be one of {list(LAYOUTS)}. Found ({num_digits}, {offset})."
+    name = "multimnist" if num_digits == 2 else f"multimnist{num_digits}"
+    options = name, f"offset={known[0]}", f"seed={seed}"
+    of = f"Images of {num_digits} overlapping digits from {source}"
+    # What the images follow from, not the images: their last bits depend on the processor, and a
+    # run would not be found again on another machine. Checksums pin MNIST's own pixels.
+    content = repr(tuple(layout)).encode() + b"".join(
+        pool.labels.tobytes() + draw.astype("<i8").tobytes()
+        for pool, draw in zip(pools, draws, strict=True)
     )
-
-
-def _joined(one: digits.Pool, other: digits.Pool) -> digits.Pool:
-    return digits.Pool(*(np.concatenate(parts) for parts in zip(one, other, strict=True)))
+    return splits(parts, is_sample, options, content, of)
 
 
 def _compose(
@@ -145,32 +141,3 @@ def _compose(
         )
     labels = torch.from_numpy(pool.labels[draw].astype(np.int64))
     return TensorDataset(images, *labels.T.contiguous())
-
-
-def _fingerprint(
-    pools: Sequence[digits.Pool], draws: Sequence[Int[np.ndarray, "_ T"]], layout: Layout
-) -> str:
-    """12 hex digits of a SHA-256 over everything the images follow from.
-
-    Not over the images themselves: their last bits depend on the processor, and a run would not be
-    found again on another machine. MNIST's own pixels are pinned by the checksums of its files.
-    """
-    digest = hashlib.sha256(repr(tuple(layout)).encode())
-    for pool, draw in zip(pools, draws, strict=True):
-        digest.update(pool.labels.tobytes())
-        digest.update(draw.astype("<i8").tobytes())
-    return digest.hexdigest()[:12]
-
-
-def _description(num_digits: int, is_sample: bool, split: str, sizes: Sequence[int]) -> str:
-    others = "training, validation and test" if split == "disjoint" else "test"
-    source = (
-        "a small sample, scikit-learn's 1,797 handwritten digits in place of MNIST"
-        if is_sample
-        else f"MNIST digits, others for {others}"
-    )
-    train, validation, test = sizes
-    return (
-        f"Images of {num_digits} overlapping digits from {source}: "
-        f"{train:,} for training, {validation:,} for validation, {test:,} for test."
-    )

@@ -1,8 +1,12 @@
-"""What every data set is handed over as."""
+"""What every data set is handed over as, and what all loaders have in common."""
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch.utils.data import TensorDataset
+
+from pamal_core.errors import InputError, check_choice
 
 
 @dataclass(frozen=True)
@@ -21,3 +25,34 @@ class Splits:
     id: str
     is_sample: bool
     description: str
+
+
+def takes_sample(data: str, is_found: bool) -> bool:
+    """Whether `data` asks for the sample: "sample", or "auto" where no file is found; else "full"
+    does not."""
+    check_choice("data", data, ("auto", "sample", "full"))
+    return data == "sample" or (data == "auto" and not is_found)
+
+
+def check_at_least(least: int, **values: int | None) -> None:
+    """InputError unless all `values`, named like the arguments, are at least `least` or None."""
+    for name, value in values.items():
+        if value is not None and value < least:
+            raise InputError(f"`{name}` must be at least {least}. Found {name}={value}.")
+
+
+def splits(
+    parts: Sequence[TensorDataset], is_sample: bool, options: Sequence[str], content: bytes, of: str
+) -> Splits:
+    """`parts` with their id, made of the name of the data set, its `options` and a SHA-256 of the
+    `content` that they follow from, and the sentence that says what they are."""
+    train, validation, test = parts
+    name, *others = options
+    mark = hashlib.sha256(content).hexdigest()[:12]
+    data_id = "/".join([name, "sample" if is_sample else "full", *others, mark])
+    again = "and again " if validation is test else ""
+    description = (
+        f"{of}: {len(train):,} for training, {len(validation):,} for validation, "
+        f"{again}{len(test):,} for test."
+    )
+    return Splits(train, validation, test, data_id, is_sample, description)

@@ -1,6 +1,5 @@
 """UTKFace (sections 5.2, B3 and C1): the age, gender and ethnicity of a face."""
 
-import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,8 @@ from jaxtyping import Int64
 from pamal_core.data import utkface_files
 from pamal_core.data.files import data_root
 from pamal_core.data.images import Images
-from pamal_core.data.splits import Splits
+from pamal_core.data.samples import faces as drawn_faces
+from pamal_core.data.splits import Splits, check_at_least, splits, takes_sample
 from pamal_core.data.utkface_files import Faces
 from pamal_core.errors import InputError, check_choice
 
@@ -51,41 +51,38 @@ def load(
     Raises InputError for an unknown option, for files that are missing, misnamed or unreadable,
     and where too few are left to split or all ages are equal.
     """
-    _check(data, split, size, limit, seed)
-    folder = data_root(root) / "utkface"
-    is_sample = data == "sample" or (data == "auto" and not utkface_files.is_found(folder))
-    size = size or (SAMPLE_SIZE if is_sample else FULL_SIZE)
-    faces = _sample(size) if is_sample else utkface_files.read(folder, size)
-    parts = _parts(len(faces.ages), split, limit, seed)
-    mean, deviation = _scale(faces.ages if split == "paper" else faces.ages[parts[0]])
-    train, validation, test = (_images(faces, rows, mean, deviation) for rows in parts)
-    mark = hashlib.sha256((faces.mark + utkface_files.fingerprint(*parts)).encode()).hexdigest()
-    kind, of = ("sample" if is_sample else "full"), ("" if limit is None else f"limit={limit}/")
-    data_id = f"utkface/{kind}/size={size}/split={split}/seed={seed}/{of}{mark[:12]}"
-    description = _description(faces, split, is_sample, parts)
-    return Splits(train, validation, test, data_id, is_sample, description)
-
-
-def _check(data: str, split: str, size: int | None, limit: int | None, seed: int) -> None:
-    check_choice("data", data, ("auto", "sample", "full"))
     check_choice("split", split, [*SHARES])
-    if size is not None and size < 1:
-        raise InputError(f"`size` must be at least 1 pixel. Found size={size}.")
-    if limit is not None and limit < 2:
-        raise InputError(f"`limit` must be at least 2 examples. Found limit={limit}.")
-    if seed < 0:
-        raise InputError(f"`seed` must be at least 0. Found seed={seed}.")
+    check_at_least(1, size=size)
+    check_at_least(2, limit=limit)
+    check_at_least(0, seed=seed)
+    folder = data_root(root) / "utkface"
+    is_sample = takes_sample(data, utkface_files.is_found(folder))
+    size = size or (SAMPLE_SIZE if is_sample else FULL_SIZE)
+    if is_sample:
+        drawn = drawn_faces.faces(SAMPLE_NUM, size, SAMPLE_SEED)
+        faces = Faces(*drawn, utkface_files.fingerprint(*drawn))
+    else:
+        faces = utkface_files.read(folder, size)
+    rows = _rows(len(faces.ages), split, limit, seed)
+    known = faces.ages if split == "paper" else faces.ages[rows[0]]
+    if len(np.unique(known)) < 2:
+        raise InputError(f"Expected different ages to standardise by. Found only {known[0]}.")
+    # The deviation with n - 1, as torch's and so the authors'.
+    ages = ((faces.ages - known.mean()) / known.std(ddof=1)).astype(np.float32)
+    tensors = [*map(torch.from_numpy, (faces.images, ages, faces.genders, faces.ethnicities))]
+    train, validation, test = (Images(*(t[part] for t in tensors)) for part in rows)
+    parts = train, test if split == "paper" else validation, test
+    content = (faces.mark + utkface_files.fingerprint(*rows)).encode()
+    options = ["utkface", f"size={size}", f"split={split}", f"seed={seed}"]
+    options += [] if limit is None else [f"limit={limit}"]
+    source = "a small sample of drawn faces" if is_sample else "UTKFace"
+    if faces.num_unlabelled:
+        source += f" ({faces.num_unlabelled} images without a label left out)"
+    of = f"Age, gender and ethnicity from {source}"
+    return splits(parts, is_sample, options, content, of)
 
 
-def _sample(size: int) -> Faces:
-    """Drawn faces, always the same."""
-    from pamal_core.data import face_sample  # here, as only the sample needs it
-
-    drawn = face_sample.faces(SAMPLE_NUM, size, SAMPLE_SEED)
-    return Faces(*drawn, utkface_files.fingerprint(*drawn))
-
-
-def _parts(num: int, split: str, limit: int | None, seed: int) -> list[Int64[np.ndarray, " _"]]:
+def _rows(num: int, split: str, limit: int | None, seed: int) -> list[Int64[np.ndarray, " _"]]:
     """The rows of training, validation and test; rounded down as in the authors' code, with what
     is left over for test."""
     train, validation, _ = SHARES[split]
@@ -103,29 +100,3 @@ def _parts(num: int, split: str, limit: int | None, seed: int) -> list[Int64[np.
         return parts
     # The product first: no part loses an example to rounding of the share.
     return [rows[: max(1, len(rows) * limit // len(parts[0]))] for rows in parts]
-
-
-def _scale(ages: Int64[np.ndarray, " n"]) -> tuple[float, float]:
-    """Mean and deviation; the latter with n - 1, as torch's and so the authors'."""
-    if len(set(ages.tolist())) < 2:
-        raise InputError(f"Expected different ages to standardise by. Found only {ages[0]}.")
-    return float(ages.mean()), float(ages.std(ddof=1))
-
-
-def _images(faces: Faces, rows: Int64[np.ndarray, " n"], mean: float, deviation: float) -> Images:
-    ages = ((faces.ages[rows] - mean) / deviation).astype(np.float32)
-    arrays = faces.images[rows], ages, faces.genders[rows], faces.ethnicities[rows]
-    return Images(*map(torch.from_numpy, arrays))
-
-
-def _description(
-    faces: Faces, split: str, is_sample: bool, parts: list[Int64[np.ndarray, " _"]]
-) -> str:
-    left_out = f" ({faces.num_unlabelled} images without a label left out)"
-    source = "a small sample of drawn faces" if is_sample else "UTKFace"
-    train, validation, test = map(len, parts)
-    also = "and again " if split == "paper" else ""
-    return (
-        f"Age, gender and ethnicity from {source}{left_out if faces.num_unlabelled else ''}: "
-        f"{train:,} for training, {validation:,} for validation, {also}{test:,} for test."
-    )

@@ -2,12 +2,10 @@
 
 import hashlib
 import io
-import lzma
 import re
 import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
@@ -16,7 +14,8 @@ import numpy as np
 from jaxtyping import Int64, UInt8
 from PIL import Image
 
-from pamal_core.data.decoded import decoded
+from pamal_core.data.cache import cached
+from pamal_core.data.files import reading
 from pamal_core.errors import InputError
 
 SITE = "https://susanqq.github.io/UTKFace/"
@@ -25,17 +24,6 @@ OLDEST = 116
 ENDING = r"(?:\.[a-z]+)*\.jpg"
 LABELLED = re.compile(rf"(\d{{1,3}})_([01])_([0-4])_[\da-z ]+{ENDING}", re.ASCII | re.IGNORECASE)
 UNLABELLED = re.compile(rf"\d{{1,3}}_[01]_\d{{17}}{ENDING}", re.ASCII | re.IGNORECASE)
-# What a damaged or encrypted file makes zipfile raise.
-UNREADABLE = (
-    OSError,
-    EOFError,
-    RuntimeError,
-    ValueError,
-    lzma.LZMAError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-
 Contents = Mapping[str, Callable[[], bytes]]
 
 
@@ -79,10 +67,8 @@ def count(folder: Path) -> tuple[int, int]:
 
     Raises InputError for what `read` refuses before it opens an image.
     """
-    source = _source(folder)
-    with _opened(source) as contents:
-        rows, others = _labelled(source, contents)
-    return len(rows), others
+    with _opened(folder) as (_, _, rows, others):
+        return len(rows), others
 
 
 def read(folder: Path, size: int) -> Faces:
@@ -90,47 +76,47 @@ def read(folder: Path, size: int) -> Faces:
 
     They are in one zip in `folder`, in `folder` itself or in one folder in it; two of these at
     once are refused. Images are decoded to RGB and resized, bilinearly as by torchvision's Resize,
-    to `size` x `size` pixels. They are kept by `decoded`, under the names and contents of the
+    to `size` x `size` pixels. They are kept by `cached`, under the names and contents of the
     files, so that a file that has changed is decoded again. Names that begin with a dot are passed
     over; images whose name lacks the ethnicity are left out and counted.
 
     Raises InputError for a missing, misnamed or unreadable file, and for an archive with a path
     that leads out of it or with a name twice.
     """
-    source = _source(folder)
-    with _opened(source) as contents:
-        rows, others = _labelled(source, contents)
-        mark = _mark(source, contents, rows)
-        make = partial(_decoded, source, contents, rows, size)
-        images = decoded(f"utkface-{size}", f"{mark} at {size}", make)["images"]
+    with _opened(folder) as (source, contents, rows, others):
+
+        def make() -> dict[str, np.ndarray]:
+            images = np.empty((len(rows), 3, size, size), np.uint8)
+            for out, name in zip(images, rows, strict=True):
+                with (
+                    reading("a whole JPEG image", f"{name!r} in {source}"),
+                    Image.open(io.BytesIO(contents[name]()), formats=["JPEG"]) as image,
+                ):
+                    small = image.convert("RGB").resize((size, size), Image.Resampling.BILINEAR)
+                out[:] = np.asarray(small).transpose(2, 0, 1)
+            return {"images": images}
+
+        digest = hashlib.sha256()  # of names and contents: the same whether they are zipped or not
+        for name in rows:
+            with reading("a whole file", f"{name!r} in {source}"):
+                content = contents[name]()
+            digest.update(hashlib.sha256(name.encode()).digest())
+            digest.update(hashlib.sha256(content).digest())
+        mark = digest.hexdigest()
+        images = cached(f"utkface-{size}", f"{mark} at {size}", make)["images"]
     ages, genders, ethnicities = np.array(list(rows.values()), np.int64).T
     return Faces(images, ages, genders, ethnicities, mark, others)
 
 
 def fingerprint(*arrays: np.ndarray) -> str:
     """A SHA-256 of the content of `arrays`, one after the other."""
-    digest = hashlib.sha256()
-    for array in arrays:
-        digest.update(hashlib.sha256(np.ascontiguousarray(array).data).digest())
-    return digest.hexdigest()
-
-
-def _labelled(source: Path, names: Iterable[str]) -> tuple[dict[str, tuple[int, int, int]], int]:
-    """The labels of the images by name, in order, and how many have none."""
-    known = {name: labels(source / name) for name in sorted(names)}
-    rows = {name: row for name, row in known.items() if row is not None}
-    if not rows:
-        raise InputError(f"Expected images in {source}. Found none with a label.")
-    return rows, len(known) - len(rows)
+    each = (hashlib.sha256(np.ascontiguousarray(array).data).digest() for array in arrays)
+    return hashlib.sha256(b"".join(each)).hexdigest()
 
 
 def _entries(folder: Path) -> list[Path]:
-    try:
+    with reading("a folder", folder):
         return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-    except OSError as error:
-        raise InputError(
-            f"Expected a folder at {folder}. It could not be read: {error.strerror}."
-        ) from error
 
 
 def _source(folder: Path) -> Path:
@@ -150,61 +136,30 @@ def _source(folder: Path) -> Path:
 
 
 @contextmanager
-def _opened(source: Path) -> Iterator[Contents]:
-    """What reads the content of each file, by its name without folders."""
-    if source.is_dir():
-        yield {path.name: path.read_bytes for path in _entries(source)}
-        return
-    try:
-        archive = zipfile.ZipFile(source)
-    except UNREADABLE as error:
-        raise InputError(f"Expected a whole zip. {source} could not be read: {error}.") from error
-    with archive:
-        yield _members(archive, source)
-
-
-def _members(archive: zipfile.ZipFile, source: Path) -> Contents:
+def _opened(folder: Path) -> Iterator[tuple[Path, Contents, dict[str, tuple[int, int, int]], int]]:
+    """The zip or folder in or at `folder`; what reads each file in it, by its name without folders;
+    the labels of the images by name, in order; and the number of images without."""
+    source = _source(folder)
     found: dict[str, Callable[[], bytes]] = {}
-    for info in archive.infolist():
-        path = PureWindowsPath(info.filename)  # both kinds of slashes, and drives
-        if path.anchor or ".." in path.parts:
-            raise InputError(f"Expected paths inside {source}. Found {info.filename!r}.")
-        if info.is_dir() or path.name.startswith("."):
-            continue
-        if path.name in found:
-            raise InputError(f"Expected each name once in {source}. Found {path.name!r} twice.")
-        found[path.name] = partial(archive.read, info)
-    return found
-
-
-def _content(source: Path, name: str, contents: Contents) -> bytes:
-    try:
-        return contents[name]()
-    except UNREADABLE as error:
-        raise InputError(f"Could not read {name!r} in {source}: {error}.") from error
-
-
-def _mark(source: Path, contents: Contents, names: Mapping[str, object]) -> str:
-    """A SHA-256 of the names and contents: the same whether they are zipped or not."""
-    digest = hashlib.sha256()
-    for name in names:
-        digest.update(hashlib.sha256(name.encode()).digest())
-        digest.update(hashlib.sha256(_content(source, name, contents)).digest())
-    return digest.hexdigest()
-
-
-def _decoded(
-    source: Path, contents: Contents, names: Mapping[str, object], size: int
-) -> dict[str, np.ndarray]:
-    images = np.empty((len(names), 3, size, size), np.uint8)
-    for out, name in zip(images, names, strict=True):
-        file = io.BytesIO(_content(source, name, contents))
-        try:
-            with Image.open(file, formats=["JPEG"]) as image:
-                small = image.convert("RGB").resize((size, size), Image.Resampling.BILINEAR)
-        except (OSError, Image.DecompressionBombError) as error:
-            raise InputError(
-                f"Expected a whole JPEG image. {name!r} in {source} could not be decoded: {error}."
-            ) from error
-        out[:] = np.asarray(small).transpose(2, 0, 1)
-    return {"images": images}
+    with ExitStack() as stack:
+        if source.is_dir():
+            found |= {path.name: path.read_bytes for path in _entries(source)}
+        else:
+            with reading("a whole zip", source):
+                archive = stack.enter_context(zipfile.ZipFile(source))
+            for info in archive.infolist():
+                path = PureWindowsPath(info.filename)  # both kinds of slashes, and drives
+                if path.anchor or ".." in path.parts:
+                    raise InputError(f"Expected paths inside {source}. Found {info.filename!r}.")
+                if info.is_dir() or path.name.startswith("."):
+                    continue
+                if path.name in found:
+                    raise InputError(
+                        f"Expected each name once in {source}. Found {path.name!r} twice."
+                    )
+                found[path.name] = partial(archive.read, info)
+        known = {name: labels(source / name) for name in sorted(found)}
+        rows = {name: row for name, row in known.items() if row is not None}
+        if not rows:
+            raise InputError(f"Expected images in {source}. Found none with a label.")
+        yield source, found, rows, len(known) - len(rows)

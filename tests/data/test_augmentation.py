@@ -141,5 +141,5 @@ def test_the_seed_of_torch_decides_and_every_scale_corner_and_side_comes_up():
 
 
 def test_anything_but_multiply_and_divide_is_refused():
-    with pytest.raises(InputError, match=r'"multiply" or "divide"\. Found \'add\''):
+    with pytest.raises(InputError, match=r"multiply, divide\. Found 'add'"):
         ZoomAndFlip("add")

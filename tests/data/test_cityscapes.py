@@ -2,8 +2,6 @@
 
 import os
 import shutil
-import sys
-import types
 import warnings
 
 import numpy as np
@@ -14,7 +12,8 @@ from PIL import Image
 
 from pamal_core.data import cityscapes, cityscapes_files
 from pamal_core.data.batches import batches
-from pamal_core.data.decoded import decoded
+from pamal_core.data.cache import cached
+from pamal_core.data.samples import streets
 from pamal_core.errors import InputError
 
 SIZE = (16, 32)
@@ -266,7 +265,7 @@ def test_decoded_scenes_are_taken_from_the_cache_until_a_file_changes(roots, mon
 )
 def test_a_cache_that_is_damaged_or_of_something_else_is_made_again(cache, how):
     arrays = {"a": np.arange(1000, dtype=np.float32), "b": np.ones((2, 3), np.int8)}
-    decoded("things", "one", lambda: arrays)
+    cached("things", "one", lambda: arrays)
     (path,) = cache.iterdir()
     whole = path.read_bytes()
     if how == "folder":
@@ -286,23 +285,23 @@ def test_a_cache_that_is_damaged_or_of_something_else_is_made_again(cache, how):
     with warnings.catch_warnings():
         if how == "folder":  # it cannot be replaced by a file
             warnings.simplefilter("ignore")
-        found = decoded("things", "one", lambda: (calls.append(1), arrays)[1])
+        found = cached("things", "one", lambda: (calls.append(1), arrays)[1])
     assert calls == [1] and all(np.array_equal(found[key], arrays[key]) for key in arrays)
     if how != "folder":
         assert path.read_bytes() == whole and [p.name for p in cache.iterdir()] == [path.name]
-        decoded("things", "one", lambda: pytest.fail("it was there"))
+        cached("things", "one", lambda: pytest.fail("it was there"))
 
 
 def test_a_cache_that_cannot_be_written_costs_a_warning_and_no_data(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("PAMAL_CACHE", str(tmp_path / "file"))
     with pytest.warns(UserWarning, match=r"Could not keep .* \$PAMAL_CACHE"):
-        found = decoded("things", "one", lambda: {"a": np.arange(3)})
+        found = cached("things", "one", lambda: {"a": np.arange(3)})
     assert found["a"].tolist() == [0, 1, 2]
 
 
 @pytest.fixture
-def street_sample(monkeypatch):
+def numbered_streets(monkeypatch):
     """Stands in for the generator: labels are the seed's, the images say which scene it is."""
 
     def scenes(num, size, seed):
@@ -311,13 +310,10 @@ def street_sample(monkeypatch):
         images = np.broadcast_to(np.arange(num)[:, None, None, None] % 256, (num, 3, *size))
         return images.astype(np.uint8), labels, rng.random((num, 1, *size)).astype(np.float32) / 2
 
-    module = types.ModuleType("pamal_core.data.street_sample")
-    module.scenes = scenes
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr("pamal_core.data.street_sample", module, raising=False)
+    monkeypatch.setattr(streets, "scenes", scenes)
 
 
-@pytest.mark.usefixtures("street_sample")
+@pytest.mark.usefixtures("numbered_streets")
 def test_without_files_a_sample_of_made_up_streets_is_taken(tmp_path):
     splits = cityscapes.load("auto", tmp_path)
     assert splits.is_sample and [len(part) for part in parts(splits)] == [240, 60, 60]
@@ -335,7 +331,7 @@ def test_without_files_a_sample_of_made_up_streets_is_taken(tmp_path):
     )
 
 
-@pytest.mark.usefixtures("street_sample")
+@pytest.mark.usefixtures("numbered_streets")
 def test_auto_takes_the_files_where_there_are_any_and_sample_never(forms):
     assert not cityscapes.load("auto", forms / "mtan", size=SIZE, validation=4).is_sample
     assert cityscapes.load("sample", forms / "mtan").is_sample
@@ -345,13 +341,13 @@ def test_auto_takes_the_files_where_there_are_any_and_sample_never(forms):
     ("options", "message"),
     [
         ({"data": "all"}, r"auto, sample, full\. Found 'all'"),
-        ({"setting": "III"}, r'"I" or "II"\. Found \'III\''),
-        ({"depth_scaling": "add"}, r'"multiply" or "divide"\. Found \'add\''),
+        ({"setting": "III"}, r"one of I, II\. Found 'III'"),
+        ({"depth_scaling": "add"}, r"multiply, divide\. Found 'add'"),
         ({"size": (0, 32)}, r"at least 1\. Found \(0, 32\)"),
-        ({"validation": 0}, r"`validation` must be at least 1\. Found 0"),
+        ({"validation": 0}, r"`validation` must be at least 1\. Found validation=0"),
         ({"validation": 12}, r"some of the 12 training scenes\. Found 12"),
-        ({"limit": 0}, r"`limit` must be at least 1\. Found 0"),
-        ({"seed": -1}, r"`seed` must be at least 0\. Found -1"),
+        ({"limit": 0}, r"`limit` must be at least 1\. Found limit=0"),
+        ({"seed": -1}, r"`seed` must be at least 0\. Found seed=-1"),
     ],
 )
 def test_an_unknown_option_is_refused(forms, options, message):

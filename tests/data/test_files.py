@@ -126,5 +126,5 @@ def test_a_disk_that_takes_no_file_is_one_error(path, server, monkeypatch, code)
 
 def test_a_folder_in_place_of_the_file_is_one_error(path):
     path.mkdir(parents=True)
-    with pytest.raises(InputError, match=r"Could not read .*digits\.gz"):
+    with pytest.raises(InputError, match=r"a file\. .*digits\.gz could not be read"):
         verified(path, SHA256, url=URL)

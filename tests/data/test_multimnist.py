@@ -185,7 +185,7 @@ def test_auto_does_not_pass_over_a_corrupt_file(tmp_path, name):
     ("options", "message"),
     [
         ({"data": "fulll"}, r"auto, sample, full\. Found 'fulll'"),
-        ({"split": "paper"}, '"disjoint" or "released". Found \'paper\''),
+        ({"split": "paper"}, "disjoint, released. Found 'paper'"),
         ({"seed": -1}, "`seed` must be at least 0. Found seed=-1"),
         ({"offset": 7}, r"\(2, 7\)"),
         ({"num_digits": 4}, r"\(4, None\)"),

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from test_cityscapes import SIZE, write_mtan, write_official
 
-from pamal_core.data import census_sample, census_table, cityscapes_files
-from pamal_core.data.idx import read_idx
+from pamal_core.data import census_table, cityscapes_files
+from pamal_core.data.digits import read_idx
+from pamal_core.data.samples import people
 from pamal_core.errors import InputError
 from pamal_core.experiments.ablations import listed
 from pamal_core.runs import grid
@@ -71,7 +72,7 @@ def test_a_damaged_idx_file_is_refused_or_has_the_shape_it_says(tmp_path, data, 
     assert found is None or found.size == math.prod(found.shape)
 
 
-LINES = census_sample.texts()[0].splitlines(keepends=True)[:20]
+LINES = people.texts()[0].splitlines(keepends=True)[:20]
 
 
 @QUICK
@@ -129,7 +130,7 @@ def test_an_array_whose_header_is_no_python_is_refused(scenes, first):
     whole = scene.image.read_bytes()
     try:
         scene.image.write_bytes(whole[:10] + first + whole[10 + len(first) :])
-        with pytest.raises(InputError, match="It could not be read"):
+        with pytest.raises(InputError, match="could not be read"):
             read(scene, size)
     finally:
         scene.image.write_bytes(whole)

@@ -1,8 +1,6 @@
 """Faces are split, standardised and limited as the docstring and the authors' code say."""
 
 import statistics
-import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,8 +9,8 @@ from faces_on_disk import faces, write_folder, write_zip
 from hypothesis import given
 from hypothesis import strategies as st
 
-import pamal_core.data
 from pamal_core.data import utkface
+from pamal_core.data.samples import faces as drawn_faces
 from pamal_core.errors import InputError
 
 
@@ -27,9 +25,7 @@ def numbered(num, size, seed):
 @pytest.fixture
 def people(monkeypatch):
     """The sample is made of `numbered` images; these are they."""
-    stub = SimpleNamespace(faces=numbered)
-    monkeypatch.setattr(pamal_core.data, "face_sample", stub, raising=False)
-    monkeypatch.setitem(sys.modules, "pamal_core.data.face_sample", stub)
+    monkeypatch.setattr(drawn_faces, "faces", numbered)
     return numbered(utkface.SAMPLE_NUM, 32, utkface.SAMPLE_SEED)
 
 
@@ -112,11 +108,11 @@ def test_a_limit_keeps_the_first_of_each_part_in_proportion(people, split, limit
 
 @given(st.integers(10, 500), st.sampled_from(list(utkface.SHARES)), st.integers(2, 500))
 def test_whatever_the_number_of_images_no_part_is_empty_and_none_is_in_two(num, split, limit):
-    found = utkface._parts(num, split, None, 0)
+    found = utkface._rows(num, split, None, 0)
     assert len(found[0]) == int(num * {"70/10/20": 70, "paper": 80}[split] // 100)
     together = np.concatenate(found if split == "70/10/20" else found[::2])
     assert sorted(together.tolist()) == list(range(num))
-    limited = utkface._parts(num, split, limit, 0)
+    limited = utkface._rows(num, split, limit, 0)
     assert len(limited[0]) == min(limit, len(found[0])) and min(map(len, limited)) >= 1
 
 
@@ -175,8 +171,8 @@ def test_too_few_images_and_equal_ages_are_named(folder, contents, message):
     [
         ({"data": "fulll"}, r"auto, sample, full\. Found 'fulll'"),
         ({"split": "80/20"}, r"one of 70/10/20, paper\. Found '80/20'"),
-        ({"size": 0}, "`size` must be at least 1 pixel. Found size=0"),
-        ({"limit": 1}, "`limit` must be at least 2 examples. Found limit=1"),
+        ({"size": 0}, "`size` must be at least 1. Found size=0"),
+        ({"limit": 1}, "`limit` must be at least 2. Found limit=1"),
         ({"seed": -1}, "`seed` must be at least 0. Found seed=-1"),
     ],
 )

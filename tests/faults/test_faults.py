@@ -195,30 +195,31 @@ def test_a_nan_that_appears_in_training(place, whole, tmp_path, times, tally, mo
 
     for attempt in range(times):
         folder, when, calls = tmp_path / str(attempt), RANDOM.randrange(2, 100, 2), []
-        draw, backward = module.Method._draw, module.Method._backward
+        draw, alone = module.Method._draw, module.Method._alone
 
-        def bad_draw(self, batch, alpha, draw=draw, calls=calls, when=when):
+        def bad_draw(self, batch, *rest, draw=draw, calls=calls, when=when):
             calls.append(1)
             found = draw(
                 self,
                 [batch[0] * float("nan"), *batch[1:]]
                 if (place == "batch" and len(calls) == when)
                 else batch,
-                alpha,
+                *rest,
             )
             is_bad = place == "loss" and len(calls) == when
             if is_bad:
                 raise NonFiniteError("The loss of task 1 is nan.")
             return found
 
-        def bad_backward(self, *rest, backward=backward, calls=calls, when=when):
-            backward(self, *rest)
+        def bad_gradient(self, *rest, alone=alone, calls=calls, when=when):
+            losses = alone(self, *rest)
             if place == "gradient" and len(calls) == when:
                 self.network.stacked.grad[0, 0] = float("nan")
+            return losses
 
         with monkeypatch.context() as patch:
             patch.setattr(module.Method, "_draw", bad_draw)
-            patch.setattr(module.Method, "_backward", bad_backward)
+            patch.setattr(module.Method, "_alone", bad_gradient)
             with pytest.raises(NonFiniteError):
                 one_run(folder)
         bad = half_written(folder)

@@ -11,7 +11,7 @@ import pytest
 from commands_on_disk import ask, ask_json
 from faces_on_disk import faces, write_folder, write_zip
 
-from pamal_core.data import census, digits, status
+from pamal_core.data import census, digits, inventory
 
 FULL = os.environ.get("PAMAL_DATA", "")
 
@@ -157,7 +157,7 @@ def test_streets_are_counted_in_either_layout(tmp_path, layout):
 
 
 def test_a_file_where_a_folder_ought_to_be_is_damage_and_no_traceback(tmp_path):
-    for data in status.DATA.values():
+    for data in inventory.DATA_SETS.values():
         (tmp_path / data.folder).write_text("")
     code, found = states(tmp_path)
     assert code == 1 and {one["state"] for one in found.values()} == {"damaged"}

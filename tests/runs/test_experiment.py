@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from tiny_experiment import tiny
+from tiny_experiment import load, tiny
 
 from pamal_core.balancing import Linear
 from pamal_core.errors import InputError
@@ -242,7 +242,7 @@ def test_a_checkpoint_that_cannot_be_written_stops_with_one_line(tmp_path, monke
 
 def test_defaults_depend_on_the_data_and_give_way_to_what_is_set():
     experiment = replace(tiny(), defaults={"full": {}, "sample": {"epochs": 2, "batch_size": 50}})
-    splits = experiment.load(Options.create())
+    splits = load(None)
     assert experiment.resolved(Options.create(), splits).batch_size == 50
     assert experiment.resolved(Options.create(batch_size=256), splits).batch_size == 256
     record = run(experiment, Options.create(W=1)).record

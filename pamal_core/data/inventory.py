@@ -59,7 +59,7 @@ def _streets(folder: Path) -> str:
     return f"{layout}, {len(source.train):,} scenes for training and {len(source.val):,} for test"
 
 
-DATA = {
+DATA_SETS = {
     "mnist": _DataSet(
         "MNIST",
         _digits,
@@ -84,13 +84,19 @@ DATA = {
 """The data sets by name."""
 
 
-def status(name: str, root: Path) -> Status:
-    """What there is of data set `name`, one of `DATA`, under `root`.
+def status(name: str, root: Path, *, download: bool = False) -> Status:
+    """What there is of data set `name`, one of `DATA_SETS`, under `root`; with `download` once what
+    is missing has been fetched, where it may be.
 
     Checksums are computed where there are any to compare with; images are counted and their names
     read, but none is opened.
     """
-    data = DATA[name]
+    data = DATA_SETS[name]
+    if download and data.fetch:
+        try:
+            data.fetch(root)
+        except InputError as error:
+            return status(name, root)._replace(what=str(error))
     place = root / data.folder
     try:
         size = sum(path.lstat().st_size for path in place.rglob("*") if path.is_file())
@@ -102,14 +108,3 @@ def status(name: str, root: Path) -> Status:
     except OSError as error:
         what, size = f"{place} could not be read: {error.strerror or error}.", 0
     return Status(name, "damaged", what, place, size, data.advice)
-
-
-def prepared(name: str, root: Path) -> Status:
-    """`status`, after a download of what is missing of a data set that may be downloaded."""
-    if (fetch := DATA[name].fetch) is None:
-        return status(name, root)
-    try:
-        fetch(root)
-    except InputError as error:
-        return status(name, root)._replace(what=str(error))
-    return status(name, root)

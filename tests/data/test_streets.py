@@ -9,14 +9,12 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
-from pamal_core.data import street_plan, street_sample
-from pamal_core.data.street_sample import METRES, render, scenes
-from pamal_core.data.street_things import KINDS, Thing
+from pamal_core.data.samples import streets
+from pamal_core.data.samples.streets import FOCAL, KERB, KINDS, METRES, WALL, Streets, scenes
 from pamal_core.errors import InputError
 from pamal_core.plots import scenes as pictures
 
-GREY = np.full(3, 0.5)
-FLAT, SKY = 0, 4
+FLAT, CONSTRUCTION, SKY, VOID = 0, 1, 4, -1
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +22,23 @@ def sample():
     return scenes(120, (32, 64), seed=0)
 
 
-def bare(seed=0, **changes):
-    """A street without traffic, without a bonnet, straight ahead."""
-    plan = street_plan.street(np.random.default_rng(seed))
-    return plan._replace(things=[], bonnet=0, **changes)
+@pytest.fixture
+def street(monkeypatch):
+    """Draws a street with the things that are given, (kind, metres ahead, metres to the right)."""
 
+    def draw(*placed, seed=0, size=(120, 120)):
+        def things(_):
+            for kind, *place in placed:
+                z, x = np.reshape(place, (2, 1, 1, 1))
+                yield kind, x, z, [np.full((1, 3, 1, 1), 0.5)] * 2
 
-def thing(kind, z, x=0.0):
-    return Thing(kind, x, z, GREY, GREY)
+        monkeypatch.setattr(streets, "things", things)
+        drawn = Streets(size, np.random.default_rng(seed).random((1, 200)))
+        for name in ("label", "inverse", "a", "b", "height", "end"):
+            setattr(drawn, name, getattr(drawn, name)[0])
+        return drawn
+
+    return draw
 
 
 def test_shapes_types_and_ranges_are_those_of_the_real_data(sample):
@@ -72,100 +79,86 @@ def test_few_depths_are_unknown_but_those_of_the_sky(sample):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_walls_and_ground_are_where_a_ray_meets_them_first(seed):
-    """March along rays in steps of 2 cm until one is in something: no formula of the renderer."""
-    plan = bare(seed)
-    canvas = render(plan, (24, 40))
+def test_walls_and_ground_are_where_a_ray_meets_them_first(street, seed):
+    """March along rays in steps of 2 cm until one is below the road or beyond a wall; roofs, over
+    which it may go on, are between 5 and 14 metres high."""
+    drawn = street(seed=seed, size=(24, 40))
     rng = np.random.default_rng(seed)
-    left, right = plan.walls
-    for i, j in zip(rng.integers(24, size=40), rng.integers(40, size=40), strict=True):
-        right_of = ((j + 0.5 - 20) / 24 - plan.camera.centre) / street_sample.FOCAL
-        above = (plan.camera.horizon - (i + 0.5) / 24) / street_sample.FOCAL
-        z = np.arange(1, plan.end, 0.02)
-        x, y = right_of * z, plan.camera.height + above * z
-        inside = y < 0
-        for wall, beyond in ((left, x < left.x), (right, x > right.x)):
-            crosses = np.diff(beyond, prepend=False)
-            inside |= crosses & (y < wall.heights[np.searchsorted(wall.ends, z)])
-        if inside.any():
-            assert canvas.inverse[i, j] > 0
-            assert METRES / canvas.inverse[i, j] == pytest.approx(z[inside][0], abs=0.03)
-        else:
-            assert canvas.label[i, j] == SKY or canvas.inverse[i, j] == METRES / plan.end
+    for i, j in zip(rng.integers(24, size=60), rng.integers(40, size=60), strict=True):
+        z = np.arange(1, drawn.end.item(), 0.02)
+        x, y = drawn.a[0, j] * z, drawn.height.item() + drawn.b[i, 0] * z
+        inside = (y < 0) | (abs(x) > WALL)
+        if drawn.label[i, j] == VOID:
+            continue
+        beyond = drawn.label[i, j] == SKY or drawn.inverse[i, j] == METRES / drawn.end.item()
+        if not inside.any() or y[inside][0] > 14:
+            assert beyond
+        elif y[inside][0] < 5 or not beyond:
+            assert METRES / drawn.inverse[i, j] == pytest.approx(z[inside][0], abs=0.03)
+            assert (drawn.label[i, j] == CONSTRUCTION) == (y[inside][0] > 0)
 
 
-def test_inverse_depth_of_the_road_is_linear_in_the_row_and_0_at_the_horizon():
-    plan = bare()
-    canvas = render(plan, (100, 100))
-    middle = 50 + round(100 * plan.camera.centre)
-    rows = np.flatnonzero(canvas.label[:, middle] == FLAT)
-    slope, offset = np.polyfit((rows + 0.5) / 100, canvas.inverse[rows, middle], 1)
-    line = offset + slope * (rows + 0.5) / 100
-    np.testing.assert_allclose(canvas.inverse[rows, middle], line, rtol=1e-9)
-    assert len(rows) > 30 and slope > 0
-    assert -offset / slope == pytest.approx(plan.camera.horizon)
+def test_inverse_depth_of_the_road_is_linear_in_the_row_and_0_at_the_horizon(street):
+    drawn = street(size=(100, 100))
+    middle = abs(drawn.a[0]).argmin()
+    rows = np.flatnonzero(drawn.label[:, middle] == FLAT)
+    slope, offset = np.polyfit(drawn.b[rows, 0], drawn.inverse[rows, middle], 1)
+    assert len(rows) > 30 and slope == pytest.approx(-METRES / drawn.height.item())
+    assert offset == pytest.approx(0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_thing_has_one_class_and_the_inverse_depth_of_its_foot(kind):
-    plan = bare()
-    empty = render(plan, (120, 120))
-    full = render(plan._replace(things=[thing(kind, 11.0)]), (120, 120))
+def test_a_thing_has_one_class_and_the_inverse_depth_of_its_foot(street, kind):
+    empty, full = street(), street((kind, 11.0, 0.5))
     drawn = full.inverse != empty.inverse
     assert drawn.sum() > 20
     np.testing.assert_allclose(full.inverse[drawn], METRES / 11)
-    assert (full.label[drawn] == KINDS[kind].category).all()
+    assert (full.label[drawn] == KINDS[kind][0]).all()
     assert (full.label[~drawn] == empty.label[~drawn]).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_height_of_a_thing_times_its_distance_is_the_same_for_all_of_its_kind(kind):
-    camera = street_plan.Camera(2.0, 0.5, 0.0)
-    empty = bare(camera=camera)
-    before = render(empty, (600, 300)).inverse
+def test_the_height_of_a_thing_times_its_distance_is_the_same_for_all_of_its_kind(street, kind):
+    before = street(size=(600, 300)).inverse
     for z in (14.0, 20.0, 31.0):
-        after = render(empty._replace(things=[thing(kind, z)]), (600, 300)).inverse
-        rows = (before != after).any(1).sum()
-        expected = street_sample.FOCAL * KINDS[kind].height
-        assert rows * z / 600 == pytest.approx(expected, abs=2.5 * z / 600)
+        rows = (before != street((kind, z, 0.5), size=(600, 300)).inverse).any(1).sum()
+        height = FOCAL * KINDS[kind][-1][1]
+        assert rows * z / 600 == pytest.approx(height, abs=2.5 * z / 600)
 
 
-def test_the_nearer_of_two_things_hides_the_farther_whatever_their_order():
-    plan = bare()
-    near, far = thing("van", 9.0), thing("person", 12.0, x=1.4)
-    alone = render(plan._replace(things=[near]), (120, 120))
-    hers = render(plan._replace(things=[far]), (120, 120)).label == 5
-    van = alone.label == 6
-    assert (hers & van).any() and (hers & ~van).any()
+def test_the_nearer_of_two_things_hides_the_farther_whatever_their_order(street):
+    near, far = ("car", 9.0, 0.0), ("person", 12.0, 1.1)
+    car = street(near).label == 6
+    hers = street(far).label == 5
+    assert (hers & car).any() and (hers & ~car).any()
     for things in ([near, far], [far, near]):
-        both = render(plan._replace(things=things), (120, 120))
-        assert (both.label[van] == 6).all()
-        assert (both.label[hers & ~van] == 5).all()
+        both = street(*things).label
+        assert (both[car] == 6).all() and (both[hers & ~car] == 5).all()
 
 
-def test_things_stand_in_the_street_and_in_front_of_its_walls():
-    for seed in range(60):
-        plan = street_plan.street(np.random.default_rng(seed))
-        left, right = (wall.x for wall in plan.walls)
-        for it in plan.things:
-            half = KINDS[it.kind].width / 2
-            assert left < it.x - half and it.x + half < right, it.kind
-            assert 4 < it.z < plan.end
+def test_things_stand_in_the_street_in_front_of_its_walls_and_only_traffic_is_on_the_road():
+    rng = np.random.default_rng(0)
+    found = list(streets.things(lambda low, high: rng.uniform(low, high, (60, 1, 1))))
+    assert {kind for kind, *_ in found} == set(KINDS)
+    for kind, x, z, _ in found:
+        (width, _) = KINDS[kind][-1]
+        there = z > 0
+        assert 10 < there.sum() < 50
+        assert z[there].min() > 5 and z[there].max() <= 70
+        assert (abs(x) + width / 2 < WALL).all()
+        assert kind in ("car", "person") or (abs(x) > KERB).all()
 
 
-def test_a_depth_is_unknown_where_the_right_camera_sees_something_nearer():
-    inverse = render(street_plan.street(np.random.default_rng(3)), (40, 160)).inverse
-    measured = np.stack(
-        [street_sample._measure(inverse, np.random.default_rng(k)) for k in range(9)]
-    )
-    ours = (measured == 0).all(0) & (inverse > 0)  # the holes differ from draw to draw
+def test_a_depth_is_unknown_where_the_right_camera_sees_something_nearer(street):
+    things = ("car", 8.0, 1.0), ("person", 6.0, -1.0), ("lamp", 9.0, -3.0)
+    inverse = street(*things, size=(40, 160)).inverse
     shift = 160 / 8 * inverse
     theirs = [
         [any(k - shift[i, k] <= j - shift[i, j] for k in range(j + 1, 160)) for j in range(160)]
         for i in range(40)
     ]
-    assert ours.sum() > 20
-    assert np.array_equal(ours, np.array(theirs) & (inverse > 0))
+    assert np.sum(theirs) > 20
+    assert np.array_equal(streets.hidden(inverse), theirs)
 
 
 def features(images, rng, per_image=150):

@@ -4,15 +4,13 @@ import hashlib
 import os
 import secrets
 import warnings
-import zipfile
-import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from tokenize import TokenError
-from typing import Any
 
 import numpy as np
+
+from pamal_core.data.files import UNREADABLE
 
 
 def cache_root() -> Path:
@@ -20,7 +18,7 @@ def cache_root() -> Path:
     return Path(os.environ.get("PAMAL_CACHE") or "~/.cache/pamal/cache").expanduser()
 
 
-def decoded(
+def cached(
     name: str, identity: str, make: Callable[[], dict[str, np.ndarray]]
 ) -> dict[str, np.ndarray]:
     """The arrays of `make()`, from the cache where an earlier call has left them.
@@ -31,41 +29,26 @@ def decoded(
     """
     mark = hashlib.sha256(identity.encode()).hexdigest()[:16]
     path = cache_root() / f"{name}-{mark}.npz"
-    arrays = _kept(path, identity)
-    if arrays is None:
-        arrays = make()
-        _keep(path, identity, arrays)
-    return arrays
-
-
-def _kept(path: Path, identity: str) -> dict[str, np.ndarray] | None:
-    """What is at `path`, None where that is of no use; the archive has a CRC of every array."""
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {key: archive[key] for key in archive.files}
-        return arrays if str(arrays.pop("identity")) == identity else None
-    # A file that is no archive comes as an array, which is no context manager: TypeError.
-    except (
-        OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError, SyntaxError,
-        TokenError, zipfile.BadZipFile, zlib.error,
-    ):  # fmt: skip
-        return None
-
-
-def _keep(path: Path, identity: str, arrays: Mapping[str, Any]) -> None:
-    """Write `path` in one step, straight from the arrays: a copy in memory might not fit."""
+    # A file that is no archive comes as an array, which is no context manager: a TypeError.
+    with suppress(*UNREADABLE), path.open("rb") as file, np.load(file) as archive:
+        arrays = {key: archive[key] for key in archive.files}  # the archive has a CRC of each
+        if str(arrays.pop("identity")) == identity:
+            return arrays
+    arrays = make()
+    # In one step, and straight from the arrays: a copy in memory might not fit.
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("xb") as file:
-            np.savez(file, identity=np.array(identity), **arrays)
+        with temporary.open("xb") as out:
+            np.savez(out, identity=np.array(identity), **arrays)  # type: ignore[arg-type]
         temporary.replace(path)
     except OSError as error:
         warnings.warn(
             f"Could not keep the decoded data at {path}: {error.strerror or error}. They will be "
             "decoded again next time. $PAMAL_CACHE names another folder.",
-            stacklevel=3,
+            stacklevel=2,
         )
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+    return arrays

@@ -9,8 +9,7 @@ import pytest
 from matplotlib import pyplot as plt
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from pamal_core.data.face_drawing import Canvas, ellipse, stroke
-from pamal_core.data.face_sample import SHARES, faces
+from pamal_core.data.samples.faces import SHARES, faces
 from pamal_core.errors import InputError
 from pamal_core.plots.pictures import faces_figure
 
@@ -91,22 +90,6 @@ def test_a_face_looks_the_same_at_any_size():
     assert np.abs(small - averaged).mean() < 15 < other
 
 
-def test_a_disc_covers_its_area_and_a_line_its_own():
-    looks = {"right": 0.1, "down": -0.05, "scale": 1.0, "tilt": 0.1, "sky": 0.0, "sky_slope": 0.0}
-    shaped = {k: np.full((1, 1, 1), v, dtype=np.float32) for k, v in looks.items()}
-    shaped |= {k: np.zeros((1, 3, 1, 1), dtype=np.float32) for k in ("sky", "sky_slope")}
-    cases = [
-        (lambda c: ellipse(c.x, c.y, 0.5, 0.5), np.pi * 0.25),
-        (lambda c: ellipse(c.x, c.y, 0.5, 0.3), np.pi * 0.15),
-        (lambda c: ellipse(c.aside(0.4), c.y, 0.2, 0.2), 2 * np.pi * 0.04),
-        (lambda c: stroke(c.x, c.y, 0.5, 0.0, 0.2), 0.2),
-    ]
-    for shape, area in cases:
-        canvas = Canvas(64, shaped)
-        canvas.paint(shape(canvas), np.ones((1, 3, 1, 1), dtype=np.float32))
-        assert canvas.image.mean() * 4 == pytest.approx(area, rel=0.03)  # pictures are 2 x 2
-
-
 @pytest.mark.parametrize(("num", "size"), [(0, 32), (-1, 32), (4, 15)])
 def test_no_face_and_faces_too_small_to_see_are_refused(num, size):
     with pytest.raises(InputError, match=rf"Found num={num} and size={size}"):
@@ -145,6 +128,6 @@ def test_a_face_without_a_label_and_grey_faces_are_refused_by_the_figure():
 
 
 def test_neither_the_faces_nor_their_figure_need_torch():
-    modules = "pamal_core.data.face_sample, pamal_core.plots.pictures"
+    modules = "pamal_core.data.samples.faces, pamal_core.plots.pictures"
     code = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,1 @@
+"""What stands in for files that are not there: small, drawn or made up, and always the same."""
