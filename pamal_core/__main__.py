@@ -1,6 +1,5 @@
 """`python -m pamal_core COMMAND`. No torch here but for `data` and `run`."""
 
-import functools
 import io
 import json
 import math
@@ -8,8 +7,8 @@ import os
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +19,11 @@ from pamal_core.errors import InputError
 from pamal_core.runs import folder, grid
 from pamal_core.runs.options import parse_value
 from pamal_core.runs.paths import CHECKPOINT
-from pamal_core.runs.records import ABOUT, Record
+from pamal_core.runs.records import ABOUT
 
 WIDTH = 100
-NARROWEST = 16
 SHORT = 21
 """The most points of a front that are all shown."""
-
-Cells = dict[str, str]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,16 +36,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = cli.main(arguments, "python -m pamal_core", standalone_mode=False)
         sys.stdout.flush()
         return code
-    except click.ClickException as error:
-        reason = error.format_message()
     except click.Abort as stop:  # Ctrl-C, whose note says how to go on
         print(*getattr(stop.__context__, "__notes__", ["Stopped."]), file=sys.stderr)
         return 130
     except BrokenPipeError:  # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (InputError, OSError) as error:
-        reason = str(error)
+    except (InputError, OSError, click.ClickException) as error:
+        reason = error.format_message() if isinstance(error, click.ClickException) else str(error)
     print("error:", " ".join(reason.split()), file=sys.stderr)
     return 2
 
@@ -65,7 +59,7 @@ def command(
     """A command from a function that returns a document, the text that says the same, and whether
     all is well."""
 
-    @functools.wraps(function)
+    @wraps(function)
     def run(as_json: bool, **given: Any) -> int:
         document, text, is_well = function(**given)
         print(json.dumps(_plain(document), indent=2, allow_nan=False) if as_json else text)
@@ -100,17 +94,16 @@ def data(root: str | None, get: str | None) -> tuple[dict[str, Any], str, bool]:
             "data set": one.name,
             "state": one.state,
             "size": _size(one.bytes),
-            "where": str(one.place),
-            "what": one.what if one.state == "ready" else "see below",
+            "what and where": f"{one.what if one.state == 'ready' else 'see below'}, {one.place}",
         }
         for one in found
     ]
     below = [
-        _paragraph(f"{one.name}: {one.what.rstrip('.')}. {one.advice}")
+        _wrapped(f"{one.name}: {one.what.rstrip('.')}. {one.advice}")
         for one in found
         if one.state != "ready"
     ]
-    text = "\n\n".join([_table(rows, ["where", "what"]), *below])
+    text = "\n\n".join([_table(rows), *below])
     return {"root": place, "data": [one._asdict() for one in found]}, text, not below
 
 
@@ -143,7 +136,7 @@ def runs(
             heading = f"{place}: {row['experiment']}" if row["experiment"] else place
             groups.setdefault(heading, []).append(row)
     parts = [_group(heading, group) for heading, group in groups.items()]
-    parts += [_paragraph(f"damaged: {row['why']}") for row in rows if row["why"]]
+    parts += [_wrapped(f"damaged: {row['why']}") for row in rows if row["why"]]
     counts = Counter(row["state"] for row in rows)
     states = ("finished", "unfinished", "damaged")
     text = "\n\n".join([*parts, ", ".join(f"{counts[state]} {state}" for state in states)])
@@ -158,31 +151,23 @@ def compare(path: Path) -> tuple[dict[str, Any], str, bool]:
 
     found = folder.runs(path)
     rows = tables.compare(frame.runs(one.record for one in found if one.record))
+    if len(rows):
+        rows = rows.rename_axis(["table", "setting", "measure"]).reset_index()
     parts = []
-    for title, table in rows.groupby(level=0, sort=False) if len(rows) else ():
+    for title, table in rows.groupby("table", sort=False) if len(rows) else ():
         digits = 2 if table["paper"].max() > 1 else 4  # per cent, or shares
-        cells = [
-            {
-                "setting": setting,
-                "measure": measure,
-                "ours": _number(row["ours"], digits),
-                "paper": _number(row["paper"], digits),
-                "difference": f"{row['difference']:+.{digits}f}",
-                "seeds": str(row["seeds"]),
-                "verdict": row["verdict"],
-            }
-            for (_, setting, measure), row in table.iterrows()
-        ]
-        parts.append(f"{title}\n{_table(cells, ['setting'])}")
+        specs = {"ours": f".{digits}f", "paper": f".{digits}f", "difference": f"+.{digits}f"}
+        cells = {name: table[name].map(partial(_cell, spec=spec)) for name, spec in specs.items()}
+        columns = ["measure", *specs, "seeds", "verdict", "setting"]
+        parts.append(f"{title}\n{_table(table.assign(**cells)[columns])}")
     parts += [] if len(rows) else ["No run here has a row in the paper's tables."]
     damaged = [one.why for one in found if one.state == "damaged"]
-    parts += [_paragraph(f"damaged: {why}") for why in damaged]
-    named = rows.rename_axis(["table", "setting", "measure"]).reset_index() if len(rows) else rows
-    document = {"folder": path, "rows": named.to_dict("records"), "damaged": damaged}
+    parts += [_wrapped(f"damaged: {why}") for why in damaged]
+    document = {"folder": path, "rows": rows.to_dict("records"), "damaged": damaged}
     return document, "\n\n".join(parts), not damaged
 
 
-@functools.partial(command, name="grid")
+@partial(command, name="grid")
 @_in_folder("path")
 def grid_status(path: Path) -> tuple[dict[str, Any], str, bool]:
     """How many of the paper's runs are made, being made and left."""
@@ -237,13 +222,17 @@ def clean(path: Path, yes: bool) -> tuple[dict[str, Any], str, bool]:
     text = "Nothing is stale."
     if rows:
         cells = [
-            {"file": row["path"], "size": _size(row["bytes"]), "why": row["why"]}
-            | ({"deleted": row["error"] or "yes"} if yes else {})
+            {
+                "size": _size(row["bytes"]),
+                "why": row["why"],
+                **({"deleted": row["error"] or "yes"} if yes else {}),
+                "file": row["path"],
+            }
             for row in rows
         ]
         count = f"{len(rows)} file{'s' if len(rows) > 1 else ''}"
         total = f"{count}, {_size(sum(one.bytes for one in found))}."
-        text = f"{_table(cells, ['file'])}\n\n{total}{'' if yes else ' --yes deletes them.'}"
+        text = f"{_table(cells)}\n\n{total}{'' if yes else ' --yes deletes them.'}"
     return {"folder": path, "stale": rows}, text, not any(failed.values())
 
 
@@ -267,119 +256,69 @@ def _row(found: folder.Found, place: Path) -> dict[str, Any]:
 
 def _group(heading: str, rows: list[dict[str, Any]]) -> str:
     """A table of `rows` of one experiment; what options they share is said above it."""
-    first, *others = (row["options"] or {} for row in rows)
+    options = [row["options"] or {} for row in rows]
     shared = {
         name: value
-        for name, value in first.items()
-        if others and all(name in each and each[name] == value for each in others)
+        for name, value in options[0].items()
+        if len(rows) > 1 and all(name in each and each[name] == value for each in options)
     }
-    if shared:
-        heading += f", all with {_options(shared)}"
-    cells = [
-        {
-            "run": row["path"].rpartition("/")[2].removesuffix(CHECKPOINT).removesuffix(".json"),
-            "state": row["state"] if row["epochs"] is None else f"{row['epochs']} epochs so far",
-            "method": row["method"],
-            "seed": str(row["seed"]),
-            "data": row["data"],
-            "HV ↑": _number(row["hypervolume"]),
-            "seconds": _number(row["seconds"], 0),
-            "options": _options({n: v for n, v in row["options"].items() if n not in shared}),
-        }
-        for row in rows
-    ]
-    return f"{_paragraph(heading)}\n{_table(cells, ['run', 'options'])}"
+    cells = []
+    for row, given in zip(rows, options, strict=True):
+        name = row["path"].rpartition("/")[2].removesuffix(CHECKPOINT).removesuffix(".json")
+        own = {option: value for option, value in given.items() if option not in shared}
+        cells.append(
+            {
+                "state": row["state"]
+                if row["epochs"] is None
+                else f"{row['epochs']} epochs so far",
+                "method": row["method"],
+                "seed": row["seed"],
+                "data": row["data"],
+                "HV ↑": row["hypervolume"],
+                "seconds": _cell(row["seconds"], ".0f"),
+                "run and its options": f"{name}  {_cell(own)}",
+            }
+        )
+    heading += f", all with {_cell(shared)}" if shared else ""
+    return f"{_wrapped(heading)}\n{_table(cells)}"
 
 
 def _shown(path: Path) -> tuple[dict[str, Any], str, bool]:
     """All of a record as a document, of a long front some points as text."""
-    record = folder.read(path)
-    try:
-        parts = (_about(record), _summary(record), _best(record), _chosen(record), _front(record))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{path} is not a whole record: {error}.") from error
-    document = {"path": path, "key": record.key} | record.model_dump(mode="json")
-    return document, "\n\n".join(part for part in parts if part), True
-
-
-def _about(record: Record) -> str:
-    def cost(name: str, value: float | None) -> str:
-        what, _, unit = name.replace("_", " ").rpartition(" ")
-        if value is None:
-            return f"{what} -"
-        return f"{what} {_size(value) if unit == 'bytes' else f'{value:.1f} {unit}'}"
-
-    fields = {
-        **record.about,
-        "options": _options(record.options),
-        "key": record.key,
-        "cost": ", ".join(cost(*item) for item in record.cost.items()) or "-",
-        "versions": _options(record.versions),
-    }
-    return "\n".join(_paragraph(f"{name:<12}{value}", 12) for name, value in fields.items())
-
-
-def _summary(record: Record) -> str:
-    """The numbers of each part of the summary, and the others."""
-
-    def numbers(part: object) -> dict[str, Any]:
-        items = part.items() if isinstance(part, Mapping) else ()
-        return {n: v for n, v in items if v is None or isinstance(v, int | float | str)}
-
-    rows = {name: found for name, part in record.summary.items() if (found := numbers(part))}
-    columns = dict.fromkeys(column for row in rows.values() for column in row)
-    cells = [
-        {"summary": name} | {column: _value(row.get(column)) for column in columns}
-        for name, row in rows.items()
-    ]
-    others = [f"{name}: {_value(value)}" for name, value in numbers(record.summary).items()]
-    return "\n".join([*([_table(cells)] if cells else []), *others])
-
-
-def _best(record: Record) -> str:
-    """The best value of each objective on its own, and its value at the alpha that was chosen."""
-    chosen = record.summary.get("chosen_on_validation", {}).get("test", {})
-    bests = {name: record.summary.get(name, {}).get("best") for name in ("validation", "test")}
-    if not all(bests.values()):
-        return ""
-    rows = [
-        {
-            "objective": name,
-            "better": {"max": "higher", "min": "lower"}[way],
-            "best on validation": _number(bests["validation"][name]),
-            "best on test": _number(bests["test"][name]),
-            "test, at the chosen alpha": _number(chosen.get(name)),
-        }
-        for name, way in record.objectives.items()
-    ]
-    return _table(rows)
-
-
-def _chosen(record: Record) -> str:
-    alpha = record.summary.get("chosen_on_validation", {}).get("alpha")
-    return f"alpha chosen on validation: {_alpha(alpha)}" if alpha else ""
-
-
-def _front(record: Record) -> str:
-    """The front on test: all points with all metrics, or the landmarks of a long one."""
     from pamal_core.study.fronts import landmarks
 
-    if not any(point["split"] == "test" for point in record.points):
-        return ""
-    front = record.front("test")
-    is_short = len(front.table) <= SHORT
-    frame = front.to_frame() if is_short else landmarks(front)
-    alphas = [name for name in frame if str(name).startswith("alpha_")]
-    cells = [
-        ({} if is_short else {"point": str(name)})
-        | {"alpha": _alpha([row[alpha] for alpha in alphas])}
-        | {str(n): _value(row[n]) for n in frame if n not in alphas and n != "non_dominated"}
-        | {"dominated": "" if row["non_dominated"] else "yes"}
-        for name, row in frame.iterrows()
-    ]
-    wrapped = [] if is_short else ["point"]
-    title = f"front on test, {len(front.table)} points"
-    return f"{title}{'' if is_short else ', some of them'}\n{_table(cells, wrapped)}"
+    record = folder.read(path)
+    names = ("objectives", "cost", "versions")
+    fields = record.about | {"key": record.key} | {name: getattr(record, name) for name in names}
+    parts = {name: part for name, part in record.summary.items() if isinstance(part, Mapping)}
+    fields |= {name: value for name, value in record.summary.items() if name not in parts}
+    texts = ["\n".join(_wrapped(_cell(value), f"{name:<19}") for name, value in fields.items())]
+    if any(parts.values()):
+        # What is nested deeper, such as each run of the toy problem, is in the document alone.
+        flat = pd.DataFrame(map(_flat, parts.values()), index=[*parts], dtype=object).T
+        texts.append(flat.map(_cell).to_string(line_width=WIDTH))
+    if any(point["split"] == "test" for point in record.points):
+        front = record.front("test")
+        is_short = len(front.table) <= SHORT
+        frame = front.to_frame() if is_short else landmarks(front)
+        alphas = frame.filter(regex="^alpha_")
+        frame = frame.drop(columns=list(alphas))
+        frame.insert(0, "alpha", alphas.to_numpy().tolist())
+        if not is_short:
+            frame["point"] = frame.index
+        title = f"front on test, {len(front.table)} points{'' if is_short else ', some of them'}"
+        texts.append(f"{title}\n{_table(frame)}")
+    document = {"path": path, "key": record.key} | record.model_dump(mode="json")
+    return document, "\n\n".join(texts), True
+
+
+def _flat(part: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of `part` and those one level below, without what is nested deeper."""
+    flat: dict[str, Any] = {}
+    for name, value in part.items():
+        below = value if isinstance(value, Mapping) else {"": value}
+        flat |= {f"{name} {inner}".strip(): each for inner, each in below.items()}
+    return {name: value for name, value in flat.items() if not isinstance(value, Mapping)}
 
 
 def _plain(value: Any) -> Any:
@@ -393,68 +332,46 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _table(rows: Sequence[Mapping[str, str]], wrapped: Collection[str] = ()) -> str:
-    """`rows`, all with the same columns, as text that is at most `WIDTH` wide where that can be.
-
-    Of the columns `wrapped` the widest is made narrower first; it breaks at blanks and hyphens.
-    Columns of numbers are aligned at their right.
-    """
-    frame = pd.DataFrame(rows).map(_printable)
-    widths = {name: max(len(name), *frame[name].map(len)) for name in frame}
-    while sum(widths.values()) + 2 * (len(widths) - 1) > WIDTH:
-        widest = max(wrapped, key=widths.__getitem__, default=None)
-        if widest is None or widths[widest] <= NARROWEST:
-            break
-        widths[widest] -= 1
-    numbers = frame.apply(lambda cells: cells.str.fullmatch(r"-|[+-]*\d+(\.\d*)?").all())
-    text = []
-    for line in [list(frame), *frame.to_numpy()]:
-        cells = [textwrap.wrap(cell, widths[n]) for n, cell in zip(frame, line, strict=True)]
-        for parts in zip_longest(*cells, fillvalue="") if any(cells) else [[""] * len(cells)]:
-            padded = [
-                f"{part:{'>' if numbers[name] else '<'}{widths[name]}}"
-                for name, part in zip(frame, parts, strict=True)
-            ]
-            text.append("  ".join(padded).rstrip())
-    return "\n".join(text)
+def _table(rows: pd.DataFrame | Sequence[Mapping[str, Any]]) -> str:
+    """`rows` as text; the last column breaks at blanks and hyphens where a line is full."""
+    frame = pd.DataFrame(rows, dtype=object).map(_cell)
+    *others, last = frame
+    lines = frame[others].to_string(index=False).splitlines()
+    cells = [last, *frame[last]]
+    return "\n".join(_wrapped(cell, f"{line}  ") for line, cell in zip(lines, cells, strict=True))
 
 
-def _paragraph(text: str, indent: int = 4) -> str:
-    """One paragraph, its later lines indented; words too long for a line, such as paths, whole."""
+def _wrapped(text: str, start: str = "") -> str:
+    """`start` and then `text`, its later lines indented as far; a paragraph keeps words such as
+    paths whole."""
     lines = textwrap.wrap(
-        text,
+        _printable(text),
         WIDTH,
-        subsequent_indent=" " * indent,
+        initial_indent=start,
+        subsequent_indent=" " * (len(start) or 4),
         break_long_words=False,
-        break_on_hyphens=False,
+        break_on_hyphens=bool(start),
     )
-    return "\n".join(map(_printable, lines))
+    return "\n".join(lines) or start.rstrip()
+
+
+def _cell(value: object, spec: str = ".4f") -> str:
+    """`value` as text, a dash where there is none: `{"W": 4, "lam": 0.0}` is `W=4 lam=0`."""
+    match value:
+        case None:
+            return "-"
+        case float():
+            return "-" if math.isnan(value) else format(value, spec)
+        case list():
+            return f"[{', '.join(_cell(each, 'g') for each in value)}]"
+        case Mapping():
+            return " ".join(f"{name}={_cell(each, 'g')}" for name, each in value.items())
+    return _printable(str(value))
 
 
 def _printable(text: str) -> str:
     """`text` with everything that a terminal would act on spelt out."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
-def _number(value: int | float | None, digits: int = 4) -> str:
-    """A number, or a dash where there is none."""
-    return "-" if value is None or math.isnan(value) else f"{value:.{digits}f}"
-
-
-def _value(value: object) -> str:
-    return _number(value) if value is None or isinstance(value, float) else str(value)
-
-
-def _alpha(alpha: Sequence[float]) -> str:
-    return "(" + ", ".join(f"{entry:g}" for entry in alpha) + ")"
-
-
-def _options(values: Mapping[str, Any]) -> str:
-    """`{"W": 4, "lam": 0.0}` is `W=4 lam=0`."""
-    return " ".join(
-        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
-        for name, value in values.items()
-    )
 
 
 def _size(num_bytes: int | float) -> str:

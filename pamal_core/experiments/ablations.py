@@ -54,6 +54,9 @@ def listed(value: object, kind: Callable[[str], Any] = str) -> object:
 TEXTS, INTEGERS, NUMBERS = (BeforeValidator(partial(listed, kind=k)) for k in (str, int, float))
 """One value, a list, or one text with commas, as papermill passes it on."""
 
+SOME = Field(min_length=1)
+Penalty = Literal["ordered", "printed", "ordered+as_released", "printed+as_released"]
+
 
 class AblationOptions(Options):
     """The experiment, the seeds, and the folder of the records; of the common options those that
@@ -65,7 +68,7 @@ class AblationOptions(Options):
     )
     sample_epochs: ClassVar[int] = 3
     experiment: Literal["census", "multimnist"] = "census"
-    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], INTEGERS, Field(min_length=1)] = (0,)
+    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], INTEGERS, SOME] = (0,)
     results: str | None = None
 
     def settings(self, is_sample: bool) -> list[Setting]:
@@ -77,18 +80,8 @@ class MultiForwardOptions(AblationOptions):
     """Which forms of the penalty, any of `PENALTIES`, are compared at which W."""
 
     known = (*AblationOptions.known, "penalties", "windows")
-    windows: Annotated[tuple[Annotated[int, Field(ge=1)], ...], INTEGERS, Field(min_length=1)] = (
-        1,
-        2,
-        3,
-        4,
-        5,
-    )
-    penalties: Annotated[
-        tuple[Literal["ordered", "printed", "ordered+as_released", "printed+as_released"], ...],
-        TEXTS,
-        Field(min_length=1),
-    ] = ("ordered", "printed+as_released")
+    windows: Annotated[tuple[Annotated[int, Field(ge=1)], ...], INTEGERS, SOME] = (1, 2, 3, 4, 5)
+    penalties: Annotated[tuple[Penalty, ...], TEXTS, SOME] = ("ordered", "printed+as_released")
 
     def settings(self, is_sample: bool = False) -> list[Setting]:
         """For each seed every W and lambda with each penalty. At lambda = 0 there is none, so that
@@ -113,7 +106,7 @@ class SamplingOptions(AblationOptions):
 
     known = (*AblationOptions.known, "ps", "W", "lam")
     sample_epochs = 10
-    ps: Annotated[tuple[NonNegative, ...], NUMBERS, Field(min_length=1)] = (0.0, 0.1, 1.0, 100.0)
+    ps: Annotated[tuple[NonNegative, ...], NUMBERS, SOME] = (0.0, 0.1, 1.0, 100.0)
 
     def settings(self, is_sample: bool = False) -> list[Setting]:
         """A setting for each p and each seed."""
@@ -129,10 +122,7 @@ class SweepOptions(AblationOptions):
     """
 
     known = (*AblationOptions.known, "methods", "lrs", "recorded")
-    methods: Annotated[tuple[Literal["phn", "cosmos"], ...], TEXTS, Field(min_length=1)] = (
-        "phn",
-        "cosmos",
-    )
+    methods: Annotated[tuple[Literal["phn", "cosmos"], ...], TEXTS, SOME] = ("phn", "cosmos")
     lrs: Annotated[tuple[float, ...], NUMBERS] | None = None
     recorded: bool = False
 

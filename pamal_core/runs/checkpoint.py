@@ -109,7 +109,6 @@ def save_state(path: Path, state: dict[str, Any]) -> None:
     """Write a nested dict of tensors, numbers, strings, lists and dicts, atomically."""
     tensors: dict[str, Tensor] = {}
     skeleton = _take_tensors(state, tensors)
-    _unshare(tensors)
     text = json.dumps(skeleton)
     metadata = {"state": text, "checksum": _checksum(text, tensors)}
     write_atomic(path, safetensors.torch.save(tensors, metadata=metadata))
@@ -139,23 +138,13 @@ def _checksum(text: str, tensors: dict[str, Tensor]) -> str:
     return digest.hexdigest()
 
 
-def _unshare(tensors: dict[str, Tensor]) -> None:
-    """Give each of `tensors` memory of its own. safetensors refuses any that two share, as the
-    buffers of a module with two names do."""
-    seen: set[int] = set()
-    for key, tensor in tensors.items():
-        memory = tensor.untyped_storage().data_ptr()
-        if memory in seen:
-            tensors[key] = tensor.clone()
-        seen.add(memory)
-
-
 def _take_tensors(node: Any, tensors: dict[str, Tensor]) -> Any:
     """`node` with each tensor moved to `tensors` and its key left in its place; dicts keep the
     types of their keys."""
     if isinstance(node, Tensor):
         key = str(len(tensors))
-        tensors[key] = node.detach().cpu().contiguous()
+        # safetensors refuses two that share memory, as the buffers of a module with two names do.
+        tensors[key] = node.detach().cpu().clone(memory_format=torch.contiguous_format)
         return {"tensor": key}
     if isinstance(node, dict):
         return {"dict": [[key, _take_tensors(value, tensors)] for key, value in node.items()]}

@@ -4,7 +4,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -47,13 +47,12 @@ def runs(folder: Path) -> list[Found]:
 
     A checkpoint beside the finished record of its run is no run of its own.
     """
-    found = []
-    for place, names in _folders(folder):
-        for path in (place / name for name in sorted(names) if not name.startswith(".")):
-            if path.is_file() and path.suffix == ".json":
-                found.append(_finished(path))
-            elif path.is_file() and _is_checkpoint(path, names):
-                found.append(_unfinished(path))
+    found = [
+        _found(path)
+        for place, names in _folders(folder)
+        for path in (place / name for name in names if not name.startswith("."))
+        if path.is_file() and (path.suffix == ".json" or _is_checkpoint(path, names))
+    ]
     finished = {(run.path, run.key) for run in found if run.record}
     return [
         run
@@ -88,12 +87,11 @@ def stale(folder: Path) -> Iterator[Stale]:
     half-written; and locks that nobody holds. Weights and half-written files must have been quiet.
     """
     for place, names in _folders(folder):
-        paths = [place / name for name in sorted(names)]
+        paths = [place / name for name in names]
         paths = [path for path in paths if path.is_file() and not path.is_symlink()]
-        held = {path.name for path in paths if LOCK.fullmatch(path.name) and is_held(path)}
+        held = {_run_of(path) for path in paths if LOCK.fullmatch(path.name) and is_held(path)}
         for path in paths:
-            why = "" if path.name in held or held & _locks(path) else _why(path, names)
-            if why:
+            if _run_of(path) not in held and (why := _why(path, names)):
                 yield Stale(path, why, path.lstat().st_size)
 
 
@@ -121,7 +119,7 @@ def _folders(folder: Path) -> Iterator[tuple[Path, Sequence[str]]]:
 
     for place, inside, names in os.walk(folder, onerror=refuse):
         inside[:] = sorted(name for name in inside if not name.startswith("."))
-        yield Path(place), names
+        yield Path(place), sorted(names)
 
 
 def _is_checkpoint(path: Path, names: Sequence[str]) -> bool:
@@ -129,19 +127,14 @@ def _is_checkpoint(path: Path, names: Sequence[str]) -> bool:
     return path.name.endswith(CHECKPOINT) and path.with_suffix(".json").name not in names
 
 
-def _finished(path: Path) -> Found:
-    weights = path.with_suffix(WEIGHTS)
+def _found(path: Path) -> Found:
+    """The run whose record or checkpoint is `path`."""
     try:
-        record = read(path)
-        if weights.exists() and _header(weights)["key"] != record.key:
-            raise InputError(f"{weights} has the weights of another run than {path}.")
-    except InputError as error:
-        return Found(path, "damaged", why=str(error))
-    return Found(path, "finished", record.key, record.about, record)
-
-
-def _unfinished(path: Path) -> Found:
-    try:
+        if path.suffix == ".json":
+            record, weights = read(path), path.with_suffix(WEIGHTS)
+            if weights.exists() and _header(weights)["key"] != record.key:
+                raise InputError(f"{weights} has the weights of another run than {path}.")
+            return Found(path, "finished", record.key, record.about, record)
         state = _header(path)
         epochs, about = len(state["history"]["list"]), json.loads(state["about"])
         about = {name: about[name] for name in ABOUT}
@@ -165,6 +158,13 @@ def _header(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is damaged or another file: {error}.") from error
 
 
+def _run_of(path: Path) -> str:
+    """The name of the run that `path`, a lock perhaps, is a file of."""
+    hidden = LOCK.fullmatch(path.name) or TEMPORARY.fullmatch(path.name)
+    name = (hidden[1] if hidden else path.name).removesuffix(".json")
+    return name.removesuffix(CHECKPOINT).removesuffix(WEIGHTS)
+
+
 def _why(path: Path, names: Sequence[str]) -> str:
     """Why `path`, one of `names`, is stale; empty where it is not."""
     is_quiet = time.time() - path.stat().st_mtime > QUIET
@@ -173,36 +173,14 @@ def _why(path: Path, names: Sequence[str]) -> str:
         return "" if path.stat().st_size else "lock that nobody holds"
     if TEMPORARY.fullmatch(path.name):
         return "half-written" if is_quiet else ""
-    if _is_checkpoint(path, names):
-        return "checkpoint of a finished run" if _is_done(path) else ""
-    alone = [Path(name).stem for name in names].count(path.stem) == 1
-    if path.suffix == WEIGHTS and alone and is_quiet and _is_weights(path):
-        return "weights without a record"
+    with suppress(InputError):  # a damaged record or other weights
+        if _is_checkpoint(path, names):
+            key = read(record_of(path)).key
+            with suppress(InputError):  # a damaged checkpoint is that of its name
+                key = "" if _header(path)["key"] != key else key
+            return "checkpoint of a finished run" if key else ""
+        alone = [Path(name).stem for name in names].count(path.stem) == 1
+        if path.suffix == WEIGHTS and alone and is_quiet:
+            is_ours = _header(path).keys() == {"key", "network"}
+            return "weights without a record" if is_ours else ""
     return ""
-
-
-def _locks(path: Path) -> set[str]:
-    """The names that the lock of the run of `path` may have."""
-    temporary = TEMPORARY.fullmatch(path.name)
-    name = (temporary[1] if temporary else path.name).removesuffix(".json")
-    run = name.removesuffix(CHECKPOINT).removesuffix(WEIGHTS)
-    return {f".{run}.lock", f".{run}.json.lock"}
-
-
-def _is_done(checkpoint: Path) -> bool:
-    """Whether there is the whole record of its run; a damaged checkpoint is that of its name."""
-    try:
-        key = read(record_of(checkpoint)).key
-    except InputError:
-        return False
-    try:
-        return bool(_header(checkpoint)["key"] == key)
-    except InputError:
-        return True
-
-
-def _is_weights(path: Path) -> bool:
-    try:
-        return _header(path).keys() == {"key", "network"}
-    except InputError:
-        return False

@@ -117,9 +117,5 @@ def _normal_outputs(outputs: list[NotebookNode], count: int) -> list[NotebookNod
         texts = output if output.output_type == "stream" else output.get("data", {})
         for key in texts:
             if key == "text" or key.startswith("text/"):
-                texts[key] = _without_addresses(texts[key])
+                texts[key] = re.sub(r"\bat 0x[0-9a-fA-F]{6,}", "at 0x0", texts[key])
     return kept
-
-
-def _without_addresses(text: str) -> str:
-    return re.sub(r"\bat 0x[0-9a-fA-F]{6,}", "at 0x0", text)

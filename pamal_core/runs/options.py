@@ -106,25 +106,17 @@ class Options(BaseModel):
         return {**published, **others, **given}
 
     @model_validator(mode="after")
-    def _has_no_others(self) -> "Options":
+    def _fit_together(self) -> "Options":
+        """An option that would be ignored is refused; its default and what notebooks give are
+        not."""
         if self.known and (given := self.model_fields_set - {*self.known}):
             raise ValueError(
                 f"This notebook has no `{min(given)}`. Known: {', '.join(self.known)}."
             )
-        return self
-
-    @model_validator(mode="after")
-    def _penalty_needs_two_draws(self) -> "Options":
         if self.method == "pamal" and self.lam > 0 and self.W < 2:
             raise ValueError(
                 f"`W` must be at least 2 when `lam` > 0. Found W={self.W}, lam={self.lam}."
             )
-        return self
-
-    @model_validator(mode="after")
-    def _are_of_use(self) -> "Options":
-        """An option that would be ignored is refused; its default and what notebooks give are
-        not."""
         fields = type(self).model_fields
         changed = {n: v for n in fields if (v := getattr(self, n)) != fields[n].default}
         for name in changed.keys() & self.model_fields_set - GIVEN:

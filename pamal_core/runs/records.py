@@ -89,14 +89,10 @@ class Record(BaseModel):
     def to_text(self) -> str:
         """The JSON text that `write` writes."""
         fields = {**self.model_dump(mode="json"), "checksum": self.checksum}
+        texts = {name: json.dumps(value, allow_nan=False) for name, value in fields.items()}
         lines = ",\n    ".join(json.dumps(point, allow_nan=False) for point in fields["points"])
-        rows = [
-            f'"points": [\n    {lines}\n  ]'
-            if name == "points"
-            else f'"{name}": {json.dumps(value, allow_nan=False)}'
-            for name, value in fields.items()
-        ]
-        return "{\n  " + ",\n  ".join(rows) + "\n}\n"
+        texts["points"] = f"[\n    {lines}\n  ]"
+        return "{\n  " + ",\n  ".join(f'"{name}": {text}' for name, text in texts.items()) + "\n}\n"
 
     @classmethod
     def find(cls, path: Path, key: str) -> "Record | None":

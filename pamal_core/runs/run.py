@@ -86,6 +86,16 @@ class Experiment:
         unset = values.keys() - options.model_fields_set
         return options.model_copy(update={name: values[name] for name in unset})
 
+    def about(self, options: Options, splits: Splits) -> dict[str, Any]:
+        """The fields of a record that say what the run is; `options` are `resolved`."""
+        return {
+            "experiment": self.name,
+            "method": options.method,
+            "options": options.identity(),
+            "seed": options.seed,
+            "data": splits.id,
+        }
+
 
 class Result(NamedTuple):
     """A finished run: its record, and the trained network if its weights are at hand."""
@@ -108,21 +118,24 @@ def run(
     experiment.check(options)
     splits = splits or experiment.load(options)
     options = experiment.resolved(options, splits)
-    about = _about(experiment, options, splits)
+    about = experiment.about(options, splits)
     if not options.out:
         return _make(experiment, options, splits, about)
     files = RunFiles(Path(options.out), about)
-    if record := files.finished():
-        return _read(experiment, options, splits, record, files)
-    with files.claimed(wait):
-        distributed.wait()
-        if record := files.finished():
-            return _read(experiment, options, splits, record, files)
-        made = _make(experiment, options, splits, about, files.checkpoint)
-        if made.network and distributed.is_first():
-            files.finish(made.record, made.network)
-        distributed.wait()
-    return made
+    record = files.finished()
+    if record is None:
+        with files.claimed(wait):
+            distributed.wait()
+            record = files.finished()  # somebody else may have made it by now
+            if record is None:
+                made = _make(experiment, options, splits, about, files.checkpoint)
+                if made.network and distributed.is_first():
+                    files.finish(made.record, made.network)
+                distributed.wait()
+                return made
+    if not files.weights.exists():
+        return Result(record, None)
+    return Result(record, files.load(method_of(experiment, options, splits).network))
 
 
 def calibration(experiment: Experiment, options: Options, splits: Splits) -> Calibration:
@@ -130,17 +143,12 @@ def calibration(experiment: Experiment, options: Options, splits: Splits) -> Cal
     re-estimated for each alpha, inputs alone."""
     if options.batch_norm == "shared":
         return "shared"
+    started: bool = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
     # What is trained on may be augmented at random. The caller's random numbers stay as they were.
-    with torch.random.fork_rng(_generators()):
+    with torch.random.fork_rng([torch.cuda.current_device()] if started else []):
         seed_everything(options.seed)
         seen = splits.train[:CALIBRATION][0]
     return [(part,) for part in seen.split(experiment.evaluation_batch)]
-
-
-def _generators() -> list[int]:
-    """The device whose random numbers `seed_everything` touches, besides those of the CPU."""
-    started: bool = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
-    return [torch.cuda.current_device()] if started else []
 
 
 def similarity(network: Network) -> float | None:
@@ -148,14 +156,6 @@ def similarity(network: Network) -> float | None:
     if isinstance(network, WeightEnsemble) and network.num_members > 1:
         return float(network.member_similarity().min())
     return None
-
-
-def _read(
-    experiment: Experiment, options: Options, splits: Splits, record: Record, files: RunFiles
-) -> Result:
-    if not files.weights.exists():
-        return Result(record, None)
-    return Result(record, files.load(method_of(experiment, options, splits).network))
 
 
 def _make(
@@ -166,8 +166,16 @@ def _make(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     method = method_of(experiment, options, splits)
-    history, cost = _train(experiment, method, splits, options, checkpoint)
-    fronts = _evaluate(experiment, method, splits, options, cost)
+    history = _train(experiment, method, splits, options, checkpoint)
+    seconds = sum(row.pop("seconds") for row in history)
+    memory = peak_memory(method.network.task_weights.device)
+    start = time.perf_counter()
+    fronts = _evaluate(experiment, method, splits, options)
+    cost = {
+        "train_seconds": round(seconds, 3),
+        "peak_memory_bytes": memory,
+        "evaluate_seconds": round(time.perf_counter() - start, 3),
+    }
     reference = experiment.reference_of(options)
     record = Record(
         **about,
@@ -179,17 +187,6 @@ def _make(
         versions=versions(),
     )
     return Result(record, method.network)
-
-
-def _about(experiment: Experiment, options: Options, splits: Splits) -> dict[str, Any]:
-    """The fields of a record that say what the run is."""
-    return {
-        "experiment": experiment.name,
-        "method": options.method,
-        "options": options.identity(),
-        "seed": options.seed,
-        "data": splits.id,
-    }
 
 
 def method_of(experiment: Experiment, options: Options, splits: Splits) -> Method:
@@ -211,37 +208,19 @@ def _train(
     splits: Splits,
     options: Options,
     checkpoint: Checkpoint | None,
-) -> tuple[list[dict[str, Any]], dict[str, float | None]]:
-    """Train; returns what each epoch was like, and what it cost. The network of `method` is then
-    the one to evaluate."""
+) -> list[dict[str, Any]]:
+    """Train; returns what each epoch was like. The network of `method` is then the one to evaluate.
+
+    The seconds of an epoch are kept with the checkpoint, so that a run that is resumed costs what
+    all its epochs did.
+    """
     scale = method.network.num_members if options.lr_scaling == "members" else 1
     optimizer = adam(method, options.lr * scale)
     device, epochs = method.network.task_weights.device, cast(int, options.epochs)
-    loader = batches(splits.train, options.batch_size, shuffle=True, device=device)
     halving = None
     if experiment.halve_after is not None:
         halving = MultiStepLR(optimizer, [round(epochs * experiment.halve_after)], gamma=0.5)
     average = averaged(options, method.network)
-    history = train_resumably(
-        method,
-        loader,
-        checkpoint,
-        epochs=epochs,
-        optimizer=optimizer,
-        scheduler=halving,
-        average=average,
-        seed=options.seed,
-        on_epoch=_watch(),
-    )
-    if average is not None:
-        method.network = cast(Network, average.module)
-    seconds = sum(row.pop("seconds") for row in history)
-    return history, {"train_seconds": round(seconds, 3), "peak_memory_bytes": peak_memory(device)}
-
-
-def _watch() -> Callable[[Training], None]:
-    """Adds to the row of an epoch. Its seconds are kept with the checkpoint, so that a run that
-    is resumed costs what all its epochs did."""
     last = time.perf_counter()
 
     def on_epoch(training: Training) -> None:
@@ -250,27 +229,32 @@ def _watch() -> Callable[[Training], None]:
         smallest = similarity(training.method.network)
         training.history[-1] |= {"member_similarity": smallest, "seconds": last - before}
 
-    return on_epoch
+    history = train_resumably(
+        method,
+        batches(splits.train, options.batch_size, shuffle=True, device=device),
+        checkpoint,
+        epochs=epochs,
+        optimizer=optimizer,
+        scheduler=halving,
+        average=average,
+        seed=options.seed,
+        on_epoch=on_epoch,
+    )
+    if average is not None:
+        method.network = cast(Network, average.module)
+    return history
 
 
 def _evaluate(
-    experiment: Experiment,
-    method: Method,
-    splits: Splits,
-    options: Options,
-    cost: dict[str, float | None],
+    experiment: Experiment, method: Method, splits: Splits, options: Options
 ) -> dict[str, Front]:
-    parts = {"validation": splits.validation, "test": splits.test}
     network, size = method.network, experiment.evaluation_batch
     device = network.task_weights.device
     alphas = arc(network.num_members) if options.grid == "arc" else None
     seen = calibration(experiment, options, splits)
-    start = time.perf_counter()
-    fronts = {
+    return {
         name: evaluate(
             network, method.tasks, batches(part, size, device=device), alphas, calibration=seen
         )
-        for name, part in parts.items()
+        for name, part in (("validation", splits.validation), ("test", splits.test))
     }
-    cost["evaluate_seconds"] = round(time.perf_counter() - start, 3)
-    return fronts

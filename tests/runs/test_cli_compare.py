@@ -32,7 +32,7 @@ def test_the_number_of_the_readme_stands_beside_that_of_the_paper(committed):
     assert (round(row["ours"], 4), row["paper"], row["seeds"]) == (0.9177, 0.9184, 3)
     assert "0.9177 measured,\n0.9184 in the paper" in (PACKAGE.parent / "README.md").read_text()
     _, out, _ = ask("compare", RESULTS)
-    words = "PaMaL, W = 4, λ = 0 hypervolume ↑ 0.9177 0.9184 -0.0007 3 reproduced"
+    words = "hypervolume ↑ 0.9177 0.9184 -0.0007 3 reproduced PaMaL, W = 4, λ = 0"
     assert [" ".join(line.split()) for line in out.splitlines()].count(words) == 1
 
 
@@ -137,14 +137,18 @@ def test_a_run_is_shown_with_all_that_its_record_says(tmp_path):
     for line in (
         "options W=4 lam=0 p=1 balancing=none epochs=10",
         f"key {record().key}",
-        "cost train 100.2 seconds, evaluate 2.5 seconds, peak memory -",
+        "objectives top-left/accuracy=max bottom-right/accuracy=max",
+        "cost train_seconds=100.25 evaluate_seconds=2.5 peak_memory_bytes=-",
         "versions torch=2",
-        "validation 0.9000 -1.0000 3",
-        "member_similarity: 0.5000",
-        "top-left/accuracy higher 0.9500 0.9500 0.9400",
-        "alpha chosen on validation: (0.5, 0.5)",
+        "validation test chosen_on_validation",
+        "hypervolume 0.9000 0.9000 -",
+        "non_dominated 3 3 -",
+        "member_similarity 0.5000",
+        "best top-left/accuracy 0.9500 0.9500 -",
+        "test top-left/accuracy - - 0.9400",
+        "alpha - - [0.5, 0.5]",
         "front on test, 3 points",
-        "(0, 1) 0.8000 0.2000 0.9400 0.0600",
+        "[0, 1] 0.8000 0.2000 0.9400 0.0600 True",
     ):
         assert line in lines, out
 
@@ -156,7 +160,7 @@ def test_of_a_long_front_the_members_the_centre_and_the_best_are_shown():
     shown = out[out.index("front on test, 66 points, some of them") :]
     for value in best.values():
         assert f"{value:.4f}" in shown
-    for alpha in ("(1, 0, 0)", "(0, 1, 0)", "(0, 0, 1)"):
+    for alpha in ("[1, 0, 0]", "[0, 1, 0]", "[0, 0, 1]"):
         assert alpha in shown
     assert max(map(len, out.splitlines())) <= 100
 

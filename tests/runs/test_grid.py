@@ -18,7 +18,6 @@ from pamal_core.runs import grid
 from pamal_core.runs.files import RunFiles
 from pamal_core.runs.paths import lock_of
 from pamal_core.runs.records import Record, run_key
-from pamal_core.runs.run import _about
 from pamal_core.runs.sweep import file_name
 from pamal_core.study.paper import PRINTED, table
 
@@ -41,7 +40,7 @@ def identity(run, data="full"):
     experiment = importlib.import_module(f"pamal_core.experiments.{run.experiment}").EXPERIMENT
     options = experiment.options.create(**run.parameters)
     splits = splits_of(data)
-    return _about(experiment, experiment.resolved(options, splits), splits)
+    return experiment.about(experiment.resolved(options, splits), splits)
 
 
 @pytest.mark.parametrize(
