@@ -62,6 +62,7 @@ def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fi
             projected = [ax.transProjection.transform(polygon) for polygon in polygons]
             cmap = "cividis" if objective.maximise else "cividis_r"
             mapped = PolyCollection(projected, array=values, cmap=cmap, edgecolors="face", lw=0.8)
+            mapped.set_rasterized(len(titled) > 1)  # many cells make a large file
             mapped.set_clim(every[:, t].min(), every[:, t].max())
             ax.add_collection(mapped)
             dots = {"c": "w", "edgecolors": "k", "lw": 0.8, "clip_on": False}

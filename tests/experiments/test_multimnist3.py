@@ -54,7 +54,8 @@ def test_the_numbers_the_notebook_quotes_are_those_of_the_records():
     quoted["the same, smoothed"] = "pamal-members-antialias", 3
     for label, (name, seeds) in quoted.items():
         records = [Record.read(path) for path in RESULTS.glob(f"{name}_seed_?.json")]
-        best = [[100 * r.summary["test"]["best"][f"{p}/accuracy"] for p in POSITIONS] for r in records]
+        found = [record.summary["test"]["best"] for record in records]
+        best = [[100 * one[f"{position}/accuracy"] for position in POSITIONS] for one in found]
         assert len(best) == seeds
         means = [f"{mean:.2f}" for mean in np.mean(best, axis=0)]
         assert f"| {label} | {' | '.join(means)} |" in text
