@@ -179,12 +179,13 @@ def weights(setting: Setting) -> str:
 
 
 def rates(data: str, runs: Runs) -> pd.DataFrame:
-    """A row for each run of a setting that PaMaL or one network has with several rates of Adam: the
-    `setting`, the `rate`, the `weights`, the `seed` and the hypervolume on each split. A setting
-    that has not been run has one row without a seed or numbers."""
+    """A row for each run of a setting that PaMaL or one network has with several rates of Adam on
+    the paper's data: the `setting`, the `rate`, the `weights`, the `seed` and the hypervolume on
+    each split. A setting that has not been run has one row without a seed or numbers."""
     rows = []
     for setting in settings(data):
-        if setting.method in ("pamal", *paper.ONE_NETWORK):
+        is_papers = not paper.OF_DATA & dict(setting.options).keys()
+        if is_papers and setting.method in ("pamal", *paper.ONE_NETWORK):
             name = {"setting": label(setting, "lr", "lr_scaling", "average")}
             where = name | {"rate": setting.rate, "weights": weights(setting)}
             rows += [

@@ -99,6 +99,8 @@ class Table(NamedTuple):
     divisor: int = 2
 
 
+OF_DATA = {"offset", "split", "antialias", "masters", "tasks"}
+"""Options that change the data."""
 HOW = ("precision", "chunk")
 """Options that say how a run is made."""
 OPEN = ("penalty", "skip", "lr_scaling", *HOW)
