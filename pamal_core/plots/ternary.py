@@ -50,7 +50,9 @@ def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fi
     titled = fronts if isinstance(fronts, Mapping) else {"": fronts}
     count = len(next(iter(titled.values())).objectives)
     every = np.concatenate([front.values for front in titled.values()])
-    figure = plt.figure(figsize=(3.5 * count, 3.7 * len(titled)))
+    figure = plt.figure(figsize=(3.5 * count, 0.7 + 3 * len(titled)))
+    last = [*titled.values()][-1]
+    columns: list[list[Any]] = [[] for _ in range(count)]
     for row, (title, front) in enumerate(titled.items()):
         polygons = cells(front.alphas)
         kept, members = front.non_dominated(), _members(front)
@@ -62,7 +64,6 @@ def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fi
             projected = [ax.transProjection.transform(polygon) for polygon in polygons]
             cmap = "cividis" if objective.maximise else "cividis_r"
             mapped = PolyCollection(projected, array=values, cmap=cmap, edgecolors="face", lw=0.8)
-            mapped.set_rasterized(len(titled) > 1)  # many cells make a large file
             mapped.set_clim(every[:, t].min(), every[:, t].max())
             ax.add_collection(mapped)
             dots = {"c": "w", "edgecolors": "k", "lw": 0.8, "clip_on": False}
@@ -76,10 +77,13 @@ def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fi
                 axis.set_ticks([])
                 axis.set_label_rotation_mode("horizontal")
             ax.grid(False)
-            bar = figure.colorbar(mapped, ax=ax, orientation="horizontal", shrink=0.85)
-            bar.set_label(names(front, gap="\n")[t])
-            _number(bar.ax.xaxis, objective)
             ax.set_title("" if t else title, loc="left")
+            columns[t].append(ax)
+            if front is last:  # one bar says the colours of all rows
+                below = columns[t] if row else ax
+                bar = figure.colorbar(mapped, ax=below, orientation="horizontal", shrink=0.85)
+                bar.set_label(names(front, gap="\n")[t])
+                _number(bar.ax.xaxis, objective)
     return style.finish(figure, provenance, ncols=2)
 
 

@@ -11,7 +11,9 @@ from gestures import drag, swipe
 nbformat = pytest.importorskip("nbformat", reason="needs the `book` extra")
 pytest.importorskip("papermill", reason="needs the `book` extra")
 
+from pamal_core.__main__ import main  # noqa: E402
 from pamal_core.runs import notebooks as book  # noqa: E402
+from pamal_core.runs.options import parse_value  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -92,7 +94,7 @@ def test_two_runs_give_identical_files(notebook, tmp_path):
     )
     targets = [tmp_path / "new" / "one.ipynb", tmp_path / "two.ipynb"]
     for target in targets:
-        assert book.main(["run", str(source), str(target), "-p", "n", "3"]) == 0
+        assert main(["run", str(source), str(target), "-p", "n", "3"]) == 0
     first, second = (target.read_bytes() for target in targets)
     assert first == second
 
@@ -118,24 +120,25 @@ def test_a_run_that_fails_says_why_in_one_line_and_leaves_nothing_behind(
     source = notebook(code)
     target = tmp_path / "target.ipynb"
     target.write_text("as it was")
-    assert book.main(["run", str(source), str(target), *arguments]) == 1
-    assert capsys.readouterr().err == f"{source} {message}\n"
+    assert main(["run", str(source), str(target), *arguments]) == 2
+    assert capsys.readouterr().err == f"error: {source} {message}\n"
     assert target.read_text() == "as it was"
     assert sorted(tmp_path.iterdir()) == [source, target]
 
 
 def test_a_notebook_that_is_not_there_is_one_line(tmp_path, capsys):
-    assert book.main(["run", str(tmp_path / "none.ipynb"), str(tmp_path / "target.ipynb")]) == 1
+    assert main(["run", str(tmp_path / "none.ipynb"), str(tmp_path / "target.ipynb")]) == 2
     assert (
-        capsys.readouterr().err == f"Expected a notebook. Found nothing at {tmp_path}/none.ipynb.\n"
+        capsys.readouterr().err
+        == f"error: Expected a notebook. Found nothing at {tmp_path}/none.ipynb.\n"
     )
 
 
 def test_a_damaged_notebook_is_one_line(notebook, tmp_path, capsys):
     source = notebook("n")
     source.write_text(source.read_text()[:-20])
-    assert book.main(["run", str(source), str(tmp_path / "target.ipynb")]) == 1
-    assert capsys.readouterr().err == f"{source} is not a notebook: it is no JSON.\n"
+    assert main(["run", str(source), str(tmp_path / "target.ipynb")]) == 2
+    assert capsys.readouterr().err == f"error: {source} is not a notebook: it is no JSON.\n"
 
 
 @pytest.mark.parametrize(
@@ -144,8 +147,8 @@ def test_a_damaged_notebook_is_one_line(notebook, tmp_path, capsys):
 def test_parameters_are_read_as_papermill_reads_them(text):
     from papermill.cli import _resolve_type
 
-    assert book.parse_value(text) == _resolve_type(text)
-    assert type(book.parse_value(text)) is type(_resolve_type(text))
+    assert parse_value(text) == _resolve_type(text)
+    assert type(parse_value(text)) is type(_resolve_type(text))
 
 
 class Loads(HTMLParser):
