@@ -1,4 +1,4 @@
-"""Records as a frame: every run by its setting and seed, and what it measured as tidy rows."""
+"""Records by setting and seed, and what they measured."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -154,26 +154,6 @@ def with_others(record: Record, folder: Path = RESULTS) -> Runs:
     a setting that has no others, it alone."""
     others = read(folder).get(of(record), {}) if is_full(record) else {}
     return runs([*others.values(), record])
-
-
-def tidy(found: Runs, measures: Iterable[str], split: str) -> pd.DataFrame:
-    """A row for each run and measure: its `setting`, `experiment`, `method` and `seed`, every
-    option that any of the settings has differently from the paper, `measure` and `value`."""
-    names = sorted({name for setting in found for name, _ in setting.options})
-    return pd.DataFrame(
-        {
-            "setting": setting,
-            "experiment": setting.experiment,
-            "method": setting.method,
-            **{name: setting.values.get(name) for name in names},
-            "seed": seed,
-            "measure": measure,
-            "value": value(record, measure, split),
-        }
-        for setting, by_seed in found.items()
-        for seed, record in by_seed.items()
-        for measure in measures
-    )
 
 
 def measured(found: Runs, setting: Setting, measure: str, split: str) -> pd.Series:

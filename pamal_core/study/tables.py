@@ -136,7 +136,7 @@ def shown(found: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
     return found.assign(**text)
 
 
-def coverage(runs: Runs) -> pd.DataFrame:
+def progress(runs: Runs) -> pd.DataFrame:
     """A row for each table: how many of its runs are made, their hours of training and evaluation,
     how many numbers are reproduced, and the target of the workflow that makes the rest."""
     found = {}

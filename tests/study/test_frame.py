@@ -178,22 +178,6 @@ def test_a_run_stands_with_the_other_seeds_of_its_setting_and_a_sample_alone(tmp
         assert frame.with_others(alone, tmp_path) == runs_of(alone)
 
 
-def test_tidy_has_a_row_for_each_run_and_measure_and_the_options_that_differ():
-    found = frame.tidy(
-        runs_of(record(seed=5), record(seed=3, W=2), record("multimnist/ls", [(0.5, 0.5)])),
-        ["hypervolume", "top-left/accuracy"],
-        "test",
-    )
-    assert len(found) == 6 and set(found["measure"]) == {"hypervolume", "top-left/accuracy"}
-    rows = found[found.measure == "hypervolume"].set_index(["method", "seed"])
-    assert rows.W.to_dict() == {("pamal", 5): 4, ("pamal", 3): 2, ("ls", 0): 1}
-    assert rows.value.tolist() == pytest.approx([0.9 * 0.7 + 0.8 * 0.1] * 2 + [0.25])
-    assert set(found.experiment) == {"multimnist"} and found.setting[0] == select(
-        "multimnist/pamal"
-    )
-    assert frame.tidy({}, ["hypervolume"], "test").empty
-
-
 def test_a_measure_of_a_setting_is_named_by_seed_and_empty_without_records(runs):
     found = runs_of(*(record(points=[(s / 10, 1.0)], seed=s) for s in (7, 3, 5)))
     values = frame.measured(found, Setting("multimnist", "pamal"), "hypervolume", "test")

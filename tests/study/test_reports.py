@@ -260,7 +260,7 @@ def test_a_page_shows_the_numbers_of_the_report_to_four_digits(runs):
 
 
 def test_progress_counts_runs_hours_and_verdicts(runs):
-    found = tables.coverage(runs)
+    found = tables.progress(runs)
     assert len(found) == len(TABLES) and found.index.is_unique
     row = found.loc["B1, MultiMNIST"]
     assert (row["runs made"], row["of"]) == (48, 48)
@@ -270,7 +270,7 @@ def test_progress_counts_runs_hours_and_verdicts(runs):
         sum(one.seconds for s in tables.planned("multimnist3") for one in runs[s].values()) / 3600
     )
     assert found.loc["C3, MultiMNIST3", "hours"] == pytest.approx(hours, abs=0.006)
-    assert (tables.coverage({})["runs made"] == 0).all()
+    assert (tables.progress({})["runs made"] == 0).all()
 
 
 # Adding a table, and a row.
