@@ -40,27 +40,32 @@ class MovingAverage(LossBalancer):
 
     `history` counts draws: with a window of W it spans history / W steps. `form="paper"` divides by
     abs(mean); the absolute value is ours, since a mean may be negative (it is on the toy problem,
-    where it would turn descent into ascent). `form="released"` multiplies by
-    1 - abs(mean_t) / sum_t abs(mean_t), as the authors' code does. The mean
-    includes the present loss; in the first steps, which have fewer before them, it is over those.
-    A loss whose mean is 0 keeps its weight.
+    where it would turn descent into ascent). The mean includes the present loss; in the first
+    draws, which have fewer before them, it is over those. A loss whose mean is 0 keeps its weight.
+
+    `form="released"` multiplies by 1 - abs(mean_t) / sum_t abs(mean_t), as the authors' code does,
+    and leaves the weights as they are for the first history + 1 draws.
     """
 
     def __init__(self, history: int = 25, form: Literal["paper", "released"] = "paper") -> None:
         check_choice("form", form, ("paper", "released"))
         if history < 1:
             raise InputError(f"`history` must be at least 1. Found {history}.")
-        self.form = form
-        self.past: deque[Tensor] = deque(maxlen=history)
+        self.form, self.history = form, history
+        # Two more than the mean needs tell when the first history + 1 draws are over.
+        self.past: deque[Tensor] = deque(maxlen=history + 2 if form == "released" else history)
 
     @override
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         self.past.append(losses.detach().clone())
-        mean = torch.stack([past.to(losses) for past in self.past]).mean(0).abs()
-        if self.form == "released":
-            total = mean.sum(-1, keepdim=True)
-            return weights * (1 - mean / total.where(total > 0, 1))
-        return weights / mean.where(mean > 0, 1)
+        last = [past.to(losses) for past in self.past][-self.history :]
+        mean = torch.stack(last).mean(0).abs()
+        if self.form == "paper":
+            return weights / mean.where(mean > 0, 1)
+        if len(self.past) < self.history + 2:
+            return weights
+        total = mean.sum(-1, keepdim=True)
+        return weights * (1 - mean / total.where(total > 0, 1))
 
     @override
     def state_dict(self) -> dict[str, Any]:

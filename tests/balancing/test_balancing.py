@@ -40,9 +40,10 @@ def test_loss_balancing_makes_weighted_losses_scale_invariant():
 
 
 def test_released_loss_balancing_favours_the_smaller_loss():
-    rule = MovingAverage(form="released")
-    got = rule.reweigh(torch.tensor([1.0, 3.0]), WEIGHTS)
-    torch.testing.assert_close(got, WEIGHTS * torch.tensor([0.75, 0.25]))
+    rule = MovingAverage(history=2, form="released")
+    got = [rule.reweigh(torch.tensor([1.0, loss]), WEIGHTS) for loss in (9.0, 9.0, 3.0, 3.0)]
+    assert all(weights is WEIGHTS for weights in got[:3])  # the first history + 1 draws
+    torch.testing.assert_close(got[3], WEIGHTS * torch.tensor([0.75, 0.25]))
 
 
 def test_a_restored_loss_balancer_goes_on_as_before():
