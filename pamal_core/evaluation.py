@@ -1,9 +1,6 @@
 """What a trained network achieves at each alpha."""
 
-import contextlib
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 import torch
@@ -11,16 +8,12 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from pamal_core.errors import InputError, check_choice
+from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective
 from pamal_core.inputs import Batch, Inputs, moved
-from pamal_core.networks.base import Network, has_batch_norm
+from pamal_core.networks.base import Calibration, Network
 from pamal_core.simplex import lattice, on_simplex
 from pamal_core.tasks import Task, check_counts, check_names
-
-Calibration = Iterable[Batch] | Literal["shared"]
-"""Batches of training data, inputs first, on which the statistics of BatchNorm are re-estimated for
-each alpha; or "shared", those that training left, one for all alpha."""
 
 
 def objectives(tasks: Sequence[Task]) -> tuple[Objective, ...]:
@@ -45,13 +38,8 @@ def evaluate(
     shared ones, with a warning where several members have any BatchNorm, whose ends it misjudges.
     The mode and the statistics of the network are restored.
     """
-    if calibration is None and network.num_members > 1 and has_batch_norm(network):
-        warnings.warn(
-            "The network has BatchNorm, whose running statistics belong to the middle of the front "
-            "alone. Give `calibration` a list of one or a few batches of training data, or "
-            '"shared" to keep them.',
-            stacklevel=2,
-        )
+    if calibration is None:
+        network.check_calibration(stacklevel=3)
     check_names(tasks)
     points = (
         lattice(network.num_members) if alphas is None else on_simplex(alphas, network.num_members)
@@ -59,7 +47,7 @@ def evaluate(
     task_weights = network.task_weights.cpu().numpy()
     trained = [t for t in range(len(tasks)) if task_weights[:, t].any()]
     rows = []
-    with _evaluation_mode(network):
+    with network.evaluating():
         for point in points:
             theta = _theta(network, point, calibration)
             rows.append(_metrics(network, theta, tasks, trained, loader))
@@ -80,38 +68,17 @@ def predict(
 
     The mode and the statistics of the network are restored.
     """
-    with _evaluation_mode(network):
+    with network.evaluating():
         theta = _theta(network, alpha, calibration)
         return list(network(theta, *moved([inputs], theta.device)))
-
-
-def calibrate(network: Network, alpha: ArrayLike, calibration: Calibration | None) -> None:
-    """Give the BatchNorm of `network` the statistics of `alpha`, unless all alpha share them."""
-    if isinstance(calibration, str):
-        check_choice("calibration", calibration, ["shared"])
-    elif calibration is not None:
-        network.recalibrate(alpha, calibration)
-
-
-@contextlib.contextmanager
-def _evaluation_mode(network: Network) -> Iterator[None]:
-    """Evaluation mode, after which the mode and the buffers are again as they were."""
-    was_training = network.training
-    before = {name: buffer.clone() for name, buffer in network.named_buffers()}
-    network.eval()
-    try:
-        yield
-    finally:
-        network.train(was_training)
-        for name, buffer in network.named_buffers():
-            buffer.copy_(before[name])
 
 
 def _theta(
     network: Network, alpha: ArrayLike, calibration: Calibration | None
 ) -> Float[Tensor, " N"]:
     """The weights at `alpha`, for which BatchNorm is re-estimated first."""
-    calibrate(network, alpha, calibration)
+    if calibration is not None:
+        network.recalibrate(alpha, calibration)
     return network.weights(network.alpha_tensor(alpha))
 
 

@@ -82,8 +82,10 @@ class Method:
             losses = distributed.gather(torch.stack([d.losses.detach() for _, d in draws]))
             extra = distributed.mine(self.penalty.task_weights(losses, weights))
             for (theta, draw), c in zip(draws, extra, strict=True):
+                with self.network.holding(draw.theta):
+                    direction = self.balancer.direction(replace(draw, penalty=c))
                 # For an ensemble this adds dL/dTheta_k = alpha_k dL/dtheta.
-                torch.autograd.backward(theta, self.balancer.direction(replace(draw, penalty=c)))
+                torch.autograd.backward(theta, direction)
         else:
             losses = distributed.gather(torch.stack([self._alone(batch, *one) for one in own]))
         distributed.add_up(self.parameters())
@@ -92,7 +94,9 @@ class Method:
     def _alone(self, batch: Batch, alpha: ByMember, weights: ByTask) -> ByTask:
         """One draw on its own, whose graph is gone when this returns; its losses."""
         theta, draw = self._draw(batch, alpha, weights)
-        torch.autograd.backward(theta, self.balancer.direction(draw))
+        with self.network.holding(draw.theta):
+            direction = self.balancer.direction(draw)
+        torch.autograd.backward(theta, direction)
         return draw.losses.detach()
 
     def _draw(self, batch: Batch, alpha: ByMember, weights: ByTask) -> tuple[Tensor, Draw]:

@@ -63,11 +63,12 @@ class AutoLambda(Balancer):
             batch = next(self.others)
         inputs, *targets = moved(batch, theta.device)
         kept = [(buffer, buffer.clone()) for buffer in self.network.skeleton.buffers()]
-        losses = task_losses(self.tasks, self.network(theta.requires_grad_(), inputs), targets)
-        (slope,) = torch.autograd.grad(losses.sum(), theta)
+        with self.network.holding(theta.requires_grad_()):
+            losses = task_losses(self.tasks, self.network(theta, inputs), targets)
+            torch.autograd.backward(losses.sum())
         for buffer, value in kept:
             buffer.copy_(value)
-        return slope
+        return torch.zeros_like(theta) if theta.grad is None else theta.grad
 
     @override
     def state_dict(self) -> dict[str, Any]:

@@ -26,9 +26,16 @@ class Draw:
     num_shared: int
     penalty: ByTask | None = None
 
-    def gradients(self) -> list[Tensor]:
-        """The gradient [N] of each loss by `theta`, the rows of the Jacobian: T backward passes."""
-        return [torch.autograd.grad(loss, self.theta, retain_graph=True)[0] for loss in self.losses]
+    def gradient(self, loss: Tensor, retain_graph: bool = False) -> Theta:
+        """The gradient of `loss` by `theta`."""
+        # Not by `autograd.grad`, which the reentrant form of activation checkpointing refuses.
+        torch.autograd.backward(loss, retain_graph=retain_graph)
+        gradient, self.theta.grad = self.theta.grad, None
+        return torch.zeros_like(self.theta) if gradient is None else gradient
+
+    def gradients(self) -> list[Theta]:
+        """The gradient of each loss by `theta`, the rows of the Jacobian: T backward passes."""
+        return [self.gradient(loss, retain_graph=True) for loss in self.losses]
 
     def penalised(self, weights: ByTask) -> ByTask:
         """`weights` plus the penalty's."""

@@ -24,7 +24,7 @@ class LossBalancer(Balancer):
     @override
     def direction(self, draw: Draw) -> Theta:
         weights = draw.penalised(self.reweigh(draw.losses.detach(), draw.weights))
-        return torch.autograd.grad(weights @ draw.losses, draw.theta)[0]
+        return draw.gradient(weights @ draw.losses)
 
 
 class Linear(LossBalancer):

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from numpy.typing import ArrayLike
@@ -36,10 +37,13 @@ class WeightEnsemble(Network):
     `shared` names the submodules (prefixes of parameter names) whose weights all tasks use; a
     gradient balancer works on those alone. None means all weights.
 
-    Frozen parameters (`requires_grad=False`) are the same for all members. Buffers start as the
-    first member's.
+    Frozen parameters (`requires_grad=False`) are the same for all members, which may share a frozen
+    module: it is kept once. Buffers start as the first member's. `channels_last` is the memory
+    layout of the weights of 2-D convolutions, and so of what they return: the faster one, but
+    `view` may need the other.
 
-    Raises InputError where the members differ in architecture, dtype or frozen weights.
+    Raises InputError where the members differ in architecture, dtype, device or frozen weights, or
+    are modules whose weights cannot be replaced (scripted, compiled or lazy ones).
     """
 
     stacked: nn.Parameter
@@ -50,17 +54,19 @@ class WeightEnsemble(Network):
         *,
         task_weights: ArrayLike | None = None,
         shared: str | Iterable[str] | None = None,
+        channels_last: bool = True,
     ) -> None:
-        _check(members)
-        skeleton = Skeleton(members[0], shared)
+        members = _checked(members)
+        skeleton = Skeleton(members[0], shared, channels_last=channels_last)
         stacked = torch.stack([skeleton.flatten(member) for member in members])
-        rows = torch.eye(len(members)) if task_weights is None else torch.as_tensor(task_weights)
-        if rows.ndim != 2 or len(rows) != len(members):
+        given = np.eye(len(members)) if task_weights is None else task_weights
+        shape = np.shape(given)
+        if len(shape) != 2 or shape[0] != len(members) or not shape[1]:
             raise InputError(
                 f"`task_weights` must be a matrix with {len(members)} rows, one per member. "
-                f"Found shape {tuple(rows.shape)}."
+                f"Found shape {shape}."
             )
-        on_simplex(rows, rows.shape[1], name="each row of task_weights")
+        rows = torch.as_tensor(on_simplex(given, shape[1], name="each row of task_weights"))
         super().__init__(skeleton, rows.to(stacked))
         self.stacked = nn.Parameter(stacked)
 
@@ -74,7 +80,14 @@ class WeightEnsemble(Network):
         return cosine_similarity(self.stacked[:, None], self.stacked[None], dim=-1)
 
 
-def _check(members: Sequence[Any]) -> None:
+def _checked(members: Any) -> list[nn.Module]:
+    """`members` as a list of modules that can be mixed; InputError where they cannot."""
+    if isinstance(members, nn.Module) and not isinstance(members, nn.ModuleList):
+        raise InputError(
+            "`members` must be a list of modules, one per member. Found a single "
+            f"{type(members).__name__}; [net] makes an ensemble of one."
+        )
+    members = list(members)
     if not members:
         raise InputError("An ensemble needs at least one member. Found an empty list.")
     for member in members:
@@ -82,37 +95,32 @@ def _check(members: Sequence[Any]) -> None:
             found = f"the class {member.__name__}" if isinstance(member, type) else repr(member)
             raise InputError(f"Members must be modules, such as Net(). Found {found}.")
     first = members[0]
-    dtypes = {p.dtype for p in first.parameters() if p.requires_grad}
-    if len(dtypes) != 1:
+    kinds = {f"{p.dtype} on {p.device}" for p in first.parameters() if p.requires_grad}
+    if (
+        len(kinds) != 1
+        or not next(p for p in first.parameters() if p.requires_grad).is_floating_point()
+    ):
         raise InputError(
-            "Members need trainable weights of one dtype. "
-            f"Found {sorted(map(str, dtypes)) or 'no trainable weight'}."
+            "Members need trainable weights of one real dtype, on one device. "
+            f"Found {', '.join(sorted(kinds)) or 'no trainable weight'}."
         )
     for k, member in enumerate(members[1:], start=1):
-        if member is first or {*member.parameters()} & {*first.parameters()}:
-            raise InputError(f"Members must not share parameters. Found that 0 and {k} do.")
-        if (difference := _difference(first, member)) is not None:
-            raise InputError(
-                f"Members must have one architecture. Found that 0 and {k} differ: {difference}."
-            )
-        _compare_fixed(first, member, k)
+        _compare(first, member, k)
+    return members
 
 
-def _difference(a: nn.Module, b: nn.Module) -> str | None:
-    """The first parameter in which two modules differ in name, shape, dtype or trainability."""
-    kinds = [
-        {n: (tuple(p.shape), str(p.dtype), p.requires_grad) for n, p in m.named_parameters()}
-        for m in (a, b)
-    ]
-    for name in [*kinds[0], *kinds[1]]:
-        left, right = (kind.get(name, "missing") for kind in kinds)
-        if left != right:
-            return f"{name} is {left} and {right}"
-    return None if type(a) is type(b) else f"they are a {type(a).__name__} and a {type(b).__name__}"
+def _compare(first: nn.Module, member: nn.Module, k: int) -> None:
+    """InputError where member k cannot be mixed with the first; a warning where it loses buffers.
 
-
-def _compare_fixed(first: nn.Module, member: nn.Module, k: int) -> None:
-    """Frozen parameters must agree; buffers that do not are worth a warning."""
+    A frozen module may be one and the same in all members.
+    """
+    trained = {p for p in member.parameters() if p.requires_grad}
+    if member is first or trained & {*first.parameters()}:
+        raise InputError(f"Members must not share trainable parameters. Found that 0 and {k} do.")
+    if (difference := _difference(first, member)) is not None:
+        raise InputError(
+            f"Members must have one architecture. Found that 0 and {k} differ: {difference}."
+        )
     frozen = {n: p for n, p in member.named_parameters() if not p.requires_grad}
     for name, value in first.named_parameters():
         if name in frozen and not torch.equal(value, frozen[name]):
@@ -124,6 +132,28 @@ def _compare_fixed(first: nn.Module, member: nn.Module, k: int) -> None:
     if any(not torch.equal(value, buffers[name]) for name, value in first.named_buffers()):
         warnings.warn(
             f"Members 0 and {k} have different buffers; the ensemble keeps those of member 0. "
-            "Call `recalibrate` before evaluating an alpha.",
+            "Give `evaluate` and `export` a `calibration`, if they are running statistics.",
             stacklevel=4,
         )
+
+
+def _difference(a: nn.Module, b: nn.Module) -> str | None:
+    """The first weight or buffer in which two modules differ in name, shape, dtype, device, being
+    trained or being tied to others."""
+    kinds = [_kinds(module) for module in (a, b)]
+    for name in [*kinds[0], *kinds[1]]:
+        left, right = (kind.get(name, "missing") for kind in kinds)
+        if left != right:
+            return f"{name} is {left} and {right}"
+    return None if type(a) is type(b) else f"they are a {type(a).__name__} and a {type(b).__name__}"
+
+
+def _kinds(module: nn.Module) -> dict[str, str]:
+    first_names: dict[int, str] = {}
+    parameters = module.named_parameters(remove_duplicate=False)
+    return {
+        name: f"{list(p.shape)} of {str(p.dtype).removeprefix('torch.')} on {p.device}"
+        + (", trained" if p.requires_grad else "")
+        + (f", tied to {tied}" if (tied := first_names.setdefault(id(p), name)) != name else "")
+        for name, p in [*parameters, *module.named_buffers()]
+    }

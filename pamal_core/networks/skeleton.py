@@ -1,13 +1,16 @@
 """A module whose trainable weights are handed to it as one vector."""
 
+import contextlib
 import copy
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
+from torch.nn.modules.batchnorm import _NormBase
+from torch.nn.parameter import is_lazy
+from torch.utils._pytree import tree_leaves
 
 from pamal_core.errors import InputError
 from pamal_core.inputs import Inputs, arguments
@@ -23,55 +26,132 @@ class Skeleton(nn.Module):
     Frozen parameters (`requires_grad=False`) and buffers, such as the running statistics of
     BatchNorm, stay in the skeleton.
 
-    Weights of convolutions [out, in, h, w] are kept channels-last, so that theta's views of them
-    are, too: LeNet's step is then 1.8 times as fast on a CPU, and GPUs prefer it as well. Models
-    that oneDNN cannot be trusted with that way (`_is_unsafe`) are left as they are.
+    With `channels_last` the weights of 2-D convolutions, [out, in, h, w], are kept channels-last,
+    so that theta's views of them are, too: LeNet's step is then 1.8 times as fast on a CPU, and
+    GPUs prefer it as well. Models that oneDNN cannot be trusted with that way (`_is_unsafe`) are
+    left as they are.
 
-    Raises InputError where `shared` names nothing.
+    Raises InputError where `model` cannot be copied or taken apart, and where `shared` names
+    nothing.
     """
 
     layout: Tensor
 
-    def __init__(self, model: nn.Module, shared: str | Iterable[str] | None = None) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        shared: str | Iterable[str] | None = None,
+        *,
+        channels_last: bool = True,
+    ) -> None:
         super().__init__()
+        _check_parts(model)
         trainable = {name: p for name, p in model.named_parameters() if p.requires_grad}
-        aliases = _aliases(model, trainable)
-        shared_names = _select(aliases, model, shared)
-        self._channels_last = not any(_is_unsafe(module) for module in model.modules())
+        places = _places(model, trainable)
+        shared_names = _select(places, model, shared)
         self._names = shared_names + [name for name in trainable if name not in shared_names]
         self._shapes = [trainable[name].shape for name in self._names]
         self._sizes = [trainable[name].numel() for name in self._names]
         self.num_shared = sum(self._sizes[: len(shared_names)])
         self.num_weights = sum(self._sizes)
-        self._aliases = {name: aliases[name] for name in self._names}
-        order = [[name, *shape] for name, shape in zip(self._names, self._shapes, strict=True)]
+        self.model = copied(model)
+        channels_last &= not any(_is_unsafe(module) for module in model.modules())
+        self._moved = [channels_last and _is_kernel(self.model, places[n]) for n in self._names]
         # 32 bytes that stand for the order of theta's entries, kept with the weights: in any other
         # order they are others.
-        digest = hashlib.sha256(repr((order, self._channels_last)).encode()).digest()
+        order = [*zip(self._names, map(list, self._shapes), self._moved, strict=True)]
+        digest = hashlib.sha256(repr(order).encode()).digest()
         self.register_buffer("layout", torch.tensor([*digest], dtype=torch.uint8))
-        self.model = copy.deepcopy(model)
-        # Its parameters become empty, non-persistent buffers: theta alone is trained and saved.
-        for name in (place for places in self._aliases.values() for place in places):
-            module, leaf = _owner(self.model, name)
-            placeholder = module.get_parameter(leaf).new_empty(0)
-            del module._parameters[leaf]
-            module.register_buffer(leaf, placeholder, persistent=False)
+        index = {place: i for i, name in enumerate(self._names) for place in places[name]}
+        # For every module with weights the places of its parameters: an index, or None for those
+        # that theta does not have.
+        self._slots = [
+            (module, {leaf: index.get(_path(path, leaf)) for leaf in module._parameters})
+            for path, module in self.model.named_modules()
+        ]
+        self._slots = [(m, slots) for m, slots in self._slots if {*slots.values()} - {None}]
+        self._held: Theta | None = None
+        self._place()
+        self._written = self._sums()
 
     def forward(self, theta: Theta, inputs: Inputs) -> Any:
         """What the model with the weights `theta` returns for `inputs`."""
         args, named = arguments(inputs)
-        return functional_call(self.model, self.views(theta), args, named, tie_weights=False)
+        try:
+            with self.holding(theta):
+                return self.model(*args, **named)
+        except RuntimeError as error:
+            if not (any(self._moved) and "view size is not compatible" in str(error)):
+                raise
+            raise InputError(
+                "`view` needs another layout than channels-last, in which convolutions have their "
+                "weights and outputs here. Use `reshape` in place of `view`, or give the network "
+                f"`channels_last=False`. Found: {error}"
+            ) from error
+
+    @contextlib.contextmanager
+    def holding(self, theta: Theta) -> Iterator[None]:
+        """Within it the weights of the model are views of `theta`: `parameters()` yields them.
+
+        A forward pass holds them itself. A backward pass needs them where the model recomputes
+        parts of its forward pass (activation checkpointing).
+        """
+        before, self._held = self._held, theta
+        if before is not theta:
+            self._place()
+        try:
+            yield
+        finally:
+            self._held = before
+            if before is not theta:
+                self._place()
+
+    def _place(self) -> None:
+        """Give the model views of the held theta; without one, empty buffers in their place, so
+        that theta alone is trained and saved."""
+        views = [] if self._held is None else self.split(self._held)
+        empty = self.layout.new_empty(0)
+        for module, slots in self._slots:
+            kept = {leaf: module._parameters.get(leaf) for leaf, i in slots.items() if i is None}
+            module._parameters.clear()
+            for leaf, i in slots.items():
+                if i is None:
+                    module._parameters[leaf] = kept[leaf]
+                elif views:
+                    module._buffers.pop(leaf, None)
+                    module._parameters[leaf] = views[i]
+                else:
+                    module._buffers[leaf] = empty
+                    module._non_persistent_buffers_set.add(leaf)
+
+    def changed_buffers(self) -> list[str]:
+        """The buffers that are no running statistics and not as they were at first: what follows
+        the weights, such as the vectors of a spectral norm."""
+        return [name for name, value in self._sums().items() if value != self._written[name]]
+
+    def _sums(self) -> dict[str, str]:
+        return {
+            f"{path}.{leaf}".lstrip("."): repr(buffer.double().sum().item())  # "nan" equals itself
+            for path, module in self.model.named_modules()
+            for leaf, buffer in module._buffers.items()
+            if not isinstance(module, _NormBase) and buffer is not None
+        }
+
+    def split(self, theta: Theta) -> list[Tensor]:
+        """The weights of the model as views of `theta`, in its order."""
+        pieces = zip(torch.split(theta, self._sizes), self._shapes, self._moved, strict=True)
+        return [_view(piece, shape, is_moved) for piece, shape, is_moved in pieces]
 
     def views(self, theta: Theta) -> dict[str, Tensor]:
         """The weights of the model by name, as views of `theta`."""
-        values = zip(self._names, self._split(theta), strict=True)
-        return {alias: value for name, value in values for alias in self._aliases[name]}
+        return dict(zip(self._names, self.split(theta), strict=True))
 
     def flatten(self, model: nn.Module) -> Theta:
         """The weights of `model`, a module of this architecture, as a vector."""
         parameters = dict(model.named_parameters())
         weights = [parameters[name].detach() for name in self._names]
-        return torch.cat([self._last(weight).flatten() for weight in weights])
+        pairs = zip(weights, self._moved, strict=True)
+        return torch.cat([(w.permute(0, 2, 3, 1) if m else w).flatten() for w, m in pairs])
 
     @torch.no_grad()
     def export(self, theta: Theta) -> nn.Module:
@@ -80,30 +160,55 @@ class Skeleton(nn.Module):
         Its class is the model's, its weights are ordinary parameters: it saves, scripts and runs
         without this package.
         """
-        model = copy.deepcopy(self.model)
-        for name, value in zip(self._names, self._split(theta), strict=True):
-            parameter = nn.Parameter(value.clone(memory_format=torch.contiguous_format))
-            for module, leaf in (_owner(model, alias) for alias in self._aliases[name]):
-                del module._buffers[leaf]
-                module._non_persistent_buffers_set.discard(leaf)
-                setattr(module, leaf, parameter)  # a recurrent layer keeps a list of them, too
+        weights = [
+            nn.Parameter(view.clone(memory_format=torch.contiguous_format))
+            for view in self.split(theta)
+        ]
+        model, slots = copied((self.model, self._slots))
+        for module, indices in slots:
+            kept = dict(module._parameters)
+            module._parameters.clear()
+            for leaf, i in indices.items():
+                if i is None:
+                    module._parameters[leaf] = kept[leaf]
+                else:
+                    del module._buffers[leaf]
+                    module._non_persistent_buffers_set.discard(leaf)
+                    setattr(module, leaf, weights[i])  # a recurrent layer keeps a list of them, too
         return model.eval()
 
-    def _split(self, theta: Tensor) -> list[Tensor]:
-        pieces = torch.split(theta, self._sizes)
-        return [self._view(piece, shape) for piece, shape in zip(pieces, self._shapes, strict=True)]
 
-    def _last(self, weight: Tensor) -> Tensor:
-        """`weight` with its axes in the order of theta's entries."""
-        is_moved = self._channels_last and weight.ndim == 4
-        return weight.permute(0, 2, 3, 1) if is_moved else weight
+def _check_parts(model: nn.Module) -> None:
+    """InputError where weights cannot be taken out of `model` and put back."""
+    for name, module in model.named_modules():
+        found = None
+        if isinstance(module, torch.jit.ScriptModule):
+            found = "one that is scripted: give the module that it was made from"
+        elif hasattr(module, "_orig_mod"):
+            found = "one that is compiled: give the module that it was made from"
+        elif any(is_lazy(p) for p in module._parameters.values()):
+            found = "one without weights yet: a lazy module needs a first call"
+        elif getattr(module, "sparse", False) and isinstance(
+            module, nn.Embedding | nn.EmbeddingBag
+        ):
+            found = "one with sparse gradients: give it sparse=False"
+        if found:
+            where = f"{type(module).__name__}" + (f" at {name!r}" if name else "")
+            raise InputError(f"Members must be ordinary modules. Found {found} ({where}).")
 
-    def _view(self, piece: Tensor, shape: torch.Size) -> Tensor:
-        """The view of theta that is a weight of `shape`; undoes `_last` without a copy."""
-        if not (self._channels_last and len(shape) == 4):
-            return piece.view(shape)
-        out, channels, height, width = shape
-        return piece.view(out, height, width, channels).permute(0, 3, 1, 2)
+
+def copied(model: Any) -> Any:
+    """A copy of `model`; InputError where it has none. Activations that it keeps lose their
+    graph."""
+    modules = [
+        m for part in tree_leaves(model) if isinstance(part, nn.Module) for m in part.modules()
+    ]
+    found = tree_leaves([vars(module) for module in modules])
+    memo = {id(t): t.detach() for t in found if isinstance(t, Tensor) and not t.is_leaf}
+    try:
+        return copy.deepcopy(model, memo)
+    except Exception as error:
+        raise InputError(f"Members must be modules that can be copied. Found: {error}") from error
 
 
 def _is_unsafe(module: nn.Module) -> bool:
@@ -118,16 +223,32 @@ def _is_unsafe(module: nn.Module) -> bool:
     )
 
 
-def _owner(model: nn.Module, name: str) -> tuple[nn.Module, str]:
-    path, _, leaf = name.rpartition(".")
-    return model.get_submodule(path), leaf
+def _is_kernel(model: nn.Module, places: Iterable[str]) -> bool:
+    """Whether a weight is that of 2-D convolutions, at each of its places."""
+    parts = [place.rpartition(".") for place in places]
+    return all(
+        isinstance(model.get_submodule(path), nn.Conv2d) and leaf == "weight"
+        for path, _, leaf in parts
+    )
 
 
-def _aliases(model: nn.Module, trainable: Mapping[str, Tensor]) -> dict[str, list[str]]:
+def _view(piece: Tensor, shape: torch.Size, is_moved: bool) -> Tensor:
+    """The view of a piece of theta that is a weight of `shape`, channels-last or not."""
+    if not is_moved:
+        return piece.view(shape)
+    out, channels, height, width = shape
+    return piece.view(out, height, width, channels).permute(0, 3, 1, 2)
+
+
+def _path(path: str, leaf: str) -> str:
+    return f"{path}.{leaf}" if path else leaf
+
+
+def _places(model: nn.Module, trainable: Mapping[str, Tensor]) -> dict[str, list[str]]:
     """Every place of each of `trainable`, by name: a tied weight has several, and is one range of
     theta. A module under two names is one place."""
     places = [
-        (f"{path}.{leaf}" if path else leaf, parameter)
+        (_path(path, leaf), parameter)
         for path, module in model.named_modules()
         for leaf, parameter in module._parameters.items()
     ]
@@ -137,20 +258,20 @@ def _aliases(model: nn.Module, trainable: Mapping[str, Tensor]) -> dict[str, lis
 
 
 def _select(
-    aliases: Mapping[str, list[str]], model: nn.Module, shared: str | Iterable[str] | None
+    places: Mapping[str, list[str]], model: nn.Module, shared: str | Iterable[str] | None
 ) -> list[str]:
     """The names of the weights that have a place under one of the prefixes in `shared`."""
     if shared is None:
-        return list(aliases)
+        return list(places)
     prefixes = [shared] if isinstance(shared, str) else list(shared)
     for prefix in prefixes:
-        if not any(_is_under(prefix, places) for places in aliases.values()):
+        if not any(_is_under(prefix, names) for names in places.values()):
             found = ", ".join(name for name, _ in model.named_children())
             raise InputError(
                 "`shared` must name submodules with trainable weights. "
                 f"Found {prefix!r}; the model has: {found}."
             )
-    return [name for name, places in aliases.items() if any(_is_under(p, places) for p in prefixes)]
+    return [name for name, names in places.items() if any(_is_under(p, names) for p in prefixes)]
 
 
 def _is_under(prefix: str, places: Iterable[str]) -> bool:

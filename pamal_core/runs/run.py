@@ -15,10 +15,10 @@ from pamal_core import distributed
 from pamal_core.data.batches import batches
 from pamal_core.data.splits import Splits
 from pamal_core.errors import InputError
-from pamal_core.evaluation import Calibration, evaluate
+from pamal_core.evaluation import evaluate
 from pamal_core.front import Front
 from pamal_core.method import Method
-from pamal_core.networks.base import Network
+from pamal_core.networks.base import Calibration, Network
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.runs.build import averaged, build, preference, task_weights
 from pamal_core.runs.checkpoint import Checkpoint, train_resumably

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from pamal_core.data.batches import batches
 from pamal_core.data.splits import Splits
 from pamal_core.errors import InputError
-from pamal_core.evaluation import Calibration, calibrate, evaluate, predict
+from pamal_core.evaluation import evaluate, predict
 from pamal_core.front import Front
 from pamal_core.inputs import Batch, Inputs, moved, num_examples
-from pamal_core.networks.base import Network
+from pamal_core.networks.base import Calibration, Network
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record
@@ -88,8 +88,7 @@ class Explorer(anywidget.AnyWidget):
     def model(self) -> nn.Module:
         """The network at `alpha` as a plain module in evaluation mode, with BatchNorm as
         `calibration` says."""
-        calibrate(self._network, self.alpha, self._calibration)
-        return self._network.export(self.alpha)
+        return self._network.export(self.alpha, calibration=self._calibration)
 
     @traitlets.validate("alpha")
     def _is_on_simplex(self, proposal: dict[str, Any]) -> list[float]:

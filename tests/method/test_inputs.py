@@ -86,7 +86,7 @@ def test_a_loader_of_torch_makes_such_batches_of_a_data_set_of_such_examples():
 def test_batch_norm_is_re_estimated_on_several_inputs_as_torch_does_it_by_hand():
     network = pamal.WeightEnsemble([Text(), Text()])
     network.recalibrate([0.3, 0.7], [((IDS, MASK), TOPIC), ((IDS[:9], MASK[:9]), TOPIC[:9])])
-    model = copy.deepcopy(network.export([0.3, 0.7]))
+    model = copy.deepcopy(network.export([0.3, 0.7], calibration="shared"))
     model.norm.reset_running_stats()
     model.norm.momentum = None
     model.train()

@@ -55,7 +55,7 @@ def test_at_a_corner_the_ensemble_equals_the_member_also_while_training(narrow):
 def test_the_gradient_of_a_member_is_alpha_times_that_of_a_plain_network(narrow):
     make, x = narrow
     ensemble, alpha = WeightEnsemble([make(), make()]), torch.tensor([0.3, 0.7]).double()
-    plain = ensemble.export(alpha).train()
+    plain = ensemble.export(alpha, calibration="shared").train()
     sum(o.square().mean() for o in plain(x)).backward()
     for parameter in plain.parameters():
         parameter.data = parameter.grad
@@ -68,7 +68,7 @@ def test_the_exported_network_is_plain_and_has_the_statistics_that_were_recalibr
     make, x = narrow
     ensemble = WeightEnsemble([make(), make()])
     ensemble.recalibrate([0.3, 0.7], [(x,)])
-    exported = ensemble.export([0.3, 0.7])
+    exported = ensemble.export([0.3, 0.7], calibration="shared")
     assert list(exported.state_dict()) == list(make().state_dict())
     theta = ensemble.weights(torch.tensor([0.3, 0.7], dtype=torch.float64))
     same(exported(x), ensemble.eval()(theta, x))

@@ -1,0 +1,130 @@
+"""An exported network is the one that the front measured, running statistics included."""
+
+import jaxtyping
+import pytest
+import torch
+from torch import nn
+
+from pamal_core import WeightEnsemble, evaluate, regression
+from pamal_core.errors import InputError
+
+TASKS = [regression("a"), regression("b")]
+
+
+class Tracked(nn.Module):
+    """Every kind of layer that keeps running statistics, behind weights that differ by member."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(2, 4, 3)
+        self.norms = nn.Sequential(
+            nn.BatchNorm2d(4), nn.InstanceNorm2d(4, affine=True, track_running_stats=True)
+        )
+        self.out = nn.Sequential(nn.Flatten(), nn.BatchNorm1d(4 * 9), nn.Linear(4 * 9, 2))
+
+    def forward(self, x):
+        return self.out(self.norms(self.conv(x))).unbind(1)
+
+
+class Spectral(nn.Module):
+    """A spectral norm, whose vectors follow the weights, and a constant buffer, which does not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.utils.parametrizations.spectral_norm(nn.Linear(3, 2))
+        self.register_buffer("offset", torch.ones(2))
+
+    def forward(self, x):
+        return (self.layer(x) + self.offset).unbind(1)
+
+
+def batches(num=3):
+    return [
+        (torch.randn(16, 2, 5, 5) * 2 + 1, torch.randn(16), torch.randn(16)) for _ in range(num)
+    ]
+
+
+def trained_statistics(ensemble):
+    """As training leaves them: from the middle of the front."""
+    ensemble.train()
+    with torch.no_grad():
+        ensemble(ensemble.weights(torch.full((2,), 0.5)), batches(1)[0][0])
+    return {name: buffer.clone() for name, buffer in ensemble.named_buffers()}
+
+
+def test_an_exported_network_has_the_metrics_that_the_front_gives_it():
+    ensemble, data, calibration = WeightEnsemble([Tracked(), Tracked()]), batches(), batches()
+    before = trained_statistics(ensemble)
+    for given in (calibration, "shared"):
+        front = evaluate(ensemble, TASKS, data, calibration=given)
+        for alpha, (_, row) in zip(front.alphas, front.table.iterrows(), strict=True):
+            model = ensemble.export(alpha, calibration=given)
+            losses = torch.stack(
+                [
+                    torch.stack([t.loss(o, y) for t, o, y in zip(TASKS, model(x), ys, strict=True)])
+                    for x, *ys in data
+                ]
+            ).mean(0)
+            assert row.to_numpy() == pytest.approx(losses.detach().numpy(), rel=1e-4)
+    assert ensemble.training
+    for name, buffer in ensemble.named_buffers():
+        assert torch.equal(buffer, before[name])
+
+
+def test_every_running_statistic_is_the_mean_over_the_batches():
+    ensemble, calibration = WeightEnsemble([Tracked(), Tracked()]), batches()
+    trained_statistics(ensemble)
+    model = ensemble.export([0.3, 0.7], calibration=calibration)
+    x = [model.conv(x).detach() for x, *_ in calibration]
+    means = torch.stack([part.mean((0, 2, 3)) for part in x]).mean(0)
+    torch.testing.assert_close(model.norms[0].running_mean, means)
+    model.norms[0].train()  # as when they were estimated
+    x = [model.norms[0](part).detach() for part in x]
+    variances = torch.stack([part.var((2, 3)).mean(0) for part in x]).mean(0)
+    torch.testing.assert_close(model.norms[1].running_var, variances)
+
+
+def test_statistics_stay_as_they_were_where_the_batches_are_no_good(monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
+    ensemble = WeightEnsemble([Tracked(), Tracked()])
+    before = trained_statistics(ensemble)
+    for wrong in ([], [batches(1)[0], (torch.ones(2, 3),)], batches(1)[0]):
+        with pytest.raises((InputError, RuntimeError)):
+            ensemble.recalibrate([0.5, 0.5], wrong)
+        for name, buffer in ensemble.named_buffers():
+            assert torch.equal(buffer, before[name])
+        assert ensemble.training
+        assert ensemble.skeleton.model.norms[0].momentum == 0.1
+
+
+@pytest.mark.parametrize("act", ["export", "evaluate"])
+def test_who_does_not_say_which_statistics_is_told_what_is_shared(act):
+    calls = {
+        "export": lambda network, data: network.export([1, 0]),
+        "evaluate": lambda network, data: evaluate(network, TASKS, data),
+    }
+    tracked = WeightEnsemble([Tracked(), Tracked()])
+    with pytest.warns(UserWarning, match="share the running statistics of normalisation"):
+        calls[act](tracked, batches())
+    data = [(torch.randn(8, 3), torch.randn(8), torch.randn(8))]
+    members = [Spectral(), Spectral()]
+    members[1].load_state_dict(dict(members[0].named_buffers()), strict=False)
+    spectral = WeightEnsemble(members)
+    calls[act](spectral, data)  # nothing is written yet
+    spectral.train()
+    spectral(spectral.weights(torch.tensor([0.5, 0.5])), data[0][0])
+    with pytest.warns(UserWarning, match=r"layer\.parametrizations\.weight\.0\._u") as found:
+        calls[act](spectral, data)
+    assert "offset" not in str(found[0].message)
+
+
+def test_one_member_alone_has_its_statistics_to_itself():
+    single = WeightEnsemble([Tracked()], task_weights=[[0.5, 0.5]])
+    single.export([1.0])
+    evaluate(single, TASKS, batches())
+
+
+def test_a_word_that_names_no_calibration_is_refused():
+    ensemble = WeightEnsemble([Tracked(), Tracked()])
+    with pytest.raises(InputError, match=r"`calibration` must be one of shared\. Found 'own'"):
+        ensemble.export([0.5, 0.5], calibration="own")
