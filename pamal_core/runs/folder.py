@@ -2,22 +2,25 @@
 
 import json
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import safetensors
 from filelock import FileLock
 
 from pamal_core.errors import InputError
-from pamal_core.runs.paths import CHECKPOINT, LOCK, TEMPORARY, WEIGHTS, is_held, record_of
+from pamal_core.runs.files import CHECKPOINT, WEIGHTS, is_held
 from pamal_core.runs.records import ABOUT, Record
 
 QUIET = 600
 """Seconds that nobody has written to what may be in the making, on this machine or another."""
+LOCK = re.compile(r"\.(.+)\.lock")
+TEMPORARY = re.compile(r"\.(.+)\.\d{1,7}\.[0-9a-f]{8}")
 
 
 class Found(NamedTuple):
@@ -26,20 +29,30 @@ class Found(NamedTuple):
     fields of its record that say what it is, empty where it is damaged."""
 
     path: Path
-    state: Literal["finished", "unfinished", "damaged"]
     key: str | None = None
     about: Mapping[str, Any] = MappingProxyType({})
     record: Record | None = None
     epochs: int | None = None
-    why: str = ""
+    why: str | None = None
 
+    @property
+    def state(self) -> str:
+        """Is it "finished", "unfinished" or "damaged"?"""
+        return "damaged" if self.why else "finished" if self.record else "unfinished"
 
-class Stale(NamedTuple):
-    """A file that no run needs, and why."""
-
-    path: Path
-    why: str
-    bytes: int
+    def row(self, folder: Path) -> dict[str, Any]:
+        """What is said of it in a list of `folder`, None where it cannot be told; seconds are of
+        training and evaluation, hypervolume is on validation (higher is better)."""
+        record, data = self.record, str(self.about.get("data", ""))
+        kind = next((part for part in data.split("/") if part in ("full", "sample")), data)
+        return {
+            "path": self.path.relative_to(folder).as_posix(),
+            **{"state": self.state, "why": self.why, "epochs": self.epochs},
+            **{name: self.about.get(name) for name in ABOUT},
+            **{"data": kind or None, "data_id": data or None},
+            "hypervolume": record and record.hypervolume(),
+            "seconds": record and round(record.seconds, 3),
+        }
 
 
 def runs(folder: Path) -> list[Found]:
@@ -57,9 +70,9 @@ def runs(folder: Path) -> list[Found]:
     return [
         run
         for run in found
-        if run.epochs is None or (record_of(run.path), run.key) not in finished
+        if run.epochs is None or (_record_of(run.path), run.key) not in finished
         # A run may have ended, and taken its checkpoint away, while we were looking.
-        if run.state != "damaged" or run.path.exists()
+        if not run.why or run.path.exists()
     ]
 
 
@@ -78,13 +91,13 @@ def read(path: Path) -> Record:
     return record
 
 
-def stale(folder: Path) -> Iterator[Stale]:
-    """What can go below `folder`: never a record, nothing behind a link, nothing of a run whose
-    lock is held.
+def stale(folder: Path) -> Iterator[tuple[Path, str]]:
+    """What can go below `folder`, and why: never a record, nothing behind a link, nothing of a run
+    whose lock is held.
 
-    That is checkpoints beside the finished record of their run; weights that `RunFiles.finish`
-    wrote and that have no other file of their name beside them; what `write_atomic` has left behind
-    half-written; and locks that nobody holds. Weights and half-written files must have been quiet.
+    That is checkpoints beside the finished record of their run; weights that `run` wrote and that
+    have no other file of their name beside them; what `write_atomic` has left behind half-written;
+    and locks that nobody holds. Weights and half-written files must have been quiet.
     """
     for place, names in _folders(folder):
         paths = [place / name for name in names]
@@ -92,7 +105,7 @@ def stale(folder: Path) -> Iterator[Stale]:
         held = {_run_of(path) for path in paths if LOCK.fullmatch(path.name) and is_held(path)}
         for path in paths:
             if _run_of(path) not in held and (why := _why(path, names)):
-                yield Stale(path, why, path.lstat().st_size)
+                yield path, why
 
 
 def delete(path: Path) -> str | None:
@@ -111,8 +124,6 @@ def _folders(folder: Path) -> Iterator[tuple[Path, Sequence[str]]]:
     Links to folders are not followed and hidden folders passed over. InputError where one cannot be
     read.
     """
-    if not folder.is_dir():
-        raise InputError(f"Expected a folder. Found none at {folder}.")
 
     def refuse(error: OSError) -> None:
         raise InputError(f"Could not read the folder {error.filename}: {error.strerror}.")
@@ -127,6 +138,17 @@ def _is_checkpoint(path: Path, names: Sequence[str]) -> bool:
     return path.name.endswith(CHECKPOINT) and path.with_suffix(".json").name not in names
 
 
+def _record_of(checkpoint: Path) -> Path:
+    return checkpoint.with_name(checkpoint.name.removesuffix(CHECKPOINT) + ".json")
+
+
+def _run_of(path: Path) -> str:
+    """The name of the run that `path`, a lock perhaps, is a file of."""
+    hidden = LOCK.fullmatch(path.name) or TEMPORARY.fullmatch(path.name)
+    name = (hidden[1] if hidden else path.name).removesuffix(".json")
+    return name.removesuffix(CHECKPOINT).removesuffix(WEIGHTS)
+
+
 def _found(path: Path) -> Found:
     """The run whose record or checkpoint is `path`."""
     try:
@@ -134,15 +156,15 @@ def _found(path: Path) -> Found:
             record, weights = read(path), path.with_suffix(WEIGHTS)
             if weights.exists() and _header(weights)["key"] != record.key:
                 raise InputError(f"{weights} has the weights of another run than {path}.")
-            return Found(path, "finished", record.key, record.about, record)
+            return Found(path, record.key, record.about, record)
         state = _header(path)
-        epochs, about = len(state["history"]["list"]), json.loads(state["about"])
+        about = json.loads(state["about"])
         about = {name: about[name] for name in ABOUT}
-        return Found(path, "unfinished", state["key"], about, epochs=epochs)
+        return Found(path, state["key"], about, epochs=len(state["history"]["list"]))
     except InputError as error:
-        return Found(path, "damaged", why=str(error))
+        return Found(path, why=str(error))
     except (KeyError, TypeError, ValueError):
-        return Found(path, "damaged", why=f"{path} is not a checkpoint.")
+        return Found(path, why=f"{path} is not a checkpoint.")
 
 
 def _header(path: Path) -> dict[str, Any]:
@@ -158,29 +180,22 @@ def _header(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is damaged or another file: {error}.") from error
 
 
-def _run_of(path: Path) -> str:
-    """The name of the run that `path`, a lock perhaps, is a file of."""
-    hidden = LOCK.fullmatch(path.name) or TEMPORARY.fullmatch(path.name)
-    name = (hidden[1] if hidden else path.name).removesuffix(".json")
-    return name.removesuffix(CHECKPOINT).removesuffix(WEIGHTS)
-
-
-def _why(path: Path, names: Sequence[str]) -> str:
-    """Why `path`, one of `names`, is stale; empty where it is not."""
+def _why(path: Path, names: Sequence[str]) -> str | None:
+    """Why `path`, one of `names`, is stale; None where it is not."""
     is_quiet = time.time() - path.stat().st_mtime > QUIET
     if LOCK.fullmatch(path.name):
         # One with something in it is not filelock's.
-        return "" if path.stat().st_size else "lock that nobody holds"
+        return None if path.stat().st_size else "lock that nobody holds"
     if TEMPORARY.fullmatch(path.name):
-        return "half-written" if is_quiet else ""
+        return "half-written" if is_quiet else None
     with suppress(InputError):  # a damaged record or other weights
         if _is_checkpoint(path, names):
-            key = read(record_of(path)).key
+            key = other = read(_record_of(path)).key
             with suppress(InputError):  # a damaged checkpoint is that of its name
-                key = "" if _header(path)["key"] != key else key
-            return "checkpoint of a finished run" if key else ""
+                other = _header(path)["key"]
+            return "checkpoint of a finished run" if key == other else None
         alone = [Path(name).stem for name in names].count(path.stem) == 1
         if path.suffix == WEIGHTS and alone and is_quiet:
             is_ours = _header(path).keys() == {"key", "network"}
-            return "weights without a record" if is_ours else ""
-    return ""
+            return "weights without a record" if is_ours else None
+    return None

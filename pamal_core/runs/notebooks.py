@@ -1,4 +1,4 @@
-"""Notebooks on their way into the book: run, made the same for every run, compared with the source.
+"""Notebooks on their way into the book: run, and made the same for every run.
 
 No torch here. The packages of the `book` extra are needed.
 """
@@ -14,7 +14,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from pamal_core.errors import InputError
-from pamal_core.runs.atomic import write_atomic
+from pamal_core.runs.files import write_atomic
 
 WIDGET = "application/vnd.jupyter.widget-view+json"  # dead in a page: there is no kernel
 
@@ -42,23 +42,6 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
         cell.execution_count = count
         cell.outputs = _normal_outputs(cell.outputs, count)
     return notebook
-
-
-def differences(executed: NotebookNode, source: NotebookNode) -> list[str]:
-    """One line for each code cell of `executed` that is not that of `source`; empty if all are.
-
-    The cell into which papermill writes the parameters of the run is left out.
-    """
-    ours = [cell.source for cell in executed.cells if _is_code(cell)]
-    theirs = [cell.source for cell in source.cells if _is_code(cell)]
-    found = [
-        f"code cell {number} differs from the source"
-        for number, (one, other) in enumerate(zip(ours, theirs, strict=False), start=1)
-        if one != other
-    ]
-    if len(ours) != len(theirs):
-        found.append(f"{len(ours)} code cells, {len(theirs)} in the source")
-    return found
 
 
 def run(source: Path, target: Path, parameters: dict[str, Any]) -> None:
@@ -89,10 +72,6 @@ def run(source: Path, target: Path, parameters: dict[str, Any]) -> None:
         raise InputError(f"{source} stopped with {error.ename}: {reason}") from error
     text = nbformat.writes(normalise(executed))
     write_atomic(target, (text.rstrip("\n") + "\n").encode())
-
-
-def _is_code(cell: NotebookNode) -> bool:
-    return cell.cell_type == "code" and "injected-parameters" not in cell.metadata.get("tags", [])
 
 
 def _provenance(metadata: NotebookNode) -> dict[str, Any]:

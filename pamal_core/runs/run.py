@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import nn
 from torch.optim.lr_scheduler import MultiStepLR
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from pamal_core import distributed
 from pamal_core.data.batches import batches
@@ -20,13 +22,13 @@ from pamal_core.front import Front
 from pamal_core.method import Method
 from pamal_core.networks.base import Network
 from pamal_core.networks.ensemble import WeightEnsemble
-from pamal_core.runs.build import averaged, build, preference, task_weights
-from pamal_core.runs.checkpoint import Checkpoint, train_resumably
+from pamal_core.runs.build import build, preference, task_weights
+from pamal_core.runs.checkpoint import Checkpoint, load_state, save_state, train_resumably
 from pamal_core.runs.devices import peak_memory, pick_device
 from pamal_core.runs.files import RunFiles
 from pamal_core.runs.methods import matters
 from pamal_core.runs.options import Options
-from pamal_core.runs.records import Record, summarise, versions
+from pamal_core.runs.records import Record, run_key, summarise, versions
 from pamal_core.simplex import arc
 from pamal_core.tasks import Task
 from pamal_core.training import Training, adam, seed_everything
@@ -120,22 +122,30 @@ def run(
     options = experiment.resolved(options, splits)
     about = experiment.about(options, splits)
     if not options.out:
-        return _make(experiment, options, splits, about)
-    files = RunFiles(Path(options.out), about)
-    record = files.finished()
+        return _make(experiment, options, splits, about, None)
+    files, key = RunFiles(Path(options.out)), run_key(about)
+    record = Record.find(files.record, key)
     if record is None:
-        with files.claimed(wait):
+        # Of several processes that share a run the first one claims it for all.
+        with files.claimed(wait) if distributed.is_first() else nullcontext():
             distributed.wait()
-            record = files.finished()  # somebody else may have made it by now
+            record = Record.find(files.record, key)  # somebody else may have made it by now
             if record is None:
-                made = _make(experiment, options, splits, about, files.checkpoint)
+                checkpoint = Checkpoint(files.checkpoint, key, about)
+                made = _make(experiment, options, splits, about, checkpoint)
                 if made.network and distributed.is_first():
-                    files.finish(made.record, made.network)
+                    # Weights first: a run counts as finished once its record is there.
+                    state = {"key": key, "network": dict(made.network.state_dict())}
+                    save_state(files.weights, state)
+                    made.record.write(files.record)
+                    files.checkpoint.unlink(missing_ok=True)
                 distributed.wait()
                 return made
     if not files.weights.exists():
         return Result(record, None)
-    return Result(record, files.load(method_of(experiment, options, splits).network))
+    network = method_of(experiment, options, splits).network
+    network.load_state_dict(load_state(files.weights, key)["network"])
+    return Result(record, network)
 
 
 def calibration(experiment: Experiment, options: Options, splits: Splits) -> Calibration:
@@ -158,37 +168,6 @@ def similarity(network: Network) -> float | None:
     return None
 
 
-def _make(
-    experiment: Experiment,
-    options: Options,
-    splits: Splits,
-    about: dict[str, Any],
-    checkpoint: Checkpoint | None = None,
-) -> Result:
-    method = method_of(experiment, options, splits)
-    history = _train(experiment, method, splits, options, checkpoint)
-    seconds = sum(row.pop("seconds") for row in history)
-    memory = peak_memory(method.network.task_weights.device)
-    start = time.perf_counter()
-    fronts = _evaluate(experiment, method, splits, options)
-    cost = {
-        "train_seconds": round(seconds, 3),
-        "peak_memory_bytes": memory,
-        "evaluate_seconds": round(time.perf_counter() - start, 3),
-    }
-    reference = experiment.reference_of(options)
-    record = Record(
-        **about,
-        objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
-        points=[point for split, front in fronts.items() for point in front.to_points(split)],
-        summary=summarise(fronts, reference, similarity(method.network)),
-        history=history,
-        cost=cost,
-        versions=versions(),
-    )
-    return Result(record, method.network)
-
-
 def method_of(experiment: Experiment, options: Options, splits: Splits) -> Method:
     """The method, freshly initialised, on the device it runs on."""
     seed_everything(options.seed)
@@ -202,6 +181,37 @@ def method_of(experiment: Experiment, options: Options, splits: Splits) -> Metho
     return method
 
 
+def _make(
+    experiment: Experiment,
+    options: Options,
+    splits: Splits,
+    about: dict[str, Any],
+    checkpoint: Checkpoint | None,
+) -> Result:
+    """Train and evaluate, going on from `checkpoint`."""
+    method = method_of(experiment, options, splits)
+    history = _train(experiment, method, splits, options, checkpoint)
+    # The seconds of an epoch are kept with the checkpoint, so that a run that is resumed costs what
+    # all its epochs did.
+    cost = {
+        "train_seconds": round(sum(row.pop("seconds") for row in history), 3),
+        "peak_memory_bytes": peak_memory(method.network.task_weights.device),
+    }
+    start = time.perf_counter()
+    fronts = _evaluate(experiment, method.network, splits, options)
+    cost["evaluate_seconds"] = round(time.perf_counter() - start, 3)
+    record = Record(
+        **about,
+        objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
+        points=[point for split, front in fronts.items() for point in front.to_points(split)],
+        summary=summarise(fronts, experiment.reference_of(options), similarity(method.network)),
+        history=history,
+        cost=cost,
+        versions=versions(),
+    )
+    return Result(record, method.network)
+
+
 def _train(
     experiment: Experiment,
     method: Method,
@@ -209,25 +219,23 @@ def _train(
     options: Options,
     checkpoint: Checkpoint | None,
 ) -> list[dict[str, Any]]:
-    """Train; returns what each epoch was like. The network of `method` is then the one to evaluate.
-
-    The seconds of an epoch are kept with the checkpoint, so that a run that is resumed costs what
-    all its epochs did.
-    """
-    scale = method.network.num_members if options.lr_scaling == "members" else 1
-    optimizer = adam(method, options.lr * scale)
-    device, epochs = method.network.task_weights.device, cast(int, options.epochs)
-    halving = None
+    """Train; returns what each epoch was like. The network of `method` is then the one to evaluate:
+    with an average, the mean of its weights over the steps, with BatchNorm's last statistics."""
+    network, epochs = method.network, cast(int, options.epochs)
+    scale = network.num_members if options.lr_scaling == "members" else 1
+    optimizer, halving, average = adam(method, options.lr * scale), None, None
     if experiment.halve_after is not None:
         halving = MultiStepLR(optimizer, [round(epochs * experiment.halve_after)], gamma=0.5)
-    average = averaged(options, method.network)
-    last = time.perf_counter()
+    if options.average > 0:
+        decay = get_ema_multi_avg_fn(options.average)  # type: ignore[no-untyped-call]
+        average = AveragedModel(network, multi_avg_fn=decay)
+    device, last = network.task_weights.device, time.perf_counter()
 
     def on_epoch(training: Training) -> None:
         nonlocal last
         before, last = last, time.perf_counter()
-        smallest = similarity(training.method.network)
-        training.history[-1] |= {"member_similarity": smallest, "seconds": last - before}
+        row = {"member_similarity": similarity(network), "seconds": last - before}
+        training.history[-1] |= row
 
     history = train_resumably(
         method,
@@ -246,15 +254,13 @@ def _train(
 
 
 def _evaluate(
-    experiment: Experiment, method: Method, splits: Splits, options: Options
+    experiment: Experiment, network: Network, splits: Splits, options: Options
 ) -> dict[str, Front]:
-    network, size = method.network, experiment.evaluation_batch
-    device = network.task_weights.device
+    """The fronts on validation and on test."""
+    tasks, size = experiment.tasks_of(options), experiment.evaluation_batch
     alphas = arc(network.num_members) if options.grid == "arc" else None
-    seen = calibration(experiment, options, splits)
-    return {
-        name: evaluate(
-            network, method.tasks, batches(part, size, device=device), alphas, calibration=seen
-        )
-        for name, part in (("validation", splits.validation), ("test", splits.test))
-    }
+    seen, fronts = calibration(experiment, options, splits), {}
+    for name, part in (("validation", splits.validation), ("test", splits.test)):
+        loader = batches(part, size, device=network.task_weights.device)
+        fronts[name] = evaluate(network, tasks, loader, alphas, calibration=seen)
+    return fronts
