@@ -20,10 +20,14 @@ from pamal_core.errors import InputError
 from pamal_core.runs import folder, grid
 from pamal_core.runs.options import parse_value
 
+Answer = tuple[dict[str, Any], list[str], bool]
+"""What a command says as a document, and as paragraphs of text; and whether all is well."""
 WIDTH = 100
-_size = partial(tqdm.format_sizeof, suffix="B")
 SHORT = 21
 """The most points of a front that are all shown."""
+
+_size = partial(tqdm.format_sizeof, suffix="B")
+_in_folder = click.argument("path", type=click.Path(path_type=Path), default=Path("results"))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,12 +57,11 @@ def cli() -> None:
     """Data, runs and results of PaMaL."""
 
 
-def command(
-    function: Callable[..., tuple[dict[str, Any], list[str], bool]], name: str | None = None
-) -> click.Command:
-    """A command from a function that returns a document, the paragraphs that say the same, and
-    whether all is well."""
+def command(function: Callable[..., Answer], name: str | None = None) -> click.Command:
+    """A command from a function that returns its `Answer`."""
 
+    @cli.command(name)
+    @click.option("--json", "as_json", is_flag=True, help="One JSON document instead.")
     @wraps(function)
     def run(as_json: bool, **given: Any) -> int:
         document, paragraphs, is_well = function(**given)
@@ -71,19 +74,13 @@ def command(
             print("".join(shown))
         return int(not is_well)
 
-    return cli.command(name)(
-        click.option("--json", "as_json", is_flag=True, help="One JSON document instead.")(run)
-    )
-
-
-def _in_folder(name: str) -> Callable[[Any], Any]:
-    return click.argument(name, type=click.Path(path_type=Path), default=Path("results"))
+    return run
 
 
 @command
 @click.option("--root", help="Where data lie; default: $PAMAL_DATA, or ~/.cache/pamal.")
 @click.option("--get", metavar="NAME", help="Download this data set, or say how to get it.")
-def data(root: str | None, get: str | None) -> tuple[dict[str, Any], list[str], bool]:
+def data(root: str | None, get: str | None) -> Answer:
     """Which data sets are ready, and how to get the others."""
     from pamal_core.data.files import data_root  # here, as these import torch
     from pamal_core.data.inventory import DATA_SETS, status
@@ -92,35 +89,29 @@ def data(root: str | None, get: str | None) -> tuple[dict[str, Any], list[str], 
         raise InputError(f"`--get` must name one of {', '.join(DATA_SETS)}. Found {get!r}.")
     place = data_root(root)
     found = [status(name, place, download=name == get) for name in DATA_SETS if get in (None, name)]
-    rows = [
-        {"data set": one.name, "state": one.state, "size": _size(one.bytes), "where": one.place}
-        for one in found
-    ]
+    table = pd.DataFrame(found)[["name", "state", "bytes", "place"]]
+    table["bytes"] = table["bytes"].map(_size)
     said = [_filled(f"{one.name}: {one.what.rstrip('.')}. {one.advice}") for one in found]
     document = {"root": place, "data": [one._asdict() for one in found]}
-    return document, [_table(rows), *said], all(one.state == "ready" for one in found)
+    return document, [_table(table), *said], all(one.state == "ready" for one in found)
 
 
 @command
-@_in_folder("path")
+@_in_folder
 @click.option("--experiment", metavar="E", help="Only runs of this experiment.")
 @click.option("--method", metavar="M", help="Only runs of this method.")
-def runs(
-    path: Path, experiment: str | None, method: str | None
-) -> tuple[dict[str, Any], list[str], bool]:
+def runs(path: Path, experiment: str | None, method: str | None) -> Answer:
     """Every run in a folder, or all of one record.
 
     What a damaged run is of cannot be told, so --experiment and --method leave it in.
     """
-    if path.suffix == ".json" and not path.is_dir():
+    if path.is_file() or (path.suffix == ".json" and not path.is_dir()):
         return _shown(path)
-    if path.is_file():
-        raise InputError(f"Expected a folder or a record. Found {path}.")
     wanted = {"experiment": experiment, "method": method}
     rows = [
-        run.row(path)
-        for run in folder.runs(path)
-        if all(run.about.get(name, w) == w for name, w in wanted.items() if w)
+        row
+        for row, _ in folder.runs(path)
+        if all(row[name] in (None, w or row[name]) for name, w in wanted.items())
     ]
     # A table for each folder and experiment, a line for each damaged file, and the counts.
     groups: dict[str, list[dict[str, Any]]] = {}
@@ -136,33 +127,30 @@ def runs(
 
 
 @command
-@_in_folder("path")
-def compare(path: Path) -> tuple[dict[str, Any], list[str], bool]:
+@_in_folder
+def compare(path: Path) -> Answer:
     """Results beside the numbers in the paper's tables."""
     from pamal_core.study import frame, tables
 
     found = folder.runs(path)
-    rows = tables.compare(frame.runs(one.record for one in found if one.record))
+    rows = tables.compare(frame.runs(record for _, record in found if record))
     parts = [] if len(rows) else ["No run here has a row in the paper's tables."]
     if len(rows):
         rows = rows.rename_axis(["table", "setting", "measure"]).reset_index()
+        columns = ["measure", "ours", "paper", "difference", "seeds", "verdict", "setting"]
         for title, table in rows.groupby("table", sort=False):
-            digits = 2 if table["paper"].max() > 1 else 4  # per cent, or shares
-            specs = {"ours": f".{digits}f", "paper": f".{digits}f", "difference": f"+.{digits}f"}
-            cells = {
-                name: table[name].map(partial(_cell, spec=spec)) for name, spec in specs.items()
-            }
-            columns = ["measure", *specs, "seeds", "verdict", "setting"]
-            parts.append(f"{title}\n{_table(table.assign(**cells)[columns])}")
-    damaged = [one.why for one in found if one.why]
+            spec = ".2f" if table["paper"].max() > 1 else ".4f"  # per cent, or shares
+            signed = table["difference"].map(partial(_cell, spec="+" + spec))
+            parts.append(f"{title}\n{_table(table.assign(difference=signed)[columns], spec)}")
+    damaged = [row["why"] for row, _ in found if row["why"]]
     parts += [_filled(f"damaged: {why}") for why in damaged]
     document = {"folder": path, "rows": rows.to_dict("records"), "damaged": damaged}
     return document, parts, not damaged
 
 
 @partial(command, name="grid")
-@_in_folder("path")
-def grid_status(path: Path) -> tuple[dict[str, Any], list[str], bool]:
+@_in_folder
+def grid_status(path: Path) -> Answer:
     """How many of the paper's runs are made, being made and left."""
     table = grid.status(path)
     document = {"folder": path, "targets": table.to_dict("records")}
@@ -173,9 +161,7 @@ def grid_status(path: Path) -> tuple[dict[str, Any], list[str], bool]:
 @click.argument("what", nargs=-1, required=True, metavar="RECORD... | SOURCE.ipynb TARGET.ipynb")
 @click.option("-p", "given", nargs=2, multiple=True, metavar="NAME VALUE", help="A parameter.")
 @click.option("--results", type=click.Path(path_type=Path), default=grid.ROOT / "results")
-def run(
-    what: tuple[str, ...], given: tuple[tuple[str, str], ...], results: Path
-) -> tuple[dict[str, Any], list[str], bool]:
+def run(what: tuple[str, ...], given: tuple[tuple[str, str], ...], results: Path) -> Answer:
     """Make records of the grid, or execute a notebook.
 
     Records are named relative to the folder --results, the one in the repository by default. The
@@ -197,9 +183,9 @@ def run(
 
 
 @command
-@_in_folder("path")
+@_in_folder
 @click.option("--yes", is_flag=True, help="Delete them.")
-def clean(path: Path, yes: bool) -> tuple[dict[str, Any], list[str], bool]:
+def clean(path: Path, yes: bool) -> Answer:
     """What interrupted runs have left."""
     rows: list[dict[str, Any]] = []
     for file, why in list(folder.stale(path)):
@@ -208,14 +194,11 @@ def clean(path: Path, yes: bool) -> tuple[dict[str, Any], list[str], bool]:
         rows.append(row | {"deleted": yes and error is None, "error": error})
     if not rows:
         return {"folder": path, "stale": []}, ["Nothing is stale."], True
-    cells = [
-        {"size": _size(row["bytes"]), "why": row["why"]}
-        | ({"deleted": row["error"] or "yes"} if yes else {})
-        | {"file": row["path"]}
-        for row in rows
-    ]
-    total = f"{len(rows)} stale, {_size(sum(row['bytes'] for row in rows))}."
-    said = [_table(cells), f"{total}{'' if yes else ' --yes deletes them.'}"]
+    table = pd.DataFrame(rows)
+    total = f"{len(rows)} stale, {_size(table['bytes'].sum())}."
+    table = table.assign(size=table["bytes"].map(_size), deleted=table["error"].fillna("yes"))
+    text = _table(table[["size", "why", *(["deleted"] if yes else []), "path"]])
+    said = [text, f"{total}{'' if yes else ' --yes deletes them.'}"]
     return {"folder": path, "stale": rows}, said, not any(row["error"] for row in rows)
 
 
@@ -225,21 +208,17 @@ def _group(heading: str, rows: list[dict[str, Any]]) -> str:
     shared = {n: v for n, v in first.items() if others and all(o.get(n) == v for o in others)}
     cells = []
     for row in rows:
-        own = {name: value for name, value in row["options"].items() if name not in shared}
         state = row["state"] if row["epochs"] is None else f"{row['epochs']} epochs so far"
-        cells.append(
-            {
-                **{"state": state, "method": row["method"], "seed": row["seed"]},
-                **{"data": row["data"], "HV ↑": row["hypervolume"]},
-                "seconds": _cell(row["seconds"], ".0f"),
-                "run and its options": f"{row['path'].rpartition('/')[2]}  {_cell(own)}",
-            }
-        )
+        own = {name: value for name, value in row["options"].items() if name not in shared}
+        named = f"{row['path'].rpartition('/')[2]}  {_cell(own)}"
+        numbers = row["hypervolume"], _cell(row["seconds"], ".0f")
+        cells.append((state, row["method"], row["seed"], row["data"], *numbers, named))
+    columns = ["state", "method", "seed", "data", "HV ↑", "seconds", "run and its options"]
     heading += f", all with {_cell(shared)}" if shared else ""
-    return f"{_filled(heading)}\n{_table(cells)}"
+    return f"{_filled(heading)}\n{_table(pd.DataFrame(cells, columns=columns))}"
 
 
-def _shown(path: Path) -> tuple[dict[str, Any], list[str], bool]:
+def _shown(path: Path) -> Answer:
     """All of a record as a document, of a long front some points as text."""
     from pamal_core.study.fronts import landmarks
 
@@ -277,12 +256,12 @@ def _flat(part: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _table(rows: pd.DataFrame | Sequence[Mapping[str, Any]]) -> str:
-    """`rows` as text; the last column breaks where a line is full."""
-    frame = pd.DataFrame(rows, dtype=object).map(_cell)
-    *others, last = frame
-    lines = frame[others].to_string(index=False).splitlines()
-    return _definitions(zip(lines, [last, *frame[last]], strict=True))
+def _table(rows: pd.DataFrame, spec: str = ".4f") -> str:
+    """`rows` as text, floats as `spec` says; the last column breaks where a line is full."""
+    *others, last = rows
+    cells = rows.astype(object).map(partial(_cell, spec=spec))
+    lines = cells[others].to_string(index=False).splitlines()
+    return _definitions(zip(lines, [last, *cells[last]], strict=True))
 
 
 def _definitions(rows: Iterable[tuple[str, str]]) -> str:

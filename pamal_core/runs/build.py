@@ -1,7 +1,6 @@
 """Methods from options: each is a network, a preference, a balancer and a penalty."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from importlib import import_module
 
 import numpy as np
@@ -54,10 +53,11 @@ def build(
         given = Conditioned(make_network(num_tasks), num_tasks, shared=shared, example=example)
         return Method(given, tasks, preference(o), penalty=Cosine(o.lam))
     rows = task_weights(o, num_tasks)
-    wrapped: Callable[[nn.Module], nn.Module] = lambda member: member
     if o.method == "rotograd":
-        wrapped = partial(Rotated, example=train[:2][0])
-    members = [wrapped(make_network(0)) for _ in rows]
+        example = train[:2][0]
+        members: list[nn.Module] = [Rotated(make_network(0), example) for _ in rows]
+    else:
+        members = [make_network(0) for _ in rows]
     network = WeightEnsemble(members, task_weights=rows, shared=shared)
     match o.method:
         case "pamal":

@@ -4,11 +4,10 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import safetensors
 from filelock import FileLock
@@ -23,57 +22,25 @@ LOCK = re.compile(r"\.(.+)\.lock")
 TEMPORARY = re.compile(r"\.(.+)\.\d{1,7}\.[0-9a-f]{8}")
 
 
-class Found(NamedTuple):
-    """A run: its record if it is finished, the number of epochs if it is not, else why neither can
-    be told. `path` is that of the record or of the checkpoint, `key` the run's; `about` are the
-    fields of its record that say what it is, empty where it is damaged."""
-
-    path: Path
-    key: str | None = None
-    about: Mapping[str, Any] = MappingProxyType({})
-    record: Record | None = None
-    epochs: int | None = None
-    why: str | None = None
-
-    @property
-    def state(self) -> str:
-        """Is it "finished", "unfinished" or "damaged"?"""
-        return "damaged" if self.why else "finished" if self.record else "unfinished"
-
-    def row(self, folder: Path) -> dict[str, Any]:
-        """What is said of it in a list of `folder`, None where it cannot be told; seconds are of
-        training and evaluation, hypervolume is on validation (higher is better)."""
-        record, data = self.record, str(self.about.get("data", ""))
-        kind = next((part for part in data.split("/") if part in ("full", "sample")), data)
-        return {
-            "path": self.path.relative_to(folder).as_posix(),
-            **{"state": self.state, "why": self.why, "epochs": self.epochs},
-            **{name: self.about.get(name) for name in ABOUT},
-            **{"data": kind or None, "data_id": data or None},
-            "hypervolume": record and record.hypervolume(),
-            "seconds": record and round(record.seconds, 3),
-        }
+Row = dict[str, Any]
+"""What is said of a run, None where it cannot be told: its path, that of the record or of the
+checkpoint; its state, "finished", "unfinished" or "damaged", and why; how many epochs an unfinished
+one has; the fields `ABOUT`, of `data` the kind; seconds of training and evaluation, and the
+hypervolume on validation (higher is better)."""
 
 
-def runs(folder: Path) -> list[Found]:
-    """Every run below `folder`, in the order of their paths.
+def runs(folder: Path) -> list[tuple[Row, Record | None]]:
+    """Every run below `folder`, in the order of their paths, with its record if it is finished.
 
     A checkpoint beside the finished record of its run is no run of its own.
     """
-    found = [
-        _found(path)
+    paths = [
+        path
         for place, names in _folders(folder)
         for path in (place / name for name in names if not name.startswith("."))
         if path.is_file() and (path.suffix == ".json" or _is_checkpoint(path, names))
     ]
-    finished = {(run.path, run.key) for run in found if run.record}
-    return [
-        run
-        for run in found
-        if run.epochs is None or (_record_of(run.path), run.key) not in finished
-        # A run may have ended, and taken its checkpoint away, while we were looking.
-        if not run.why or run.path.exists()
-    ]
+    return [run for path in paths if (run := _run(path, folder))]
 
 
 def read(path: Path) -> Record:
@@ -138,10 +105,6 @@ def _is_checkpoint(path: Path, names: Sequence[str]) -> bool:
     return path.name.endswith(CHECKPOINT) and path.with_suffix(".json").name not in names
 
 
-def _record_of(checkpoint: Path) -> Path:
-    return checkpoint.with_name(checkpoint.name.removesuffix(CHECKPOINT) + ".json")
-
-
 def _run_of(path: Path) -> str:
     """The name of the run that `path`, a lock perhaps, is a file of."""
     hidden = LOCK.fullmatch(path.name) or TEMPORARY.fullmatch(path.name)
@@ -149,22 +112,42 @@ def _run_of(path: Path) -> str:
     return name.removesuffix(CHECKPOINT).removesuffix(WEIGHTS)
 
 
-def _found(path: Path) -> Found:
-    """The run whose record or checkpoint is `path`."""
+def _run(path: Path, folder: Path) -> tuple[Row, Record | None] | None:
+    """The run whose record or checkpoint is `path`, None where it is over: it may have ended, and
+    taken its checkpoint away, while we were looking."""
+    names = ("state", "why", "epochs", *ABOUT, "data_id", "hypervolume", "seconds")
+    row: Row = {"path": path.relative_to(folder).as_posix()} | dict.fromkeys(names)
+    record = None
     try:
         if path.suffix == ".json":
             record, weights = read(path), path.with_suffix(WEIGHTS)
             if weights.exists() and _header(weights)["key"] != record.key:
                 raise InputError(f"{weights} has the weights of another run than {path}.")
-            return Found(path, record.key, record.about, record)
-        state = _header(path)
-        about = json.loads(state["about"])
-        about = {name: about[name] for name in ABOUT}
-        return Found(path, state["key"], about, epochs=len(state["history"]["list"]))
+            about = record.about
+            row |= {"state": "finished", "hypervolume": record.hypervolume()}
+            row["seconds"] = round(record.seconds, 3)
+        else:
+            state = _header(path)
+            if state["key"] == _finished(path):
+                return None
+            about = json.loads(state["about"])
+            row |= {"state": "unfinished", "epochs": len(state["history"]["list"])}
+        row |= {name: about[name] for name in ABOUT} | {"data_id": about["data"]}
+        parts = row["data_id"].split("/")
+        row["data"] = next((part for part in parts if part in ("full", "sample")), row["data_id"])
+        return row, record
     except InputError as error:
-        return Found(path, why=str(error))
+        why = str(error)
     except (KeyError, TypeError, ValueError):
-        return Found(path, why=f"{path} is not a checkpoint.")
+        why = f"{path} is not a checkpoint."
+    return (row | {"state": "damaged", "why": why}, None) if path.exists() else None
+
+
+def _finished(checkpoint: Path) -> str | None:
+    """The key of the finished run whose record is beside `checkpoint`, if there is one."""
+    with suppress(InputError):
+        return read(checkpoint.with_name(checkpoint.name.removesuffix(CHECKPOINT) + ".json")).key
+    return None
 
 
 def _header(path: Path) -> dict[str, Any]:
@@ -188,12 +171,12 @@ def _why(path: Path, names: Sequence[str]) -> str | None:
         return None if path.stat().st_size else "lock that nobody holds"
     if TEMPORARY.fullmatch(path.name):
         return "half-written" if is_quiet else None
-    with suppress(InputError):  # a damaged record or other weights
-        if _is_checkpoint(path, names):
-            key = other = read(_record_of(path)).key
-            with suppress(InputError):  # a damaged checkpoint is that of its name
-                other = _header(path)["key"]
-            return "checkpoint of a finished run" if key == other else None
+    if _is_checkpoint(path, names):
+        key = other = _finished(path)
+        with suppress(InputError):  # a damaged checkpoint is that of its name
+            other = _header(path)["key"]
+        return "checkpoint of a finished run" if key is not None and key == other else None
+    with suppress(InputError):  # damaged weights
         alone = [Path(name).stem for name in names].count(path.stem) == 1
         if path.suffix == WEIGHTS and alone and is_quiet:
             is_ours = _header(path).keys() == {"key", "network"}

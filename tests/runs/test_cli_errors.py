@@ -26,7 +26,10 @@ ROOT = PACKAGE.parent
         (["run", "nowhere.ipynb", "out.ipynb"], "Found nothing at nowhere.ipynb."),
         (["run", "nowhere.ipynb"], "Expected SOURCE and TARGET"),
         (["runs", "nowhere.json"], "Could not read the record nowhere.json: No such file"),
-        (["runs", str(ROOT / "README.md")], "Expected a folder or a record. Found"),
+        (
+            ["runs", str(ROOT / "README.md")],
+            "README.md is not a whole record: the file: Expecting value",
+        ),
         (["data", "--get", "cifar"], "Found 'cifar'"),
     ],
 )
