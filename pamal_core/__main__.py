@@ -19,6 +19,7 @@ from tqdm import tqdm
 from pamal_core.errors import InputError
 from pamal_core.runs import folder, grid
 from pamal_core.runs.options import parse_value
+from pamal_core.runs.records import Record
 
 Answer = tuple[dict[str, Any], list[str], bool]
 """What a command says as a document, and as paragraphs of text; and whether all is well."""
@@ -204,16 +205,17 @@ def clean(path: Path, yes: bool) -> Answer:
 
 def _group(heading: str, rows: list[dict[str, Any]]) -> str:
     """A table of `rows` of one experiment; what options they share is said above it."""
-    first, *others = (row["options"] for row in rows)
+    said = [{"data": row["data"], **row["options"]} for row in rows]
+    first, *others = said
     shared = {n: v for n, v in first.items() if others and all(o.get(n) == v for o in others)}
     cells = []
-    for row in rows:
+    for row, options in zip(rows, said, strict=True):
         state = row["state"] if row["epochs"] is None else f"{row['epochs']} epochs so far"
-        own = {name: value for name, value in row["options"].items() if name not in shared}
+        own = {name: value for name, value in options.items() if name not in shared}
         named = f"{row['path'].rpartition('/')[2]}  {_cell(own)}"
         numbers = row["hypervolume"], _cell(row["seconds"], ".0f")
-        cells.append((state, row["method"], row["seed"], row["data"], *numbers, named))
-    columns = ["state", "method", "seed", "data", "HV ↑", "seconds", "run and its options"]
+        cells.append((state, row["method"], row["seed"], *numbers, named))
+    columns = ["state", "method", "seed", "HV ↑", "seconds", "run and its options"]
     heading += f", all with {_cell(shared)}" if shared else ""
     return f"{_filled(heading)}\n{_table(pd.DataFrame(cells, columns=columns))}"
 
@@ -222,7 +224,7 @@ def _shown(path: Path) -> Answer:
     """All of a record as a document, of a long front some points as text."""
     from pamal_core.study.fronts import landmarks
 
-    record = folder.read(path)
+    record = Record.read(path)
     names = ("objectives", "cost", "versions")
     fields = record.about | {"key": record.key} | {name: getattr(record, name) for name in names}
     parts = {name: part for name, part in record.summary.items() if isinstance(part, Mapping)}

@@ -25,8 +25,8 @@ TEMPORARY = re.compile(r"\.(.+)\.\d{1,7}\.[0-9a-f]{8}")
 Row = dict[str, Any]
 """What is said of a run, None where it cannot be told: its path, that of the record or of the
 checkpoint; its state, "finished", "unfinished" or "damaged", and why; how many epochs an unfinished
-one has; the fields `ABOUT`, of `data` the kind; seconds of training and evaluation, and the
-hypervolume on validation (higher is better)."""
+one has; the fields `ABOUT`; the seconds of training and evaluation, and the hypervolume on
+validation (higher is better)."""
 
 
 def runs(folder: Path) -> list[tuple[Row, Record | None]]:
@@ -41,21 +41,6 @@ def runs(folder: Path) -> list[tuple[Row, Record | None]]:
         if path.is_file() and (path.suffix == ".json" or _is_checkpoint(path, names))
     ]
     return [run for path in paths if (run := _run(path, folder))]
-
-
-def read(path: Path) -> Record:
-    """The record in `path`, whose points and summary are all there; InputError where one is not."""
-    record = Record.read(path)
-    try:
-        for split in {point["split"] for point in record.points}:
-            record.front(split)
-        for split in {"validation", "test"} & record.summary.keys():
-            record.hypervolume(split)
-            [float(record.summary[split]["best"][name]) for name in record.objectives]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"{path} is not a whole record: {reason}.") from error
-    return record
 
 
 def stale(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -115,27 +100,21 @@ def _run_of(path: Path) -> str:
 def _run(path: Path, folder: Path) -> tuple[Row, Record | None] | None:
     """The run whose record or checkpoint is `path`, None where it is over: it may have ended, and
     taken its checkpoint away, while we were looking."""
-    names = ("state", "why", "epochs", *ABOUT, "data_id", "hypervolume", "seconds")
-    row: Row = {"path": path.relative_to(folder).as_posix()} | dict.fromkeys(names)
-    record = None
+    row: Row = {"path": path.relative_to(folder).as_posix()}
+    row |= dict.fromkeys(("state", "why", "epochs", *ABOUT, "hypervolume", "seconds"))
     try:
         if path.suffix == ".json":
-            record, weights = read(path), path.with_suffix(WEIGHTS)
+            record, weights = Record.read(path), path.with_suffix(WEIGHTS)
             if weights.exists() and _header(weights)["key"] != record.key:
                 raise InputError(f"{weights} has the weights of another run than {path}.")
-            about = record.about
-            row |= {"state": "finished", "hypervolume": record.hypervolume()}
-            row["seconds"] = round(record.seconds, 3)
-        else:
-            state = _header(path)
-            if state["key"] == _finished(path):
-                return None
-            about = json.loads(state["about"])
-            row |= {"state": "unfinished", "epochs": len(state["history"]["list"])}
-        row |= {name: about[name] for name in ABOUT} | {"data_id": about["data"]}
-        parts = row["data_id"].split("/")
-        row["data"] = next((part for part in parts if part in ("full", "sample")), row["data_id"])
-        return row, record
+            measured = {"hypervolume": record.hypervolume(), "seconds": round(record.seconds, 3)}
+            return row | record.about | measured | {"state": "finished"}, record
+        state = _header(path)
+        if state["key"] == _finished(path):
+            return None
+        about, epochs = json.loads(state["about"]), len(state["history"]["list"])
+        row |= {name: about[name] for name in ABOUT}
+        return row | {"state": "unfinished", "epochs": epochs}, None
     except InputError as error:
         why = str(error)
     except (KeyError, TypeError, ValueError):
@@ -146,7 +125,9 @@ def _run(path: Path, folder: Path) -> tuple[Row, Record | None] | None:
 def _finished(checkpoint: Path) -> str | None:
     """The key of the finished run whose record is beside `checkpoint`, if there is one."""
     with suppress(InputError):
-        return read(checkpoint.with_name(checkpoint.name.removesuffix(CHECKPOINT) + ".json")).key
+        return Record.read(
+            checkpoint.with_name(checkpoint.name.removesuffix(CHECKPOINT) + ".json")
+        ).key
     return None
 
 

@@ -6,9 +6,9 @@ import platform
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective
@@ -16,6 +16,12 @@ from pamal_core.runs.files import write_atomic
 
 ABOUT = ("experiment", "method", "options", "seed", "data")
 """The fields of a record that say what the run is."""
+
+
+def _whole(point: dict[str, Any]) -> dict[str, Any]:
+    if missing := {"alpha", "split", "metrics"} - point.keys():
+        raise ValueError(f"{min(missing)}: Field required")
+    return point
 
 
 class Record(BaseModel):
@@ -37,7 +43,7 @@ class Record(BaseModel):
     seed: int
     data: str
     objectives: dict[str, Literal["max", "min"]]
-    points: list[dict[str, Any]]
+    points: list[Annotated[dict[str, Any], AfterValidator(_whole)]]
     summary: dict[str, Any]
     history: list[dict[str, Any]] = []
     cost: dict[str, float | None]
@@ -66,8 +72,10 @@ class Record(BaseModel):
     def hypervolume(self, split: str = "validation") -> float:
         """Of all points of `split`, from the reference of the experiment; higher is better. NaN
         where there is none: single-task learning, the toy problem."""
-        value = self.summary.get(split, {}).get("hypervolume")
-        return float("nan") if value is None else float(value)
+        match self.summary.get(split):
+            case {"hypervolume": float() | int() as value}:
+                return float(value)
+        return float("nan")
 
     def write(self, path: Path) -> None:
         """Write as JSON, a line per field and per point, in one atomic step."""

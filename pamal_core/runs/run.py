@@ -18,7 +18,6 @@ from pamal_core.data.batches import batches
 from pamal_core.data.splits import Splits
 from pamal_core.errors import InputError
 from pamal_core.evaluation import Calibration, evaluate
-from pamal_core.front import Front
 from pamal_core.method import Method
 from pamal_core.networks.base import Network
 from pamal_core.networks.ensemble import WeightEnsemble
@@ -120,10 +119,10 @@ def run(
     experiment.check(options)
     splits = splits or experiment.load(options)
     options = experiment.resolved(options, splits)
-    about = experiment.about(options, splits)
     if not options.out:
-        return _make(experiment, options, splits, about, None)
-    files, key = RunFiles(Path(options.out)), run_key(about)
+        return _make(experiment, options, splits, None)
+    files, about = RunFiles(Path(options.out)), experiment.about(options, splits)
+    key = run_key(about)
     record = Record.find(files.record, key)
     if record is None:
         # Of several processes that share a run the first one claims it for all.
@@ -132,7 +131,7 @@ def run(
             record = Record.find(files.record, key)  # somebody else may have made it by now
             if record is None:
                 checkpoint = Checkpoint(files.checkpoint, key, about)
-                made = _make(experiment, options, splits, about, checkpoint)
+                made = _make(experiment, options, splits, checkpoint)
                 if made.network and distributed.is_first():
                     # Weights first: a run counts as finished once its record is there.
                     state = {"key": key, "network": dict(made.network.state_dict())}
@@ -182,45 +181,11 @@ def method_of(experiment: Experiment, options: Options, splits: Splits) -> Metho
 
 
 def _make(
-    experiment: Experiment,
-    options: Options,
-    splits: Splits,
-    about: dict[str, Any],
-    checkpoint: Checkpoint | None,
+    experiment: Experiment, options: Options, splits: Splits, checkpoint: Checkpoint | None
 ) -> Result:
-    """Train and evaluate, going on from `checkpoint`."""
+    """Train, going on from `checkpoint`, and evaluate the last weights, or with `options.average`
+    the mean of the weights over the steps, with BatchNorm's last statistics."""
     method = method_of(experiment, options, splits)
-    history = _train(experiment, method, splits, options, checkpoint)
-    # The seconds of an epoch are kept with the checkpoint, so that a run that is resumed costs what
-    # all its epochs did.
-    cost = {
-        "train_seconds": round(sum(row.pop("seconds") for row in history), 3),
-        "peak_memory_bytes": peak_memory(method.network.task_weights.device),
-    }
-    start = time.perf_counter()
-    fronts = _evaluate(experiment, method.network, splits, options)
-    cost["evaluate_seconds"] = round(time.perf_counter() - start, 3)
-    record = Record(
-        **about,
-        objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
-        points=[point for split, front in fronts.items() for point in front.to_points(split)],
-        summary=summarise(fronts, experiment.reference_of(options), similarity(method.network)),
-        history=history,
-        cost=cost,
-        versions=versions(),
-    )
-    return Result(record, method.network)
-
-
-def _train(
-    experiment: Experiment,
-    method: Method,
-    splits: Splits,
-    options: Options,
-    checkpoint: Checkpoint | None,
-) -> list[dict[str, Any]]:
-    """Train; returns what each epoch was like. The network of `method` is then the one to evaluate:
-    with an average, the mean of its weights over the steps, with BatchNorm's last statistics."""
     network, epochs = method.network, cast(int, options.epochs)
     scale = network.num_members if options.lr_scaling == "members" else 1
     optimizer, halving, average = adam(method, options.lr * scale), None, None
@@ -248,19 +213,38 @@ def _train(
         seed=options.seed,
         on_epoch=on_epoch,
     )
-    if average is not None:
-        method.network = cast(Network, average.module)
-    return history
+    final = network if average is None else cast(Network, average.module)
+    return Result(_evaluate(experiment, options, splits, final, history), final)
 
 
 def _evaluate(
-    experiment: Experiment, network: Network, splits: Splits, options: Options
-) -> dict[str, Front]:
-    """The fronts on validation and on test."""
-    tasks, size = experiment.tasks_of(options), experiment.evaluation_batch
+    experiment: Experiment,
+    options: Options,
+    splits: Splits,
+    network: Network,
+    history: list[dict[str, Any]],
+) -> Record:
+    """The record of a run that ended with `network`."""
+    tasks, device = experiment.tasks_of(options), network.task_weights.device
+    # The seconds of an epoch are kept with the checkpoint, so that a run that is resumed costs what
+    # all its epochs did.
+    seconds, memory = sum(row.pop("seconds") for row in history), peak_memory(device)
+    start = time.perf_counter()
     alphas = arc(network.num_members) if options.grid == "arc" else None
     seen, fronts = calibration(experiment, options, splits), {}
     for name, part in (("validation", splits.validation), ("test", splits.test)):
-        loader = batches(part, size, device=network.task_weights.device)
+        loader = batches(part, experiment.evaluation_batch, device=device)
         fronts[name] = evaluate(network, tasks, loader, alphas, calibration=seen)
-    return fronts
+    return Record(
+        **experiment.about(options, splits),
+        objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
+        points=[point for split, front in fronts.items() for point in front.to_points(split)],
+        summary=summarise(fronts, experiment.reference_of(options), similarity(network)),
+        history=history,
+        cost={
+            "train_seconds": round(seconds, 3),
+            "peak_memory_bytes": memory,
+            "evaluate_seconds": round(time.perf_counter() - start, 3),
+        },
+        versions=versions(),
+    )

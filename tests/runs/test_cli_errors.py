@@ -40,11 +40,13 @@ def test_what_is_wrong_is_said_in_one_line(arguments, said, tmp_path, monkeypatc
     assert err.startswith("error: ") and err.count("\n") == 1
 
 
-@pytest.mark.parametrize("change", [{"points": [{}]}, {"summary": {"validation": 1}}])
-def test_a_record_that_lacks_what_is_shown_is_named(tmp_path, change):
-    record(**change).write(tmp_path / "r.json")
+@pytest.mark.parametrize("name", ["alpha", "split", "metrics", "summary"])
+def test_a_record_that_lacks_what_is_shown_is_named(tmp_path, name):
+    text = record().to_text().replace(f'"{name}": ', '"other": ')
+    (tmp_path / "r.json").write_text(text)
     code, _, err = ask("runs", tmp_path / "r.json")
     assert code == 2 and "r.json is not a whole record" in err and err.count("\n") == 1
+    assert f"{name}: Field required" in err
 
 
 def test_the_help_of_a_command_is_one_line(capsys):
