@@ -7,24 +7,10 @@ import torch
 from torch.optim.lr_scheduler import MultiStepLR
 from torch.utils.data import TensorDataset
 
-from pamal_core.balancing import MovingAverage
 from pamal_core.data.batches import batches
 from pamal_core.errors import InputError
-from pamal_core.method import Method
-from pamal_core.networks.ensemble import WeightEnsemble
-from pamal_core.penalties import MultiForward
 from pamal_core.runs.checkpoint import Checkpoint, train_resumably
 from pamal_core.training import train
-
-
-@pytest.fixture
-def make_method(make_mlp, tasks):
-    def make():
-        torch.manual_seed(3)
-        network = WeightEnsemble([make_mlp(), make_mlp()], shared="encoder")
-        return Method(network, tasks, balancer=MovingAverage(), penalty=MultiForward(0.5), window=2)
-
-    return make
 
 
 @pytest.fixture
