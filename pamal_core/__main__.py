@@ -2,11 +2,10 @@
 
 import io
 import json
-import math
 import os
 import sys
 import textwrap
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
@@ -115,11 +114,10 @@ def runs(path: Path, experiment: str | None, method: str | None) -> Answer:
         if all(row[name] in (None, w or row[name]) for name, w in wanted.items())
     ]
     # A table for each folder and experiment, a line for each damaged file, and the counts.
-    groups: dict[str, list[dict[str, Any]]] = {}
+    groups = defaultdict(list)
     for row in rows:
         if not row["why"]:
-            heading = f"{row['path'].rpartition('/')[0] or '.'}: {row['experiment']}"
-            groups.setdefault(heading, []).append(row)
+            groups[f"{Path(row['path']).parent}: {row['experiment']}"].append(row)
     parts = [_group(heading, group) for heading, group in groups.items()]
     parts += [_filled(f"damaged: {row['why']}") for row in rows if row["why"]]
     counts = Counter(row["state"] for row in rows)
@@ -175,11 +173,10 @@ def run(what: tuple[str, ...], given: tuple[tuple[str, str], ...], results: Path
         if len(what) != 2:
             raise InputError(f"Expected SOURCE and TARGET of a notebook. Found {' '.join(what)}.")
         notebooks.run(Path(what[0]), Path(what[1]), changes)
-        made = [what[1]]
-    else:
-        for record in what:
-            grid.make(record, results, changes)
-        made = [str(results / record) for record in what]
+        return {"made": [what[1]]}, [what[1]], True
+    for record in what:
+        grid.make(record, results, changes)
+    made = [str(results / record) for record in what]
     return {"made": made}, ["\n".join(made)], True
 
 
@@ -225,8 +222,7 @@ def _shown(path: Path) -> Answer:
     from pamal_core.study.fronts import landmarks
 
     record = Record.read(path)
-    names = ("objectives", "cost", "versions")
-    fields = record.about | {"key": record.key} | {name: getattr(record, name) for name in names}
+    fields = {"key": record.key} | record.model_dump(exclude={"points", "summary", "history"})
     parts = {name: part for name, part in record.summary.items() if isinstance(part, Mapping)}
     fields |= {name: value for name, value in record.summary.items() if name not in parts}
     said = [_definitions([(name, _cell(value)) for name, value in fields.items()])]
@@ -281,9 +277,9 @@ def _filled(text: str) -> str:
 
 def _cell(value: object, spec: str = ".4f") -> str:
     """`value` as text, a dash where there is none: `{"W": 4, "lam": 0.0}` is `W=4 lam=0`."""
+    if value is None or value != value:
+        return "-"
     match value:
-        case None | float() if value is None or math.isnan(value):
-            return "-"
         case float():
             return format(value, spec)
         case list():

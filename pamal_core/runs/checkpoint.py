@@ -4,10 +4,10 @@ import hashlib
 import json
 import signal
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import FrameType, MappingProxyType
-from typing import Any, NamedTuple
+from types import FrameType
+from typing import Any
 
 import safetensors
 import safetensors.torch
@@ -22,42 +22,32 @@ from pamal_core.runs.files import write_atomic
 from pamal_core.training import Training, train
 
 
-class Checkpoint(NamedTuple):
-    """Where a run keeps its state, the key that tells whose state it is, and for those who list
-    runs the fields of its record that say what it is."""
-
-    path: Path
-    key: str
-    about: Mapping[str, Any] = MappingProxyType({})
-
-
 def train_resumably(
     method: Method,
     loader: Iterable[Batch],
-    checkpoint: Checkpoint | None,
+    checkpoint: Path | None,
     *,
+    key: str = "",
+    about: str = "",
     on_epoch: Callable[[Training], None] = lambda _: None,
     **options: Any,
 ) -> list[dict[str, Any]]:
-    """`train`, going on from `checkpoint`, where its state is kept after each epoch. `options` are
-    those of `train`.
+    """`train`, going on from the file `checkpoint`, where its state is kept after each epoch.
+    `options` are those of `train`.
 
-    Ctrl-C and SIGTERM stop it at once, and the exception says what is kept. InputError where the
-    checkpoint is damaged or that of another run.
+    The `key` tells whose state it is, and `about` says so to those who list runs: the fields of the
+    record as JSON. Ctrl-C and SIGTERM stop it at once, and the exception says what is kept.
+    InputError where the checkpoint is damaged or has another key.
     """
-    state = None
-    if checkpoint and checkpoint.path.exists():
-        state = load_state(checkpoint.path, checkpoint.key)
+    state = load_state(checkpoint, key) if checkpoint and checkpoint.exists() else None
     kept = len(state["history"]) if state else 0
 
     def keep(training: Training) -> None:
         nonlocal kept
         on_epoch(training)
-        if checkpoint:
-            if distributed.is_first():
-                identity = {"key": checkpoint.key, "about": json.dumps(dict(checkpoint.about))}
-                save_state(checkpoint.path, identity | training.state_dict())
-            kept = len(training.history)
+        if checkpoint and distributed.is_first():
+            save_state(checkpoint, {"key": key, "about": about, **training.state_dict()})
+        kept = len(training.history)
 
     def interrupt(number: int, _: FrameType | None) -> None:
         raise KeyboardInterrupt(signal.Signals(number).name)
@@ -70,7 +60,7 @@ def train_resumably(
     except KeyboardInterrupt as stop:
         note = "No epoch is kept in a file."
         if checkpoint and kept:
-            where = f"Epochs 1 to {kept} are kept in {checkpoint.path}"
+            where = f"Epochs 1 to {kept} are kept in {checkpoint}"
             note = f"{where}: the same command goes on from there."
         stop.add_note(note)
         raise

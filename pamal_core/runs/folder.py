@@ -34,13 +34,13 @@ def runs(folder: Path) -> list[tuple[Row, Record | None]]:
 
     A checkpoint beside the finished record of its run is no run of its own.
     """
-    paths = [
-        path
+    return [
+        run
         for place, names in _folders(folder)
         for path in (place / name for name in names if not name.startswith("."))
         if path.is_file() and (path.suffix == ".json" or _is_checkpoint(path, names))
+        if (run := _run(path, folder))
     ]
-    return [run for path in paths if (run := _run(path, folder))]
 
 
 def stale(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -52,8 +52,8 @@ def stale(folder: Path) -> Iterator[tuple[Path, str]]:
     and locks that nobody holds. Weights and half-written files must have been quiet.
     """
     for place, names in _folders(folder):
-        paths = [place / name for name in names]
-        paths = [path for path in paths if path.is_file() and not path.is_symlink()]
+        every = (place / name for name in names)
+        paths = [path for path in every if path.is_file() and not path.is_symlink()]
         held = {_run_of(path) for path in paths if LOCK.fullmatch(path.name) and is_held(path)}
         for path in paths:
             if _run_of(path) not in held and (why := _why(path, names)):
@@ -124,10 +124,9 @@ def _run(path: Path, folder: Path) -> tuple[Row, Record | None] | None:
 
 def _finished(checkpoint: Path) -> str | None:
     """The key of the finished run whose record is beside `checkpoint`, if there is one."""
+    name = checkpoint.name.removesuffix(CHECKPOINT) + ".json"
     with suppress(InputError):
-        return Record.read(
-            checkpoint.with_name(checkpoint.name.removesuffix(CHECKPOINT) + ".json")
-        ).key
+        return Record.read(checkpoint.with_name(name)).key
     return None
 
 

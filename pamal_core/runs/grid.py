@@ -62,10 +62,6 @@ class Run:
         """Whether one of its records is in the folder `results`."""
         return any((results / record).exists() for record in self.records)
 
-    def is_running(self, results: Path) -> bool:
-        """Whether some process is making it."""
-        return any(is_held(RunFiles(results / record).lock) for record in self.records)
-
 
 def runs(target: str = "paper") -> list[Run]:
     """The runs of `target`, each once however many tables share it; InputError for an unknown
@@ -124,7 +120,8 @@ def status(results: Path) -> pd.DataFrame:
     for target in targets():
         every = runs(target)
         left = [run for run in every if not run.is_done(results)]
-        running = sum(run.is_running(results) for run in left)
+        locks = [[RunFiles(results / record).lock for record in run.records] for run in left]
+        running = sum(any(map(is_held, of_run)) for of_run in locks)
         seconds = pd.Series([run.cost.seconds for run in left], dtype=float)
         counts = (len(every), len(every) - len(left), running, len(left) - running)
         rows.append((target, *counts, round(seconds.sum() / 3600, 1), seconds.isna().sum()))

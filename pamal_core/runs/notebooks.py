@@ -27,11 +27,15 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
     `metadata.pamal`.
     """
     notebook = copy.deepcopy(notebook)
+    provenance = notebook.metadata.get("pamal", {})
+    if papermill := notebook.metadata.get("papermill"):  # else it is normalised, or was never run
+        source = Path(papermill.input_path).name
+        provenance = {"source": source, "parameters": dict(papermill.parameters)}
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     notebook.metadata = {
         "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
         "language_info": {"name": "python"},
-        "pamal": _provenance(notebook.metadata),
+        "pamal": provenance,
     }
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"
@@ -72,13 +76,6 @@ def run(source: Path, target: Path, parameters: dict[str, Any]) -> None:
         raise InputError(f"{source} stopped with {error.ename}: {reason}") from error
     text = nbformat.writes(normalise(executed))
     write_atomic(target, (text.rstrip("\n") + "\n").encode())
-
-
-def _provenance(metadata: NotebookNode) -> dict[str, Any]:
-    if "papermill" not in metadata:  # normalised before, or never run
-        return dict(metadata.get("pamal", {}))
-    papermill = metadata.papermill
-    return {"source": Path(papermill.input_path).name, "parameters": dict(papermill.parameters)}
 
 
 def _normal_outputs(outputs: list[NotebookNode], count: int) -> list[NotebookNode]:

@@ -1,5 +1,6 @@
 """A run from options to record: load, train, evaluate, write. Resumes where it was stopped."""
 
+import json
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -22,7 +23,7 @@ from pamal_core.method import Method
 from pamal_core.networks.base import Network
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.runs.build import build, preference, task_weights
-from pamal_core.runs.checkpoint import Checkpoint, load_state, save_state, train_resumably
+from pamal_core.runs.checkpoint import load_state, save_state, train_resumably
 from pamal_core.runs.devices import peak_memory, pick_device
 from pamal_core.runs.files import RunFiles
 from pamal_core.runs.methods import matters
@@ -84,8 +85,8 @@ class Experiment:
     def resolved(self, options: Options, splits: Splits) -> Options:
         """`options` with the `defaults` for `splits` where they were left unset."""
         values = self.defaults["sample" if splits.is_sample else "full"]
-        unset = values.keys() - options.model_fields_set
-        return options.model_copy(update={name: values[name] for name in unset})
+        unset = {n: v for n, v in values.items() if n not in options.model_fields_set}
+        return options.model_copy(update=unset)
 
     def about(self, options: Options, splits: Splits) -> dict[str, Any]:
         """The fields of a record that say what the run is; `options` are `resolved`."""
@@ -121,8 +122,7 @@ def run(
     options = experiment.resolved(options, splits)
     if not options.out:
         return _make(experiment, options, splits, None)
-    files, about = RunFiles(Path(options.out)), experiment.about(options, splits)
-    key = run_key(about)
+    files, key = RunFiles(Path(options.out)), run_key(experiment.about(options, splits))
     record = Record.find(files.record, key)
     if record is None:
         # Of several processes that share a run the first one claims it for all.
@@ -130,8 +130,7 @@ def run(
             distributed.wait()
             record = Record.find(files.record, key)  # somebody else may have made it by now
             if record is None:
-                checkpoint = Checkpoint(files.checkpoint, key, about)
-                made = _make(experiment, options, splits, checkpoint)
+                made = _make(experiment, options, splits, files.checkpoint)
                 if made.network and distributed.is_first():
                     # Weights first: a run counts as finished once its record is there.
                     state = {"key": key, "network": dict(made.network.state_dict())}
@@ -181,7 +180,7 @@ def method_of(experiment: Experiment, options: Options, splits: Splits) -> Metho
 
 
 def _make(
-    experiment: Experiment, options: Options, splits: Splits, checkpoint: Checkpoint | None
+    experiment: Experiment, options: Options, splits: Splits, checkpoint: Path | None
 ) -> Result:
     """Train, going on from `checkpoint`, and evaluate the last weights, or with `options.average`
     the mean of the weights over the steps, with BatchNorm's last statistics."""
@@ -195,6 +194,7 @@ def _make(
         decay = get_ema_multi_avg_fn(options.average)  # type: ignore[no-untyped-call]
         average = AveragedModel(network, multi_avg_fn=decay)
     device, last = network.task_weights.device, time.perf_counter()
+    about = experiment.about(options, splits)
 
     def on_epoch(training: Training) -> None:
         nonlocal last
@@ -206,6 +206,8 @@ def _make(
         method,
         batches(splits.train, options.batch_size, shuffle=True, device=device),
         checkpoint,
+        key=run_key(about),
+        about=json.dumps(about),
         epochs=epochs,
         optimizer=optimizer,
         scheduler=halving,
