@@ -4,7 +4,6 @@ import io
 import json
 import os
 import sys
-import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
@@ -91,7 +90,7 @@ def data(root: str | None, get: str | None) -> Answer:
     found = [status(name, place, download=name == get) for name in DATA_SETS if get in (None, name)]
     table = pd.DataFrame(found)[["name", "state", "bytes", "place"]]
     table["bytes"] = table["bytes"].map(_size)
-    said = [_filled(f"{one.name}: {one.what.rstrip('.')}. {one.advice}") for one in found]
+    said = [f"{one.name}: {one.what.rstrip('.')}. {one.advice}" for one in found]
     document = {"root": place, "data": [one._asdict() for one in found]}
     return document, [_table(table), *said], all(one.state == "ready" for one in found)
 
@@ -119,7 +118,7 @@ def runs(path: Path, experiment: str | None, method: str | None) -> Answer:
         if not row["why"]:
             groups[f"{Path(row['path']).parent}: {row['experiment']}"].append(row)
     parts = [_group(heading, group) for heading, group in groups.items()]
-    parts += [_filled(f"damaged: {row['why']}") for row in rows if row["why"]]
+    parts += [f"damaged: {row['why']}" for row in rows if row["why"]]
     counts = Counter(row["state"] for row in rows)
     said = ", ".join(f"{counts[state]} {state}" for state in ("finished", "unfinished", "damaged"))
     return {"folder": path, "runs": rows}, [*parts, said], not counts["damaged"]
@@ -142,7 +141,7 @@ def compare(path: Path) -> Answer:
             signed = table["difference"].map(partial(_cell, spec="+" + spec))
             parts.append(f"{title}\n{_table(table.assign(difference=signed)[columns], spec)}")
     damaged = [row["why"] for row, _ in found if row["why"]]
-    parts += [_filled(f"damaged: {why}") for why in damaged]
+    parts += [f"damaged: {why}" for why in damaged]
     document = {"folder": path, "rows": rows.to_dict("records"), "damaged": damaged}
     return document, parts, not damaged
 
@@ -214,7 +213,7 @@ def _group(heading: str, rows: list[dict[str, Any]]) -> str:
         cells.append((state, row["method"], row["seed"], *numbers, named))
     columns = ["state", "method", "seed", "HV ↑", "seconds", "run and its options"]
     heading += f", all with {_cell(shared)}" if shared else ""
-    return f"{_filled(heading)}\n{_table(pd.DataFrame(cells, columns=columns))}"
+    return f"{heading}\n{_table(pd.DataFrame(cells, columns=columns))}"
 
 
 def _shown(path: Path) -> Answer:
@@ -266,13 +265,6 @@ def _definitions(rows: Iterable[tuple[str, str]]) -> str:
     page = click.HelpFormatter(width=WIDTH)
     page.write_dl([*rows], col_max=WIDTH)
     return page.getvalue()
-
-
-def _filled(text: str) -> str:
-    """`text` as a paragraph that keeps words such as paths whole."""
-    return textwrap.fill(
-        text, WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
-    )
 
 
 def _cell(value: object, spec: str = ".4f") -> str:
