@@ -22,14 +22,14 @@ LOCK = re.compile(r"\.(.+)\.lock")
 TEMPORARY = re.compile(r"\.(.+)\.\d{1,7}\.[0-9a-f]{8}")
 
 
-Row = dict[str, Any]
+Listed = dict[str, Any]
 """What is said of a run, None where it cannot be told: its path, that of the record or of the
 checkpoint; its state, "finished", "unfinished" or "damaged", and why; how many epochs an unfinished
 one has; the fields `ABOUT`; the seconds of training and evaluation, and the hypervolume on
 validation (higher is better)."""
 
 
-def runs(folder: Path) -> list[tuple[Row, Record | None]]:
+def runs(folder: Path) -> list[tuple[Listed, Record | None]]:
     """Every run below `folder`, in the order of their paths, with its record if it is finished.
 
     A checkpoint beside the finished record of its run is no run of its own.
@@ -97,10 +97,10 @@ def _run_of(path: Path) -> str:
     return name.removesuffix(CHECKPOINT).removesuffix(WEIGHTS)
 
 
-def _run(path: Path, folder: Path) -> tuple[Row, Record | None] | None:
+def _run(path: Path, folder: Path) -> tuple[Listed, Record | None] | None:
     """The run whose record or checkpoint is `path`, None where it is over: it may have ended, and
     taken its checkpoint away, while we were looking."""
-    row: Row = {"path": path.relative_to(folder).as_posix()}
+    row: Listed = {"path": path.relative_to(folder).as_posix()}
     row |= dict.fromkeys(("state", "why", "epochs", *ABOUT, "hypervolume", "seconds"))
     try:
         if path.suffix == ".json":
