@@ -2,28 +2,31 @@
 
 import io
 import json
-import math
 import os
 import sys
-import textwrap
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
 import click
 import pandas as pd
+from tqdm import tqdm
 
 from pamal_core.errors import InputError
 from pamal_core.runs import folder, grid
 from pamal_core.runs.options import parse_value
-from pamal_core.runs.paths import CHECKPOINT
-from pamal_core.runs.records import ABOUT
+from pamal_core.runs.records import Record
 
+Answer = tuple[dict[str, Any], list[str], bool]
+"""What a command says as a document, and as paragraphs of text; and whether all is well."""
 WIDTH = 100
 SHORT = 21
 """The most points of a front that are all shown."""
+
+_size = partial(tqdm.format_sizeof, suffix="B")
+_in_folder = click.argument("path", type=click.Path(path_type=Path), default=Path("results"))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,136 +56,110 @@ def cli() -> None:
     """Data, runs and results of PaMaL."""
 
 
-def command(
-    function: Callable[..., tuple[dict[str, Any], str, bool]], name: str | None = None
-) -> click.Command:
-    """A command from a function that returns a document, the text that says the same, and whether
-    all is well."""
+def command(function: Callable[..., Answer], name: str | None = None) -> click.Command:
+    """A command from a function that returns its `Answer`."""
 
+    @cli.command(name)
+    @click.option("--json", "as_json", is_flag=True, help="One JSON document instead.")
     @wraps(function)
     def run(as_json: bool, **given: Any) -> int:
-        document, text, is_well = function(**given)
-        print(json.dumps(_plain(document), indent=2, allow_nan=False) if as_json else text)
+        document, paragraphs, is_well = function(**given)
+        if as_json:  # which has no NaN: null
+            plain = json.loads(json.dumps(document, default=str), parse_constant=lambda _: None)
+            print(json.dumps(plain, indent=2))
+        else:  # what a terminal would act on is spelt out
+            text = "\n\n".join(part.rstrip("\n") for part in paragraphs)
+            shown = (c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+            print("".join(shown))
         return int(not is_well)
 
-    return cli.command(name)(
-        click.option("--json", "as_json", is_flag=True, help="One JSON document instead.")(run)
-    )
-
-
-def _in_folder(name: str) -> Callable[[Any], Any]:
-    return click.argument(name, type=click.Path(path_type=Path), default=Path("results"))
+    return run
 
 
 @command
 @click.option("--root", help="Where data lie; default: $PAMAL_DATA, or ~/.cache/pamal.")
 @click.option("--get", metavar="NAME", help="Download this data set, or say how to get it.")
-def data(root: str | None, get: str | None) -> tuple[dict[str, Any], str, bool]:
+def data(root: str | None, get: str | None) -> Answer:
     """Which data sets are ready, and how to get the others."""
     from pamal_core.data.files import data_root  # here, as these import torch
     from pamal_core.data.inventory import DATA_SETS, status
 
-    place = data_root(root)
-    if get is None:
-        found = [status(name, place) for name in DATA_SETS]
-    elif get in DATA_SETS:
-        found = [status(get, place, download=True)]
-    else:
+    if get not in (None, *DATA_SETS):
         raise InputError(f"`--get` must name one of {', '.join(DATA_SETS)}. Found {get!r}.")
-    rows = [
-        {
-            "data set": one.name,
-            "state": one.state,
-            "size": _size(one.bytes),
-            "what and where": f"{one.what if one.state == 'ready' else 'see below'}, {one.place}",
-        }
-        for one in found
-    ]
-    below = [
-        _wrapped(f"{one.name}: {one.what.rstrip('.')}. {one.advice}")
-        for one in found
-        if one.state != "ready"
-    ]
-    text = "\n\n".join([_table(rows), *below])
-    return {"root": place, "data": [one._asdict() for one in found]}, text, not below
+    place = data_root(root)
+    found = [status(name, place, download=name == get) for name in DATA_SETS if get in (None, name)]
+    table = pd.DataFrame(found)[["name", "state", "bytes", "place"]]
+    table["bytes"] = table["bytes"].map(_size)
+    said = [f"{one.name}: {one.what.rstrip('.')}. {one.advice}" for one in found]
+    document = {"root": place, "data": [one._asdict() for one in found]}
+    return document, [_table(table), *said], all(one.state == "ready" for one in found)
 
 
 @command
-@_in_folder("path")
+@_in_folder
 @click.option("--experiment", metavar="E", help="Only runs of this experiment.")
 @click.option("--method", metavar="M", help="Only runs of this method.")
-def runs(
-    path: Path, experiment: str | None, method: str | None
-) -> tuple[dict[str, Any], str, bool]:
+def runs(path: Path, experiment: str | None, method: str | None) -> Answer:
     """Every run in a folder, or all of one record.
 
     What a damaged run is of cannot be told, so --experiment and --method leave it in.
     """
-    if path.suffix == ".json" and not path.is_dir():
+    if path.is_file() or (path.suffix == ".json" and not path.is_dir()):
         return _shown(path)
-    if path.is_file():
-        raise InputError(f"Expected a folder or a record. Found {path}.")
     wanted = {"experiment": experiment, "method": method}
     rows = [
         row
-        for row in (_row(found, path) for found in folder.runs(path))
+        for row, _ in folder.runs(path)
         if all(row[name] in (None, w or row[name]) for name, w in wanted.items())
     ]
     # A table for each folder and experiment, a line for each damaged file, and the counts.
-    groups: dict[str, list[dict[str, Any]]] = {}
+    groups = defaultdict(list)
     for row in rows:
-        if row["state"] != "damaged":
-            place = row["path"].rpartition("/")[0] or "."
-            heading = f"{place}: {row['experiment']}" if row["experiment"] else place
-            groups.setdefault(heading, []).append(row)
+        if not row["why"]:
+            groups[f"{Path(row['path']).parent}: {row['experiment']}"].append(row)
     parts = [_group(heading, group) for heading, group in groups.items()]
-    parts += [_wrapped(f"damaged: {row['why']}") for row in rows if row["why"]]
+    parts += [f"damaged: {row['why']}" for row in rows if row["why"]]
     counts = Counter(row["state"] for row in rows)
-    states = ("finished", "unfinished", "damaged")
-    text = "\n\n".join([*parts, ", ".join(f"{counts[state]} {state}" for state in states)])
-    return {"folder": path, "runs": rows}, text, not counts["damaged"]
+    said = ", ".join(f"{counts[state]} {state}" for state in ("finished", "unfinished", "damaged"))
+    return {"folder": path, "runs": rows}, [*parts, said], not counts["damaged"]
 
 
 @command
-@_in_folder("path")
-def compare(path: Path) -> tuple[dict[str, Any], str, bool]:
+@_in_folder
+def compare(path: Path) -> Answer:
     """Results beside the numbers in the paper's tables."""
     from pamal_core.study import frame, tables
 
     found = folder.runs(path)
-    rows = tables.compare(frame.runs(one.record for one in found if one.record))
+    rows = tables.compare(frame.runs(record for _, record in found if record))
+    parts = [] if len(rows) else ["No run here has a row in the paper's tables."]
     if len(rows):
         rows = rows.rename_axis(["table", "setting", "measure"]).reset_index()
-    parts = []
-    for title, table in rows.groupby("table", sort=False) if len(rows) else ():
-        digits = 2 if table["paper"].max() > 1 else 4  # per cent, or shares
-        specs = {"ours": f".{digits}f", "paper": f".{digits}f", "difference": f"+.{digits}f"}
-        cells = {name: table[name].map(partial(_cell, spec=spec)) for name, spec in specs.items()}
-        columns = ["measure", *specs, "seeds", "verdict", "setting"]
-        parts.append(f"{title}\n{_table(table.assign(**cells)[columns])}")
-    parts += [] if len(rows) else ["No run here has a row in the paper's tables."]
-    damaged = [one.why for one in found if one.state == "damaged"]
-    parts += [_wrapped(f"damaged: {why}") for why in damaged]
+        columns = ["measure", "ours", "paper", "difference", "seeds", "verdict", "setting"]
+        for title, table in rows.groupby("table", sort=False):
+            spec = ".2f" if table["paper"].max() > 1 else ".4f"  # per cent, or shares
+            signed = table["difference"].map(partial(_cell, spec="+" + spec))
+            parts.append(f"{title}\n{_table(table.assign(difference=signed)[columns], spec)}")
+    damaged = [row["why"] for row, _ in found if row["why"]]
+    parts += [f"damaged: {why}" for why in damaged]
     document = {"folder": path, "rows": rows.to_dict("records"), "damaged": damaged}
-    return document, "\n\n".join(parts), not damaged
+    return document, parts, not damaged
 
 
 @partial(command, name="grid")
-@_in_folder("path")
-def grid_status(path: Path) -> tuple[dict[str, Any], str, bool]:
+@_in_folder
+def grid_status(path: Path) -> Answer:
     """How many of the paper's runs are made, being made and left."""
     table = grid.status(path)
-    rows = table.to_dict("records")
-    return {"folder": path, "targets": rows}, table.to_string(index=False), True
+    document = {"folder": path, "targets": table.to_dict("records")}
+    return document, [table.to_string(index=False)], True
 
 
 @command
 @click.argument("what", nargs=-1, required=True, metavar="RECORD... | SOURCE.ipynb TARGET.ipynb")
 @click.option("-p", "given", nargs=2, multiple=True, metavar="NAME VALUE", help="A parameter.")
 @click.option("--results", type=click.Path(path_type=Path), default=grid.ROOT / "results")
-def run(
-    what: tuple[str, ...], given: tuple[tuple[str, str], ...], results: Path
-) -> tuple[dict[str, Any], str, bool]:
+def run(what: tuple[str, ...], given: tuple[tuple[str, str], ...], results: Path) -> Answer:
     """Make records of the grid, or execute a notebook.
 
     Records are named relative to the folder --results, the one in the repository by default. The
@@ -195,192 +172,113 @@ def run(
         if len(what) != 2:
             raise InputError(f"Expected SOURCE and TARGET of a notebook. Found {' '.join(what)}.")
         notebooks.run(Path(what[0]), Path(what[1]), changes)
-        return {"made": [what[1]]}, " -> ".join(what), True
+        return {"made": [what[1]]}, [what[1]], True
     for record in what:
         grid.make(record, results, changes)
     made = [str(results / record) for record in what]
-    return {"made": made}, "\n".join(made), True
+    return {"made": made}, ["\n".join(made)], True
 
 
 @command
-@_in_folder("path")
+@_in_folder
 @click.option("--yes", is_flag=True, help="Delete them.")
-def clean(path: Path, yes: bool) -> tuple[dict[str, Any], str, bool]:
+def clean(path: Path, yes: bool) -> Answer:
     """What interrupted runs have left."""
-    found = list(folder.stale(path))
-    failed = {one.path: folder.delete(one.path) if yes else None for one in found}
-    rows: list[dict[str, Any]] = [
-        {
-            "path": one.path.relative_to(path).as_posix(),
-            "why": one.why,
-            "bytes": one.bytes,
-            "deleted": yes and failed[one.path] is None,
-            "error": failed[one.path],
-        }
-        for one in found
-    ]
-    text = "Nothing is stale."
-    if rows:
-        cells = [
-            {
-                "size": _size(row["bytes"]),
-                "why": row["why"],
-                **({"deleted": row["error"] or "yes"} if yes else {}),
-                "file": row["path"],
-            }
-            for row in rows
-        ]
-        count = f"{len(rows)} file{'s' if len(rows) > 1 else ''}"
-        total = f"{count}, {_size(sum(one.bytes for one in found))}."
-        text = f"{_table(cells)}\n\n{total}{'' if yes else ' --yes deletes them.'}"
-    return {"folder": path, "stale": rows}, text, not any(failed.values())
-
-
-def _row(found: folder.Found, place: Path) -> dict[str, Any]:
-    """What is said of a run, null where it cannot be told; seconds are of training and evaluation,
-    hypervolume is on validation (higher is better)."""
-    record, data = found.record, str(found.about.get("data", ""))
-    kind = next((part for part in data.split("/") if part in ("full", "sample")), data)
-    return {
-        "path": found.path.relative_to(place).as_posix(),
-        "state": found.state,
-        "why": found.why or None,
-        "epochs": found.epochs,
-        **{name: found.about.get(name) for name in ABOUT},
-        "data": kind or None,
-        "data_id": data or None,
-        "hypervolume": record and record.hypervolume(),
-        "seconds": record and round(record.seconds, 3),
-    }
+    rows: list[dict[str, Any]] = []
+    for file, why in list(folder.stale(path)):
+        row = {"path": file.relative_to(path).as_posix(), "why": why, "bytes": file.lstat().st_size}
+        error = folder.delete(file) if yes else None
+        rows.append(row | {"deleted": yes and error is None, "error": error})
+    if not rows:
+        return {"folder": path, "stale": []}, ["Nothing is stale."], True
+    table = pd.DataFrame(rows)
+    total = f"{len(rows)} stale, {_size(table['bytes'].sum())}."
+    table = table.assign(size=table["bytes"].map(_size), deleted=table["error"].fillna("yes"))
+    text = _table(table[["size", "why", *(["deleted"] if yes else []), "path"]])
+    said = [text, f"{total}{'' if yes else ' --yes deletes them.'}"]
+    return {"folder": path, "stale": rows}, said, not any(row["error"] for row in rows)
 
 
 def _group(heading: str, rows: list[dict[str, Any]]) -> str:
     """A table of `rows` of one experiment; what options they share is said above it."""
-    options = [row["options"] or {} for row in rows]
-    shared = {
-        name: value
-        for name, value in options[0].items()
-        if len(rows) > 1 and all(name in each and each[name] == value for each in options)
-    }
+    said = [{"data": row["data"], **row["options"]} for row in rows]
+    first, *others = said
+    shared = {n: v for n, v in first.items() if others and all(o.get(n) == v for o in others)}
     cells = []
-    for row, given in zip(rows, options, strict=True):
-        name = row["path"].rpartition("/")[2].removesuffix(CHECKPOINT).removesuffix(".json")
-        own = {option: value for option, value in given.items() if option not in shared}
-        cells.append(
-            {
-                "state": row["state"]
-                if row["epochs"] is None
-                else f"{row['epochs']} epochs so far",
-                "method": row["method"],
-                "seed": row["seed"],
-                "data": row["data"],
-                "HV ↑": row["hypervolume"],
-                "seconds": _cell(row["seconds"], ".0f"),
-                "run and its options": f"{name}  {_cell(own)}",
-            }
-        )
+    for row, options in zip(rows, said, strict=True):
+        state = row["state"] if row["epochs"] is None else f"{row['epochs']} epochs so far"
+        own = {name: value for name, value in options.items() if name not in shared}
+        named = f"{row['path'].rpartition('/')[2]}  {_cell(own)}"
+        numbers = row["hypervolume"], _cell(row["seconds"], ".0f")
+        cells.append((state, row["method"], row["seed"], *numbers, named))
+    columns = ["state", "method", "seed", "HV ↑", "seconds", "run and its options"]
     heading += f", all with {_cell(shared)}" if shared else ""
-    return f"{_wrapped(heading)}\n{_table(cells)}"
+    return f"{heading}\n{_table(pd.DataFrame(cells, columns=columns))}"
 
 
-def _shown(path: Path) -> tuple[dict[str, Any], str, bool]:
+def _shown(path: Path) -> Answer:
     """All of a record as a document, of a long front some points as text."""
     from pamal_core.study.fronts import landmarks
 
-    record = folder.read(path)
-    names = ("objectives", "cost", "versions")
-    fields = record.about | {"key": record.key} | {name: getattr(record, name) for name in names}
+    record = Record.read(path)
+    fields = {"key": record.key} | record.model_dump(exclude={"points", "summary", "history"})
     parts = {name: part for name, part in record.summary.items() if isinstance(part, Mapping)}
     fields |= {name: value for name, value in record.summary.items() if name not in parts}
-    texts = ["\n".join(_wrapped(_cell(value), f"{name:<19}") for name, value in fields.items())]
+    said = [_definitions([(name, _cell(value)) for name, value in fields.items()])]
     if any(parts.values()):
         # What is nested deeper, such as each run of the toy problem, is in the document alone.
         flat = pd.DataFrame(map(_flat, parts.values()), index=[*parts], dtype=object).T
-        texts.append(flat.map(_cell).to_string(line_width=WIDTH))
+        said.append(flat.map(_cell).to_string(line_width=WIDTH))
     if any(point["split"] == "test" for point in record.points):
         front = record.front("test")
         is_short = len(front.table) <= SHORT
-        frame = front.to_frame() if is_short else landmarks(front)
+        frame = front.to_frame() if is_short else landmarks(front).assign(point=lambda f: f.index)
         alphas = frame.filter(regex="^alpha_")
-        frame = frame.drop(columns=list(alphas))
+        frame = frame.drop(columns=[*alphas])
         frame.insert(0, "alpha", alphas.to_numpy().tolist())
-        if not is_short:
-            frame["point"] = frame.index
         title = f"front on test, {len(front.table)} points{'' if is_short else ', some of them'}"
-        texts.append(f"{title}\n{_table(frame)}")
+        said.append(f"{title}\n{_table(frame)}")
     document = {"path": path, "key": record.key} | record.model_dump(mode="json")
-    return document, "\n\n".join(texts), True
+    return document, said, True
 
 
 def _flat(part: Mapping[str, Any]) -> dict[str, Any]:
     """The values of `part` and those one level below, without what is nested deeper."""
-    flat: dict[str, Any] = {}
-    for name, value in part.items():
-        below = value if isinstance(value, Mapping) else {"": value}
-        flat |= {f"{name} {inner}".strip(): each for inner, each in below.items()}
-    return {name: value for name, value in flat.items() if not isinstance(value, Mapping)}
+    below = {n: v if isinstance(v, Mapping) else {"": v} for n, v in part.items()}
+    return {
+        f"{name} {inner}".strip(): value
+        for name, each in below.items()
+        for inner, value in each.items()
+        if not isinstance(value, Mapping)
+    }
 
 
-def _plain(value: Any) -> Any:
-    """`value` as JSON can hold it: numbers that are not finite are null, paths are text."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, Path):
-        return str(value)
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _table(rows: pd.DataFrame, spec: str = ".4f") -> str:
+    """`rows` as text, floats as `spec` says; the last column breaks where a line is full."""
+    *others, last = rows
+    cells = rows.astype(object).map(partial(_cell, spec=spec))
+    lines = cells[others].to_string(index=False).splitlines()
+    return _definitions(zip(lines, [last, *cells[last]], strict=True))
 
 
-def _table(rows: pd.DataFrame | Sequence[Mapping[str, Any]]) -> str:
-    """`rows` as text; the last column breaks at blanks and hyphens where a line is full."""
-    frame = pd.DataFrame(rows, dtype=object).map(_cell)
-    *others, last = frame
-    lines = frame[others].to_string(index=False).splitlines()
-    cells = [last, *frame[last]]
-    return "\n".join(_wrapped(cell, f"{line}  ") for line, cell in zip(lines, cells, strict=True))
-
-
-def _wrapped(text: str, start: str = "") -> str:
-    """`start` and then `text`, its later lines indented as far; a paragraph keeps words such as
-    paths whole."""
-    lines = textwrap.wrap(
-        _printable(text),
-        WIDTH,
-        initial_indent=start,
-        subsequent_indent=" " * (len(start) or 4),
-        break_long_words=False,
-        break_on_hyphens=bool(start),
-    )
-    return "\n".join(lines) or start.rstrip()
+def _definitions(rows: Iterable[tuple[str, str]]) -> str:
+    page = click.HelpFormatter(width=WIDTH)
+    page.write_dl([*rows], col_max=WIDTH)
+    return page.getvalue()
 
 
 def _cell(value: object, spec: str = ".4f") -> str:
     """`value` as text, a dash where there is none: `{"W": 4, "lam": 0.0}` is `W=4 lam=0`."""
+    if value is None or value != value:
+        return "-"
     match value:
-        case None:
-            return "-"
         case float():
-            return "-" if math.isnan(value) else format(value, spec)
+            return format(value, spec)
         case list():
             return f"[{', '.join(_cell(each, 'g') for each in value)}]"
         case Mapping():
             return " ".join(f"{name}={_cell(each, 'g')}" for name, each in value.items())
-    return _printable(str(value))
-
-
-def _printable(text: str) -> str:
-    """`text` with everything that a terminal would act on spelt out."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
-def _size(num_bytes: int | float) -> str:
-    """A number of bytes in a unit that suits it: 1 MB is a million."""
-    for unit, digits in (("B", 0), ("kB", 1), ("MB", 1)):
-        if num_bytes < 1000:
-            return f"{num_bytes:.{digits}f} {unit}"
-        num_bytes /= 1000
-    return f"{num_bytes:.1f} GB"
+    return str(value)
 
 
 if __name__ == "__main__":

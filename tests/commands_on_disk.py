@@ -84,7 +84,7 @@ def write_checkpoint(path, key, epochs=3):
 
 
 def write_weights(path, key):
-    """As `RunFiles.finish` writes them."""
+    """As `run` writes them."""
     save_state(path, {"key": key, "network": {"weight": torch.zeros(4)}})
 
 

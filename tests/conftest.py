@@ -7,7 +7,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from pamal_core.balancing import MovingAverage
+from pamal_core.method import Method
+from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.networks.models import SharedBottom
+from pamal_core.penalties import MultiForward
 from pamal_core.tasks import Task, classification, regression
 
 pytest_plugins = ["browser", "built_book", "one_kernel"]
@@ -54,6 +58,18 @@ def make_mlp() -> Callable[[], SharedBottom]:
 @pytest.fixture
 def tasks() -> list[Task]:
     return [regression("height"), classification("kind")]
+
+
+@pytest.fixture
+def make_method(make_mlp: Callable[[], SharedBottom], tasks: list[Task]) -> Callable[[], Method]:
+    """Makes the same method each time: two members, loss balancing and the penalty."""
+
+    def make() -> Method:
+        torch.manual_seed(3)
+        network = WeightEnsemble([make_mlp(), make_mlp()], shared="encoder")
+        return Method(network, tasks, balancer=MovingAverage(), penalty=MultiForward(0.5), window=2)
+
+    return make
 
 
 @pytest.fixture

@@ -174,8 +174,8 @@ class Network(nn.Module, ABC):
             warnings.warn(
                 f"All alphas share {' and '.join(found)}, which belong to the middle of the front: "
                 "at the ends, LeNets with BatchNorm had accuracies of 0.62 to 0.92 on MultiMNIST, "
-                "and of 0.92 to 0.97 re-estimated. Give `calibration` a list of one or a few batches "
-                'of training data, or "shared" to keep what there is.',
+                "and of 0.92 to 0.97 re-estimated. Give `calibration` a list of one or a few "
+                'batches of training data, or "shared" to keep what there is.',
                 stacklevel=stacklevel + 1,
             )
 

@@ -1,11 +1,10 @@
 """Methods from options: each is a network, a preference, a balancer and a penalty."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from importlib import import_module
 
 import numpy as np
 from torch import nn
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils.data import TensorDataset
 
 from pamal_core.balancing import (
@@ -22,7 +21,6 @@ from pamal_core.balancing import (
 from pamal_core.data.batches import batches
 from pamal_core.errors import InputError
 from pamal_core.method import Method
-from pamal_core.networks.base import Network
 from pamal_core.networks.conditioned import Conditioned
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.networks.hypernetwork import Hypernetwork
@@ -34,33 +32,6 @@ from pamal_core.simplex import Dirichlet, on_simplex
 from pamal_core.tasks import Task
 
 
-@dataclass(frozen=True)
-class Parts:
-    """What a method is built from.
-
-    `make_network(extra)` makes one member, freshly initialised, whose first layer takes `extra`
-    features (or channels) more than the inputs of `train` have. `shared` names its encoder.
-    """
-
-    options: Options
-    tasks: Sequence[Task]
-    make_network: Callable[[int], nn.Module]
-    shared: str
-    train: TensorDataset
-
-    def ensemble(
-        self, wrapped: Callable[[nn.Module], nn.Module] = lambda member: member
-    ) -> WeightEnsemble:
-        """A member for each row of `task_weights`."""
-        rows = task_weights(self.options, len(self.tasks))
-        members = [wrapped(self.make_network(0)) for _ in rows]
-        return WeightEnsemble(members, task_weights=rows, shared=self.shared)
-
-    def one_network(self, balancer: Balancer) -> Method:
-        """One network, trained with `balancer`."""
-        return Method(self.ensemble(), self.tasks, balancer=balancer)
-
-
 def build(
     options: Options,
     tasks: Sequence[Task],
@@ -68,49 +39,42 @@ def build(
     shared: str,
     train: TensorDataset,
 ) -> Method:
-    """The method of `options`, from the other `Parts`."""
-    return METHODS[options.method].build(Parts(options, tasks, make_network, shared, train))
+    """The method of `options`.
 
-
-def pamal(parts: Parts) -> Method:
-    """An ensemble with a member per task."""
-    o = parts.options
-    return Method(parts.ensemble(), parts.tasks, preference(o), balancer(o), multi_forward(o), o.W)
-
-
-def fixed_weights(parts: Parts) -> Method:
-    """LS and STL."""
-    return parts.one_network(balancer(parts.options))
-
-
-def auto_lambda(parts: Parts) -> Method:
-    """Auto-lambda, whose validation batches are drawn from the training data."""
-    network, o = parts.ensemble(), parts.options
-    others = batches(parts.train, o.batch_size, shuffle=True)
-    rule = AutoLambda(network, parts.tasks, others, lr=o.lr)
-    return Method(network, parts.tasks, balancer=rule)
-
-
-def rotograd(parts: Parts) -> Method:
-    """One network whose features are rotated for each task."""
-    example = parts.train[:2][0]
-    network = parts.ensemble(lambda member: Rotated(member, example))
-    return Method(network, parts.tasks, balancer=RotoGrad(network.skeleton.model))
-
-
-def phn(parts: Parts) -> Method:
-    """A hypernetwork that writes the weights for each alpha."""
-    o, num_tasks = parts.options, len(parts.tasks)
-    network = Hypernetwork(parts.make_network(0), num_tasks, shared=parts.shared, chunk=o.chunk)
-    return Method(network, parts.tasks, preference(o), EPO() if o.solver == "epo" else Linear())
-
-
-def cosmos(parts: Parts) -> Method:
-    """One network that is given alpha with its input."""
-    o, num_tasks, example = parts.options, len(parts.tasks), parts.train[:2][0]
-    member = parts.make_network(num_tasks)
-    network = Conditioned(member, num_tasks, shared=parts.shared, example=example)
-    return Method(network, parts.tasks, preference(o), penalty=Cosine(o.lam))
+    `make_network(extra)` makes one member, freshly initialised, whose first layer takes `extra`
+    features (or channels) more than the inputs of `train` have. `shared` names its encoder.
+    """
+    o, num_tasks = options, len(tasks)
+    if o.method == "phn":
+        written = Hypernetwork(make_network(0), num_tasks, shared=shared, chunk=o.chunk)
+        return Method(written, tasks, preference(o), EPO() if o.solver == "epo" else Linear())
+    if o.method == "cosmos":
+        example = train[:2][0]
+        given = Conditioned(make_network(num_tasks), num_tasks, shared=shared, example=example)
+        return Method(given, tasks, preference(o), penalty=Cosine(o.lam))
+    rows = task_weights(o, num_tasks)
+    if o.method == "rotograd":
+        example = train[:2][0]
+        members: list[nn.Module] = [Rotated(make_network(0), example) for _ in rows]
+    else:
+        members = [make_network(0) for _ in rows]
+    network = WeightEnsemble(members, task_weights=rows, shared=shared)
+    match o.method:
+        case "pamal":
+            return Method(network, tasks, preference(o), balancer(o), multi_forward(o), o.W)
+        case "ls" | "stl":
+            rule: Balancer = balancer(o)
+        case "rotograd":
+            rule = RotoGrad(network.skeleton.model)
+        case "auto_lambda":  # its validation batches are drawn from the training data
+            others = batches(train, o.batch_size, shuffle=True)
+            rule = AutoLambda(network, tasks, others, lr=o.lr)
+        case _:
+            row, known = METHODS[o.method], dict(options) | {"num_tasks": num_tasks}
+            module, _, name = row.rule.rpartition(".")
+            make = getattr(import_module(f"pamal_core.balancing.{module}"), name)
+            rule = make(**{option: known[option] for option in row.options})
+    return Method(network, tasks, balancer=rule)
 
 
 def task_weights(options: Options, num_tasks: int) -> np.ndarray:
@@ -146,14 +110,3 @@ def balancer(options: Options) -> LossBalancer | GradientBalancer:
         case "gradient":
             return UnitNorm(options.balancing_form)
     return Linear()
-
-
-def averaged(options: Options, network: Network) -> AveragedModel | None:
-    """The mean of `network`'s weights over the steps of training; None where the last ones count.
-
-    The statistics of BatchNorm are not averaged: they are those of the last weights.
-    """
-    if options.average == 0:
-        return None
-    decay = get_ema_multi_avg_fn(options.average)  # type: ignore[no-untyped-call]
-    return AveragedModel(network, multi_avg_fn=decay)

@@ -1,96 +1,90 @@
-"""The files of a run, and who may write them."""
+"""The files of a run: how they are named, who may write them, and how they are written whole. No
+torch here.
 
-import contextlib
+Beside the record `name.json` are the weights, the checkpoint while it trains, and hidden files: the
+lock, and what `write_atomic` is writing.
+"""
+
 import glob
-from collections.abc import Iterator, Mapping
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from pamal_core import distributed
 from pamal_core.errors import InputError
-from pamal_core.networks.base import Network
-from pamal_core.runs.checkpoint import Checkpoint, load_state, save_state
-from pamal_core.runs.paths import CHECKPOINT, WEIGHTS, lock_of
-from pamal_core.runs.records import Record, run_key
+
+WEIGHTS = ".safetensors"
+CHECKPOINT = ".checkpoint.safetensors"
 
 
 class BusyError(InputError):
     """Another process is making this run."""
 
 
-class RunFiles(NamedTuple):
-    """A run's record, its weights and, while it trains, its checkpoint and its lock.
+class RunFiles:
+    """Where a run has its record, its weights and, while it trains, its checkpoint and its lock.
 
-    `about` are the fields of the record that say what the run is, as `run_key` takes them.
     The operating system gives the lock up when its process ends, however it ends, so a lock file
     that stays behind locks nothing.
     """
 
-    record: Path
-    about: Mapping[str, Any]
+    def __init__(self, record: Path) -> None:
+        self.record = record
+        self.weights = record.with_suffix(WEIGHTS)
+        self.checkpoint = record.with_suffix(CHECKPOINT)
+        self.lock = record.with_name(f".{record.name}.lock")
 
-    @property
-    def key(self) -> str:
-        """What tells the run from others."""
-        return run_key(self.about)
-
-    @property
-    def weights(self) -> Path:
-        """Where the trained network is kept."""
-        return self.record.with_suffix(WEIGHTS)
-
-    @property
-    def checkpoint(self) -> Checkpoint:
-        """Where the state of an unfinished run is kept."""
-        return Checkpoint(self.record.with_suffix(CHECKPOINT), self.key, self.about)
-
-    def finished(self) -> Record | None:
-        """The record, once there is one; InputError where it is that of another run."""
-        return Record.find(self.record, self.key)
-
-    @contextlib.contextmanager
+    @contextmanager
     def claimed(self, wait: bool) -> Iterator[None]:
         """Nobody else makes the run meanwhile; BusyError at once, unless `wait`, if somebody does.
 
-        Of several processes that share a run the first one holds it for all.
+        What a process left behind that was killed while it wrote is removed.
         """
-        if not distributed.is_first():
-            yield
-            return
-        path = lock_of(self.record)
-        lock = FileLock(path, blocking=wait)
+        lock = FileLock(self.lock, blocking=wait)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            self.lock.parent.mkdir(parents=True, exist_ok=True)
             lock.acquire()
         except Timeout:
             raise BusyError(f"{self.record} is being made by another process.") from None
         except OSError as error:
-            raise InputError(f"Could not write {path}: {error.strerror or error}.") from error
+            raise InputError(f"Could not write {self.lock}: {error.strerror or error}.") from error
         try:
-            self._sweep_up()
+            for path in (self.record, self.weights, self.checkpoint):
+                for half_written in path.parent.glob(f".{glob.escape(path.name)}.*.*"):
+                    half_written.unlink(missing_ok=True)
             yield
         finally:
-            path.unlink(missing_ok=True)  # those who wait notice, and make a new one
+            self.lock.unlink(missing_ok=True)  # those who wait notice, and make a new one
             lock.release()
 
-    def _sweep_up(self) -> None:
-        """Remove what a process left behind that was killed while it wrote."""
-        for path in (self.record, self.weights, self.checkpoint.path):
-            for half_written in path.parent.glob(f".{glob.escape(path.name)}.*.*"):
-                half_written.unlink(missing_ok=True)
 
-    def finish(self, record: Record, network: Network) -> None:
-        """Weights first: a run counts as finished once its record is there."""
-        save_state(self.weights, {"key": self.key, "network": dict(network.state_dict())})
-        record.write(self.record)
-        self.checkpoint.path.unlink(missing_ok=True)
+def is_held(lock: Path) -> bool:
+    """Whether a process holds `lock`; True, too, where that cannot be told."""
+    try:
+        with FileLock(lock, timeout=0) if lock.exists() else nullcontext():
+            return False
+    except OSError:  # a Timeout among them
+        return True
 
-    def load(self, network: Network) -> Network:
-        """`network` with the weights of this run."""
-        state = load_state(self.weights)
-        if state["key"] != self.key:
-            raise InputError(f"{self.weights} has the weights of another run. Delete it.")
-        network.load_state_dict(state["network"])
-        return network
+
+def write_atomic(path: Path, content: bytes) -> None:
+    """Replace `path` by `content` in one step; on failure `path` is as it was, and InputError says
+    why."""
+    # Not a tempfile: those are for their owner's eyes only, and the result would be, too.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"Could not write {path}: {reason}. Nothing was changed.") from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)

@@ -4,40 +4,23 @@
 until something is trained.
 """
 
-import csv
 import importlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from pamal_core.errors import InputError, check_choice
-from pamal_core.runs.atomic import write_atomic
-from pamal_core.runs.options import parse_value
-from pamal_core.runs.paths import is_held, lock_of
+from pamal_core.runs.files import RunFiles, is_held, write_atomic
+from pamal_core.runs.options import assigned, parse_value
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = "extras"
 """The target of the runs that are ours and not the paper's; `paper` is all the others."""
-
-
-class Cost(NamedTuple):
-    """What a run asks for, a row of `costs.csv`.
-
-    `seconds` is the median of the measured wall time of one thread, None where no run of the kind
-    has been made; `gpu_share` is in per cent of one GPU, `minutes` are the limit for a scheduler.
-    """
-
-    seconds: float | None
-    threads: int
-    mem_mb: int
-    gpu: int
-    gpu_share: int
-    minutes: int
 
 
 @dataclass(frozen=True)
@@ -68,27 +51,23 @@ class Run:
         return {"method": self.method, **self.options, "seed": self.seed, "data": "full"}
 
     @property
-    def cost(self) -> Cost:
-        """What it asks for."""
-        table = _costs()
-        return table.get((self.experiment, self.method)) or table[self.experiment, "*"]
+    def cost(self) -> Any:
+        """What it asks for, a row of `costs.csv`: `seconds` is the median of the measured wall time
+        of one thread, NaN where no run of the kind has been made; `gpu_share` is in per cent of one
+        GPU, `minutes` are the limit for a scheduler."""
+        costs = _costs()
+        return costs.get((self.experiment, self.method)) or costs[self.experiment, "*"]
 
     def is_done(self, results: Path) -> bool:
         """Whether one of its records is in the folder `results`."""
         return any((results / record).exists() for record in self.records)
-
-    def is_running(self, results: Path) -> bool:
-        """Whether some process is making it."""
-        return any(is_held(lock_of(results / record)) for record in self.records)
 
 
 def runs(target: str = "paper") -> list[Run]:
     """The runs of `target`, each once however many tables share it; InputError for an unknown
     target."""
     check_choice("target", target, targets())
-    if target == "paper":
-        return [run for run in _all() if set(run.targets) != {EXTRAS}]
-    return [run for run in _all() if target in run.targets]
+    return [run for run in _all() if any(_belongs(of, target) for of in run.targets)]
 
 
 def targets() -> list[str]:
@@ -102,7 +81,7 @@ def records(target: str = "paper") -> list[str]:
         record
         for run in runs(target)
         for record, of in zip(run.records, run.targets, strict=True)
-        if of == target or target == "paper" != of != EXTRAS
+        if _belongs(of, target)
     ]
 
 
@@ -130,9 +109,8 @@ def make(record: str, results: Path, changes: Mapping[str, Any] | None = None) -
 def notebook_parameters(path: Path) -> set[str]:
     """The names that the parameters cell of the notebook at `path` assigns."""
     cells = json.loads(path.read_text())["cells"]
-    chosen = [c for c in cells if "parameters" in c["metadata"].get("tags", [])]
-    lines = [line for cell in chosen for line in "".join(cell["source"]).splitlines()]
-    return {line.split(" = ")[0] for line in lines if " = " in line}
+    chosen = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
+    return {name for cell in chosen for name in assigned("".join(cell["source"]))}
 
 
 def status(results: Path) -> pd.DataFrame:
@@ -140,22 +118,20 @@ def status(results: Path) -> pd.DataFrame:
     latter two, as far as runs of their kind were measured."""
     rows = []
     for target in targets():
-        chosen = runs(target)
-        left = [run for run in chosen if not run.is_done(results)]
-        seconds = [run.cost.seconds for run in left if run.cost.seconds is not None]
-        running = sum(run.is_running(results) for run in left)
-        rows.append(
-            {
-                "target": target,
-                "runs": len(chosen),
-                "done": len(chosen) - len(left),
-                "running": running,
-                "left": len(left) - running,
-                "hours": round(sum(seconds) / 3600, 1),
-                "not measured": len(left) - len(seconds),
-            }
-        )
-    return pd.DataFrame(rows)
+        every = runs(target)
+        left = [run for run in every if not run.is_done(results)]
+        locks = [[RunFiles(results / record).lock for record in run.records] for run in left]
+        running = sum(any(map(is_held, of_run)) for of_run in locks)
+        seconds = pd.Series([run.cost.seconds for run in left], dtype=float)
+        counts = (len(every), len(every) - len(left), running, len(left) - running)
+        rows.append((target, *counts, round(seconds.sum() / 3600, 1), seconds.isna().sum()))
+    columns = ["target", "runs", "done", "running", "left", "hours", "not measured"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _belongs(of: str, target: str) -> bool:
+    """Whether a table that is `of` one target is part of `target`."""
+    return of != EXTRAS if target == "paper" else of == target
 
 
 @cache
@@ -163,13 +139,11 @@ def _all() -> tuple[Run, ...]:
     """Every run of the grid, those of equal settings joined, in the order of the table."""
     shared: dict[str, dict[str, Any]] = {}
     for row in read("grid"):
-        experiment = row["folder"].split("/")[-1]
-        options = parameters(row["options"])
+        experiment, options = row["folder"].split("/")[-1], parameters(row["options"])
+        what = {"experiment": experiment, "method": row["method"], "options": options}
         for seed in map(int, row["seeds"].split()):
-            what = {"experiment": experiment, "method": row["method"], "options": options}
-            key = json.dumps([experiment, row["method"], sorted(options.items()), seed])
             fields = what | {"seed": seed, "records": (), "targets": (), "places": ()}
-            run = shared.setdefault(key, fields)
+            run = shared.setdefault(json.dumps(fields, sort_keys=True), fields)
             run["records"] += (f"{row['folder']}/{row['name']}_seed_{seed}.json",)
             run["targets"] += (row["target"],)
             run["places"] += (row["place"],)
@@ -177,23 +151,20 @@ def _all() -> tuple[Run, ...]:
 
 
 @cache
-def _costs() -> dict[tuple[str, str], Cost]:
-    whole = ("threads", "mem_mb", "gpu", "gpu_share", "minutes")
-    return {
-        (row["experiment"], row["method"]): Cost(
-            float(row["seconds"]) if row["seconds"] else None, *(int(row[name]) for name in whole)
-        )
-        for row in read("costs")
-    }
+def _costs() -> dict[tuple[str, str], Any]:
+    return {(row.experiment, row.method): row for row in _table("costs").itertuples()}
 
 
 def read(name: str) -> list[dict[str, str]]:
     """The rows of `workflow/NAME.csv`; InputError where the package is not in its repository."""
+    return _table(name, dtype=str, keep_default_na=False).to_dict("records")
+
+
+def _table(name: str, **options: Any) -> pd.DataFrame:
     path = ROOT / "workflow" / f"{name}.csv"
     if not path.exists():
         raise InputError(f"The grid needs the repository. Found no {path}.")
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+    return pd.read_csv(path, **options)
 
 
 def parameters(text: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Notebooks on their way into the book: run, made the same for every run, compared with the source.
+"""Notebooks on their way into the book: run, and made the same for every run.
 
 No torch here. The packages of the `book` extra are needed.
 """
@@ -14,7 +14,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from pamal_core.errors import InputError
-from pamal_core.runs.atomic import write_atomic
+from pamal_core.runs.files import write_atomic
 
 WIDGET = "application/vnd.jupyter.widget-view+json"  # dead in a page: there is no kernel
 
@@ -27,11 +27,15 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
     `metadata.pamal`.
     """
     notebook = copy.deepcopy(notebook)
+    provenance = notebook.metadata.get("pamal", {})
+    if papermill := notebook.metadata.get("papermill"):  # else it is normalised, or was never run
+        source = Path(papermill.input_path).name
+        provenance = {"source": source, "parameters": dict(papermill.parameters)}
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     notebook.metadata = {
         "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
         "language_info": {"name": "python"},
-        "pamal": _provenance(notebook.metadata),
+        "pamal": provenance,
     }
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"
@@ -42,23 +46,6 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
         cell.execution_count = count
         cell.outputs = _normal_outputs(cell.outputs, count)
     return notebook
-
-
-def differences(executed: NotebookNode, source: NotebookNode) -> list[str]:
-    """One line for each code cell of `executed` that is not that of `source`; empty if all are.
-
-    The cell into which papermill writes the parameters of the run is left out.
-    """
-    ours = [cell.source for cell in executed.cells if _is_code(cell)]
-    theirs = [cell.source for cell in source.cells if _is_code(cell)]
-    found = [
-        f"code cell {number} differs from the source"
-        for number, (one, other) in enumerate(zip(ours, theirs, strict=False), start=1)
-        if one != other
-    ]
-    if len(ours) != len(theirs):
-        found.append(f"{len(ours)} code cells, {len(theirs)} in the source")
-    return found
 
 
 def run(source: Path, target: Path, parameters: dict[str, Any]) -> None:
@@ -89,17 +76,6 @@ def run(source: Path, target: Path, parameters: dict[str, Any]) -> None:
         raise InputError(f"{source} stopped with {error.ename}: {reason}") from error
     text = nbformat.writes(normalise(executed))
     write_atomic(target, (text.rstrip("\n") + "\n").encode())
-
-
-def _is_code(cell: NotebookNode) -> bool:
-    return cell.cell_type == "code" and "injected-parameters" not in cell.metadata.get("tags", [])
-
-
-def _provenance(metadata: NotebookNode) -> dict[str, Any]:
-    if "papermill" not in metadata:  # normalised before, or never run
-        return dict(metadata.get("pamal", {}))
-    papermill = metadata.papermill
-    return {"source": Path(papermill.input_path).name, "parameters": dict(papermill.parameters)}
 
 
 def _normal_outputs(outputs: list[NotebookNode], count: int) -> list[NotebookNode]:

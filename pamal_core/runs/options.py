@@ -3,19 +3,12 @@
 import ast
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
-from pydantic_core import PydanticKnownError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_choice
 from pamal_core.runs.methods import METHODS, matters
 
 AnyOptions = TypeVar("AnyOptions", bound="Options")
@@ -32,9 +25,7 @@ GIVEN = SETTINGS | {"lr_scaling"}
 
 
 def _known(method: str) -> str:
-    if method not in METHODS:
-        *names, last = map(repr, METHODS)
-        raise PydanticKnownError("literal_error", {"expected": f"{', '.join(names)} or {last}"})
+    check_choice("method", method, list(METHODS))
     return method
 
 
@@ -55,35 +46,31 @@ class Options(BaseModel):
     unless_pamal: ClassVar[Mapping[str, Any]] = {}
 
     method: Annotated[str, AfterValidator(_known)] = "pamal"
-    task: Annotated[int, Field(ge=0, description="the task STL learns, from 0")] = 0
-    W: Annotated[int, Field(ge=1, description="draws of alpha a step")] = 1
-    lam: Annotated[
-        float, Field(ge=0, allow_inf_nan=False, description="strength of the penalty")
-    ] = 0.0
-    p: Annotated[NonNegative | list[NonNegative], Field(description="Dirichlet concentration")] = (
-        1.0
-    )
+    task: int = Field(0, ge=0, description="the task STL learns, from 0")
+    W: int = Field(1, ge=1, description="draws of alpha a step")
+    lam: float = Field(0.0, ge=0, allow_inf_nan=False, description="strength of the penalty")
+    p: NonNegative | list[NonNegative] = Field(1.0, description="Dirichlet concentration")
     draws: Literal["independent", "stratified"] = "independent"
-    weights: Annotated[list[NonNegative], Field(description="of the tasks in LS")] | None = None
-    average: Annotated[float, Field(ge=0, lt=1, description="decay of averaged weights")] = 0.0
+    weights: list[NonNegative] | None = Field(None, description="of the tasks in LS")
+    average: float = Field(0.0, ge=0, lt=1, description="decay of averaged weights")
     penalty: Literal["ordered", "printed"] = "ordered"
     edges: Literal["lex", "full"] = "lex"
     skip: Literal["never", "as_released"] = "never"
     balancing: Literal["none", "loss", "gradient"] = "none"
     balancing_form: Literal["paper", "released"] = "paper"
-    history: Annotated[int, Field(ge=1, description="steps of loss balancing")] = 25
+    history: int = Field(25, ge=1, description="steps of loss balancing")
     heads: Literal["plain", "balanced"] = "plain"
-    c: Annotated[float, Field(ge=0, lt=1, description="radius of CAGrad")] = 0.4
-    temperature: Annotated[float, Field(gt=0, allow_inf_nan=False, description="of DWA")] = 2.0
+    c: float = Field(0.4, ge=0, lt=1, description="radius of CAGrad")
+    temperature: float = Field(2.0, gt=0, allow_inf_nan=False, description="of DWA")
     solver: Literal["linear", "epo"] = "linear"
-    chunk: Annotated[int, Field(ge=1, description="weights PHN writes at a time")] | None = None
+    chunk: int | None = Field(None, ge=1, description="weights PHN writes at a time")
     grid: Literal["lattice", "arc"] = "lattice"
     batch_norm: Literal["shared", "recalibrated"] = "shared"
-    lr: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1e-3
+    lr: float = Field(1e-3, gt=0, allow_inf_nan=False)
     lr_scaling: Literal["members", "plain"] = "members"
-    batch_size: Annotated[int, Field(ge=1)] = 256
-    epochs: Annotated[int, Field(ge=1)] | None = None
-    seed: Annotated[int, Field(ge=0)] = 0
+    batch_size: int = Field(256, ge=1)
+    epochs: int | None = Field(None, ge=1)
+    seed: int = Field(0, ge=0)
     data: Literal["auto", "sample", "full"] = "auto"
     data_root: str | None = None
     device: str = "auto"
@@ -95,15 +82,10 @@ class Options(BaseModel):
     @classmethod
     def _fill_in(cls, values: dict[str, Any]) -> dict[str, Any]:
         """None, which a notebook's cell can hold, is the same as silence."""
-        given = {
-            name: value
-            for name, value in values.items()
-            if value is not None or name not in cls.model_fields
-        }
+        given = {n: v for n, v in values.items() if v is not None or n not in cls.model_fields}
         method = str(given.get("method", "pamal"))
         published = METHODS[method].published if method in METHODS else {}
-        others = {} if method == "pamal" else cls.unless_pamal
-        return {**published, **others, **given}
+        return {**published, **({} if method == "pamal" else cls.unless_pamal), **given}
 
     @model_validator(mode="after")
     def _fit_together(self) -> "Options":
@@ -136,15 +118,9 @@ class Options(BaseModel):
         """The options as a record names them: of those that matter to the method the paper's
         settings always, others where they differ from the default, so that a new option never
         renames an old run."""
-        values, changed = (
-            json.loads(self.model_dump_json(exclude=NOT_IDENTITY, exclude_defaults=alone))
-            for alone in (False, True)
-        )
-        return {
-            name: value
-            for name, value in values.items()
-            if (name in SETTINGS or name in changed) and matters(name, self.method)
-        }
+        values = json.loads(self.model_dump_json(exclude=NOT_IDENTITY))
+        kept = SETTINGS | self.model_dump(exclude_defaults=True).keys()
+        return {n: v for n, v in values.items() if n in kept and matters(n, self.method)}
 
     @classmethod
     def create(cls: type[AnyOptions], **values: Any) -> AnyOptions:
@@ -166,14 +142,13 @@ class Options(BaseModel):
         be a known one.
         """
         cells = [source for source in namespace.get("In", []) if source.startswith("# Parameters")]
-        assigned = {name: namespace[name] for source in cells for name in _assigned(source)}
-        return cls.create(**assigned)
+        return cls.create(**{n: namespace[n] for source in cells for n in assigned(source)})
 
 
-def _assigned(source: str) -> list[str]:
-    targets = (
-        t for node in ast.parse(source).body if isinstance(node, ast.Assign) for t in node.targets
-    )
+def assigned(source: str) -> list[str]:
+    """The names that a cell with this `source` assigns."""
+    statements = [node for node in ast.parse(source).body if isinstance(node, ast.Assign)]
+    targets = [target for statement in statements for target in statement.targets]
     return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
@@ -190,12 +165,7 @@ def _explain(details: Any, options: type[Options]) -> str:
 
 def parse_value(text: str) -> Any:
     """The value of `-p NAME TEXT`, by papermill's rules: True, False, None, a number, or text."""
-    named = {"True": True, "False": False, "None": None}
-    if text in named:
-        return named[text]
-    for number in (int, float):
-        try:
-            return number(text)
-        except ValueError:
-            continue
+    for read in ({"True": True, "False": False, "None": None}.__getitem__, int, float):
+        with suppress(KeyError, ValueError):
+            return read(text)
     return text

@@ -6,16 +6,22 @@ import platform
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective
-from pamal_core.runs.atomic import write_atomic
+from pamal_core.runs.files import write_atomic
 
 ABOUT = ("experiment", "method", "options", "seed", "data")
 """The fields of a record that say what the run is."""
+
+
+def _whole(point: dict[str, Any]) -> dict[str, Any]:
+    if missing := {"alpha", "split", "metrics"} - point.keys():
+        raise ValueError(f"{min(missing)}: Field required")
+    return point
 
 
 class Record(BaseModel):
@@ -37,7 +43,7 @@ class Record(BaseModel):
     seed: int
     data: str
     objectives: dict[str, Literal["max", "min"]]
-    points: list[dict[str, Any]]
+    points: list[Annotated[dict[str, Any], AfterValidator(_whole)]]
     summary: dict[str, Any]
     history: list[dict[str, Any]] = []
     cost: dict[str, float | None]
@@ -66,16 +72,10 @@ class Record(BaseModel):
     def hypervolume(self, split: str = "validation") -> float:
         """Of all points of `split`, from the reference of the experiment; higher is better. NaN
         where there is none: single-task learning, the toy problem."""
-        value = self.summary.get(split, {}).get("hypervolume")
-        return float("nan") if value is None else float(value)
-
-    def order(self, split: str = "validation") -> float:
-        """The mean over the tasks of the rank correlation of how much a point of `split` cares
-        about a task with its loss on it: -1 where the front is in order, NaN where all losses of a
-        task are equal."""
-        correlations = self.summary[split]["spearman"].items()
-        losses = [value for name, value in correlations if name.endswith("/loss")]
-        return float("nan") if None in losses else sum(losses) / len(losses)
+        match self.summary.get(split):
+            case {"hypervolume": float() | int() as value}:
+                return float(value)
+        return float("nan")
 
     def write(self, path: Path) -> None:
         """Write as JSON, a line per field and per point, in one atomic step."""
@@ -117,12 +117,12 @@ class Record(BaseModel):
             record = cls.model_validate(fields)
         except OSError as error:
             raise InputError(f"Could not read the record {path}: {error.strerror}.") from None
-        except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(map(str, first["loc"])) or "the file"
-            raise InputError(f"{path} is not a whole record: {place}: {first['msg']}.") from None
-        except (ValueError, RecursionError) as error:  # no JSON, or no text
-            raise InputError(f"{path} is not a whole record: the file: {error}.") from None
+        except (ValueError, RecursionError) as error:  # no JSON, no text, or not these fields
+            what = f"the file: {error}"
+            if isinstance(error, ValidationError):
+                first = error.errors()[0]
+                what = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
+            raise InputError(f"{path} is not a whole record: {what}.") from None
         if checksum != record.checksum:
             raise InputError(
                 f"{path} has changed since it was written, or is of another version. Expected "
@@ -165,17 +165,14 @@ def summarise(
 
 
 def _describe(front: Front, reference: tuple[float, ...]) -> dict[str, Any]:
+    by_task = zip(front.objectives, front.spearman(), front.on("loss").spearman(), strict=True)
+    correlations = [((o.name, metric), (f"{o.task}/loss", loss)) for o, metric, loss in by_task]
     comparable = len(front.objectives) == len(reference)
-    spearman: dict[str, Any] = {}
-    for objective, correlation, loss in zip(
-        front.objectives, front.spearman(), front.on("loss").spearman(), strict=True
-    ):
-        spearman |= {objective.name: correlation, f"{objective.task}/loss": loss}
     return {
         "hypervolume": front.hypervolume(reference) if comparable else None,
         "competition": _or_none(front.competition()),
         "non_dominated": int(front.non_dominated().sum()),
-        "spearman": {name: _or_none(value) for name, value in spearman.items()},
+        "spearman": {name: _or_none(value) for two in correlations for name, value in two},
         "best": front.best(),
     }
 

@@ -1,7 +1,9 @@
 """A run from options to record: load, train, evaluate, write. Resumes where it was stopped."""
 
+import json
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,23 +12,23 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import nn
 from torch.optim.lr_scheduler import MultiStepLR
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from pamal_core import distributed
 from pamal_core.data.batches import batches
 from pamal_core.data.splits import Splits
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
-from pamal_core.front import Front
 from pamal_core.method import Method
 from pamal_core.networks.base import Calibration, Network
 from pamal_core.networks.ensemble import WeightEnsemble
-from pamal_core.runs.build import averaged, build, preference, task_weights
-from pamal_core.runs.checkpoint import Checkpoint, train_resumably
+from pamal_core.runs.build import build, preference, task_weights
+from pamal_core.runs.checkpoint import load_state, save_state, train_resumably
 from pamal_core.runs.devices import peak_memory, pick_device
 from pamal_core.runs.files import RunFiles
 from pamal_core.runs.methods import matters
 from pamal_core.runs.options import Options
-from pamal_core.runs.records import Record, summarise, versions
+from pamal_core.runs.records import Record, run_key, summarise, versions
 from pamal_core.simplex import arc
 from pamal_core.tasks import Task
 from pamal_core.training import Training, adam, seed_everything
@@ -83,8 +85,8 @@ class Experiment:
     def resolved(self, options: Options, splits: Splits) -> Options:
         """`options` with the `defaults` for `splits` where they were left unset."""
         values = self.defaults["sample" if splits.is_sample else "full"]
-        unset = values.keys() - options.model_fields_set
-        return options.model_copy(update={name: values[name] for name in unset})
+        unset = {n: v for n, v in values.items() if n not in options.model_fields_set}
+        return options.model_copy(update=unset)
 
     def about(self, options: Options, splits: Splits) -> dict[str, Any]:
         """The fields of a record that say what the run is; `options` are `resolved`."""
@@ -118,24 +120,30 @@ def run(
     experiment.check(options)
     splits = splits or experiment.load(options)
     options = experiment.resolved(options, splits)
-    about = experiment.about(options, splits)
     if not options.out:
-        return _make(experiment, options, splits, about)
-    files = RunFiles(Path(options.out), about)
-    record = files.finished()
+        return _make(experiment, options, splits, None)
+    files, key = RunFiles(Path(options.out)), run_key(experiment.about(options, splits))
+    record = Record.find(files.record, key)
     if record is None:
-        with files.claimed(wait):
+        # Of several processes that share a run the first one claims it for all.
+        with files.claimed(wait) if distributed.is_first() else nullcontext():
             distributed.wait()
-            record = files.finished()  # somebody else may have made it by now
+            record = Record.find(files.record, key)  # somebody else may have made it by now
             if record is None:
-                made = _make(experiment, options, splits, about, files.checkpoint)
+                made = _make(experiment, options, splits, files.checkpoint)
                 if made.network and distributed.is_first():
-                    files.finish(made.record, made.network)
+                    # Weights first: a run counts as finished once its record is there.
+                    state = {"key": key, "network": dict(made.network.state_dict())}
+                    save_state(files.weights, state)
+                    made.record.write(files.record)
+                    files.checkpoint.unlink(missing_ok=True)
                 distributed.wait()
                 return made
     if not files.weights.exists():
         return Result(record, None)
-    return Result(record, files.load(method_of(experiment, options, splits).network))
+    network = method_of(experiment, options, splits).network
+    network.load_state_dict(load_state(files.weights, key)["network"])
+    return Result(record, network)
 
 
 def calibration(experiment: Experiment, options: Options, splits: Splits) -> Calibration:
@@ -158,37 +166,6 @@ def similarity(network: Network) -> float | None:
     return None
 
 
-def _make(
-    experiment: Experiment,
-    options: Options,
-    splits: Splits,
-    about: dict[str, Any],
-    checkpoint: Checkpoint | None = None,
-) -> Result:
-    method = method_of(experiment, options, splits)
-    history = _train(experiment, method, splits, options, checkpoint)
-    seconds = sum(row.pop("seconds") for row in history)
-    memory = peak_memory(method.network.task_weights.device)
-    start = time.perf_counter()
-    fronts = _evaluate(experiment, method, splits, options)
-    cost = {
-        "train_seconds": round(seconds, 3),
-        "peak_memory_bytes": memory,
-        "evaluate_seconds": round(time.perf_counter() - start, 3),
-    }
-    reference = experiment.reference_of(options)
-    record = Record(
-        **about,
-        objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
-        points=[point for split, front in fronts.items() for point in front.to_points(split)],
-        summary=summarise(fronts, reference, similarity(method.network)),
-        history=history,
-        cost=cost,
-        versions=versions(),
-    )
-    return Result(record, method.network)
-
-
 def method_of(experiment: Experiment, options: Options, splits: Splits) -> Method:
     """The method, freshly initialised, on the device it runs on."""
     seed_everything(options.seed)
@@ -202,37 +179,35 @@ def method_of(experiment: Experiment, options: Options, splits: Splits) -> Metho
     return method
 
 
-def _train(
-    experiment: Experiment,
-    method: Method,
-    splits: Splits,
-    options: Options,
-    checkpoint: Checkpoint | None,
-) -> list[dict[str, Any]]:
-    """Train; returns what each epoch was like. The network of `method` is then the one to evaluate.
-
-    The seconds of an epoch are kept with the checkpoint, so that a run that is resumed costs what
-    all its epochs did.
-    """
-    scale = method.network.num_members if options.lr_scaling == "members" else 1
-    optimizer = adam(method, options.lr * scale)
-    device, epochs = method.network.task_weights.device, cast(int, options.epochs)
-    halving = None
+def _make(
+    experiment: Experiment, options: Options, splits: Splits, checkpoint: Path | None
+) -> Result:
+    """Train, going on from `checkpoint`, and evaluate the last weights, or with `options.average`
+    the mean of the weights over the steps, with BatchNorm's last statistics."""
+    method = method_of(experiment, options, splits)
+    network, epochs = method.network, cast(int, options.epochs)
+    scale = network.num_members if options.lr_scaling == "members" else 1
+    optimizer, halving, average = adam(method, options.lr * scale), None, None
     if experiment.halve_after is not None:
         halving = MultiStepLR(optimizer, [round(epochs * experiment.halve_after)], gamma=0.5)
-    average = averaged(options, method.network)
-    last = time.perf_counter()
+    if options.average > 0:
+        decay = get_ema_multi_avg_fn(options.average)  # type: ignore[no-untyped-call]
+        average = AveragedModel(network, multi_avg_fn=decay)
+    device, last = network.task_weights.device, time.perf_counter()
+    about = experiment.about(options, splits)
 
     def on_epoch(training: Training) -> None:
         nonlocal last
         before, last = last, time.perf_counter()
-        smallest = similarity(training.method.network)
-        training.history[-1] |= {"member_similarity": smallest, "seconds": last - before}
+        row = {"member_similarity": similarity(network), "seconds": last - before}
+        training.history[-1] |= row
 
     history = train_resumably(
         method,
         batches(splits.train, options.batch_size, shuffle=True, device=device),
         checkpoint,
+        key=run_key(about),
+        about=json.dumps(about),
         epochs=epochs,
         optimizer=optimizer,
         scheduler=halving,
@@ -240,21 +215,38 @@ def _train(
         seed=options.seed,
         on_epoch=on_epoch,
     )
-    if average is not None:
-        method.network = cast(Network, average.module)
-    return history
+    final = network if average is None else cast(Network, average.module)
+    return Result(_evaluate(experiment, options, splits, final, history), final)
 
 
 def _evaluate(
-    experiment: Experiment, method: Method, splits: Splits, options: Options
-) -> dict[str, Front]:
-    network, size = method.network, experiment.evaluation_batch
-    device = network.task_weights.device
+    experiment: Experiment,
+    options: Options,
+    splits: Splits,
+    network: Network,
+    history: list[dict[str, Any]],
+) -> Record:
+    """The record of a run that ended with `network`."""
+    tasks, device = experiment.tasks_of(options), network.task_weights.device
+    # The seconds of an epoch are kept with the checkpoint, so that a run that is resumed costs what
+    # all its epochs did.
+    seconds, memory = sum(row.pop("seconds") for row in history), peak_memory(device)
+    start = time.perf_counter()
     alphas = arc(network.num_members) if options.grid == "arc" else None
-    seen = calibration(experiment, options, splits)
-    return {
-        name: evaluate(
-            network, method.tasks, batches(part, size, device=device), alphas, calibration=seen
-        )
-        for name, part in (("validation", splits.validation), ("test", splits.test))
-    }
+    seen, fronts = calibration(experiment, options, splits), {}
+    for name, part in (("validation", splits.validation), ("test", splits.test)):
+        loader = batches(part, experiment.evaluation_batch, device=device)
+        fronts[name] = evaluate(network, tasks, loader, alphas, calibration=seen)
+    return Record(
+        **experiment.about(options, splits),
+        objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
+        points=[point for split, front in fronts.items() for point in front.to_points(split)],
+        summary=summarise(fronts, experiment.reference_of(options), similarity(network)),
+        history=history,
+        cost={
+            "train_seconds": round(seconds, 3),
+            "peak_memory_bytes": memory,
+            "evaluate_seconds": round(time.perf_counter() - start, 3),
+        },
+        versions=versions(),
+    )

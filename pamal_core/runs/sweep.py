@@ -51,7 +51,5 @@ def sweep(
 def file_name(setting: Mapping[str, Any]) -> str:
     """`{"method": "pamal", "W": 4, "seed": 0}` is `pamal-W=4_seed_0.json`."""
     rest = dict(setting)
-    name, seed = str(rest.pop("method", "pamal")), rest.pop("seed", 0)
-    return (
-        "-".join([name, *(f"{key}={value}" for key, value in rest.items())]) + f"_seed_{seed}.json"
-    )
+    method, seed = rest.pop("method", "pamal"), rest.pop("seed", 0)
+    return "-".join([method, *(f"{k}={v}" for k, v in rest.items())]) + f"_seed_{seed}.json"

@@ -10,7 +10,7 @@ from pamal_core.balancing import Draw
 from pamal_core.data.batches import batches
 from pamal_core.networks.models import SharedBottom
 from pamal_core.runs.build import build
-from pamal_core.runs.checkpoint import Checkpoint, train_resumably
+from pamal_core.runs.checkpoint import train_resumably
 from pamal_core.runs.methods import METHODS
 from pamal_core.runs.options import Options
 from pamal_core.tasks import classification, regression
@@ -66,7 +66,7 @@ def test_every_baseline_trains(name, num_tasks, norm, data):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_resumed_baseline_is_bit_identical(name, data, tmp_path):
     whole, resumed = make_method(name, data, 3), make_method(name, data, 3)
-    loader, checkpoint = loader_of(data, 3), Checkpoint(tmp_path / "c.safetensors", "key")
+    loader, checkpoint = loader_of(data, 3), tmp_path / "c.safetensors"
     expected = train(whole, loader, epochs=5, progress=False)
     train_resumably(make_method(name, data, 3), loader, checkpoint, epochs=3, progress=False)
     assert train_resumably(resumed, loader, checkpoint, epochs=5, progress=False) == expected

@@ -26,6 +26,12 @@ def read(path):
     return nbformat.read(path, as_version=4)
 
 
+def code(notebook):
+    """The source of each code cell but for the one in which papermill gives its parameters."""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return [c.source for c in cells if "injected-parameters" not in c.metadata.get("tags", [])]
+
+
 @pytest.fixture
 def notebook(tmp_path):
     """Writes a notebook with one parameter, `n`, and the given code after it."""
@@ -55,7 +61,7 @@ def test_a_source_holds_no_outputs(path):
 def test_a_result_was_made_by_its_source_as_it_is_now(path):
     result = read(path)
     source = ROOT / "notebooks" / result.metadata.pamal.source
-    assert book.differences(result, read(source)) == [], f"run {source.name} again: make notebooks"
+    assert code(result) == code(read(source)), f"run {source.name} again: make notebooks"
     assert book.normalise(result) == result
 
 
@@ -78,13 +84,6 @@ def description(cell):
     return cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
 
 
-def test_a_result_whose_source_changed_is_noticed(notebook):
-    executed, source = read(notebook("n + 1")), read(notebook("n + 2"))
-    assert book.differences(executed, source) == ["code cell 2 differs from the source"]
-    source.cells.append(nbformat.v4.new_code_cell("3"))
-    assert book.differences(executed, source)[1:] == ["2 code cells, 3 in the source"]
-
-
 def test_two_runs_give_identical_files(notebook, tmp_path):
     source = notebook(
         "import sys, time\n"
@@ -99,7 +98,7 @@ def test_two_runs_give_identical_files(notebook, tmp_path):
     assert first == second
 
     executed = read(targets[0])
-    assert book.differences(executed, read(source)) == []
+    assert code(executed) == code(read(source)) != []
     assert book.normalise(executed) == executed
     assert executed.metadata.pamal == {"source": "source.ipynb", "parameters": {"n": 3}}
     stdout, result = executed.cells[-1].outputs

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pamal_core.errors import InputError
-from pamal_core.runs.atomic import write_atomic
 from pamal_core.runs.checkpoint import load_state, save_state
+from pamal_core.runs.files import write_atomic
 
 STATE = {
     "key": "abc",

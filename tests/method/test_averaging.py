@@ -11,7 +11,7 @@ from pamal_core.data.batches import batches
 from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
-from pamal_core.runs.checkpoint import Checkpoint, train_resumably
+from pamal_core.runs.checkpoint import train_resumably
 from pamal_core.runs.options import Options
 from pamal_core.runs.run import run
 from pamal_core.training import train
@@ -59,7 +59,7 @@ def test_the_average_follows_no_later_training(make_parts, loader):
 def test_an_average_is_resumed_from_its_checkpoint_bit_for_bit(make_parts, loader, tmp_path):
     averages = []
     for stops in ([4], [2, 4]):
-        checkpoint = Checkpoint(tmp_path / f"{len(stops)}.safetensors", "key")
+        checkpoint = tmp_path / f"{len(stops)}.safetensors"
         for epochs in stops:
             method, optimizer, average = make_parts()
             parts = {"optimizer": optimizer, "average": average, "progress": False}

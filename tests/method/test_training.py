@@ -6,24 +6,12 @@ from torch.optim.lr_scheduler import MultiStepLR, ReduceLROnPlateau
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils.data import TensorDataset
 
-from pamal_core.balancing import MovingAverage
 from pamal_core.data.batches import batches
 from pamal_core.errors import InputError
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.networks.hypernetwork import Hypernetwork
-from pamal_core.penalties import MultiForward
 from pamal_core.training import adam, train
-
-
-@pytest.fixture
-def make_method(make_mlp, tasks):
-    def make():
-        torch.manual_seed(3)
-        network = WeightEnsemble([make_mlp(), make_mlp()], shared="encoder")
-        return Method(network, tasks, balancer=MovingAverage(), penalty=MultiForward(0.5), window=2)
-
-    return make
 
 
 @pytest.fixture

@@ -7,24 +7,10 @@ import torch
 from torch.optim.lr_scheduler import MultiStepLR
 from torch.utils.data import TensorDataset
 
-from pamal_core.balancing import MovingAverage
 from pamal_core.data.batches import batches
 from pamal_core.errors import InputError
-from pamal_core.method import Method
-from pamal_core.networks.ensemble import WeightEnsemble
-from pamal_core.penalties import MultiForward
-from pamal_core.runs.checkpoint import Checkpoint, train_resumably
+from pamal_core.runs.checkpoint import train_resumably
 from pamal_core.training import train
-
-
-@pytest.fixture
-def make_method(make_mlp, tasks):
-    def make():
-        torch.manual_seed(3)
-        network = WeightEnsemble([make_mlp(), make_mlp()], shared="encoder")
-        return Method(network, tasks, balancer=MovingAverage(), penalty=MultiForward(0.5), window=2)
-
-    return make
 
 
 @pytest.fixture
@@ -34,7 +20,7 @@ def loader(batch):
 
 @pytest.mark.parametrize("stop", [1, 2, 4])
 def test_a_run_resumed_from_its_checkpoint_is_bit_identical(make_method, loader, tmp_path, stop):
-    whole, checkpoint = make_method(), Checkpoint(tmp_path / "c.safetensors", "key")
+    whole, checkpoint = make_method(), tmp_path / "c.safetensors"
     expected = train(whole, loader, epochs=5, progress=False)
     train_resumably(make_method(), loader, checkpoint, epochs=stop, progress=False)
     resumed = make_method()
@@ -59,7 +45,7 @@ def test_a_halved_learning_rate_is_resumed_too(make_method, loader, tmp_path):
     whole = trained(make_method(), 5)
     assert rates == [0.1, 0.1, 0.05, 0.05, 0.05]  # after the epoch's step, the third is over
     rates.clear()
-    checkpoint = Checkpoint(tmp_path / "c.safetensors", "key")
+    checkpoint = tmp_path / "c.safetensors"
     trained(make_method(), 4, checkpoint)
     assert trained(make_method(), 5, checkpoint) == whole
     assert rates == [0.1, 0.1, 0.05, 0.05, 0.05]
@@ -67,10 +53,10 @@ def test_a_halved_learning_rate_is_resumed_too(make_method, loader, tmp_path):
 
 def test_a_checkpoint_of_another_run_is_refused(make_method, loader, tmp_path):
     path = tmp_path / "c.safetensors"
-    train_resumably(make_method(), loader, Checkpoint(path, "a"), epochs=1, progress=False)
+    train_resumably(make_method(), loader, path, key="a", epochs=1, progress=False)
     before = path.read_bytes()
     with pytest.raises(InputError, match=r"another run\. Expected key b, found a"):
-        train_resumably(make_method(), loader, Checkpoint(path, "b"), epochs=1, progress=False)
+        train_resumably(make_method(), loader, path, key="b", epochs=1, progress=False)
     assert path.read_bytes() == before
 
 
@@ -81,7 +67,7 @@ def test_a_stop_says_what_is_kept(make_method, loader, tmp_path, kept):
             signal.raise_signal(signal.SIGTERM)
 
     path = tmp_path / "c.safetensors"
-    checkpoint = Checkpoint(path, "a") if kept else None
+    checkpoint = path if kept else None
     with pytest.raises(KeyboardInterrupt, match="SIGTERM") as caught:
         train_resumably(make_method(), loader, checkpoint, epochs=5, on_epoch=stop, progress=False)
     assert caught.value.__notes__ == [

@@ -10,7 +10,7 @@ from filelock import FileLock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pamal_core.runs import atomic, folder
+from pamal_core.runs import files, folder
 
 OWN, OTHER = record().key, "0123456789abcdef"
 RECORDS = ["none", "whole", "truncated"]
@@ -31,7 +31,7 @@ def write_run(folder, name, run):
     if run["weights"] != "none":
         write_weights(weights, OWN)
     if run["weights"] == "foreign":
-        write_checkpoint(weights, OWN)  # not what `Files.finish` writes
+        write_checkpoint(weights, OWN)  # not what `run` writes
     for cut, kind in ((checkpoint, "checkpoint"), (weights, "weights")):
         if run[kind] == "truncated":
             cut.write_bytes(cut.read_bytes()[:9])
@@ -181,10 +181,10 @@ def test_a_write_that_was_killed_leaves_what_is_found_ten_minutes_later(tmp_path
     def kill(*_):
         raise KilledError
 
-    monkeypatch.setattr(atomic.Path, "replace", kill)
-    monkeypatch.setattr(atomic.Path, "unlink", lambda *_, **__: None)
+    monkeypatch.setattr(files.Path, "replace", kill)
+    monkeypatch.setattr(files.Path, "unlink", lambda *_, **__: None)
     with pytest.raises(KilledError):
-        atomic.write_atomic(tmp_path / "r.json", b"{")
+        files.write_atomic(tmp_path / "r.json", b"{")
     monkeypatch.undo()
     (left,) = tmp_path.iterdir()
     now = left.stat().st_mtime
@@ -207,10 +207,10 @@ def test_the_text_lists_files_with_their_sizes_and_what_was_done(tmp_path):
     write_checkpoint(tmp_path / "r.checkpoint.safetensors", OWN)
     size = (tmp_path / "r.checkpoint.safetensors").stat().st_size
     _, out, _ = ask("clean", tmp_path)
-    assert f"{size} B checkpoint of a finished run  r.checkpoint.safetensors" in out
-    assert out.endswith(f"1 file, {size} B. --yes deletes them.\n")
+    assert f"{size}B checkpoint of a finished run  r.checkpoint.safetensors" in out
+    assert out.endswith(f"1 stale, {size}B. --yes deletes them.\n")
     _, out, _ = ask("clean", tmp_path, "--yes")
-    assert out.endswith(f"1 file, {size} B.\n") and " yes " in out
+    assert out.endswith(f"1 stale, {size}B.\n") and " yes " in out
     assert ask("clean", tmp_path) == (0, "Nothing is stale.\n", "")
     assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
 

@@ -18,15 +18,18 @@ ROOT = PACKAGE.parent
         ([], "Missing command"),
         (["runz"], "No such command 'runz'"),
         (["runs", "--what"], "--what"),
-        (["runs", "nowhere"], "Expected a folder. Found none at nowhere."),
-        (["compare", "nowhere"], "Expected a folder. Found none at nowhere."),
-        (["clean", "nowhere"], "Expected a folder. Found none at nowhere."),
+        (["runs", "nowhere"], "Could not read the folder nowhere: No such file"),
+        (["compare", "nowhere"], "Could not read the folder nowhere: No such file"),
+        (["clean", "nowhere"], "Could not read the folder nowhere: No such file"),
         (["run"], "Missing argument"),
         (["run", "nowhere.json"], "workflow/grid.csv must have the record. Found 'nowhere.json'."),
         (["run", "nowhere.ipynb", "out.ipynb"], "Found nothing at nowhere.ipynb."),
         (["run", "nowhere.ipynb"], "Expected SOURCE and TARGET"),
         (["runs", "nowhere.json"], "Could not read the record nowhere.json: No such file"),
-        (["runs", str(ROOT / "README.md")], "Expected a folder or a record. Found"),
+        (
+            ["runs", str(ROOT / "README.md")],
+            "README.md is not a whole record: the file: Expecting value",
+        ),
         (["data", "--get", "cifar"], "Found 'cifar'"),
     ],
 )
@@ -37,11 +40,13 @@ def test_what_is_wrong_is_said_in_one_line(arguments, said, tmp_path, monkeypatc
     assert err.startswith("error: ") and err.count("\n") == 1
 
 
-@pytest.mark.parametrize("change", [{"points": [{}]}, {"summary": {"validation": 1}}])
-def test_a_record_that_lacks_what_is_shown_is_named(tmp_path, change):
-    record(**change).write(tmp_path / "r.json")
+@pytest.mark.parametrize("name", ["alpha", "split", "metrics", "summary"])
+def test_a_record_that_lacks_what_is_shown_is_named(tmp_path, name):
+    text = record().to_text().replace(f'"{name}": ', '"other": ')
+    (tmp_path / "r.json").write_text(text)
     code, _, err = ask("runs", tmp_path / "r.json")
     assert code == 2 and "r.json is not a whole record" in err and err.count("\n") == 1
+    assert f"{name}: Field required" in err
 
 
 def test_the_help_of_a_command_is_one_line(capsys):

@@ -18,7 +18,7 @@ from pamal_core.balancing import Linear
 from pamal_core.errors import InputError
 from pamal_core.runs.checkpoint import load_state
 from pamal_core.runs.devices import pick_device
-from pamal_core.runs.methods import METHODS, baseline
+from pamal_core.runs.methods import METHODS, Row
 from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record
 from pamal_core.runs.run import calibration, run
@@ -157,9 +157,9 @@ class Thirds(Linear):
 def test_a_row_of_the_table_and_a_class_make_a_baseline(monkeypatch, tmp_path):
     module = SimpleNamespace(Thirds=Thirds)
     monkeypatch.setitem(sys.modules, "pamal_core.balancing.thirds", module)
-    with pytest.raises(InputError, match="`method` must be 'pamal'"):
+    with pytest.raises(InputError, match="`method` must be one of pamal"):
         Options.create(method="thirds")
-    monkeypatch.setitem(METHODS, "thirds", baseline("Thirds", "thirds.Thirds"))
+    monkeypatch.setitem(METHODS, "thirds", Row("Thirds", "thirds.Thirds"))
     options = Options.create(method="thirds", device="cpu", out=str(tmp_path / "r.json"))
     record = run(tiny(), options).record
     assert Record.read(tmp_path / "r.json") == record

@@ -16,7 +16,6 @@ from pamal_core.errors import InputError
 from pamal_core.experiments.ablations import MultiForwardOptions, SamplingOptions, SweepOptions
 from pamal_core.runs import grid
 from pamal_core.runs.files import RunFiles
-from pamal_core.runs.paths import lock_of
 from pamal_core.runs.records import Record, run_key
 from pamal_core.runs.sweep import file_name
 from pamal_core.study.paper import PRINTED, table
@@ -217,12 +216,10 @@ def test_what_is_done_and_left_adds_up(tmp_path):
 
 def test_a_run_counts_as_running_while_its_lock_is_held(tmp_path):
     record = tmp_path / "census" / "ls_seed_1.json"
-    about = {"experiment": "e", "method": "ls", "options": {}, "seed": 1, "data": "d"}
-    files = RunFiles(record, about)
+    files = RunFiles(record)
     with files.claimed(wait=False):
         assert lines_of(tmp_path)["census"][:4] == ["42", "0", "1", "41"]
-        lock = lock_of(record)
-    lock.touch()  # as a killed process leaves it
+    files.lock.touch()  # as a killed process leaves it
     assert lines_of(tmp_path)["census"][:4] == ["42", "0", "0", "42"]
 
 

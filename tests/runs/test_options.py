@@ -15,7 +15,7 @@ from pamal_core.runs.options import Options
         ({"lam": float("nan")}, "`lam` must be a finite number. Found lam=nan."),
         ({"W": 1, "lam": 5.0}, "`W` must be at least 2 when `lam` > 0. Found W=1, lam=5.0."),
         ({"p": -1}, "`p` must be greater than or equal to 0. Found p=-1."),
-        ({"method": "foo"}, "`method` must be 'pamal', 'ls', 'stl', 'uw', 'dwa', 'rlw', 'mgda',"),
+        ({"method": "foo"}, "`method` must be one of pamal, ls, stl, uw, dwa, rlw, mgda,"),
         ({"data": "true"}, "`data` must be 'auto', 'sample' or 'full'. Found data='true'."),
         ({"epochs": 0}, "`epochs` must be greater than or equal to 1. Found epochs=0."),
         ({"seed": -1}, "`seed` must be greater than or equal to 0. Found seed=-1."),

@@ -20,9 +20,6 @@ OPTIONS = Options.create(batch_size=100, epochs=1, device="cpu")
 SETTINGS = [{"method": "ls", "seed": seed} for seed in range(40)]
 
 
-ABOUT = {"experiment": "tiny", "method": "ls", "options": {}, "seed": 0, "data": "mine"}
-
-
 def sweep_here(folder, log):
     """Sweep over `SETTINGS`, writing down each run that is really made."""
     import torch
@@ -61,7 +58,7 @@ def test_four_sweeps_on_one_folder_make_each_run_once_and_every_record_whole(tmp
 def test_a_run_that_somebody_makes_is_refused_or_waited_for(tmp_path):
     out = tmp_path / "r.json"
     options = Options.create(**OPTIONS.model_dump(exclude_unset=True), out=str(out))
-    files = RunFiles(out, ABOUT)
+    files = RunFiles(out)
     with files.claimed(wait=False):
         with pytest.raises(BusyError, match=r"r\.json is being made by another process"):
             run(tiny(), options, wait=False)
@@ -70,7 +67,7 @@ def test_a_run_that_somebody_makes_is_refused_or_waited_for(tmp_path):
 
 
 def hold_and_die(out):
-    with RunFiles(Path(out), ABOUT).claimed(wait=False):
+    with RunFiles(Path(out)).claimed(wait=False):
         (Path(out).parent / "held").touch()
         time.sleep(60)
 
@@ -83,12 +80,12 @@ def test_the_lock_of_a_killed_process_locks_nothing(tmp_path):
     holder.start()
     while not (tmp_path / "held").exists():
         time.sleep(0.01)
-    with pytest.raises(BusyError), RunFiles(out, ABOUT).claimed(wait=False):
+    with pytest.raises(BusyError), RunFiles(out).claimed(wait=False):
         pass
     holder.kill()
     holder.join()
     assert (tmp_path / ".r.json.lock").exists()
-    with RunFiles(out, ABOUT).claimed(wait=False):
+    with RunFiles(out).claimed(wait=False):
         pass
     assert not (tmp_path / ".r.json.lock").exists()
 
