@@ -91,8 +91,8 @@ def load(
     layout = LAYOUTS[num_digits, known[0]]
     if antialias is not None:
         layout = layout._replace(antialias=antialias)
-    folder = data_root(root)
-    is_sample = takes_sample(data, digits.mnist_is_found(folder))
+    folder = data_root(root) / digits.FOLDER
+    is_sample = takes_sample(data, folder)
     pools = digits.sample() if is_sample else digits.mnist(folder, download=data == "full")
     if split == "released":
         train, validation, test = pools

@@ -1,5 +1,6 @@
 """UTKFace (sections 5.2, B3 and C1): the age, gender and ethnicity of a face."""
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -7,12 +8,12 @@ import torch
 from jaxtyping import Int64
 
 from pamal_core.data import utkface_files
-from pamal_core.data.files import data_root
+from pamal_core.data.files import data_root, expect
 from pamal_core.data.images import Images
 from pamal_core.data.samples import faces as drawn_faces
 from pamal_core.data.splits import Splits, check_at_least, splits, takes_sample
 from pamal_core.data.utkface_files import Faces
-from pamal_core.errors import InputError, check_choice
+from pamal_core.errors import check_choice
 
 # Tenths for training, validation and test; the paper leaves none for validation.
 SHARES = {"70/10/20": (7, 1, 2), "paper": (8, 0, 2)}
@@ -56,23 +57,22 @@ def load(
     check_at_least(2, limit=limit)
     check_at_least(0, seed=seed)
     folder = data_root(root) / "utkface"
-    is_sample = takes_sample(data, utkface_files.is_found(folder))
+    is_sample = takes_sample(data, folder)
     size = size or (SAMPLE_SIZE if is_sample else FULL_SIZE)
     if is_sample:
         drawn = drawn_faces.faces(SAMPLE_NUM, size, SAMPLE_SEED)
-        faces = Faces(*drawn, utkface_files.fingerprint(*drawn))
+        faces = Faces(*drawn, _fingerprint(*drawn))
     else:
         faces = utkface_files.read(folder, size)
     rows = _rows(len(faces.ages), split, limit, seed)
     known = faces.ages if split == "paper" else faces.ages[rows[0]]
-    if len(np.unique(known)) < 2:
-        raise InputError(f"Expected different ages to standardise by. Found only {known[0]}.")
+    expect(len({*known}) > 1, "different ages to standardise by", f"only {known[0]}")
     # The deviation with n - 1, as torch's and so the authors'.
     ages = ((faces.ages - known.mean()) / known.std(ddof=1)).astype(np.float32)
     tensors = [*map(torch.from_numpy, (faces.images, ages, faces.genders, faces.ethnicities))]
     train, validation, test = (Images(*(t[part] for t in tensors)) for part in rows)
     parts = train, test if split == "paper" else validation, test
-    content = (faces.mark + utkface_files.fingerprint(*rows)).encode()
+    content = (faces.mark + _fingerprint(*rows)).encode()
     options = ["utkface", f"size={size}", f"split={split}", f"seed={seed}"]
     options += [] if limit is None else [f"limit={limit}"]
     source = "a small sample of drawn faces" if is_sample else "UTKFace"
@@ -91,12 +91,15 @@ def _rows(num: int, split: str, limit: int | None, seed: int) -> list[Int64[np.n
     parts = np.split(order, cuts)
     if not validation:
         parts[1] = parts[2]
-    if min(map(len, parts)) < 1:
-        raise InputError(
-            "Expected enough images for training, validation and test to have one each. "
-            f"Found {num}."
-        )
+    enough = "enough images for training, validation and test to have one each"
+    expect(min(map(len, parts)) > 0, enough, num)
     if limit is None or limit >= len(parts[0]):
         return parts
     # The product first: no part loses an example to rounding of the share.
     return [rows[: max(1, len(rows) * limit // len(parts[0]))] for rows in parts]
+
+
+def _fingerprint(*arrays: np.ndarray) -> str:
+    """A SHA-256 of the content of `arrays`, one after the other."""
+    each = (hashlib.sha256(np.ascontiguousarray(array).data).digest() for array in arrays)
+    return hashlib.sha256(b"".join(each)).hexdigest()
