@@ -43,12 +43,8 @@ def load(
     and "education" counts a Masters degree, which the code misspells and so leaves out
     (`masters="as_released"`).
 
-    `data` is "full" (the files in `census/` under `root`), "sample" (made-up people, no files) or
-    "auto": full where one of the files is found, otherwise the sample. `seed` draws the fifth of
+    The files are in `census/` under `root`; the sample is made-up people. `seed` draws the fifth of
     the training file that is for validation.
-
-    Raises InputError for an unknown option, and for a file that is missing, damaged or not the
-    original.
     """
     chosen_tasks = [task for task in TASKS if task in tasks]
     if sorted(tasks) != sorted(chosen_tasks) or len(chosen_tasks) not in (2, 3):
@@ -62,12 +58,9 @@ def load(
     order = np.random.default_rng(seed).permutation(len(known))
     held_out, rest = map(np.sort, np.split(order, [round(VALIDATION_SHARE * len(known))]))
     encoder = Encoder.fit(known, rest, chosen_tasks)
-    parts = [
-        TensorDataset(
-            *map(torch.from_numpy, (encoder.features(f), *labels(f, chosen_tasks, masters)))
-        )
-        for f in (known.iloc[rest], known.iloc[held_out], tested)
-    ]
+    frames = known.iloc[rest], known.iloc[held_out], tested
+    arrays = ([encoder.features(f), *labels(f, chosen_tasks, masters)] for f in frames)
+    parts = [TensorDataset(*map(torch.from_numpy, each)) for each in arrays]
     content = b"".join(hashlib.sha256(text).digest() for text in contents)
     content += held_out.astype("<i8").tobytes()
     options = "census", "+".join(chosen_tasks), masters, f"seed={seed}"

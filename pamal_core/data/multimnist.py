@@ -66,14 +66,11 @@ def load(
     authors' code: 60,000 composed images, of which 50,000 are for training, so that a digit can be
     in both parts.
 
-    `data` is "full" (MNIST, downloaded if it is missing), "sample" (scikit-learn's digits, no
-    files) or "auto": full where MNIST is found under `root`, otherwise the sample. `offset` picks
-    the layout, by default that of the authors' code; `antialias` says whether the resize smooths,
-    by default as the layout says. `seed` draws the digits; the pools they are drawn from are fixed.
-    `sizes` counts the images for training, validation and test.
-
-    Raises InputError for an unknown option, and where a file of MNIST is missing or not the
-    original.
+    The full data are MNIST in `MNIST/raw` under `root`, downloaded for "full" where they are
+    missing; the sample is scikit-learn's digits. `offset` picks the layout, by default that of the
+    authors' code; `antialias` says whether the resize smooths, by default as the layout says.
+    `seed` draws the digits; the pools they are drawn from are fixed. `sizes` counts the images for
+    training, validation and test.
     """
     check_choice("split", split, [*SIZES])
     check_at_least(0, seed=seed)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from torch.utils.data import TensorDataset
 
 from pamal_core.data.files import reading
@@ -65,3 +66,9 @@ def splits(
         f"{again}{len(test):,} for test."
     )
     return Splits(train, validation, test, data_id, is_sample, description)
+
+
+def fingerprint(*arrays: np.ndarray) -> str:
+    """A SHA-256 of the content of `arrays`, one after the other."""
+    each = (hashlib.sha256(np.ascontiguousarray(array).data).digest() for array in arrays)
+    return hashlib.sha256(b"".join(each)).hexdigest()

@@ -1,6 +1,5 @@
 """UTKFace (sections 5.2, B3 and C1): the age, gender and ethnicity of a face."""
 
-import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from pamal_core.data import utkface_files
 from pamal_core.data.files import data_root, expect
 from pamal_core.data.images import Images
 from pamal_core.data.samples import faces as drawn_faces
-from pamal_core.data.splits import Splits, check_at_least, splits, takes_sample
+from pamal_core.data.splits import Splits, check_at_least, fingerprint, splits, takes_sample
 from pamal_core.data.utkface_files import Faces
 from pamal_core.errors import check_choice
 
@@ -41,16 +40,14 @@ def load(
     the split; the authors have one for all their runs. `limit` keeps the first so many training
     examples, and of the other parts as large a share, at least one each.
 
-    `data` is "full" (in `utkface/` under `root`, as `utkface_files.read` says), "sample" (drawn
-    faces, no files) or "auto": full where anything is in that folder, otherwise the sample. `size`
-    is 64 by default and 32 for the sample.
+    The files are in `utkface/` under `root`, as `utkface_files.find` says; the sample is drawn
+    faces. `size` is 64 by default and 32 for the sample.
 
     Of the 23,705 labelled images 390 are exact copies of another; the 765 in question come in 375
     groups, of which 259 disagree about a label, mostly the age. They stay, as with the authors: of
     the 4,742 test images about 110 (98 to 127 over 20 seeds) are in the training part too.
 
-    Raises InputError for an unknown option, for files that are missing, misnamed or unreadable,
-    and where too few are left to split or all ages are equal.
+    InputError also where too few images are left to split or all ages are equal.
     """
     check_choice("split", split, [*SHARES])
     check_at_least(1, size=size)
@@ -61,7 +58,7 @@ def load(
     size = size or (SAMPLE_SIZE if is_sample else FULL_SIZE)
     if is_sample:
         drawn = drawn_faces.faces(SAMPLE_NUM, size, SAMPLE_SEED)
-        faces = Faces(*drawn, _fingerprint(*drawn))
+        faces = Faces(*drawn, fingerprint(*drawn))
     else:
         faces = utkface_files.read(folder, size)
     rows = _rows(len(faces.ages), split, limit, seed)
@@ -72,7 +69,7 @@ def load(
     tensors = [*map(torch.from_numpy, (faces.images, ages, faces.genders, faces.ethnicities))]
     train, validation, test = (Images(*(t[part] for t in tensors)) for part in rows)
     parts = train, test if split == "paper" else validation, test
-    content = (faces.mark + _fingerprint(*rows)).encode()
+    content = (faces.mark + fingerprint(*rows)).encode()
     options = ["utkface", f"size={size}", f"split={split}", f"seed={seed}"]
     options += [] if limit is None else [f"limit={limit}"]
     source = "a small sample of drawn faces" if is_sample else "UTKFace"
@@ -97,9 +94,3 @@ def _rows(num: int, split: str, limit: int | None, seed: int) -> list[Int64[np.n
         return parts
     # The product first: no part loses an example to rounding of the share.
     return [rows[: max(1, len(rows) * limit // len(parts[0]))] for rows in parts]
-
-
-def _fingerprint(*arrays: np.ndarray) -> str:
-    """A SHA-256 of the content of `arrays`, one after the other."""
-    each = (hashlib.sha256(np.ascontiguousarray(array).data).digest() for array in arrays)
-    return hashlib.sha256(b"".join(each)).hexdigest()
