@@ -19,7 +19,7 @@ OFFICIAL = {
     "gtFine": "_gtFine_labelIds.png",
     "disparity": "_disparity.png",
 }
-MTAN = ("image", "label_7", "depth")
+MTAN, SPLITS = ("image", "label_7", "depth"), ("train", "val")
 MODES = {"RGB": "8-bit colour", "L": "8-bit grey", "I;16": "16-bit grey"}  # by Pillow's name
 HOW_TO_GET = """\
 The data need an account at https://www.cityscapes-dataset.com. Fetch \
@@ -38,20 +38,16 @@ and so on, the same for val. Another data root is named by "data_root" or $PAMAL
 Size = tuple[int, int]
 
 
+# The image, labels, -1 where ignored, and inverse depth, 0 where not known, of one scene.
+Maps = tuple[UInt8[np.ndarray, "3 H W"], Int8[np.ndarray, "H W"], Float32[np.ndarray, "1 H W"]]
+
+
 class Scene(NamedTuple):
     """The three files of one scene."""
 
     image: Path
     label: Path
     depth: Path
-
-
-class Maps(NamedTuple):
-    """One scene, channels first; labels are -1 where ignored, inverse depth 0 where not known."""
-
-    image: UInt8[np.ndarray, "3 H W"]
-    label: Int8[np.ndarray, "H W"]
-    depth: Float32[np.ndarray, "1 H W"]
 
 
 class Source(NamedTuple):
@@ -69,26 +65,16 @@ def find(folder: Path) -> Source:
     where `folder` holds neither form, a split is empty or one of three files is missing.
     """
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    is_mtan = not {"train", "val"}.isdisjoint(names)
+    is_mtan = not {*SPLITS}.isdisjoint(names)
     found = ", ".join(names[:8]) + (" and more" if len(names) > 8 else "") or "nothing"
     is_known = is_mtan or not {*OFFICIAL}.isdisjoint(names)
     expect(is_known, f"CityScapes in {folder}", f"{found}. {HOW_TO_GET}")
-    train, val = (
-        _scenes(
-            [(folder / split / part, ".npy") for part in MTAN]
-            if is_mtan
-            else [(folder / part / split, end) for part, end in OFFICIAL.items()]
-        )
-        for split in ("train", "val")
-    )
+    if is_mtan:
+        places = [[(folder / split / part, ".npy") for part in MTAN] for split in SPLITS]
+    else:
+        places = [[(folder / p / s, end) for p, end in OFFICIAL.items()] for s in SPLITS]
+    train, val = map(_scenes, places)
     return Source(train, val, read_mtan if is_mtan else read_official)
-
-
-def summary(folder: Path) -> str:
-    """Which form of the data is in `folder`, and how many scenes; InputError as of `find`."""
-    source = find(folder)
-    form = "MTAN's arrays" if source.read is read_mtan else "the official files"
-    return f"{form}, {len(source.train):,} scenes for training and {len(source.val):,} for test"
 
 
 def _scenes(places: list[tuple[Path, str]]) -> list[Scene]:
@@ -126,7 +112,7 @@ def read_mtan(scene: Scene, size: Size) -> Maps:
     # A resize of floats may overshoot by their last bits. Depth may not: -1e-9 would be measured.
     for path, values, slack in ((scene.image, image, 1e-6), (scene.depth, depth, 0)):
         low, high = values.min(), values.max()
-        inside = low >= -slack and high <= 1 + slack  # nor where one is NaN
+        inside = -slack <= low and high <= 1 + slack  # nor where one is NaN
         expect(inside, f"numbers from 0 to 1 in {path}", f"{low:g} to {high:g}")
     other = np.setdiff1d(label, np.arange(-1, len(CLASSES)))
     expect(not len(other), f"labels -1 to 6 in {scene.label}", ", ".join(f"{x:g}" for x in other))
@@ -147,22 +133,19 @@ def read_official(scene: Scene, size: Size) -> Maps:
         expect(one.size == whole, f"{whole} pixels in {path}, as in its image", one.size)
     highest = np.asarray(pictures[1]).max()
     expect(highest < len(CLASS_OF_ID), f"label ids from 0 to 33 in {scene.label}", highest)
-    ways = Image.Resampling.BILINEAR, Image.Resampling.NEAREST, Image.Resampling.NEAREST
-    small = [p.resize(size[::-1], way) for p, way in zip(pictures, ways, strict=True)]
-    pixels, ids, steps = map(np.asarray, small)
+    ways = zip(pictures, [Image.Resampling.BILINEAR, *[Image.Resampling.NEAREST] * 2], strict=True)
+    pixels, ids, steps = (np.asarray(picture.resize(size[::-1], way)) for picture, way in ways)
     return _maps(scene, pixels, CLASS_OF_ID[ids], inverse_depth(steps))
 
 
 def inverse_depth(disparity: UInt16[np.ndarray, "*size"]) -> Float32[np.ndarray, "*size"]:
     """Pixels of an official disparity map in MTAN's unit: p / 65535.
 
-    The disparity is (p - 1) / 256 in pixels of the original image, so this is 1/256 of it up to
-    3.1e-5; 0 means not measured in both. How MTAN's files were made was never published. Their
-    author says that the official maps were not processed further, which leaves what image readers
-    make of 16 bits, p / 65535; the largest value, 0.4922 for p = 32257, fits that, and
-    (p - 1) / 65536 as well. But only the former keeps points infinitely far away, p = 1, as
-    measured, at 1.5e-5, and the paper's relative errors, 30 to 130 beside absolute ones of 0.02,
-    speak for values that small.
+    The disparity is (p - 1) / 256 pixels of the original image, so this is 1/256 of it up to
+    3.1e-5; 0 means not measured. How MTAN's files were made was never published. Their largest
+    value, 0.4922 for p = 32257, fits this and (p - 1) / 65536; but only this keeps points
+    infinitely far away, p = 1, as measured, and the paper's relative errors of 30 to 130 speak for
+    values that small.
     """
     return np.divide(disparity, 65535, dtype=np.float32)
 
@@ -170,7 +153,7 @@ def inverse_depth(disparity: UInt16[np.ndarray, "*size"]) -> Float32[np.ndarray,
 def _maps(scene: Scene, image: Any, label: Any, depth: Any) -> Maps:
     """Channels first; InputError where there is no depth to learn from or to be measured by."""
     expect(depth.any(), f"some depth in {scene.depth}", "0, not measured, throughout")
-    return Maps(image.transpose(2, 0, 1), label, depth[None])
+    return image.transpose(2, 0, 1), label, depth[None]
 
 
 def _array(path: Path, shape: tuple[int, ...], kinds: str) -> Num[np.ndarray, "..."]:

@@ -42,6 +42,12 @@ def _faces(folder: Path) -> str:
     return f"{len(rows):,} images labelled by their names, {others:,} without a label"
 
 
+def _streets(folder: Path) -> str:
+    source = cityscapes_files.find(folder)
+    form = "MTAN's arrays" if source.read is cityscapes_files.read_mtan else "the official files"
+    return f"{form}, {len(source.train):,} scenes for training and {len(source.val):,} for test"
+
+
 DATA_SETS = {
     "mnist": DataSet(
         digits.FOLDER,
@@ -61,7 +67,7 @@ DATA_SETS = {
     ),
     "cityscapes": DataSet(
         "cityscapes",
-        cityscapes_files.summary,
+        _streets,
         "Register at https://www.cityscapes-dataset.com and unpack leftImg8bit, gtFine and "
         "disparity, or MTAN's train and val.",
     ),

@@ -39,16 +39,6 @@ class Faces(NamedTuple):
     num_unlabelled: int = 0
 
 
-class Files(NamedTuple):
-    """The zip or folder `source`; what reads each file in it, by its name without folders; the
-    labels of the images by name, in order; and the number of images without."""
-
-    source: Path
-    contents: dict[str, Callable[[], bytes]]
-    rows: dict[str, tuple[int, int, int]]
-    num_unlabelled: int
-
-
 def labels(path: Path) -> tuple[int, int, int] | None:
     """Age (0 to 116 years), gender (0 or 1) and ethnicity (0 to 4) by the name of an image.
 
@@ -96,13 +86,15 @@ def read(folder: Path, size: int) -> Faces:
     return Faces(images, ages, genders, ethnicities, mark, num_unlabelled)
 
 
-def find(folder: Path) -> Files:
-    """The images in one zip in `folder`, in `folder` itself or in one folder in it; two of these at
-    once are refused. Names that begin with a dot are passed over, and images whose name lacks the
-    ethnicity are counted. None is opened.
+def find(
+    folder: Path,
+) -> tuple[Path, dict[str, Callable[[], bytes]], dict[str, tuple[int, int, int]], int]:
+    """The one zip in `folder`, `folder` itself or the one folder in it; what reads each file there,
+    by its name without folders; the labels of the images by name, in order; and the number of
+    images without. Names that begin with a dot are passed over, and no image is opened.
 
-    Raises InputError for a missing, misnamed or unreadable file, and for an archive with a path
-    that leads out of it or with a name twice.
+    Raises InputError for a missing or misnamed file, for two places at once, and for an archive
+    that is damaged, or has a path that leads out of it or a name twice.
     """
     entries = _entries(folder) if folder.exists() else []
     here = [folder] if any(path.suffix.lower() == ".jpg" for path in entries) else []
@@ -133,7 +125,7 @@ def find(folder: Path) -> Files:
     known = {name: labels(source / name) for name in sorted(contents)}
     rows = {name: row for name, row in known.items() if row is not None}
     expect(rows, f"images in {source}", "none with a label")
-    return Files(source, contents, rows, len(known) - len(rows))
+    return source, contents, rows, len(known) - len(rows)
 
 
 def _entries(folder: Path) -> list[Path]:
