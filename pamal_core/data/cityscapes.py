@@ -91,9 +91,8 @@ def load(
         parts[1] = Images(*parts[2].tensors)  # another one, so that it is not said to come again
     content = "".join([digest, *(repr(chosen.tolist()) for chosen in rows)]).encode()
     shape = "x".join(map(str, train[1].shape[1:]))
-    options = ["cityscapes", setting, shape, depth_scaling if augment else "plain"]
-    if setting == "II":
-        options.insert(2, f"seed={seed}")
+    drawn_by = [f"seed={seed}"] if setting == "II" else []
+    options = ["cityscapes", setting, *drawn_by, shape, depth_scaling if augment else "plain"]
     source = "a small sample of made-up street scenes" if is_sample else "CityScapes"
     of = f"Classes and inverse depth of pixels from {source} at {shape}"
     return splits(parts, is_sample, options, content, of)

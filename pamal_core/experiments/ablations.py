@@ -21,21 +21,12 @@ from pamal_core.runs.run import Experiment
 from pamal_core.runs.sweep import file_name, sweep
 
 Setting = dict[str, Any]
+# The names of `MultiForward`'s signs, with or without the authors' rule of when it counts.
 Penalty = Literal["ordered", "printed", "ordered+as_released", "printed+as_released"]
 SUBJECTS = {"census": census.EXPERIMENT, "multimnist": multimnist.EXPERIMENT}
 LAMS = (0.0, 2.0, 5.0, 10.0)
-PENALTIES: dict[Penalty, dict[str, str]] = {
-    "ordered": {"penalty": "ordered"},
-    "printed": {"penalty": "printed"},
-    "ordered+as_released": {"penalty": "ordered", "skip": "as_released"},
-    "printed+as_released": {"penalty": "printed", "skip": "as_released"},
-}
-"""The names of `MultiForward`'s signs, with or without the authors' rule of when it counts."""
-
+# The part of the grids of PHN and COSMOS that the sample is for.
 EXCERPT: dict[str, tuple[float, ...]] = {"p": (0.1, 1.0), "lam": (1.0, 5.0), "lr": (1e-3,)}
-"""The part of the grids of PHN and COSMOS that the sample is for."""
-
-
 Some = Field(min_length=1)
 Listed = BeforeValidator(listed)
 Count = Annotated[int, Field(ge=1)]
@@ -60,7 +51,7 @@ class AblationOptions(Options):
 
 
 class MultiForwardOptions(AblationOptions):
-    """Which forms of the penalty, any of `PENALTIES`, are compared at which W."""
+    """Which forms of the penalty are compared at which W."""
 
     known = (*AblationOptions.known, "penalties", "windows")
     windows: Annotated[tuple[Count, ...], Listed, Some] = (1, 2, 3, 4, 5)
@@ -69,12 +60,14 @@ class MultiForwardOptions(AblationOptions):
     def settings(self, is_sample: bool = False) -> list[Setting]:
         """For each seed every W and lambda with each penalty. At lambda = 0 there is none, so that
         it is in the list once; W = 1 has no other."""
-        forms: list[tuple[float, dict[str, str]]] = [(0.0, {})]
-        forms += [(lam, PENALTIES[name]) for name in self.penalties for lam in LAMS[1:]]
-        return [
-            {"W": W, "lam": lam, **form, "seed": seed}
-            for seed, W, (lam, form) in product(self.seeds, self.windows, forms)
-            if W > 1 or lam == 0
+        free = [{"W": W, "lam": 0.0, "seed": s} for s, W in product(self.seeds, self.windows)]
+        every = product(self.seeds, self.penalties, self.windows, LAMS[1:])
+        # "printed+as_released" is the penalty and, where there is a second word, `skip`.
+        words = {
+            n: dict(zip(("penalty", "skip"), n.split("+"), strict=False)) for n in self.penalties
+        }
+        return free + [
+            {"W": W, "lam": lam, **words[name], "seed": s} for s, name, W, lam in every if W > 1
         ]
 
 
