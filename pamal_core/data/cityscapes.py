@@ -13,11 +13,11 @@ from pamal_core.data import cityscapes_files
 from pamal_core.data.augmentation import zoom_and_flip
 from pamal_core.data.cache import cached
 from pamal_core.data.cityscapes_files import Scene, Size
-from pamal_core.data.files import data_root
+from pamal_core.data.files import data_root, expect
 from pamal_core.data.images import Images
 from pamal_core.data.samples import streets
 from pamal_core.data.splits import Splits, check_at_least, fingerprint, splits, takes_sample
-from pamal_core.errors import InputError, check_choice
+from pamal_core.errors import check_choice
 
 FULL_SIZE, SAMPLE_SIZE = (128, 256), (32, 64)
 VALIDATION = 500  # of the 2,975 training scenes
@@ -59,8 +59,8 @@ def load(
     check_choice("setting", setting, ("I", "II"))
     check_at_least(1, validation=validation, limit=limit)
     check_at_least(0, seed=seed)
-    if size is not None and min(size) < 1:
-        raise InputError(f"`size` must be a height and a width of at least 1. Found {size}.")
+    is_size = size is None or min(size) >= 1
+    expect(is_size, "`size` to be a height and a width of at least 1", size)
     check_choice("depth_scaling", depth_scaling, ("multiply", "divide"))
     folder = data_root(root) / "cityscapes"
     is_sample = takes_sample(data, folder)
@@ -75,10 +75,8 @@ def load(
     held_out = np.zeros(len(train[0]), bool)
     if setting == "II":
         num = validation or (SAMPLE_VALIDATION if is_sample else VALIDATION)
-        if num >= len(held_out):
-            raise InputError(
-                f"`validation` must leave some of the {len(held_out)} training scenes. Found {num}."
-            )
+        left = f"`validation` to leave some of the {len(held_out)} training scenes"
+        expect(num < len(held_out), left, num)
         held_out[np.random.default_rng(seed).permutation(len(held_out))[:num]] = True
     each = np.flatnonzero(~held_out), np.flatnonzero(held_out), np.arange(len(test[0]))
     rows = [some[:limit] for some in each]

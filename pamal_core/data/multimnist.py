@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from torch.utils.data import TensorDataset
 
 from pamal_core.data import digits
-from pamal_core.data.files import data_root
+from pamal_core.data.files import data_root, expect
 from pamal_core.data.splits import Splits, check_at_least, splits, takes_sample
 from pamal_core.errors import InputError, check_choice
 
@@ -80,11 +80,8 @@ def load(
             f"and test. Found {tuple(sizes)}."
         )
     known = [o for n, o in LAYOUTS if n == num_digits and offset in (None, o)]
-    if not known:
-        raise InputError(
-            f"(`num_digits`, `offset`) must be one of {list(LAYOUTS)}. "
-            f"Found ({num_digits}, {offset})."
-        )
+    layouts = f"(`num_digits`, `offset`) to be one of {list(LAYOUTS)}"
+    expect(known, layouts, f"({num_digits}, {offset})")
     layout = LAYOUTS[num_digits, known[0]]
     if antialias is not None:
         layout = layout._replace(antialias=antialias)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int64, UInt8
 
-from pamal_core.errors import InputError
+from pamal_core.data.files import expect
 
 Array = np.ndarray
 Labels = Int64[Array, " num"]
@@ -35,10 +35,7 @@ def faces(
     noise of its pixels: larger pictures show the same ones again. InputError where `num` < 1 or
     `size` < 16.
     """
-    if num < 1 or size < 16:
-        raise InputError(
-            f"A sample needs num >= 1 and size >= 16. Found num={num} and size={size}."
-        )
+    expect(num >= 1 and size >= 16, "num >= 1 and size >= 16", f"num={num} and size={size}")
     images, labels = np.empty((num, 3, size, size), np.uint8), np.empty((3, num), np.int64)
     for k in range(num):
         rng = np.random.default_rng([seed, k])

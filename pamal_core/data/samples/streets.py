@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float32, Int8, UInt8
 from numpy.random import Generator, default_rng
 
-from pamal_core.errors import InputError
+from pamal_core.data.files import expect
 
 Array = np.ndarray
 Thing = tuple[str, float, float, Array]
@@ -52,11 +52,9 @@ def scenes(
 
     Raises InputError unless `num` is at least 1, both sides at least 8 and `seed` at least 0.
     """
-    if num < 1 or min(size) < 8 or seed < 0:
-        raise InputError(
-            "`num` must be at least 1, `size` two sides of at least 8 pixels and `seed` at least "
-            f"0. Found num={num}, size={size}, seed={seed}."
-        )
+    needed = "`num` of at least 1, `size` of at least 8 pixels a side and `seed` of at least 0"
+    given = f"num={num}, size={size}, seed={seed}"
+    expect(num >= 1 and min(size) >= 8 and seed >= 0, needed, given)
     images, labels = np.empty((num, 3, *size), np.uint8), np.empty((num, *size), np.int8)
     depths = np.empty((num, 1, *size), np.float32)
     for k in range(num):
