@@ -25,6 +25,13 @@ DATA = {
     "cityscapes": "CityScapes",
     "toy": "toy problem",
 }
+TASKS = {
+    "multimnist": ("top-left", "bottom-right"),
+    "census": ("age", "education"),
+    "multimnist3": ("top-left", "bottom", "top-right"),
+    "utkface": ("age", "gender", "ethnicity"),
+    "cityscapes": ("segmentation", "depth"),
+}
 
 # The setting of each experiment in the paper, and what only PaMaL has of it; then of other methods.
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -63,40 +70,51 @@ def setting(experiment: str, method: str) -> Mapping[str, Any]:
 
 
 class Column(NamedTuple):
-    """A column of a CSV: the measure that it prints, our number times `unit`, of task number `task`
-    (None: of all), the column of its deviation, and the digits to show."""
+    """A column of a CSV: the measure that it prints, how that is written, and the column of its
+    deviation. What is in per cent says so in `text`."""
 
     measure: str
     text: str
-    task: int | None = None
-    unit: float = 1.0
     deviation: str | None = None
-    digits: int = 4
+
+    @property
+    def unit(self) -> float:
+        """Our number times this is in the unit of the paper."""
+        return 100.0 if "%" in self.text else 1.0
+
+    @property
+    def task(self) -> str:
+        """Whose measure it is; empty for one of all tasks."""
+        return self.measure.rpartition("/")[0]
 
 
 class Table(NamedTuple):
     """A table of the paper: where its numbers are, and which runs belong to a row.
 
-    `csv` and `rows` (a query) are the numbers, `columns` what they measure on `split`. A row is
-    told by its method and by the options `keys`. A run belongs to it whose other options are the
-    paper's but for those that are `fixed` here and those that are `free`: which the paper leaves
-    open, or which say how a run is made and not what it is. `place` is the label in the LaTeX
-    source, `target` makes the runs. `divisor` is what the printed deviations of three seeds divide
+    `place` is the label in the LaTeX source; `csv` (that of the table's name, if empty) and `rows`
+    (a query) are the numbers, `columns` what they measure on `split`. A row is told by its method
+    and by the options `keys`. A run belongs to it whose other options are the paper's but for those
+    that are `fixed` here and those that are `free`: which the paper leaves open, or which say how a
+    run is made and not what it is. `divisor` is what the printed deviations of three seeds divide
     by.
     """
 
     title: str
     experiment: str
-    csv: str
     place: str
-    target: str
-    split: str
     columns: Mapping[str, Column]
     keys: tuple[str, ...] = ()
     free: tuple[str, ...] = ()
     fixed: Mapping[str, Any] = MappingProxyType({})
+    split: str = "test"
+    csv: str = ""
     rows: str = "index >= 0"
     divisor: int = 2
+
+    @property
+    def target(self) -> str:
+        """That of the workflow which makes the runs."""
+        return "ablations" if self.split == "validation" else self.experiment
 
 
 OF_DATA = {"offset", "split", "antialias", "masters", "tasks"}
@@ -105,81 +123,60 @@ HOW = ("precision", "chunk")
 """Options that say how a run is made."""
 OPEN = ("penalty", "skip", "lr_scaling", *HOW)
 """Those, and what the paper and its code have differently."""
+VOLUME = Column("hypervolume", "hypervolume ↑", "std")
 
 
-def _accuracies(*tasks: str, unit: float = 1.0, deviation: str | None = None) -> dict[str, Column]:
-    percent = ", %" if unit == 100 else ""
+def _accuracies(data: str, text: str, deviation: str | None = None) -> dict[str, Column]:
+    """The columns `accuracy_1`, ... of the tasks of `data`; `{}` is the task, or its number."""
     return {
         f"accuracy_{t}": Column(
-            f"{task}/accuracy",
-            f"accuracy on {task}{percent} ↑",
-            t - 1,
-            unit,
-            deviation and f"{deviation}_{t}",
-            2 if percent else 4,
+            f"{task}/accuracy", text.format(task), deviation and deviation.format(t)
         )
-        for t, task in enumerate(tasks, start=1)
+        for t, task in enumerate(TASKS[data], start=1)
     }
 
 
-TASKS = {
-    "multimnist": ("top-left", "bottom-right"),
-    "census": ("age", "education"),
-    "multimnist3": ("top-left", "bottom", "top-right"),
-    "utkface": ("age", "gender", "ethnicity"),
-    "cityscapes": ("segmentation", "depth"),
-}
-VOLUME = Column("hypervolume", "hypervolume ↑", deviation="std")
+BOTH = ("multimnist", "census")
 TABLES: dict[str, Table] = {
     data: Table(
         f"C2, {DATA[data]}",
         data,
-        "hypervolume",
         "tab:hv:small experiments",
-        data,
-        "test",
-        {**_accuracies(*TASKS[data]), "hypervolume": VOLUME},
+        {**_accuracies(data, "accuracy on {} ↑"), "hypervolume": VOLUME},
         free=OPEN,
+        csv="hypervolume",
         rows=f"dataset == '{data}'",
     )
-    for data in ("multimnist", "census")
+    for data in BOTH
 }
 TABLES |= {
     f"multiforward_{data}": Table(
         f"B1, {DATA[data]}",
         data,
-        f"multiforward_{data}",
         f"tab:hv analysis:{data}",
-        "ablations",
-        "validation",
         {"mean": VOLUME},
         ("W", "lam"),
         OPEN,
+        split="validation",
         divisor=3,
     )
-    for data in ("multimnist", "census")
+    for data in BOTH
 }
 TABLES["multimnist3"] = Table(
     "C3, MultiMNIST3",
     "multimnist3",
-    "multimnist3",
     "tab:multimnist3:baselines",
-    "multimnist3",
-    "test",
-    _accuracies(*TASKS["multimnist3"], unit=100.0, deviation="std"),
+    _accuracies("multimnist3", "accuracy on {}, % ↑", "std_{}"),
     free=("task", "antialias", *OPEN),
 )
 TABLES["utkface"] = Table(
     "B3, UTKFace",
     "utkface",
-    "utkface",
     "tab:utkface:baselines",
-    "utkface",
-    "test",
     {
-        "age": Column("age/loss", "age, Huber loss ↓", 0, 1, "age_std", 3),
-        "gender": Column("gender/accuracy", "gender, % ↑", 1, 100, "gender_std", 2),
-        "ethnicity": Column("ethnicity/accuracy", "ethnicity, % ↑", 2, 100, "ethnicity_std", 2),
+        "age": Column("age/loss", "age, Huber loss ↓", "age_std"),
+        "gender": Column("gender/accuracy", "gender, % ↑", "gender_std"),
+        "ethnicity": Column("ethnicity/accuracy", "ethnicity, % ↑", "ethnicity_std"),
     },
     ("balancing", "W", "p"),
     ("task", *HOW),
@@ -188,38 +185,32 @@ TABLES |= {
     f"cityscapes_{number}": Table(
         f"{where}, CityScapes, setting {number}",
         "cityscapes",
-        "cityscapes",
         f"tab:cityscapes-full (setting {number})",
-        "cityscapes",
-        "test",
         {
-            "miou": Column("segmentation/mIoU", "mIoU, % ↑", 0, 100, digits=2),
-            "pixel_accuracy": Column(
-                "segmentation/pixel accuracy", "pixel accuracy, % ↑", 0, 100, digits=2
-            ),
-            "absolute_error": Column("depth/absolute error", "absolute error ↓", 1),
-            "relative_error": Column("depth/relative error", "relative error ↓", 1, digits=3),
+            "miou": Column("segmentation/mIoU", "mIoU, % ↑"),
+            "pixel_accuracy": Column("segmentation/pixel accuracy", "pixel accuracy, % ↑"),
+            "absolute_error": Column("depth/absolute error", "absolute error ↓"),
+            "relative_error": Column("depth/relative error", "relative error ↓"),
         },
         free=("task", "validation", "depth_scaling", *HOW),
         fixed={"setting": number},
+        csv="cityscapes",
         rows=f"setting == {len(number)}",
     )
     for number, where in (("I", "C4"), ("II", "5.3 and C4"))
 }
 TABLES |= {
     f"{method}_{data}": Table(
-        f"B4, {name} on {DATA[data]}",
+        f"B4, {PRINTED[method]} on {DATA[data]}",
         data,
-        f"{method}_{data}",
         f"table:appendix:ablation:{method} - {data}",
-        "ablations",
-        "validation",
-        {"hypervolume": VOLUME._replace(deviation=None)},
+        {"hypervolume": VOLUME},
         ("p", own, "lr"),
         HOW,
+        split="validation",
     )
-    for method, name, own in (("phn", "PHN", "solver"), ("cosmos", "COSMOS", "lam"))
-    for data in ("multimnist", "census")
+    for method, own in (("phn", "solver"), ("cosmos", "lam"))
+    for data in BOTH
 }
 
 
@@ -245,27 +236,28 @@ def rows(name: str) -> list[Row]:
 
     Deviations divide by one less than the number of seeds, which is three, whatever was printed.
     Where the paper has a row for each seed, as for PaMaL in appendix C2, they are taken together.
+    A CSV without a column for the method is of the one that its name begins with, or of PaMaL.
     """
     of = TABLES[name]
     ours = {printed: method for method, printed in PRINTED.items()} | {"PML": "pamal"}
-    found = table(of.csv).query(of.rows)
+    found = table(of.csv or name).query(of.rows)
     if "method" not in found:
-        found = found.assign(
-            method=PRINTED[name.split("_")[0]] if "solver" in found or "p" in found else "PaMaL"
-        )
-    keys = [key for key in of.keys if key in found]
-    made = []
-    for values, group in found.groupby(["method", *keys], sort=False, dropna=False):
-        given = {
-            k: v.lower() if isinstance(v, str) else v for k, v in zip(keys, values[1:], strict=True)
-        }
+        found = found.assign(method=PRINTED.get(name.split("_")[0], "PaMaL"))
+    keys, made = [key for key in of.keys if key in found], []
+    for (method, *values), group in found.groupby(["method", *keys], sort=False, dropna=False):
         numbers = {}
         for printed, column in of.columns.items():
-            deviation = (
-                group[column.deviation].mean() * np.sqrt(of.divisor / 2)
-                if column.deviation in group
-                else group[printed].std()
-            )
+            # Without a column of deviations they are those of the rows, if there are several.
+            if column.deviation in group:
+                deviation = group[column.deviation].mean() * np.sqrt(of.divisor / 2)
+            else:
+                deviation = group[printed].std()
             numbers[printed] = float(group[printed].mean()), float(deviation)
-        made.append(Row(ours[values[0]], {k: v for k, v in given.items() if v == v}, numbers))
+        given = {k: _ours(v) for k, v in zip(keys, values, strict=True) if v == v}
+        made.append(Row(ours[method], given, numbers))
     return made
+
+
+def _ours(value: Any) -> Any:
+    """The value of an option as we write it."""
+    return value.lower() if isinstance(value, str) else value

@@ -233,7 +233,7 @@ def test_cityscapes_rows_are_as_printed_for_both_settings():
 @pytest.mark.parametrize("name", TABLES)
 def test_every_row_of_a_csv_is_one_of_ours_with_its_numbers(name):
     of, rows = TABLES[name], paper.rows(name)
-    printed = table(of.csv).query(of.rows)
+    printed = table(of.csv or name).query(of.rows)
     together = (
         printed.drop_duplicates(["method", *({*of.keys} & {*printed})])
         if "method" in printed
@@ -285,5 +285,4 @@ def test_every_option_that_a_table_names_is_one_of_its_experiments(name):
     for option in (*of.keys, *of.free, *of.fixed, *paper.SETTINGS[of.experiment]):
         assert option in known, option
     for measure in of.columns.values():
-        if measure.task is not None:
-            assert measure.measure.split("/")[0] == paper.TASKS[of.experiment][measure.task]
+        assert measure.task in ("", *paper.TASKS[of.experiment])

@@ -281,8 +281,9 @@ def test_a_table_is_added_by_a_csv_and_a_line(tmp_path, monkeypatch):
         "method,epochs,volume,sd\nLS,20,0.5,0.1\nPaMaL,20,0.6,0.2\n"
     )
     line = paper.Table(
-        "Table 9", "multimnist", "epochs", "tab:nine", "multimnist", "validation",
-        {"volume": paper.Column("hypervolume", "hypervolume ↑", deviation="sd")}, ("epochs",),
+        "Table 9", "multimnist", "tab:nine",
+        {"volume": paper.Column("hypervolume", "hypervolume ↑", "sd")}, ("epochs",),
+        split="validation",
     )  # fmt: skip
     monkeypatch.setattr(paper, "FOLDER", tmp_path)
     monkeypatch.setitem(TABLES, "epochs", line)
