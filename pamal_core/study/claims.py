@@ -18,7 +18,6 @@ the claim to hold, or to hold in part. To add a claim is to add a row.
 * text: rests on no record; says where it is shown.
 """
 
-import csv
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
@@ -55,8 +54,7 @@ class NotRunError(InputError):
 
 def table(runs: Runs) -> pd.DataFrame:
     """A row for each claim: what it says, where, our evidence, and the verdict."""
-    with FILE.open(newline="") as file:
-        rows = [(row["claim"], row["where"], *judge(row, runs)) for row in csv.DictReader(file)]
+    rows = [(row["claim"], row["where"], *judge(row, runs)) for row in paper.read(FILE)]
     columns = ["claim", "where", "evidence", "verdict"]
     return pd.DataFrame(rows, pd.RangeIndex(1, len(rows) + 1), columns)
 

@@ -1,18 +1,20 @@
 """The paper: its settings, its tables, and their numbers in the columns that ours have.
 
-`printed/` has the numbers, transcribed; its README says what each column is.
+`printed/` has the numbers, transcribed; its README says what each column is. To add a table is to
+add its CSV there, a row to `tables.csv`, and one to `columns.csv` for each of its columns.
 """
 
+import csv
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from pamal_core.errors import check_choice
+from pamal_core.runs import grid
 from pamal_core.runs.methods import METHODS
 from pamal_core.runs.options import Options
 
@@ -71,11 +73,11 @@ def setting(experiment: str, method: str) -> Mapping[str, Any]:
 
 class Column(NamedTuple):
     """A column of a CSV: the measure that it prints, how that is written, and the column of its
-    deviation. What is in per cent says so in `text`."""
+    deviation, if any. What is in per cent says so in `text`."""
 
     measure: str
     text: str
-    deviation: str | None = None
+    deviation: str
 
     @property
     def unit(self) -> float:
@@ -91,25 +93,24 @@ class Column(NamedTuple):
 class Table(NamedTuple):
     """A table of the paper: where its numbers are, and which runs belong to a row.
 
-    `place` is the label in the LaTeX source; `csv` (that of the table's name, if empty) and `rows`
-    (a query) are the numbers, `columns` what they measure on `split`. A row is told by its method
-    and by the options `keys`. A run belongs to it whose other options are the paper's but for those
-    that are `fixed` here and those that are `free`: which the paper leaves open, or which say how a
-    run is made and not what it is. `divisor` is what the printed deviations of three seeds divide
-    by.
+    `place` is the label in the LaTeX source; `csv` and `rows` (a query, all if empty) are the
+    numbers, `columns` what they measure on `split`. A row is told by its method and by the options
+    `keys`. A run belongs to it whose other options are the paper's but for those that are `fixed`
+    here and those that are `free`: which the paper leaves open, or which say how a run is made and
+    not what it is. `divisor` is what the printed deviations of three seeds divide by.
     """
 
     title: str
     experiment: str
     place: str
+    csv: str
+    rows: str
+    split: str
+    keys: tuple[str, ...]
+    fixed: Mapping[str, Any]
+    free: tuple[str, ...]
+    divisor: int
     columns: Mapping[str, Column]
-    keys: tuple[str, ...] = ()
-    free: tuple[str, ...] = ()
-    fixed: Mapping[str, Any] = MappingProxyType({})
-    split: str = "test"
-    csv: str = ""
-    rows: str = "index >= 0"
-    divisor: int = 2
 
     @property
     def target(self) -> str:
@@ -120,98 +121,35 @@ class Table(NamedTuple):
 OF_DATA = {"offset", "split", "antialias", "masters", "tasks"}
 """Options that change the data."""
 HOW = ("precision", "chunk")
-"""Options that say how a run is made."""
-OPEN = ("penalty", "skip", "lr_scaling", *HOW)
-"""Those, and what the paper and its code have differently."""
-VOLUME = Column("hypervolume", "hypervolume ↑", "std")
+"""Options that say how a run is made; they are free in every table."""
 
 
-def _accuracies(data: str, text: str, deviation: str | None = None) -> dict[str, Column]:
-    """The columns `accuracy_1`, ... of the tasks of `data`; `{}` is the task, or its number."""
+def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV."""
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def read_tables(folder: Path) -> dict[str, Table]:
+    """The tables of `tables.csv` in `folder`, their columns in `columns.csv`."""
+    columns: dict[str, dict[str, Column]] = {}
+    for row in read(folder / "columns.csv"):
+        column = Column(row["measure"], row["text"], row["deviation"])
+        columns.setdefault(row["table"], {})[row["column"]] = column
     return {
-        f"accuracy_{t}": Column(
-            f"{task}/accuracy", text.format(task), deviation and deviation.format(t)
+        row["table"]: Table(
+            **{name: row[name] for name in Table._fields[:6]},
+            keys=tuple(row["keys"].split()),
+            fixed=grid.parameters(row["fixed"]),
+            free=(*row["free"].split(), *HOW),
+            divisor=int(row["divisor"]),
+            columns=columns[row["table"]],
         )
-        for t, task in enumerate(TASKS[data], start=1)
+        for row in read(folder / "tables.csv")
     }
 
 
-BOTH = ("multimnist", "census")
-TABLES: dict[str, Table] = {
-    data: Table(
-        f"C2, {DATA[data]}",
-        data,
-        "tab:hv:small experiments",
-        {**_accuracies(data, "accuracy on {} ↑"), "hypervolume": VOLUME},
-        free=OPEN,
-        csv="hypervolume",
-        rows=f"dataset == '{data}'",
-    )
-    for data in BOTH
-}
-TABLES |= {
-    f"multiforward_{data}": Table(
-        f"B1, {DATA[data]}",
-        data,
-        f"tab:hv analysis:{data}",
-        {"mean": VOLUME},
-        ("W", "lam"),
-        OPEN,
-        split="validation",
-        divisor=3,
-    )
-    for data in BOTH
-}
-TABLES["multimnist3"] = Table(
-    "C3, MultiMNIST3",
-    "multimnist3",
-    "tab:multimnist3:baselines",
-    _accuracies("multimnist3", "accuracy on {}, % ↑", "std_{}"),
-    free=("task", "antialias", *OPEN),
-)
-TABLES["utkface"] = Table(
-    "B3, UTKFace",
-    "utkface",
-    "tab:utkface:baselines",
-    {
-        "age": Column("age/loss", "age, Huber loss ↓", "age_std"),
-        "gender": Column("gender/accuracy", "gender, % ↑", "gender_std"),
-        "ethnicity": Column("ethnicity/accuracy", "ethnicity, % ↑", "ethnicity_std"),
-    },
-    ("balancing", "W", "p"),
-    ("task", *HOW),
-)
-TABLES |= {
-    f"cityscapes_{number}": Table(
-        f"{where}, CityScapes, setting {number}",
-        "cityscapes",
-        f"tab:cityscapes-full (setting {number})",
-        {
-            "miou": Column("segmentation/mIoU", "mIoU, % ↑"),
-            "pixel_accuracy": Column("segmentation/pixel accuracy", "pixel accuracy, % ↑"),
-            "absolute_error": Column("depth/absolute error", "absolute error ↓"),
-            "relative_error": Column("depth/relative error", "relative error ↓"),
-        },
-        free=("task", "validation", "depth_scaling", *HOW),
-        fixed={"setting": number},
-        csv="cityscapes",
-        rows=f"setting == {len(number)}",
-    )
-    for number, where in (("I", "C4"), ("II", "5.3 and C4"))
-}
-TABLES |= {
-    f"{method}_{data}": Table(
-        f"B4, {PRINTED[method]} on {DATA[data]}",
-        data,
-        f"table:appendix:ablation:{method} - {data}",
-        {"hypervolume": VOLUME},
-        ("p", own, "lr"),
-        HOW,
-        split="validation",
-    )
-    for method, own in (("phn", "solver"), ("cosmos", "lam"))
-    for data in BOTH
-}
+TABLES = read_tables(FOLDER.parent)
 
 
 def table(name: str) -> pd.DataFrame:
@@ -240,7 +178,7 @@ def rows(name: str) -> list[Row]:
     """
     of = TABLES[name]
     ours = {printed: method for method, printed in PRINTED.items()} | {"PML": "pamal"}
-    found = table(of.csv or name).query(of.rows)
+    found = table(of.csv).query(of.rows or "index >= 0")
     if "method" not in found:
         found = found.assign(method=PRINTED.get(name.split("_")[0], "PaMaL"))
     keys, made = [key for key in of.keys if key in found], []

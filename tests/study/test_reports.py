@@ -276,17 +276,17 @@ def test_progress_counts_runs_hours_and_verdicts(runs):
 # Adding a table, and a row.
 
 
-def test_a_table_is_added_by_a_csv_and_a_line(tmp_path, monkeypatch):
-    (tmp_path / "epochs.csv").write_text(
-        "method,epochs,volume,sd\nLS,20,0.5,0.1\nPaMaL,20,0.6,0.2\n"
-    )
-    line = paper.Table(
-        "Table 9", "multimnist", "tab:nine",
-        {"volume": paper.Column("hypervolume", "hypervolume ↑", "sd")}, ("epochs",),
-        split="validation",
-    )  # fmt: skip
+def test_a_table_is_added_by_a_csv_and_its_rows_in_two_others(tmp_path, monkeypatch):
+    for name, text in {
+        "epochs": "method,epochs,volume,sd\nLS,20,0.5,0.1\nPaMaL,20,0.6,0.2\n",
+        "tables": "table,title,experiment,place,csv,rows,split,keys,fixed,free,divisor\n"
+        "nine,Table 9,multimnist,tab:nine,epochs,,validation,epochs,,,2\n",
+        "columns": "table,column,measure,text,deviation\n"
+        "nine,volume,hypervolume,hypervolume ↑,sd\n",
+    }.items():
+        (tmp_path / f"{name}.csv").write_text(text)
     monkeypatch.setattr(paper, "FOLDER", tmp_path)
-    monkeypatch.setitem(TABLES, "epochs", line)
+    monkeypatch.setitem(TABLES, "nine", paper.read_tables(tmp_path)["nine"])
     made = record("multimnist/ls", [(0.8, 0.5)], epochs=20)
     found = tables.compare(runs_of(made)).loc["Table 9"]
     assert found.index.tolist() == [("LS, 20 epochs", "hypervolume ↑")]
