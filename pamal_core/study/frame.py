@@ -132,9 +132,9 @@ def runs(records: Iterable[Record]) -> Runs:
     return {setting: dict(sorted(by_seed.items())) for setting, by_seed in found.items()}
 
 
-def read(folder: Path = RESULTS, pattern: str = "**/*.json") -> Runs:
+def read(folder: Path = RESULTS) -> Runs:
     """The runs whose records are in `folder`, at any depth."""
-    return runs(_record(path, path.stat().st_mtime_ns) for path in sorted(folder.glob(pattern)))
+    return runs(_record(path, path.stat().st_mtime_ns) for path in sorted(folder.rglob("*.json")))
 
 
 @cache
