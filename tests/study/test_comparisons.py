@@ -343,7 +343,8 @@ def test_figure_4_names_seeds_by_their_number():
     assert {"PaMaL, seed 3", "PaMaL, seed 5", "PaMaL, seed 7"} <= {*names}
 
 
-def test_many_seeds_are_compared(number=20):
+def test_many_seeds_are_compared():
+    number = 20
     rng = np.random.default_rng(0)
     made = [
         one(where, float(v), seed=3 + s, **options)

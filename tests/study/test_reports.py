@@ -183,7 +183,8 @@ def test_three_seeds_of_a_baseline_are_one_hypervolume_as_in_the_paper_whatever_
     assert two["seeds"].tolist() == [2, 2, 0]
 
 
-def test_twenty_seeds_are_means_over_all(number=20):
+def test_twenty_seeds_are_means_over_all():
+    number = 20
     made = [record(points=[(0.9 + s / 1000, 1.0)], seed=s) for s in range(3, 3 + number)]
     cells = tables.report("multimnist", runs_of(*made)).loc["PaMaL", "hypervolume ↑"]
     expected = [0.9 + s / 1000 for s in range(3, 3 + number)]
@@ -214,18 +215,28 @@ def test_a_run_without_a_number_counts_for_none():
 
 
 def test_compare_has_the_rows_of_report_for_what_was_run(runs):
-    found = tables.compare(runs)
+    found, names = tables.compare(runs), ["ours", "in spreads"]
     for name, of in TABLES.items():
         report = tables.report(name, runs)
         made = report[report["verdict"] != "not run"]
+        assert (of.title in found.index) == (len(made) > 0)
         if len(made):
-            rows = found.loc[of.title]
-            for row in made.index:
-                assert rows.loc[[row], "ours"].iloc[0] == pytest.approx(
-                    made.loc[row, "ours"], abs=1e-12
-                )
-        else:
-            assert of.title not in found.index
+            rows = found.loc[of.title].loc[made.index]
+            np.testing.assert_allclose(rows[names], made[names], atol=1e-12)
+            assert rows["verdict"].tolist() == made["verdict"].tolist()
+
+
+def test_what_is_compared_alone_has_the_spread_of_the_whole_table_if_that_is_given(runs):
+    setting = select("census/pamal")  # the grid has its other sign in the table of appendix B1
+    alone, all_ = {setting: runs[setting]}, tables.compare(runs)
+    for found, same in ((tables.compare(alone, runs), True), (tables.compare(alone), False)):
+        row = found.loc["B1, Census"].iloc[0]
+        whole = all_.loc["B1, Census"].loc["PaMaL, W = 2, λ = 5"].iloc[0]
+        assert np.isclose(row["in spreads"], whole["in spreads"]) == same
+        assert row["ours ±"] == pytest.approx(whole["ours ±"])
+    row = tables.compare(alone).loc["B1, Census"].iloc[0]
+    own = np.hypot(row["ours ±"], row["paper ±"])
+    assert row["in spreads"] == pytest.approx(row["difference"] / own)
 
 
 @pytest.mark.parametrize(("data", "reproduced"), [("multimnist", 16), ("census", 15)])

@@ -91,7 +91,8 @@ def test_without_pairs_there_is_no_row():
     assert differences({}, ("without", "with")).empty
 
 
-def test_many_seeds_take_no_time(number=20):
+def test_many_seeds_take_no_time():
+    number = 20
     values = pd.Series(np.random.default_rng(0).normal(size=number))
     start = time.process_time()
     found = differences(dict.fromkeys(range(20), (values, values + 1)), ("one", "two"))
