@@ -1,10 +1,12 @@
 """One look for every figure: Okabe and Ito's colours, which colour-blind readers can tell apart."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
+from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.colors import hsv_to_rgb, to_hex
 from matplotlib.figure import Figure
@@ -72,15 +74,29 @@ def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def panels(
-    count: int, columns: int, size: tuple[float, float], **given: Any
+    titles: int | Collection[str], columns: int, size: tuple[float, float], **given: Any
 ) -> tuple[Figure, list[Axes]]:
-    """`count` small multiples of that size, row by row; what is left of the last row is empty."""
-    rows = -(-count // columns)
+    """Small multiples of that size, row by row, as many as there are titles, or that many without;
+    what is left of the last row is empty."""
+    named = [""] * titles if isinstance(titles, int) else [*titles]
+    rows = -(-len(named) // columns)
     figsize = (size[0] * columns, size[1] * rows)
     figure, axes = plt.subplots(rows, columns, figsize=figsize, squeeze=False, **given)
-    for ax in axes.flat[count:]:
+    for ax in axes.flat[len(named) :]:
         ax.set_axis_off()
-    return figure, [*axes.flat[:count]]
+    found = [*axes.flat[: len(named)]]
+    for ax, title in zip(found, named, strict=True):
+        ax.set_title(title)
+    return figure, found
+
+
+def fit_axes(ax: Axes, values: Float[np.ndarray, "P 2"], leave_out: float = 0) -> None:
+    """Set the limits of both axes so that they hold `values`, but for a share of the lowest, and
+    little more."""
+    low, high = np.quantile(values, leave_out, axis=0), values.max(0)
+    margin = 0.05 * (high - low)
+    (left, bottom), (right, top) = low - margin, high + margin
+    ax.set(xlim=(left, right), ylim=(bottom, top))
 
 
 def label_losses(ax: Axes) -> None:

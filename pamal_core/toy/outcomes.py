@@ -82,11 +82,6 @@ def distances(front: Float[Array, "K T"], curve: Float[Array, "I T"]) -> Distanc
     return Distances(float(gap), float(excess))
 
 
-def hypervolume(losses: Float[Array, "n 2"]) -> float:
-    """The area between losses and (0, 0), where both tasks are untrained; higher is better."""
-    return float(moocore.hypervolume(losses, ref=(0.0, 0.0)))
-
-
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """Runs on one problem: `stacked` has the weights of all members of P runs at S evenly spaced
@@ -139,9 +134,11 @@ class Outcome:
         return [Front(alphas, pd.DataFrame(one, columns=names), OBJECTIVES) for one in losses]
 
     def summary(self) -> dict[str, Any]:
-        """Counts over the runs, their mean hypervolume (higher is better), and each run by name:
-        its `Distances` and their verdict, its hypervolume, and the rank correlation of alpha and
-        loss per task (-1 is best; None for a single point)."""
+        """Counts over the runs; the mean area between their losses and (0, 0), where both tasks are
+        untrained (higher is better); and each run by name: its `Distances` and their verdict, its
+        hypervolume, and the rank correlation of alpha and loss per task (-1 is best; None for a
+        single point)."""
+        hypervolume = moocore.Hypervolume(ref=(0.0, 0.0))
         runs: dict[str, dict[str, Any]] = {}
         curves = zip(self.names, self.image(num_points=10_001), self.fronts(), strict=True)
         for name, curve, front in curves:
@@ -149,7 +146,7 @@ class Outcome:
             found = distances(self.front, curve)
             runs[name] = found._asdict() | {
                 "verdict": found.verdict(self.within),
-                "hypervolume": hypervolume(curve),
+                "hypervolume": float(hypervolume(curve)),
                 "spearman": [None if np.isnan(r) else float(r) for r in spearman],
             }
         return {
@@ -157,6 +154,6 @@ class Outcome:
             "covering": sum(run["gap"] <= self.within for run in runs.values()),
             "verdicts": dict(Counter(run["verdict"] for run in runs.values())),
             "hypervolume": float(np.mean([run["hypervolume"] for run in runs.values()])),
-            "hypervolume_of_the_front": hypervolume(self.front),
+            "hypervolume_of_the_front": float(hypervolume(self.front)),
             "runs": runs,
         }

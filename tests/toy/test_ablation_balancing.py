@@ -13,7 +13,8 @@ from pamal_core.toy import rules as toy_rules
 from pamal_core.toy import tables
 from pamal_core.toy.ablation import BalancingOptions, run
 from pamal_core.toy.outcomes import Outcome
-from pamal_core.toy.problem import ToyProblem, pareto_set
+from pamal_core.toy.pairs import Pairs
+from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem, pareto_set
 
 
 # Checking the shapes of every call would take most of the time; test_toy_rules has them checked.
@@ -30,9 +31,13 @@ def short():
 
 
 def test_at_both_scales_mgda_reaches_the_front_from_everywhere_and_scalarisation_one_point_of_it():
-    rules = {name: toy_rules.rules(2e-3, 0)[name] for name in ("LS", "MGDA")}
-    problem = ToyProblem(np.array([[1.0], [0.1]]))
-    found = toy_rules.run(problem, rules, 20_000, 20_000, 2e-3)[-1]
+    rules = [toy_rules.rules(2e-3, 0)[name] for name in ("LS", "MGDA")]
+    starts, half = np.array(INITIAL_POINTS)[:, None], np.full((1, 2), 0.5)
+    scaled = (
+        Pairs(ToyProblem(scale), rules, starts, task_weights=half).run(20_000, 20_000)
+        for scale in (1.0, 0.1)
+    )
+    found = np.stack([stacked[-1, :, :, 0] for stacked in scaled], 1)
     front = pareto_set(1001)
     for weights in found[1].reshape(-1, 2):  # MGDA, distances in weight space
         assert np.linalg.norm(front - weights, axis=-1).min() < 0.3
