@@ -181,12 +181,12 @@ def test_a_3d_front_of_other_than_three_objectives_is_refused():
 
 
 def test_examples_fill_rows_and_leave_the_rest_of_the_last_one_empty():
-    images = RNG.random((5, 1, 4, 4))
-    labels = RNG.integers(10, size=(3, 5))
-    figure = pictures.digits_figure(list(images), labels.tolist(), "made up", columns=3)
-    assert [len(ax.images) for ax in figure.axes] == [1] * 5 + [0]
-    assert [ax.get_title() for ax in figure.axes[:5]] == ["  ".join(map(str, c)) for c in labels.T]
-    np.testing.assert_array_equal(figure.axes[4].images[0].get_array(), images[4, 0])
+    images = RNG.random((9, 1, 4, 4))
+    labels = RNG.integers(10, size=(3, 9))
+    figure = pictures.digits_figure(list(images), labels.tolist(), "made up")
+    assert [len(ax.images) for ax in figure.axes] == [1] * 9 + [0] * 7
+    assert [ax.get_title() for ax in figure.axes[:9]] == ["  ".join(map(str, c)) for c in labels.T]
+    np.testing.assert_array_equal(figure.axes[8].images[0].get_array(), images[8, 0])
     assert not any(ax.axison for ax in figure.axes)
 
 
