@@ -74,7 +74,11 @@ def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def panels(
-    titles: int | Collection[str], columns: int, size: tuple[float, float], **given: Any
+    titles: int | Collection[str],
+    columns: int,
+    size: tuple[float, float],
+    fontsize: int | str = "large",
+    **given: Any,
 ) -> tuple[Figure, list[Axes]]:
     """Small multiples of that size, row by row, as many as there are titles, or that many without;
     what is left of the last row is empty."""
@@ -86,7 +90,7 @@ def panels(
         ax.set_axis_off()
     found = [*axes.flat[: len(named)]]
     for ax, title in zip(found, named, strict=True):
-        ax.set_title(title)
+        ax.set_title(title, fontsize=fontsize)
     return figure, found
 
 

@@ -10,8 +10,7 @@ from scipy import stats
 
 from pamal_core.errors import InputError
 from pamal_core.lessons import schematics
-from pamal_core.plots import graphs
-from pamal_core.plots import schematics as drawings
+from pamal_core.plots import lessons as drawings
 from pamal_core.simplex import Dirichlet, edges, lattice
 
 matplotlib.use("Agg")
@@ -145,7 +144,7 @@ def test_the_penalty_figure_has_an_arrow_for_each_violated_edge_and_shows_the_va
     alphas, situations = schematics.four_situations(5)
     values = schematics.penalties(alphas, situations)
     front = schematics.bowls(lattice(2, 11) @ schematics.CENTRES)
-    figure = graphs.penalty_figure(situations, edges(alphas), values, front, "made up")
+    figure = drawings.penalty_figure(situations, edges(alphas), values, front, "made up")
     arrows = [sum(hasattr(t, "arrow_patch") for t in ax.texts) for ax in figure.axes]
     assert arrows == [0, 2, 8, 0]
     assert figure.axes[1].get_title().endswith("penalty: ordered 0.137, printed 0.719")
@@ -154,7 +153,7 @@ def test_the_penalty_figure_has_an_arrow_for_each_violated_edge_and_shows_the_va
 
 def test_the_graphs_of_two_tasks_show_every_edge_above_and_the_kept_ones_below():
     alphas = Dirichlet(1.0).sample(5, 2, rng())
-    figure = graphs.two_tasks_figure(alphas, edges(alphas, "full"), edges(alphas), "made up")
+    figure = drawings.two_tasks_figure(alphas, edges(alphas, "full"), edges(alphas), "made up")
     arrows = [sum(hasattr(t, "arrow_patch") for t in ax.texts) for ax in figure.axes]
     assert arrows == [20, 8]
     assert [ax.get_title() for ax in figure.axes] == ["20 edges", "8 edges"]
@@ -162,7 +161,7 @@ def test_the_graphs_of_two_tasks_show_every_edge_above_and_the_kept_ones_below()
 
 def test_the_graphs_of_three_tasks_have_an_arrow_for_each_kept_edge_of_their_task():
     alphas = Dirichlet(1.0).sample(4, 3, rng())
-    figure = graphs.three_tasks_figure(alphas, edges(alphas, "full"), edges(alphas), "made up")
+    figure = drawings.three_tasks_figure(alphas, edges(alphas, "full"), edges(alphas), "made up")
     for ax in figure.axes:
         assert sum(type(c).__name__ == "Quiver" for c in ax.collections) == 3
         assert len(ax.lines) == 3  # the other edges of six

@@ -6,7 +6,7 @@ from matplotlib import pyplot as plt
 
 from pamal_core.errors import InputError
 from pamal_core.lessons import theory
-from pamal_core.plots import theory as plots
+from pamal_core.plots import lessons as plots
 from pamal_core.toy.outcomes import distances
 
 matplotlib.use("Agg")
