@@ -69,10 +69,6 @@ class Perceptron(NamedTuple):
     B: Float[Array, " Q"]
     M_out: Float[Array, "outputs Q"]
 
-    def __call__(self, z: Float[Array, "n inputs"]) -> Float[Array, "n outputs"]:
-        """g at each row of `z`."""
-        return np.maximum(z @ self.M.T + self.B, 0) @ self.M_out.T
-
 
 def two_settings(g: Perceptron) -> WeightEnsemble:
     """The two weight settings of the proof as an ensemble: f(x; [a, 1 - a]) = g(x, a) for all x and
