@@ -60,11 +60,9 @@ class Playground(ipywidgets.VBox):  # type: ignore[misc]
 
     def _drawn(self, data: str) -> plt.Figure:
         figure, ax = plt.subplots(figsize=(6, 4.5))
-        last = list(self.fronts.items())[-len(style.SEEDS) :]
-        looks = style.colours(len(last)), style.markers(len(last))
-        for (name, front), colour, marker in zip(last, *looks, strict=True):
-            ax.plot(*front.values.T[:2], color=colour, marker=marker, ms=4, label=name)
-        name_axes(ax, front)
+        last = list(self.fronts)[-len(style.SEEDS) :]
+        for name, look in style.looks(last).items():
+            ax.plot(*self.fronts[name].values.T[:2], ms=4, label=name, **look)
+        name_axes(ax, self.fronts[last[-1]])
         ax.legend(fontsize=8)
-        style.stamp(figure, f"{data}, validation; the last {len(last)} runs.")
-        return figure
+        return style.stamp(figure, f"{data}, validation; the last {len(last)} runs.")
