@@ -26,6 +26,10 @@ from pamal_core.plots.fronts import name_axes
 
 Graphs = Sequence[Int[Array, "_ 2"]]
 """The edges (i, j) between draws, for each task."""
+Points = Float[Array, "_ 2"]
+"""Points of a plane, such as the losses of two tasks."""
+Outputs = Float[Array, "A X"]
+"""A number for each alpha and x."""
 Curve = tuple[Float[Array, " K"], Float[Array, " K"]]
 FRONT: dict[str, Any] = {"color": style.COLOURS["front"], "lw": 6, "alpha": 0.4}
 IN_ORDER: dict[str, Any] = {"color": style.COLOURS["other"], "lw": 0.8}
@@ -65,10 +69,10 @@ def parameter_space_figure(
 
 
 def penalty_figure(
-    situations: Mapping[str, Float[Array, "W 2"]],
+    situations: Mapping[str, Points],
     edges: Graphs,
     values: pd.DataFrame,
-    front: Float[Array, "K 2"],
+    front: Points,
     provenance: str,
 ) -> Figure:
     """Figure 3: losses of W draws, a panel for each situation, arrows where an edge is violated.
@@ -77,10 +81,7 @@ def penalty_figure(
     colour of the task, other edges are thin lines. `values` has a row for each situation and a
     column for each sign of the penalty. `front` is a line to compare with.
     """
-    signs = [
-        ", ".join(f"{sign} {value:.3f}" for sign, value in values.loc[name].items())
-        for name in situations
-    ]
+    signs = (", ".join(f"{s} {values.loc[name, s]:.3f}" for s in values) for name in situations)
     titles = [f"{name}\npenalty: {text}" for name, text in zip(situations, signs, strict=True)]
     figure, axes = style.panels(titles, 2, (4.2, 4.1), 10, sharex=True, sharey=True)
     colours = style.colours(len(edges))
@@ -155,15 +156,13 @@ def three_tasks_figure(
     return style.stamp(figure, provenance)
 
 
-def _arrow(
-    ax: Axes, start: Float[Array, " 2"], end: Float[Array, " 2"], *, bend: float, **look: Any
-) -> None:
+def _arrow(ax: Axes, start: Array, end: Array, *, bend: float, **look: Any) -> None:
     """An arrow with a bend, so that the two directions of one edge do not cover each other."""
     shape = {"arrowstyle": "-|>", "connectionstyle": f"arc3,rad={bend}", "shrinkA": 8, "shrinkB": 8}
     ax.annotate("", tuple(end), tuple(start), arrowprops={**shape, **look})
 
 
-def _numbered(ax: Axes, points: Float[Array, "W 2"]) -> None:
+def _numbered(ax: Axes, points: Points) -> None:
     """The draws, counted from 1."""
     ax.plot(*points.T, "o", ms=15, mfc="white", mec="black", zorder=3)
     for w, (x, y) in enumerate(points, start=1):
@@ -220,11 +219,7 @@ def densities_figure(
 
 
 def functions_figure(
-    x: Float[Array, " X"],
-    a: Float[Array, " N"],
-    wanted: Float[Array, "N X"],
-    found: Mapping[str, Float[Array, "N X"]],
-    provenance: str,
+    x: Array, a: Array, wanted: Outputs, found: Mapping[str, Outputs], provenance: str
 ) -> Figure:
     """The functions of a family, one thick line for each a, and the networks' on them, dashed."""
     figure, axes = style.panels(found, len(found), (4.6, 3.8), sharey=True)
@@ -239,12 +234,7 @@ def functions_figure(
     return style.finish(figure, provenance, loc="outside right center", fontsize=9)
 
 
-def errors_figure(
-    x: Float[Array, " X"],
-    a: Float[Array, " A"],
-    errors: Mapping[str, Float[Array, "A X"]],
-    provenance: str,
-) -> Figure:
+def errors_figure(x: Array, a: Array, errors: Mapping[str, Outputs], provenance: str) -> Figure:
     """Absolute errors over x and alpha, each evenly spaced, a map for each network; darker is
     better."""
     figure, axes = style.panels(errors, len(errors), (4.6, 3.8), sharey=True)
@@ -280,10 +270,7 @@ def sizes_figure(curves: Mapping[str, Curve], bound: Curve, provenance: str) -> 
 
 
 def lines_figure(
-    front: Float[Array, "K 2"],
-    lines: Mapping[str, Float[Array, "A 2"]],
-    marked: Mapping[str, Float[Array, "N 2"]],
-    provenance: str,
+    front: Points, lines: Mapping[str, Points], marked: Mapping[str, Points], provenance: str
 ) -> Figure:
     """Lines of weight space in the plane of two losses, beside the exact front."""
     figure, axes = style.panels(lines, len(lines), (4.6, 4.2), sharex=True, sharey=True)
@@ -301,7 +288,7 @@ def claim_figure(fronts: Mapping[str, tuple[Front, Front]], provenance: str) -> 
 
     Points of the subspace are filled where no other dominates them and coloured by alpha_1.
     """
-    figure, axes = style.panels(2 * len(fronts), 2, (4.0, 3.2))
+    figure, axes = style.panels([""] * 2 * len(fronts), 2, (4.0, 3.2))
     shown = product(fronts.items(), ("loss", "accuracy"))
     for ax, ((name, (front, rival)), metric) in zip(axes, shown, strict=True):
         view, other = front.on(metric), rival.on(metric)

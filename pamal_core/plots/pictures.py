@@ -37,11 +37,13 @@ def digits_figure(
     images: Sequence[ArrayLike], labels: Sequence[Sequence[int]], provenance: str
 ) -> Figure:
     """Rows of images [n, 1, h, w] under their labels, T lists of n in the order of the tasks."""
-    figure, axes = style.panels(len(images), COLUMNS, (1.1, 1.5))
-    for ax, image, *digits in zip(axes, images, *labels, strict=True):
+    titles = [
+        "  ".join(str(int(digit)) for digit in digits) for digits in zip(*labels, strict=True)
+    ]
+    figure, axes = style.panels(titles, COLUMNS, (1.1, 1.5), 10)
+    for ax, image in zip(axes, images, strict=True):
         ax.imshow(np.asarray(image)[0], cmap="gray_r")
         ax.set_axis_off()
-        ax.set_title("  ".join(str(int(digit)) for digit in digits), fontsize=10)
     return style.stamp(figure, provenance)
 
 
@@ -61,7 +63,7 @@ def faces_figure(
             "Faces are [n, 3, h, w], with an age, a gender and an ethnicity each. "
             f"Found shape {faces.shape} and {[len(a) for a in labels]} labels."
         )
-    figure, axes = style.panels(n, COLUMNS, (1.1, 1.35))
+    figure, axes = style.panels([""] * n, COLUMNS, (1.1, 1.35))
     years = ".0f" if np.issubdtype(labels[0].dtype, np.integer) else "+.1f"
     for ax, image, age, gender, ethnicity in zip(axes, faces, *labels, strict=True):
         _show(ax, image.transpose(1, 2, 0))

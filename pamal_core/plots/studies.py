@@ -83,12 +83,13 @@ def fronts_figure(
     palette = style.colours(len(penalties), ("#000000", *style.SEEDS))
     colours = dict(zip(penalties, palette, strict=True))
     size = (9 / len(lams), 2.0)
-    figure, axes = style.panels(len(windows) * len(lams), len(lams), size, sharex=True, sharey=True)
-    for ax, pair in zip(axes, product(windows, lams), strict=True):
-        ax.set_axis_off()
+    pairs = [*product(windows, lams)]
+    titles = ["W = {}, λ = {:g}".format(*pair) if pair in panels else "" for pair in pairs]
+    figure, axes = style.panels(titles, len(lams), size, 9, sharex=True, sharey=True)
+    for ax, pair in zip(axes, pairs, strict=True):
+        if pair not in panels:
+            ax.set_axis_off()
         for name, runs in panels.get(pair, {}).items():
-            ax.set_axis_on()
-            ax.set_title("W = {}, λ = {:g}".format(*pair), fontsize=9)
             for front, dashes in zip(runs, cycle(DASHES)):
                 draw_line(ax, front, FIRST, color=colours[name], ls=dashes, **LINE)
     every = [front for panel in panels.values() for runs in panel.values() for front in runs]

@@ -1,7 +1,7 @@
 """One look for every figure: Okabe and Ito's colours, which colour-blind readers can tell apart."""
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -74,24 +74,18 @@ def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def panels(
-    titles: int | Collection[str],
-    columns: int,
-    size: tuple[float, float],
-    fontsize: int | str = "large",
-    **given: Any,
+    titles: Iterable[str], columns: int, size: tuple[float, float], font: Any = "large", **how: Any
 ) -> tuple[Figure, list[Axes]]:
-    """Small multiples of that size, row by row, as many as there are titles, or that many without;
-    what is left of the last row is empty."""
-    named = [""] * titles if isinstance(titles, int) else [*titles]
+    """A panel of that size for each title, row by row; what is left of the last row is empty."""
+    named = [*titles]
     rows = -(-len(named) // columns)
     figsize = (size[0] * columns, size[1] * rows)
-    figure, axes = plt.subplots(rows, columns, figsize=figsize, squeeze=False, **given)
+    figure, axes = plt.subplots(rows, columns, figsize=figsize, squeeze=False, **how)
+    for ax, title in zip(axes.flat, named, strict=False):
+        ax.set_title(title, fontsize=font)
     for ax in axes.flat[len(named) :]:
         ax.set_axis_off()
-    found = [*axes.flat[: len(named)]]
-    for ax, title in zip(found, named, strict=True):
-        ax.set_title(title, fontsize=fontsize)
-    return figure, found
+    return figure, [*axes.flat[: len(named)]]
 
 
 def fit_axes(ax: Axes, values: Float[np.ndarray, "P 2"], leave_out: float = 0) -> None:

@@ -13,7 +13,7 @@ from pydantic import Field
 from pamal_core.balancing import Linear, MovingAverage, UnitNorm
 from pamal_core.runs.options import Options
 from pamal_core.simplex import Dirichlet
-from pamal_core.toy import figures, tables
+from pamal_core.toy import figures
 from pamal_core.toy import rules as toy_rules
 from pamal_core.toy.outcomes import Outcome
 from pamal_core.toy.pairs import Pairs, initial_pairs
@@ -60,8 +60,8 @@ class Ablation:
         return figures.methods_figure(self.outcomes[scale], steps, provenance)
 
     def table(self, scale: float) -> pd.DataFrame:
-        """A row for each method: what ended on the front, and where (`tables.ends`)."""
-        return pd.DataFrame({n: tables.ends(one) for n, one in self.outcomes[scale].items()}).T
+        """A row for each method: what ended on the front, and where (`Outcome.ends`)."""
+        return pd.DataFrame({n: one.ends() for n, one in self.outcomes[scale].items()}).T
 
 
 def run(options: BalancingOptions) -> Ablation:

@@ -90,10 +90,7 @@ def methods_figure(panels: Mapping[str, Outcome], num_steps: int, provenance: st
 
 
 def pairs_figure(
-    front: Float[Array, "K 2"],
-    runs: Mapping[str, Float[Array, "n *dims"]],
-    title: str,
-    provenance: str,
+    front: Float[Array, "K 2"], runs: Mapping[str, Array], title: str, provenance: str
 ) -> Figure:
     """Appendix B2: a small panel for each pair, by its title, rows by the start of member 1,
     columns by that of member 2.
@@ -182,15 +179,13 @@ def _draw_runs(
     ax: Axes, runs: Float[Array, "S P 2"], num_steps: int, size: int, rasterized: bool
 ) -> None:
     """Runs of one member, coloured by step in `SHADES` shades."""
-    smallest = np.ptp(runs, axis=(0, 1)) / 400  # what is shorter cannot be seen
+    # Of the moments within a cell of that size the first is drawn: no more can be seen.
+    smallest = np.maximum(np.ptp(runs, axis=(0, 1)) / 400, 1e-9)
     shades = np.linspace(0, SHADES, len(runs), endpoint=False).astype(int)
+    last = np.arange(len(runs)) == len(runs) - 1
     for run in runs.swapaxes(0, 1):
-        moments = [0]
-        for moment in range(1, len(run)):
-            moved = (np.abs(run[moment] - run[moments[-1]]) >= smallest).any()
-            if moved or moment == len(run) - 1:
-                moments.append(moment)
-        shown = np.array(moments)
+        cells = np.floor(run / smallest)
+        shown = np.flatnonzero(np.r_[True, (cells[1:] != cells[:-1]).any(1)] | last)
         starts = [0, *(np.flatnonzero(np.diff(shades[shown[:-1]])) + 1)]
         ends = [*starts[1:], len(shown) - 1]
         pieces = [run[shown[i : j + 1]] for i, j in zip(starts, ends, strict=True)]

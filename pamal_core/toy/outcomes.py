@@ -1,5 +1,5 @@
-"""The settings of the illustrative example that the paper shows, and what becomes of each: how far
-its subspaces are from the exact front."""
+"""The settings of the illustrative example that the paper shows, what becomes of each (how far its
+subspaces are from the exact front), and tables of it."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from numpy import ndarray as Array
 from scipy.spatial import KDTree
 
 from pamal_core.front import Front, Objective
+from pamal_core.runs.records import Record
 from pamal_core.simplex import lattice
 from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem
 
@@ -157,3 +158,53 @@ class Outcome:
             "hypervolume_of_the_front": float(hypervolume(self.front)),
             "runs": runs,
         }
+
+    def ends(self) -> dict[str, object]:
+        """What ended on the front, and from where to where on it.
+
+        Positions on the front count from 0, where task 2 is best, to 1, where task 1 is, evenly in
+        theta_1. NaN where nothing ended on the front.
+        """
+        final = self.image()
+        distance, nearest = KDTree(self.front).query(final.reshape(-1, 2))
+        positions = nearest[distance <= self.within] / (len(self.front) - 1)
+        found = f"{len(positions)} of {len(final)} runs"
+        if self.num_members > 1:
+            found = f"subspace: {distances(self.front, final[0]).verdict(self.within)}"
+        low, high = (positions.min(), positions.max()) if len(positions) else (np.nan, np.nan)
+        return {"on the front": found, "from": low, "to": high, "spread": high - low}
+
+
+def counts(record: Record) -> pd.DataFrame:
+    """A row for each variant: how many runs cover the analytic front, and what the paper says.
+
+    A run covers it where every point of the front has one of the run's final subspace within the
+    distance of the first column; it is exact where, besides, the subspace does not leave the front.
+    The last columns are means over all runs: hypervolume as a share of that of the front, 1 at
+    best, and rank correlation of alpha and loss, -1 at best.
+    """
+    rows = {}
+    for variant in VARIANTS:
+        if found := record.summary.get(variant.name):
+            runs = pd.DataFrame(found["runs"]).T
+            rows[variant.name] = {
+                "within": found["within"],
+                "covers": f"{found['covering']} of {len(runs)}",
+                "exactly": found["verdicts"].get("exact", 0),
+                "hypervolume ↑": found["hypervolume"] / found["hypervolume_of_the_front"],
+                "Spearman ↓": runs["spearman"].explode().astype(float).mean(),
+                "paper": variant.paper,
+            }
+    return pd.DataFrame(rows).T
+
+
+def pair_by_pair(record: Record) -> pd.DataFrame:
+    """A row for each pair, a column for each variant of PaMaL: whether the pair covers the front,
+    what it found, and the largest distance from a point of the front to its subspace."""
+    columns = {}
+    for variant in VARIANTS:
+        if variant.method == "pamal" and (found := record.summary.get(variant.name)):
+            runs = pd.DataFrame(found["runs"]).T
+            marks = np.where(runs.gap <= found["within"], "✓ ", "✗ ")
+            columns[variant.name] = marks + runs.verdict + runs.gap.map(", {:.2f}".format)
+    return pd.DataFrame(columns).rename_axis("pair")

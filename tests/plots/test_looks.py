@@ -51,9 +51,10 @@ def test_any_number_of_colours_and_markers_differ_and_begin_with_those_of_the_st
 
 
 def test_panels_are_as_many_as_asked_for_and_the_rest_of_the_grid_is_empty():
-    figure, axes = style.panels(7, 3, (2.0, 1.0))
+    figure, axes = style.panels("abcdefg", 3, (2.0, 1.0))
     assert len(axes) == 7 and figure.get_size_inches().tolist() == [6, 3]
     assert [ax.axison for ax in figure.axes] == [True] * 7 + [False] * 2
+    assert [ax.get_title() for ax in figure.axes] == [*"abcdefg", "", ""]
 
 
 def test_every_p_has_its_lines_and_its_name_and_every_seed_its_shade():
