@@ -25,10 +25,14 @@ class Playground(ipywidgets.VBox):  # type: ignore[misc]
     def __init__(self, experiment: Experiment, options: type[Options], **fixed: Any) -> None:
         self.fronts: dict[str, Front] = {}
         self._experiment, self._options, self._fixed = experiment, options, fixed
-        how, ps = {"style": {"description_width": "8em"}}, [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0]
-        self.W = ipywidgets.IntSlider(2, 1, 6, description="W, draws a step", **how)
-        self.lam = ipywidgets.FloatSlider(0, 0, 10, 0.5, description="λ, penalty", **how)
-        self.p = ipywidgets.SelectionSlider(options=ps, value=1.0, description="p of Dir(p)", **how)
+        wide, ps = {"style": {"description_width": "8em"}}, [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0]
+        self.W = ipywidgets.IntSlider(2, 1, 6, description="W, draws a step", **wide)
+        self.lam = ipywidgets.FloatSlider(
+            0, min=0, max=10, step=0.5, description="λ, penalty", **wide
+        )
+        self.p = ipywidgets.SelectionSlider(
+            options=ps, value=1.0, description="p of Dirichlet", **wide
+        )
         self.button = ipywidgets.Button(description="Train", button_style="primary")
         self.message, self.figure = ipywidgets.HTML(), ipywidgets.Output()
         self.button.on_click(self.train)
