@@ -76,7 +76,8 @@ def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
 def panels(
     titles: Iterable[str], columns: int, size: tuple[float, float], font: Any = "large", **how: Any
 ) -> tuple[Figure, list[Axes]]:
-    """A panel of that size for each title, row by row; what is left of the last row is empty."""
+    """A panel of that size for each title, which has the size `font`, row by row; what is left of
+    the last row is empty. `how` is what `plt.subplots` takes besides."""
     named = [*titles]
     rows = -(-len(named) // columns)
     figsize = (size[0] * columns, size[1] * rows)

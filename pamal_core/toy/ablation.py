@@ -84,12 +84,13 @@ def run(options: BalancingOptions) -> Ablation:
         initial_pairs()[[WORST_PAIR]],
         **given,
     )
-    ends = (all_of.run(num_steps, num_steps // MOMENTS) for all_of in (singles, pairs))
-    split = (np.split(one, len(SCALES), axis) for one, axis in zip(ends, (2, 1), strict=True))
+    every = num_steps // MOMENTS
+    alone = np.split(singles.run(num_steps, every), len(SCALES), axis=2)
+    paired = np.split(pairs.run(num_steps, every), len(SCALES), axis=1)
     outcomes: dict[float, dict[str, Outcome]] = {}
-    for scale, of_rules, of_pairs in zip(SCALES, *split, strict=True):
-        problem, stacked = ToyProblem(scale, options.tanh), [*of_rules.swapaxes(0, 1)]
-        stacked += [*of_pairs.swapaxes(0, 1)]
-        found = zip((*rules, *BALANCERS), stacked, strict=True)
-        outcomes[scale] = {name: Outcome(problem, one) for name, one in found}
+    for scale, *stacked in zip(SCALES, alone, paired, strict=True):
+        problem = ToyProblem(scale, options.tanh)
+        runs = (weights for one in stacked for weights in one.swapaxes(0, 1))
+        named = zip((*rules, *BALANCERS), runs, strict=True)
+        outcomes[scale] = {name: Outcome(problem, weights) for name, weights in named}
     return Ablation(options, outcomes)
