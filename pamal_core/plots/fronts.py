@@ -6,7 +6,6 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -94,7 +93,7 @@ def seeds_figure(
         look: dict[str, Any] = {"ls": dashes, "lw": 1, "marker": marker, "ms": 5, "mfc": "w"}
         ax.plot(*front.values.T, color="k", label=label, **look)
     if rivals:
-        fit_axes(ax, np.array(held))
+        style.fit_axes(ax, np.array(held))
     name_axes(ax, next(iter(fronts.values())))
     if many:
         figure.legend(loc="outside right center", fontsize=8)
@@ -112,15 +111,6 @@ def draw_line(ax: Axes, front: Front, first: Mapping[str, Any], **look: Any) -> 
     ax.plot(x[k], y[k], **{**look, "label": None, **first})
 
 
-def fit_axes(ax: Axes, values: Float[np.ndarray, "P 2"], leave_out: float = 0) -> None:
-    """Set the limits of both axes so that they hold `values`, but for a share of the lowest, and
-    little more."""
-    low, high = np.quantile(values, leave_out, axis=0), values.max(0)
-    margin = 0.05 * (high - low)
-    (left, bottom), (right, top) = low - margin, high + margin
-    ax.set(xlim=(left, right), ylim=(bottom, top))
-
-
 def names(front: Front, gap: str = "  ") -> list[str]:
     """The objectives of `front` in words, each with the direction that is better."""
     return [
@@ -129,7 +119,8 @@ def names(front: Front, gap: str = "  ") -> list[str]:
     ]
 
 
-def name_axes(ax: Axes, front: Front) -> None:
+def name_axes(ax: Axes, front: Front, gap: str = "  ", **look: Any) -> None:
     """Name both axes by the objectives of `front`."""
-    x, y = names(front)
-    ax.set(xlabel=x, ylabel=y)
+    x, y = names(front, gap)
+    ax.set_xlabel(x, **look)
+    ax.set_ylabel(y, **look)

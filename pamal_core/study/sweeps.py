@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pamal_core.front import Front
-from pamal_core.plots.criterion import Winner
+from pamal_core.plots.studies import Winner
 from pamal_core.study import frame, paper, tables
 from pamal_core.study.frame import Runs, Setting
 from pamal_core.study.measures import value

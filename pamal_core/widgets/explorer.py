@@ -99,11 +99,9 @@ class Explorer(anywidget.AnyWidget):
         """Evaluate and predict at `alpha`; both reach the page in one message."""
         if not self.points:
             return  # alpha is set before the rest, in the constructor
-        alpha = list(self.alpha)
-        front = evaluate(
-            self._network, self._tasks, self._loader, [alpha], calibration=self._calibration
-        )
-        outputs = predict(self._network, alpha, self._inputs, calibration=self._calibration)
+        alpha, network, how = list(self.alpha), self._network, {"calibration": self._calibration}
+        front = evaluate(network, self._tasks, self._loader, [alpha], **how)
+        outputs = predict(network, alpha, self._inputs, **how)
         with self.hold_sync():
             self.predictions = explorer_data.predictions(outputs, self._targets)
             self.measured = {"alpha": alpha, "metrics": front.table.iloc[0].to_dict()}

@@ -21,7 +21,7 @@ from pamal_core.data.samples.streets import (
     scenes,
 )
 from pamal_core.errors import InputError
-from pamal_core.plots import scenes as pictures
+from pamal_core.plots import pictures
 
 FLAT, CONSTRUCTION, SKY, VOID = 0, 1, 4, -1
 
@@ -231,5 +231,5 @@ def test_figures_of_nothing_or_of_unequal_lengths_are_refused(sample):
 
 
 def test_pictures_of_scenes_need_no_torch():
-    code = "import sys, pamal_core.plots.scenes; sys.exit('torch' in sys.modules)"
+    code = "import sys, pamal_core.plots.pictures; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -12,7 +12,7 @@ from torch.nn.utils import parameters_to_vector
 
 from pamal_core import WeightEnsemble
 from pamal_core.errors import InputError
-from pamal_core.plots.rates import rates_figure
+from pamal_core.plots.studies import rates_figure
 from pamal_core.runs import grid
 from pamal_core.study import comparisons, frame, paper
 from pamal_core.study.frame import Setting, select, volume

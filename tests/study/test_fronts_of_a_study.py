@@ -9,7 +9,7 @@ from made_up import front_of
 from scipy.stats import spearmanr
 
 from pamal_core.front import Front, Objective
-from pamal_core.plots import theory as plots
+from pamal_core.plots import lessons as plots
 from pamal_core.simplex import lattice
 from pamal_core.study import fronts
 from pamal_core.study.frame import select
@@ -141,8 +141,8 @@ def test_the_figure_says_how_many_points_are_left(claimed):
     figure = plots.claim_figure({"a run": (front, front)}, "made up")
     left, right, _ = figure.axes
     assert left.get_title() == right.get_title() == "a run: 3 of 11 non-dominated"
-    assert left.get_xlabel() == "age loss  (← lower is better)"
-    assert right.get_ylabel() == "education accuracy  (higher is better →)"
+    assert left.get_xlabel() == "loss on age  (← lower is better)"
+    assert right.get_ylabel() == "accuracy on education  (higher is better →)"
 
 
 # How tasks compete.

@@ -8,8 +8,8 @@ import pytest
 from made_up import DATA, record, runs_of
 from scipy.stats import spearmanr
 
-from pamal_core.plots import ablations as plots
-from pamal_core.plots.criterion import winners_figure
+from pamal_core.plots import studies as plots
+from pamal_core.plots.studies import winners_figure
 from pamal_core.study import frame, paper, sweeps
 from pamal_core.study.frame import Setting, select
 from pamal_core.study.paper import table

@@ -10,10 +10,10 @@ from pamal_core.errors import InputError
 from pamal_core.experiments import balancing_scales
 from pamal_core.tasks import classification
 from pamal_core.toy import rules as toy_rules
-from pamal_core.toy import tables
 from pamal_core.toy.ablation import BalancingOptions, run
 from pamal_core.toy.outcomes import Outcome
-from pamal_core.toy.problem import ToyProblem, pareto_set
+from pamal_core.toy.pairs import Pairs
+from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem, pareto_set
 
 
 # Checking the shapes of every call would take most of the time; test_toy_rules has them checked.
@@ -30,9 +30,13 @@ def short():
 
 
 def test_at_both_scales_mgda_reaches_the_front_from_everywhere_and_scalarisation_one_point_of_it():
-    rules = {name: toy_rules.rules(2e-3, 0)[name] for name in ("LS", "MGDA")}
-    problem = ToyProblem(np.array([[1.0], [0.1]]))
-    found = toy_rules.run(problem, rules, 20_000, 20_000, 2e-3)[-1]
+    rules = [toy_rules.rules(2e-3, 0)[name] for name in ("LS", "MGDA")]
+    starts, half = np.array(INITIAL_POINTS)[:, None], np.full((1, 2), 0.5)
+    scaled = (
+        Pairs(ToyProblem(scale), rules, starts, task_weights=half).run(20_000, 20_000)
+        for scale in (1.0, 0.1)
+    )
+    found = np.stack([stacked[-1, :, :, 0] for stacked in scaled], 1)
     front = pareto_set(1001)
     for weights in found[1].reshape(-1, 2):  # MGDA, distances in weight space
         assert np.linalg.norm(front - weights, axis=-1).min() < 0.3
@@ -58,16 +62,16 @@ def test_every_method_is_there_for_both_scales_from_start_to_end(short):
 def test_a_row_of_the_table_counts_the_ends_on_the_front_and_says_where_they_are():
     some = pareto_set(1001)[[200, 600]]
     ends = np.concatenate((some, [(9.0, 9.0), (0.0, 0.0), (-7.0, 7.0)]))
-    row = tables.ends(Outcome(ToyProblem(), ends[None, :, None]))
+    row = Outcome(ToyProblem(), ends[None, :, None]).ends()
     assert row["on the front"] == "2 of 5 runs"
     assert (row["from"], row["to"]) == (0.2, 0.6)
-    none = tables.ends(Outcome(ToyProblem(), ends[None, 2:, None]))
+    none = Outcome(ToyProblem(), ends[None, 2:, None]).ends()
     assert none["on the front"] == "0 of 3 runs" and np.isnan(none["spread"])
 
 
 def test_a_row_of_a_pair_says_what_its_subspace_is():
     pair = np.array([[7.0, -8.4], [-7.0, -8.4]])
-    row = tables.ends(Outcome(ToyProblem(), pair[None, None]))
+    row = Outcome(ToyProblem(), pair[None, None]).ends()
     assert row["on the front"] == "subspace: exact" and row["spread"] == 1
 
 
