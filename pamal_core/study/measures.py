@@ -11,13 +11,21 @@ from pamal_core.front import LOWER, Front
 from pamal_core.runs.records import Record
 from pamal_core.study.fronts import dominated_by_a_neighbour
 
+
+def order(record: Record, split: str) -> float:
+    """The mean over the tasks of the rank correlation of how much a point cares about a task with
+    its loss: -1 where the front is in order, NaN where all losses of a task are equal."""
+    correlations = record.summary[split]["spearman"].items()
+    losses = [value for name, value in correlations if name.endswith("/loss")]
+    return float("nan") if None in losses else sum(losses) / len(losses)
+
+
 OF_RECORDS: dict[str, Callable[[Record, str], Any]] = {
     # of all points, from the reference of the experiment
     "hypervolume": Record.hypervolume,
     # rank correlation between the achievements on two tasks: -1 on a front
     "competition": lambda record, split: record.summary[split].get("competition"),
-    # rank correlation of how much a point cares about a task with its loss, a mean over tasks
-    "order": Record.order,
+    "order": order,
     # the smallest cosine between two members
     "cosine of the members": lambda record, _: record.summary.get("member_similarity"),
     # of the pairs of starts of the toy problem; the split is the name of a variant
