@@ -71,6 +71,7 @@ class Skeleton(nn.Module):
         ]
         self._slots = [(m, slots) for m, slots in self._slots if {*slots.values()} - {None}]
         self._held: Theta | None = None
+        self._empty = torch.empty(0, dtype=torch.uint8)  # one: nothing is made in a forward pass
         self._place()
         self._written = self._sums()
 
@@ -110,7 +111,6 @@ class Skeleton(nn.Module):
         """Give the model views of the held theta; without one, empty buffers in their place, so
         that theta alone is trained and saved."""
         views = [] if self._held is None else self.split(self._held)
-        empty = self.layout.new_empty(0)
         for module, slots in self._slots:
             kept = {leaf: module._parameters.get(leaf) for leaf, i in slots.items() if i is None}
             module._parameters.clear()
@@ -121,7 +121,7 @@ class Skeleton(nn.Module):
                     module._buffers.pop(leaf, None)
                     module._parameters[leaf] = views[i]
                 else:
-                    module._buffers[leaf] = empty
+                    module._buffers[leaf] = self._empty
                     module._non_persistent_buffers_set.add(leaf)
 
     def changed_buffers(self) -> list[str]:

@@ -180,7 +180,9 @@ def test_without_calibration_a_prediction_is_that_of_the_exported_network(sample
     network = run(EXPERIMENT, options(), sample).network.train()
     image = sample.test[:1][0]
     found = predict(network, [0.3, 0.7], image)
-    for ours, theirs in zip(found, network.export([0.3, 0.7])(image), strict=True):
+    for ours, theirs in zip(
+        found, network.export([0.3, 0.7], calibration="shared")(image), strict=True
+    ):
         torch.testing.assert_close(ours, theirs)
     assert network.training
     with pytest.raises(InputError, match="sum to 1"):

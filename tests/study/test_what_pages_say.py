@@ -274,8 +274,9 @@ def test_what_the_page_of_choices_says_is_what_the_records_say(runs):
         assert np.ptp(np.sign(volume)) == 2 and by_seed(order).min() > 0
         assert f"({float(order['other']):.2f}".replace("-", "\N{MINUS SIGN}") in text
     assert np.ptp(np.sign(by_seed(volumes[census, plain]))) == 2
-    form = by_seed(volumes[f"{census} balancing=gradient", "balancing_form"])
-    assert f"by {-form.max():.3f} to {-form.min():.3f}" in text
+    for name in balancing:
+        form = by_seed(volumes[f"{census} balancing={name}", "balancing_form"])
+        assert f"by {-form.max():.3f} to {-form.min():.3f}" in text
     for name in (digits, three):
         found = by_seed(volumes[name, plain])
         assert f"by {-found.max():.3f} to {-found.min():.3f}" in text
