@@ -1,10 +1,7 @@
 """Fronts: what a set of alphas achieves, and how good that is as a Pareto front. No torch here."""
 
 import io
-import struct
 import warnings
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,16 +19,6 @@ LOWER, HIGHER = ("loss", "error"), ("accuracy", "IoU")
 """How the names of metrics end that are better the lower, or the higher, they are."""
 LONG = 1e11
 """Of n points in T > 4 objectives an exact hypervolume takes some n^(T-2) steps: here seconds."""
-DAMAGED = (
-    ValueError,
-    KeyError,
-    EOFError,
-    RuntimeError,
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-)
-"""What NumPy and zipfile raise for files with bytes that are wrong or missing."""
 NO_BOUNDS: Bounds = MappingProxyType({})
 
 
@@ -159,9 +146,11 @@ class Front:
                     "approximate, to about 1%; `exact=True` waits for the exact one.",
                     stacklevel=2,
                 )
-        if exact or not inside.any():
-            return float(moocore.hypervolume(front.values, ref=ref, maximise=front.maximise))
-        return float(moocore.hv_approx(front.values[inside], ref=ref, maximise=front.maximise))
+        if not inside.any():
+            return 0.0
+        points = front.values if exact and len(ref) <= 4 else front.values[inside]
+        volume = moocore.hypervolume if exact else moocore.hv_approx
+        return float(volume(points, ref=ref, maximise=front.maximise))
 
     def spearman(self) -> np.ndarray:
         """Rank correlation of how much a point cares about a task, alpha^T W, with the objective:
@@ -304,7 +293,7 @@ class Front:
             )
         except OSError as error:
             raise InputError(f"Could not read the front in {path}: {error}.") from None
-        except DAMAGED as error:
+        except Exception as error:  # of many kinds, as the bytes are wrong
             raise InputError(f"{path} is not a whole front as `save` writes it: {error}.") from None
 
     def to_frame(self) -> pd.DataFrame:

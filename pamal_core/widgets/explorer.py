@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import anywidget
+import numpy as np
 import traitlets
 from torch import Tensor, nn
 
@@ -105,9 +106,10 @@ class Explorer(anywidget.AnyWidget):
             self._network, self._tasks, self._loader, [alpha], calibration=self._calibration
         )
         outputs = predict(self._network, alpha, self._inputs, calibration=self._calibration)
+        metrics = front.table.iloc[0][np.isfinite(front.table.iloc[0])].to_dict()
         with self.hold_sync():
             self.predictions = explorer_data.predictions(outputs, self._targets)
-            self.measured = {"alpha": alpha, "metrics": front.table.iloc[0].to_dict()}
+            self.measured = {"alpha": alpha, "metrics": metrics}
 
 
 def explore(

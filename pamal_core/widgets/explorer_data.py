@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from PIL import Image
@@ -20,8 +21,11 @@ from pamal_core.networks.models import SharedBottom
 
 
 def points(front: Front) -> dict[str, Any]:
-    """The alphas [P][M] of `front`, its columns by name and its objectives."""
-    columns = {name: front.table[name].round(6).tolist() for name in front.table}
+    """The alphas [P][M] of `front`, its columns by name and its objectives; without the points and
+    columns that are not finite, which JSON has no word for."""
+    front = front.finite()
+    finite = np.isfinite(front.table).all()
+    columns = {name: front.table[name].round(6).tolist() for name in front.table if finite[name]}
     objectives = [{"name": o.name, "maximise": o.maximise} for o in front.objectives]
     return {"alphas": front.alphas.tolist(), "columns": columns, "objectives": objectives}
 

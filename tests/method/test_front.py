@@ -10,7 +10,8 @@ from matplotlib import pyplot as plt
 
 from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective, attained
-from pamal_core.plots.fronts import front_figure
+from pamal_core.plots.attainment import attainment_figure
+from pamal_core.plots.fronts import draw_line, front_figure, seeds_figure
 
 
 def front(values, maximise=True, alphas=None, names=("a", "b", "c")):
@@ -476,3 +477,20 @@ def test_the_figure_of_a_front_has_losses_beside_where_they_are_others():
         axes = [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
         assert len(axes) == panels and len(axes[0].collections) == 2
         plt.close(figure)
+
+
+@pytest.mark.parametrize("name", ["front_figure", "seeds_figure", "draw_line", "attainment_figure"])
+def test_figures_leave_out_points_that_are_not_finite_and_say_so(name):
+    alphas = np.c_[np.linspace(1, 0, 6), np.linspace(0, 1, 6)]
+    broken, shown = front(BROKEN, alphas=alphas), np.array(BROKEN)[[1, 2, 5]]
+    draw = {
+        "front_figure": lambda: front_figure(broken),
+        "seeds_figure": lambda: seeds_figure({0: broken}, {}, None, ""),
+        "draw_line": lambda: draw_line(plt.figure().add_subplot(), broken, {"marker": "s"}),
+        "attainment_figure": lambda: attainment_figure({"a": [broken]}, ""),
+    }[name]
+    left_out(draw)
+    plt.gcf().canvas.draw()
+    if name != "attainment_figure":
+        np.testing.assert_array_equal(plt.gcf().axes[0].lines[0].get_xydata(), shown)
+    plt.close("all")
