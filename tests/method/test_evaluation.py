@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 from torch.utils.data import TensorDataset
+from tqdm.auto import tqdm
 
 from pamal_core.data.batches import batches
 from pamal_core.errors import InputError
@@ -207,3 +208,16 @@ def test_many_members_have_sampled_alphas_and_few_the_lattice(make_mlp, tasks, b
     np.testing.assert_array_equal(alphas, sampled(5))
     four = network(make_mlp, 4, task_weights=mixed[1:])
     assert evaluate(four, tasks, [batch]).alphas.shape == (286, 4)
+
+
+def test_a_bar_is_shown_for_what_takes_long_unless_it_is_not_wanted(
+    make_mlp, tasks, batch, capsys, monkeypatch
+):
+    evaluate(network(make_mlp), tasks, [batch])
+    assert capsys.readouterr().err == ""
+    at_once = lambda points, delay, **options: tqdm(points, **options)  # noqa: E731
+    monkeypatch.setattr("pamal_core.evaluation.tqdm", at_once)
+    evaluate(network(make_mlp), tasks, [batch])
+    assert "11/11" in capsys.readouterr().err
+    evaluate(network(make_mlp), tasks, [batch], progress=False)
+    assert capsys.readouterr().err == ""
