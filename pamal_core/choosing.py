@@ -121,6 +121,8 @@ def _conflict(front: "Front", rows: np.ndarray, bounds: Sequence[_Bound]) -> str
         if (one.missed + two.missed).min()
     ]
     every = [f"all of {', '.join(b.text for b in bounds)}, though any two of them are met"]
+    reasons = alone + pairs or every
+    more = [f"{len(reasons) - 3} more"] * (len(reasons) > 3)
     extents = [np.ptp(b.values[np.isfinite(b.values)]) or 1.0 for b in bounds]
     far = sum(b.missed / extent for b, extent in zip(bounds, extents, strict=True))
     best = int(np.argmin(far))
@@ -130,6 +132,6 @@ def _conflict(front: "Front", rows: np.ndarray, bounds: Sequence[_Bound]) -> str
         for b in bounds
     ]
     return (
-        f"No point of the front meets {'; nor '.join(alone + pairs or every)}. The nearest is row "
+        f"No point of the front meets {'; nor '.join(reasons[:3] + more)}. The nearest is row "
         f"{rows[best]}, alpha {front.alphas[best].round(3).tolist()}: {', '.join(found)}."
     )

@@ -148,9 +148,13 @@ class Front:
                 )
         if not inside.any():
             return 0.0
-        points = front.values if exact and len(ref) <= 4 else front.values[inside]
-        volume = moocore.hypervolume if exact else moocore.hv_approx
-        return float(volume(points, ref=ref, maximise=front.maximise))
+        if exact:
+            points = front.values if len(ref) <= 4 else front.values[inside]
+            return float(moocore.hypervolume(points, ref=ref, maximise=front.maximise))
+        beyond = (front.values[inside] - ref) * sign
+        span = beyond.max(0)  # the approximation draws directions, which must not depend on units
+        near = moocore.hv_approx(beyond / span, ref=np.zeros(len(ref)), maximise=True)
+        return float(near * span.prod())
 
     def spearman(self) -> np.ndarray:
         """Rank correlation of how much a point cares about a task, alpha^T W, with the objective:

@@ -323,6 +323,12 @@ def test_a_hypervolume_that_takes_long_is_approximate_and_says_so():
         near = many.hypervolume(np.zeros(8))
     assert near == many.hypervolume(np.zeros(8), exact=False)
     assert near == pytest.approx(many.hypervolume(np.zeros(8), exact=True), rel=0.01)
+    # Units do not matter: one objective is counted in thousands, one in thousandths, one is a loss.
+    units = np.array([1, 1e3, 1e-3, 1, 1, 1, 1, -1])
+    table = many.table * units + 5
+    objectives = tuple(Objective(name, bool(u > 0)) for name, u in zip(table, units, strict=True))
+    scaled = replace(many, table=table, objectives=objectives)
+    assert scaled.hypervolume(np.full(8, 5.0), exact=False) == pytest.approx(near)
     # Points that add nothing are not counted.
     assert many.hypervolume(np.full(8, 1.5)) == many.hypervolume(np.full(8, 1.5), exact=False) == 0
     padded = np.vstack([few.values, few.values * 0.5])
