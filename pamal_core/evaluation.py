@@ -2,17 +2,19 @@
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor
+from tqdm.auto import tqdm
 
 from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective
 from pamal_core.inputs import Batch, Inputs, moved
 from pamal_core.networks.base import Calibration, Network
-from pamal_core.simplex import lattice, on_simplex
+from pamal_core.simplex import lattice, on_simplex, sampled
 from pamal_core.tasks import Task, check_counts, check_names
 
 
@@ -29,30 +31,38 @@ def evaluate(
     alphas: ArrayLike | None = None,
     *,
     calibration: Calibration | None = None,
+    progress: bool = True,
 ) -> Front:
     """The front of `network` on the data of `loader`, in evaluation mode.
 
     `alphas` [P, M] is the lattice with 11 points along an edge by default, as in the paper: 11
-    points for two members, 66 for three. A task that no member is trained on (a zero column of
-    `task_weights`) is left out. `calibration` says which statistics BatchNorm has; None are the
-    shared ones, with a warning where several members have any BatchNorm, whose ends it misjudges.
-    The mode and the statistics of the network are restored.
+    points for two members, 66 for three, 286 for four. For M > 4, whose lattices explode, it is
+    `simplex.sampled`: the corners, the centre, and 256 points uniform on the simplex, with seed 0.
+    With `progress` a bar is shown once that takes more than ten seconds. A task that no member is
+    trained on (a zero column of `task_weights`) is left out. `calibration` says which statistics
+    BatchNorm has; None are the shared ones, with a warning where several members have any
+    BatchNorm, whose ends it misjudges.
+    The mode and the statistics of the network are restored. A warning names the tasks and alphas
+    whose metrics are not finite; InputError where no point has finite objectives.
     """
     if calibration is None:
         network.check_calibration(stacklevel=3)
     check_names(tasks)
-    points = (
-        lattice(network.num_members) if alphas is None else on_simplex(alphas, network.num_members)
-    )
+    if alphas is None:
+        points = (lattice if network.num_members <= 4 else sampled)(network.num_members)
+    else:
+        points = on_simplex(alphas, network.num_members)
     task_weights = network.task_weights.cpu().numpy()
     trained = [t for t in range(len(tasks)) if task_weights[:, t].any()]
     rows = []
     with network.evaluating():
-        for point in points:
+        for point in tqdm(points, delay=10, disable=not progress, unit="alpha"):
             theta = _theta(network, point, calibration)
             rows.append(_metrics(network, theta, tasks, trained, loader))
     chosen = objectives([tasks[t] for t in trained])
-    return Front(points, pd.DataFrame(rows), chosen, task_weights[:, trained])
+    front = Front(points, pd.DataFrame(rows), chosen, task_weights[:, trained])
+    _check_finite(front, theta.dtype)
+    return front
 
 
 @torch.no_grad()
@@ -71,6 +81,25 @@ def predict(
     with network.evaluating():
         theta = _theta(network, alpha, calibration)
         return list(network(theta, *moved([inputs], theta.device)))
+
+
+def _check_finite(front: Front, dtype: torch.dtype) -> None:
+    """A warning where a metric is not finite, and InputError where no point can be compared."""
+    bad = ~np.isfinite(front.table.to_numpy(float))
+    if not bad.any():
+        return
+    found = [
+        f"{name} at {column.sum()} of {len(bad)} alphas, first "
+        f"{front.alphas[column.argmax()].round(3).tolist()}"
+        for name, column in zip(front.table, bad.T, strict=True)
+        if column.any()
+    ]
+    text = f"Metrics that are not finite: {'; '.join(found)}."
+    if dtype == torch.float16:
+        text += " The weights are float16, which overflows early: use float32 or bfloat16."
+    if not front.is_finite.any():
+        raise InputError(f"A front needs a point whose objectives are finite. {text}")
+    warnings.warn(text, stacklevel=4)  # past `evaluate` and the decorator of torch
 
 
 def _theta(

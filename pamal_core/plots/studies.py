@@ -134,6 +134,7 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
     What lies below and left of the line at least half of the seeds attain; the band runs from what
     all attain to what one does. Both objectives are better when higher.
     """
+    methods = {name: [one.finite() for one in every] for name, every in methods.items()}
     figure, ax = plt.subplots(figsize=(7, 5))
     fronts = [front for of_method in methods.values() for front in of_method]
     style.fit_axes(ax, np.concatenate([front.values[front.non_dominated()] for front in fronts]))

@@ -48,6 +48,7 @@ def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fi
     titled = fronts if isinstance(fronts, Mapping) else {"": fronts}
     count = len(next(iter(titled.values())).objectives)
     every = np.concatenate([front.values for front in titled.values()])
+    every = np.where(np.isfinite(every), every, np.nan)
     figure = plt.figure(figsize=(3.5 * count, 0.7 + 3 * len(titled)))
     last = [*titled.values()][-1]
     columns: list[list[Any]] = [[] for _ in range(count)]
@@ -56,12 +57,13 @@ def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fi
         for t, objective in enumerate(front.objectives):
             place = (len(titled), count, row * count + t + 1)
             ax: Any = figure.add_subplot(*place, projection="ternary")
-            values = front.values[:, t]
-            best = values.argmax() if objective.maximise else values.argmin()
+            # A point with any objective that is not finite is a blank cell.
+            values = np.where(front.is_finite, front.values[:, t], np.nan)
+            best = np.nanargmax(values) if objective.maximise else np.nanargmin(values)
             projected = [ax.transProjection.transform(cell) for cell in cells(front.alphas)]
             cmap = "cividis" if objective.maximise else "cividis_r"
             mapped = PolyCollection(projected, array=values, cmap=cmap, edgecolors="face", lw=0.8)
-            mapped.set_clim(every[:, t].min(), every[:, t].max())
+            mapped.set_clim(np.nanmin(every[:, t]), np.nanmax(every[:, t]))
             ax.add_collection(mapped)
             dots = {"c": "w", "edgecolors": "k", "lw": 0.8, "clip_on": False}
             ax.scatter(*front.alphas[kept].T, s=16, zorder=4, label=KEPT, **dots)

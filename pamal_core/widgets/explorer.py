@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import anywidget
+import numpy as np
 import traitlets
 from torch import Tensor, nn
 
@@ -99,12 +100,13 @@ class Explorer(anywidget.AnyWidget):
         """Evaluate and predict at `alpha`; both reach the page in one message."""
         if not self.points:
             return  # alpha is set before the rest, in the constructor
-        alpha, network, how = list(self.alpha), self._network, {"calibration": self._calibration}
-        front = evaluate(network, self._tasks, self._loader, [alpha], **how)
-        outputs = predict(network, alpha, self._inputs, **how)
+        alpha, network, calibration = list(self.alpha), self._network, self._calibration
+        front = evaluate(network, self._tasks, self._loader, [alpha], calibration=calibration)
+        outputs = predict(network, alpha, self._inputs, calibration=calibration)
+        metrics = front.table.iloc[0][np.isfinite(front.table.iloc[0])].to_dict()
         with self.hold_sync():
             self.predictions = explorer_data.predictions(outputs, self._targets)
-            self.measured = {"alpha": alpha, "metrics": front.table.iloc[0].to_dict()}
+            self.measured = {"alpha": alpha, "metrics": metrics}
 
 
 def explore(

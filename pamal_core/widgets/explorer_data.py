@@ -7,6 +7,7 @@ from dataclasses import asdict
 from itertools import accumulate
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -21,8 +22,11 @@ from pamal_core.networks.models import SharedBottom
 
 
 def points(front: Front) -> dict[str, Any]:
-    """The alphas [P][M] of `front`, its columns by name and its objectives."""
-    columns, objectives = front.table.round(6).to_dict("list"), map(asdict, front.objectives)
+    """The alphas [P][M] of `front`, its columns by name and its objectives; without the points and
+    columns that are not finite, which JSON has no word for."""
+    front = front.finite()
+    table = front.table.loc[:, np.isfinite(front.table).all()].round(6)
+    columns, objectives = table.to_dict("list"), map(asdict, front.objectives)
     return {"alphas": front.alphas.tolist(), "columns": columns, "objectives": [*objectives]}
 
 

@@ -38,6 +38,25 @@ def front(values=None, alphas=None, directions=(True, True, True), task_weights=
     return Front(alphas, pd.DataFrame(values, columns=names), objectives, task_weights)
 
 
+@pytest.mark.parametrize("lost", [np.nan, np.inf])
+def test_points_that_are_not_finite_are_blank_cells_and_neither_best_nor_on_the_scale(lost):
+    alphas = lattice(3)
+    values = alphas.copy()
+    values[0, 0], values[30, 1] = lost, -lost
+    for draw in (ternary.triangles_figure, ternary.front_3d_figure):
+        with pytest.warns(UserWarning, match="2 of 66 points of the front are left out"):
+            figure = draw(front(values), "made up")
+        figure.canvas.draw()
+        if draw is ternary.triangles_figure:
+            first = panels(figure)[0].collections[0]
+            assert np.flatnonzero(~np.isfinite(first.get_array().filled(np.nan))).tolist() == [
+                0,
+                30,
+            ]
+            assert first.get_clim() == (0, 0.9)
+        plt.close(figure)
+
+
 def panels(figure):
     """The axes of the triangles, without those of the colour bars."""
     return [ax for ax in figure.axes if ax.name == "ternary"]
