@@ -1,9 +1,10 @@
 """What a trained network achieves at each alpha."""
 
 import contextlib
+import math
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import pandas as pd
 import torch
@@ -16,7 +17,7 @@ from pamal_core.front import Front, Objective
 from pamal_core.inputs import Batch, Inputs, moved
 from pamal_core.networks.base import Network, has_batch_norm
 from pamal_core.simplex import lattice, on_simplex
-from pamal_core.tasks import Task, check_counts, check_names
+from pamal_core.tasks import Task, by_task, check_names, statistic
 
 Calibration = Iterable[Batch] | Literal["shared"]
 """Batches of training data, inputs first, on which the statistics of BatchNorm are re-estimated for
@@ -41,7 +42,8 @@ def evaluate(
 
     `alphas` [P, M] is the lattice with 11 points along an edge by default, as in the paper: 11
     points for two members, 66 for three. A task that no member is trained on (a zero column of
-    `task_weights`) is left out. `calibration` says which statistics BatchNorm has; None are the
+    `task_weights`) is left out. A metric is over the examples of all batches that have a label of
+    its task, NaN where none has. `calibration` says which statistics BatchNorm has; None are the
     shared ones, with a warning where several members have any BatchNorm, whose ends it misjudges.
     The mode and the statistics of the network are restored.
     """
@@ -74,15 +76,17 @@ def predict(
     inputs: Inputs,
     *,
     calibration: Calibration | None = None,
-) -> list[Tensor]:
-    """The output for each task of the network at `alpha`, a point of the simplex with M entries,
-    as `evaluate` judges it: in evaluation mode, and with BatchNorm as `calibration` says.
+) -> Any:
+    """What the network at `alpha`, a point of the simplex with M entries, returns, a list or a dict
+    of the output for each task, as `evaluate` judges it: in evaluation mode, and with BatchNorm as
+    `calibration` says.
 
     The mode and the statistics of the network are restored.
     """
     with _evaluation_mode(network):
         theta = _theta(network, alpha, calibration)
-        return list(network(theta, *moved([inputs], theta.device)))
+        outputs = network(theta, *moved([inputs], theta.device))
+        return dict(outputs) if isinstance(outputs, Mapping) else list(outputs)
 
 
 def calibrate(network: Network, alpha: ArrayLike, calibration: Calibration | None) -> None:
@@ -123,18 +127,22 @@ def _metrics(
     loader: Iterable[Batch],
 ) -> dict[str, float]:
     totals: dict[tuple[int, int], Tensor] = {}
+    batch = None
     for batch in loader:
         inputs, *targets = moved(batch, theta.device)
-        outputs = network(theta, inputs)
-        check_counts(tasks, outputs, targets)
+        triples = by_task(tasks, network(theta, inputs), targets)
         for t in trained:
-            for m, metric in enumerate(tasks[t].metrics):
-                statistic = metric.statistic(outputs[t], targets[t])
-                totals[t, m] = totals[t, m] + statistic if (t, m) in totals else statistic
-    if not totals:
+            task, output, target = triples[t]
+            if target is not None:
+                for m, metric in enumerate(task.metrics):
+                    part = statistic(task, metric, output, target)
+                    totals[t, m] = totals[t, m] + part if (t, m) in totals else part
+    if batch is None:
         raise InputError("The loader must yield at least one batch. Found none.")
-    metrics = {(t, m): tasks[t].metrics[m] for t, m in totals}
     return {
-        f"{tasks[t].name}/{metrics[t, m].name}": metrics[t, m].value(totals[t, m])
-        for t, m in totals
+        f"{tasks[t].name}/{metric.name}": metric.value(totals[t, m])
+        if (t, m) in totals
+        else math.nan
+        for t in trained
+        for m, metric in enumerate(tasks[t].metrics)
     }

@@ -19,7 +19,7 @@ from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record
 from pamal_core.runs.run import Experiment, calibration
 from pamal_core.simplex import on_simplex
-from pamal_core.tasks import Task
+from pamal_core.tasks import Task, outputs_by_task
 from pamal_core.widgets import explorer_data, html
 
 
@@ -105,8 +105,9 @@ class Explorer(anywidget.AnyWidget):
             self._network, self._tasks, self._loader, [alpha], calibration=self._calibration
         )
         outputs = predict(self._network, alpha, self._inputs, calibration=self._calibration)
+        by_task = outputs_by_task(self._tasks, outputs)
         with self.hold_sync():
-            self.predictions = explorer_data.predictions(outputs, self._targets)
+            self.predictions = explorer_data.predictions(by_task, self._targets)
             self.measured = {"alpha": alpha, "metrics": front.table.iloc[0].to_dict()}
 
 
