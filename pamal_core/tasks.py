@@ -61,13 +61,11 @@ def task_losses(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> 
 
 def labelled(tasks: Sequence[Task], targets: Sequence[Any], device: torch.device) -> ByTask:
     """For each task 1 where what follows the inputs in a batch has any label of it, else 0."""
-    counts = [
-        0 if target is None else 1 if task.count is len else task.count(target)
-        for task, target in zip(tasks, _targets(tasks, targets), strict=True)
-    ]
-    # `full` in place of `as_tensor` for a number: nothing is copied to the device.
-    counts = [c if isinstance(c, Tensor) else torch.full((), c, device=device) for c in counts]
-    return torch.stack([torch.gt(c, 0).float() for c in counts])
+    found = torch.zeros(len(tasks), device=device)
+    for t, (task, target) in enumerate(zip(tasks, _targets(tasks, targets), strict=True)):
+        if target is not None:
+            found[t] = task.count(target) > 0
+    return found
 
 
 def check_names(tasks: Sequence[Task]) -> None:

@@ -79,8 +79,8 @@ def train(
 
     Without an `optimizer` it is Adam with M times `lr`: the gradient of a member is scaled by its
     alpha, 1/M in expectation (section 5). A `scheduler` of that optimizer takes one step after each
-    epoch; torch's `ReduceLROnPlateau` is told the sum of the losses in that row, but for NaN. `average`, torch's `AveragedModel` of the network, is updated after each
-    step.
+    epoch; torch's `ReduceLROnPlateau` is told the sum of the losses in that row, but for NaN.
+    `average`, torch's `AveragedModel` of the network, is updated after each step.
 
     Every epoch starts by seeding torch's global generator, and that of the draws, from (`seed`,
     epoch). `on_epoch` is called after each epoch with the `Training` so far, whose state it may

@@ -3,6 +3,8 @@
 import math
 import multiprocessing
 import pickle
+import re
+from pathlib import Path
 
 import jaxtyping
 import numpy as np
@@ -171,7 +173,7 @@ class Constant(nn.Module):
 
 
 def test_labels_off_the_cpu_that_are_no_class_give_nan_in_place_of_a_failed_kernel():
-    """On "meta" in place of a GPU, which has no values: those of the flag are asked on their own."""
+    """On "meta" in place of a GPU, which has no values: those of the flag are asked alone."""
     count, logits = pamal.classification("c").count, torch.randn(3, CLASSES, device="meta")
     labels, _, fault = count.checked(logits, torch.empty(3, dtype=torch.long, device="meta"))
     assert labels.shape == (3,) and fault.device.type == "meta"
@@ -264,6 +266,16 @@ def test_batches_of_one_source_per_task_train_and_are_judged_each_on_its_own(bal
     _, rows, table = trained(tuple, both, balancer, window=2)
     assert np.isfinite([row["losses"] for row in rows]).all()
     assert np.isfinite(table).all(axis=None)
+
+
+def test_the_loader_of_two_sources_on_the_api_page_does_what_it_says():
+    page = (Path(__file__).parents[2] / "book" / "api.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n(class Both.*?)```", page, re.DOTALL)
+    names = {"kinds": [(X[:5], KIND[:5])], "sizes": [(X[5:], SIZE[5:])]}
+    exec(code, names)
+    by_hand = [(X[:5], {"kind": KIND[:5]}), (X[5:], {"size": SIZE[5:]})]
+    found, expected = trained(tuple, names["loader"]), trained(tuple, by_hand)
+    assert found[1] == expected[1] and found[2].equals(expected[2])
 
 
 def test_labels_that_stand_for_none_train_as_no_target_does():

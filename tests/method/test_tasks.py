@@ -71,8 +71,8 @@ def test_a_model_that_returns_no_list_is_told_so_in_training_and_in_evaluation(m
     network = pamal.WeightEnsemble([model(), model()])
     batch = torch.zeros(6, 3), LABELS % 2, LABELS.float()
     message = (
-        "must return a tuple or list with one tensor per task, or a dict with the keys digit, tilt. "
-        f"Found {found}"
+        "must return a tuple or list with one tensor per task, "
+        f"or a dict with the keys digit, tilt. Found {found}"
     )
     with pytest.raises(pamal.InputError, match=message):
         pamal.train(pamal.Method(network, TASKS), [batch], epochs=1, progress=False)
