@@ -64,7 +64,7 @@ def labelled(tasks: Sequence[Task], targets: Sequence[Any], device: torch.device
     found = torch.zeros(len(tasks), device=device)
     for t, (task, target) in enumerate(zip(tasks, _targets(tasks, targets), strict=True)):
         if target is not None:
-            found[t] = task.count(target) > 0
+            found[t] = task.count is len or task.count(target) > 0
     return found
 
 
