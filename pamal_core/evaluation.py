@@ -1,6 +1,9 @@
 """What a trained network achieves at each alpha."""
 
-from collections.abc import Iterable, Sequence
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +18,7 @@ from pamal_core.front import Front, Objective
 from pamal_core.inputs import Batch, Inputs, moved
 from pamal_core.networks.base import Calibration, Network
 from pamal_core.simplex import lattice, on_simplex, sampled
-from pamal_core.tasks import Task, check_counts, check_names
+from pamal_core.tasks import Task, by_task, check_names, statistic
 
 
 def objectives(tasks: Sequence[Task]) -> tuple[Objective, ...]:
@@ -39,11 +42,13 @@ def evaluate(
     points for two members, 66 for three, 286 for four. For M > 4, whose lattices explode, it is
     `simplex.sampled`: the corners, the centre, and 256 points uniform on the simplex, with seed 0.
     With `progress` a bar is shown once that takes more than ten seconds. A task that no member is
-    trained on (a zero column of `task_weights`) is left out. `calibration` says which statistics
-    BatchNorm has; None are the shared ones, with a warning where several members have any
-    BatchNorm, whose ends it misjudges.
-    The mode and the statistics of the network are restored. A warning names the tasks and alphas
-    whose metrics are not finite; InputError where no point has finite objectives.
+    trained on (a zero column of `task_weights`) is left out. A metric is over the examples of all
+    batches that have a label of its task, NaN where none has. `calibration` says which running
+    statistics normalisation layers have; None are the shared ones, with a warning where they
+    misjudge the ends of the front. The mode and the statistics of the network are restored.
+
+    A warning names the tasks and alphas whose metrics are not finite; InputError where no point has
+    finite objectives.
     """
     if calibration is None:
         network.check_calibration(stacklevel=3)
@@ -72,15 +77,17 @@ def predict(
     inputs: Inputs,
     *,
     calibration: Calibration | None = None,
-) -> list[Tensor]:
-    """The output for each task of the network at `alpha`, a point of the simplex with M entries,
-    as `evaluate` judges it: in evaluation mode, and with BatchNorm as `calibration` says.
+) -> Any:
+    """What the network at `alpha`, a point of the simplex with M entries, returns, a list or a dict
+    of the output for each task, as `evaluate` judges it: in evaluation mode, and with BatchNorm as
+    `calibration` says.
 
     The mode and the statistics of the network are restored.
     """
     with network.evaluating():
         theta = _theta(network, alpha, calibration)
-        return list(network(theta, *moved([inputs], theta.device)))
+        outputs = network(theta, *moved([inputs], theta.device))
+        return dict(outputs) if isinstance(outputs, Mapping) else list(outputs)
 
 
 def _check_finite(front: Front, dtype: torch.dtype) -> None:
@@ -119,18 +126,22 @@ def _metrics(
     loader: Iterable[Batch],
 ) -> dict[str, float]:
     totals: dict[tuple[int, int], Tensor] = {}
+    batch = None
     for batch in loader:
         inputs, *targets = moved(batch, theta.device)
-        outputs = network(theta, inputs)
-        check_counts(tasks, outputs, targets)
+        triples = by_task(tasks, network(theta, inputs), targets)
         for t in trained:
-            for m, metric in enumerate(tasks[t].metrics):
-                statistic = metric.statistic(outputs[t], targets[t])
-                totals[t, m] = totals[t, m] + statistic if (t, m) in totals else statistic
-    if not totals:
+            task, output, target = triples[t]
+            if target is not None:
+                for m, metric in enumerate(task.metrics):
+                    part = statistic(task, metric, output, target)
+                    totals[t, m] = totals[t, m] + part if (t, m) in totals else part
+    if batch is None:
         raise InputError("The loader must yield at least one batch. Found none.")
-    metrics = {(t, m): tasks[t].metrics[m] for t, m in totals}
     return {
-        f"{tasks[t].name}/{metrics[t, m].name}": metrics[t, m].value(totals[t, m])
-        for t, m in totals
+        f"{tasks[t].name}/{metric.name}": metric.value(totals[t, m])
+        if (t, m) in totals
+        else math.nan
+        for t in trained
+        for m, metric in enumerate(tasks[t].metrics)
     }

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.utils._pytree import tree_map_only
 
 from pamal_core import distributed
 from pamal_core.balancing import Balancer, Draw, Linear
@@ -32,8 +33,10 @@ class NonFiniteError(ArithmeticError):
 class Method:
     """A multi-task method: `window` draws of alpha a step, each weighted by the same alpha (Eq. 2).
 
-    A batch is a tuple (inputs, target_1, ..., target_T). Inputs are a tensor, a tuple of several,
-    or a dict of them by the names that the model has for them.
+    A batch is a tuple (inputs, target_1, ..., target_T) or (inputs, {name: target}). Inputs are a
+    tensor, a tuple of several, or a dict of them by the names that the model has for them. A target
+    that is None, or has no key, adds nothing: its loss is 0. The network returns a tensor for each
+    task, in their order or in a dict by their names.
     """
 
     network: Network
@@ -105,8 +108,11 @@ class Method:
         theta = self.network.weights(alpha)
         leaf = theta.detach().requires_grad_()
         inputs, *targets = batch
-        losses = task_losses(self.tasks, self.network(leaf, inputs), targets)
+        outputs = self.network(leaf, inputs)
+        losses = task_losses(self.tasks, outputs, targets)
         if not losses.isfinite().all():
+            if losses.device.type != "cpu":  # where labels that are no class are named
+                task_losses(self.tasks, *tree_map_only(Tensor, Tensor.cpu, (outputs, targets)))
             t = int(losses.isfinite().logical_not().nonzero()[0])
             raise NonFiniteError(
                 f"The loss of task {t + 1} ({self.tasks[t].name}) is {losses[t].item()} "

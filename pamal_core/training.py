@@ -17,6 +17,7 @@ from pamal_core.inputs import Batch, moved
 from pamal_core.memory import is_out_of_memory, too_large
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.networks.hypernetwork import Hypernetwork
+from pamal_core.tasks import labelled
 
 
 @dataclass
@@ -71,14 +72,15 @@ def train(
     progress: bool = True,
 ) -> list[dict[str, Any]]:
     """Train `method.network` in place; returns a row per epoch, with the mean loss of each task,
-    [T], as "losses".
+    [T], as "losses": the mean over steps that had a label of it, NaN where none had.
 
-    `loader` yields (inputs, target_1, ..., target_T) anew each time it is iterated; several inputs
-    are a tuple or a dict of their own. Without an `optimizer` it is Adam with M times `lr`: the
-    gradient of a member is scaled by its alpha, 1/M in expectation (section 5). A `scheduler` of
-    that optimizer takes one step after each epoch; torch's `ReduceLROnPlateau` is told the sum of
-    the losses in that row. `average`, torch's `AveragedModel` of the network, is updated after each
-    step.
+    `loader` yields (inputs, target_1, ..., target_T), or (inputs, {name: target}), anew each time
+    it is iterated; several inputs are a tuple or a dict of their own.
+
+    Without an `optimizer` it is Adam with M times `lr`: the gradient of a member is scaled by its
+    alpha, 1/M in expectation (section 5). A `scheduler` of that optimizer takes one step after each
+    epoch; torch's `ReduceLROnPlateau` is told the sum of the losses in that row, but for NaN.
+    `average`, torch's `AveragedModel` of the network, is updated after each step.
 
     Every epoch starts by seeding torch's global generator, and that of the draws, from (`seed`,
     epoch). `on_epoch` is called after each epoch with the `Training` so far, whose state it may
@@ -131,12 +133,13 @@ def seed_everything(seed: int, epoch: int = 0) -> np.random.Generator:
 
 
 def _epoch(training: Training, loader: Iterable[Batch], seed: int, epoch: int) -> list[float]:
-    """The mean loss of each task over the steps of one epoch."""
+    """The mean loss of each task over the steps of one epoch that had a label of it."""
     method, device = training.method, training.method.network.task_weights.device
     rng = seed_everything(seed, epoch)
     method.network.train()
     method.balancer.start_epoch([row["losses"] for row in training.history])
     total, steps = torch.zeros(len(method.tasks), device=device), 0
+    counts = torch.zeros_like(total)
     for step, batch in enumerate(loader):
         batch = moved(batch, device)
         try:
@@ -144,13 +147,14 @@ def _epoch(training: Training, loader: Iterable[Batch], seed: int, epoch: int) -
         except NonFiniteError as error:
             raise NonFiniteError(f"Stopped in epoch {epoch}, step {step + 1}. {error}") from error
         total += losses.mean(0)
+        counts += labelled(method.tasks, batch[1:], device)
         steps += 1
     if steps == 0:
         raise InputError("The loader must yield at least one batch an epoch. Found none.")
     distributed.average_buffers(method.network)
-    means: list[float] = (total / steps).tolist()
+    means: list[float] = (total / counts).tolist()
     if isinstance(training.scheduler, ReduceLROnPlateau):
-        training.scheduler.step(sum(means))
+        training.scheduler.step(sum(mean for mean in means if mean == mean))
     elif training.scheduler is not None:
         training.scheduler.step()
     return means

@@ -20,7 +20,7 @@ from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record
 from pamal_core.runs.run import Experiment, calibration
 from pamal_core.simplex import on_simplex
-from pamal_core.tasks import Task
+from pamal_core.tasks import Task, outputs_by_task
 from pamal_core.widgets import explorer_data, html
 
 
@@ -105,7 +105,8 @@ class Explorer(anywidget.AnyWidget):
         outputs = predict(network, alpha, self._inputs, calibration=calibration)
         metrics = front.table.iloc[0][np.isfinite(front.table.iloc[0])].to_dict()
         with self.hold_sync():
-            self.predictions = explorer_data.predictions(outputs, self._targets)
+            by_task = outputs_by_task(self._tasks, outputs)
+            self.predictions = explorer_data.predictions(by_task, self._targets)
             self.measured = {"alpha": alpha, "metrics": metrics}
 
 

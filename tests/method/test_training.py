@@ -123,7 +123,7 @@ def test_ctrl_c_says_in_which_epoch_it_came(make_method, loader):
 
 
 def test_a_nan_in_a_batch_stops_with_the_step_and_leaves_the_weights_alone(make_method, batch):
-    method, broken = make_method(), (batch[0], batch[1].clone().fill_(torch.nan), batch[2])
+    method, broken = make_method(), (batch[0], batch[1].clone().fill_(torch.inf), batch[2])
     with pytest.raises(NonFiniteError, match=r"epoch 1, step 2\. The loss of task 1 \(height\)"):
         train(method, [batch, broken], epochs=1, progress=False)
     assert method.network.stacked.isfinite().all()
