@@ -1,0 +1,59 @@
+"""Optimisers of all that a method trains, and their settings by the names of its weights."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pamal_core.errors import InputError
+from pamal_core.method import Method
+from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.networks.hypernetwork import Hypernetwork
+
+
+def adam(method: Method, lr: float) -> torch.optim.Adam:
+    """Adam for all that `method` trains.
+
+    A hypernetwork has a hundred parameters for each weight of its model, and torch's usual dozen
+    passes over them take three times as long as their gradient: it gets the fused form, one pass.
+    So does a GPU, for which the fused form alone can leave a step out without being waited for.
+    """
+    on_gpu = method.network.task_weights.device.type == "cuda"
+    fused = True if on_gpu or isinstance(method.network, Hypernetwork) else None
+    return torch.optim.Adam(method.parameters(), lr=lr, fused=fused)
+
+
+def parameter_groups(
+    method: Method, settings: Callable[[str, torch.Size], Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Groups for any optimiser of torch, which `train` may then be given: `settings(name, shape)`
+    has what a weight has of its own, such as {"weight_decay": 0.0}; {} where nothing.
+
+    Names and shapes are those of a member's `named_parameters()`, so that a rule can be written as
+    for a plain module; a tied weight goes by its first name. The tensors in the groups are views of
+    the matrix [M, N] that an ensemble is stored as, one for each weight of each member: the
+    optimiser does with them exactly what it does with those of plain modules. Other networks are
+    grouped by their own parameters. What a balancer trains has no settings of its own.
+
+    The groups belong to the memory the weights have now: make them after the network is moved.
+    """
+    network = method.network
+    named: list[tuple[str, Tensor]] = list(network.named_parameters())
+    if isinstance(network, WeightEnsemble):
+        named = []
+        for row in network.stacked.detach():
+            views = reversed(network.skeleton.views(row).items())  # a tied weight is one view
+            named += {id(view): (name, view) for name, view in views}.values()
+    groups: dict[str, dict[str, Any]] = {}
+    for name, weight in named:
+        own = settings(name, weight.shape)
+        if not isinstance(own, Mapping):
+            raise InputError(
+                "`settings` must return a dict for each weight, {} where it has none of its own. "
+                f"Found {own!r} for {name}."
+            )
+        key = repr(sorted(own.items()))
+        groups.setdefault(key, {**own, "params": []})["params"].append(weight)
+    learned = list(method.balancer.parameters())
+    return [*groups.values(), *([{"params": learned}] if learned else [])]
