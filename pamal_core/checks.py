@@ -134,10 +134,12 @@ def metrics_checked(method: Method, targets: Batch) -> Iterator[None]:
     finally:
         hook.remove()
     check_counts(method.tasks, outputs[0], targets)
-    device = method.network.task_weights.device
+    trained = method.network.task_weights
+    device = trained.device
     with torch.no_grad(), torch.random.fork_rng([device] if device.type == "cuda" else []):
-        for task, output, target in zip(method.tasks, outputs[0], targets, strict=True):
-            for metric in task.metrics:
+        columns = zip(method.tasks, outputs[0], targets, trained.any(0).tolist(), strict=True)
+        for task, output, target, is_trained in columns:
+            for metric in task.metrics if is_trained else ():  # as `evaluate` judges them
                 try:
                     float(metric.value(metric.statistic(output, target)))
                 except WRONG as error:
