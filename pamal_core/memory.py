@@ -62,7 +62,6 @@ def _fits(
         try:
             weights = torch.as_tensor(alphas).to(network.task_weights)
             method.accumulate(tree_map_only(Tensor, lambda part: part[:size], batch), weights)
-            method.hand_over(optimizer)
             copy.copy(optimizer).step()  # a copy has the state of the original but no hooks
         except RuntimeError as error:
             if not is_out_of_memory(error):

@@ -65,20 +65,6 @@ class Method:
         """What an optimiser trains: the parameters of the network and those of the balancer."""
         return [*self.network.parameters(), *self.balancer.parameters()]
 
-    def hand_over(self, optimizer: torch.optim.Optimizer) -> None:
-        """Give each tensor of `optimizer` that is a view of a parameter that view of its gradient.
-
-        Those of `parameter_groups` are; for all others there is nothing to do.
-        """
-        own = set(self.parameters())
-        given = [p for group in optimizer.param_groups for p in group["params"]]
-        wholes = {p.untyped_storage().data_ptr(): p for p in own}
-        for view in (p for p in given if p not in own):
-            whole = wholes[view.untyped_storage().data_ptr()]
-            if whole.grad is not None:
-                start = view.storage_offset() - whole.storage_offset()
-                view.grad = whole.grad.contiguous().as_strided(view.shape, view.stride(), start)
-
     def draw(self, rng: np.random.Generator) -> Float[Tensor, "W M"]:
         """The `window` alphas of a step."""
         alphas = self.preference.sample(self.window, self.network.num_members, rng)

@@ -10,6 +10,7 @@ from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.networks.hypernetwork import Hypernetwork
+from pamal_core.networks.skeleton import Skeleton
 
 
 def adam(method: Method, lr: float) -> torch.optim.Adam:
@@ -41,10 +42,15 @@ def parameter_groups(
     network = method.network
     named: list[tuple[str, Tensor]] = list(network.named_parameters())
     if isinstance(network, WeightEnsemble):
-        named = []
-        for row in network.stacked.detach():
-            views = reversed(network.skeleton.views(row).items())  # a tied weight is one view
-            named += {id(view): (name, view) for name, view in views}.values()
+        named = _views(network.skeleton, network.stacked.detach())
+
+        def share(stacked: Tensor) -> None:
+            if named[0][1].grad is None and stacked.grad is not None:
+                slopes = _views(network.skeleton, stacked.grad)
+                for (_, view), (_, slope) in zip(named, slopes, strict=True):
+                    view.grad = slope
+
+        network.stacked.register_post_accumulate_grad_hook(share)  # type: ignore[no-untyped-call]
     groups: dict[str, dict[str, Any]] = {}
     for name, weight in named:
         own = settings(name, weight.shape)
@@ -57,3 +63,9 @@ def parameter_groups(
         groups.setdefault(key, {**own, "params": []})["params"].append(weight)
     learned = list(method.balancer.parameters())
     return [*groups.values(), *([{"params": learned}] if learned else [])]
+
+
+def _views(skeleton: Skeleton, stacked: Tensor) -> list[tuple[str, Tensor]]:
+    """The name and the view of each weight of each row; a tied weight is one view, of the first."""
+    rows = [reversed(skeleton.views(row).items()) for row in stacked]
+    return [pair for views in rows for pair in {id(view): (n, view) for n, view in views}.values()]

@@ -13,15 +13,7 @@ from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torch.optim.swa_utils import AveragedModel
 from tqdm.auto import tqdm
 
-from pamal_core import distributed
-from pamal_core.checks import (
-    check_arguments,
-    check_dtypes,
-    check_same,
-    check_training,
-    made_with,
-    metrics_checked,
-)
+from pamal_core import checks, distributed
 from pamal_core.errors import InputError
 from pamal_core.inputs import Batch, moved
 from pamal_core.memory import is_out_of_memory, too_large
@@ -59,8 +51,8 @@ class Training:
     """Step, losses, alphas and whether all was finite, of steps whose device was not yet asked."""
 
     def __post_init__(self) -> None:
-        check_training(self)
-        self.made_with = made_with(self)
+        checks.check_training(self)
+        self.made_with = checks.made_with(self)
 
     def state_dict(self) -> dict[str, Any]:
         """The state of every part and the history: tensors, numbers, texts, lists and dicts."""
@@ -71,7 +63,7 @@ class Training:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from `state`, which `state_dict` returned; InputError where that was of another
         method, optimiser, learning rate, ...: it names what differs."""
-        check_same(state, self.made_with)
+        checks.check_same(state, self.made_with)
         for name, part in self._parts().items():
             part.load_state_dict(state[name])
         self.step = state["step"]
@@ -119,22 +111,20 @@ def train(
     it. `average`, torch's `AveragedModel` of the network, is updated after each step.
 
     Every epoch starts by seeding torch's global generator, and that of the draws, from (`seed`,
-    how many epochs the method was trained for before): a second call goes on where the first
-    ended. `on_step` and `on_epoch` are called after each step and epoch with the `Training` so far,
-    which they may `stop`, and whose state, after an epoch, they may keep; an epoch that is stopped
-    counts with the steps it had. A training that is given such a state as `resume` goes on from
-    there, and equals one that was never interrupted, bit for bit; a loader that draws from numpy's
-    global generator has to seed it itself.
+    epochs that the method was trained for before): a second call goes on where the first ended.
+    `on_step` and `on_epoch` are called after each with the `Training` so far, which they may stop;
+    an epoch cut short counts with the steps it had. The state that `on_epoch` may keep is a
+    `resume`, with which training equals one that was never interrupted, bit for bit; a loader that
+    draws from numpy's global generator has to seed it itself.
 
-    Raises InputError, before a weight is moved, where the arguments do not fit one another or the
-    first batch: its metrics are tried, too; and where a step does not fit into memory: it says what
-    would. Raises NonFiniteError where a loss or a gradient is NaN or infinite, before the optimizer
-    steps. A GPU is not waited for: from the second step on, torch's fused optimizers (Adam without
-    an `optimizer`) leave such a step out there, and it is raised within 50 steps, at the latest at
-    the end of the epoch. With other optimizers a step waits once, with `average` once more, and
-    with balancers that are solved on the CPU for each draw.
+    Raises InputError before a weight is moved where the arguments do not fit one another or the
+    first batch, on which the metrics are tried, and where a step does not fit into memory: it says
+    what would. Raises NonFiniteError where a loss or gradient is NaN or infinite, before the
+    optimizer steps. A GPU is not waited for: torch's fused optimizers (there Adam without an
+    `optimizer`) leave such a step out, and the error comes within 50 steps and this epoch. With
+    others each step waits once, with `average` once more, with rules solved on the CPU each draw.
     """
-    check_arguments(method, loader, epochs, seed, {"lr": lr, "clip_norm": clip_norm})
+    checks.check_arguments(method, loader, epochs, seed, {"lr": lr, "clip_norm": clip_norm})
     if optimizer is None:
         optimizer = adam(method, (1e-3 if lr is None else lr) * method.network.num_members)
     elif lr is not None:
@@ -214,36 +204,23 @@ def _epoch(
 def _step(training: Training, batch: Batch, rng: np.random.Generator, number: int) -> Tensor:
     """One step on `batch`, the `number`th of its epoch; its losses [W, T]."""
     method, optimizer = training.method, training.optimizer
-    skipping = method.network.task_weights.device.type in SKIPPING
+    on_gpu = method.network.task_weights.device.type in SKIPPING
     is_first = training.losses is None
     optimizer.zero_grad(set_to_none=True)
     for parameter in method.parameters():  # of which the optimiser may have views
         parameter.grad = None
     try:
         alphas = method.draw(rng)
-        with metrics_checked(method, batch[1:]) if is_first else nullcontext():
-            losses = method.accumulate(batch, alphas, check=not skipping)
-        gradients = [p.grad for p in method.parameters() if p.grad is not None]
-        # A gradient can overflow where the losses do not; it must not touch the weights.
-        if not skipping:
-            is_finite = torch.tensor(all(map(_is_finite, gradients)))
-        else:
-            is_finite = get_total_norm(gradients, torch.inf).isfinite() & losses.isfinite().all()
-        # In its first step fused SGD makes its momentum, which it must not leave out.
-        if skipping and not is_first and _can_skip(method, optimizer):
-            optimizer.found_inf = (~is_finite).float()  # type: ignore[attr-defined]
-            training.unread.append((number, losses, alphas, is_finite))
-        elif not is_finite:
-            raise NonFiniteError(method.explain(losses, alphas))
+        with checks.metrics_checked(method, batch[1:]) if is_first else nullcontext():
+            losses = method.accumulate(batch, alphas, check=not on_gpu)
+        _guard(training, number, losses, alphas, on_gpu)
         if training.clip_norm is not None:
             clip_grad_norm_(method.parameters(), training.clip_norm)
-        method.hand_over(optimizer)
         optimizer.step()
         if training.average is not None:
             training.average.update_parameters(method.network)
     except RuntimeError as error:
         if not is_out_of_memory(error):
-            check_dtypes(method, batch[0], error)
             raise
     else:
         training.step, training.losses, training.alphas = training.step + 1, losses, alphas
@@ -254,26 +231,39 @@ def _step(training: Training, batch: Batch, rng: np.random.Generator, number: in
     raise too_large(method, batch, optimizer)
 
 
+def _guard(training: Training, number: int, losses: Tensor, alphas: Tensor, on_gpu: bool) -> None:
+    """NonFiniteError where a loss or the gradient is not finite: it must not touch the weights. A
+    fused optimiser on a GPU is told to leave such a step out, and is asked later."""
+    method, optimizer = training.method, training.optimizer
+    parameters = method.parameters()
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    if not on_gpu:  # the losses were looked at draw by draw
+        is_finite = all(map(_is_finite, gradients))
+    else:
+        flag = get_total_norm(gradients, torch.inf).isfinite() & losses.isfinite().all()
+        is_fused = all(group.get("fused") for group in optimizer.param_groups)
+        # The first step of fused SGD makes its momentum, and cannot be left out.
+        if is_fused and len({p.device for p in parameters}) == 1 and training.losses is not None:
+            optimizer.found_inf = (~flag).float()  # type: ignore[attr-defined]
+            training.unread.append((number, losses, alphas, flag))
+            return
+        is_finite = bool(flag)
+    if not is_finite:
+        raise NonFiniteError(method.explain(losses, alphas))
+
+
 def _ask(training: Training) -> None:
-    """NonFiniteError where a step that was not asked for yet was not finite."""
+    """NonFiniteError where a step that was not asked about yet was not finite."""
     unread, training.unread = training.unread, []
-    flags = torch.stack([is_finite for *_, is_finite in unread]).tolist() if unread else []
+    flags = torch.stack([flag for *_, flag in unread]).tolist() if unread else []
     wrong = [step for step, is_finite in zip(unread, flags, strict=True) if not is_finite]
     if wrong:
         number, losses, alphas, _ = wrong[0]
-        numbers = ", ".join(str(step[0]) for step in wrong)
         raise NonFiniteError(
             f"Stopped in epoch {len(training.history) + 1}, step {number}. "
             f"{training.method.explain(losses, alphas)} Steps that were not finite and left the "
-            f"weights as they were: {numbers}."
+            f"weights as they were: {', '.join(str(step[0]) for step in wrong)}."
         )
-
-
-def _can_skip(method: Method, optimizer: torch.optim.Optimizer) -> bool:
-    """Whether `optimizer` can leave a step out without being waited for: the fused ones of torch
-    on one device."""
-    is_fused = all(group.get("fused") for group in optimizer.param_groups)
-    return is_fused and len({p.device for p in method.parameters()}) == 1
 
 
 def _is_finite(values: Tensor) -> bool:

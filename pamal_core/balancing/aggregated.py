@@ -19,9 +19,8 @@ class Aggregated(GradientBalancer):
     one vector [S] of a Jacobian [T, S]. Where it has a `pref_vector`, that is set to the `weights`
     of each draw; to any other the rows w_t g_t are given. The heads keep the plain `weights`.
 
-    Raises InputError for one with a preference of its own, and for one that has a memory between
-    steps (a `reset`), which the state of a training would lack. A Jacobian with a NaN or infinite
-    entry gives NaN, at which the training loop stops.
+    Raises InputError for one with a preference of its own, and for one with a memory (a `reset`),
+    which the state of a training would lack. A Jacobian that is not finite gives NaN.
     """
 
     def __init__(self, aggregator: Callable[[Tensor], Tensor]) -> None:

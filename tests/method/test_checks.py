@@ -55,8 +55,8 @@ def refused(message, method, loader, **arguments):
         ({"lr": "fast"}, "`lr` must be a finite number above 0. Found 'fast'"),
         ({"clip_norm": float("inf")}, "`clip_norm` must be a finite number above 0. Found inf"),
         ({"scheduler_interval": "batch"}, "must be one of epoch, step. Found 'batch'"),
-        ({"loader": 5}, "`loader` must yield batches anew each epoch. Found int"),
-        ({"optimizer": "adam"}, "`optimizer` must be one of torch. Found str"),
+        ({"loader": 5}, "as a DataLoader or a list does. Found int"),
+        ({"optimizer": "adam"}, "as SGD and Adam do. Found str"),
         ({"resume": "file.pt"}, "`Training.state_dict` returned. Found str"),
         ({"resume": {"history": []}}, "returned. Found a dict with keys history"),
     ],
@@ -79,7 +79,7 @@ def test_a_generator_is_refused_for_two_epochs_and_has_all_its_batches_in_one(ma
             seen.append(number)
             yield batch
 
-    refused("once, for 2 epochs", method, generator(), epochs=2)
+    refused("Found generator for 2 epochs", method, generator(), epochs=2)
     assert not seen
     once, listed = generator(), [batch] * 3
     rows = train(method, once, epochs=1, progress=False)
@@ -91,7 +91,7 @@ def test_lbfgs_and_sparse_adam_are_refused(make_method, batch):
     method = make_method()
     for kind in (torch.optim.LBFGS, torch.optim.SparseAdam):
         wrong = kind(method.parameters())
-        message = f"must step on one dense gradient.* Found {kind.__name__}"
+        message = f"steps on one dense gradient.* Found {kind.__name__}"
         refused(message, method, [batch], optimizer=wrong)
 
 
@@ -116,7 +116,7 @@ def test_a_scheduler_must_be_that_of_the_optimiser(make_method, batch):
     method = make_method()
     own, other = sgd(method), sgd(method)
     for given in ({"optimizer": other}, {}):
-        refused("Found one of another", method, [batch], scheduler=StepLR(own, 1), **given)
+        refused("Found StepLR of another", method, [batch], scheduler=StepLR(own, 1), **given)
     plateau = ReduceLROnPlateau(own)
     given = {"scheduler": plateau, "scheduler_interval": "step"}
     refused("needs the losses of an epoch", method, [batch], optimizer=own, **given)
@@ -136,9 +136,6 @@ def test_double_precision_trains(make_mlp, tasks, batch):
     network = WeightEnsemble([make_mlp().double(), make_mlp().double()])
     double = (batch[0].double(), *batch[1:])
     assert train(Method(network, tasks), [double], epochs=1, progress=False)
-    refused(
-        "weights are torch.float64. Found inputs of torch.float32", Method(network, tasks), [batch]
-    )
 
 
 def test_sparse_gradients_are_refused(tasks):
@@ -284,7 +281,7 @@ def test_an_ensemble_of_other_members_is_named(make_mlp, tasks, batch, state):
     network = WeightEnsemble([make_mlp()] * 1, task_weights=[[0.5, 0.5]])
     method = Method(network, tasks, **begun())
     refused(
-        r"stacked \[2, 76\] in .* and WeightEnsemble of stacked \[1, 76\]",
+        r"\[2, 76\]} in the state and {'stacked': \[1, 76\]} here",
         method,
         [batch],
         epochs=3,
