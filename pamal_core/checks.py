@@ -21,7 +21,7 @@ from pamal_core.method import Method
 if TYPE_CHECKING:
     from pamal_core.training import Training  # which imports this module
 
-NOT_COMPARED = {"foreach", "fused", "capturable", "differentiable", "initial_lr"}
+NOT_COMPARED = {"foreach", "fused", "capturable", "differentiable", "initial_lr", "params"}
 """Settings of an optimiser that say how it computes, not what."""
 WRONG = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What a metric raises that does not fit its task."""
@@ -150,15 +150,14 @@ def made_with(training: "Training") -> dict[str, str]:
     }
     for name in ("optimizer", "scheduler", "average"):
         about[name] = type(getattr(training, name)).__name__
-    for number, group in enumerate(training.optimizer.param_groups):
+    groups = training.optimizer.param_groups
+    about["groups"] = [[[*p.shape] for p in group["params"]] for group in groups]
+    for number, group in enumerate(groups):
         # A scheduler keeps the rate it began with: the present one is part of the state.
-        rate, shapes = (
-            group.get("initial_lr", group.get("lr")),
-            [[*p.shape] for p in group["params"]],
-        )
-        for name, value in (group | {"lr": rate, "params": shapes}).items():
-            if name not in NOT_COMPARED:  # tuples are lists in a file
-                about[f"{name} of group {number}"] = [*value] if name == "betas" else value
+        for name, value in (group | {"lr": group.get("initial_lr", group.get("lr"))}).items():
+            if name not in NOT_COMPARED:
+                fixed = [*value] if isinstance(value, tuple) else value  # as a file has it
+                about[f"{name} of group {number}"] = fixed
     # A class without a text of its own has its address for one.
     return {name: re.sub(" at 0x[0-9a-f]+", "", str(value)) for name, value in about.items()}
 
@@ -170,9 +169,9 @@ def check_same(state: Any, now: Mapping[str, str]) -> None:
         raise InputError(f"`resume` must be what `Training.state_dict` returned. Found {found}.")
     then = state["made_with"]
     differ = [
-        f"{name} {then.get(name)} in the state and {now.get(name)} here"
-        for name in sorted({*then, *now})
-        if then.get(name) != now.get(name)
+        f"{name} {then[name]} in the state and {now[name]} here"
+        for name in now
+        if name in then and then[name] != now[name]  # a version of torch may have more settings
     ]
     if differ:
         raise InputError(
