@@ -54,21 +54,20 @@ def check_training(training: "Training") -> None:
     for name, weight in method.network.named_parameters():
         if weight.requires_grad and weight.dtype not in (torch.float32, torch.float64):
             raise InputError(
-                "Weights are trained in float32 or float64: in fewer digits small steps are lost, "
-                f"and in float16 those of Adam are NaN. Found {weight.dtype} in {name}. Give "
-                "members.float(), and `network.precision = torch.bfloat16` for speed."
+                "Weights are trained in float32 or float64: fewer digits lose small steps. Found "
+                f"{weight.dtype} in {name}. For speed set `network.precision = torch.bfloat16`."
             )
     for name, module in method.network.skeleton.model.named_modules():
         if getattr(module, "sparse", False) is True:
+            found = f"{name or 'the model'}, a {type(module).__name__}"
             raise InputError(
-                "The gradient is one dense vector for all weights. Found sparse=True in "
-                f"{name or 'the model'}, a {type(module).__name__}: make it with sparse=False."
+                f"Layers must be made with sparse=False. Found sparse=True in {found}."
             )
     unfit = torch.optim.LBFGS | torch.optim.SparseAdam
     if not isinstance(optimizer, torch.optim.Optimizer) or isinstance(optimizer, unfit):
+        found = described(optimizer)
         raise InputError(
-            "`optimizer` must be one of torch that steps on one dense gradient, as SGD and Adam "
-            f"do. Found {described(optimizer)}."
+            f"`optimizer` must step on one dense gradient, as Adam does. Found {found}."
         )
     _check_trained(method, optimizer)
     if scheduler is not None and getattr(scheduler, "optimizer", None) is not optimizer:
@@ -139,6 +138,7 @@ def made_with(training: "Training") -> dict[str, str]:
     method, rule = training.method, training.method.balancer
     network, options = method.network, inspect.signature(type(rule)).parameters
     plain = {n: v for n in options if isinstance(v := getattr(rule, n, None), str | int | float)}
+    groups = training.optimizer.param_groups
     about: dict[str, Any] = {
         "network": {n: [*p.shape] for n, p in network.named_parameters()},
         "precision": network.precision,
@@ -147,19 +147,16 @@ def made_with(training: "Training") -> dict[str, str]:
         "balancer": f"{type(rule).__name__} {plain}",
         **{name: getattr(method, name) for name in ("preference", "penalty", "window")},
         **{name: getattr(training, name) for name in ("scheduler_interval", "clip_norm", "seed")},
+        **{n: type(getattr(training, n)).__name__ for n in ("optimizer", "scheduler", "average")},
+        "groups": [[[*p.shape] for p in group["params"]] for group in groups],
     }
-    for name in ("optimizer", "scheduler", "average"):
-        about[name] = type(getattr(training, name)).__name__
-    groups = training.optimizer.param_groups
-    about["groups"] = [[[*p.shape] for p in group["params"]] for group in groups]
     for number, group in enumerate(groups):
         # A scheduler keeps the rate it began with: the present one is part of the state.
-        for name, value in (group | {"lr": group.get("initial_lr", group.get("lr"))}).items():
-            if name not in NOT_COMPARED:
-                fixed = [*value] if isinstance(value, tuple) else value  # as a file has it
-                about[f"{name} of group {number}"] = fixed
-    # A class without a text of its own has its address for one.
-    return {name: re.sub(" at 0x[0-9a-f]+", "", str(value)) for name, value in about.items()}
+        begun = group | {"lr": group.get("initial_lr", group.get("lr"))}
+        about |= {f"{name} of group {number}": begun[name] for name in begun.keys() - NOT_COMPARED}
+    # A tuple is a list in a file; a class without a text of its own has its address for one.
+    texts = {name: str([*v] if isinstance(v, tuple) else v) for name, v in about.items()}
+    return {name: re.sub(" at 0x[0-9a-f]+", "", text) for name, text in texts.items()}
 
 
 def check_same(state: Any, now: Mapping[str, str]) -> None:

@@ -1,7 +1,7 @@
 """Optimisers of all that a method trains, and their settings by the names of its weights."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -31,13 +31,13 @@ def parameter_groups(
     """Groups for any optimiser of torch, which `train` may then be given: `settings(name, shape)`
     has what a weight has of its own, such as {"weight_decay": 0.0}; {} where nothing.
 
-    Names and shapes are those of a member's `named_parameters()`, so that a rule can be written as
-    for a plain module; a tied weight goes by its first name. The tensors in the groups are views of
-    the matrix [M, N] that an ensemble is stored as, one for each weight of each member: the
-    optimiser does with them exactly what it does with those of plain modules. Other networks are
-    grouped by their own parameters. What a balancer trains has no settings of its own.
+    Names and shapes are those of a member's `named_parameters()`; a tied weight goes by its first
+    name. The tensors are views of the matrix [M, N] that an ensemble is stored as, one for each
+    weight of each member, so that the optimiser does with them exactly what it does with plain
+    modules. Other networks are grouped by their own parameters; a balancer's have no settings.
 
-    The groups belong to the memory the weights have now: make them after the network is moved.
+    Make the groups after the network is moved. A loop of your own clears the gradients of both the
+    optimiser and the network.
     """
     network = method.network
     named: list[tuple[str, Tensor]] = list(network.named_parameters())
@@ -45,8 +45,10 @@ def parameter_groups(
         named = _views(network.skeleton, network.stacked.detach())
 
         def share(stacked: Tensor) -> None:
-            if named[0][1].grad is None and stacked.grad is not None:
-                slopes = _views(network.skeleton, stacked.grad)
+            last, gradient = named[0][1].grad, cast(Tensor, stacked.grad)
+            memory = {g.untyped_storage().data_ptr() for g in (last, gradient) if g is not None}
+            if last is None or len(memory) == 2:  # else they share it already
+                slopes = _views(network.skeleton, gradient)
                 for (_, view), (_, slope) in zip(named, slopes, strict=True):
                     view.grad = slope
 
@@ -56,8 +58,7 @@ def parameter_groups(
         own = settings(name, weight.shape)
         if not isinstance(own, Mapping):
             raise InputError(
-                "`settings` must return a dict for each weight, {} where it has none of its own. "
-                f"Found {own!r} for {name}."
+                f"`settings` must return a dict, {{}} for none. Found {own!r}: {name}."
             )
         key = repr(sorted(own.items()))
         groups.setdefault(key, {**own, "params": []})["params"].append(weight)

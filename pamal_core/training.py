@@ -188,8 +188,8 @@ def _epoch(
             break
     if steps == 0:
         raise InputError(
-            "The loader must yield at least one batch an epoch. Found none; a generator has them "
-            "once, a DataLoader or a list each time."
+            "The loader must yield at least one batch an epoch; a generator has them once. Found "
+            "none."
         )
     _ask(training)
     distributed.average_buffers(method.network)

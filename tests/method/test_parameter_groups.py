@@ -93,6 +93,16 @@ def test_what_has_a_rate_of_its_own_has_it_in_every_member(tasks):
     assert same[:, :shared].all() and not same[:, shared:].any()
 
 
+def test_gradients_are_those_of_the_last_backward_pass_however_they_were_cleared(tasks):
+    method = Method(two_members(), tasks)
+    views = [p for group in parameter_groups(method, settings) for p in group["params"]]
+    for clear in (method.network.zero_grad, lambda: None):
+        clear()  # the views keep the memory that the gradient had
+        method.accumulate(BATCHES[0], torch.tensor([[0.3, 0.7]]))
+        total = sum(view.grad.square().sum() for view in views)
+        torch.testing.assert_close(total, method.network.stacked.grad.square().sum())
+
+
 def test_a_tied_weight_is_in_one_group_once(tasks):
     class Tied(nn.Module):
         def __init__(self):
@@ -169,5 +179,5 @@ def test_groups_that_lack_a_weight_are_refused(tasks):
 
 
 def test_settings_must_be_a_dict(tasks):
-    with pytest.raises(InputError, match=r"a dict for each weight, .* Found None for "):
+    with pytest.raises(InputError, match=r"must return a dict, {} for none. Found None: "):
         parameter_groups(Method(two_members(), tasks), lambda name, shape: None)
