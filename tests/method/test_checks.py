@@ -210,6 +210,14 @@ def test_a_task_that_no_member_is_trained_on_needs_no_metric(make_mlp, tasks, ba
     assert train(Method(network, made), [batch], epochs=1, progress=False)
 
 
+def test_a_batch_without_labels_of_a_task_may_be_the_first(make_method, batch):
+    """Its metric is then 0 / 0, which evaluation over more batches need not be."""
+    method = make_method()
+    share = Metric("share", True, lambda o, y: torch.zeros(2), lambda s: s.tolist()[0] / 0)
+    method.tasks = [Task(task.name, task.loss, (share,)) for task in method.tasks]
+    assert train(method, [batch], epochs=1, progress=False)
+
+
 # The state that a training goes on from.
 
 
