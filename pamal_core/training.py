@@ -241,7 +241,10 @@ def _guard(training: Training, number: int, losses: Tensor, alphas: Tensor, on_g
         is_finite = all(map(_is_finite, gradients))
     else:
         flag = get_total_norm(gradients, torch.inf).isfinite() & losses.isfinite().all()
-        is_fused = all(group.get("fused") for group in optimizer.param_groups)
+        # What torch's own scaler asks; a state that was loaded may have undone it.
+        is_fused = getattr(optimizer, "_step_supports_amp_scaling", False) and all(
+            group.get("fused") for group in optimizer.param_groups
+        )
         # The first step of fused SGD makes its momentum, and cannot be left out.
         if is_fused and len({p.device for p in parameters}) == 1 and training.losses is not None:
             optimizer.found_inf = (~flag).float()  # type: ignore[attr-defined]
