@@ -37,4 +37,6 @@ class DynamicWeightAverage(LossBalancer):
 
     @override
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
-        return weights if self.factors is None else weights * self.factors.to(weights)
+        if self.factors is None:
+            return weights
+        return weights * self.factors.to(weights, non_blocking=True)

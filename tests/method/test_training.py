@@ -11,7 +11,8 @@ from pamal_core.errors import InputError
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.networks.hypernetwork import Hypernetwork
-from pamal_core.training import adam, train
+from pamal_core.optimizers import adam
+from pamal_core.training import train
 
 
 @pytest.fixture
