@@ -1,7 +1,7 @@
 from .balancing import Linear, MovingAverage, UnitNorm
 from .dense_tasks import depth, segmentation
 from .errors import InputError
-from .evaluation import evaluate
+from .evaluation import evaluate, predict
 from .front import Front
 from .method import Method, NonFiniteError
 from .networks.ensemble import WeightEnsemble
@@ -29,6 +29,7 @@ __all__ = [
     "evaluate",
     "lattice",
     "mean_metric",
+    "predict",
     "parameter_groups",
     "regression",
     "segmentation",

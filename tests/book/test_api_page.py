@@ -5,13 +5,18 @@ import inspect
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
 
 import pamal_core
 
 ROOT = Path(__file__).parents[2]
-NAMES = re.findall(r"\{api\} (\S+)", (ROOT / "book" / "api.md").read_text("utf-8"))
+PAGE = (ROOT / "book" / "api.md").read_text("utf-8")
+NAMES = re.findall(r"\{api\} (\S+)", PAGE)
 
 
 @pytest.fixture
@@ -65,3 +70,42 @@ def test_a_name_that_is_not_there_is_refused(api):
         api.find("pamal_core", "Nothing")
     with pytest.raises(LookupError):
         api.find("pamal_core.nowhere", "Front")
+
+
+class People(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.backbone = nn.Sequential(nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU())
+        self.group, self.age = nn.Linear(16, 2), nn.Linear(16, 1)
+
+    def forward(self, x):
+        features = self.backbone(x)
+        return self.group(features), self.age(features)
+
+
+@pytest.mark.filterwarnings("ignore:All alphas share")
+def test_the_code_of_the_page_runs_as_it_stands(tmp_path, monkeypatch):
+    pytest.importorskip("torchjd", reason="needs the `test` extra")
+    monkeypatch.chdir(tmp_path)
+    torch.manual_seed(0)
+    x = torch.randn(640, 4)
+    data = TensorDataset(x, (x[:, 0] > 0).long(), x[:, 1] / 2)
+    loader = DataLoader(data, batch_size=64)
+    written = []
+    names = {
+        "torch": torch,
+        "make_model": People,
+        "make_backbone": lambda: nn.Linear(4, 8),
+        "make_heads": lambda: nn.Linear(8, 3),
+        "loader": loader,
+        "validation": loader,
+        "batch": next(iter(loader)),
+        "groups": [(x, group) for x, group, _ in loader],
+        "ages": [(x, age) for x, _, age in loader],
+        "writer": SimpleNamespace(add_scalar=lambda *args: written.append(args)),
+    }
+    for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
+        exec(block, names)
+    assert {name for name, *_ in written} == {"group/loss", "age/loss"}
+    assert 5 <= len(names["history"]) <= 100
+    assert names["before"].table.equals(names["front"].table)
