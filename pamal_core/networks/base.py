@@ -123,7 +123,8 @@ class Network(nn.Module, ABC):
     @torch.no_grad()
     def recalibrate(self, alpha: ArrayLike, calibration: Calibration) -> None:
         """Re-estimate the running statistics of every normalisation layer that tracks any (of
-        BatchNorm and InstanceNorm) for the network at `alpha`; leave them if it is "shared".
+        BatchNorm and InstanceNorm) for the network at `alpha`; leave them if it is "shared". What
+        else training writes into buffers goes on from there: a spectral norm takes a step a batch.
 
         `calibration` are batches whose first entry are the inputs; every batch counts the same.
         InputError where it is such a batch itself, or has none, as a generator that an alpha before
@@ -132,7 +133,8 @@ class Network(nn.Module, ABC):
         if isinstance(calibration, str):
             check_choice("calibration", calibration, ["shared"])
             return
-        if not (layers := tracking(self)):
+        layers = self._estimated()
+        if not (layers or self.skeleton.changed_buffers()):
             return
         theta, momenta = self.weights(self.alpha_tensor(alpha)), [one.momentum for one in layers]
         batches, count = iter(calibration), 0
@@ -168,7 +170,7 @@ class Network(nn.Module, ABC):
         if self.num_members == 1:
             return
         buffers = self.skeleton.changed_buffers()
-        found = ["the running statistics of normalisation layers"] if tracking(self) else []
+        found = ["the running statistics of normalisation layers"] if self._estimated() else []
         found += [f"what training wrote into {', '.join(buffers)}"] if buffers else []
         if found:
             warnings.warn(
@@ -183,8 +185,9 @@ class Network(nn.Module, ABC):
         """`alpha`, checked to lie on the simplex, in the dtype and on the device of the network."""
         return torch.as_tensor(on_simplex(alpha, self.num_members)).to(self.task_weights)
 
-
-def tracking(model: nn.Module) -> list[_NormBase]:
-    """The normalisation layers of `model` that keep running statistics."""
-    layers = (module for module in model.modules() if isinstance(module, _NormBase))
-    return [layer for layer in layers if layer.running_mean is not None]
+    def _estimated(self) -> list[_NormBase]:
+        """The normalisation layers whose running statistics training estimates: not those that the
+        model keeps in evaluation mode, as it may for a frozen part."""
+        with self.evaluating():
+            layers = [m for m in self.train().modules() if isinstance(m, _NormBase)]
+            return [one for one in layers if one.training and one.running_mean is not None]
