@@ -8,9 +8,9 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_type
 from pamal_core.front import Front, Objective
-from pamal_core.inputs import Batch, Inputs, moved
+from pamal_core.inputs import Batch, Inputs, described, moved
 from pamal_core.networks.base import Calibration, Network
 from pamal_core.simplex import lattice, on_simplex
 from pamal_core.tasks import Task, check_counts, check_names
@@ -38,9 +38,10 @@ def evaluate(
     shared ones, with a warning where several members have any BatchNorm, whose ends it misjudges.
     The mode and the statistics of the network are restored.
     """
+    check_type("network", network, Network, "the WeightEnsemble that was trained")
+    check_names(tasks)
     if calibration is None:
         network.check_calibration(stacklevel=3)
-    check_names(tasks)
     points = (
         lattice(network.num_members) if alphas is None else on_simplex(alphas, network.num_members)
     )
@@ -68,6 +69,7 @@ def predict(
 
     The mode and the statistics of the network are restored.
     """
+    check_type("network", network, Network, "the WeightEnsemble that was trained")
     with network.evaluating():
         theta = _theta(network, alpha, calibration)
         return list(network(theta, *moved([inputs], theta.device)))
@@ -90,6 +92,11 @@ def _metrics(
     loader: Iterable[Batch],
 ) -> dict[str, float]:
     totals: dict[tuple[int, int], Tensor] = {}
+    if not isinstance(loader, Iterable):
+        raise InputError(
+            "`loader` must yield batches, as a DataLoader or a list of them does. "
+            f"Found {described(loader)}."
+        )
     for batch in loader:
         inputs, *targets = moved(batch, theta.device)
         outputs = network(theta, inputs)
@@ -99,7 +106,10 @@ def _metrics(
                 statistic = metric.statistic(outputs[t], targets[t])
                 totals[t, m] = totals[t, m] + statistic if (t, m) in totals else statistic
     if not totals:
-        raise InputError("The loader must yield at least one batch. Found none.")
+        raise InputError(
+            "The loader must yield at least one batch. Found none; a generator has them once, a "
+            "list for each alpha."
+        )
     metrics = {(t, m): tasks[t].metrics[m] for t, m in totals}
     return {
         f"{tasks[t].name}/{metrics[t, m].name}": metrics[t, m].value(totals[t, m])

@@ -50,7 +50,7 @@ def described(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"a {kind} with keys {', '.join(map(str, value))}"
     if isinstance(value, tuple | list):
-        return f"a {kind} of {', '.join(type(part).__name__ for part in value)}"
+        return f"a {kind} of {', '.join(type(part).__name__ for part in value) or 'nothing'}"
     return kind
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_number, check_type
 
 SAME = 1e-6
 """Task weights no further apart are equal: sums of float32 may differ in their last bits."""
@@ -31,12 +31,16 @@ class Dirichlet:
     stratified: bool = False
 
     def __post_init__(self) -> None:
-        p = np.atleast_1d(np.asarray(self.p, dtype=float))
+        check_type("stratified", self.stratified, bool, "True")
+        try:
+            p = np.atleast_1d(np.asarray(self.p, dtype=float))
+        except (TypeError, ValueError):
+            p = np.array([np.nan])
         mixed = len(p) > 1 and not ((p > 0) & np.isfinite(p)).all()
-        if np.isnan(p).any() or (p < 0).any() or mixed:
+        if p.ndim > 1 or not p.size or np.isnan(p).any() or (p < 0).any() or mixed:
             raise InputError(
                 "`p` must be one number >= 0 (inf allowed), or one positive finite number "
-                f"per member. Found p={self.p}."
+                f"per member. Found p={self.p!r}."
             )
 
     def sample(self, num_draws: int, num_members: int, rng: np.random.Generator) -> np.ndarray:
@@ -77,11 +81,8 @@ def lattice(num_members: int, num_points: int = 11) -> np.ndarray:
     `num_points` is the n of section 5.2: the number of points along an edge. Two members give n
     points, three give n(n+1)/2. The first row is the first corner, the last row the last corner.
     """
-    if num_members < 1 or num_points < 2:
-        raise InputError(
-            "A lattice needs num_members >= 1 and num_points >= 2. "
-            f"Found num_members={num_members}, num_points={num_points}."
-        )
+    check_number("num_members", num_members, 1, whole=True)
+    check_number("num_points", num_points, 2, whole=True)
     steps = num_points - 1
     # Stars and bars: each choice of bar positions splits `steps` units between the members.
     bars = combinations(range(steps + num_members - 1), num_members - 1)

@@ -55,10 +55,23 @@ def task_losses(tasks: Sequence[Task], outputs: Any, targets: Sequence[Tensor]) 
 
 
 def check_names(tasks: Sequence[Task]) -> None:
-    """InputError where two of `tasks` have one name: their metrics would be one column."""
-    names = [task.name for task in tasks]
+    """InputError unless `tasks` are tasks with metrics; or where two have one name, or two metrics
+    of a task: they would be one column."""
+    if not isinstance(tasks, tuple | list) or not all(isinstance(task, Task) for task in tasks):
+        raise InputError(f"`tasks` must be a list of Tasks. Found {described(tasks)}.")
+    for task in tasks:
+        found = task.metrics if isinstance(task.metrics, tuple | list) else ()
+        if not found or not all(isinstance(metric, Metric) for metric in found):
+            raise InputError(
+                f"Task {task.name} must have a tuple of Metrics. Found {described(task.metrics)}."
+            )
+        _check_distinct(f"Every metric of task {task.name}", [metric.name for metric in found])
+    _check_distinct("Every task", [task.name for task in tasks])
+
+
+def _check_distinct(what: str, names: Sequence[str]) -> None:
     if len(set(names)) < len(names):
-        raise InputError(f"Every task must have a name of its own. Found {', '.join(names)}.")
+        raise InputError(f"{what} must have a name of its own. Found {', '.join(names)}.")
 
 
 def check_counts(tasks: Sequence[Task], outputs: Any, targets: Sequence[Tensor]) -> None:
@@ -78,6 +91,8 @@ def check_outputs(outputs: Any) -> None:
             "The network must return a tuple or list with one tensor per task. "
             f"Found {described(outputs)}."
         )
+    if not all(isinstance(output, Tensor) for output in outputs):
+        raise InputError(f"Each output must be one tensor. Found {described(outputs)}.")
 
 
 def _loss(task: Task, output: Tensor, target: Tensor) -> Float[Tensor, ""]:

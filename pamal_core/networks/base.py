@@ -75,8 +75,16 @@ class Network(nn.Module, ABC):
     def weights(self, alphas: ByMember) -> Thetas:
         """theta(alpha) for each row of `alphas`, differentiable in the network's own parameters."""
 
-    def forward(self, theta: Theta, inputs: Inputs) -> Any:
+    def forward(self, theta: Theta, inputs: Inputs | None = None) -> Any:
         """What the architecture with the weights `theta` returns for `inputs`."""
+        right = (self.skeleton.num_weights,), self.task_weights.dtype
+        found = (theta.shape, theta.dtype) if isinstance(theta, Tensor) else (described(theta), "")
+        if inputs is None or found != right:
+            raise InputError(
+                f"A network is called with theta, a vector [{right[0][0]}] of {right[1]} that "
+                "`weights` gives for one alpha, and inputs; `predict` takes an alpha. "
+                f"Found {described(theta)} {found[1]} and {described(inputs)}."
+            )
         if self.precision == torch.float32:
             return self.skeleton(theta, inputs)
         with torch.autocast(theta.device.type, self.precision):
@@ -133,6 +141,11 @@ class Network(nn.Module, ABC):
         if isinstance(calibration, str):
             check_choice("calibration", calibration, ["shared"])
             return
+        if not isinstance(calibration, Iterable):
+            raise InputError(
+                "`calibration` must yield batches (inputs, ...), as a list or a DataLoader does. "
+                f"Found {described(calibration)}."
+            )
         layers = self._estimated()
         if not (layers or self.skeleton.changed_buffers()):
             return

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 from typing_extensions import override
 
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_type
+from pamal_core.inputs import described
 from pamal_core.networks.base import Network
 from pamal_core.networks.skeleton import Skeleton
 from pamal_core.shapes import ByMember, Thetas
@@ -57,10 +58,14 @@ class WeightEnsemble(Network):
         channels_last: bool = True,
     ) -> None:
         members = _checked(members)
+        check_type("channels_last", channels_last, bool, "True")
         skeleton = Skeleton(members[0], shared, channels_last=channels_last)
         stacked = torch.stack([skeleton.flatten(member) for member in members])
         given = np.eye(len(members)) if task_weights is None else task_weights
-        shape = np.shape(given)
+        try:
+            shape = np.shape(given)
+        except ValueError:
+            shape = ()  # rows of several lengths
         if len(shape) != 2 or shape[0] != len(members) or not shape[1]:
             raise InputError(
                 f"`task_weights` must be a matrix with {len(members)} rows, one per member. "
@@ -72,7 +77,15 @@ class WeightEnsemble(Network):
 
     @override
     def weights(self, alphas: ByMember) -> Thetas:
-        return alphas @ self.stacked
+        stacked, is_tensor = self.stacked, isinstance(alphas, Tensor)
+        right = len(stacked), stacked.dtype
+        if not is_tensor or not alphas.ndim or (alphas.shape[-1], alphas.dtype) != right:
+            raise InputError(
+                f"`alphas` must be a tensor [..., {len(stacked)}] of {stacked.dtype}, which "
+                f"`alpha_tensor` makes. Found {described(alphas)}"
+                f"{f' of {alphas.dtype}' if is_tensor else ''}."
+            )
+        return alphas @ stacked
 
     @torch.no_grad()
     def member_similarity(self) -> Float[Tensor, "M M"]:
@@ -87,7 +100,7 @@ def _checked(members: Any) -> list[nn.Module]:
             "`members` must be a list of modules, one per member. Found a single "
             f"{type(members).__name__}; [net] makes an ensemble of one."
         )
-    members = list(members)
+    members = list(members) if isinstance(members, Iterable) else [members]
     if not members:
         raise InputError("An ensemble needs at least one member. Found an empty list.")
     for member in members:

@@ -155,6 +155,11 @@ class Skeleton(nn.Module):
 
     def split(self, theta: Theta) -> list[Tensor]:
         """The weights of the model as views of `theta`, in its order."""
+        if theta.shape != (self.num_weights,):
+            raise InputError(
+                f"The weights of one point of the simplex are a vector [{self.num_weights}]. "
+                f"Found {list(theta.shape)}: `alpha` must be one point, with M entries."
+            )
         pieces = zip(torch.split(theta, self._sizes), self._shapes, self._moved, strict=True)
         return [_view(piece, shape, is_moved) for piece, shape, is_moved in pieces]
 
@@ -301,7 +306,8 @@ def _select(
     """The names of the weights that have a place under one of the prefixes in `shared`."""
     if shared is None:
         return list(places)
-    prefixes = [shared] if isinstance(shared, str) else list(shared)
+    is_one = isinstance(shared, str) or not isinstance(shared, Iterable)
+    prefixes: list[Any] = [shared] if is_one else list(shared)
     for prefix in prefixes:
         if not any(_is_under(prefix, names) for names in places.values()):
             found = ", ".join(name for name, _ in model.named_children())
