@@ -37,4 +37,6 @@ def check_type(name: str, value: object, kind: type, example: str) -> None:
     if not isinstance(value, kind):
         is_short = isinstance(value, str | Real)
         found = repr(value) if is_short else getattr(value, "__name__", type(value).__name__)
-        raise InputError(f"`{name}` must be a {kind.__name__}, such as {example}. Found {found}.")
+        raise InputError(
+            f"`{name}` must be of type {kind.__name__}, such as {example}. Found {found}."
+        )

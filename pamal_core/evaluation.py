@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pamal_core.errors import InputError, check_type
 from pamal_core.front import Front, Objective
-from pamal_core.inputs import Batch, Inputs, described, moved
+from pamal_core.inputs import Batch, Inputs, moved
 from pamal_core.networks.base import Calibration, Network
 from pamal_core.simplex import lattice, on_simplex
 from pamal_core.tasks import Task, check_counts, check_names
@@ -92,11 +92,7 @@ def _metrics(
     loader: Iterable[Batch],
 ) -> dict[str, float]:
     totals: dict[tuple[int, int], Tensor] = {}
-    if not isinstance(loader, Iterable):
-        raise InputError(
-            "`loader` must yield batches, as a DataLoader or a list of them does. "
-            f"Found {described(loader)}."
-        )
+    check_type("loader", loader, Iterable, "a DataLoader or a list of batches")
     for batch in loader:
         inputs, *targets = moved(batch, theta.device)
         outputs = network(theta, inputs)

@@ -43,9 +43,9 @@ def moved(batch: Batch, device: torch.device) -> list[Any]:
 
 
 def described(value: Any) -> str:
-    """What `value` is, for a message: of a tensor its shape, of a collection what it holds."""
+    """What `value` is, for a message: of a tensor its shape and dtype, of a collection what is in it."""
     if isinstance(value, Tensor):
-        return f"one tensor {list(value.shape)}"
+        return f"one tensor {list(value.shape)} of {value.dtype}".replace("torch.", "")
     kind = type(value).__name__
     if isinstance(value, Mapping):
         return f"a {kind} with keys {', '.join(map(str, value))}"

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.utils._pytree import tree_map_only
 
-from pamal_core.errors import InputError, check_choice
+from pamal_core.errors import InputError, check_choice, check_type
 from pamal_core.inputs import Batch, Inputs, described, moved
 from pamal_core.networks.skeleton import Skeleton
 from pamal_core.shapes import ByMember, Theta, Thetas
@@ -78,12 +78,12 @@ class Network(nn.Module, ABC):
     def forward(self, theta: Theta, inputs: Inputs | None = None) -> Any:
         """What the architecture with the weights `theta` returns for `inputs`."""
         right = (self.skeleton.num_weights,), self.task_weights.dtype
-        found = (theta.shape, theta.dtype) if isinstance(theta, Tensor) else (described(theta), "")
-        if inputs is None or found != right:
+        is_tensor = isinstance(theta, Tensor)
+        if inputs is None or not is_tensor or (theta.shape, theta.dtype) != right:
             raise InputError(
                 f"A network is called with theta, a vector [{right[0][0]}] of {right[1]} that "
                 "`weights` gives for one alpha, and inputs; `predict` takes an alpha. "
-                f"Found {described(theta)} {found[1]} and {described(inputs)}."
+                f"Found {described(theta)} and {described(inputs)}."
             )
         if self.precision == torch.float32:
             return self.skeleton(theta, inputs)
@@ -141,11 +141,7 @@ class Network(nn.Module, ABC):
         if isinstance(calibration, str):
             check_choice("calibration", calibration, ["shared"])
             return
-        if not isinstance(calibration, Iterable):
-            raise InputError(
-                "`calibration` must yield batches (inputs, ...), as a list or a DataLoader does. "
-                f"Found {described(calibration)}."
-            )
+        check_type("calibration", calibration, Iterable, "a list of batches")
         layers = self._estimated()
         if not (layers or self.skeleton.changed_buffers()):
             return

@@ -77,15 +77,13 @@ class WeightEnsemble(Network):
 
     @override
     def weights(self, alphas: ByMember) -> Thetas:
-        stacked, is_tensor = self.stacked, isinstance(alphas, Tensor)
-        right = len(stacked), stacked.dtype
-        if not is_tensor or not alphas.ndim or (alphas.shape[-1], alphas.dtype) != right:
+        right = self.stacked.shape[:1], self.stacked.dtype
+        if not isinstance(alphas, Tensor) or (alphas.shape[-1:], alphas.dtype) != right:
             raise InputError(
-                f"`alphas` must be a tensor [..., {len(stacked)}] of {stacked.dtype}, which "
-                f"`alpha_tensor` makes. Found {described(alphas)}"
-                f"{f' of {alphas.dtype}' if is_tensor else ''}."
+                f"`alphas` must be a tensor [..., {right[0][0]}] of {right[1]}, as `alpha_tensor` "
+                f"makes it. Found {described(alphas)}."
             )
-        return alphas @ stacked
+        return alphas @ self.stacked
 
     @torch.no_grad()
     def member_similarity(self) -> Float[Tensor, "M M"]:

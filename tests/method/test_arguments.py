@@ -103,18 +103,21 @@ ENSEMBLE = {
     "another submodule": (lambda: ensemble(shared="body"), "Found 'body'; the model has: encoder,"),
     "a number for shared": (lambda: ensemble(shared=1), "Found 1; the model has: encoder, heads"),
     "a module for shared": (lambda: ensemble(shared=[nn.Tanh()]), r"Found Tanh\(\); the model"),
-    "a word for a layout": (lambda: ensemble(channels_last="no"), "must be a bool.* Found 'no'"),
+    "a word for a layout": (
+        lambda: ensemble(channels_last="no"),
+        "must be of type bool.* Found 'no'",
+    ),
 }
 NETWORK = {
     "inputs without a theta": (
         lambda: ensemble()(BATCH[0]),
-        r"called with theta, a vector \[\d+\] .* Found one tensor \[6, 3\] torch.float32 and None",
+        r"called with theta, a vector \[\d+\] .* Found one tensor \[6, 3\] of float32 and None",
     ),
     "alpha for theta": (lambda: ensemble()(ALPHA, BATCH[0]), r"`predict` takes an alpha\. .*\[2\]"),
     "a list for theta": (lambda: ensemble()([0.5, 0.5], BATCH[0]), "Found a list of float, float"),
     "theta of another dtype": (
         lambda: (net := ensemble())(net.weights(ALPHA).double(), BATCH[0]),
-        "vector .* of torch.float32 .* torch.float64",
+        "vector .* of torch.float32 .* of float64",
     ),
     "two thetas": (
         lambda: (net := ensemble())(net.weights(torch.eye(2)), BATCH[0]),
@@ -125,19 +128,25 @@ NETWORK = {
         r"tensor \[\.\.\., 2\] of .* a li",
     ),
     "weights of three": (lambda: ensemble().weights(torch.ones(3)), r"Found one tensor \[3\]"),
-    "weights of integers": (lambda: ensemble().weights(torch.eye(2).long()), "of torch.int64"),
+    "weights of integers": (
+        lambda: ensemble().weights(torch.eye(2).long()),
+        "Found one tensor .* of int64",
+    ),
     "export of three": (lambda: ensemble().export([1, 0, 0]), r"2 entries, .* Found shape \(3,\)"),
     "export of several": (lambda: ensemble().export(np.eye(2)), "one point of the simplex"),
     "export of words": (lambda: ensemble().export("middle"), "must be an array of numbers"),
     "export of NaN": (lambda: ensemble().export([np.nan, 1]), "finite entries"),
     "export off the simplex": (lambda: ensemble().export([0.5, 0.4]), r"sum to 1\. Found"),
     "recalibrate by a word": (lambda: normed().recalibrate(ALPHA, "own"), "one of shared"),
-    "recalibrate by a number": (lambda: normed().recalibrate(ALPHA, 3), "batches .* Found int"),
+    "recalibrate by a number": (
+        lambda: normed().recalibrate(ALPHA, 3),
+        "such as a list of batches. Found 3",
+    ),
     "recalibrate by a batch": (lambda: normed().recalibrate(ALPHA, BATCH), "Found one tensor"),
     "recalibrate by a tensor": (lambda: normed().recalibrate(ALPHA, BATCH[0]), "Found one tensor"),
     "recalibrate by a data set": (
         lambda: normed().recalibrate(ALPHA, TensorDataset(*BATCH)),
-        "must yield batches .* Found TensorDataset",
+        "such as a list of batches. Found TensorDataset",
     ),
     "recalibrate at several": (
         lambda: normed().recalibrate(np.eye(2), [BATCH]),
@@ -145,13 +154,16 @@ NETWORK = {
     ),
     "predict of a plain module": (
         lambda: predict(Net(), ALPHA, BATCH[0]),
-        "must be a Network, such as",
+        "must be of type Network, such as",
     ),
     "predict at several": (lambda: predict(ensemble(), np.eye(2), BATCH[0]), "for one alpha"),
     "state of a balancer": (lambda: Linear().load_state_dict({"past": 1}), "keeps no state"),
 }
 METHOD = {
-    "a plain module": (lambda: method(network=Net()), "`network` must be a Network, .* Found Net"),
+    "a plain module": (
+        lambda: method(network=Net()),
+        "`network` must be of type Network, .* Found Net",
+    ),
     "a single task": (lambda: method(tasks=TASKS[0]), "must be a list of Tasks. Found Task"),
     "names for tasks": (lambda: method(tasks=["a", "b"]), "Tasks. Found a list of str, str"),
     "tasks of one name": (lambda: method(tasks=[TASKS[0]] * 2), "name of its own. Found a, a"),
@@ -163,10 +175,19 @@ METHOD = {
     "one metric": (lambda: method(tasks=with_metrics(METRIC)), "of Metrics. Found Metric"),
     "names of metrics": (lambda: method(tasks=with_metrics(("loss",))), "Found a tuple of str"),
     "too few tasks": (lambda: method(tasks=TASKS[:1]), "Expected 2, found 1"),
-    "a number for draws": (lambda: method(preference=2.0), "must be a Dirichlet, .* Found 2.0"),
+    "a number for draws": (
+        lambda: method(preference=2.0),
+        "must be of type Dirichlet, .* Found 2.0",
+    ),
     "a class of balancers": (lambda: method(balancer=UnitNorm), "Found UnitNorm"),
-    "a name of a balancer": (lambda: method(balancer="linear"), "a Balancer, .* Found 'linear'"),
-    "a number for a penalty": (lambda: method(penalty=0.5), "must be a Penalty, .* Found 0.5"),
+    "a name of a balancer": (
+        lambda: method(balancer="linear"),
+        "of type Balancer, .* Found 'linear'",
+    ),
+    "a number for a penalty": (
+        lambda: method(penalty=0.5),
+        "must be of type Penalty, .* Found 0.5",
+    ),
     "a broken window": (lambda: method(window=2.5), "whole number >= 1. Found window=2.5"),
     "a window in words": (lambda: method(window="2"), "whole number >= 1. Found window='2'"),
     "a true window": (lambda: method(window=True), "whole number >= 1. Found window=True"),
@@ -184,7 +205,7 @@ METHOD = {
     "no p": (lambda: Dirichlet(p=()), r"`p` must be one number >= 0 .* Found p=\(\)"),
     "a matrix for p": (lambda: Dirichlet(p=[[1.0, 2.0]]), "`p` must be one number >= 0 .*"),
     "None for p": (lambda: Dirichlet(p=None), "`p` must be one number >= 0 .* Found p=None"),
-    "a word for strata": (lambda: Dirichlet(stratified="no"), "must be a bool.* Found 'no'"),
+    "a word for strata": (lambda: Dirichlet(stratified="no"), "must be of type bool.* Found 'no'"),
     "p for three": (
         lambda: epoch(method=method(preference=Dirichlet((1.0, 1.0, 1.0)))),
         "`p` must be one number or 2, one per member",
@@ -218,7 +239,7 @@ BALANCERS = {
     ),
     "a module to look ahead": (
         lambda: AutoLambda(Net(), TASKS, [], lr=1),
-        "must be a Network, such as",
+        "must be of type Network, such as",
     ),
     "names to look ahead": (lambda: AutoLambda(ensemble(), "ab", [], lr=1), "list of Tasks"),
     "nothing ahead": (
@@ -254,7 +275,10 @@ TRAINING = {
     ),
 }
 EVALUATION = {
-    "a plain module": (lambda: evaluate(Net(), TASKS, [BATCH]), "must be a Network.* Found Net"),
+    "a plain module": (
+        lambda: evaluate(Net(), TASKS, [BATCH]),
+        "must be of type Network.* Found Net",
+    ),
     "a single task": (lambda: evaluate(ensemble(), TASKS[0], [BATCH]), "must be a list of Tasks"),
     "names for tasks": (lambda: evaluate(ensemble(), ["a", "b"], [BATCH]), "must be a list of T"),
     "another number of tasks": (
@@ -263,7 +287,7 @@ EVALUATION = {
     ),
     "a data set for batches": (
         lambda: evaluate(ensemble(), TASKS, TensorDataset(*BATCH)),
-        "`loader` must yield batches, .* Found TensorDataset",
+        "`loader` must be of type Iterable, .* Found TensorDataset",
     ),
     "no batches": (lambda: evaluate(ensemble(), TASKS, []), "at least one batch. Found none"),
     "batches once": (
@@ -276,7 +300,7 @@ EVALUATION = {
     ),
     "statistics by a number": (
         lambda: evaluate(normed(), TASKS, [BATCH], calibration=1),
-        "`calibration` must yield batches .* Found int",
+        "`calibration` must be of type Iterable.* Found 1",
     ),
     "one alpha": (lambda: evaluate(ensemble(), TASKS, [BATCH], [0.5, 0.5]), "must have 2 entries"),
     "alphas of three": (

@@ -1,5 +1,6 @@
 """What a network or a batch that does not fit the tasks is told."""
 
+import jaxtyping
 import pytest
 import torch
 from torch import nn
@@ -78,7 +79,8 @@ def test_a_model_that_returns_no_list_is_told_so_in_training_and_in_evaluation(m
 
 
 @pytest.mark.parametrize("wrong", [(torch.zeros(6, 3), LABELS), torch.zeros(6, 3)])
-def test_calibration_that_is_a_batch_and_no_list_of_batches_is_refused(wrong):
+def test_calibration_that_is_a_batch_and_no_list_of_batches_is_refused(wrong, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
     network = pamal.WeightEnsemble([nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))])
     with pytest.raises(pamal.InputError, match="a list with one batch will do"):
         network.recalibrate([1.0], wrong)
