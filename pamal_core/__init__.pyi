@@ -5,6 +5,7 @@ from .evaluation import evaluate
 from .front import Front
 from .method import Method, NonFiniteError
 from .networks.ensemble import WeightEnsemble
+from .optimizers import parameter_groups
 from .penalties import MultiForward
 from .simplex import Dirichlet, lattice
 from .tasks import Metric, Task, classification, mean_metric, regression
@@ -28,6 +29,7 @@ __all__ = [
     "evaluate",
     "lattice",
     "mean_metric",
+    "parameter_groups",
     "regression",
     "segmentation",
     "train",

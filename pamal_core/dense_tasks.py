@@ -7,6 +7,7 @@ the batch size, and an image with few labels counts as much as one with many.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Int
@@ -14,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from pamal_core.errors import InputError
-from pamal_core.tasks import Metric, Task, exact, ratio
+from pamal_core.tasks import Counted, Metric, Task, exact, ratio
 
 Pixels = tuple[Tensor, Tensor]
 """A value for every pixel, and whether it counts."""
@@ -31,34 +32,23 @@ def segmentation(name: str, num_classes: int, ignore: int = -1) -> Task:
     first two lie in [0, 1]. Where no pixel at all is labelled the loss is 0 with a gradient of 0,
     and metrics are NaN.
 
-    The loss raises InputError where the logits are not of `num_classes` classes.
+    The loss raises InputError where the logits are not of `num_classes` classes, and for labels of
+    another shape, of floats, or that are no class.
     """
 
-    def losses(logits: Tensor, labels: Tensor) -> Pixels:
-        if logits.ndim != 4 or logits.shape[1] != num_classes:
-            raise InputError(
-                f"Task {name} needs logits [n, {num_classes}, H, W]. Found {tuple(logits.shape)}."
-            )
-        values = F.cross_entropy(logits, labels, ignore_index=ignore, reduction="none")
-        return values, labels != ignore
-
-    def right(logits: Tensor, labels: Tensor) -> Pixels:
-        return logits.argmax(1) == labels, labels != ignore
-
-    def confusion(logits: Tensor, labels: Tensor) -> Tensor:
-        return confusion_matrix(logits.argmax(1), labels, labels != ignore, num_classes)
-
+    labelled = Counted(ignore)
+    losses = _CrossEntropies(name, num_classes, labelled)
     metrics = (
-        Metric("mIoU", True, confusion, mean_iou),
-        _pixel_mean("pixel accuracy", True, right),
+        Metric("mIoU", True, _Confusion(num_classes, labelled), mean_iou),
+        _pixel_mean("pixel accuracy", True, _Right(labelled)),
         _pixel_mean("loss", False, losses),
     )
-    return Task(name, _pixel_loss(losses), metrics)
+    return Task(name, _PixelLoss(losses), metrics, labelled)
 
 
 def depth(name: str) -> Task:
     """A positive number for every pixel: outputs [n, 1, H, W], targets [n, 1, H, W] or [n, H, W],
-    of which those not above 0 are invalid (missing).
+    of which those not above 0, or NaN, are invalid (missing).
 
     The loss is the mean absolute error over valid pixels, in the units of the target. Metrics, in
     order, all lower is better: "absolute error", the same; "relative error", the mean of
@@ -71,7 +61,7 @@ def depth(name: str) -> Task:
         _pixel_mean("relative error", False, _relative_error),
         _pixel_mean("loss", False, _absolute_error),
     )
-    return Task(name, _pixel_loss(_absolute_error), metrics)
+    return Task(name, _PixelLoss(_absolute_error), metrics, _valid)
 
 
 @torch.no_grad()
@@ -102,6 +92,8 @@ def mean_iou(confusion: Int[Tensor, "C C"]) -> float:
 
 
 def _absolute_error(output: Tensor, target: Tensor) -> Pixels:
+    if output.numel() != target.numel():
+        raise InputError("there must be one target for each number of the output")
     target = target.flatten()
     valid = target > 0
     # An invalid target may be NaN, and so would be the gradient, though the error does not count.
@@ -113,21 +105,84 @@ def _relative_error(output: Tensor, target: Tensor) -> Pixels:
     return error / target.flatten().where(valid, 1), valid
 
 
-def _pixel_loss(pixels: Callable[[Tensor, Tensor], Pixels]) -> Callable[[Tensor, Tensor], Tensor]:
+@dataclass(frozen=True)
+class _CrossEntropies:
+    """The cross-entropy of every pixel."""
+
+    name: str
+    num_classes: int
+    labelled: Counted
+
+    def __call__(self, logits: Tensor, labels: Tensor) -> Pixels:
+        if logits.ndim != 4 or logits.shape[1] != self.num_classes:
+            raise InputError(
+                f"Task {self.name} needs logits [n, {self.num_classes}, H, W]. "
+                f"Found {tuple(logits.shape)}."
+            )
+        labels, counted, fault = _classes(self.labelled, logits, labels)
+        ignored = self.labelled.ignore_index
+        values = F.cross_entropy(logits, labels, ignore_index=ignored, reduction="none")
+        return values + fault, counted
+
+
+@dataclass(frozen=True)
+class _Right:
+    """Whether the answer for every pixel is right."""
+
+    labelled: Counted
+
+    def __call__(self, logits: Tensor, labels: Tensor) -> Pixels:
+        labels, counted, _ = _classes(self.labelled, logits, labels)
+        return logits.argmax(1) == labels, counted
+
+
+@dataclass(frozen=True)
+class _Confusion:
+    """The confusion matrix of a batch."""
+
+    num_classes: int
+    labelled: Counted
+
+    def __call__(self, logits: Tensor, labels: Tensor) -> Tensor:
+        labels, counted, _ = _classes(self.labelled, logits, labels)
+        return confusion_matrix(logits.argmax(1), labels, counted, self.num_classes)
+
+
+def _classes(
+    labelled: Counted, logits: Tensor, labels: Tensor
+) -> tuple[Tensor, Tensor, Tensor | float]:
+    if labels.is_floating_point():
+        raise InputError("the label of a pixel must be an integer")
+    labels, counted, fault = labelled.checked(logits, labels)
+    return labels, counted & (labels != labelled.ignore_index), fault
+
+
+def _valid(target: Tensor) -> Tensor:
+    return (target > 0).sum()
+
+
+@dataclass(frozen=True)
+class _PixelLoss:
     """The mean over the pixels of a batch that count."""
 
-    def loss(output: Tensor, target: Tensor) -> Tensor:
-        values, counted = pixels(output, target)
+    pixels: Callable[[Tensor, Tensor], Pixels]
+
+    def __call__(self, output: Tensor, target: Tensor) -> Tensor:
+        values, counted = self.pixels(output, target)
         return values.where(counted, 0).sum() / counted.sum().clamp(min=1)
 
-    return loss
+
+@dataclass(frozen=True)
+class _PixelSum:
+    """The statistic of a mean over pixels: (sum, count)."""
+
+    pixels: Callable[[Tensor, Tensor], Pixels]
+
+    def __call__(self, output: Tensor, target: Tensor) -> Tensor:
+        values, counted = self.pixels(output.detach(), target)
+        return torch.stack([exact(values.where(counted, 0)).sum(), exact(counted).sum()])
 
 
 def _pixel_mean(name: str, maximise: bool, pixels: Callable[[Tensor, Tensor], Pixels]) -> Metric:
     """The mean over the pixels of all batches that count."""
-
-    def statistic(output: Tensor, target: Tensor) -> Tensor:
-        values, counted = pixels(output.detach(), target)
-        return torch.stack([exact(values.where(counted, 0)).sum(), exact(counted).sum()])
-
-    return Metric(name, maximise, statistic, ratio)
+    return Metric(name, maximise, _PixelSum(pixels), ratio)

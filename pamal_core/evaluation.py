@@ -1,23 +1,30 @@
 """What a trained network achieves at each alpha."""
 
-from collections.abc import Iterable, Sequence
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor
+from tqdm.auto import tqdm
 
 from pamal_core.errors import InputError, check_type
 from pamal_core.front import Front, Objective
 from pamal_core.inputs import Batch, Inputs, moved
 from pamal_core.networks.base import Calibration, Network
-from pamal_core.simplex import lattice, on_simplex
-from pamal_core.tasks import Task, check_counts, check_names
+from pamal_core.simplex import lattice, on_simplex, sampled
+from pamal_core.tasks import Task, by_task, check_names, statistic
 
 
 def objectives(tasks: Sequence[Task]) -> tuple[Objective, ...]:
-    """The first metric of each task."""
+    """The first metric of each task; InputError where one has none."""
+    if bare := [task.name for task in tasks if not task.metrics]:
+        raise InputError(f"Every task must have a metric. Found none of {', '.join(bare)}.")
     return tuple(Objective(f"{t.name}/{t.metrics[0].name}", t.metrics[0].maximise) for t in tasks)
 
 
@@ -29,31 +36,40 @@ def evaluate(
     alphas: ArrayLike | None = None,
     *,
     calibration: Calibration | None = None,
+    progress: bool = True,
 ) -> Front:
     """The front of `network` on the data of `loader`, in evaluation mode.
 
     `alphas` [P, M] is the lattice with 11 points along an edge by default, as in the paper: 11
-    points for two members, 66 for three. A task that no member is trained on (a zero column of
-    `task_weights`) is left out. `calibration` says which statistics BatchNorm has; None are the
-    shared ones, with a warning where several members have any BatchNorm, whose ends it misjudges.
-    The mode and the statistics of the network are restored.
+    points for two members, 66 for three, 286 for four. For M > 4, whose lattices explode, it is
+    `simplex.sampled`: the corners, the centre, and 256 points uniform on the simplex, with seed 0.
+    With `progress` a bar is shown once that takes more than ten seconds. A task that no member is
+    trained on (a zero column of `task_weights`) is left out. A metric is over the examples of all
+    batches that have a label of its task, NaN where none has. `calibration` says which running
+    statistics normalisation layers have; None are the shared ones, with a warning where they
+    misjudge the ends of the front. The mode and the statistics of the network are restored.
+
+    A warning names the tasks and alphas whose metrics are not finite; InputError where no point has
+    finite objectives.
     """
     check_type("network", network, Network, "the WeightEnsemble that was trained")
     check_names(tasks)
     if calibration is None:
         network.check_calibration(stacklevel=3)
-    points = (
-        lattice(network.num_members) if alphas is None else on_simplex(alphas, network.num_members)
-    )
+    if alphas is None:
+        points = (lattice if network.num_members <= 4 else sampled)(network.num_members)
+    else:
+        points = on_simplex(alphas, network.num_members)
     task_weights = network.task_weights.cpu().numpy()
     trained = [t for t in range(len(tasks)) if task_weights[:, t].any()]
-    rows = []
+    chosen, rows = objectives([tasks[t] for t in trained]), []
     with network.evaluating():
-        for point in points:
+        for point in tqdm(points, delay=10, disable=not progress, unit="alpha"):
             theta = _theta(network, point, calibration)
             rows.append(_metrics(network, theta, tasks, trained, loader))
-    chosen = objectives([tasks[t] for t in trained])
-    return Front(points, pd.DataFrame(rows), chosen, task_weights[:, trained])
+    front = Front(points, pd.DataFrame(rows), chosen, task_weights[:, trained])
+    _check_finite(front, theta.dtype)
+    return front
 
 
 @torch.no_grad()
@@ -63,16 +79,37 @@ def predict(
     inputs: Inputs,
     *,
     calibration: Calibration | None = None,
-) -> list[Tensor]:
-    """The output for each task of the network at `alpha`, a point of the simplex with M entries,
-    as `evaluate` judges it: in evaluation mode, and with BatchNorm as `calibration` says.
+) -> Any:
+    """What the network at `alpha`, a point of the simplex with M entries, returns, a list or a dict
+    of the output for each task, as `evaluate` judges it: in evaluation mode, and with BatchNorm as
+    `calibration` says.
 
     The mode and the statistics of the network are restored.
     """
     check_type("network", network, Network, "the WeightEnsemble that was trained")
     with network.evaluating():
         theta = _theta(network, alpha, calibration)
-        return list(network(theta, *moved([inputs], theta.device)))
+        outputs = network(theta, *moved([inputs], theta.device))
+        return dict(outputs) if isinstance(outputs, Mapping) else list(outputs)
+
+
+def _check_finite(front: Front, dtype: torch.dtype) -> None:
+    """A warning where a metric is not finite, and InputError where no point can be compared."""
+    bad = ~np.isfinite(front.table.to_numpy(float))
+    if not bad.any():
+        return
+    found = [
+        f"{name} at {column.sum()} of {len(bad)} alphas, first "
+        f"{front.alphas[column.argmax()].round(3).tolist()}"
+        for name, column in zip(front.table, bad.T, strict=True)
+        if column.any()
+    ]
+    text = f"Metrics that are not finite: {'; '.join(found)}."
+    if dtype == torch.float16:
+        text += " The weights are float16, which overflows early: use float32 or bfloat16."
+    if not front.is_finite.any():
+        raise InputError(f"A front needs a point whose objectives are finite. {text}")
+    warnings.warn(text, stacklevel=4)  # past `evaluate` and the decorator of torch
 
 
 def _theta(
@@ -93,21 +130,25 @@ def _metrics(
 ) -> dict[str, float]:
     totals: dict[tuple[int, int], Tensor] = {}
     check_type("loader", loader, Iterable, "a DataLoader or a list of batches")
+    batch = None
     for batch in loader:
         inputs, *targets = moved(batch, theta.device)
-        outputs = network(theta, inputs)
-        check_counts(tasks, outputs, targets)
+        triples = by_task(tasks, network(theta, inputs), targets)
         for t in trained:
-            for m, metric in enumerate(tasks[t].metrics):
-                statistic = metric.statistic(outputs[t], targets[t])
-                totals[t, m] = totals[t, m] + statistic if (t, m) in totals else statistic
-    if not totals:
+            task, output, target = triples[t]
+            if target is not None:
+                for m, metric in enumerate(task.metrics):
+                    part = statistic(task, metric, output, target)
+                    totals[t, m] = totals[t, m] + part if (t, m) in totals else part
+    if batch is None:
         raise InputError(
             "The loader must yield at least one batch. Found none; a generator has them once, a "
             "list for each alpha."
         )
-    metrics = {(t, m): tasks[t].metrics[m] for t, m in totals}
     return {
-        f"{tasks[t].name}/{metrics[t, m].name}": metrics[t, m].value(totals[t, m])
-        for t, m in totals
+        f"{tasks[t].name}/{metric.name}": metric.value(totals[t, m])
+        if (t, m) in totals
+        else math.nan
+        for t in trained
+        for m, metric in enumerate(tasks[t].metrics)
     }

@@ -1,17 +1,25 @@
 """Fronts: what a set of alphas achieves, and how good that is as a Pareto front. No torch here."""
 
+import io
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import moocore
 import numpy as np
 import pandas as pd
 
+from pamal_core.choosing import Bounds, Choice, Weights, choose
 from pamal_core.errors import InputError
 
 LOWER, HIGHER = ("loss", "error"), ("accuracy", "IoU")
 """How the names of metrics end that are better the lower, or the higher, they are."""
+LONG = 1e11
+"""Of n points in T > 4 objectives an exact hypervolume takes some n^(T-2) steps: here seconds."""
+NO_BOUNDS: Bounds = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,9 @@ class Front:
 
     `task_weights` is the matrix W [M, T] of section 3.1 for the T objectives, the identity if None;
     alpha^T W is how much a point cares about each of them.
+
+    A point with an objective that is NaN or infinite counts nowhere: what compares points leaves it
+    out with a warning, and raises InputError where no other is left. The other metrics may be NaN.
     """
 
     alphas: np.ndarray
@@ -57,6 +68,26 @@ class Front:
     def maximise(self) -> list[bool]:
         """Direction per objective."""
         return [o.maximise for o in self.objectives]
+
+    @property
+    def is_finite(self) -> np.ndarray:
+        """Which points have finite objectives: bool [P]."""
+        return np.isfinite(self.values).all(1)
+
+    def finite(self) -> "Front":
+        """The points with finite objectives, with a warning that says how many are left out;
+        InputError where there is none."""
+        kept, names = self.is_finite, ", ".join(o.name for o in self.objectives)
+        if kept.all():
+            return self
+        if not kept.any():
+            raise InputError(f"A front needs a point where {names} are finite. Found none.")
+        warnings.warn(
+            f"{(~kept).sum()} of {len(kept)} points of the front are left out: {names} must be "
+            f"finite. The first is at alpha {self.alphas[kept.argmin()].round(3).tolist()}.",
+            stacklevel=3,
+        )
+        return replace(self, alphas=self.alphas[kept], table=self.table[kept])
 
     def on(self, metric: str, maximise: bool | None = None) -> "Front":
         """The same points compared by another metric of each task. Without `maximise` its name
@@ -83,23 +114,47 @@ class Front:
     def non_dominated(self) -> np.ndarray:
         """Which points no other point dominates (Definition 1): bool [P]. Of equal points all are
         kept."""
-        return moocore.is_nondominated(self.values, maximise=self.maximise, keep_weakly=True)
+        self.finite()
+        return self._non_dominated()
 
-    def hypervolume(self, reference: Sequence[float] | np.ndarray) -> float:
+    def hypervolume(
+        self, reference: Sequence[float] | np.ndarray, *, exact: bool | None = None
+    ) -> float:
         """The volume between the points and `reference` [T], given in the units and directions of
         the objectives.
 
         Points that are worse than the reference in any objective add nothing. The paper's tables
         use accuracies with reference (0, 0); its figure uses losses with reference (1, 1). Higher
-        is better for either.
+        is better for either. It is `exact` by default for T <= 4, and for n non-dominated points
+        with n^(T-2) <= 10^11: 68 in eight objectives. Beyond, where that takes from seconds to
+        hours, it is `moocore.hv_approx`, within about 1%, and a warning says so.
         """
         ref = np.asarray(reference, dtype=float)
-        if ref.shape != (len(self.objectives),):
+        if ref.shape != (len(self.objectives),) or not np.isfinite(ref).all():
             raise InputError(
-                f"`reference` must have {len(self.objectives)} entries, one per objective. "
-                f"Found shape {ref.shape}."
+                f"`reference` must have {len(self.objectives)} entries, one per objective, all "
+                f"finite. Found shape {ref.shape}, {ref.tolist()}."
             )
-        return float(moocore.hypervolume(self.values, ref=ref, maximise=self.maximise))
+        front = self.finite()
+        sign = np.where(front.maximise, 1, -1)
+        inside = front._non_dominated() & (front.values * sign > ref * sign).all(1)
+        if exact is None:
+            exact = len(ref) <= 4 or float(inside.sum()) ** (len(ref) - 2) <= LONG
+            if not exact:
+                warnings.warn(
+                    f"The hypervolume of {inside.sum()} points in {len(ref)} objectives is "
+                    "approximate, to about 1%; `exact=True` waits for the exact one.",
+                    stacklevel=2,
+                )
+        if not inside.any():
+            return 0.0
+        if exact:
+            points = front.values if len(ref) <= 4 else front.values[inside]
+            return float(moocore.hypervolume(points, ref=ref, maximise=front.maximise))
+        beyond = (front.values[inside] - ref) * sign
+        span = beyond.max(0)  # the approximation draws directions, which must not depend on units
+        near = moocore.hv_approx(beyond / span, ref=np.zeros(len(ref)), maximise=True)
+        return float(near * span.prod())
 
     def spearman(self) -> np.ndarray:
         """Rank correlation of how much a point cares about a task, alpha^T W, with the objective:
@@ -108,7 +163,8 @@ class Front:
         More weight ought to mean better, so the ideal is 1 for an accuracy and -1 for a loss. NaN
         where all weights or all values are equal.
         """
-        pairs = zip(self._weights().T, self.values.T, strict=True)
+        front = self.finite()
+        pairs = zip(front._weights().T, front.values.T, strict=True)
         return np.array([_rank_correlation(w, v) for w, v in pairs])
 
     def ordered_pairs(self) -> np.ndarray:
@@ -117,7 +173,8 @@ class Front:
 
         1 is a front in order, 0 a reversed one; NaN where all weights are equal.
         """
-        weights, better = self._weights(), np.where(self.maximise, 1, -1) * self.values
+        front = self.finite()
+        weights, better = front._weights(), np.where(front.maximise, 1, -1) * front.values
         cares = weights[:, None] < weights
         with np.errstate(invalid="ignore"):
             return (cares & (better[:, None] < better)).sum((0, 1)) / cares.sum((0, 1))
@@ -129,7 +186,7 @@ class Front:
         This is the paper's criterion for PHN and COSMOS (appendix B4). NaN for a single task or
         point.
         """
-        better = np.where(self.maximise, 1, -1) * self.values
+        better = np.where(self.maximise, 1, -1) * self.finite().values
         rows, columns = np.triu_indices(better.shape[1], k=1)
         pairs = [
             _rank_correlation(better[:, i], better[:, j])
@@ -139,45 +196,115 @@ class Front:
 
     def middle(self) -> dict[str, float]:
         """The value of each objective at the point whose alpha is nearest to (1/M, ..., 1/M)."""
-        nearest = np.linalg.norm(self.alphas - 1 / self.alphas.shape[1], axis=1).argmin()
+        front = self.finite()
+        nearest = np.linalg.norm(front.alphas - 1 / front.alphas.shape[1], axis=1).argmin()
         return {
-            o.name: float(v) for o, v in zip(self.objectives, self.values[nearest], strict=True)
+            o.name: float(v) for o, v in zip(self.objectives, front.values[nearest], strict=True)
         }
 
     def best(self) -> dict[str, float]:
         """Best value of each objective on its own, "the best of the sampled subspace" of the
         paper's tables."""
-        pick = np.where(self.maximise, self.values.max(0), self.values.min(0))
+        values = self.finite().values
+        pick = np.where(self.maximise, values.max(0), values.min(0))
         return {o.name: float(v) for o, v in zip(self.objectives, pick, strict=True)}
 
-    def choose(self, at_least: Mapping[str, float] | None = None) -> np.ndarray:
-        """The alpha [M] with the best compromise among the points that meet every bound.
+    def choose(
+        self,
+        *,
+        weights: Weights | None = None,
+        at_least: Bounds = NO_BOUNDS,
+        at_most: Bounds = NO_BOUNDS,
+        knee: bool = False,
+    ) -> Choice:
+        """The best compromise among the points that meet every bound: its alpha, row and metrics.
 
-        Each objective is scaled to 0 at its worst and 1 at its best over the front, so that units
-        do not matter; the compromise is the mean. `at_least` maps the name of an objective to the
-        worst value accepted ("at most" where lower is better). InputError where no point qualifies.
+        Each objective is scaled to 0 at its worst and 1 at its best over the non-dominated points,
+        so that neither units nor dominated outliers matter. The compromise is the mean, weighted by
+        one number per objective. With `knee` it is the point that every move away from costs most
+        per unit gained. `at_least` and `at_most` map names of columns of the table, objectives or
+        not, to bounds, which mean what they say whichever direction is better. InputError where no
+        point meets them all: it names those that conflict and the nearest point.
         """
-        better = np.where(self.maximise, 1, -1) * self.values
-        allowed = np.ones(len(better), dtype=bool)
-        names = [o.name for o in self.objectives]
-        for name, bound in (at_least or {}).items():
-            if name not in names:
-                raise InputError(f"A bound must name one of {names}. Found {name!r}.")
-            t = names.index(name)
-            allowed &= better[:, t] >= (bound if self.maximise[t] else -bound)
-        if not allowed.any():
+        return choose(self, weights, at_least, at_most, knee)
+
+    def compare(
+        self, other: "Front", reference: Sequence[float] | np.ndarray | None = None
+    ) -> pd.DataFrame:
+        """This front, the first row, and `other`, each judged against the other one.
+
+        The columns, in the units of the objectives: "hypervolume" from `reference` [T], by default
+        the worst value of each objective over the non-dominated points of both (higher is better);
+        "additive epsilon", what must be added to each objective of a front for it to reach all of
+        the other, and "IGD+", the mean distance by which the other is ahead (lower is better; units
+        should be alike); "attained", the share of the other's non-dominated points that a front
+        reaches in all objectives. InputError where the objectives are not the same.
+        """
+        if self.objectives != other.objectives:
             raise InputError(
-                f"No point of the front meets {dict(at_least or {})}. Best found: {self.best()}."
+                "Fronts must have the same objectives, in the same directions. Found "
+                f"{self.objectives} and {other.objectives}."
             )
-        span = np.ptp(better, axis=0)
-        scaled = (better - better.min(0)) / np.where(span > 0, span, 1)
-        return self.alphas[np.where(allowed, scaled.mean(1), -np.inf).argmax()]
+        fronts = self.finite(), other.finite()
+        values = [front.values[front.non_dominated()] for front in fronts]
+        up, every = np.array(self.maximise), np.concatenate(values)
+        reference = np.where(up, every.min(0), every.max(0)) if reference is None else reference
+        rows = {}
+        for name, front, (ours, theirs) in zip(
+            ("this", "other"), fronts, (values, values[::-1]), strict=True
+        ):
+            reached = np.where(up, ours >= theirs[:, None], ours <= theirs[:, None])
+            rows[name] = {
+                "hypervolume": front.hypervolume(reference),
+                "additive epsilon": moocore.epsilon_additive(ours, theirs, maximise=up),
+                "IGD+": moocore.igd_plus(ours, theirs, maximise=up),
+                "attained": reached.all(2).any(1).mean(),
+            }
+        return pd.DataFrame(rows).T
+
+    def save(self, path: str | Path) -> None:
+        """Write everything into the one file `path` (an npz); InputError where that fails."""
+        arrays = {f"column_{i}": self.table[name].to_numpy() for i, name in enumerate(self.table)}
+        arrays |= {
+            "columns": np.array([*self.table], str),
+            "index": self.table.index.to_numpy(),
+            "alphas": self.alphas,
+            "objectives": np.array([o.name for o in self.objectives], str),
+            "maximise": np.array(self.maximise, bool),
+        }
+        if self.task_weights is not None:
+            arrays["task_weights"] = self.task_weights
+        file = io.BytesIO()
+        try:
+            np.savez_compressed(file, allow_pickle=False, **arrays)
+            Path(path).write_bytes(file.getvalue())
+        except (OSError, ValueError) as error:
+            raise InputError(f"Could not save the front in {path}: {error}.") from None
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Front":
+        """What `save` wrote, the same to the last bit; InputError where the file is not whole."""
+        try:
+            with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file}
+            columns = {str(n): arrays[f"column_{i}"] for i, n in enumerate(arrays["columns"])}
+            pairs = zip(arrays["objectives"], arrays["maximise"], strict=True)
+            return cls(
+                arrays["alphas"],
+                pd.DataFrame(columns, arrays["index"]),
+                tuple(Objective(str(name), bool(maximise)) for name, maximise in pairs),
+                arrays.get("task_weights"),
+            )
+        except OSError as error:
+            raise InputError(f"Could not read the front in {path}: {error}.") from None
+        except Exception as error:  # of many kinds, as the bytes are wrong
+            raise InputError(f"{path} is not a whole front as `save` writes it: {error}.") from None
 
     def to_frame(self) -> pd.DataFrame:
         """One row per point: alpha_1 ... alpha_M, every metric, and whether the point is
         non-dominated."""
         alphas = {f"alpha_{k + 1}": column for k, column in enumerate(self.alphas.T)}
-        return self.table.assign(**alphas, non_dominated=self.non_dominated())[
+        return self.table.assign(**alphas, non_dominated=self._non_dominated())[
             [*alphas, *self.table, "non_dominated"]
         ]
 
@@ -188,6 +315,13 @@ class Front:
             {"alpha": alpha.tolist(), "split": split, "metrics": m}
             for alpha, m in zip(self.alphas, metrics, strict=True)
         ]
+
+    def _non_dominated(self) -> np.ndarray:
+        kept = self.is_finite
+        if kept.any():
+            values = self.values[kept]
+            kept[kept] = moocore.is_nondominated(values, maximise=self.maximise, keep_weakly=True)
+        return kept
 
     def _weights(self) -> np.ndarray:
         """alpha^T W, [P, T]."""
@@ -212,6 +346,7 @@ class Front:
 def attained(fronts: Sequence[Front], share: float) -> np.ndarray:
     """The empirical attainment surface of `fronts`, each from another seed: the corners [K, T] of
     what at least `share` of them reach or surpass, in the units of the objectives."""
+    fronts = [front.finite() for front in fronts]
     sign = np.where(fronts[0].maximise, -1, 1)
     points = np.concatenate([front.values * sign for front in fronts])
     sets = np.repeat(np.arange(len(fronts)), [len(front.values) for front in fronts])

@@ -1,6 +1,6 @@
 """Batches: the inputs of any model, and a target for each task."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -13,7 +13,8 @@ Inputs = Any
 """What a model is called with: a tensor; several in a tuple or list, as its arguments in order; or
 several in a dict, as its arguments by name. Anything else is its one argument as it is."""
 Batch = Sequence[Any]
-"""(inputs, target_1, ..., target_T), one target per task."""
+"""(inputs, target_1, ..., target_T), one target per task, None where the batch has none; or
+(inputs, {name: target}), where the name of a task may be absent."""
 
 
 def arguments(inputs: Inputs) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -33,17 +34,26 @@ def num_examples(inputs: Inputs) -> int:
 
 
 def moved(batch: Batch, device: torch.device) -> list[Any]:
-    """`batch` on `device`; InputError unless it is (inputs, target_1, ..., target_T)."""
-    if not isinstance(batch, tuple | list) or not all(torch.is_tensor(t) for t in batch[1:]):
+    """`batch` on `device`; InputError unless it is a `Batch`."""
+    if not isinstance(batch, tuple | list) or not all(
+        part is None or torch.is_tensor(part) for part in _targets(batch)
+    ):
         raise InputError(
             "A batch must be a tuple or list (inputs, target_1, ..., target_T), one tensor per "
-            f"task; several inputs are a tuple or a dict of their own. Found {described(batch)}."
+            "task, or None, or (inputs, {name: target}); several inputs are a tuple or a dict of "
+            f"their own. Found {described(batch)}."
         )
     return [_moved(part, device) for part in batch]
 
 
+def _targets(batch: Batch) -> Iterable[Any]:
+    if len(batch) == 2 and isinstance(batch[1], Mapping):
+        return batch[1].values()
+    return batch[1:]
+
+
 def described(value: Any) -> str:
-    """What `value` is, for a message: of a tensor its shape and dtype, of a collection what is in it."""
+    """What `value` is, for a message: of a tensor shape and dtype, of a collection what is in."""
     if isinstance(value, Tensor):
         return f"one tensor {list(value.shape)} of {value.dtype}".replace("torch.", "")
     kind = type(value).__name__

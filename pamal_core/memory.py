@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from pamal_core.errors import InputError
-from pamal_core.inputs import Batch
+from pamal_core.inputs import Batch, num_examples
 
 if TYPE_CHECKING:
     from pamal_core.method import Method  # which imports this module
@@ -24,9 +24,9 @@ def too_large(method: "Method", batch: Batch, optimizer: torch.optim.Optimizer) 
     Each is found by trying, in halves of the batch and in ever fewer draws. What is tried is
     undone.
     """
-    size, window = len(batch[-1]), method.window
+    size, window = num_examples(batch[1:]) or num_examples(batch[0]), method.window
     found = f"Out of memory with batch_size={size} and W={window}."
-    if not all(torch.is_tensor(part) for part in tree_leaves(batch)):
+    if not all(part is None or torch.is_tensor(part) for part in tree_leaves(batch)):
         return InputError(f"{found} Try smaller ones: inputs of this kind cannot be halved here.")
     halves = (size // 2**k for k in range(1, size.bit_length()))
     smaller = next((n for n in halves if _fits(method, batch, optimizer, n, window)), None)

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.utils._pytree import tree_map_only
 
 from pamal_core import distributed
 from pamal_core.balancing import Balancer, Draw, Linear
@@ -32,8 +33,10 @@ class NonFiniteError(ArithmeticError):
 class Method:
     """A multi-task method: `window` draws of alpha a step, each weighted by the same alpha (Eq. 2).
 
-    A batch is a tuple (inputs, target_1, ..., target_T). Inputs are a tensor, a tuple of several,
-    or a dict of them by the names that the model has for them.
+    A batch is a tuple (inputs, target_1, ..., target_T) or (inputs, {name: target}). Inputs are a
+    tensor, a tuple of several, or a dict of them by the names that the model has for them. A target
+    that is None, or has no key, adds nothing: its loss is 0. The network returns a tensor for each
+    task, in their order or in a dict by their names.
     """
 
     network: Network
@@ -42,6 +45,8 @@ class Method:
     balancer: Balancer = field(default_factory=Linear)
     penalty: Penalty = field(default_factory=MultiForward)
     window: int = 1
+    past: list[list[float]] = field(default_factory=list, init=False, repr=False)
+    """The mean losses [T] of every epoch that it was trained for: the next one follows on."""
 
     def __post_init__(self) -> None:
         check_type("network", self.network, Network, "WeightEnsemble([Net(), Net()])")
@@ -66,14 +71,24 @@ class Method:
         """What an optimiser trains: the parameters of the network and those of the balancer."""
         return [*self.network.parameters(), *self.balancer.parameters()]
 
+    def draw(self, rng: np.random.Generator) -> Float[Tensor, "W M"]:
+        """The `window` alphas of a step."""
+        alphas = self.preference.sample(self.window, self.network.num_members, rng)
+        # To a GPU without waiting for what it still has to do.
+        return torch.as_tensor(alphas).to(self.network.task_weights, non_blocking=True)
+
     def step(self, batch: Batch, rng: np.random.Generator) -> Float[Tensor, "W T"]:
         """Draw `window` alphas and add the gradient of the total loss to `.grad`; returns the
         losses."""
-        alphas = self.preference.sample(self.window, self.network.num_members, rng)
-        return self.accumulate(batch, torch.as_tensor(alphas).to(self.network.task_weights))
+        return self.accumulate(batch, self.draw(rng))
 
-    def accumulate(self, batch: Batch, alphas: Float[Tensor, "W M"]) -> Float[Tensor, "W T"]:
+    def accumulate(
+        self, batch: Batch, alphas: Float[Tensor, "W M"], *, check: bool = True
+    ) -> Float[Tensor, "W T"]:
         """The same for given `alphas`, each of several processes doing its share of them.
+
+        NonFiniteError at the first draw with a loss that is NaN or infinite; with `check=False` a
+        GPU need not be waited for, and the caller looks at the losses.
 
         Without a penalty the draws are back-propagated one by one, so that memory does not grow
         with W. The penalty couples them: all W graphs are kept until its slopes are known.
@@ -81,7 +96,7 @@ class Method:
         weights = alphas @ self.network.task_weights
         own = [*zip(distributed.mine(alphas), distributed.mine(weights), strict=True)]
         if self.penalty.lam > 0:
-            draws = [self._draw(batch, *one) for one in own]
+            draws = [self._draw(batch, *one, check) for one in own]
             losses = distributed.gather(torch.stack([d.losses.detach() for _, d in draws]))
             extra = distributed.mine(self.penalty.task_weights(losses, weights))
             for (theta, draw), c in zip(draws, extra, strict=True):
@@ -90,29 +105,42 @@ class Method:
                 # For an ensemble this adds dL/dTheta_k = alpha_k dL/dtheta.
                 torch.autograd.backward(theta, direction)
         else:
-            losses = distributed.gather(torch.stack([self._alone(batch, *one) for one in own]))
+            alone = [self._alone(batch, *one, check) for one in own]
+            losses = distributed.gather(torch.stack(alone))
         distributed.add_up(self.parameters())
         return losses
 
-    def _alone(self, batch: Batch, alpha: ByMember, weights: ByTask) -> ByTask:
+    def explain(self, losses: Float[Tensor, "W T"], alphas: Float[Tensor, "W M"]) -> str:
+        """What is not finite in a step: a loss, with its task and alpha, or else the gradient."""
+        wrong = losses.isfinite().logical_not().nonzero().tolist()
+        if not wrong:
+            return "All losses are finite but their gradient is not."
+        w, t = wrong[0]
+        return (
+            f"The loss of task {t + 1} ({self.tasks[t].name}) is {losses[w, t].item()} "
+            f"at alpha={alphas[w].tolist()}."
+        )
+
+    def _alone(self, batch: Batch, alpha: ByMember, weights: ByTask, check: bool) -> ByTask:
         """One draw on its own, whose graph is gone when this returns; its losses."""
-        theta, draw = self._draw(batch, alpha, weights)
+        theta, draw = self._draw(batch, alpha, weights, check)
         with self.network.holding(draw.theta):
             direction = self.balancer.direction(draw)
         torch.autograd.backward(theta, direction)
         return draw.losses.detach()
 
-    def _draw(self, batch: Batch, alpha: ByMember, weights: ByTask) -> tuple[Tensor, Draw]:
+    def _draw(
+        self, batch: Batch, alpha: ByMember, weights: ByTask, check: bool
+    ) -> tuple[Tensor, Draw]:
         """theta as a function of the network's parameters, and the draw at a leaf that equals
         it."""
         theta = self.network.weights(alpha)
         leaf = theta.detach().requires_grad_()
         inputs, *targets = batch
-        losses = task_losses(self.tasks, self.network(leaf, inputs), targets)
-        if not losses.isfinite().all():
-            t = int(losses.isfinite().logical_not().nonzero()[0])
-            raise NonFiniteError(
-                f"The loss of task {t + 1} ({self.tasks[t].name}) is {losses[t].item()} "
-                f"at alpha={alpha.tolist()}."
-            )
+        outputs = self.network(leaf, inputs)
+        losses = task_losses(self.tasks, outputs, targets)
+        if check and not losses.isfinite().all():
+            if losses.device.type != "cpu":  # where labels that are no class are named
+                task_losses(self.tasks, *tree_map_only(Tensor, Tensor.cpu, (outputs, targets)))
+            raise NonFiniteError(self.explain(losses[None], alpha[None]))
         return theta, Draw(alpha, weights, leaf, losses, self.network.num_shared)

@@ -120,5 +120,6 @@ def _edges(sorted_values: Tensor, kind: str) -> Tensor:
     """Differences v_j - v_i along the edges i -> j of draws sorted by weight: [*batch, E, T]."""
     if kind == "lex":
         return sorted_values.diff(dim=-2)
-    i, j = torch.triu_indices(*(sorted_values.shape[-2],) * 2, offset=1)
+    size, device = sorted_values.shape[-2], sorted_values.device
+    i, j = torch.triu_indices(size, size, offset=1, device=device)
     return sorted_values[..., j, :] - sorted_values[..., i, :]

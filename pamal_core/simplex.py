@@ -90,6 +90,15 @@ def lattice(num_members: int, num_points: int = 11) -> np.ndarray:
     return (np.diff(edges, axis=1) - 1)[::-1] / steps
 
 
+def sampled(num_members: int, num_draws: int = 256, seed: int = 0) -> np.ndarray:
+    """The corners, the centre, and `num_draws` points spread evenly over the simplex, from a Latin
+    hypercube with this seed, each ~ Dir(1): [M + 1 + num_draws, M]. For many members, of which a
+    lattice has too many points."""
+    rng = np.random.default_rng(seed)
+    draws = Dirichlet(1.0, stratified=True).sample(num_draws, num_members, rng)
+    return np.vstack([np.eye(num_members), np.full((1, num_members), 1 / num_members), draws])
+
+
 def arc(num_members: int, num_points: int = 11) -> np.ndarray:
     """Points on a quarter of the unit circle, at equal angles, scaled to the simplex: [P, 2].
 

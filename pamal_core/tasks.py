@@ -1,6 +1,6 @@
 """Tasks: the loss that trains one, and the metrics that judge it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,34 +36,48 @@ class Task:
     important first.
 
     All are given an output and a target as they are, so a loss that broadcasts takes [n, 1] and [n]
-    for n x n pairs; `regression` flattens both.
+    for n x n pairs; `regression` flattens both. `count(target)` says how many labels a target has:
+    where it is 0 the loss must be 0 with a gradient of 0. A batch that has no target of a task, a
+    None in its place or no key in a dict, is given to neither; its loss is 0.
+
+    Tasks made here pickle; one with functions of your own does where they do.
     """
 
     name: str
     loss: Callable[[Tensor, Tensor], Tensor]
     metrics: tuple[Metric, ...]
+    count: Callable[[Tensor], Tensor | int] = len
 
 
-def task_losses(tasks: Sequence[Task], outputs: Any, targets: Sequence[Tensor]) -> ByTask:
-    """The loss of every task, given what the network returned.
+def task_losses(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> ByTask:
+    """The loss of every task, given what the network returned and what follows the inputs in a
+    batch: 0, with a gradient of 0, where a target is missing.
 
-    InputError unless there is one output and one target for each, with as many examples, that the
-    loss takes and makes one number of.
+    InputError as `by_task` has it, and unless the loss of each takes what it is given and makes
+    one number of it.
     """
-    check_counts(tasks, outputs, targets)
-    return torch.stack([_loss(*triple) for triple in zip(tasks, outputs, targets, strict=True)])
+    return torch.stack([_loss(*triple) for triple in by_task(tasks, outputs, targets)])
+
+
+def labelled(tasks: Sequence[Task], targets: Sequence[Any], device: torch.device) -> ByTask:
+    """For each task 1 where what follows the inputs in a batch has any label of it, else 0."""
+    found = torch.zeros(len(tasks), device=device)
+    for t, (task, target) in enumerate(zip(tasks, _targets(tasks, targets), strict=True)):
+        if target is not None:
+            found[t] = task.count is len or task.count(target) > 0
+    return found
 
 
 def check_names(tasks: Sequence[Task]) -> None:
-    """InputError unless `tasks` are tasks with metrics; or where two have one name, or two metrics
-    of a task: they would be one column."""
+    """InputError unless `tasks` are tasks, and where two have one name, or two metrics of one task:
+    they would be one column."""
     if not isinstance(tasks, tuple | list) or not all(isinstance(task, Task) for task in tasks):
         raise InputError(f"`tasks` must be a list of Tasks. Found {described(tasks)}.")
     for task in tasks:
-        found = task.metrics if isinstance(task.metrics, tuple | list) else ()
-        if not found or not all(isinstance(metric, Metric) for metric in found):
+        found = task.metrics
+        if not isinstance(found, tuple | list) or not all(isinstance(m, Metric) for m in found):
             raise InputError(
-                f"Task {task.name} must have a tuple of Metrics. Found {described(task.metrics)}."
+                f"Task {task.name} must have a tuple of Metrics. Found {described(found)}."
             )
         _check_distinct(f"Every metric of task {task.name}", [metric.name for metric in found])
     _check_distinct("Every task", [task.name for task in tasks])
@@ -74,35 +88,88 @@ def _check_distinct(what: str, names: Sequence[str]) -> None:
         raise InputError(f"{what} must have a name of its own. Found {', '.join(names)}.")
 
 
-def check_counts(tasks: Sequence[Task], outputs: Any, targets: Sequence[Tensor]) -> None:
-    """InputError unless there is an output and a target for each of `tasks`."""
-    check_outputs(outputs)
-    if not len(outputs) == len(targets) == len(tasks):
+def by_task(
+    tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]
+) -> list[tuple[Task, Tensor, Tensor | None]]:
+    """Each task with its output and its target, None where a batch has none.
+
+    `outputs` and `targets` are in the order of the tasks, or `outputs` and the one entry of
+    `targets` are dicts by their names. InputError unless there is a tensor of outputs for each, no
+    name is unknown, and each target has as many examples as its output.
+    """
+    found = outputs_by_task(tasks, outputs)
+    wanted = _targets(tasks, targets)
+    if not len(found) == len(wanted) == len(tasks):
         raise InputError(
             f"There must be an output of the network and a target of the batch for each of "
-            f"{len(tasks)} tasks. Found {len(outputs)} outputs and {len(targets)} targets."
+            f"{len(tasks)} tasks. Found {len(found)} outputs and {len(wanted)} targets."
         )
+    triples = list(zip(tasks, found, wanted, strict=True))
+    for task, output, target in triples:
+        if not isinstance(output, Tensor):
+            raise InputError(
+                f"The output for task {task.name} must be one tensor. Found {described(output)}."
+            )
+        if target is not None and output.ndim and target.ndim and len(output) != len(target):
+            raise InputError(
+                f"Task {task.name} must have one target per example. "
+                f"Found {len(output)} outputs and {len(target)} targets."
+            )
+    return triples
 
 
-def check_outputs(outputs: Any) -> None:
-    """InputError unless `outputs` is a tuple or list, as of one tensor per task."""
+def outputs_by_task(tasks: Sequence[Task], outputs: Any) -> list[Any]:
+    """What the network returned, in the order of the tasks; InputError unless it is a tuple or
+    list, or a dict with their names as keys."""
+    names = [task.name for task in tasks]
+    if isinstance(outputs, Mapping) and set(outputs) == set(names):
+        return [outputs[name] for name in names]
     if not isinstance(outputs, tuple | list):
         raise InputError(
-            "The network must return a tuple or list with one tensor per task. "
-            f"Found {described(outputs)}."
+            "The network must return a tuple or list with one tensor per task, or a dict with the "
+            f"keys {', '.join(names)}. Found {described(outputs)}."
         )
-    if not all(isinstance(output, Tensor) for output in outputs):
-        raise InputError(f"Each output must be one tensor. Found {described(outputs)}.")
+    return list(outputs)
 
 
-def _loss(task: Task, output: Tensor, target: Tensor) -> Float[Tensor, ""]:
-    if output.ndim and target.ndim and len(output) != len(target):
+def _targets(tasks: Sequence[Task], targets: Sequence[Any]) -> list[Tensor | None]:
+    if len(targets) != 1 or not isinstance(targets[0], Mapping):
+        return list(targets)
+    names = [task.name for task in tasks]
+    if not targets[0] or not set(targets[0]) <= set(names):
         raise InputError(
-            f"Task {task.name} must have one target per example. "
-            f"Found {len(output)} outputs and {len(target)} targets."
+            f"Targets by name must be those of the tasks, or of some of them: {', '.join(names)}. "
+            f"Found {described(targets[0])}."
         )
+    return [targets[0].get(name) for name in names]
+
+
+def _loss(task: Task, output: Tensor, target: Tensor | None) -> Float[Tensor, ""]:
+    if target is None:
+        return output.flatten()[:0].sum()  # depends on the output, but with a gradient of 0
+    loss = _taken(task, "loss", task.loss, output, target)
+    if not isinstance(loss, Tensor) or loss.ndim:
+        raise InputError(
+            f"The loss of task {task.name} must be one number, the mean over the batch. "
+            f"Found {described(loss).replace('one tensor', 'a tensor')}."
+        )
+    return loss
+
+
+def statistic(task: Task, metric: Metric, output: Tensor, target: Tensor) -> Tensor:
+    """That of `metric`; InputError where it does not take what it is given."""
+    return _taken(task, f"metric {metric.name}", metric.statistic, output, target)
+
+
+def _taken(
+    task: Task,
+    what: str,
+    function: Callable[[Tensor, Tensor], Tensor],
+    output: Tensor,
+    target: Tensor,
+) -> Tensor:
     try:
-        loss = task.loss(output, target)
+        return function(output, target)
     except (RuntimeError, ValueError, IndexError, TypeError) as error:
         if is_out_of_memory(error):
             raise
@@ -111,25 +178,39 @@ def _loss(task: Task, output: Tensor, target: Tensor) -> Float[Tensor, ""]:
             for name, part in (("output", output), ("target", target))
         )
         raise InputError(
-            f"The loss of task {task.name} must take what it is given. Found {given}: {error}"
+            f"The {what} of task {task.name} must take what it is given. Found {given}: {error}"
         ) from error
-    if loss.ndim:
-        raise InputError(
-            f"The loss of task {task.name} must be one number, the mean over the batch. "
-            f"Found a tensor {list(loss.shape)}."
-        )
-    return loss
 
 
-def mean_metric(name: str, maximise: bool, mean: Callable[[Tensor, Tensor], Tensor]) -> Metric:
+@dataclass(frozen=True)
+class _Mean:
+    """The statistic of a mean: (sum, count)."""
+
+    mean: Callable[[Tensor, Tensor], Tensor]
+    count: Callable[[Tensor], Tensor | int]
+
+    def __call__(self, output: Tensor, target: Tensor) -> Tensor:
+        value, count = exact(self.mean(output, target).detach()), self.count(target)
+        if isinstance(count, Tensor):
+            seen = exact(count).to(value.device)
+        else:
+            seen = torch.full_like(value, count)
+        return torch.stack([(value * seen).where(seen > 0, 0), seen])
+
+
+def mean_metric(
+    name: str,
+    maximise: bool,
+    mean: Callable[[Tensor, Tensor], Tensor],
+    count: Callable[[Tensor], Tensor | int] = len,
+) -> Metric:
     """A metric that is the mean over examples of what `mean(output, target)` averages over one
-    batch."""
+    batch.
 
-    def statistic(output: Tensor, target: Tensor) -> Tensor:
-        value, count = exact(mean(output, target).detach()), len(target)
-        return torch.stack([value * count, torch.full_like(value, count)])
-
-    return Metric(name, maximise, statistic, ratio)
+    `count(target)` is how many it averages over: all examples, unless some have no label. Where
+    that is 0 the batch does not count, whatever `mean` makes of it; NaN where no batch does.
+    """
+    return Metric(name, maximise, _Mean(mean, count), ratio)
 
 
 def exact(values: Tensor) -> Tensor:
@@ -143,25 +224,138 @@ def ratio(sums: Float[Tensor, " 2"]) -> float:
     return float(sums[0] / sums[1])
 
 
-def _accuracy(logits: Tensor, labels: Tensor) -> Tensor:
-    return exact(logits.argmax(-1) == labels).mean()
+@dataclass(frozen=True)
+class Counted:
+    """Which labels count: those that are not `ignore_index`, and class probabilities without a
+    NaN."""
+
+    ignore_index: int
+
+    def __call__(self, labels: Tensor) -> Tensor:
+        """How many."""
+        return self.mask(labels).sum()
+
+    def mask(self, labels: Tensor) -> Tensor:
+        """True where one counts."""
+        if labels.is_floating_point():
+            return labels.isnan().any(1).logical_not()
+        return labels != self.ignore_index
+
+    def checked(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor | float]:
+        """`labels` that cross-entropy takes, which of them count, and 0.
+
+        InputError unless `labels` are classes or class probabilities of the shape that `logits` [n,
+        C, ...] ask for. A class out of range is torch's to refuse, on the CPU; on an accelerator
+        the kernel would fail, and the process with it: there the 0 is NaN instead.
+        """
+        by_class, on_cpu = labels.is_floating_point(), labels.device.type == "cpu"
+        needed = logits.shape if by_class else logits.shape[:1] + logits.shape[2:]
+        if logits.ndim < 2 or labels.shape != needed:
+            raise InputError(
+                "for logits [n, C, ...] labels must be integers [n, ...] or probabilities of their "
+                "shape"
+            )
+        counted, classes = self.mask(labels), logits.shape[1]
+        if by_class:
+            labels = labels.to(logits.dtype).where(counted.unsqueeze(1), 1 / classes)
+            wrong = ((labels.sum(1) - 1).abs() > 0.01) | (labels < 0).any(1)
+            if on_cpu and wrong.any():
+                raise InputError("probabilities must be at least 0, with sum 1 over the classes")
+            return labels, counted, _nan_where(wrong.any(), logits)
+        labels = labels.long()
+        if on_cpu:
+            return labels, counted, 0.0
+        wrong = counted & ((labels < 0) | (labels >= classes))
+        right = labels.where(wrong.logical_not(), self.ignore_index)
+        return right, counted, _nan_where(wrong.any(), logits)
 
 
-def classification(name: str) -> Task:
-    """Cross-entropy on logits [n, classes] and labels [n]; judged by accuracy, a share in [0, 1],
-    higher is better."""
-    metrics = mean_metric("accuracy", True, _accuracy), mean_metric("loss", False, F.cross_entropy)
-    return Task(name, F.cross_entropy, metrics)
+def _nan_where(wrong: Tensor, like: Tensor) -> Tensor:
+    return torch.zeros_like(wrong, dtype=like.dtype).masked_fill(wrong, torch.nan)
+
+
+@dataclass(frozen=True)
+class _CrossEntropy:
+    """The mean over the labels that count; 0 where none does."""
+
+    count: Counted
+
+    def __call__(self, logits: Tensor, labels: Tensor) -> Tensor:
+        labels, counted, fault = self.count.checked(logits, labels)
+        if labels.is_floating_point():
+            values = F.cross_entropy(logits, labels, reduction="none").where(counted, 0)
+            return values.sum() / counted.sum().clamp(min=1) + fault
+        # torch's mean over no label is NaN, and so is its gradient: there it is given some label.
+        ignored, some = self.count.ignore_index, counted.any()
+        mean = F.cross_entropy(logits, labels.where(some, int(ignored == 0)), ignore_index=ignored)
+        return mean.where(some, 0) + fault
+
+
+@dataclass(frozen=True)
+class _Accuracy:
+    """The share of right answers among the labels that count."""
+
+    count: Counted
+
+    def __call__(self, logits: Tensor, labels: Tensor) -> Tensor:
+        labels, counted, fault = self.count.checked(logits, labels)
+        truth = labels.argmax(1) if labels.is_floating_point() else labels
+        right = exact((logits.argmax(1) == truth) & counted)
+        return right.mean() * (counted.numel() / exact(counted.sum()).clamp(min=1)) + fault
+
+
+def classification(name: str, ignore_index: int = -100) -> Task:
+    """Cross-entropy on logits [n, classes] and labels [n], or on logits [n, classes, ...] and
+    labels [n, ...], as of tokens; judged by accuracy, a share in [0, 1], higher is better.
+
+    Labels are integers, of which `ignore_index` means missing, or class probabilities of the shape
+    of the logits, of which NaN does; an answer is then right where it is the most probable class.
+    Loss and metrics are means over the labels that are there. Where none is, the loss is 0 with a
+    gradient of 0, and the batch does not count in metrics.
+
+    The loss raises InputError for labels of another shape and for those that are no class.
+    """
+    count = Counted(ignore_index)
+    loss = _CrossEntropy(count)
+    metrics = (
+        mean_metric("accuracy", True, _Accuracy(count), count),
+        mean_metric("loss", False, loss, count),
+    )
+    return Task(name, loss, metrics, count)
+
+
+_ZERO_AT_THE_TARGET = F.huber_loss, F.l1_loss, F.mse_loss, F.smooth_l1_loss
+
+
+@dataclass(frozen=True)
+class _Flat:
+    """`loss` on the numbers that have a target; 0 where none has."""
+
+    loss: Callable[[Tensor, Tensor], Tensor]
+
+    def __call__(self, output: Tensor, target: Tensor) -> Tensor:
+        if output.numel() != target.numel():
+            raise InputError("there must be one target for each number of the output")
+        output, target = output.flatten(), target.flatten().to(output.dtype)
+        counted = target.isnan().logical_not()
+        if self.loss in _ZERO_AT_THE_TARGET:
+            # A selection would wait for a GPU. Missing ones, as if right, only dilute the mean.
+            mean = self.loss(output, target.where(counted, output.detach()))
+            return mean * (counted.numel() / counted.sum().clamp(min=1))
+        return self.loss(output[counted], target[counted]).where(counted.any(), 0)
+
+
+def _not_nan(target: Tensor) -> Tensor:
+    return target.isnan().logical_not().sum()
 
 
 def regression(name: str, loss: Callable[[Tensor, Tensor], Tensor] = F.huber_loss) -> Task:
     """A regression judged by its own loss (Huber by default, as for age in section 5.2), lower is
     better.
 
-    Outputs [n, 1] and targets [n], of any number type, are both taken as [n].
+    Outputs [n, 1] and targets [n], of any number type, are both taken as [n]. A NaN is a missing
+    target: `loss` is the mean over the others, 0 with a gradient of 0 where there is none. It
+    raises InputError unless there are as many targets as numbers.
     """
-
-    def flat(output: Tensor, target: Tensor) -> Tensor:
-        return loss(output.flatten(), target.flatten().to(output.dtype))
-
-    return Task(name, flat, (mean_metric("loss", False, flat),))
+    flat = _Flat(loss)
+    return Task(name, flat, (mean_metric("loss", False, flat, _not_nan),), _not_nan)

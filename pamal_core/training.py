@@ -1,48 +1,74 @@
 """The one training loop. It knows nothing of the problem: batches in, steps of a method out."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils import clip_grad_norm_, get_total_norm
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torch.optim.swa_utils import AveragedModel
 from tqdm.auto import tqdm
 
-from pamal_core import distributed
+from pamal_core import checks, distributed
 from pamal_core.errors import InputError
 from pamal_core.inputs import Batch, moved
 from pamal_core.memory import is_out_of_memory, too_large
 from pamal_core.method import Method, NonFiniteError
-from pamal_core.networks.hypernetwork import Hypernetwork
+from pamal_core.optimizers import adam
+from pamal_core.tasks import labelled
+
+READ_EVERY = 50
+"""Steps after which a GPU is asked whether all of them were finite."""
+SKIPPING = {"cuda"}
+"""Devices on which torch's fused optimisers leave a step out where `found_inf` tells them to."""
 
 
 @dataclass
 class Training:
     """A training so far, as a hook of `train` finds it. `state_dict` has all it takes to go on.
 
-    `history` has a row per finished epoch, to the last of which a hook may add. After a hook that
-    sets `stop` no other epoch begins.
+    `history` has a row per finished epoch, to the last of which a hook may add. `step` counts the
+    steps taken; `losses` [W, T] and `alphas` [W, M] are those of the last one, on their device.
+    After a hook that sets `stop` no other step begins.
     """
 
     method: Method
     optimizer: torch.optim.Optimizer
     scheduler: LRScheduler | None = None
     average: AveragedModel | None = None
+    scheduler_interval: Literal["epoch", "step"] = "epoch"
+    clip_norm: float | None = None
+    seed: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
+    step: int = 0
+    losses: Tensor | None = None
+    alphas: Tensor | None = None
     stop: bool = False
+    unread: list[tuple[int, Tensor, Tensor, Tensor]] = field(default_factory=list, repr=False)
+    """Step, losses, alphas and whether all was finite, of steps whose device was not yet asked."""
+
+    def __post_init__(self) -> None:
+        checks.check_training(self)
+        self.made_with = checks.made_with(self)
 
     def state_dict(self) -> dict[str, Any]:
         """The state of every part and the history: tensors, numbers, texts, lists and dicts."""
         states = {name: dict(part.state_dict()) for name, part in self._parts().items()}
-        return states | {"history": self.history}
+        about = {"made_with": self.made_with, "step": self.step, "past": self.method.past}
+        return states | about | {"history": self.history}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from `state`, which `state_dict` returned."""
+        """Continue from `state`, which `state_dict` returned; InputError where that was of another
+        method, optimiser, learning rate, ...: it names what differs."""
+        checks.check_same(state, self.made_with)
         for name, part in self._parts().items():
             part.load_state_dict(state[name])
+        self.step = state["step"]
+        self.method.past[:] = [list(losses) for losses in state["past"]]
         self.history[:] = [dict(row) for row in state["history"]]
 
     def _parts(self) -> dict[str, Any]:
@@ -62,43 +88,59 @@ def train(
     *,
     epochs: int,
     optimizer: torch.optim.Optimizer | None = None,
-    lr: float = 1e-3,
+    lr: float | None = None,
     scheduler: LRScheduler | None = None,
+    scheduler_interval: Literal["epoch", "step"] = "epoch",
+    clip_norm: float | None = None,
     average: AveragedModel | None = None,
     seed: int = 0,
     resume: Mapping[str, Any] | None = None,
+    on_step: Callable[[Training], None] | None = None,
     on_epoch: Callable[[Training], None] | None = None,
     progress: bool = True,
 ) -> list[dict[str, Any]]:
     """Train `method.network` in place; returns a row per epoch, with the mean loss of each task,
-    [T], as "losses".
+    [T], as "losses": the mean over steps that had a label of it, NaN where none had.
 
-    `loader` yields (inputs, target_1, ..., target_T) anew each time it is iterated; several inputs
-    are a tuple or a dict of their own. Without an `optimizer` it is Adam with M times `lr`: the
-    gradient of a member is scaled by its alpha, 1/M in expectation (section 5). A `scheduler` of
-    that optimizer takes one step after each epoch; torch's `ReduceLROnPlateau` is told the sum of
-    the losses in that row. `average`, torch's `AveragedModel` of the network, is updated after each
-    step.
+    `loader` yields (inputs, target_1, ..., target_T), or (inputs, {name: target}), anew each time
+    it is iterated; several inputs are a tuple or a dict of their own.
+
+    Without an `optimizer` it is Adam with M times `lr` (1e-3): the gradient of a member is scaled
+    by its alpha, 1/M in expectation (section 5). One of `parameter_groups` has settings by name. A
+    `scheduler` of that optimizer takes one step after each epoch, or each step
+    (`scheduler_interval`); torch's `ReduceLROnPlateau` is told the sum of the losses in that row,
+    but for NaN. With `clip_norm` a longer gradient, that of all that is trained, is scaled to this
+    l2 norm; the optimizer's own `register_step_pre_hook` may do anything else with it. `average`,
+    torch's `AveragedModel` of the network, is updated after each step.
 
     Every epoch starts by seeding torch's global generator, and that of the draws, from (`seed`,
-    epoch). `on_epoch` is called after each epoch with the `Training` so far, whose state it may
-    keep. A training that is given such a state as `resume` goes on from there, and equals one that
-    was never interrupted, bit for bit; a loader that draws from numpy's global generator has to
-    seed it itself.
+    epochs that the method was trained for before): a second call goes on where the first ended.
+    `on_step` and `on_epoch` are called after each with the `Training` so far, which they may stop;
+    an epoch cut short counts with the steps it had. The state that `on_epoch` may keep is a
+    `resume`, with which training equals one that was never interrupted, bit for bit; a loader that
+    draws from numpy's global generator has to seed it itself.
 
-    Raises NonFiniteError, before the optimiser steps, where a loss or a gradient is NaN or
-    infinite, and InputError where a step does not fit into memory: it says what would.
+    Raises InputError before a weight is moved where the arguments do not fit one another or the
+    first batch, on which the metrics are tried, and where a step does not fit into memory: it says
+    what would. Raises NonFiniteError where a loss or gradient is NaN or infinite, before the
+    optimizer steps. A GPU is not waited for: torch's fused optimizers (there Adam without an
+    `optimizer`) leave such a step out, and the error comes within 50 steps and this epoch. With
+    others each step waits once, with `average` once more, with rules solved on the CPU each draw.
     """
+    checks.check_arguments(method, loader, epochs, seed, {"lr": lr, "clip_norm": clip_norm})
     if optimizer is None:
-        optimizer = adam(method, lr * method.network.num_members)
-    training = Training(method, optimizer, scheduler, average)
+        optimizer = adam(method, (1e-3 if lr is None else lr) * method.network.num_members)
+    elif lr is not None:
+        raise InputError("`lr` is that of Adam without an `optimizer`. Found both.")
+    training = Training(method, optimizer, scheduler, average, scheduler_interval, clip_norm, seed)
     if resume is not None:
         training.load_state_dict(resume)
     history = training.history
     bar = tqdm(range(len(history) + 1, epochs + 1), disable=not progress, unit="epoch")
     for epoch in bar:
         try:
-            losses = _epoch(training, loader, seed, epoch)
+            losses = _epoch(training, loader, on_step)
+            method.past.append(losses)
             history.append({"losses": losses})
             if on_epoch is not None:
                 on_epoch(training)
@@ -112,16 +154,6 @@ def train(
     return history
 
 
-def adam(method: Method, lr: float) -> torch.optim.Adam:
-    """Adam for all that `method` trains.
-
-    A hypernetwork has a hundred parameters for each weight of its model, and torch's usual dozen
-    passes over them take three times as long as their gradient: it gets the fused form, one pass.
-    """
-    fused = True if isinstance(method.network, Hypernetwork) else None
-    return torch.optim.Adam(method.parameters(), lr=lr, fused=fused)
-
-
 def seed_everything(seed: int, epoch: int = 0) -> np.random.Generator:
     """Seed torch's global generator from (seed, epoch) and return a numpy generator of its own
     stream."""
@@ -130,41 +162,65 @@ def seed_everything(seed: int, epoch: int = 0) -> np.random.Generator:
     return np.random.default_rng(streams[1])
 
 
-def _epoch(training: Training, loader: Iterable[Batch], seed: int, epoch: int) -> list[float]:
-    """The mean loss of each task over the steps of one epoch."""
+def _epoch(
+    training: Training, loader: Iterable[Batch], on_step: Callable[[Training], None] | None
+) -> list[float]:
+    """The mean loss of each task over the steps of one epoch that had a label of it."""
     method, device = training.method, training.method.network.task_weights.device
-    rng = seed_everything(seed, epoch)
+    scheduler, by_step = training.scheduler, training.scheduler_interval == "step"
+    rng = seed_everything(training.seed, len(method.past) + 1)
     method.network.train()
-    method.balancer.start_epoch([row["losses"] for row in training.history])
+    method.balancer.start_epoch(method.past)
     total, steps = torch.zeros(len(method.tasks), device=device), 0
-    for step, batch in enumerate(loader):
+    counts = torch.zeros_like(total)
+    for batch in loader:
         batch = moved(batch, device)
-        try:
-            losses = _step(training, batch, rng)
-        except NonFiniteError as error:
-            raise NonFiniteError(f"Stopped in epoch {epoch}, step {step + 1}. {error}") from error
-        total += losses.mean(0)
         steps += 1
+        try:
+            losses = _step(training, batch, rng, steps)
+        except NonFiniteError as error:
+            epoch = len(training.history) + 1
+            raise NonFiniteError(f"Stopped in epoch {epoch}, step {steps}. {error}") from error
+        total += losses.mean(0)
+        counts += labelled(method.tasks, batch[1:], device)
+        if steps % READ_EVERY == 0:
+            _ask(training)
+        if scheduler is not None and by_step:
+            scheduler.step()
+        if on_step is not None:
+            on_step(training)
+        if training.stop:
+            break
     if steps == 0:
-        raise InputError("The loader must yield at least one batch an epoch. Found none.")
+        raise InputError(
+            "The loader must yield at least one batch an epoch; a generator has them once. Found "
+            "none."
+        )
+    _ask(training)
     distributed.average_buffers(method.network)
-    means: list[float] = (total / steps).tolist()
-    if isinstance(training.scheduler, ReduceLROnPlateau):
-        training.scheduler.step(sum(means))
-    elif training.scheduler is not None:
-        training.scheduler.step()
+    means: list[float] = (total / counts).tolist()
+    if isinstance(scheduler, ReduceLROnPlateau):
+        scheduler.step(sum(mean for mean in means if mean == mean))
+    elif scheduler is not None and not by_step:
+        scheduler.step()
     return means
 
 
-def _step(training: Training, batch: Batch, rng: np.random.Generator) -> Tensor:
+def _step(training: Training, batch: Batch, rng: np.random.Generator, number: int) -> Tensor:
+    """One step on `batch`, the `number`th of its epoch; its losses [W, T]."""
     method, optimizer = training.method, training.optimizer
+    on_gpu = method.network.task_weights.device.type in SKIPPING
+    is_first = training.losses is None
     optimizer.zero_grad(set_to_none=True)
+    for parameter in method.parameters():  # of which the optimiser may have views
+        parameter.grad = None
     try:
-        losses = method.step(batch, rng)
-        parameters = [p for group in optimizer.param_groups for p in group["params"]]
-        # A gradient can overflow where the losses do not; it must not touch the weights.
-        if not all(_is_finite(p.grad) for p in parameters if p.grad is not None):
-            raise NonFiniteError("All losses are finite but their gradient is not.")
+        alphas = method.draw(rng)
+        with checks.metrics_checked(method, batch[1:]) if is_first else nullcontext():
+            losses = method.accumulate(batch, alphas, check=is_first or not on_gpu)
+        _guard(training, number, losses, alphas, on_gpu)
+        if training.clip_norm is not None:
+            clip_grad_norm_(method.parameters(), training.clip_norm)
         optimizer.step()
         if training.average is not None:
             training.average.update_parameters(method.network)
@@ -172,9 +228,50 @@ def _step(training: Training, batch: Batch, rng: np.random.Generator) -> Tensor:
         if not is_out_of_memory(error):
             raise
     else:
+        training.step, training.losses, training.alphas = training.step + 1, losses, alphas
         return losses
+    finally:
+        vars(optimizer).pop("found_inf", None)
     # Outside of the handler: the error held on to the graph that did not fit.
     raise too_large(method, batch, optimizer)
+
+
+def _guard(training: Training, number: int, losses: Tensor, alphas: Tensor, on_gpu: bool) -> None:
+    """NonFiniteError where a loss or the gradient is not finite: it must not touch the weights. A
+    fused optimiser on a GPU is told to leave such a step out, and is asked later."""
+    method, optimizer = training.method, training.optimizer
+    parameters = method.parameters()
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    if not on_gpu:  # the losses were looked at draw by draw
+        is_finite = all(map(_is_finite, gradients))
+    else:
+        flag = get_total_norm(gradients, torch.inf).isfinite() & losses.isfinite().all()
+        # What torch's own scaler asks; a state that was loaded may have undone it.
+        is_fused = getattr(optimizer, "_step_supports_amp_scaling", False) and all(
+            group.get("fused") for group in optimizer.param_groups
+        )
+        # The first step of fused SGD makes its momentum, and cannot be left out.
+        if is_fused and len({p.device for p in parameters}) == 1 and training.losses is not None:
+            optimizer.found_inf = (~flag).float()  # type: ignore[attr-defined]
+            training.unread.append((number, losses, alphas, flag))
+            return
+        is_finite = bool(flag)
+    if not is_finite:
+        raise NonFiniteError(method.explain(losses, alphas))
+
+
+def _ask(training: Training) -> None:
+    """NonFiniteError where a step that was not asked about yet was not finite."""
+    unread, training.unread = training.unread, []
+    flags = torch.stack([flag for *_, flag in unread]).tolist() if unread else []
+    wrong = [step for step, is_finite in zip(unread, flags, strict=True) if not is_finite]
+    if wrong:
+        number, losses, alphas, _ = wrong[0]
+        raise NonFiniteError(
+            f"Stopped in epoch {len(training.history) + 1}, step {number}. "
+            f"{training.method.explain(losses, alphas)} Steps that were not finite and left the "
+            f"weights as they were: {', '.join(str(step[0]) for step in wrong)}."
+        )
 
 
 def _is_finite(values: Tensor) -> bool:

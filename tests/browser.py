@@ -68,6 +68,19 @@ def open_page(chromium):
     assert problems == []
 
 
+DARK = "@media (prefers-color-scheme: dark) { body { background: #14181e; color: #e6edf3; } }"
+
+
+def widget_page(name, values):
+    """The widget `name` as a whole page of its own."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Widget</title>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<style>{html.style()}\n{DARK}</style></head>\n"
+        f"<body><main><h1>Widget</h1>{html.fragment(name, values, 'widget')}</main></body></html>\n"
+    )
+
+
 @pytest.fixture
 def open_widget(open_page, tmp_path):
     """Opens a widget alone on a page: `open_widget("explorer", values, has_touch=True, ...)`. Its
@@ -75,7 +88,7 @@ def open_widget(open_page, tmp_path):
 
     def open_it(name, values=None, **options):
         path = tmp_path / f"{name}.html"
-        path.write_text(html.page(name, values or {}), "utf-8")
+        path.write_text(widget_page(name, values or {}), "utf-8")
         page = open_page(path, **options)
         page.wait_for_selector(".pw-ready")
         page.evaluate("globalThis.widgetModel = document.getElementById('widget').widgetModel")

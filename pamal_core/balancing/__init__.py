@@ -6,6 +6,7 @@ broadcast over leading dimensions, but for the Gram balancers, which solve a sma
 Jacobian.
 """
 
+from pamal_core.balancing.aggregated import Aggregated
 from pamal_core.balancing.auto_lambda import AutoLambda
 from pamal_core.balancing.base import Balancer, Draw
 from pamal_core.balancing.cagrad import CAGrad
@@ -27,6 +28,7 @@ __all__ = [
     "EPO",
     "IMTL",
     "MGDA",
+    "Aggregated",
     "AutoLambda",
     "Balancer",
     "CAGrad",

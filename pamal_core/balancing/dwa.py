@@ -20,7 +20,8 @@ class DynamicWeightAverage(LossBalancer):
     so that uniform ones give a mean in place of their sum. The default `temperature` 2 is theirs.
     The benchmark code of Nash-MTL has windows of 25 steps in place of epochs; we have epochs.
 
-    A loss that was 0 has r_t = 1. There is no state: the means are those of the training loop.
+    A loss that was 0, or had no labels in either epoch, has r_t = 1. There is no state: the means
+    are those of the training loop.
     """
 
     def __init__(self, temperature: float = 2.0) -> None:
@@ -33,9 +34,11 @@ class DynamicWeightAverage(LossBalancer):
         self.factors = None
         if len(history) >= 2:
             before, last = torch.tensor(history[-2]), torch.tensor(history[-1])
-            ratios = torch.where(before == 0, 1, last / before)
+            ratios = torch.where((before == 0) | (last / before).isnan(), 1, last / before)
             self.factors = len(ratios) * torch.softmax(ratios / self.temperature, 0)
 
     @override
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
-        return weights if self.factors is None else weights * self.factors.to(weights)
+        if self.factors is None:
+            return weights
+        return weights * self.factors.to(weights, non_blocking=True)

@@ -41,7 +41,8 @@ class MovingAverage(LossBalancer):
     `history` counts draws: with a window of W it spans history / W steps. `form="paper"` divides by
     abs(mean); the absolute value is ours, since a mean may be negative (it is on the toy problem,
     where it would turn descent into ascent). The mean includes the present loss; in the first
-    draws, which have fewer before them, it is over those. A loss whose mean is 0 keeps its weight.
+    draws, which have fewer before them, it is over those. A loss of exactly 0, as of a batch
+    without labels, does not count in its mean; one whose mean is 0 keeps its weight.
 
     `form="released"` multiplies by 1 - abs(mean_t) / sum_t abs(mean_t), as the authors' code does,
     and leaves the weights as they are for the first history + 1 draws.
@@ -58,7 +59,8 @@ class MovingAverage(LossBalancer):
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         self.past.append(losses.detach().clone())
         last = [past.to(losses) for past in self.past][-self.history :]
-        mean = torch.stack(last).mean(0).abs()
+        stacked = torch.stack(last)
+        mean = (stacked.mean(0) * (len(last) / (stacked != 0).sum(0).clamp(min=1))).abs()
         if self.form == "paper":
             return weights / mean.where(mean > 0, 1)
         if len(self.past) < self.history + 2:

@@ -15,8 +15,10 @@ class MGDA(GramBalancer):
     exactly. The task `weights` count for the heads alone; theirs
     are weighted by a. It has no hyper-parameters.
 
-    A gradient of 0 makes the direction 0: that task cannot be improved. Of equal gradients any
-    share of their weight gives the same direction. One task has weight 1.
+    A gradient of 0 makes the direction 0: that task cannot be improved. So a batch without labels
+    of a task moves no shared weight: give this rule batches with labels of every task.
+
+    Of equal gradients any share of their weight gives the same direction. One task has weight 1.
     """
 
     @override

@@ -18,5 +18,5 @@ class RandomWeighting(LossBalancer):
 
     @override
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
-        draws = torch.softmax(torch.randn(losses.shape), -1).to(weights)
+        draws = torch.softmax(torch.randn(losses.shape), -1).to(weights, non_blocking=True)
         return weights * losses.shape[-1] * draws

@@ -57,9 +57,10 @@ class RotoGrad(Balancer):
 
     def _length(self, norms: ByTask) -> Tensor:
         """C."""
-        first = norms.where(norms > 0, 1) if self.first is None else self.first
-        self.first = first.to(norms)  # from the CPU, where a file was read
-        progress = norms / self.first
+        # From the CPU, where a file was read. One that was 0, without labels, is yet to come.
+        first = norms if self.first is None else self.first.to(norms)
+        self.first = first.where(first > 0, norms)
+        progress = norms / self.first.where(self.first > 0, 1)
         return progress / progress.sum().clamp_min(1e-30) @ norms
 
     @override

@@ -22,7 +22,8 @@ class UncertaintyWeighting(LossBalancer):
     Uniform `weights` w_t make a mean of their sum. The s_t start at 0, as in the benchmark code of
     Nash-MTL.
 
-    They stay on the CPU: there are T of them.
+    They stay on the CPU: there are T of them. A loss of exactly 0, as of a batch without labels,
+    leaves its s_t alone.
     """
 
     def __init__(self, num_tasks: int) -> None:
@@ -44,7 +45,7 @@ class UncertaintyWeighting(LossBalancer):
         with torch.enable_grad():
             factors = 0.5 * torch.exp(-self.log_variances)
             terms = factors * losses.cpu() + 0.5 * self.log_variances
-            torch.autograd.backward((weights.cpu() * terms).sum())
+            torch.autograd.backward((weights.cpu() * terms * (losses != 0).cpu()).sum())
         return weights * factors.detach().to(weights)
 
     @override

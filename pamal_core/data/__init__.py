@@ -1,5 +1,8 @@
 """Data sets, each a module with one `load` that returns `Splits`; imports the method alone.
 
-`load(data="auto")` takes the full set where its files are found under `data_root`, and otherwise a
-built-in sample that needs no files; which of the two it was stands in the result.
+All take `data`: "full" reads the files under the data root, "sample" needs no files, and "auto" is
+full where the data set's folder holds anything and else the sample; which of the two it was stands
+in the result. `root` is the data root, by default that of `files.data_root`. `seed` draws what is
+random. All raise InputError for an unknown option, and for a file that is missing, damaged or not
+what it should be.
 """

@@ -12,34 +12,32 @@ import numpy as np
 
 from pamal_core.data.files import UNREADABLE
 
+Arrays = dict[str, np.ndarray]
+
 
 def cache_root() -> Path:
     """The folder of what can be made again: $PAMAL_CACHE, else ~/.cache/pamal/cache."""
     return Path(os.environ.get("PAMAL_CACHE") or "~/.cache/pamal/cache").expanduser()
 
 
-def cached(
-    name: str, identity: str, make: Callable[[], dict[str, np.ndarray]]
-) -> dict[str, np.ndarray]:
+def cached(name: str, identity: str, make: Callable[[], Arrays]) -> Arrays:
     """The arrays of `make()`, from the cache where an earlier call has left them.
 
     `name` is for the eyes, `identity` says what the arrays follow from: other files or another size
     must change it. A file that is damaged or has another identity is made again. Where the cache
     cannot be written a warning says so, and the arrays are returned all the same.
     """
-    mark = hashlib.sha256(identity.encode()).hexdigest()[:16]
-    path = cache_root() / f"{name}-{mark}.npz"
+    path = cache_root() / f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.npz"
     # A file that is no archive comes as an array, which is no context manager: a TypeError.
     with suppress(*UNREADABLE), path.open("rb") as file, np.load(file) as archive:
-        arrays = {key: archive[key] for key in archive.files}  # the archive has a CRC of each
+        arrays = dict(archive)  # the archive has a CRC of each
         if str(arrays.pop("identity")) == identity:
             return arrays
     arrays = make()
-    # In one step, and straight from the arrays: a copy in memory might not fit.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("xb") as out:
+        with temporary.open("xb") as out:  # straight from the arrays: a copy might not fit
             np.savez(out, identity=np.array(identity), **arrays)  # type: ignore[arg-type]
         temporary.replace(path)
     except OSError as error:

@@ -9,7 +9,7 @@ import torch
 from torch.utils.data import TensorDataset
 
 from pamal_core.data.census_table import TASKS, Encoder, labels, parse
-from pamal_core.data.files import data_root, unpacked
+from pamal_core.data.files import data_root, verified
 from pamal_core.data.samples import people
 from pamal_core.data.splits import Splits, check_at_least, splits, takes_sample
 from pamal_core.errors import InputError, check_choice
@@ -43,12 +43,8 @@ def load(
     and "education" counts a Masters degree, which the code misspells and so leaves out
     (`masters="as_released"`).
 
-    `data` is "full" (the files in `census/` under `root`), "sample" (made-up people, no files) or
-    "auto": full where one of the files is found, otherwise the sample. `seed` draws the fifth of
+    The files are in `census/` under `root`; the sample is made-up people. `seed` draws the fifth of
     the training file that is for validation.
-
-    Raises InputError for an unknown option, and for a file that is missing, damaged or not the
-    original.
     """
     chosen_tasks = [task for task in TASKS if task in tasks]
     if sorted(tasks) != sorted(chosen_tasks) or len(chosen_tasks) not in (2, 3):
@@ -56,25 +52,23 @@ def load(
     check_choice("masters", masters, ("mended", "as_released"))
     check_at_least(0, seed=seed)
     folder = data_root(root) / "census"
-    is_sample = takes_sample(data, any((folder / name).exists() for name in FILES))
-    texts = (
-        people.texts()
-        if is_sample
-        else [unpacked(folder / name, sha256, url=SOURCE) for name, sha256 in FILES.items()]
-    )
-    known, tested = (parse(t, Path(name).stem) for t, name in zip(texts, FILES, strict=True))
+    is_sample = takes_sample(data, folder)
+    contents = people.texts() if is_sample else texts(folder)
+    known, tested = (parse(t, Path(name).stem) for t, name in zip(contents, FILES, strict=True))
     order = np.random.default_rng(seed).permutation(len(known))
     held_out, rest = map(np.sort, np.split(order, [round(VALIDATION_SHARE * len(known))]))
     encoder = Encoder.fit(known, rest, chosen_tasks)
-    parts = [
-        TensorDataset(
-            *map(torch.from_numpy, (encoder.features(f), *labels(f, chosen_tasks, masters)))
-        )
-        for f in (known.iloc[rest], known.iloc[held_out], tested)
-    ]
-    content = b"".join(hashlib.sha256(text).digest() for text in texts)
+    frames = known.iloc[rest], known.iloc[held_out], tested
+    arrays = ([encoder.features(f), *labels(f, chosen_tasks, masters)] for f in frames)
+    parts = [TensorDataset(*map(torch.from_numpy, each)) for each in arrays]
+    content = b"".join(hashlib.sha256(text).digest() for text in contents)
     content += held_out.astype("<i8").tobytes()
     options = "census", "+".join(chosen_tasks), masters, f"seed={seed}"
     source = "a small sample of made-up people" if is_sample else "Census-Income (KDD)"
     of = f"{', '.join(chosen_tasks)} from {source}"
     return splits(parts, is_sample, options, content, of)
+
+
+def texts(folder: Path) -> list[bytes]:
+    """What is in the files in `folder`; InputError where one is missing or not the original."""
+    return [verified(folder / n, sha, url=SOURCE, unpack=True) for n, sha in FILES.items()]

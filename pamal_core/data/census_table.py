@@ -52,8 +52,6 @@ def parse(text: bytes, name: str) -> pd.DataFrame:
                 f"Every line of {name} must have {len(COLUMNS)} fields separated by commas. "
                 f"Found {found} in line {number}."
             )
-    if not text:
-        raise InputError(f"{name} must have at least one row. Found an empty file.")
     try:
         frame = pd.read_csv(
             io.BytesIO(text),
@@ -102,31 +100,20 @@ class Encoder(NamedTuple):
         left = [c for c in COLUMNS if c not in UNUSED and c not in {TASKS[t][0] for t in tasks}]
         numbers = frame[[c for c in left if c in NUMBERS]].iloc[rows]
         std = numbers.std(ddof=0)
-        kinds = [c for c in left if c not in NUMBERS]
+        kinds = [*(c for c in left if c not in (*NUMBERS, BINARY)), BINARY]
         categories = {c: sorted(map(str, frame[c].cat.categories)) for c in kinds}
         return cls(numbers.mean(), std.where(std > 0, 1), categories)
 
     def features(self, frame: pd.DataFrame) -> Float[np.ndarray, "n D"]:
         """The features of all rows of `frame`, float32; InputError names a column and a category in
         it that the training file does not have."""
-        wide = [c for c in self.categories if c != BINARY]
-        starts = len(self.mean) + np.cumsum([0, *(len(self.categories[c]) for c in wide)])
-        out = np.zeros((len(frame), starts[-1] + 1), np.float32)
-        out[:, : len(self.mean)] = (frame[self.mean.index] - self.mean) / self.std
-        every = np.arange(len(frame))
-        for column, start in zip(wide, starts[:-1], strict=True):
-            out[every, start + self._codes(frame[column])] = 1
-        out[:, -1] = self._codes(frame[BINARY])
-        return out
-
-    def _codes(self, column: pd.Series) -> Int[np.ndarray, " n"]:
-        """The position of each value among the categories of its column."""
-        known = {name: i for i, name in enumerate(self.categories[str(column.name)])}
-        names = [str(category) for category in column.cat.categories]
-        for name in names:
-            if name not in known:
+        blocks = [((frame[self.mean.index] - self.mean) / self.std).to_numpy(np.float32)]
+        for column, known in self.categories.items():
+            texts = frame[column].cat.rename_categories(str).cat
+            if new := [name for name in texts.categories if name not in known]:
                 raise InputError(
-                    f"Column {column.name} must have categories of the training file. "
-                    f"Found {name!r}."
+                    f"Column {column} must have categories of the training file. Found {new[0]!r}."
                 )
-        return np.array([known[name] for name in names])[column.cat.codes]
+            codes = texts.set_categories(known).cat.codes
+            blocks.append(np.eye(len(known), dtype=np.float32)[codes])
+        return np.hstack([*blocks[:-1], blocks[-1][:, 1:]])

@@ -1,27 +1,28 @@
 """CityScapes, sections 5.3 and C1: what is in each pixel of a street scene, and how far away."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from pamal_core.data import cityscapes_files
-from pamal_core.data.augmentation import ZoomAndFlip
+from pamal_core.data.augmentation import zoom_and_flip
 from pamal_core.data.cache import cached
-from pamal_core.data.cityscapes_files import Maps, Size
-from pamal_core.data.files import data_root
+from pamal_core.data.cityscapes_files import Scene, Size
+from pamal_core.data.files import data_root, expect
 from pamal_core.data.images import Images
 from pamal_core.data.samples import streets
-from pamal_core.data.splits import Splits, check_at_least, splits, takes_sample
-from pamal_core.errors import InputError, check_choice
+from pamal_core.data.splits import Splits, check_at_least, fingerprint, splits, takes_sample
+from pamal_core.errors import check_choice
 
 FULL_SIZE, SAMPLE_SIZE = (128, 256), (32, 64)
 VALIDATION = 500  # of the 2,975 training scenes
 SAMPLE_SCENES, SAMPLE_VALIDATION, SAMPLE_TEST = 300, 60, 60
-NAMES = ("images", "labels", "depth")  # of the maps in the cache
+Scenes = Sequence[np.ndarray]  # images, labels and depth of several
 
 
 def load(
@@ -46,98 +47,87 @@ def load(
     scenes are also those for validation; in setting "II" `validation` of them, drawn by `seed`, are
     held out: 500 as in the text (475 in the code), of the sample 60.
 
-    Training batches are augmented by `ZoomAndFlip(depth_scaling)` if `augment`, by default those of
-    the full data (the sample is trained on for too few steps to gain from it), the others never.
+    Training batches are augmented by `zoom_and_flip` with `depth_scaling` if `augment`, by default
+    those of the full data (the sample is trained on for too few steps to gain from it), the others
+    never.
 
-    `data` is "full" (`cityscapes/` under `root`, MTAN's arrays or else the official files, which
-    give the same tensors), "sample" (made-up streets, no files) or "auto": full where that folder
-    holds anything, otherwise the sample. `size` is the height and width, by default 128 x 256, of
-    the sample 32 x 64. Decoded scenes are kept under $PAMAL_CACHE (1 GB; the first time takes
-    minutes). `limit` keeps at most so many scenes of each part.
-
-    Raises InputError for an unknown option, and for files that are missing, damaged or of another
-    form.
+    The full data are in `cityscapes/` under `root`, MTAN's arrays or else the official files, which
+    give the same tensors; the sample is drawn streets. `size` is the height and width, by default
+    128 x 256, of the sample 32 x 64. Decoded scenes are kept under $PAMAL_CACHE (1 GB; the first
+    time takes minutes). `limit` keeps at most so many scenes of each part.
     """
     check_choice("setting", setting, ("I", "II"))
     check_at_least(1, validation=validation, limit=limit)
     check_at_least(0, seed=seed)
-    if size is not None and min(size) < 1:
-        raise InputError(f"`size` must be a height and a width of at least 1. Found {size}.")
-    transform = ZoomAndFlip(depth_scaling)
+    is_size = size is None or min(size) >= 1
+    expect(is_size, "`size` to be a height and a width of at least 1", size)
+    check_choice("depth_scaling", depth_scaling, ("multiply", "divide"))
     folder = data_root(root) / "cityscapes"
-    is_sample = takes_sample(data, folder.is_dir() and any(folder.iterdir()))
+    is_sample = takes_sample(data, folder)
     size = size or (SAMPLE_SIZE if is_sample else FULL_SIZE)
     if is_sample:  # the same scenes for every seed
         drawn = streets.scenes(SAMPLE_SCENES + SAMPLE_TEST, size, 0)
-        cut = [np.split(values, [SAMPLE_SCENES]) for values in drawn]
-        train, test = (Maps(*maps) for maps in zip(*cut, strict=True))
+        train, test = zip(*(np.split(values, [SAMPLE_SCENES]) for values in drawn), strict=True)
         digest = _digest((train, test))
     else:
         train, test, digest = _full(folder, size)
     augment = not is_sample if augment is None else augment
-    rest, held_out = np.arange(len(train[0])), np.arange(0)
+    held_out = np.zeros(len(train[0]), bool)
     if setting == "II":
         num = validation or (SAMPLE_VALIDATION if is_sample else VALIDATION)
-        if num >= len(rest):
-            raise InputError(
-                f"`validation` must leave some of the {len(rest)} training scenes. Found {num}."
-            )
-        order = np.random.default_rng(seed).permutation(len(rest))
-        rest, held_out = np.sort(order[num:]), np.sort(order[:num])
-    rows = rest[:limit], held_out[:limit], np.arange(len(test[0]))[:limit]
+        left = f"`validation` to leave some of the {len(held_out)} training scenes"
+        expect(num < len(held_out), left, num)
+        held_out[np.random.default_rng(seed).permutation(len(held_out))[:num]] = True
+    each = np.flatnonzero(~held_out), np.flatnonzero(held_out), np.arange(len(test[0]))
+    rows = [some[:limit] for some in each]
     parts = [
         Images(*(torch.from_numpy(values[chosen]) for values in maps))
         for maps, chosen in zip((train, train, test), rows, strict=True)
     ]
-    parts[0].augment = transform if augment else None
+    parts[0].augment = partial(zoom_and_flip, depth_scaling=depth_scaling) if augment else None
     if setting == "I":
         parts[1] = Images(*parts[2].tensors)  # another one, so that it is not said to come again
     content = "".join([digest, *(repr(chosen.tolist()) for chosen in rows)]).encode()
     shape = "x".join(map(str, train[1].shape[1:]))
-    options = ["cityscapes", setting, shape, depth_scaling if augment else "plain"]
-    if setting == "II":
-        options.insert(2, f"seed={seed}")
+    drawn_by = [f"seed={seed}"] if setting == "II" else []
+    options = ["cityscapes", setting, *drawn_by, shape, depth_scaling if augment else "plain"]
     source = "a small sample of made-up street scenes" if is_sample else "CityScapes"
     of = f"Classes and inverse depth of pixels from {source} at {shape}"
     return splits(parts, is_sample, options, content, of)
 
 
-def _full(folder: Path, size: Size) -> tuple[Maps, Maps, str]:
+def _full(folder: Path, size: Size) -> tuple[Scenes, Scenes, str]:
     """The scenes for training and for test, and a digest of them."""
     source = cityscapes_files.find(folder)
-    keys = [f"{split}_{name}" for split in ("train", "test") for name in NAMES]
+    parts = {"train": source.train, "test": source.val}
+    shapes = {"image": ("u1", (3, *size)), "label": ("i1", size), "depth": ("f4", (1, *size))}
+    kind = np.dtype([(name, *shape) for name, shape in shapes.items()])
+
+    def decoded(scenes: Sequence[Scene]) -> np.ndarray:
+        with ThreadPoolExecutor() as pool:  # unpacking takes long, and leaves Python's lock alone
+            found = pool.map(lambda scene: source.read(scene, size), scenes)
+            return np.fromiter(found, kind, len(scenes))
 
     def make() -> dict[str, np.ndarray]:
-        parts = []
-        with ThreadPoolExecutor() as pool:  # unpacking takes long, and leaves Python's lock alone
-            for scenes in (source.train, source.val):
-                shape = len(scenes), 1, *size
-                images = np.empty((len(scenes), 3, *size), np.uint8)
-                parts.append(Maps(images, np.empty(shape, np.int8)[:, 0], np.empty(shape, "f4")))
-                decoded = pool.map(lambda scene: source.read(scene, size), scenes)
-                for i, scene in enumerate(decoded):
-                    for values, new in zip(parts[-1], scene, strict=True):
-                        values[i] = new
-        arrays = dict(zip(keys, (values for maps in parts for values in maps), strict=True))
-        return arrays | {"digest": np.array(_digest(parts))}
+        arrays = {part: decoded(scenes) for part, scenes in parts.items()}
+        digest = _digest([array[name] for name in shapes] for array in arrays.values())
+        return arrays | {"digest": np.array(digest)}
 
     found = hashlib.sha256()  # changes when a file is added, taken away or written again
     for path in (path for scene in source.train + source.val for path in scene):
         status = path.stat()
         name = path.relative_to(folder).as_posix()
         found.update(repr((name, status.st_size, status.st_mtime_ns)).encode())
-    identity = f"{found.hexdigest()} at {size}, decoded in way 1"  # count up when it changes
+    identity = f"{found.hexdigest()} at {size}, decoded in way 2"  # count up when it changes
     arrays = cached("cityscapes", identity, make)
-    train, test = Maps(*(arrays[key] for key in keys[:3])), Maps(*(arrays[key] for key in keys[3:]))
+    train, test = ([arrays[part][name] for name in shapes] for part in parts)
     return train, test, str(arrays["digest"])
 
 
-def _digest(parts: Iterable[Maps]) -> str:
+def _digest(parts: Iterable[Scenes]) -> str:
     """A SHA-256 over all pixels; depth in the steps of the files, because the last bits of drawn
     depth may depend on the processor."""
-    digest = hashlib.sha256()
-    for images, labels, depth in parts:
-        for values in (images, labels, np.rint(depth * 65535).astype("<u4")):
-            digest.update(repr(values.shape).encode())
-            digest.update(np.ascontiguousarray(values).data)
-    return digest.hexdigest()
+    return "".join(
+        fingerprint(images, labels, np.rint(depth * 65535).astype("<u4"))
+        for images, labels, depth in parts
+    )

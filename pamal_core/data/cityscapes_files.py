@@ -1,14 +1,14 @@
 """The two forms in which CityScapes lies on a disk, and how either becomes the same arrays."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float32, Int8, Num, UInt8, UInt16
 from PIL import Image
 
-from pamal_core.data.files import reading
+from pamal_core.data.files import expect, reading
 from pamal_core.errors import InputError
 
 CLASSES = ("flat", "construction", "object", "nature", "sky", "human", "vehicle")
@@ -19,7 +19,8 @@ OFFICIAL = {
     "gtFine": "_gtFine_labelIds.png",
     "disparity": "_disparity.png",
 }
-MTAN = ("image", "label_7", "depth")
+MTAN, SPLITS = ("image", "label_7", "depth"), ("train", "val")
+MODES = {"RGB": "8-bit colour", "L": "8-bit grey", "I;16": "16-bit grey"}  # by Pillow's name
 HOW_TO_GET = """\
 The data need an account at https://www.cityscapes-dataset.com. Fetch \
 leftImg8bit_trainvaltest.zip, gtFine_trainvaltest.zip and disparity_trainvaltest.zip and unpack \
@@ -32,9 +33,13 @@ and so on, the same for val; or the 128x256 version that https://github.com/lore
     train/image/0.npy
     train/label_7/0.npy
     train/depth/0.npy
-and so on, the same for val. Another data root is named by "data_root" or $PAMAL_DATA."""
+and so on, the same for val. Another data root is named by "data_root" or $PAMAL_DATA"""
 
 Size = tuple[int, int]
+
+
+# The image, labels, -1 where ignored, and inverse depth, 0 where not known, of one scene.
+Maps = tuple[UInt8[np.ndarray, "3 H W"], Int8[np.ndarray, "H W"], Float32[np.ndarray, "1 H W"]]
 
 
 class Scene(NamedTuple):
@@ -43,15 +48,6 @@ class Scene(NamedTuple):
     image: Path
     label: Path
     depth: Path
-
-
-class Maps(NamedTuple):
-    """One scene or several, channels first; labels are -1 where ignored, inverse depth 0 where not
-    known."""
-
-    image: UInt8[np.ndarray, "*n 3 H W"]
-    label: Int8[np.ndarray, "*n H W"]
-    depth: Float32[np.ndarray, "*n 1 H W"]
 
 
 class Source(NamedTuple):
@@ -69,44 +65,39 @@ def find(folder: Path) -> Source:
     where `folder` holds neither form, a split is empty or one of three files is missing.
     """
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    read = read_mtan if {"train", "val"} & set(names) else read_official
-    if read is read_official and not set(OFFICIAL) & set(names):
-        found = ", ".join(names[:8]) + (" and more" if len(names) > 8 else "") or "nothing"
-        raise InputError(f"Expected CityScapes in {folder}. Found {found}. {HOW_TO_GET}")
-    train, val = (
-        _scenes(
-            [(folder / split / part, "", ".npy") for part in MTAN]
-            if read is read_mtan
-            else [(folder / part / split, "*/", end) for part, end in OFFICIAL.items()]
-        )
-        for split in ("train", "val")
-    )
-    return Source(train, val, read)
+    is_mtan = not {*SPLITS}.isdisjoint(names)
+    found = ", ".join(names[:8]) + (" and more" if len(names) > 8 else "") or "nothing"
+    is_known = is_mtan or not {*OFFICIAL}.isdisjoint(names)
+    expect(is_known, f"CityScapes in {folder}", f"{found}. {HOW_TO_GET}")
+    if is_mtan:
+        places = [[(folder / split / part, ".npy") for part in MTAN] for split in SPLITS]
+    else:
+        places = [[(folder / p / s, end) for p, end in OFFICIAL.items()] for s in SPLITS]
+    train, val = map(_scenes, places)
+    return Source(train, val, read_mtan if is_mtan else read_official)
 
 
-def _scenes(places: Sequence[tuple[Path, str, str]]) -> list[Scene]:
-    """The scenes of a split, from the (folder, folders inside, end of the name) of three files."""
+def _scenes(places: list[tuple[Path, str]]) -> list[Scene]:
+    """The scenes of a split, from the folders of its three files and the ends of their names."""
     found = [
         {
             path.relative_to(folder).as_posix().removesuffix(end)
-            for path in folder.glob(f"{inside}*{end}")
+            for path in folder.rglob(f"*{end}")
             if not path.name.startswith(".")  # what macOS leaves beside the files of an archive
         }
-        for folder, inside, end in places
+        for folder, end in places
     ]
     # Numbers by their length first, so that 10 comes after 9.
     names = sorted(set.union(*found), key=lambda name: (name.isdigit() and len(name), name))
-    if not names:
-        raise InputError(f"Expected scenes in {places[0][0]}. Found none. {HOW_TO_GET}")
-    for name in names:
-        for (folder, _, end), there in zip(places, found, strict=True):
-            if name not in there:
-                counts = ", ".join(str(len(each)) for each in found)
-                raise InputError(
-                    f"Expected an image, a label map and a depth map of every scene. {folder} has "
-                    f"no {name}{end} (found {counts} files). Unpack the data again."
-                )
-    return [Scene(*(folder / f"{name}{end}" for folder, _, end in places)) for name in names]
+    expect(names, f"scenes in {places[0][0]}", f"none. {HOW_TO_GET}")
+    for (folder, end), there in zip(places, found, strict=True):
+        if missing := [name for name in names if name not in there]:
+            raise InputError(
+                f"Expected an image, a label map and a depth map of every scene. {folder} has no "
+                f"{missing[0]}{end} (found {', '.join(str(len(each)) for each in found)} files). "
+                "Unpack the data again."
+            )
+    return [Scene(*(folder / f"{name}{end}" for folder, end in places)) for name in names]
 
 
 def read_mtan(scene: Scene, size: Size) -> Maps:
@@ -121,11 +112,10 @@ def read_mtan(scene: Scene, size: Size) -> Maps:
     # A resize of floats may overshoot by their last bits. Depth may not: -1e-9 would be measured.
     for path, values, slack in ((scene.image, image, 1e-6), (scene.depth, depth, 0)):
         low, high = values.min(), values.max()
-        if not (low >= -slack and high <= 1 + slack):  # nor where one is NaN
-            raise InputError(f"Expected numbers from 0 to 1 in {path}. Found {low:g} to {high:g}.")
-    known = np.isin(label, np.arange(-1, len(CLASSES)))
-    if not known.all():
-        raise InputError(f"Expected labels -1 to 6 in {scene.label}. Found {label[~known][0]:g}.")
+        inside = -slack <= low and high <= 1 + slack  # nor where one is NaN
+        expect(inside, f"numbers from 0 to 1 in {path}", f"{low:g} to {high:g}")
+    other = np.setdiff1d(label, np.arange(-1, len(CLASSES)))
+    expect(not len(other), f"labels -1 to 6 in {scene.label}", ", ".join(f"{x:g}" for x in other))
     pixels = np.rint(image * 255).astype(np.uint8)
     return _maps(scene, pixels, label.astype(np.int8), depth[..., 0].astype(np.float32))
 
@@ -137,68 +127,48 @@ def read_official(scene: Scene, size: Size) -> Maps:
     nearest to the middle of the new one is taken. Raises InputError for a file that cannot be read,
     is of another kind or of another size than the image, and for an unknown label.
     """
-    picture = _picture(scene.image, "RGB")
-    maps = _picture(scene.label, "L"), _picture(scene.depth, "I;16")
-    for path, other in zip(scene[1:], maps, strict=True):
-        if other.size != picture.size:
-            raise InputError(
-                f"Expected {picture.size} pixels in {path}, as in its image. Found {other.size}."
-            )
-    if (highest := np.asarray(maps[0]).max()) >= len(CLASS_OF_ID):
-        raise InputError(f"Expected label ids from 0 to 33 in {scene.label}. Found {highest}.")
-    parts = (picture, Image.Resampling.BILINEAR), *((p, Image.Resampling.NEAREST) for p in maps)
-    pixels, ids, steps = (np.asarray(part.resize(size[::-1], how)) for part, how in parts)
+    pictures = [_picture(path, mode) for path, mode in zip(scene, MODES, strict=True)]
+    whole = pictures[0].size
+    for path, one in zip(scene, pictures, strict=True):
+        expect(one.size == whole, f"{whole} pixels in {path}, as in its image", one.size)
+    highest = np.asarray(pictures[1]).max()
+    expect(highest < len(CLASS_OF_ID), f"label ids from 0 to 33 in {scene.label}", highest)
+    ways = zip(pictures, [Image.Resampling.BILINEAR, *[Image.Resampling.NEAREST] * 2], strict=True)
+    pixels, ids, steps = (np.asarray(picture.resize(size[::-1], way)) for picture, way in ways)
     return _maps(scene, pixels, CLASS_OF_ID[ids], inverse_depth(steps))
 
 
 def inverse_depth(disparity: UInt16[np.ndarray, "*size"]) -> Float32[np.ndarray, "*size"]:
     """Pixels of an official disparity map in MTAN's unit: p / 65535.
 
-    The disparity is (p - 1) / 256 in pixels of the original image, so this is 1/256 of it up to
-    3.1e-5; 0 means not measured in both. How MTAN's files were made was never published. Their
-    author says that the official maps were not processed further, which leaves what image readers
-    make of 16 bits, p / 65535; the largest value, 0.4922 for p = 32257, fits that, and
-    (p - 1) / 65536 as well. But only the former keeps points infinitely far away, p = 1, as
-    measured, at 1.5e-5, and the paper's relative errors, 30 to 130 beside absolute ones of 0.02,
-    speak for values that small.
+    The disparity is (p - 1) / 256 pixels of the original image, so this is 1/256 of it up to
+    3.1e-5; 0 means not measured. How MTAN's files were made was never published. Their largest
+    value, 0.4922 for p = 32257, fits this and (p - 1) / 65536; but only this keeps points
+    infinitely far away, p = 1, as measured, and the paper's relative errors of 30 to 130 speak for
+    values that small.
     """
     return np.divide(disparity, 65535, dtype=np.float32)
 
 
-def _maps(
-    scene: Scene,
-    image: UInt8[np.ndarray, "H W 3"],
-    label: Int8[np.ndarray, "H W"],
-    depth: Float32[np.ndarray, "H W"],
-) -> Maps:
+def _maps(scene: Scene, image: Any, label: Any, depth: Any) -> Maps:
     """Channels first; InputError where there is no depth to learn from or to be measured by."""
-    if not depth.any():
-        raise InputError(
-            f"Expected some depth in {scene.depth}. Found 0, not measured, throughout."
-        )
-    return Maps(image.transpose(2, 0, 1), label, depth[None])
+    expect(depth.any(), f"some depth in {scene.depth}", "0, not measured, throughout")
+    return image.transpose(2, 0, 1), label, depth[None]
 
 
 def _array(path: Path, shape: tuple[int, ...], kinds: str) -> Num[np.ndarray, "..."]:
     with reading("an array", path), path.open("rb") as file:
-        values = np.load(file, allow_pickle=False)
-    if not isinstance(values, np.ndarray):  # an archive of arrays under the name of one
-        raise InputError(f"Expected an array in {path}. Found an archive.")
-    if values.shape != shape or values.dtype.kind not in kinds:
-        raise InputError(
-            f"Expected floats of shape {shape} in {path}, `size` first. "
-            f"Found {values.dtype} of shape {values.shape}."
-        )
-    return values
+        array = np.load(file, allow_pickle=False)
+    is_array = isinstance(array, np.ndarray)  # not an archive of arrays under the name of one
+    found = f"{array.dtype} of shape {array.shape}" if is_array else "an archive"
+    right = is_array and array.shape == shape and array.dtype.kind in kinds
+    expect(right, f"floats of shape {shape} in {path}, `size` first", found)
+    return array
 
 
 def _picture(path: Path, mode: str) -> Image.Image:
     with reading("an image", path), Image.open(path) as picture:
         picture.load()
-    if picture.mode != mode:
-        kinds = {"RGB": "8-bit colour", "L": "8-bit grey", "I;16": "16-bit grey"}
-        raise InputError(
-            f"Expected {kinds[mode]} pixels in {path}. "
-            f"Found {kinds.get(picture.mode, picture.mode)}."
-        )
+    found = MODES.get(picture.mode, picture.mode)
+    expect(picture.mode == mode, f"{MODES[mode]} pixels in {path}", found)
     return picture

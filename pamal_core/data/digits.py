@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from pamal_core.data.files import gunzip, verified
-from pamal_core.errors import InputError
+from pamal_core.data.files import content, expect, verified
 
 # The mirror that torchvision uses, and the SHA-256 of the original files.
 MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
@@ -19,6 +18,7 @@ FILES = {
     "t10k-images-idx3": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
     "t10k-labels-idx1": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
 }
+FOLDER = "MNIST/raw"  # under the data root, where torchvision keeps them, too
 VALIDATION_DIGITS = 10_000  # the last of MNIST's 60,000 training digits
 
 
@@ -29,25 +29,20 @@ class Pool(NamedTuple):
     labels: np.ndarray
 
 
-def mnist(root: Path, *, download: bool = False) -> tuple[Pool, Pool, Pool]:
-    """Disjoint pools of 50,000, 10,000 and 10,000 MNIST digits, from the files under `root`."""
-    arrays = []
-    for name, sha256 in FILES.items():
-        path = mnist_path(root, name)
-        arrays.append(read_idx(verified(path, sha256, url=MIRROR + path.name, download=download)))
-    train, test = Pool(*arrays[:2]), Pool(*arrays[2:])
-    cut = len(train.labels) - VALIDATION_DIGITS
-    return Pool(*(a[:cut] for a in train)), Pool(*(a[cut:] for a in train)), test
+def mnist(folder: Path, *, download: bool = False) -> tuple[Pool, Pool, Pool]:
+    """Disjoint pools of 50,000, 10,000 and 10,000 MNIST digits, from the files in `folder`."""
+    arrays = [read_idx(path) for path in files(folder, download=download)]
+    test, cut = Pool(*arrays[2:]), len(arrays[1]) - VALIDATION_DIGITS
+    return Pool(*(a[:cut] for a in arrays[:2])), Pool(*(a[cut:] for a in arrays[:2])), test
 
 
-def mnist_is_found(root: Path) -> bool:
-    """Whether any of its files is there: an incomplete set is to be mended, not passed over."""
-    return any(mnist_path(root, name).exists() for name in FILES)
-
-
-def mnist_path(root: Path, name: str) -> Path:
-    """Where the file `name` of `FILES` is expected; torchvision keeps it there too."""
-    return root / "MNIST" / "raw" / f"{name}-ubyte.gz"
+def files(folder: Path, *, download: bool = False) -> list[Path]:
+    """The files of MNIST in `folder`, in the order of `FILES`; InputError where one is
+    missing or not the original."""
+    paths = [folder / f"{name}-ubyte.gz" for name in FILES]
+    for path, sha256 in zip(paths, FILES.values(), strict=True):
+        verified(path, sha256, url=MIRROR + path.name, download=download)
+    return paths
 
 
 def read_idx(path: Path) -> np.ndarray:
@@ -59,19 +54,16 @@ def read_idx(path: Path) -> np.ndarray:
     torchvision has a reader, too, but it takes uncompressed files only, checks with assert, and its
     import costs more than composing a whole data set here.
     """
-    content = gunzip(path)
-    if len(content) < 4 or content[:3] != b"\0\0\x08" or len(content) < 4 + 4 * content[3]:
-        raise InputError(
-            f"Expected an IDX file of unsigned bytes. {path} starts with {content[:4].hex(' ')!r}."
-        )
-    start = 4 + 4 * content[3]
-    shape = np.frombuffer(content[4:start], ">u4").tolist()
-    if len(content) - start != math.prod(shape):
-        raise InputError(
-            f"{path} ought to hold {math.prod(shape)} bytes of shape {shape}. "
-            f"Found {len(content) - start}."
-        )
-    return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
+    whole = content(path, unpack=True)
+    start = 4 + 4 * int.from_bytes(whole[3:4])
+    is_idx = len(whole) >= max(start, 4) and whole[:3] == b"\0\0\x08"
+    expect(
+        is_idx, f"an IDX file of unsigned bytes in {path}", f"{whole[:4].hex(' ')!r} at its start"
+    )
+    shape = np.frombuffer(whole[4:start], ">u4").tolist()
+    size = len(whole) - start
+    expect(size == math.prod(shape), f"{math.prod(shape)} bytes of shape {shape} in {path}", size)
+    return np.frombuffer(whole, np.uint8, offset=start).reshape(shape)
 
 
 def sample() -> tuple[Pool, Pool, Pool]:
@@ -89,7 +81,7 @@ def sample() -> tuple[Pool, Pool, Pool]:
     large = F.interpolate(small, size=20, mode="bicubic", antialias=True).clamp(0, 1)
     images = (F.pad(large, [4] * 4) * 255).round().to(torch.uint8)[:, 0].numpy()
     order = np.random.default_rng(0).permutation(len(images))
-    cuts = np.split(order, [1197, 1497])
     labels = bundle.target.astype(np.uint8)
+    cuts = np.split(order, [1197, 1497])
     train, validation, test = (Pool(images[rows], labels[rows]) for rows in cuts)
     return train, validation, test

@@ -1,4 +1,4 @@
-"""Where data files live, and how a file is known to be whole and the right one."""
+"""Where data files live, how one is known to be the right one, and how a wrong one is named."""
 
 import gzip
 import hashlib
@@ -35,8 +35,34 @@ def data_root(given: str | Path | None = None) -> Path:
     return root
 
 
-def verified(path: Path, sha256: str, *, url: str, download: bool = False) -> Path:
-    """`path`, once a file with this SHA-256 (64 hex digits) is there.
+def expect(holds: object, what: str, found: object) -> None:
+    """InputError, what was expected and what was found, unless it `holds`."""
+    if not holds:
+        raise InputError(f"Expected {what}. Found {found}.")
+
+
+@contextmanager
+def reading(what: str, place: Path | str) -> Iterator[None]:
+    """InputError in place of whatever reading `what` from `place` raises."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise InputError(f"Expected {what}. {place} could not be read: {error}.") from error
+
+
+def content(path: Path, *, unpack: bool = False) -> bytes:
+    """The bytes of the file at `path`, with `unpack` of what is in this gzip file; InputError where
+    it cannot be read to its end."""
+    what, opened = ("a whole gzip file", gzip.open) if unpack else ("a file", open)
+    with reading(what, path), opened(path, "rb") as file:
+        return bytes(file.read())
+
+
+def verified(
+    path: Path, sha256: str, *, url: str, unpack: bool = False, download: bool = False
+) -> bytes:
+    """The `content` of the file at `path`, once it has this SHA-256 (64 hex digits); with `unpack`
+    it does not matter how it was compressed.
 
     A missing file is fetched from `url` if `download`; it appears under its name only when it is
     whole and right. A wrong file is never replaced: it may be all the user has.
@@ -44,12 +70,7 @@ def verified(path: Path, sha256: str, *, url: str, download: bool = False) -> Pa
     Raises InputError where the file is missing, wrong or unreadable, or cannot be fetched or
     written.
     """
-    if not path.exists():
-        if not download:
-            raise InputError(
-                f"Expected a file at {path}. Found none. Fetch it from {url}, allow the download, "
-                'or name another data root ("data_root" or $PAMAL_DATA).'
-            )
+    if download and not path.exists():
         import pooch  # here, so that reading what is there needs no network library
 
         new_folders = [folder for folder in path.parents if not folder.exists()]
@@ -63,46 +84,16 @@ def verified(path: Path, sha256: str, *, url: str, download: bool = False) -> Pa
                 f"Could not fetch {url} to {path}: {error}. Nothing was left behind. "
                 "Put the file there by hand, or name another data root."
             ) from error
-    with reading("a file", path), path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != sha256:
-        raise InputError(
-            f"{path} is truncated, corrupt or another file. Expected SHA-256 {sha256}. "
-            f"Found {found}. Remove it and fetch it again from {url}."
-        )
-    return path
-
-
-def unpacked(path: Path, sha256: str, *, url: str) -> bytes:
-    """The content of the gzip file at `path`, once its SHA-256 (64 hex digits) is right.
-
-    For files of which there are several archives: how they were compressed does not matter. Raises
-    InputError where the file is missing, unreadable or another one; `url` says where it is had.
-    """
     if not path.exists():
         raise InputError(
             f"Expected a file at {path}. Found none. Fetch it from {url} and put it there, "
             'or name another data root ("data_root" or $PAMAL_DATA).'
         )
-    content = gunzip(path)
-    if (found := hashlib.sha256(content).hexdigest()) != sha256:
+    whole = content(path, unpack=unpack)
+    if (found := hashlib.sha256(whole).hexdigest()) != sha256:
         raise InputError(
-            f"{path} has other content than the original. Expected SHA-256 {sha256} once unpacked. "
-            f"Found {found}. Remove it and fetch it again from {url}."
+            f"{path} is truncated, corrupt or another file. Expected SHA-256 {sha256}"
+            f"{' once unpacked' if unpack else ''}. Found {found}. Remove it and fetch it again "
+            f"from {url}."
         )
-    return content
-
-
-def gunzip(path: Path) -> bytes:
-    """What is in the gzip file at `path`; InputError where it cannot be read to its end."""
-    with reading("a whole gzip file", path), gzip.open(path) as file:
-        return file.read()
-
-
-@contextmanager
-def reading(what: str, place: Path | str) -> Iterator[None]:
-    """InputError in place of whatever reading `what` from `place` raises."""
-    try:
-        yield
-    except UNREADABLE as error:
-        raise InputError(f"Expected {what}. {place} could not be read: {error}.") from error
+    return whole

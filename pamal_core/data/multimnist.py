@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from torch.utils.data import TensorDataset
 
 from pamal_core.data import digits
-from pamal_core.data.files import data_root
+from pamal_core.data.files import data_root, expect
 from pamal_core.data.splits import Splits, check_at_least, splits, takes_sample
 from pamal_core.errors import InputError, check_choice
 
@@ -66,14 +66,11 @@ def load(
     authors' code: 60,000 composed images, of which 50,000 are for training, so that a digit can be
     in both parts.
 
-    `data` is "full" (MNIST, downloaded if it is missing), "sample" (scikit-learn's digits, no
-    files) or "auto": full where MNIST is found under `root`, otherwise the sample. `offset` picks
-    the layout, by default that of the authors' code; `antialias` says whether the resize smooths,
-    by default as the layout says. `seed` draws the digits; the pools they are drawn from are fixed.
-    `sizes` counts the images for training, validation and test.
-
-    Raises InputError for an unknown option, and where a file of MNIST is missing or not the
-    original.
+    The full data are MNIST in `MNIST/raw` under `root`, downloaded for "full" where they are
+    missing; the sample is scikit-learn's digits. `offset` picks the layout, by default that of the
+    authors' code; `antialias` says whether the resize smooths, by default as the layout says.
+    `seed` draws the digits; the pools they are drawn from are fixed. `sizes` counts the images for
+    training, validation and test.
     """
     check_choice("split", split, [*SIZES])
     check_at_least(0, seed=seed)
@@ -83,16 +80,13 @@ def load(
             f"and test. Found {tuple(sizes)}."
         )
     known = [o for n, o in LAYOUTS if n == num_digits and offset in (None, o)]
-    if not known:
-        raise InputError(
-            f"(`num_digits`, `offset`) must be one of {list(LAYOUTS)}. "
-            f"Found ({num_digits}, {offset})."
-        )
+    layouts = f"(`num_digits`, `offset`) to be one of {list(LAYOUTS)}"
+    expect(known, layouts, f"({num_digits}, {offset})")
     layout = LAYOUTS[num_digits, known[0]]
     if antialias is not None:
         layout = layout._replace(antialias=antialias)
-    folder = data_root(root)
-    is_sample = takes_sample(data, digits.mnist_is_found(folder))
+    folder = data_root(root) / digits.FOLDER
+    is_sample = takes_sample(data, folder)
     pools = digits.sample() if is_sample else digits.mnist(folder, download=data == "full")
     if split == "released":
         train, validation, test = pools

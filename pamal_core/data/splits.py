@@ -3,9 +3,12 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
 from torch.utils.data import TensorDataset
 
+from pamal_core.data.files import reading
 from pamal_core.errors import InputError, check_choice
 
 
@@ -27,11 +30,18 @@ class Splits:
     description: str
 
 
-def takes_sample(data: str, is_found: bool) -> bool:
-    """Whether `data` asks for the sample: "sample", or "auto" where no file is found; else "full"
-    does not."""
+def takes_sample(data: str, folder: Path) -> bool:
+    """Whether `data` asks for the sample: "sample", or "auto" where nothing is in `folder`; else
+    "full" does not."""
     check_choice("data", data, ("auto", "sample", "full"))
-    return data == "sample" or (data == "auto" and not is_found)
+    return data == "sample" or (data == "auto" and not is_there(folder))
+
+
+def is_there(folder: Path) -> bool:
+    """Whether anything but hidden files is in `folder`: an incomplete set is to be mended, not
+    passed over."""
+    with reading("a folder", folder):
+        return folder.exists() and any(not p.name.startswith(".") for p in folder.iterdir())
 
 
 def check_at_least(least: int, **values: int | None) -> None:
@@ -56,3 +66,9 @@ def splits(
         f"{again}{len(test):,} for test."
     )
     return Splits(train, validation, test, data_id, is_sample, description)
+
+
+def fingerprint(*arrays: np.ndarray) -> str:
+    """A SHA-256 of the content of `arrays`, one after the other."""
+    each = (hashlib.sha256(np.ascontiguousarray(array).data).digest() for array in arrays)
+    return hashlib.sha256(b"".join(each)).hexdigest()

@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Int64
 
 from pamal_core.data import utkface_files
-from pamal_core.data.files import data_root
+from pamal_core.data.files import data_root, expect
 from pamal_core.data.images import Images
 from pamal_core.data.samples import faces as drawn_faces
-from pamal_core.data.splits import Splits, check_at_least, splits, takes_sample
+from pamal_core.data.splits import Splits, check_at_least, fingerprint, splits, takes_sample
 from pamal_core.data.utkface_files import Faces
-from pamal_core.errors import InputError, check_choice
+from pamal_core.errors import check_choice
 
 # Tenths for training, validation and test; the paper leaves none for validation.
 SHARES = {"70/10/20": (7, 1, 2), "paper": (8, 0, 2)}
@@ -40,39 +40,36 @@ def load(
     the split; the authors have one for all their runs. `limit` keeps the first so many training
     examples, and of the other parts as large a share, at least one each.
 
-    `data` is "full" (in `utkface/` under `root`, as `utkface_files.read` says), "sample" (drawn
-    faces, no files) or "auto": full where anything is in that folder, otherwise the sample. `size`
-    is 64 by default and 32 for the sample.
+    The files are in `utkface/` under `root`, as `utkface_files.find` says; the sample is drawn
+    faces. `size` is 64 by default and 32 for the sample.
 
     Of the 23,705 labelled images 390 are exact copies of another; the 765 in question come in 375
     groups, of which 259 disagree about a label, mostly the age. They stay, as with the authors: of
     the 4,742 test images about 110 (98 to 127 over 20 seeds) are in the training part too.
 
-    Raises InputError for an unknown option, for files that are missing, misnamed or unreadable,
-    and where too few are left to split or all ages are equal.
+    InputError also where too few images are left to split or all ages are equal.
     """
     check_choice("split", split, [*SHARES])
     check_at_least(1, size=size)
     check_at_least(2, limit=limit)
     check_at_least(0, seed=seed)
     folder = data_root(root) / "utkface"
-    is_sample = takes_sample(data, utkface_files.is_found(folder))
+    is_sample = takes_sample(data, folder)
     size = size or (SAMPLE_SIZE if is_sample else FULL_SIZE)
     if is_sample:
         drawn = drawn_faces.faces(SAMPLE_NUM, size, SAMPLE_SEED)
-        faces = Faces(*drawn, utkface_files.fingerprint(*drawn))
+        faces = Faces(*drawn, fingerprint(*drawn))
     else:
         faces = utkface_files.read(folder, size)
     rows = _rows(len(faces.ages), split, limit, seed)
     known = faces.ages if split == "paper" else faces.ages[rows[0]]
-    if len(np.unique(known)) < 2:
-        raise InputError(f"Expected different ages to standardise by. Found only {known[0]}.")
+    expect(len({*known}) > 1, "different ages to standardise by", f"only {known[0]}")
     # The deviation with n - 1, as torch's and so the authors'.
     ages = ((faces.ages - known.mean()) / known.std(ddof=1)).astype(np.float32)
     tensors = [*map(torch.from_numpy, (faces.images, ages, faces.genders, faces.ethnicities))]
     train, validation, test = (Images(*(t[part] for t in tensors)) for part in rows)
     parts = train, test if split == "paper" else validation, test
-    content = (faces.mark + utkface_files.fingerprint(*rows)).encode()
+    content = (faces.mark + fingerprint(*rows)).encode()
     options = ["utkface", f"size={size}", f"split={split}", f"seed={seed}"]
     options += [] if limit is None else [f"limit={limit}"]
     source = "a small sample of drawn faces" if is_sample else "UTKFace"
@@ -91,11 +88,8 @@ def _rows(num: int, split: str, limit: int | None, seed: int) -> list[Int64[np.n
     parts = np.split(order, cuts)
     if not validation:
         parts[1] = parts[2]
-    if min(map(len, parts)) < 1:
-        raise InputError(
-            "Expected enough images for training, validation and test to have one each. "
-            f"Found {num}."
-        )
+    enough = "enough images for training, validation and test to have one each"
+    expect(min(map(len, parts)) > 0, enough, num)
     if limit is None or limit >= len(parts[0]):
         return parts
     # The product first: no part loses an example to rounding of the share.

@@ -4,8 +4,7 @@ import hashlib
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
@@ -15,7 +14,7 @@ from jaxtyping import Int64, UInt8
 from PIL import Image
 
 from pamal_core.data.cache import cached
-from pamal_core.data.files import reading
+from pamal_core.data.files import expect, reading
 from pamal_core.errors import InputError
 
 SITE = "https://susanqq.github.io/UTKFace/"
@@ -24,7 +23,6 @@ OLDEST = 116
 ENDING = r"(?:\.[a-z]+)*\.jpg"
 LABELLED = re.compile(rf"(\d{{1,3}})_([01])_([0-4])_[\da-z ]+{ENDING}", re.ASCII | re.IGNORECASE)
 UNLABELLED = re.compile(rf"\d{{1,3}}_[01]_\d{{17}}{ENDING}", re.ASCII | re.IGNORECASE)
-Contents = Mapping[str, Callable[[], bytes]]
 
 
 class Faces(NamedTuple):
@@ -57,109 +55,79 @@ def labels(path: Path) -> tuple[int, int, int] | None:
     )
 
 
-def is_found(folder: Path) -> bool:
-    """Whether there is anything in `folder`: an incomplete set is to be mended, not passed over."""
-    return folder.exists() and bool(_entries(folder))
-
-
-def count(folder: Path) -> tuple[int, int]:
-    """The number of images in `folder` with a label and without, by their names alone.
-
-    Raises InputError for what `read` refuses before it opens an image.
-    """
-    with _opened(folder) as (_, _, rows, others):
-        return len(rows), others
-
-
 def read(folder: Path, size: int) -> Faces:
-    """The labelled images in `folder`, in the order of their names.
+    """The labelled images in `folder`, in the order of their names, where `find` finds them.
 
-    They are in one zip in `folder`, in `folder` itself or in one folder in it; two of these at
-    once are refused. Images are decoded to RGB and resized, bilinearly as by torchvision's Resize,
-    to `size` x `size` pixels. They are kept by `cached`, under the names and contents of the
-    files, so that a file that has changed is decoded again. Names that begin with a dot are passed
-    over; images whose name lacks the ethnicity are left out and counted.
-
-    Raises InputError for a missing, misnamed or unreadable file, and for an archive with a path
-    that leads out of it or with a name twice.
+    Images are decoded to RGB and resized, bilinearly as by torchvision's Resize, to `size` x `size`
+    pixels. They are kept by `cached`, under the names and contents of the files, so that a file
+    that has changed is decoded again. Raises InputError as `find` does, and for an unreadable file.
     """
-    with _opened(folder) as (source, contents, rows, others):
+    source, contents, rows, num_unlabelled = find(folder)
 
-        def make() -> dict[str, np.ndarray]:
-            images = np.empty((len(rows), 3, size, size), np.uint8)
-            for out, name in zip(images, rows, strict=True):
-                with (
-                    reading("a whole JPEG image", f"{name!r} in {source}"),
-                    Image.open(io.BytesIO(contents[name]()), formats=["JPEG"]) as image,
-                ):
-                    small = image.convert("RGB").resize((size, size), Image.Resampling.BILINEAR)
-                out[:] = np.asarray(small).transpose(2, 0, 1)
-            return {"images": images}
+    def make() -> dict[str, np.ndarray]:
+        images = np.empty((len(rows), 3, size, size), np.uint8)
+        for out, name in zip(images, rows, strict=True):
+            with (
+                reading("a whole JPEG image", f"{name!r} in {source}"),
+                Image.open(io.BytesIO(contents[name]()), formats=["JPEG"]) as image,
+            ):
+                small = image.convert("RGB").resize((size, size), Image.Resampling.BILINEAR)
+            out[:] = np.asarray(small).transpose(2, 0, 1)
+        return {"images": images}
 
-        digest = hashlib.sha256()  # of names and contents: the same whether they are zipped or not
-        for name in rows:
-            with reading("a whole file", f"{name!r} in {source}"):
-                content = contents[name]()
-            digest.update(hashlib.sha256(name.encode()).digest())
-            digest.update(hashlib.sha256(content).digest())
-        mark = digest.hexdigest()
-        images = cached(f"utkface-{size}", f"{mark} at {size}", make)["images"]
+    digest = hashlib.sha256()  # of names and contents: the same whether they are zipped or not
+    for name in rows:
+        with reading("a whole file", f"{name!r} in {source}"):
+            content = contents[name]()
+        digest.update(hashlib.sha256(name.encode()).digest() + hashlib.sha256(content).digest())
+    mark = digest.hexdigest()
+    images = cached(f"utkface-{size}", f"{mark} at {size}", make)["images"]
     ages, genders, ethnicities = np.array(list(rows.values()), np.int64).T
-    return Faces(images, ages, genders, ethnicities, mark, others)
+    return Faces(images, ages, genders, ethnicities, mark, num_unlabelled)
 
 
-def fingerprint(*arrays: np.ndarray) -> str:
-    """A SHA-256 of the content of `arrays`, one after the other."""
-    each = (hashlib.sha256(np.ascontiguousarray(array).data).digest() for array in arrays)
-    return hashlib.sha256(b"".join(each)).hexdigest()
+def find(
+    folder: Path,
+) -> tuple[Path, dict[str, Callable[[], bytes]], dict[str, tuple[int, int, int]], int]:
+    """The one zip in `folder`, `folder` itself or the one folder in it; what reads each file there,
+    by its name without folders; the labels of the images by name, in order; and the number of
+    images without. Names that begin with a dot are passed over, and no image is opened.
+
+    Raises InputError for a missing or misnamed file, for two places at once, and for an archive
+    that is damaged, or has a path that leads out of it or a name twice.
+    """
+    entries = _entries(folder) if folder.exists() else []
+    here = [folder] if any(path.suffix.lower() == ".jpg" for path in entries) else []
+    places = here + [path for path in entries if path.suffix.lower() == ".zip" or path.is_dir()]
+    if len(places) != 1:
+        raise InputError(
+            f"Expected UTKFace as one zip in {folder}, or unpacked in it or in one folder in it. "
+            f"Found {[path.name for path in places or entries][:5] or 'nothing'}. It cannot be "
+            "downloaded automatically: get the aligned and cropped faces "
+            f"(age_gender_ethnicity_date.jpg.chip.jpg) from {SITE} and put them there, "
+            'or name another data root ("data_root" or $PAMAL_DATA).'
+        )
+    (source,) = places
+    contents: dict[str, Callable[[], bytes]] = {}
+    if source.is_dir():
+        contents = {path.name: path.read_bytes for path in _entries(source)}
+    else:
+        with reading("a whole zip", source):
+            archive = zipfile.ZipFile(source)
+        for info in archive.infolist():
+            path = PureWindowsPath(info.filename)  # both kinds of slashes, and drives
+            inside = not path.anchor and ".." not in path.parts
+            expect(inside, f"paths inside {source}", repr(info.filename))
+            if not info.is_dir() and not path.name.startswith("."):
+                is_new = path.name not in contents
+                expect(is_new, f"each name once in {source}", f"{path.name!r} twice")
+                contents[path.name] = partial(archive.read, info)
+    known = {name: labels(source / name) for name in sorted(contents)}
+    rows = {name: row for name, row in known.items() if row is not None}
+    expect(rows, f"images in {source}", "none with a label")
+    return source, contents, rows, len(known) - len(rows)
 
 
 def _entries(folder: Path) -> list[Path]:
     with reading("a folder", folder):
         return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-
-
-def _source(folder: Path) -> Path:
-    """The one zip or folder in or at `folder` with the images."""
-    entries = _entries(folder) if folder.exists() else []
-    here = [folder] if any(path.suffix.lower() == ".jpg" for path in entries) else []
-    found = here + [path for path in entries if path.suffix.lower() == ".zip" or path.is_dir()]
-    if len(found) == 1:
-        return found[0]
-    names = [path.name for path in found or entries]
-    raise InputError(
-        f"Expected UTKFace as one zip in {folder}, or unpacked in it or in one folder in it. Found "
-        f"{names[:5] or 'nothing'}. It cannot be downloaded automatically: get the aligned and "
-        f"cropped faces (age_gender_ethnicity_date.jpg.chip.jpg) from {SITE} and put them there, "
-        'or name another data root ("data_root" or $PAMAL_DATA).'
-    )
-
-
-@contextmanager
-def _opened(folder: Path) -> Iterator[tuple[Path, Contents, dict[str, tuple[int, int, int]], int]]:
-    """The zip or folder in or at `folder`; what reads each file in it, by its name without folders;
-    the labels of the images by name, in order; and the number of images without."""
-    source = _source(folder)
-    found: dict[str, Callable[[], bytes]] = {}
-    with ExitStack() as stack:
-        if source.is_dir():
-            found |= {path.name: path.read_bytes for path in _entries(source)}
-        else:
-            with reading("a whole zip", source):
-                archive = stack.enter_context(zipfile.ZipFile(source))
-            for info in archive.infolist():
-                path = PureWindowsPath(info.filename)  # both kinds of slashes, and drives
-                if path.anchor or ".." in path.parts:
-                    raise InputError(f"Expected paths inside {source}. Found {info.filename!r}.")
-                if info.is_dir() or path.name.startswith("."):
-                    continue
-                if path.name in found:
-                    raise InputError(
-                        f"Expected each name once in {source}. Found {path.name!r} twice."
-                    )
-                found[path.name] = partial(archive.read, info)
-        known = {name: labels(source / name) for name in sorted(found)}
-        rows = {name: row for name, row in known.items() if row is not None}
-        if not rows:
-            raise InputError(f"Expected images in {source}. Found none with a label.")
-        yield source, found, rows, len(known) - len(rows)

@@ -4,9 +4,8 @@ W times lambda and the sign of the penalty (appendix B1), the parameter p of the
 the grids of PHN and COSMOS (B4).
 """
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -14,7 +13,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from pamal_core.data.splits import Splits
 from pamal_core.errors import InputError
-from pamal_core.experiments import census, multimnist
+from pamal_core.experiments import census, listed, multimnist
 from pamal_core.runs import grid
 from pamal_core.runs.options import NonNegative, Options
 from pamal_core.runs.records import Record
@@ -22,40 +21,15 @@ from pamal_core.runs.run import Experiment
 from pamal_core.runs.sweep import file_name, sweep
 
 Setting = dict[str, Any]
+# The names of `MultiForward`'s signs, with or without the authors' rule of when it counts.
+Penalty = Literal["ordered", "printed", "ordered+as_released", "printed+as_released"]
 SUBJECTS = {"census": census.EXPERIMENT, "multimnist": multimnist.EXPERIMENT}
 LAMS = (0.0, 2.0, 5.0, 10.0)
-PENALTIES: dict[str, dict[str, str]] = {
-    "ordered": {"penalty": "ordered"},
-    "printed": {"penalty": "printed"},
-    "ordered+as_released": {"penalty": "ordered", "skip": "as_released"},
-    "printed+as_released": {"penalty": "printed", "skip": "as_released"},
-}
-"""The names of `MultiForward`'s signs, with or without the authors' rule of when it counts."""
-
+# The part of the grids of PHN and COSMOS that the sample is for.
 EXCERPT: dict[str, tuple[float, ...]] = {"p": (0.1, 1.0), "lam": (1.0, 5.0), "lr": (1e-3,)}
-"""The part of the grids of PHN and COSMOS that the sample is for."""
-
-
-def listed(value: object, kind: Callable[[str], Any] = str) -> object:
-    """A tuple of what may be one value or a text with commas; the parts that are no `kind` stay
-    text."""
-
-    def converted(text: str) -> Any:
-        try:
-            return kind(text)
-        except ValueError:
-            return text
-
-    if not isinstance(value, str):
-        return tuple(value) if isinstance(value, list | tuple) else (value,)
-    return tuple(converted(part.strip()) for part in value.split(","))
-
-
-TEXTS, INTEGERS, NUMBERS = (BeforeValidator(partial(listed, kind=k)) for k in (str, int, float))
-"""One value, a list, or one text with commas, as papermill passes it on."""
-
-SOME = Field(min_length=1)
-Penalty = Literal["ordered", "printed", "ordered+as_released", "printed+as_released"]
+Some = Field(min_length=1)
+Listed = BeforeValidator(listed)
+Count = Annotated[int, Field(ge=1)]
 
 
 class AblationOptions(Options):
@@ -68,7 +42,7 @@ class AblationOptions(Options):
     )
     sample_epochs: ClassVar[int] = 3
     experiment: Literal["census", "multimnist"] = "census"
-    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], INTEGERS, SOME] = (0,)
+    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Listed, Some] = (0,)
     results: str | None = None
 
     def settings(self, is_sample: bool) -> list[Setting]:
@@ -77,23 +51,23 @@ class AblationOptions(Options):
 
 
 class MultiForwardOptions(AblationOptions):
-    """Which forms of the penalty, any of `PENALTIES`, are compared at which W."""
+    """Which forms of the penalty are compared at which W."""
 
     known = (*AblationOptions.known, "penalties", "windows")
-    windows: Annotated[tuple[Annotated[int, Field(ge=1)], ...], INTEGERS, SOME] = (1, 2, 3, 4, 5)
-    penalties: Annotated[tuple[Penalty, ...], TEXTS, SOME] = ("ordered", "printed+as_released")
+    windows: Annotated[tuple[Count, ...], Listed, Some] = (1, 2, 3, 4, 5)
+    penalties: Annotated[tuple[Penalty, ...], Listed, Some] = ("ordered", "printed+as_released")
 
     def settings(self, is_sample: bool = False) -> list[Setting]:
         """For each seed every W and lambda with each penalty. At lambda = 0 there is none, so that
         it is in the list once; W = 1 has no other."""
-        free = [{"W": W, "lam": 0.0, "seed": seed} for seed in self.seeds for W in self.windows]
+        free = [{"W": W, "lam": 0.0, "seed": s} for s, W in product(self.seeds, self.windows)]
+        every = product(self.seeds, self.penalties, self.windows, LAMS[1:])
+        # "printed+as_released" is the penalty and, where there is a second word, `skip`.
+        words = {
+            n: dict(zip(("penalty", "skip"), n.split("+"), strict=False)) for n in self.penalties
+        }
         return free + [
-            {"W": W, "lam": lam, **PENALTIES[name], "seed": seed}
-            for seed in self.seeds
-            for name in self.penalties
-            for W in self.windows
-            if W > 1
-            for lam in LAMS[1:]
+            {"W": W, "lam": lam, **words[name], "seed": s} for s, name, W, lam in every if W > 1
         ]
 
 
@@ -106,12 +80,12 @@ class SamplingOptions(AblationOptions):
 
     known = (*AblationOptions.known, "ps", "W", "lam")
     sample_epochs = 10
-    ps: Annotated[tuple[NonNegative, ...], NUMBERS, SOME] = (0.0, 0.1, 1.0, 100.0)
+    ps: Annotated[tuple[NonNegative, ...], Listed, Some] = (0.0, 0.1, 1.0, 100.0)
 
     def settings(self, is_sample: bool = False) -> list[Setting]:
         """A setting for each p and each seed."""
         fixed = {"W": self.W, "lam": self.lam}
-        return [fixed | {"p": p, "seed": seed} for p in self.ps for seed in self.seeds]
+        return [fixed | {"p": p, "seed": seed} for p, seed in product(self.ps, self.seeds)]
 
 
 class SweepOptions(AblationOptions):
@@ -122,8 +96,8 @@ class SweepOptions(AblationOptions):
     """
 
     known = (*AblationOptions.known, "methods", "lrs", "recorded")
-    methods: Annotated[tuple[Literal["phn", "cosmos"], ...], TEXTS, SOME] = ("phn", "cosmos")
-    lrs: Annotated[tuple[float, ...], NUMBERS] | None = None
+    methods: Annotated[tuple[Literal["phn", "cosmos"], ...], Listed, Some] = ("phn", "cosmos")
+    lrs: Annotated[tuple[float, ...], Listed] | None = None
     recorded: bool = False
 
     @model_validator(mode="after")
@@ -135,11 +109,8 @@ class SweepOptions(AblationOptions):
     def settings(self, is_sample: bool) -> list[Setting]:
         """For each seed PaMaL and both grids, on the sample an excerpt of them."""
         grids = [setting for m in self.methods for setting in self._grid(m, is_sample)]
-        chosen = [
-            setting | {"seed": seed}
-            for seed in self.seeds
-            for setting in [{"method": "pamal"}, *grids]
-        ]
+        each = product(self.seeds, [{"method": "pamal"}, *grids])
+        chosen = [setting | {"seed": seed} for seed, setting in each]
         if not self.recorded:
             return chosen
         kept = [s for s in chosen if (Path(str(self.results)) / file_name(s)).exists()]
@@ -156,19 +127,17 @@ class SweepOptions(AblationOptions):
         folder = f"ablation_phn_cosmos/{self.experiment}"
         rows = [r for r in grid.read("grid") if (r["folder"], r["method"]) == (folder, method)]
         settings = [grid.parameters(r["name"].replace("-", ";").partition(";")[2]) for r in rows]
-        known = sorted({setting["lr"] for setting in settings})
-        allowed = EXCERPT if is_sample else {}
+        allowed = (EXCERPT if is_sample else {}) | ({"lr": self.lrs} if self.lrs else {})
         chosen = [
             {"method": method} | setting
             for setting in settings
-            if self.lrs is None or setting["lr"] in self.lrs
             if all(value in allowed.get(name, (value,)) for name, value in setting.items())
         ]
         if not chosen:
             raise InputError(
                 f"`lrs` must have one of the learning rates of {method} on {self.experiment}, "
-                f"{known}{', and the sample has 0.001 alone' if is_sample else ''}. "
-                f"Found {self.lrs}."
+                f"{sorted({s['lr'] for s in settings})}"
+                f"{', and the sample has 0.001 alone' if is_sample else ''}. Found {self.lrs}."
             )
         return chosen
 
@@ -180,14 +149,13 @@ def subject(options: AblationOptions) -> tuple[Experiment, Options]:
 
     Census has the labels of the authors' code, which its numbers in the paper come from.
     """
-    common = options.model_dump(include={"epochs", "data", "data_root", "device"})
-    own, sample = {
-        "census": ({"masters": "as_released"}, {"epochs": options.sample_epochs}),
-        "multimnist": ({}, {"epochs": max(1, options.sample_epochs // 5), "batch_size": 64}),
-    }[options.experiment]
+    epochs, small = options.sample_epochs, options.experiment == "multimnist"
+    sample = {"epochs": max(1, epochs // 5), "batch_size": 64} if small else {"epochs": epochs}
     experiment = SUBJECTS[options.experiment]
     varied = replace(experiment, defaults=experiment.defaults | {"sample": sample})
-    return varied, experiment.options.create(**common, **own)
+    given = options.model_dump(include={"epochs", "data", "data_root", "device"})
+    own = {} if small else {"masters": "as_released"}
+    return varied, experiment.options.create(**given, **own)
 
 
 def runs(options: AblationOptions, *, progress: bool = True) -> tuple[list[Record], Splits]:

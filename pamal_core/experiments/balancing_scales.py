@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Any
 
 import pandas as pd
 from torch import Tensor
@@ -12,25 +12,17 @@ from pamal_core.runs.records import Record
 from pamal_core.runs.run import run
 from pamal_core.tasks import Task
 
-
-class Setting(NamedTuple):
-    """A row of the table; `balancing` and `form` are those of `Options`, and `rescaled` says
-    whether the losses are."""
-
-    name: str
-    balancing: Literal["none", "loss", "gradient"]
-    form: Literal["paper", "released"] = "paper"
-    rescaled: bool = True
-
-
-SETTINGS = (
-    Setting("none, losses as they are", "none", rescaled=False),
-    Setting("none", "none"),
-    Setting("loss, as printed", "loss"),
-    Setting("loss, as released", "loss", "released"),
-    Setting("gradient, as printed", "gradient"),
-    Setting("gradient, as released", "gradient", "released"),
-)
+Balancing = dict[str, Any]
+UNSCALED = "none, losses as they are"
+SETTINGS: dict[str, Balancing] = {
+    UNSCALED: {},
+    "none": {},
+    "loss, as printed": {"balancing": "loss"},
+    "loss, as released": {"balancing": "loss", "balancing_form": "released"},
+    "gradient, as printed": {"balancing": "gradient"},
+    "gradient, as released": {"balancing": "gradient", "balancing_form": "released"},
+}
+"""The options of each row of the table; the losses are rescaled in all but `UNSCALED`."""
 
 
 def scaled(task: Task, scale: float) -> Task:
@@ -42,28 +34,22 @@ def scaled(task: Task, scale: float) -> Task:
     return replace(task, loss=loss)
 
 
-def record(setting: Setting, scales: Sequence[float], epochs: int, seed: int) -> Record:
-    """PaMaL on the sample, without a penalty and with one draw a step."""
-    options = CensusOptions.create(
-        W=1,
-        lam=0.0,
-        tasks=("age", "education", "income"),
-        balancing=setting.balancing,
-        balancing_form=setting.form,
-        epochs=epochs,
-        seed=seed,
-        data="sample",
-        device="cpu",
-    )
-    tasks = EXPERIMENT.tasks_of(options)
-    if setting.rescaled:
-        tasks = tuple(scaled(t, s) for t, s in zip(tasks, scales, strict=True))
+def record(scales: Sequence[float], epochs: int, seed: int, balancing: Balancing) -> Record:
+    """PaMaL on the sample with losses times `scales`, no penalty and one draw a step."""
+    fixed = {"W": 1, "lam": 0.0, "data": "sample", "device": "cpu"}
+    questions = ("age", "education", "income")
+    options = CensusOptions.create(**fixed, tasks=questions, epochs=epochs, seed=seed, **balancing)
+    pairs = zip(EXPERIMENT.tasks_of(options), scales, strict=True)
+    tasks = tuple(scaled(task, scale) for task, scale in pairs)
     return run(replace(EXPERIMENT, tasks=tasks), options).record
 
 
 def records(scales: Sequence[float], epochs: int, seed: int) -> dict[str, Record]:
     """A run in each of `SETTINGS`, by its name."""
-    return {setting.name: record(setting, scales, epochs, seed) for setting in SETTINGS}
+    return {
+        name: record([1.0] * len(scales) if name == UNSCALED else scales, epochs, seed, balancing)
+        for name, balancing in SETTINGS.items()
+    }
 
 
 def table(found: dict[str, Record]) -> pd.DataFrame:

@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from pamal_core.data import multimnist
-from pamal_core.data.splits import Splits
 from pamal_core.networks.models import lenet
 from pamal_core.runs.options import Options
 from pamal_core.runs.run import Experiment
@@ -21,17 +20,11 @@ class MultiMNISTOptions(Options):
     split: Literal["disjoint", "released"] = "disjoint"
 
 
-def load(options: MultiMNISTOptions) -> Splits:
-    """The data of `options`; every seed of training sees the same images."""
-    o = options
-    return multimnist.load(o.data, o.data_root, offset=o.offset, split=o.split)
-
-
 EXPERIMENT = Experiment(
     name="multimnist",
     options=MultiMNISTOptions,
     tasks=(classification("top-left"), classification("bottom-right")),
-    load=load,
+    load=lambda o: multimnist.load(o.data, o.data_root, offset=o.offset, split=o.split),
     make_network=lambda _options, _splits, extra: lenet(in_channels=1 + extra),
     reference=(0.0, 0.0),
     defaults={"full": {"epochs": 10}, "sample": {"epochs": 10}},

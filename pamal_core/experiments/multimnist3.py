@@ -1,7 +1,6 @@
 """MultiMNIST3 (section 5.2 and appendix C3): three digits in one image, one task for each."""
 
 from pamal_core.data import multimnist
-from pamal_core.data.splits import Splits
 from pamal_core.networks.models import lenet
 from pamal_core.runs.options import Options
 from pamal_core.runs.run import Experiment
@@ -21,18 +20,11 @@ class MultiMNIST3Options(Options):
     antialias: bool = False
 
 
-def load(options: MultiMNIST3Options) -> Splits:
-    """The data of `options`; every seed of training sees the same images."""
-    return multimnist.load(
-        options.data, options.data_root, num_digits=3, antialias=options.antialias
-    )
-
-
 EXPERIMENT = Experiment(
     name="multimnist3",
     options=MultiMNIST3Options,
     tasks=tuple(classification(position) for position in POSITIONS),
-    load=load,
+    load=lambda o: multimnist.load(o.data, o.data_root, num_digits=3, antialias=o.antialias),
     make_network=lambda _options, _splits, extra: lenet(len(POSITIONS), in_channels=1 + extra),
     reference=(0.0,) * len(POSITIONS),
     defaults={"full": {"epochs": 20}, "sample": {"epochs": 10}},

@@ -6,8 +6,6 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from pamal_core.data import utkface
-from pamal_core.data.splits import Splits
-from pamal_core.networks.models import SharedBottom
 from pamal_core.networks.resnet import resnet18
 from pamal_core.runs.options import NonNegative, Options
 from pamal_core.runs.run import Experiment
@@ -37,27 +35,18 @@ class UTKFaceOptions(Options):
     limit: Annotated[int, Field(ge=2)] | None = None
 
 
-def load(options: UTKFaceOptions) -> Splits:
-    """The data of `options`; every seed of training sees the same faces."""
-    o = options
-    return utkface.load(o.data, o.data_root, size=o.size, split=o.split, limit=o.limit)
-
-
-def network(options: UTKFaceOptions, splits: Splits, extra: int) -> SharedBottom:
-    """A ResNet18 for images with `extra` more channels than those of `splits`, and one linear layer
-    for each task."""
-    _, channels, size, _ = splits.train.tensors[0].shape
-    return resnet18(
-        (1, 2, 5), width=options.width, stem=options.stem, in_channels=channels + extra, size=size
-    )
-
-
 EXPERIMENT = Experiment(
     name="utkface",
     options=UTKFaceOptions,
     tasks=(regression("age"), classification("gender"), classification("ethnicity")),
-    load=load,
-    make_network=network,
+    load=lambda o: utkface.load(o.data, o.data_root, size=o.size, split=o.split, limit=o.limit),
+    make_network=lambda o, splits, extra: resnet18(
+        (1, 2, 5),
+        width=o.width,
+        stem=o.stem,
+        in_channels=splits.train.tensors[0].shape[1] + extra,
+        size=splits.train.tensors[0].shape[2],
+    ),
     # About the Huber loss of guessing every age to be the mean, and no answer right.
     reference=(0.4, 0.0, 0.0),
     defaults={

@@ -13,7 +13,7 @@ from pamal_core.plots.style import quantity
 from pamal_core.runs.options import SETTINGS, Options
 from pamal_core.runs.records import versions
 from pamal_core.runs.run import Experiment, method_of
-from pamal_core.training import Training, train
+from pamal_core.training import train
 
 IMAGES = 2000
 """How many validation examples each front is measured on; all of them take five times as long."""
@@ -41,26 +41,21 @@ def replay(experiment: Experiment, options: Options, splits: Splits) -> dict[str
         return evaluate(method.network, method.tasks, loader)
 
     fronts = [measured()]
-
-    def measure(_: Training) -> None:
-        fronts.append(measured())
-
     train(
         method,
         batches(splits.train, options.batch_size, shuffle=True),
         epochs=options.epochs or 1,
         lr=options.lr,
         seed=options.seed,
-        on_epoch=measure,
+        on_epoch=lambda _: fronts.append(measured()),
     )
-    values = options.model_dump(include=SETTINGS - {"task"})
     return {
         "experiment": experiment.name,
         "data": splits.id,
         "description": splits.description,
         "seed": options.seed,
         "epochs": options.epochs,
-        "options": dict(sorted(values.items())),
+        "options": dict(sorted(options.model_dump(include=SETTINGS - {"task"}).items())),
         "examples": f"the first {len(examples):,} of the validation split",
         "versions": versions(),
         "objectives": [quantity(o.name) for o in fronts[0].objectives],

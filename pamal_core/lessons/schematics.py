@@ -1,15 +1,13 @@
 """What the drawings of the method show, computed: small problems whose answers are known."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float
 from pydantic import Field
-from scipy import special
-from torch import nn
 
 from pamal_core.front import Front, Objective
 from pamal_core.networks.ensemble import WeightEnsemble
@@ -63,22 +61,14 @@ def four_situations(window: int) -> tuple[Float[Array, "W 2"], dict[str, Float[A
 
 
 def penalties(
-    alphas: Float[Array, "W T"],
-    situations: Mapping[str, Float[Array, "W T"]],
-    edges: Literal["lex", "full"] = "lex",
+    alphas: Float[Array, "W T"], situations: Mapping[str, Float[Array, "W T"]]
 ) -> pd.DataFrame:
     """The value of `MultiForward` (Eq. 3) in each situation, lower is better: a column per sign."""
     weights = torch.as_tensor(alphas)
-    rules = {
-        "ordered": MultiForward(1.0, "ordered", edges),
-        "printed": MultiForward(1.0, "printed", edges),
-    }
-    return pd.DataFrame(
-        {
-            sign: {n: rule(torch.as_tensor(at), weights).item() for n, at in situations.items()}
-            for sign, rule in rules.items()
-        }
-    )
+    losses = {name: torch.as_tensor(values) for name, values in situations.items()}
+    rules = {"ordered": MultiForward(1.0, "ordered"), "printed": MultiForward(1.0, "printed")}
+    found = {s: {n: r(at, weights).item() for n, at in losses.items()} for s, r in rules.items()}
+    return pd.DataFrame(found)
 
 
 def three_members(seed: int) -> tuple[int, Float[Array, "3 2"]]:
@@ -90,8 +80,8 @@ def three_members(seed: int) -> tuple[int, Float[Array, "3 2"]]:
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        members: list[nn.Module] = [mlp(468, num_tasks=3) for _ in range(3)]
-    stacked = WeightEnsemble(members).stacked.detach().double().numpy()
+        ensemble = WeightEnsemble([mlp(468, num_tasks=3) for _ in range(3)])
+    stacked = ensemble.stacked.detach().double().numpy()
     return stacked.shape[1], in_plane(stacked)
 
 
@@ -107,22 +97,5 @@ def in_plane(stacked: Float[Array, "3 N"]) -> Float[Array, "3 2"]:
 
 def bowls_front(alphas: Float[Array, "P 2"], losses: Float[Array, "P 2"]) -> Front:
     """Points of the two bowls as a front of losses."""
-    names = ("task 1/loss", "task 2/loss")
-    objectives = tuple(Objective(name, maximise=False) for name in names)
-    return Front(alphas, pd.DataFrame(losses, columns=list(names)), objectives)
-
-
-def beta_density(x: Float[Array, " n"], p: float) -> Float[Array, " n"]:
-    """The density of alpha_1 ~ Beta(p, p), which Dir(p) is for two members (appendix A1)."""
-    return np.exp((p - 1) * (np.log(x) + np.log1p(-x)) - special.betaln(p, p))
-
-
-def distance_to_beta(draws: Float[Array, " n"], p: float) -> float:
-    """The largest difference between the shares of `draws` below x and Beta(p, p)'s, over all x.
-
-    It is the statistic of Kolmogorov and Smirnov: for draws of that distribution it stays below
-    1.36 / sqrt(n) in 95 of 100 cases.
-    """
-    below = special.betainc(p, p, np.sort(draws))
-    steps = np.arange(len(draws) + 1) / len(draws)
-    return float(max((steps[1:] - below).max(), (below - steps[:-1]).max()))
+    objectives = Objective("task 1/loss", False), Objective("task 2/loss", False)
+    return Front(alphas, pd.DataFrame(losses, columns=[o.name for o in objectives]), objectives)

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from pydantic import Field
+from scipy.linalg import block_diag
 from torch import nn
 
 from pamal_core.networks.ensemble import WeightEnsemble
@@ -69,10 +70,6 @@ class Perceptron(NamedTuple):
     B: Float[Array, " Q"]
     M_out: Float[Array, "outputs Q"]
 
-    def __call__(self, z: Float[Array, "n inputs"]) -> Float[Array, "n outputs"]:
-        """g at each row of `z`."""
-        return np.maximum(z @ self.M.T + self.B, 0) @ self.M_out.T
-
 
 def two_settings(g: Perceptron) -> WeightEnsemble:
     """The two weight settings of the proof as an ensemble: f(x; [a, 1 - a]) = g(x, a) for all x and
@@ -83,19 +80,17 @@ def two_settings(g: Perceptron) -> WeightEnsemble:
     """
     hidden, inputs = g.M.shape
     D = inputs - 1
-    R, S = np.zeros((2 * D + 1, D)), np.zeros((D + 1, 2 * D + 1))
-    for d in range(D):
-        R[2 * d : 2 * d + 2, d] = S[d, 2 * d : 2 * d + 2] = 1, -1
-    S[D, 2 * D] = 1
+    parts = np.kron(np.eye(D), [[1], [-1]])
+    R, S = np.r_[parts, np.zeros((1, D))], block_diag(parts.T, 1)
     members = []
     for k in (1.0, 0.0):
-        U = np.r_[np.zeros(2 * D), k]
         first, second = nn.Linear(D, 2 * D + 1), nn.Linear(2 * D + 1, hidden)
         last = nn.Linear(hidden, len(g.M_out), bias=False)
-        given = ((first.weight, R), (first.bias, U), (second.weight, g.M @ S), (second.bias, g.B))
-        for parameter, value in (*given, (last.weight, g.M_out)):
+        member = nn.Sequential(first, nn.ReLU(), second, nn.ReLU(), last)
+        values = R, np.r_[np.zeros(2 * D), k], g.M @ S, g.B, g.M_out
+        for parameter, value in zip(member.parameters(), values, strict=True):
             parameter.data = torch.as_tensor(value, dtype=torch.float64)
-        members.append(nn.Sequential(first, nn.ReLU(), second, nn.ReLU(), last))
+        members.append(member)
     return WeightEnsemble(members)
 
 
@@ -107,8 +102,7 @@ def comb(family: Family, num_functions: int, pieces: int) -> Perceptron:
     `pieces` + 1 even points of each copy, so at these a its error is at most `family.bound`. It
     takes Q = N (pieces + 1) hidden units. Between these a, g is whatever the polygon happens to be.
     """
-    x = np.linspace(-1, 1, pieces + 1)
-    a = np.linspace(0, 1, num_functions)
+    x, a = np.linspace(-1, 1, pieces + 1), np.linspace(0, 1, num_functions)
     c = (num_functions - 1) * (2 + GAP)
     knots = (x + c * a[:, None]).ravel()
     values = family.function(x, a[:, None]).ravel()

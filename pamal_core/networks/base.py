@@ -184,7 +184,7 @@ class Network(nn.Module, ABC):
         if found:
             warnings.warn(
                 f"All alphas share {' and '.join(found)}, which belong to the middle of the front: "
-                "at the ends, LeNets with BatchNorm had accuracies of 0.62 to 0.92 on MultiMNIST, "
+                "at the ends, LeNets with BatchNorm had accuracies of 0.62 to 0.92 on two digits, "
                 "and of 0.92 to 0.97 re-estimated. Give `calibration` a list of one or a few "
                 'batches of training data, or "shared" to keep what there is.',
                 stacklevel=stacklevel + 1,

@@ -75,6 +75,7 @@ class Skeleton(nn.Module):
         frozen = (m for m in self.model.modules() if not m.training and [*m.parameters()])
         self._still = [m for m in frozen if not any(p.requires_grad for p in m.parameters())]
         self._held: Theta | None = None
+        self._empty = torch.empty(0, dtype=torch.uint8)  # one: nothing is made in a forward pass
         self._place()
         self._written = self._sums()
 
@@ -126,7 +127,6 @@ class Skeleton(nn.Module):
         """Give the model views of the held theta; without one, empty buffers in their place, so
         that theta alone is trained and saved."""
         views = [] if self._held is None else self.split(self._held)
-        empty = self.layout.new_empty(0)
         for module, slots in self._slots:
             kept = {leaf: module._parameters.get(leaf) for leaf, i in slots.items() if i is None}
             module._parameters.clear()
@@ -137,7 +137,7 @@ class Skeleton(nn.Module):
                     module._buffers.pop(leaf, None)
                     module._parameters[leaf] = views[i]
                 else:
-                    module._buffers[leaf] = empty
+                    module._buffers[leaf] = self._empty
                     module._non_persistent_buffers_set.add(leaf)
 
     def changed_buffers(self) -> list[str]:

@@ -6,7 +6,6 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -40,10 +39,11 @@ def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> F
     figure, axes = plt.subplots(len(titled), columns, figsize=size, layout="constrained", **shared)
     for row, (title, front) in zip(axes, titled.items(), strict=True):
         views = [front, front.on("loss")] if has_others else [front]
-        for ax, view in zip(row, views, strict=True):
+        for ax, every in zip(row, views, strict=True):
+            view = every.finite()
             values = view.values
             ax.plot(*values.T, color=style.COLOURS["other"], lw=1, zorder=1)
-            dots = ax.scatter(*values.T, c=front.alphas[:, 0], cmap="cividis", s=45, zorder=2)
+            dots = ax.scatter(*values.T, c=view.alphas[:, 0], cmap="cividis", s=45, zorder=2)
             best = values[view.non_dominated()]
             ax.scatter(*best.T, s=110, facecolors="none", edgecolors="k", label="non-dominated")
             x, y = names(view)[0], names(view, gap)[1]
@@ -69,6 +69,8 @@ def seeds_figure(
     their extent; the legend then counts its points outside. `single` has one value per task, the
     mean of single-task learning, drawn as a vertical and a horizontal line.
     """
+    fronts = {seed: front.finite() for seed, front in fronts.items()}
+    rivals = {name: front.finite() for name, front in rivals.items()}
     many = len(points) > 3
     figure, ax = plt.subplots(figsize=(8.5 if many else 6.5, 5))
     for (seed, front), colour in zip(fronts.items(), style.colours(len(fronts)), strict=True):
@@ -78,7 +80,7 @@ def seeds_figure(
     grey = style.COLOURS["other"]
     for marker, (name, runs) in zip(style.markers(len(points)), points.items(), strict=True):
         if runs:
-            x, y = np.concatenate([run.values for run in runs]).T
+            x, y = np.concatenate([run.finite().values for run in runs]).T
             ax.scatter(x, y, s=50, c=grey, ec="w", lw=0.5, marker=marker, label=name, zorder=3)
     if single is not None:
         ax.axvline(single[0], color="k", ls="--", lw=1, label="single-task, each on its own axis")
@@ -94,7 +96,7 @@ def seeds_figure(
         look: dict[str, Any] = {"ls": dashes, "lw": 1, "marker": marker, "ms": 5, "mfc": "w"}
         ax.plot(*front.values.T, color="k", label=label, **look)
     if rivals:
-        fit_axes(ax, np.array(held))
+        style.fit_axes(ax, np.array(held))
     name_axes(ax, next(iter(fronts.values())))
     if many:
         figure.legend(loc="outside right center", fontsize=8)
@@ -106,19 +108,11 @@ def seeds_figure(
 def draw_line(ax: Axes, front: Front, first: Mapping[str, Any], **look: Any) -> None:
     """The front as a line along alpha with a mark per network; that of the first member has the
     look `first` besides."""
+    front = front.finite()
     x, y = front.values.T
     ax.plot(x, y, **look)
     k = front.alphas[:, 0].argmax()
     ax.plot(x[k], y[k], **{**look, "label": None, **first})
-
-
-def fit_axes(ax: Axes, values: Float[np.ndarray, "P 2"], leave_out: float = 0) -> None:
-    """Set the limits of both axes so that they hold `values`, but for a share of the lowest, and
-    little more."""
-    low, high = np.quantile(values, leave_out, axis=0), values.max(0)
-    margin = 0.05 * (high - low)
-    (left, bottom), (right, top) = low - margin, high + margin
-    ax.set(xlim=(left, right), ylim=(bottom, top))
 
 
 def names(front: Front, gap: str = "  ") -> list[str]:
@@ -129,7 +123,8 @@ def names(front: Front, gap: str = "  ") -> list[str]:
     ]
 
 
-def name_axes(ax: Axes, front: Front) -> None:
+def name_axes(ax: Axes, front: Front, gap: str = "  ", **look: Any) -> None:
     """Name both axes by the objectives of `front`."""
-    x, y = names(front)
-    ax.set(xlabel=x, ylabel=y)
+    x, y = names(front, gap)
+    ax.set_xlabel(x, **look)
+    ax.set_ylabel(y, **look)

@@ -1,42 +1,56 @@
-"""Example pictures of digits and of faces, under or over their labels."""
+"""Example pictures: digits and faces with their labels, scenes whose pixels have a class and an
+inverse depth."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from jaxtyping import Float, Integer, UInt8
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from matplotlib.patches import Patch
+from numpy import ndarray as Array
 from numpy.typing import ArrayLike
 
 from pamal_core.errors import InputError
 from pamal_core.plots import style
 
+COLUMNS = 8
+CLASSES = {  # Okabe and Ito's colours
+    "flat": "#CC79A7",
+    "construction": "#D55E00",
+    "object": "#F0E442",
+    "nature": "#009E73",
+    "sky": "#56B4E9",
+    "human": "#000000",
+    "vehicle": "#0072B2",
+}
+UNKNOWN: dict[str, Any] = {"facecolor": "#E6E6E6", "hatch": "//////", "edgecolor": "#8C8C8C"}
+KEY = [Patch(color=colour, label=name) for name, colour in CLASSES.items()]
+KEY.append(Patch(**UNKNOWN, label="void, unknown"))
+
 
 def digits_figure(
-    images: Sequence[ArrayLike],
-    labels: Sequence[Sequence[int]],
-    provenance: str,
-    *,
-    columns: int = 8,
+    images: Sequence[ArrayLike], labels: Sequence[Sequence[int]], provenance: str
 ) -> Figure:
-    """Rows of `columns` images [n, 1, h, w] under their labels, T lists of n in the order of the
-    tasks."""
-    figure, axes = style.panels(len(images), columns, (1.1, 1.5))
-    for ax, image, *digits in zip(axes, images, *labels, strict=True):
+    """Rows of images [n, 1, h, w] under their labels, T lists of n in the order of the tasks."""
+    titles = [
+        "  ".join(str(int(digit)) for digit in digits) for digits in zip(*labels, strict=True)
+    ]
+    figure, axes = style.panels(titles, COLUMNS, (1.1, 1.5), 10)
+    for ax, image in zip(axes, images, strict=True):
         ax.imshow(np.asarray(image)[0], cmap="gray_r")
-        ax.set_title("  ".join(str(int(digit)) for digit in digits), fontsize=10)
         ax.set_axis_off()
     return style.stamp(figure, provenance)
 
 
 def faces_figure(
-    images: ArrayLike,
-    ages: ArrayLike,
-    genders: ArrayLike,
-    ethnicities: ArrayLike,
-    provenance: str,
-    *,
-    columns: int = 8,
+    images: ArrayLike, ages: ArrayLike, genders: ArrayLike, ethnicities: ArrayLike, provenance: str
 ) -> Figure:
-    """Rows of `columns` faces over their labels, "34 · 1 · C"; arrays or tensors.
+    """Rows of faces over their labels, "34 · 1 · C"; arrays or tensors.
 
     `images` [n, 3, h, w] are uint8, or floats in [0, 1]. Ages [n] are whole years, or standardised
     where they are floats; ethnicities [n] count from 0, printed as A. InputError where the lengths
@@ -49,11 +63,92 @@ def faces_figure(
             "Faces are [n, 3, h, w], with an age, a gender and an ethnicity each. "
             f"Found shape {faces.shape} and {[len(a) for a in labels]} labels."
         )
-    figure, axes = style.panels(n, columns, (1.1, 1.35))
+    figure, axes = style.panels([""] * n, COLUMNS, (1.1, 1.35))
     years = ".0f" if np.issubdtype(labels[0].dtype, np.integer) else "+.1f"
     for ax, image, age, gender, ethnicity in zip(axes, faces, *labels, strict=True):
-        ax.imshow(image.transpose(1, 2, 0))
-        ax.set(xticks=[], yticks=[])
-        ax.spines[:].set_visible(False)
+        _show(ax, image.transpose(1, 2, 0))
         ax.set_xlabel(f"{age:{years}} · {gender} · {chr(ord('A') + ethnicity)}", fontsize=10)
     return style.stamp(figure, f"Age · gender · ethnicity. {provenance}")
+
+
+def scenes_figure(
+    images: UInt8[Array, "_ 3 H W"],
+    labels: Integer[Array, "_ H W"],
+    depths: Float[Array, "_ 1 H W"],
+    provenance: str,
+) -> Figure:
+    """A column for each scene: the picture, the classes 0 ... 6 and the inverse depth of its
+    pixels.
+
+    Void pixels (class -1) and pixels without a depth (0 or less) are hatched.
+    """
+    if not 0 < len(images) == len(labels) == len(depths):
+        raise InputError(
+            "There must be at least one scene, and as many label and depth maps as pictures. "
+            f"Found {len(images)} pictures, {len(labels)} label and {len(depths)} depth maps."
+        )
+    size = (1 + 2 * len(images), 6.6 * images.shape[2] / images.shape[3] + 0.5)
+    figure, axes = plt.subplots(3, len(images), figsize=size, squeeze=False)
+    for ax, image in zip(axes[0], images, strict=True):
+        _show(ax, image.transpose(1, 2, 0))
+    axes[0, 0].set_ylabel("picture", fontsize=9)
+    _show_maps(figure, axes[1:], labels, depths, float(depths.max()))
+    return style.finish(figure, provenance, KEY, ncols=8, fontsize=8)
+
+
+def prediction_figure(
+    image: UInt8[Array, "3 H W"],
+    label: Integer[Array, "H W"],
+    depth: Float[Array, "1 H W"],
+    predicted_labels: Integer[Array, "P H W"],
+    predicted_depths: Float[Array, "P 1 H W"],
+    titles: Sequence[str],
+    provenance: str,
+) -> Figure:
+    """One scene: the picture, the true classes above the true inverse depth, and a column with its
+    title for each of P predictions of the two.
+
+    What has no truth is hatched in the truth alone: a network predicts a class and a depth for
+    every pixel. All depths share the colour scale of the true ones.
+    """
+    if not 0 < len(titles) == len(predicted_labels) == len(predicted_depths):
+        raise InputError(
+            "There must be a title, a label map and a depth map for each prediction. Found "
+            f"{len(titles)}, {len(predicted_labels)} and {len(predicted_depths)}."
+        )
+    columns = 2 + len(titles)
+    size = (1 + 2.1 * columns, 4.3 * image.shape[1] / image.shape[2] + 0.5)
+    figure, axes = plt.subplots(2, columns, figsize=size)
+    _show(axes[0, 0], image.transpose(1, 2, 0))
+    axes[1, 0].set_axis_off()
+    axes[1, 0].legend(handles=KEY, loc="center", ncols=2, fontsize=8)
+    labels, depths = [label, *predicted_labels], [depth, *np.maximum(predicted_depths, 1e-6)]
+    _show_maps(figure, axes[:, 1:], labels, depths, float(depth.max()))
+    for ax, title in zip(axes[0], ("picture", "truth", *titles), strict=True):
+        ax.set_title(title, fontsize=9)
+    return style.stamp(figure, provenance)
+
+
+def _show(ax: Axes, pixels: Array, **look: Any) -> AxesImage:
+    """No ticks, no frame; what is masked shows the hatched background."""
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    ax.grid(False)
+    if np.ma.is_masked(pixels):
+        ax.patch.set(**UNKNOWN, linewidth=0)
+    return ax.imshow(pixels, **look)
+
+
+def _show_maps(figure: Figure, axes: Array, labels: Any, depths: Any, top: float) -> None:
+    """A row of classes above a row of inverse depths, whose colours reach up to `top`."""
+    colours, exact = ListedColormap(list(CLASSES.values())), {"interpolation": "nearest"}
+    for (above, below), label, depth in zip(axes.T, labels, depths, strict=True):
+        limits: dict[str, Any] = {"vmin": -0.5, "vmax": len(CLASSES) - 0.5}
+        _show(above, np.ma.masked_less(label, 0), cmap=colours, **limits, **exact)
+        pixels = np.ma.masked_less_equal(depth[0], 0)
+        drawn = _show(below, pixels, cmap="cividis", vmin=0, vmax=top, **exact)
+    axes[0, 0].set_ylabel("classes", fontsize=9)
+    axes[1, 0].set_ylabel("inverse depth", fontsize=9)
+    bar = figure.colorbar(drawn, ax=axes[1], fraction=0.03, pad=0.01)
+    bar.set_label("disparity / 256 px", fontsize=8)
+    bar.ax.tick_params(labelsize=8)

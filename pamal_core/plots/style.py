@@ -1,10 +1,12 @@
 """One look for every figure: Okabe and Ito's colours, which colour-blind readers can tell apart."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
+from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.colors import hsv_to_rgb, to_hex
 from matplotlib.figure import Figure
@@ -72,15 +74,28 @@ def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def panels(
-    count: int, columns: int, size: tuple[float, float], **given: Any
+    titles: Iterable[str], columns: int, size: tuple[float, float], font: Any = "large", **how: Any
 ) -> tuple[Figure, list[Axes]]:
-    """`count` small multiples of that size, row by row; what is left of the last row is empty."""
-    rows = -(-count // columns)
+    """A panel of that size for each title, which has the size `font`, row by row; what is left of
+    the last row is empty. `how` is what `plt.subplots` takes besides."""
+    named = [*titles]
+    rows = -(-len(named) // columns)
     figsize = (size[0] * columns, size[1] * rows)
-    figure, axes = plt.subplots(rows, columns, figsize=figsize, squeeze=False, **given)
-    for ax in axes.flat[count:]:
+    figure, axes = plt.subplots(rows, columns, figsize=figsize, squeeze=False, **how)
+    for ax, title in zip(axes.flat, named, strict=False):
+        ax.set_title(title, fontsize=font)
+    for ax in axes.flat[len(named) :]:
         ax.set_axis_off()
-    return figure, [*axes.flat[:count]]
+    return figure, [*axes.flat[: len(named)]]
+
+
+def fit_axes(ax: Axes, values: Float[np.ndarray, "P 2"], leave_out: float = 0) -> None:
+    """Set the limits of both axes so that they hold `values`, but for a share of the lowest, and
+    little more."""
+    low, high = np.quantile(values, leave_out, axis=0), values.max(0)
+    margin = 0.05 * (high - low)
+    (left, bottom), (right, top) = low - margin, high + margin
+    ax.set(xlim=(left, right), ylim=(bottom, top))
 
 
 def label_losses(ax: Axes) -> None:

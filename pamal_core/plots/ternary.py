@@ -22,21 +22,19 @@ from pamal_core.simplex import lattice
 KEPT, BEST = "not dominated", "best of this objective"
 MEMBERS = ("#D55E00", "#009E73", "#CC79A7")
 VIEWS = ((22, 45), (22, -15))  # elevation and azimuth in degrees
-# The corners of a cell of the lattice with spacing 1, about its centre: the centres of the six
-# triangles that meet there, in barycentric coordinates and in order around it.
+# The corners of the part of the plane nearest to a point of the lattice with spacing 1, about the
+# point: the centres of the six triangles that meet there, in order around it.
 HEXAGON = np.array([(2, -1, -1), (1, 1, -2), (-1, 2, -1), (-2, 1, 1), (-1, -1, 2), (1, -2, 1)]) / 3
 
 
-def cells(alphas: np.ndarray) -> list[np.ndarray]:
-    """The part of the triangle nearest to each point of a lattice: P polygons [V, 3] in barycentric
-    coordinates.
+def cells(alphas: np.ndarray) -> np.ndarray:
+    """The part of the plane nearest to each point of a lattice, hexagons [P, 6, 3] in barycentric
+    coordinates; those at the rim reach out of the triangle.
 
-    `alphas` [P, 3] is a whole lattice as `simplex.lattice` makes it, in any order. A cell is a
-    hexagon, cut off where it leaves the triangle; together the cells are the triangle. InputError
-    for anything else.
+    `alphas` [P, 3] is a whole lattice as `simplex.lattice` makes it, in any order. InputError for
+    anything else.
     """
-    steps = _steps(alphas)
-    return [_clipped(alpha + HEXAGON / steps) for alpha in alphas]
+    return alphas[:, None] + HEXAGON / _steps(alphas)
 
 
 def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Figure:
@@ -50,21 +48,22 @@ def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fi
     titled = fronts if isinstance(fronts, Mapping) else {"": fronts}
     count = len(next(iter(titled.values())).objectives)
     every = np.concatenate([front.values for front in titled.values()])
+    every = np.where(np.isfinite(every), every, np.nan)
     figure = plt.figure(figsize=(3.5 * count, 0.7 + 3 * len(titled)))
     last = [*titled.values()][-1]
     columns: list[list[Any]] = [[] for _ in range(count)]
     for row, (title, front) in enumerate(titled.items()):
-        polygons = cells(front.alphas)
         kept, members = front.non_dominated(), _members(front)
         for t, objective in enumerate(front.objectives):
             place = (len(titled), count, row * count + t + 1)
             ax: Any = figure.add_subplot(*place, projection="ternary")
-            values = front.values[:, t]
-            best = values.argmax() if objective.maximise else values.argmin()
-            projected = [ax.transProjection.transform(polygon) for polygon in polygons]
+            # A point with any objective that is not finite is a blank cell.
+            values = np.where(front.is_finite, front.values[:, t], np.nan)
+            best = np.nanargmax(values) if objective.maximise else np.nanargmin(values)
+            projected = [ax.transProjection.transform(cell) for cell in cells(front.alphas)]
             cmap = "cividis" if objective.maximise else "cividis_r"
             mapped = PolyCollection(projected, array=values, cmap=cmap, edgecolors="face", lw=0.8)
-            mapped.set_clim(every[:, t].min(), every[:, t].max())
+            mapped.set_clim(np.nanmin(every[:, t]), np.nanmax(every[:, t]))
             ax.add_collection(mapped)
             dots = {"c": "w", "edgecolors": "k", "lw": 0.8, "clip_on": False}
             ax.scatter(*front.alphas[kept].T, s=16, zorder=4, label=KEPT, **dots)
@@ -140,19 +139,6 @@ def _steps(alphas: np.ndarray) -> int:
         "A triangle needs all points of a lattice of 3 members, such as lattice(3). "
         f"Found alphas of shape {alphas.shape}."
     )
-
-
-def _clipped(polygon: np.ndarray) -> np.ndarray:
-    """The part of a convex polygon [V, 3] with no negative coordinate (Sutherland and Hodgman)."""
-    for k in range(3):
-        kept = []
-        for here, there in zip(polygon, np.roll(polygon, -1, axis=0), strict=True):
-            if here[k] >= 0:
-                kept.append(here)
-            if here[k] * there[k] < 0:
-                kept.append(here + (there - here) * here[k] / (here[k] - there[k]))
-        polygon = np.array(kept)
-    return polygon
 
 
 def _members(front: Front) -> list[str]:

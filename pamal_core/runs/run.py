@@ -22,6 +22,7 @@ from pamal_core.evaluation import evaluate
 from pamal_core.method import Method
 from pamal_core.networks.base import Calibration, Network
 from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.optimizers import adam
 from pamal_core.runs.build import build, preference, task_weights
 from pamal_core.runs.checkpoint import load_state, save_state, train_resumably
 from pamal_core.runs.devices import peak_memory, pick_device
@@ -31,7 +32,7 @@ from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record, run_key, summarise, versions
 from pamal_core.simplex import arc
 from pamal_core.tasks import Task
-from pamal_core.training import Training, adam, seed_everything
+from pamal_core.training import Training, seed_everything
 
 CALIBRATION = 500  # training examples that BatchNorm is recalibrated on
 

@@ -4,41 +4,38 @@ A row says what is compared (`ours`, `theirs`: settings as `frame.select` reads 
 measures, on which split, how seeds are taken together, and what has to be true of the result for
 the claim to hold, or to hold in part. To add a claim is to add a row.
 
-* level: `ours`, each seed of it or their mean, against the threshold; `theirs` is shown beside it.
+* level: `ours`, each seed of it or their mean, against the threshold; `theirs` is shown beside it,
+  or is what the points of "share within" a margin are compared with.
 * difference: `ours` minus `theirs` in the direction that is better, of means over seeds, or of the
-  worst seed of ours and the best of theirs ("each"); in part where it holds of any, or of the
-  first, of several measures. ratio: of medians.
+  worst seed of ours and the best of theirs ("each"); the ratio of their medians ("median"). In part
+  where it holds of any, or of the first, of several measures.
 * rivals: the share of the baselines that are better than `ours`, or level with it; in part where
   it is small enough with seeds taken less strictly (`_rivals`).
 * trend: the smallest step of `ours` from one value of the option in braces to the next.
 * best: how far `theirs` is behind the best setting of a table of the paper, in deviations over
   seeds.
-* criterion: what asking for a rank correlation below `theirs` costs the best setting of a table.
+* criterion: what asking for a rank correlation below `theirs` costs the best run of a table.
 * text: rests on no record; says where it is shown.
 """
 
-import csv
-import operator
-import re
-from collections.abc import Callable, Mapping
-from itertools import combinations, pairwise
+from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy import ndarray as Array
 
 from pamal_core.errors import InputError, check_choice
-from pamal_core.runs.records import Record
 from pamal_core.study import frame, paper, tables
 from pamal_core.study.frame import Runs, Setting
-from pamal_core.study.measures import is_better_high, value
-from pamal_core.study.pool import Group
+from pamal_core.study.measures import is_better_high
 
 FILE = Path(__file__).parent / "claims.csv"
 WORDS = {True: "holds", False: "does not hold", None: "holds in part"}
-Claim = Mapping[str, str]
+SIGNS = {">": np.greater, ">=": np.greater_equal, "<": np.less, "<=": np.less_equal, "=": np.equal}
+Claim = dict[str, str]
 """A row of the file."""
 
 
@@ -46,9 +43,9 @@ class Finding(NamedTuple):
     """What the condition is asked of, all of which must meet it, the evidence in words, and what is
     asked where seeds are taken less strictly, if that is something else."""
 
-    estimate: Array
+    estimate: Any
     evidence: str
-    loosely: Array | None = None
+    loosely: Any = None
 
 
 class NotRunError(InputError):
@@ -57,8 +54,7 @@ class NotRunError(InputError):
 
 def table(runs: Runs) -> pd.DataFrame:
     """A row for each claim: what it says, where, our evidence, and the verdict."""
-    with FILE.open(newline="") as file:
-        rows = [(row["claim"], row["where"], *judge(row, runs)) for row in csv.DictReader(file)]
+    rows = [(row["claim"], row["where"], *judge(row, runs)) for row in paper.read(FILE)]
     columns = ["claim", "where", "evidence", "verdict"]
     return pd.DataFrame(rows, pd.RangeIndex(1, len(rows) + 1), columns)
 
@@ -81,61 +77,40 @@ def judge(claim: Claim, runs: Runs) -> tuple[str, str]:
     return evidence, WORDS[True if met.all() else None if partly else False]
 
 
-def meets(values: Array, condition: str) -> Array:
+def meets(values: Any, condition: str) -> Array:
     """Which of `values` meet a condition such as "> 0.5" or "19 to 23"."""
-    if " to " in condition:
-        low, high = map(float, condition.split(" to "))
-        return (values >= low) & (values <= high)
-    found = re.fullmatch(r"([<>]=?|=) *(\S+)", condition)
-    if not found:
+    values = np.atleast_1d(values)
+    low, _, high = condition.partition(" to ")
+    if high:
+        return (values >= float(low)) & (values <= float(high))
+    sign, _, bound = condition.partition(" ")
+    if sign not in SIGNS:
         raise InputError(f'A condition is written "> 0.5" or "19 to 23". Found {condition!r}.')
-    sign, bound = found.groups()
-    compare = {
-        ">": operator.gt,
-        ">=": operator.ge,
-        "<": operator.lt,
-        "<=": operator.le,
-        "=": operator.eq,
-    }
-    return compare[sign](values, float(bound))
+    return SIGNS[sign](values, float(bound))
 
 
-def _by_seed(runs: Runs, text: str) -> Mapping[int, Record]:
-    """The runs of the setting `text`; NotRunError where there is none."""
-    by_seed = runs.get(frame.select(text))
-    if not by_seed:
-        raise NotRunError(text)
-    return by_seed
-
-
-def _numbers(
-    runs: Runs, text: str, measure: str, split: str, reference: str = ""
-) -> "pd.DataFrame":
-    """A measure of every run of the setting `text`: a row per seed, a column for each task of
-    "objectives", else one. Several settings, with | between, give their columns side by side.
+def _numbers(claim: Claim, who: str, runs: Runs, measure: str) -> pd.DataFrame:
+    """A measure of every run of the settings in the cell `who`, those after a | side by side: a row
+    per seed, a column for each objective where the measure names "objectives", else one.
 
     NotRunError where one has no record, or none has the measure.
     """
-    parts = [part.strip() for part in text.split("|")]
-    if len(parts) > 1:
-        return pd.concat([_numbers(runs, part, measure, split) for part in parts], axis=1)
-    rows = {}
-    for seed, record in _by_seed(runs, text).items():
-        if measure == "objectives":
-            rows[seed] = record.summary[split]["best"]
-        elif measure == "order of objectives":
-            front = record.front(split)
-            names = [objective.name for objective in front.objectives]
-            rows[seed] = dict(zip(names, front.spearman(), strict=True))
-        elif measure.startswith("share within"):
-            least = _numbers(runs, reference, "objectives", split).mean().to_numpy()
-            near = record.front(split).values > least - float(measure.split()[-1])
-            rows[seed] = {measure: near.all(1).mean()}
-        else:
-            rows[seed] = {measure: value(record, measure, split)}
-    found = pd.DataFrame(rows).T
+    split, columns = claim["split"], []
+    for text in claim[who].split(" | "):
+        if not (by_seed := runs.get(setting := frame.select(text))):
+            raise NotRunError(text)
+        if measure.startswith("share within"):
+            least = _numbers(claim, "theirs", runs, "objectives").mean().to_numpy()
+            near = least - float(measure.split()[-1])
+            points = {seed: record.front(split).values for seed, record in by_seed.items()}
+            columns.append(pd.Series({s: (p > near).all(1).mean() for s, p in points.items()}))
+            continue
+        names = [measure.replace("objectives", o) for o in next(iter(by_seed.values())).objectives]
+        for name in dict.fromkeys(names):
+            columns.append(frame.measured(runs, setting, name, split).rename(name))
+    found = pd.concat(columns, axis=1)
     if found.isna().all(axis=None):
-        raise NotRunError(f"{measure} of {text}")
+        raise NotRunError(f"{measure} of {claim[who]}")
     return found
 
 
@@ -152,50 +127,40 @@ def _words(values: Array | pd.Series) -> str:
     return ", ".join(f"{value:.{2 if (values < 0).any() else 4}f}" for value in values)
 
 
-def _names(text: str) -> str:
-    """The settings of a claim as a table names them."""
-    return " and ".join(frame.select(one.strip()).label() for one in text.split("|"))
+def _theirs(claim: Claim) -> str:
+    """The settings of `theirs` as a table names them."""
+    return " and ".join(frame.select(one).label() for one in claim["theirs"].split(" | "))
 
 
 def _level(claim: Claim, runs: Runs) -> Finding:
     first, *others = claim["measure"].split("; ")
-    ours = _numbers(runs, claim["ours"], first, claim["split"], claim["theirs"])
-    estimate = (ours.mean() if claim["seeds"] == "mean" else ours.iloc[:, 0]).to_numpy()
+    ours = _numbers(claim, "ours", runs, first)
+    estimate = ours.mean() if claim["seeds"] == "mean" else ours.iloc[:, 0]
     evidence = [f"{first} {_words(estimate)}"]
     for measure in others:
-        values = _numbers(runs, claim["ours"], measure, claim["split"])
-        evidence.append(f"{measure} {_words(values.iloc[:, 0])}")
+        evidence.append(f"{measure} {_words(_numbers(claim, 'ours', runs, measure).iloc[:, 0])}")
     if claim["theirs"] and not first.startswith("share"):
-        theirs = _numbers(runs, claim["theirs"], first, claim["split"])
-        evidence.append(f"{_names(claim['theirs'])} {_words(theirs.iloc[:, 0])}")
-    return Finding(estimate, "; ".join(evidence))
+        theirs = _numbers(claim, "theirs", runs, first)
+        evidence.append(f"{_theirs(claim)} {_words(theirs.iloc[:, 0])}")
+    return Finding(estimate.to_numpy(), "; ".join(evidence))
 
 
 def _difference(claim: Claim, runs: Runs) -> Finding:
-    estimates, evidence = [], []
+    estimates, evidence, names = [], [], _theirs(claim)
     for measure in claim["measure"].split("; "):
-        ours, theirs = (
-            _numbers(runs, claim[who], measure, claim["split"]) for who in ("ours", "theirs")
-        )
-        one, two = _higher(ours), _higher(theirs)
-        if claim["seeds"] == "each":
-            estimates.append(one.min().to_numpy() - two.max().to_numpy())
-            shown = ours.iloc[:, 0], theirs.iloc[:, 0]
+        ours, theirs = (_numbers(claim, who, runs, measure) for who in ("ours", "theirs"))
+        if claim["seeds"] == "median":
+            estimates.append(ours.median().to_numpy() / theirs.median().to_numpy())
+            evidence.append(f"{measure} {estimates[-1].item():.1f} times that of {names}")
+        elif claim["seeds"] == "each":
+            estimates.append((_higher(ours).min() - _higher(theirs).max()).to_numpy())
+            one, two = _words(ours.iloc[:, 0]), _words(theirs.iloc[:, 0])
+            evidence.append(f"{measure} {one}, {names} {two}")
         else:
-            estimates.append(one.mean().to_numpy() - two.mean().to_numpy())
-            shown = ours.mean(), theirs.mean()
-        names = _names(claim["theirs"])
-        evidence.append(f"{measure} {_words(shown[0])}, {names} {_words(shown[1])}")
+            one, two = ours.mean(), theirs.mean()
+            estimates.append(_higher(ours).mean().to_numpy() - _higher(theirs).mean().to_numpy())
+            evidence.append(f"{measure} {_words(one)}, {names} {_words(two)}")
     return Finding(np.concatenate(estimates), "; ".join(evidence))
-
-
-def _ratio(claim: Claim, runs: Runs) -> Finding:
-    ours, theirs = (
-        _numbers(runs, claim[who], claim["measure"], claim["split"]).median().item()
-        for who in ("ours", "theirs")
-    )
-    evidence = f"{claim['measure']} {ours / theirs:.1f} times that of {_names(claim['theirs'])}"
-    return Finding(np.array([ours / theirs]), evidence)
 
 
 def _rivals(claim: Claim, runs: Runs) -> Finding:
@@ -209,57 +174,50 @@ def _rivals(claim: Claim, runs: Runs) -> Finding:
     if not found or (own.method != "ls" and "ls" not in found):
         raise NotRunError(f"{own.experiment}/ls")
     name, _, margin = claim["measure"].partition(" within ")
-    loosely = None
     if claim["seeds"] == "mean":
-        ours = _higher(_numbers(runs, claim["ours"], name, split)).mean()
-        texts = {m: f"{own.experiment}/{m}" for m in found}
-        theirs = {m: _higher(_numbers(runs, t, name, split)).mean() for m, t in texts.items()}
-        better = [m for m, means in theirs.items() if (means > ours + float(margin or 0)).all()]
+        cells = {m: claim | {"theirs": f"{own.experiment}/{m}"} for m in found}
+        ours = _higher(_numbers(claim, "ours", runs, name)).mean() + float(margin or 0)
+        theirs = {m: _higher(_numbers(c, "theirs", runs, name)).mean() for m, c in cells.items()}
+        better, loosely = [m for m, means in theirs.items() if (means > ours).all()], None
         text = f"{len(better)} of {len(found)} are better on {name}, means over seeds"
     elif claim["seeds"] == "union":
-        ours = _numbers(runs, claim["ours"], name, split).iloc[:, 0]
-        unions = {m: Group([*by_seed.values()]).hypervolume(split) for m, by_seed in found.items()}
-        single = np.array([value(r, name, split) for by in found.values() for r in by.values()])
-        better = [m for m, volume in unions.items() if volume >= ours.min()]
-        loosely = np.array([(single >= ours.mean()).mean()])
-        best = max(unions, key=lambda m: unions[m])
+        ours = _numbers(claim, "ours", runs, name).iloc[:, 0]
+        most = {m: frame.volume(by_seed.values(), split) for m, by_seed in found.items()}
+        every = np.concatenate([frame.measured(runs, settings[m], name, split) for m in found])
+        better, loosely = [m for m in most if most[m] >= ours.min()], (every >= ours.mean()).mean()
+        best = max(most, key=lambda m: most[m])
         text = (
-            f"{_words(ours)}; the best baseline, {paper.PRINTED[best]}, has {unions[best]:.4f} "
-            f"with all its seeds together, and the best single run {single.max():.4f}"
+            f"{_words(ours)}; the best baseline, {paper.PRINTED[best]}, has {most[best]:.4f} "
+            f"with all its seeds together, and the best single run {every.max():.4f}"
         )
     else:
-        fronts = [record.front(split) for record in _by_seed(runs, claim["ours"]).values()]
+        fronts = [record.front(split) for record in runs.get(own, {}).values()]
         spans = np.array([np.ptp(f.values[f.non_dominated()], axis=0).max() for f in fronts])
         apart = {
-            m: [
-                np.abs(one.front(split).values - two.front(split).values).max()
-                for one, two in combinations(by_seed.values(), 2)
-            ]
+            m: [np.abs(one - two).max() for one, two in combinations(points, 2)]
             for m, by_seed in found.items()
-            if len(by_seed) > 1
+            if len(points := [record.front(split).values for record in by_seed.values()]) > 1
         }
-        if not apart:
-            raise NotRunError("a second seed of a baseline")
+        if not apart or not fronts:
+            raise NotRunError("a second seed of a baseline" if fronts else claim["ours"])
         every = np.concatenate([*apart.values()])
         better = [m for m, distances in apart.items() if max(distances) >= spans.min()]
-        loosely = np.array([(every >= np.median(spans)).mean()])
+        loosely = (every >= np.median(spans)).mean()
         text = (
             f"two seeds of a baseline are at most {every.max():.4f} apart in an accuracy, in the "
             f"median {np.median(every):.4f}; the non-dominated part of a front spans "
             f"{_words(spans)}"
         )
     names = f": {', '.join(paper.PRINTED[m] for m in better)}" if better else ""
-    return Finding(np.array([len(better) / len(found)]), text + names, loosely)
+    return Finding(len(better) / len(found), text + names, loosely)
 
 
 def _trend(claim: Claim, runs: Runs) -> Finding:
     values = claim["theirs"].split()
-    means = [
-        _numbers(runs, claim["ours"].format(v), claim["measure"], claim["split"]).mean().item()
-        for v in values
-    ]
+    cells = [claim | {"ours": claim["ours"].format(v)} for v in values]
+    means = [_numbers(cell, "ours", runs, claim["measure"]).mean().item() for cell in cells]
     evidence = f"{claim['measure']} for {', '.join(values)}: {_words(np.array(means))}"
-    return Finding(np.array([min(after - before for before, after in pairwise(means))]), evidence)
+    return Finding(np.diff(means).min(), evidence)
 
 
 def _best(claim: Claim, runs: Runs) -> Finding:
@@ -271,36 +229,28 @@ def _best(claim: Claim, runs: Runs) -> Finding:
     means, spread = by_seed.mean().to_numpy(), float(np.sqrt(by_seed.var().mean()))
     best, at = int(means.argmax()), settings.index(own)
     gap = means[best] - means[at]
-    evidence = (
-        f"{settings[best].label('W', 'lam')}: {means[best]:.4f}; "
-        f"{own.label('W', 'lam')}: {means[at]:.4f}; "
-        f"{len(by_seed)} seeds, deviation {spread:.4f}"
-    )
-    return Finding(np.array([gap / spread if gap else 0.0]), evidence)
+    shown = [f"{settings[i].label('W', 'lam')}: {means[i]:.4f}" for i in (best, at)]
+    evidence = f"{'; '.join(shown)}; {len(by_seed)} seeds, deviation {spread:.4f}"
+    return Finding(gap / spread if gap else 0.0, evidence)
 
 
 def _criterion(claim: Claim, runs: Runs) -> Finding:
-    volume, rank = claim["measure"].split("; ")
-    pairs = [
-        (value(record, volume, claim["split"]), value(record, rank, claim["split"]))
-        for setting in tables.planned(claim["ours"])
-        for record in runs.get(setting, {}).values()
-    ]
-    if not pairs:
+    volume, rank = measures = claim["measure"].split("; ")
+    settings = [setting for setting in tables.planned(claim["ours"]) if setting in runs]
+    if not settings:
         raise NotRunError(claim["ours"])
-    best, at = max(pairs)
-    below = max((v for v, r in pairs if r < float(claim["theirs"])), default=-np.inf)
+    found = frame.rows({s: runs[s] for s in settings}, [], measures, claim["split"])
+    best, below = found.loc[found[volume].idxmax()], found[found[rank] < float(claim["theirs"])]
     evidence = (
-        f"best of {len(pairs)} runs {best:.4f}, with {rank} {at:.2f}; "
-        f"best below {claim['theirs']}: {f'{below:.4f}' if np.isfinite(below) else 'none'}"
+        f"best of {len(found)} runs {best[volume]:.4f}, with {rank} {best[rank]:.2f}; "
+        f"best below {claim['theirs']}: {'none' if below.empty else f'{below[volume].max():.4f}'}"
     )
-    return Finding(np.array([best - below]), evidence)
+    return Finding(best[volume] - (-np.inf if below.empty else below[volume].max()), evidence)
 
 
 KINDS: dict[str, Callable[[Claim, Runs], Finding]] = {
     "level": _level,
     "difference": _difference,
-    "ratio": _ratio,
     "rivals": _rivals,
     "trend": _trend,
     "best": _best,

@@ -15,14 +15,13 @@ from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective
 from pamal_core.plots.fronts import seeds_figure
 from pamal_core.runs import grid
+from pamal_core.runs.records import Record
 from pamal_core.study import frame, paper
-from pamal_core.study.frame import Runs, Setting
-from pamal_core.study.measures import value
-from pamal_core.study.pool import Group, groups
-from pamal_core.study.statistics import deviation, differences
+from pamal_core.study.frame import Runs, Setting, groups, union, volume
+from pamal_core.study.statistics import beside, deviation, differences
 
 SPLITS = ("validation", "test")
-BySeed = Mapping[int, Group]
+BySeed = Mapping[int, Sequence[Record]]
 FIVE = "LS, five runs of other weights"
 RIVALS = {"multimnist": ("ls", "uw", "dwa"), "census": ("ls", "rlw", "nash_mtl")}
 """LS and, by hypervolume, the best two baselines."""
@@ -32,29 +31,44 @@ def choices(runs: Runs, measure: str = "hypervolume", method: str | None = None)
     """A row for each pair of `workflow/choices.csv`, two settings that differ in one option: what
     `measure` is with our default and with the other value, and their difference; "not run" where no
     seed has both. `method` leaves the pairs of other methods out."""
-    rows = [(row, frame.select(row["setting"])) for row in grid.read("choices")]
-    chosen = [(row, setting) for row, setting in rows if method in (None, setting.method)]
-    pairs = {}
-    for number, (row, setting) in enumerate(chosen):
-        values = (grid.parameters(f"{row['option']}={row[w]}") for w in ("default", "other"))
-        one, two = (
-            frame.measured(runs, setting.having(**value), measure, "validation") for value in values
-        )
-        pairs[number] = one, two
-    found = differences(pairs, ("default", "other"))
-    found.insert(0, "option", [f"{r['option']}: {r['default']} → {r['other']}" for r, _ in chosen])
-    found.insert(0, "runs", [row["runs"] for row, _ in chosen])
-    return found.set_index(pd.Index([row["topic"] for row, _ in chosen]))
+    chosen = [
+        row for row in grid.read("choices") if method in (None, frame.select(row["setting"]).method)
+    ]
+    pairs = {
+        number: [
+            frame.select(row["setting"]).having(**grid.parameters(f"{row['option']}={row[which]}"))
+            for which in ("default", "other")
+        ]
+        for number, row in enumerate(chosen)
+    }
+    found = _paired(runs, pairs, ("default", "other"), measure)
+    found.insert(0, "option", [f"{r['option']}: {r['default']} → {r['other']}" for r in chosen])
+    found.insert(0, "runs", [row["runs"] for row in chosen])
+    return found.set_index(pd.Index([row["topic"] for row in chosen]))
+
+
+def _paired(
+    runs: Runs,
+    pairs: Mapping[Any, Sequence[Setting]],
+    names: tuple[str, str] = ("without", "with"),
+    measure: str = "hypervolume",
+) -> pd.DataFrame:
+    """`differences` of a measure on validation between two settings."""
+
+    def of(setting: Setting) -> "pd.Series[float]":
+        return frame.measured(runs, setting, measure, "validation")
+
+    return differences({text: (of(one), of(two)) for text, (one, two) in pairs.items()}, names)
 
 
 def settings(data: str, *, beyond: bool = False) -> list[Setting]:
     """The settings of the grid on `data`; those `beyond` the paper alone."""
-    found = [
+    found = (
         frame.of(run)
         for run in grid.by_record().values()
         if run.experiment == data
         and (not beyond or any(r.startswith("beyond/") for r in run.records))
-    ]
+    )
     return list(dict.fromkeys(found))
 
 
@@ -68,13 +82,14 @@ def contenders(data: str, runs: Runs) -> Mapping[str, BySeed]:
     """Who is compared at equal cost on `data`, by seed: PaMaL as in the paper and with stratified
     draws, one network for the paper's epochs and for as many passes as PaMaL, and a front of five
     runs of LS with other weights."""
-    extras = [(setting, dict(setting.options)) for setting in settings(data, beyond=True)]
-    ours = [Setting(data, "pamal"), *(s for s, own in extras if "draws" in own)]
+
+    def extras(option: str) -> list[Setting]:
+        return [s for s in settings(data, beyond=True) if option in dict(s.options)]
+
     single = [Setting(data, method) for method in RIVALS[data]]
-    single += [setting for setting, own in extras if "epochs" in own]
-    weighted = [setting for setting, own in extras if "weights" in own]
-    found = {label(setting): groups(runs, [setting]) for setting in [*ours, *single]}
-    return found | {FIVE: groups(runs, [*weighted, Setting(data, "ls")])}
+    alone = [Setting(data, "pamal"), *extras("draws"), *single, *extras("epochs")]
+    found = {label(setting): groups(runs, [setting]) for setting in alone}
+    return found | {FIVE: groups(runs, [*extras("weights"), Setting(data, "ls")])}
 
 
 def costs(found: Mapping[str, BySeed]) -> pd.DataFrame:
@@ -83,16 +98,17 @@ def costs(found: Mapping[str, BySeed]) -> pd.DataFrame:
     return pd.DataFrame({name: _cost([*by_seed.values()]) for name, by_seed in found.items()}).T
 
 
-def _cost(found: Sequence[Group]) -> dict[str, Any]:
+def _cost(found: Sequence[Sequence[Record]]) -> dict[str, Any]:
     if not found:
         return {"passes": "not run", "seeds": 0}
-    volumes = [group.hypervolume() for group in found]
+    volumes = [volume(group) for group in found]
+    seconds = [sum(record.cost["train_seconds"] or 0.0 for record in group) for group in found]
     return {
-        "passes": found[0].passes,
-        "minutes": f"{np.median([group.minutes for group in found]):.1f}",
+        "passes": sum(frame.of(record).passes for record in found[0]),
+        "minutes": f"{np.median(seconds) / 60:.1f}",
         "hypervolume ↑": f"{np.mean(volumes):.4f}",
         "±": f"{deviation(volumes):.4f}" if len(volumes) > 1 else "",
-        "networks": len(found[0].front().alphas),
+        "networks": len(union(found[0]).alphas),
         "seeds": len(found),
     }
 
@@ -100,22 +116,12 @@ def _cost(found: Sequence[Group]) -> dict[str, Any]:
 def of_equal_cost(data: str, runs: Runs) -> dict[str, list[Front]]:
     """The fronts by seed of PaMaL, of the best network trained for as many passes, and of the five
     runs, as far as there are records."""
-    found = contenders(data, runs)
-    longer = [
-        label(s)
-        for s in settings(data, beyond=True)
-        if [name for name, _ in s.options] == ["epochs"]
-    ]
-    volumes = {
-        name: np.mean([group.hypervolume() for group in found[name].values()])
-        for name in longer
-        if found[name]
-    }
-    best = [max(volumes, key=lambda name: volumes[name])] if volumes else []
-    chosen = [label(Setting(data, "pamal")), *best, FIVE]
-    return {
-        name: [group.front() for group in found[name].values()] for name in chosen if found[name]
-    }
+    found = {name: [*by_seed.values()] for name, by_seed in contenders(data, runs).items()}
+    extras = [s for s in settings(data, beyond=True) if [*dict(s.options)] == ["epochs"]]
+    longer = [label(setting) for setting in extras if found[label(setting)]]
+    longer.sort(key=lambda name: float(np.mean([volume(group) for group in found[name]])))
+    chosen = [label(Setting(data, "pamal")), *longer[-1:], FIVE]
+    return {name: [union(group) for group in found[name]] for name in chosen if found[name]}
 
 
 def tricks(data: str, runs: Runs) -> pd.DataFrame:
@@ -125,49 +131,34 @@ def tricks(data: str, runs: Runs) -> pd.DataFrame:
     for setting in settings(data, beyond=True):
         own = dict(setting.options)
         if "average" in own and not {"draws", "epochs", "lr"} & own.keys():
-            without = setting.having(average=0.0)
+            without = setting.having(average=None)
             found[f"{label(without)}: mean of the weights, {own['average']}"] = without, setting
         if own.keys() == {"draws", "average"}:
-            independent = setting.having(draws="independent")
+            independent = setting.having(draws=None)
             last["PaMaL: stratified draws, both with the mean"] = independent, setting
-    return _without_and_with(runs, found | last)
+    return _paired(runs, found | last)
 
 
 def against_baselines(data: str, runs: Runs) -> pd.DataFrame:
     """PaMaL minus each baseline that has been run with more than one seed."""
-    ours = Setting(data, "pamal")
     rivals = [Setting(data, method) for method in paper.ONE_NETWORK]
-    pairs = {label(rival): (rival, ours) for rival in rivals if len(runs.get(rival, ())) > 1}
-    return _without_and_with(runs, pairs)
-
-
-def _without_and_with(runs: Runs, pairs: Mapping[str, tuple[Setting, Setting]]) -> pd.DataFrame:
-    volumes = {
-        text: (_volumes(runs, without), _volumes(runs, with_it))
-        for text, (without, with_it) in pairs.items()
-    }
-    return differences(volumes, ("without", "with"))
-
-
-def _volumes(runs: Runs, setting: Setting) -> "pd.Series[float]":
-    return frame.measured(runs, setting, "hypervolume", "validation")
+    pairs = {label(s): (s, Setting(data, "pamal")) for s in rivals if len(runs.get(s, ())) > 1}
+    return _paired(runs, pairs)
 
 
 def order(data: str, runs: Runs) -> pd.DataFrame:
     """For each setting of PaMaL, the paper's and those beyond it, the rank correlation of how much
     a point cares about a task with its loss, by task (-1 is a front in order), and the hypervolume;
     means over seeds."""
-    chosen = [Setting(data, "pamal"), *settings(data, beyond=True)]
-    found = {}
-    for setting in dict.fromkeys(s for s in chosen if s.method == "pamal"):
-        if by_seed := runs.get(setting):
-            fronts = [record.front().on("loss") for record in by_seed.values()]
-            means = np.mean([front.spearman() for front in fronts], axis=0)
-            tasks = [objective.task for objective in fronts[0].objectives]
+    found, measures = {}, [*(f"order of {task}/loss" for task in paper.TASKS[data]), "hypervolume"]
+    for setting in dict.fromkeys([Setting(data, "pamal"), *settings(data, beyond=True)]):
+        if setting.method == "pamal" and setting in runs:
+            of_it = frame.rows({setting: runs[setting]}, [], measures)
+            *orders, hypervolume = of_it[measures].mean()
             found[label(setting, "average"), weights(setting)] = {
-                **{task: f"{mean:.3f}" for task, mean in zip(tasks, means, strict=True)},
-                "hypervolume ↑": f"{_volumes(runs, setting).mean():.4f}",
-                "seeds": len(fronts),
+                **{t: f"{m:.3f}" for t, m in zip(paper.TASKS[data], orders, strict=True)},
+                "hypervolume ↑": f"{hypervolume:.4f}",
+                "seeds": len(of_it),
             }
     rows = pd.MultiIndex.from_tuples(found, names=["setting", "weights"])
     return pd.DataFrame([*found.values()], rows)
@@ -182,16 +173,13 @@ def rates(data: str, runs: Runs) -> pd.DataFrame:
     """A row for each run of a setting that PaMaL or one network has with several rates of Adam on
     the paper's data: the `setting`, the `rate`, the `weights`, the `seed` and the hypervolume on
     each split. A setting that has not been run has one row without a seed or numbers."""
-    rows = []
-    for setting in settings(data):
-        is_papers = not paper.OF_DATA & dict(setting.options).keys()
-        if is_papers and setting.method in ("pamal", *paper.ONE_NETWORK):
-            name = {"setting": label(setting, "lr", "lr_scaling", "average")}
-            where = name | {"rate": setting.rate, "weights": weights(setting)}
-            rows += [
-                where | {"seed": seed} | {s: value(r, "hypervolume", s) for s in SPLITS}
-                for seed, r in runs.get(setting, {}).items()
-            ] or [where]
+    rows = [
+        {"setting": label(s, "lr", "lr_scaling", "average"), "rate": s.rate, "weights": weights(s)}
+        | ({"seed": seed} | {split: r.hypervolume(split) for split in SPLITS} if r else {})
+        for s in settings(data)
+        if s.method in ("pamal", *paper.ONE_NETWORK) and not paper.OF_DATA & dict(s.options).keys()
+        for seed, r in runs.get(s, {None: None}).items()
+    ]
     found = pd.DataFrame(rows, columns=["setting", "rate", "weights", "seed", *SPLITS])
     several = found.groupby("setting")["rate"].transform("nunique") > 1
     found = found[several].reset_index(drop=True)
@@ -211,49 +199,37 @@ def _text(values: pd.Series) -> str:
     return f"{values.mean():.4f}" + (f" ± {values.std():.4f}" if values.count() > 1 else "")
 
 
-AUTHORS = {"nash_mtl": "nashmtl", "auto_lambda": "autol"}
-"""What the authors' file calls some methods."""
-
-
-def authors(split: str = "test") -> pd.DataFrame:
-    """The authors' own accuracies on MultiMNIST, published with a later paper: a row for each
-    method, by our name, seed, alpha and task."""
-    ours = {theirs: method for method, theirs in AUTHORS.items()}
-    rows = paper.table("authors_multimnist").query("split == @split and metric == 'accuracy'")
-    tasks = dict(enumerate(paper.TASKS["multimnist"], start=1))
-    return rows.assign(method=rows.method.replace(ours), task=rows.task.map(tasks))
-
-
-def authors_fronts() -> dict[int, Front]:
-    """The authors' fronts of PaMaL on test, by seed."""
-    objectives = tuple(Objective(f"{task}/accuracy", True) for task in paper.TASKS["multimnist"])
-    fronts = {}
-    for seed, rows in authors().query("method == 'pamal'").groupby("seed"):
-        wide = rows.pivot(index="alpha_1", columns="task", values="value").add_suffix("/accuracy")
-        wide = wide.sort_index(ascending=False).rename_axis(columns=None)
-        alphas = np.c_[wide.index, 1 - wide.index]
-        fronts[int(seed)] = Front(alphas, wide.reset_index(drop=True), objectives)
-    return fronts
+def authors() -> dict[str, dict[int, Front]]:
+    """The authors' own test accuracies on MultiMNIST, published with a later paper: a front for
+    each method, by our name, and seed."""
+    tasks = [f"{task}/accuracy" for task in paper.TASKS["multimnist"]]
+    rows = paper.table("authors_multimnist").query("split == 'test' and metric == 'accuracy'")
+    rows = rows.assign(share=-rows.alpha_1.fillna(1)).replace(
+        {"method": {"nashmtl": "nash_mtl", "autol": "auto_lambda"}}
+    )
+    found: dict[str, dict[int, Front]] = {}
+    for (method, seed), of_run in rows.groupby(["method", "seed"]):
+        table = of_run.pivot(index="share", columns="task", values="value").set_axis(tasks, axis=1)
+        alphas = np.c_[-table.index, 1 + table.index]
+        objectives = tuple(Objective(task, True) for task in tasks)
+        front = Front(alphas, table.reset_index(drop=True), objectives)
+        found.setdefault(method, {})[int(seed)] = front
+    return found
 
 
 def beside_the_authors(runs: Runs) -> pd.DataFrame:
     """Test accuracy of each baseline on MultiMNIST with our seeds and with the authors' three, a
     row for each method and task: means, deviations over seeds (n - 1), and their difference; higher
     is better."""
-    theirs, found = authors().groupby(["method", "task"])["value"], {}
+    found, theirs = {}, authors()
     for method in paper.ONE_NETWORK:
         for task in paper.TASKS["multimnist"]:
-            values = theirs.get_group((method, task))
-            setting = Setting("multimnist", method)
-            ours = frame.measured(runs, setting, f"{task}/accuracy", "test")
-            found[paper.PRINTED[method], f"{task}, accuracy ↑"] = {
-                "authors": values.mean(),
-                "authors ±": values.std(),
-                "ours": ours.mean(),
-                "ours ±": ours.std(),
-                "seeds": len(ours),
-                "difference": ours.mean() - values.mean(),
-            }
+            name = f"{task}/accuracy"
+            values = [front.best()[name] for front in theirs[method].values()]
+            ours = frame.measured(runs, Setting("multimnist", method), name, "test")
+            found[paper.PRINTED[method], f"{task}, accuracy ↑"] = beside(
+                "authors", float(np.mean(values)), deviation(values), ours.to_numpy()
+            )
     return pd.DataFrame(found).T.astype({"seeds": int})
 
 
@@ -279,20 +255,21 @@ def figure_4(data: str, runs: Runs) -> Figure:
         frame.measured(runs, Setting(data, "stl").having(task=t), f"{task}/accuracy", "test").mean()
         for t, task in enumerate(paper.TASKS[data])
     ]
-    if Setting(data, "pamal") not in runs or np.isnan(single).any():
+    fronts = {
+        method: {
+            s: record.front("test") for s, record in runs.get(Setting(data, method), {}).items()
+        }
+        for method in ("pamal", "phn", "cosmos", *paper.ONE_NETWORK)
+    }
+    if not fronts["pamal"] or np.isnan(single).any():
         raise InputError(f"Figure 4 needs runs of PaMaL and of STL. Found none of both on {data}.")
-
-    def fronts(method: str) -> dict[int, Front]:
-        by_seed = runs.get(Setting(data, method), {})
-        return {seed: record.front("test") for seed, record in by_seed.items()}
-
-    points = {paper.PRINTED[method]: [*fronts(method).values()] for method in paper.ONE_NETWORK}
-    found = {method: fronts(method) for method in ("phn", "cosmos")}
-    rivals = {paper.PRINTED[m]: by[min(by)] for m, by in found.items() if by}
+    points = {paper.PRINTED[method]: [*fronts[method].values()] for method in paper.ONE_NETWORK}
+    sweeps = [method for method in ("phn", "cosmos") if fronts[method]]
+    rivals = {paper.PRINTED[m]: fronts[m][min(fronts[m])] for m in sweeps}
     provenance = f"{paper.DATA[data]}, full data, test."
     if counts := {len(found) for found in points.values() if found}:
         seeds = " to ".join(map(str, sorted({min(counts), max(counts)})))
         provenance += f" Baselines: {seeds} seeds each."
     if rivals:
         provenance += f" {' and '.join(rivals)}: one seed, the setting of their authors."
-    return seeds_figure(fronts("pamal"), points, single, provenance, rivals)
+    return seeds_figure(fronts["pamal"], points, single, provenance, rivals)

@@ -1,13 +1,15 @@
 """Records by setting and seed, and what they measured."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from pamal_core.errors import InputError
+from pamal_core.front import Front
 from pamal_core.runs import grid
 from pamal_core.runs.records import Record
 from pamal_core.study import paper
@@ -30,12 +32,13 @@ LABELS = {
     "draws": "{} draws",
     "average": "mean of the weights, {}",
 }
-"""How the options of a setting are written; others as "name = value"."""
+"""How the options of a setting are written, in this order; others follow as "name = value"."""
 
 
 class Setting(NamedTuple):
     """What was trained, but for its seed and the place it ran. `options` are those that differ from
-    the paper's setting of this experiment and method (`paper.setting`), by name."""
+    the paper's setting of this experiment and method (`paper.setting`), by name; that of data that
+    are not the full ones is `data`."""
 
     experiment: str
     method: str
@@ -62,10 +65,9 @@ class Setting(NamedTuple):
 
     def having(self, **options: Any) -> "Setting":
         """The setting with these options instead; None is the paper's value."""
-        kept = {name: v for name, v in self.values.items() if options.get(name, v) is not None}
-        return make(
-            self.experiment, self.method, kept | {n: v for n, v in options.items() if v is not None}
-        )
+        given = {**dict(self.options), **options}
+        kept = {name: value for name, value in given.items() if value is not None}
+        return make(self.experiment, self.method, kept)
 
     def label(self, *always: str, without: Iterable[str] = ()) -> str:
         """The method and the options that differ from the paper's; those in `always`, and the task
@@ -77,8 +79,8 @@ class Setting(NamedTuple):
             shown["task"] = paper.TASKS.get(self.experiment, range(99))[shown["task"]]
         texts = [
             LABELS.get(name, name.replace("_", " ") + " = {}").format(shown[name])
-            for name in [*(n for n in LABELS if n in shown), *(n for n in shown if n not in LABELS)]
-            if name not in without
+            for name in dict.fromkeys([*LABELS, *shown])
+            if name in shown and name not in without
         ]
         return ", ".join([paper.PRINTED.get(self.method, self.method), *texts])
 
@@ -102,7 +104,13 @@ def _fixed(value: Any) -> Any:
 def of(run: Record | grid.Run) -> Setting:
     """The setting of a record, or of a run of the grid: what it does not say is our default."""
     unsaid = paper.UNSAID.get(run.experiment, {})
-    return make(run.experiment, run.method, {**unsaid, **run.options})
+    data = {"data": run.data} if isinstance(run, Record) and not is_full(run) else {}
+    return make(run.experiment, run.method, {**unsaid, **run.options, **data})
+
+
+def is_full(record: Record) -> bool:
+    """Whether it was trained on the full data, or on none."""
+    return record.data == "formula" or record.data.split("/")[1:2] == ["full"]
 
 
 def select(text: str) -> Setting:
@@ -120,28 +128,13 @@ def runs(records: Iterable[Record]) -> Runs:
     """`records` by setting and seed; a run that is there twice counts once."""
     found: dict[Setting, dict[int, Record]] = {}
     for record in records:
-        setting = of(record)
-        found.setdefault(setting, {})[record.seed] = record
+        found.setdefault(of(record), {})[record.seed] = record
     return {setting: dict(sorted(by_seed.items())) for setting, by_seed in found.items()}
 
 
-def read(folder: Path = RESULTS, pattern: str = "**/*.json") -> Runs:
-    """The runs on full data whose records are in `folder`, at any depth."""
-    return runs(record for record in _records(folder, pattern) if is_full(record))
-
-
-def is_full(record: Record) -> bool:
-    """Whether it was trained on the full data, or on none."""
-    return record.data == "formula" or record.data.split("/")[1:2] == ["full"]
-
-
-def on_full_data(found: Runs) -> Runs:
-    """Those of `found` that may stand beside the paper's numbers."""
-    return runs(r for by_seed in found.values() for r in by_seed.values() if is_full(r))
-
-
-def _records(folder: Path, pattern: str) -> list[Record]:
-    return [_record(path, path.stat().st_mtime_ns) for path in sorted(folder.glob(pattern))]
+def read(folder: Path = RESULTS) -> Runs:
+    """The runs whose records are in `folder`, at any depth."""
+    return runs(_record(path, path.stat().st_mtime_ns) for path in sorted(folder.rglob("*.json")))
 
 
 @cache
@@ -150,13 +143,45 @@ def _record(path: Path, _changed: int) -> Record:
 
 
 def with_others(record: Record, folder: Path = RESULTS) -> Runs:
-    """`record` and the other seeds of its setting that are recorded in `folder`; of a sample, or of
-    a setting that has no others, it alone."""
-    others = read(folder).get(of(record), {}) if is_full(record) else {}
-    return runs([*others.values(), record])
+    """`record` and the other seeds of its setting that are recorded in `folder`."""
+    return runs([*read(folder).get(of(record), {}).values(), record])
 
 
-def measured(found: Runs, setting: Setting, measure: str, split: str) -> pd.Series:
+def measured(found: Runs, setting: Setting, measure: str, split: str) -> "pd.Series[float]":
     """`measure` of every run of `setting`, by seed; empty without records."""
     by_seed = found.get(setting, {})
     return pd.Series({seed: value(r, measure, split) for seed, r in by_seed.items()}, dtype=float)
+
+
+def rows(
+    found: Runs, options: Sequence[str], measures: Sequence[str], split: str = "validation"
+) -> pd.DataFrame:
+    """A row for each run: its `setting`, `seed`, some of its options, and some measures."""
+    return pd.DataFrame(
+        {"setting": setting, "seed": seed}
+        | {name: setting.values[name] for name in options}
+        | {name: value(record, name, split) for name in measures}
+        for setting, by_seed in found.items()
+        for seed, record in by_seed.items()
+    )
+
+
+def groups(found: Runs, settings: Iterable[Setting]) -> dict[int, list[Record]]:
+    """By seed the runs of all `settings` together, where all have been made."""
+    every = [found.get(setting, {}) for setting in settings]
+    seeds = sorted(set.intersection(*(set(by_seed) for by_seed in every)))
+    return {seed: [by_seed[seed] for by_seed in every] for seed in seeds}
+
+
+def union(records: Iterable[Record], split: str = "validation") -> Front:
+    """The points of all of them, which have the same objectives, as one front."""
+    fronts = [record.front(split) for record in records]
+    alphas = np.concatenate([front.alphas for front in fronts])
+    table = pd.concat([front.table for front in fronts], ignore_index=True)
+    return Front(alphas, table, fronts[0].objectives)
+
+
+def volume(records: Iterable[Record], split: str = "validation") -> float:
+    """The hypervolume of all their points, which are of accuracies, from 0."""
+    front = union(records, split)
+    return front.hypervolume([0.0] * len(front.objectives))

@@ -2,104 +2,84 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from pamal_core.errors import InputError
-from pamal_core.front import LOWER
+from pamal_core.front import LOWER, Front
 from pamal_core.runs.records import Record
 from pamal_core.study.fronts import dominated_by_a_neighbour
 
 
-class Measure(NamedTuple):
-    """A function of a record and a split; NaN where a record has none."""
-
-    function: Callable[[Record, str], float]
-    maximise: bool
-
-
-def _number(name: str) -> Callable[[Record, str], float]:
-    """An entry of the summary of a split."""
-
-    def function(record: Record, split: str) -> float:
-        return _or_nan(record.summary[split].get(name))
-
-    return function
+def order(record: Record, split: str) -> float:
+    """The mean over the tasks of the rank correlation of how much a point cares about a task with
+    its loss: -1 where the front is in order, NaN where all losses of a task are equal."""
+    correlations = record.summary[split]["spearman"].items()
+    losses = [value for name, value in correlations if name.endswith("/loss")]
+    return float("nan") if None in losses else sum(losses) / len(losses)
 
 
-def _or_nan(found: float | None) -> float:
-    return np.nan if found is None else float(found)
-
-
-def _order(record: Record, split: str) -> float:
-    found = record.summary[split]["spearman"].items()
-    values = [_or_nan(value) for name, value in found if name.endswith("/loss")]
-    return sum(values) / len(values) if values else np.nan
-
-
-MEASURES = {
+OF_RECORDS: dict[str, Callable[[Record, str], Any]] = {
     # of all points, from the reference of the experiment
-    "hypervolume": Measure(_number("hypervolume"), True),
+    "hypervolume": Record.hypervolume,
     # rank correlation between the achievements on two tasks: -1 on a front
-    "competition": Measure(_number("competition"), False),
-    # the share of the points that no other dominates
-    "non-dominated": Measure(
-        lambda record, split: float(record.front(split).non_dominated().mean()), True
-    ),
-    "non-dominated in loss": Measure(
-        lambda record, split: float(record.front(split).on("loss").non_dominated().mean()), True
-    ),
-    # the share that neither neighbour along alpha dominates, of two members
-    "dominated by no neighbour in loss": Measure(
-        lambda record, split: float(
-            (~dominated_by_a_neighbour(record.front(split).on("loss"))).mean()
-        ),
-        True,
-    ),
-    # rank correlation of how much a point cares about a task with its loss, a mean over tasks
-    "order": Measure(_order, False),
-    # of the pairs of points that differ in that, the share whose losses are in that order
-    "ordered pairs": Measure(
-        lambda record, split: float(record.front(split).on("loss").ordered_pairs().mean()), True
-    ),
-    # the network in the middle, a mean over the objectives of the tasks
-    "centre": Measure(
-        lambda record, split: float(np.mean([*record.front(split).middle().values()])), True
-    ),
+    "competition": lambda record, split: record.summary[split].get("competition"),
+    "order": order,
     # the smallest cosine between two members
-    "cosine of the members": Measure(
-        lambda record, _: _or_nan(record.summary.get("member_similarity")), False
-    ),
+    "cosine of the members": lambda record, _: record.summary.get("member_similarity"),
     # of the pairs of starts of the toy problem; the split is the name of a variant
-    "covering pairs": Measure(lambda record, split: float(record.summary[split]["covering"]), True),
-    "training time": Measure(lambda record, _: record.cost.get("train_seconds") or np.nan, False),
+    "covering pairs": lambda record, split: record.summary[split]["covering"],
+    "training time": lambda record, _: record.cost.get("train_seconds"),
 }
+"""Of a record and a split; None or NaN where it has no such number."""
+OF_FRONTS: dict[str, Callable[[Front], Any]] = {
+    # the share of the points that no other dominates
+    "non-dominated": lambda front: front.non_dominated().mean(),
+    "non-dominated in loss": lambda front: front.on("loss").non_dominated().mean(),
+    # the share that neither neighbour along alpha dominates, of two members
+    "dominated by no neighbour in loss": (
+        lambda front: (~dominated_by_a_neighbour(front.on("loss"))).mean()
+    ),
+    # of the pairs of points that differ in how much they care, the share whose losses show it
+    "ordered pairs": lambda front: front.on("loss").ordered_pairs().mean(),
+    # rank correlation of how much a point cares about a task with its metric, a mean over tasks
+    "order in metrics": lambda front: front.spearman().mean(),
+    # the network in the middle, a mean over the objectives of the tasks
+    "centre": lambda front: np.mean([*front.middle().values()]),
+}
+LOW = {"competition", "order", "cosine of the members", "training time"}
+"""Which of them are better the lower they are."""
 
 
 def value(record: Record, measure: str, split: str) -> float:
-    """A measure of `MEASURES`; or by its name, such as "age/accuracy", the best of an objective
-    along the front, on its own, or with "age/order" the order of one task; NaN where the record
-    does not have it."""
-    if measure in MEASURES:
-        return MEASURES[measure].function(record, split)
-    if "/" not in measure:
-        raise InputError(
-            f"A measure is one of {', '.join(MEASURES)}, or task/metric. Found {measure!r}."
-        )
-    if measure.endswith("/order"):
-        found = record.summary[split]["spearman"].get(measure.removesuffix("order") + "loss")
-        return np.nan if found is None else float(found)
-    best = record.summary[split]["best"]
-    if measure in best:
-        return float(best[measure])
-    front, (task, _, metric) = record.front(split), measure.rpartition("/")
+    """A measure of `OF_RECORDS` or `OF_FRONTS`; or by its name, such as "age/accuracy", the best of
+    an objective along the front, on its own; or "order of" a metric or loss, the rank correlation
+    of how much a point cares about the task with it. NaN where the record does not have it."""
+    if measure in OF_RECORDS:
+        found = OF_RECORDS[measure](record, split)
+    elif measure in OF_FRONTS:
+        found = OF_FRONTS[measure](record.front(split))
+    elif measure.startswith("order of "):
+        found = record.summary[split]["spearman"].get(measure.removeprefix("order of "))
+    elif "/" not in measure:
+        known = ", ".join([*OF_RECORDS, *OF_FRONTS])
+        raise InputError(f"A measure is one of {known}, or task/metric. Found {measure!r}.")
+    else:
+        found = record.summary[split]["best"].get(measure)
+        if found is None:
+            found = _best(record.front(split), *measure.rsplit("/", 1))
+    return np.nan if found is None else float(found)
+
+
+def _best(front: Front, task: str, metric: str) -> float | None:
+    """The best of a metric that is not compared."""
     own = tuple(objective for objective in front.objectives if objective.task == task)
-    if not own or measure not in front.table:
-        return np.nan
-    return replace(front, objectives=own).on(metric).best()[measure]
+    if not own or f"{task}/{metric}" not in front.table:
+        return None
+    return replace(front, objectives=own).on(metric).best()[f"{task}/{metric}"]
 
 
 def is_better_high(name: str) -> bool:
     """The direction of a measure, or of an objective by its name."""
-    return MEASURES[name].maximise if name in MEASURES else not name.endswith(LOWER)
+    return name in OF_FRONTS or not (name in LOW or name.endswith(LOWER))

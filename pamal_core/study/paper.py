@@ -1,18 +1,20 @@
 """The paper: its settings, its tables, and their numbers in the columns that ours have.
 
-`printed/` has the numbers, transcribed; its README says what each column is.
+`printed/` has the numbers, transcribed; its README says what each column is. To add a table is to
+add its CSV there, a row to `tables.csv`, and one to `columns.csv` for each of its columns.
 """
 
+import csv
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from pamal_core.errors import check_choice
+from pamal_core.runs import grid
 from pamal_core.runs.methods import METHODS
 from pamal_core.runs.options import Options
 
@@ -24,6 +26,13 @@ DATA = {
     "utkface": "UTKFace",
     "cityscapes": "CityScapes",
     "toy": "toy problem",
+}
+TASKS = {
+    "multimnist": ("top-left", "bottom-right"),
+    "census": ("age", "education"),
+    "multimnist3": ("top-left", "bottom", "top-right"),
+    "utkface": ("age", "gender", "ethnicity"),
+    "cityscapes": ("segmentation", "depth"),
 }
 
 # The setting of each experiment in the paper, and what only PaMaL has of it; then of other methods.
@@ -63,164 +72,84 @@ def setting(experiment: str, method: str) -> Mapping[str, Any]:
 
 
 class Column(NamedTuple):
-    """A column of a CSV: the measure that it prints, our number times `unit`, of task number `task`
-    (None: of all), the column of its deviation, and the digits to show."""
+    """A column of a CSV: the measure that it prints, how that is written, and the column of its
+    deviation, if any. What is in per cent says so in `text`."""
 
     measure: str
     text: str
-    task: int | None = None
-    unit: float = 1.0
-    deviation: str | None = None
-    digits: int = 4
+    deviation: str
+
+    @property
+    def unit(self) -> float:
+        """Our number times this is in the unit of the paper."""
+        return 100.0 if "%" in self.text else 1.0
+
+    @property
+    def task(self) -> str:
+        """Whose measure it is; empty for one of all tasks."""
+        return self.measure.rpartition("/")[0]
 
 
 class Table(NamedTuple):
     """A table of the paper: where its numbers are, and which runs belong to a row.
 
-    `csv` and `rows` (a query) are the numbers, `columns` what they measure on `split`. A row is
-    told by its method and by the options `keys`. A run belongs to it whose other options are the
-    paper's but for those that are `fixed` here and those that are `free`: which the paper leaves
-    open, or which say how a run is made and not what it is. `place` is the label in the LaTeX
-    source, `target` makes the runs. `divisor` is what the printed deviations of three seeds divide
-    by.
+    `place` is the label in the LaTeX source; `csv` and `rows` (a query, all if empty) are the
+    numbers, `columns` what they measure on `split`. A row is told by its method and by the options
+    `keys`. A run belongs to it whose other options are the paper's but for those that are `fixed`
+    here and those that are `free`: which the paper leaves open, or which say how a run is made and
+    not what it is. `divisor` is what the printed deviations of three seeds divide by.
     """
 
     title: str
     experiment: str
-    csv: str
     place: str
-    target: str
+    csv: str
+    rows: str
     split: str
+    keys: tuple[str, ...]
+    fixed: Mapping[str, Any]
+    free: tuple[str, ...]
+    divisor: int
     columns: Mapping[str, Column]
-    keys: tuple[str, ...] = ()
-    free: tuple[str, ...] = ()
-    fixed: Mapping[str, Any] = MappingProxyType({})
-    rows: str = "index >= 0"
-    divisor: int = 2
+
+    @property
+    def target(self) -> str:
+        """That of the workflow which makes the runs."""
+        return "ablations" if self.split == "validation" else self.experiment
 
 
 OF_DATA = {"offset", "split", "antialias", "masters", "tasks"}
 """Options that change the data."""
 HOW = ("precision", "chunk")
-"""Options that say how a run is made."""
-OPEN = ("penalty", "skip", "lr_scaling", *HOW)
-"""Those, and what the paper and its code have differently."""
+"""Options that say how a run is made; they are free in every table."""
 
 
-def _accuracies(*tasks: str, unit: float = 1.0, deviation: str | None = None) -> dict[str, Column]:
-    percent = ", %" if unit == 100 else ""
+def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV."""
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def read_tables(folder: Path) -> dict[str, Table]:
+    """The tables of `tables.csv` in `folder`, their columns in `columns.csv`."""
+    columns: dict[str, dict[str, Column]] = {}
+    for row in read(folder / "columns.csv"):
+        column = Column(row["measure"], row["text"], row["deviation"])
+        columns.setdefault(row["table"], {})[row["column"]] = column
     return {
-        f"accuracy_{t}": Column(
-            f"{task}/accuracy",
-            f"accuracy on {task}{percent} ↑",
-            t - 1,
-            unit,
-            deviation and f"{deviation}_{t}",
-            2 if percent else 4,
+        row["table"]: Table(
+            **{name: row[name] for name in Table._fields[:6]},
+            keys=tuple(row["keys"].split()),
+            fixed=grid.parameters(row["fixed"]),
+            free=(*row["free"].split(), *HOW),
+            divisor=int(row["divisor"]),
+            columns=columns[row["table"]],
         )
-        for t, task in enumerate(tasks, start=1)
+        for row in read(folder / "tables.csv")
     }
 
 
-TASKS = {
-    "multimnist": ("top-left", "bottom-right"),
-    "census": ("age", "education"),
-    "multimnist3": ("top-left", "bottom", "top-right"),
-    "utkface": ("age", "gender", "ethnicity"),
-    "cityscapes": ("segmentation", "depth"),
-}
-VOLUME = Column("hypervolume", "hypervolume ↑", deviation="std")
-TABLES: dict[str, Table] = {
-    data: Table(
-        f"C2, {DATA[data]}",
-        data,
-        "hypervolume",
-        "tab:hv:small experiments",
-        data,
-        "test",
-        {**_accuracies(*TASKS[data]), "hypervolume": VOLUME},
-        free=OPEN,
-        rows=f"dataset == '{data}'",
-    )
-    for data in ("multimnist", "census")
-}
-TABLES |= {
-    f"multiforward_{data}": Table(
-        f"B1, {DATA[data]}",
-        data,
-        f"multiforward_{data}",
-        f"tab:hv analysis:{data}",
-        "ablations",
-        "validation",
-        {"mean": VOLUME},
-        ("W", "lam"),
-        OPEN,
-        divisor=3,
-    )
-    for data in ("multimnist", "census")
-}
-TABLES["multimnist3"] = Table(
-    "C3, MultiMNIST3",
-    "multimnist3",
-    "multimnist3",
-    "tab:multimnist3:baselines",
-    "multimnist3",
-    "test",
-    _accuracies(*TASKS["multimnist3"], unit=100.0, deviation="std"),
-    free=("task", "antialias", *OPEN),
-)
-TABLES["utkface"] = Table(
-    "B3, UTKFace",
-    "utkface",
-    "utkface",
-    "tab:utkface:baselines",
-    "utkface",
-    "test",
-    {
-        "age": Column("age/loss", "age, Huber loss ↓", 0, 1, "age_std", 3),
-        "gender": Column("gender/accuracy", "gender, % ↑", 1, 100, "gender_std", 2),
-        "ethnicity": Column("ethnicity/accuracy", "ethnicity, % ↑", 2, 100, "ethnicity_std", 2),
-    },
-    ("balancing", "W", "p"),
-    ("task", *HOW),
-)
-TABLES |= {
-    f"cityscapes_{number}": Table(
-        f"{where}, CityScapes, setting {number}",
-        "cityscapes",
-        "cityscapes",
-        f"tab:cityscapes-full (setting {number})",
-        "cityscapes",
-        "test",
-        {
-            "miou": Column("segmentation/mIoU", "mIoU, % ↑", 0, 100, digits=2),
-            "pixel_accuracy": Column(
-                "segmentation/pixel accuracy", "pixel accuracy, % ↑", 0, 100, digits=2
-            ),
-            "absolute_error": Column("depth/absolute error", "absolute error ↓", 1),
-            "relative_error": Column("depth/relative error", "relative error ↓", 1, digits=3),
-        },
-        free=("task", "validation", "depth_scaling", *HOW),
-        fixed={"setting": number},
-        rows=f"setting == {len(number)}",
-    )
-    for number, where in (("I", "C4"), ("II", "5.3 and C4"))
-}
-TABLES |= {
-    f"{method}_{data}": Table(
-        f"B4, {name} on {DATA[data]}",
-        data,
-        f"{method}_{data}",
-        f"table:appendix:ablation:{method} - {data}",
-        "ablations",
-        "validation",
-        {"hypervolume": VOLUME._replace(deviation=None)},
-        ("p", own, "lr"),
-        HOW,
-    )
-    for method, name, own in (("phn", "PHN", "solver"), ("cosmos", "COSMOS", "lam"))
-    for data in ("multimnist", "census")
-}
+TABLES = read_tables(FOLDER.parent)
 
 
 def table(name: str) -> pd.DataFrame:
@@ -245,27 +174,28 @@ def rows(name: str) -> list[Row]:
 
     Deviations divide by one less than the number of seeds, which is three, whatever was printed.
     Where the paper has a row for each seed, as for PaMaL in appendix C2, they are taken together.
+    A CSV without a column for the method is of the one that its name begins with, or of PaMaL.
     """
     of = TABLES[name]
     ours = {printed: method for method, printed in PRINTED.items()} | {"PML": "pamal"}
-    found = table(of.csv).query(of.rows)
+    found = table(of.csv).query(of.rows or "index >= 0")
     if "method" not in found:
-        found = found.assign(
-            method=PRINTED[name.split("_")[0]] if "solver" in found or "p" in found else "PaMaL"
-        )
-    keys = [key for key in of.keys if key in found]
-    made = []
-    for values, group in found.groupby(["method", *keys], sort=False, dropna=False):
-        given = {
-            k: v.lower() if isinstance(v, str) else v for k, v in zip(keys, values[1:], strict=True)
-        }
+        found = found.assign(method=PRINTED.get(name.split("_")[0], "PaMaL"))
+    keys, made = [key for key in of.keys if key in found], []
+    for (method, *values), group in found.groupby(["method", *keys], sort=False, dropna=False):
         numbers = {}
         for printed, column in of.columns.items():
-            deviation = (
-                group[column.deviation].mean() * np.sqrt(of.divisor / 2)
-                if column.deviation in group
-                else group[printed].std()
-            )
+            # Without a column of deviations they are those of the rows, if there are several.
+            if column.deviation in group:
+                deviation = group[column.deviation].mean() * np.sqrt(of.divisor / 2)
+            else:
+                deviation = group[printed].std()
             numbers[printed] = float(group[printed].mean()), float(deviation)
-        made.append(Row(ours[values[0]], {k: v for k, v in given.items() if v == v}, numbers))
+        given = {k: _ours(v) for k, v in zip(keys, values, strict=True) if v == v}
+        made.append(Row(ours[method], given, numbers))
     return made
+
+
+def _ours(value: Any) -> Any:
+    """The value of an option as we write it."""
+    return value.lower() if isinstance(value, str) else value

@@ -16,6 +16,22 @@ def deviation(values: Sequence[float] | np.ndarray) -> float:
     return float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
 
 
+def beside(
+    name: str, mean: float, spread: float, values: Sequence[float] | np.ndarray
+) -> dict[str, float]:
+    """Cells of a table: the `mean` and deviation of others, by their `name`, beside those of our
+    `values`, one for each seed."""
+    ours = float(np.mean(values)) if len(values) else np.nan
+    return {
+        name: mean,
+        f"{name} ±": spread,
+        "ours": ours,
+        "ours ±": deviation(values),
+        "seeds": len(values),
+        "difference": ours - mean,
+    }
+
+
 def interval(values: Sequence[float] | np.ndarray, coverage: float = 0.95) -> tuple[float, float]:
     """Student's interval for the mean of what `values` are drawn from; NaN of one."""
     number, mean = len(values), float(np.mean(values))
@@ -25,12 +41,12 @@ def interval(values: Sequence[float] | np.ndarray, coverage: float = 0.95) -> tu
     return mean - reach, mean + reach
 
 
-def pooled(deviations: pd.Series, numbers: pd.Series, groups: pd.Series) -> pd.Series:
-    """For each row the deviation over seeds of all rows of its group together: that of two or three
-    seeds is often small by chance. NaN where no row of the group has two."""
+def pooled(deviations: pd.Series, numbers: pd.Series, groups: pd.Series) -> "pd.Series[float]":
+    """For each group the deviation over seeds of all its rows together: that of two or three seeds
+    is often small by chance. NaN where no row of the group has two."""
     freedom = (numbers - 1).where(deviations.notna(), 0)
-    squares = (freedom * deviations.fillna(0) ** 2).groupby(groups).transform("sum")
-    return np.sqrt(squares / freedom.groupby(groups).transform("sum").replace(0, np.nan))
+    squares = (freedom * deviations.fillna(0) ** 2).groupby(groups).sum()
+    return np.sqrt(squares / freedom.groupby(groups).sum().replace(0, np.nan))
 
 
 def verdict(seeds: int, spreads: float) -> str:

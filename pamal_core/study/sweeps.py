@@ -10,22 +10,47 @@ import numpy as np
 import pandas as pd
 
 from pamal_core.front import Front
-from pamal_core.plots.criterion import Winner
-from pamal_core.study import paper, tables
-from pamal_core.study.frame import Runs, Setting, is_full
+from pamal_core.plots.studies import Winner
+from pamal_core.study import frame, paper, tables
+from pamal_core.study.frame import Runs, Setting
 from pamal_core.study.measures import value
 from pamal_core.study.statistics import differences
 
 NONE = "none"
 """The penalty of a run at lambda = 0."""
-THRESHOLDS = (None, -0.5, -0.6)
-"""What Spearman's correlation must be below; None asks for nothing."""
+CRITERIA = {"no threshold": None, "S < \N{MINUS SIGN}0.5": -0.5, "S < \N{MINUS SIGN}0.6": -0.6}
+"""What Spearman's correlation must be below, by its name; None asks for nothing."""
 CHANGED = {
     "hypervolume ↑": "hypervolume",
     "rank correlation ↓": "order",
     "ordered pairs ↑": "ordered pairs",
 }
 """What a penalty changes on validation; the last two are -1, and 1, where the front is in order."""
+
+
+def printed(name: str) -> pd.DataFrame:
+    """The paper's table `name`, such as "phn_census": a row per setting, in its order, indexed by
+    what it varies; validation, three seeds. Spearman: lower is better."""
+    keys = [*paper.TABLES[name].keys]
+    rows = paper.table(name)
+    rows = rows.astype({key: float for key in keys if key in ("p", "lam")})
+    return rows.assign(**{k: rows[k].str.lower() for k in keys if k == "solver"}).set_index(keys)
+
+
+def _printed_beside(name: str, runs: Runs, ours: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `printed` for those of `ours`: NaN where the paper has no such setting, or a run
+    with these keys is not the paper's, as one of a sample or with other options."""
+    table, own = paper.TABLES[name], {row.method for row in paper.rows(name)}
+    found: dict[bool, set[tuple[Any, ...]]] = {True: set(), False: set()}
+    for setting in runs:
+        if setting.method in own:
+            key = tuple(setting.values[key] for key in table.keys)
+            found[tables.row_of(setting, name) is not None].add(key)
+    theirs = printed(name)
+    return theirs[theirs.index.isin(found[True] - found[False])].reindex(ours.index)
+
+
+# W times lambda (appendix B1)
 
 
 def penalty(setting: Setting) -> str:
@@ -39,17 +64,8 @@ def penalty(setting: Setting) -> str:
 
 def multi_forward(runs: Runs, measures: Sequence[str]) -> pd.DataFrame:
     """A row for each run: penalty, W, lam, seed and `measures` on validation."""
-    return pd.DataFrame(
-        {
-            "penalty": penalty(setting),
-            "W": setting.values["W"],
-            "lam": setting.values["lam"],
-            "seed": seed,
-            **{name: value(record, name, "validation") for name in measures},
-        }
-        for setting, by_seed in runs.items()
-        for seed, record in by_seed.items()
-    )
+    found = frame.rows(runs, ["W", "lam"], measures)
+    return found.assign(penalty=found["setting"].map(penalty))
 
 
 def of_penalty(found: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -62,30 +78,20 @@ def hypervolumes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
 
     Mean, largest and standard deviation over seeds (n - 1), for each penalty and in the paper. The
     paper's are NaN where it has no number, as at W = 1, which it only draws, or where a run is not
-    the paper's: of a sample, or with other options.
+    the paper's.
     """
-    found, parts = multi_forward(runs, ["hypervolume"]), {}
-    for name in penalties:
-        by = of_penalty(found, name).groupby(["W", "lam"])["hypervolume"]
-        parts[name] = by.agg(["mean", "max", "std"])
-    ours = pd.concat(parts, axis=1).sort_index()
-    name = f"multiforward_{next(iter(runs)).experiment}"
-    printed = paper.table(name).astype({"lam": float}).set_index(["W", "lam"])
-    printed = printed[["mean", "max", "std"]]
-    printed["std"] *= np.sqrt(paper.TABLES[name].divisor / 2)
-    theirs = printed.loc[printed.index.isin(_settings_of_the_paper(name, runs))]
-    return ours.join(pd.concat({"paper": theirs.reindex(ours.index)}, axis=1))
-
-
-def _settings_of_the_paper(name: str, runs: Runs) -> set[tuple[Any, ...]]:
-    """The values of the keys of the table `name` with which all of `runs` are the paper's."""
-    found: dict[bool, set[tuple[Any, ...]]] = {True: set(), False: set()}
-    for setting, by_seed in runs.items():
-        if setting.method in {row.method for row in paper.rows(name)}:
-            full = all(map(is_full, by_seed.values()))
-            belongs = full and tables.row_of(setting, name) is not None
-            found[belongs].add(tuple(setting.values[key] for key in paper.TABLES[name].keys))
-    return found[True] - found[False]
+    found, statistics = multi_forward(runs, ["hypervolume"]), ["mean", "max", "std"]
+    parts = {
+        name: of_penalty(found, name).groupby(["W", "lam"])["hypervolume"].agg(statistics)
+        for name in penalties
+    }
+    ours, name = (
+        pd.concat(parts, axis=1).sort_index(),
+        f"multiforward_{next(iter(runs)).experiment}",
+    )
+    theirs = _printed_beside(name, runs, ours)[statistics]
+    theirs["std"] *= np.sqrt(paper.TABLES[name].divisor / 2)
+    return ours.join(pd.concat({"paper": theirs}, axis=1))
 
 
 def agreement(found: pd.DataFrame) -> pd.DataFrame:
@@ -96,28 +102,27 @@ def agreement(found: pd.DataFrame) -> pd.DataFrame:
     without the paper's numbers. And the setting with the largest mean.
     """
     means = found.xs("mean", axis=1, level=1)
-    theirs, rows = means.pop("paper"), {}
-    for name, mean in means.items():
-        W, lam = mean.idxmax()
-        rows[name] = {
-            "mean difference": (mean - theirs).mean(),
-            "mean absolute difference": (mean - theirs).abs().mean(),
-            "rank correlation": mean.corr(theirs, method="spearman"),
-            "best setting": f"W={W}, λ={lam:g}",
-        }
-    return pd.DataFrame(rows).T.infer_objects()
+    theirs = means.pop("paper")
+    away = means.sub(theirs, axis=0)
+    columns = {
+        "mean difference": away.mean(),
+        "mean absolute difference": away.abs().mean(),
+        "rank correlation": means.apply(theirs.corr, method="spearman"),
+        "best setting": [f"W={W}, λ={lam:g}" for W, lam in means.idxmax()],
+    }
+    return pd.DataFrame(columns)
 
 
 def effects(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
     """What a penalty changes: runs without one, "without", and with it, on validation; a row for
     each of `CHANGED`, each of `penalties` and lambda. The number of a seed is a mean over those W
     for which it has both runs."""
-    found, at = multi_forward(runs, [*CHANGED.values()]), ["seed", "W"]
-    without, pairs = found[found.penalty == NONE].set_index(at), {}
+    found = multi_forward(runs, [*CHANGED.values()]).set_index(["seed", "W"])
+    without, pairs = found[found.penalty == NONE], {}
     for text, measure in CHANGED.items():
         for name in penalties:
             for lam in sorted({*found.lam} - {0.0}):
-                with_it = found[(found.penalty == name) & (found.lam == lam)].set_index(at)
+                with_it = found[(found.penalty == name) & (found.lam == lam)]
                 both = pd.concat([without[measure], with_it[measure]], axis=1, keys=range(2))
                 means = both.dropna().groupby("seed").mean()
                 pairs[text, name, f"{lam:g}"] = means[0], means[1]
@@ -130,9 +135,7 @@ def maps(runs: Runs, penalties: Sequence[str], measures: Mapping[str, str]) -> d
     found = multi_forward(runs, [*measures])
     return {
         name: {
-            text: of_penalty(found, name).pivot_table(
-                index="W", columns="lam", values=measure, dropna=False
-            )
+            text: of_penalty(found, name).pivot_table(measure, "W", "lam", dropna=False)
             for measure, text in measures.items()
         }
         for name in penalties
@@ -148,36 +151,25 @@ def fronts(runs: Runs) -> dict[tuple[int, float], dict[str, list[Front]]]:
     return found
 
 
+# The draws of alpha (appendix A1)
+
+
 def sampling(runs: Runs) -> pd.DataFrame:
     """A row per p, the mean over its seeds on test: the best value of each objective along the
     subspace and its value in the middle of it, the hypervolume, and the cosine of the members at
     the end of training."""
-    rows = []
-    for setting, by_seed in runs.items():
-        for record in by_seed.values():
-            front = record.front("test")
-            rows.append(
-                {"p": setting.values["p"]}
-                | {f"{name}, best": value for name, value in front.best().items()}
-                | {f"{name}, middle": value for name, value in front.middle().items()}
-                | {
-                    name: value(record, name, "test")
-                    for name in ("hypervolume", "cosine of the members")
-                }
-            )
+    rows = [
+        {"p": setting.values["p"]}
+        | {f"{name}, best": best for name, best in record.front("test").best().items()}
+        | {f"{name}, middle": middle for name, middle in record.front("test").middle().items()}
+        | {name: value(record, name, "test") for name in ("hypervolume", "cosine of the members")}
+        for setting, by_seed in runs.items()
+        for record in by_seed.values()
+    ]
     return pd.DataFrame(rows).groupby("p").mean()
 
 
 # PHN and COSMOS (appendix B4)
-
-
-def printed(name: str) -> pd.DataFrame:
-    """The paper's table `name`, such as "phn_census": a row per setting, in its order, indexed by
-    what it varies; validation, means over three seeds. Spearman: lower is better."""
-    rows = paper.table(name).astype({"p": float})
-    if "solver" in rows:
-        rows["solver"] = rows.solver.str.lower()
-    return rows.set_index([*paper.TABLES[name].keys])
 
 
 def swept(name: str, runs: Runs) -> pd.DataFrame:
@@ -188,30 +180,25 @@ def swept(name: str, runs: Runs) -> pd.DataFrame:
     accuracy, mean over tasks, 1 is right and -1 backwards. Either is NaN where one task has the
     same accuracy at every alpha, with any of the seeds.
     """
-    keys, rows = [*paper.TABLES[name].keys], []
-    for setting, by_seed in runs.items():
-        if setting.method == name.split("_")[0]:
-            for record in by_seed.values():
-                front = record.front()
-                numbers = {
-                    "hypervolume": value(record, "hypervolume", "validation"),
-                    "spearman": front.competition(),
-                    "order": front.spearman().mean(),
-                }
-                rows.append({key: setting.values[key] for key in keys} | front.best() | numbers)
-    groups = pd.DataFrame(rows).groupby(keys, sort=False)
-    return groups.mean().where(groups.count().eq(groups.size(), axis=0))
+    table = paper.TABLES[name]
+    measures = {f"{task}/accuracy": f"{task}/accuracy" for task in paper.TASKS[table.experiment]}
+    measures |= {"hypervolume": "hypervolume", "competition": "spearman"}
+    measures |= {"order in metrics": "order"}
+    own = {setting: by for setting, by in runs.items() if setting.method == name.split("_")[0]}
+    found = frame.rows(own, table.keys, [*measures]).rename(columns=measures)
+    by_setting = found.groupby([*table.keys], sort=False)[[*measures.values()]]
+    return by_setting.agg(lambda numbers: numbers.mean(skipna=False))
 
 
 def beside_the_paper(name: str, runs: Runs) -> pd.DataFrame:
-    """`swept` and `printed` side by side, as "measured" and "paper"; the latter is NaN where the
-    paper has no such setting, or a run is not the paper's. `swept` alone where none is."""
-    ours, papers = swept(name, runs), _settings_of_the_paper(name, runs)
-    if not papers:
-        return ours
-    theirs = printed(name).set_axis([*ours.columns[:-1]], axis=1)
-    theirs = theirs[theirs.index.isin(papers)].reindex(ours.index)
-    return pd.concat({"measured": ours, "paper": theirs}, axis=1)
+    """`swept` as "measured", and where any of `runs` is the paper's `printed` as "paper", NaN for
+    the others."""
+    ours = swept(name, runs)
+    theirs = _printed_beside(name, runs, ours).set_axis([*ours.columns[:-1]], axis=1)
+    both = (
+        {"measured": ours} if theirs.isna().all(axis=None) else {"measured": ours, "paper": theirs}
+    )
+    return pd.concat(both, axis=1)
 
 
 def winner(table: pd.DataFrame, threshold: float | None) -> tuple[Any, ...] | None:
@@ -224,47 +211,43 @@ def winner(table: pd.DataFrame, threshold: float | None) -> tuple[Any, ...] | No
     return None if allowed.empty else tuple(allowed.hypervolume.idxmax())
 
 
-def criterion(threshold: float | None) -> str:
-    """`threshold` in words."""
-    return "no threshold" if threshold is None else f"S < \N{MINUS SIGN}{-threshold:g}"
-
-
-def describe(names: Sequence[str], values: Sequence[Any] | None) -> str:
-    """A setting in words; None is that of no winner."""
-    if values is None:
+def describe(table: pd.DataFrame, found: tuple[Any, ...] | None) -> str:
+    """A `winner` of `table` in words."""
+    if found is None:
         return "no setting passes"
-    pairs = zip(names, values, strict=True)
+    pairs = zip(table.index.names, found, strict=True)
     return ", ".join(f"{n} = {v}" if isinstance(v, str) else f"{n} = {v:g}" for n, v in pairs)
 
 
 def winners(sweeps: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """A row per method and threshold: the winning setting in `sweeps[method]`, and its numbers."""
+    """A row per method and criterion: the winning setting in `sweeps[method]`, and its numbers."""
     rows = {}
     for method, table in sweeps.items():
-        known = table[[n for n in ("hypervolume", "spearman", "order") if n in table]]
-        for threshold in THRESHOLDS:
+        known = table.filter(["hypervolume", "spearman", "order"])
+        for name, threshold in CRITERIA.items():
             found = winner(table, threshold)
             numbers = {} if found is None else known.loc[found].to_dict()
-            named = {"setting": describe(table.index.names, found)} | numbers
-            rows[method, criterion(threshold)] = named
+            rows[method, name] = {"setting": describe(table, found)} | numbers
     return pd.DataFrame.from_dict(rows, "index").rename_axis(["method", "criterion"])
 
 
 def panels(runs: Runs, sweeps: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, Winner]]:
-    """For each threshold PaMaL and the winners in `sweeps`, with their validation fronts."""
-    pamal = [r.front() for s, by in runs.items() if s.method == "pamal" for r in by.values()]
+    """For each criterion PaMaL and the winners in `sweeps`, with their validation fronts."""
+
+    def of(method: str, names: Sequence[str] = (), values: tuple[Any, ...] = ()) -> list[Front]:
+        chosen = [
+            by_seed
+            for setting, by_seed in runs.items()
+            if setting.method == method and tuple(setting.values[n] for n in names) == values
+        ]
+        return [record.front() for by_seed in chosen for record in by_seed.values()]
+
     shown = {}
-    for threshold in THRESHOLDS:
-        methods = {paper.PRINTED["pamal"]: Winner("default", pamal)}
+    for criterion, threshold in CRITERIA.items():
+        methods = {paper.PRINTED["pamal"]: Winner("default", of("pamal"))}
         for method, table in sweeps.items():
-            found, names = winner(table, threshold), table.index.names
-            of_it = [
-                record.front()
-                for setting, by_seed in runs.items()
-                if setting.method == method
-                and found == tuple(setting.values[name] for name in names)
-                for record in by_seed.values()
-            ]
-            methods[paper.PRINTED[method]] = Winner(describe(names, found), of_it)
-        shown[criterion(threshold)] = methods
+            found = winner(table, threshold)
+            fronts = [] if found is None else of(method, table.index.names, found)
+            methods[paper.PRINTED[method]] = Winner(describe(table, found), fronts)
+        shown[criterion] = methods
     return shown

@@ -13,9 +13,8 @@ from pamal_core.runs.records import Record
 from pamal_core.study import frame, paper
 from pamal_core.study.frame import Runs, Setting
 from pamal_core.study.measures import value
-from pamal_core.study.paper import TABLES, Column, Row, Table
-from pamal_core.study.pool import Group
-from pamal_core.study.statistics import deviation, pooled, verdict
+from pamal_core.study.paper import TABLES, Row, Table
+from pamal_core.study.statistics import beside, pooled, verdict
 
 SEEDS = 3
 """How many the paper's tables have."""
@@ -50,88 +49,72 @@ def planned(name: str) -> dict[Setting, list[int]]:
     return found
 
 
-def report(name: str, runs: Runs) -> pd.DataFrame:
-    """The table `name` of the paper with every setting that it asks for, run or not.
+def report(name: str, runs: Runs, settings: Iterable[Setting] | None = None) -> pd.DataFrame:
+    """The table `name` of the paper with every setting that it asks for, run or not; or with those
+    of `settings` that belong to it.
 
     Ours is the mean over the seeds that there are, the paper's over three; "±" are standard
     deviations over seeds (n - 1). The difference is ours minus the paper's, also in spreads: the
     root of the summed squares of the paper's deviation and of ours, which is pooled over all
-    settings of the table. A verdict needs one of the two.
+    settings that the table asks for, or where none of them has been run over those that are shown.
+    A verdict needs one of the two.
     """
-    return _joined(name, planned(name), frame.on_full_data(runs))
-
-
-def compare(runs: Runs) -> pd.DataFrame:
-    """The rows of every table that any of `runs` belongs to, under the table's title; those of
-    sample data belong to none."""
-    full = frame.on_full_data(runs)
-    belonging = {name: [s for s in full if row_of(s, name)] for name in TABLES}
-    found = {
-        TABLES[name].title: _joined(name, settings, full)
-        for name, settings in belonging.items()
-        if settings
-    }
-    return pd.concat(found) if found else pd.DataFrame()
-
-
-def _joined(name: str, settings: Iterable[Setting], runs: Runs) -> pd.DataFrame:
-    """A row for each of `settings` and each number that the paper has for it, in its order."""
-    table, rows, order = TABLES[name], [], paper.rows(name)
-    belonging = [(row_of(setting, name), setting) for setting in settings]
-    pairs = [(row, setting) for row, setting in belonging if row]
-    for row, setting in sorted(pairs, key=lambda pair: order.index(pair[0])):
-        for printed, column in table.columns.items():
-            if (
-                column.task is None
-                or setting.method != "stl"
-                or column.task == setting.values["task"]
-            ):
-                rows.append(_cells(setting, row, printed, column, table, runs.get(setting, {})))
-    found = pd.DataFrame(rows)
-    spread = pooled(found["ours ±"], found["seeds"], found["measure"])
-    both = pd.concat([spread**2, found["paper ±"] ** 2], axis=1).sum(axis=1, min_count=1)
-    found["in spreads"] = found["difference"] / np.sqrt(both)
+    usual = _numbers(name, planned(name) or settings or (), runs)
+    found = usual if settings is None else _numbers(name, settings, runs)
+    own, spread = (pooled(of["ours ±"], of["seeds"], of["measure"]) for of in (found, usual))
+    squares = [found["measure"].map(spread.fillna(own)) ** 2, found["paper ±"] ** 2]
+    found["in spreads"] = found["difference"] / np.sqrt(
+        pd.concat(squares, axis=1).sum(axis=1, min_count=1)
+    )
     found["verdict"] = list(map(verdict, found["seeds"], found["in spreads"]))
     return found.set_index(["setting", "measure"]).rename_axis([None, None])
 
 
+def compare(runs: Runs, recorded: Runs | None = None) -> pd.DataFrame:
+    """The rows of every table that any of `runs` belongs to, under the table's title; those of
+    sample data belong to none. `recorded` are more runs over which deviations are pooled."""
+    found = {}
+    for name, table in TABLES.items():
+        if settings := [setting for setting in runs if row_of(setting, name)]:
+            found[table.title] = report(name, {**(recorded or {}), **runs}, settings)
+    return pd.concat(found) if found else pd.DataFrame()
+
+
+def _numbers(name: str, settings: Iterable[Setting], runs: Runs) -> pd.DataFrame:
+    """A row for each of `settings` and each number that the paper has for it, in its order."""
+    table, order = TABLES[name], paper.rows(name)
+    pairs = [(row, s) for s in settings if (row := row_of(s, name))]
+    return pd.DataFrame(
+        _cells(setting, row, printed, table, runs.get(setting, {}))
+        for row, setting in sorted(pairs, key=lambda pair: order.index(pair[0]))
+        for printed, column in table.columns.items()
+        if setting.method != "stl"
+        or column.task in ("", paper.TASKS[table.experiment][setting.values["task"]])
+    )
+
+
 def _cells(
-    setting: Setting,
-    row: Row,
-    printed: str,
-    column: Column,
-    table: Table,
-    runs: Mapping[int, Record],
+    setting: Setting, row: Row, printed: str, table: Table, runs: Mapping[int, Record]
 ) -> dict[str, object]:
-    text = column.text
+    column = table.columns[printed]
     every = [column.unit * value(record, column.measure, table.split) for record in runs.values()]
-    values = [number for number in every if not np.isnan(number)]
+    text, values = column.text, [number for number in every if not np.isnan(number)]
     seeds = len(values)
     # The paper's hypervolume of a baseline on test is that of its three seeds together (C2).
     if column.measure == "hypervolume" and table.split == "test" and row.method != "pamal":
         text, three = f"hypervolume of {SEEDS} seeds ↑", list(runs.values())[:SEEDS]
-        values = [Group(three).hypervolume("test")] if len(three) == SEEDS else []
+        values = [frame.volume(three, "test")] if len(three) == SEEDS else []
         seeds = len(three) if values else 0
-    mean, theirs = row.numbers[printed]
-    ours = float(np.mean(values)) if values else np.nan
-    return {
-        "setting": setting.label(*(key for key in table.keys if key in row.keys)),
-        "measure": text,
-        "paper": mean,
-        "paper ±": theirs,
-        "ours": ours,
-        "ours ±": deviation(values),
-        "seeds": seeds,
-        "difference": ours - mean,
-    }
+    label = setting.label(*(key for key in table.keys if key in row.keys))
+    cells = beside("paper", *row.numbers[printed], values)
+    return {"setting": label, "measure": text, **cells, "seeds": seeds}
 
 
 def shown(found: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
     """A table for a page: every number with as many digits, spreads with one, nothing for NaN."""
-    places = {"in spreads": 1}
     text = {
-        name: ["" if np.isnan(v) else f"{v:.{places.get(name, digits)}f}" for v in column]
-        for name, column in found.select_dtypes("float").items()
+        name: ["" if np.isnan(v) else f"{v:.{1 if name == 'in spreads' else digits}f}" for v in of]
+        for name, of in found.select_dtypes("float").items()
     }
     return found.assign(**text)
 

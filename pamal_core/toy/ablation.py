@@ -3,7 +3,7 @@ with each balancing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -11,15 +11,13 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from pamal_core.balancing import Linear, MovingAverage, UnitNorm
-from pamal_core.plots import toy as plots
 from pamal_core.runs.options import Options
+from pamal_core.simplex import Dirichlet
+from pamal_core.toy import figures
 from pamal_core.toy import rules as toy_rules
-from pamal_core.toy import tables
-from pamal_core.toy.descent import EPOCH
-from pamal_core.toy.figures import trajectories
 from pamal_core.toy.outcomes import Outcome
 from pamal_core.toy.pairs import Pairs, initial_pairs
-from pamal_core.toy.problem import ToyProblem
+from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem
 from pamal_core.toy.run import MOMENTS, Positive
 
 SCALES = (1.0, 0.1)
@@ -54,37 +52,45 @@ class Ablation:
     def figure(self, scale: float) -> Figure:
         """A panel for each method: the trajectories from the five initial points, or the worst
         pair's members with their subspace over time."""
-        o, steps = self.options, self.options.epochs * EPOCH
+        o, steps = self.options, self.options.epochs * toy_rules.EPOCH
         provenance = (
             f"No data: the formula of appendix B2. Seed {o.seed}; {steps:,} steps, "
             f"learning rate {o.lr:g}, tanh {o.tanh}."
         )
-        panels = {name: trajectories(one, steps) for name, one in self.outcomes[scale].items()}
-        return plots.methods_figure(panels, steps, provenance)
+        return figures.methods_figure(self.outcomes[scale], steps, provenance)
 
     def table(self, scale: float) -> pd.DataFrame:
-        """A row for each method: what ended on the front, and where (`tables.ends`)."""
-        return pd.DataFrame({n: tables.ends(one) for n, one in self.outcomes[scale].items()}).T
+        """A row for each method: what ended on the front, and where (`Outcome.ends`)."""
+        return pd.DataFrame({n: one.ends() for n, one in self.outcomes[scale].items()}).T
 
 
 def run(options: BalancingOptions) -> Ablation:
     """Train every baseline from the five initial points, and PaMaL from the worst pair."""
-    num_steps = options.epochs * EPOCH
-    scales, every = np.array(SCALES), num_steps // MOMENTS
-    rules = toy_rules.rules(options.lr, options.seed)
-    problem = ToyProblem(scales[:, None], options.tanh)
-    singles = toy_rules.run(problem, rules, num_steps, every, options.lr)[..., None, :]
+    scales, num_steps = np.array(SCALES), options.epochs * toy_rules.EPOCH
+    given: dict[str, Any] = {"lr": options.lr, "seed": options.seed}
+    rules = toy_rules.rules(**given)
+    # The scales of a rule lie side by side as ensembles, so that it is called once for both.
+    singles = Pairs(
+        ToyProblem(np.repeat(scales, len(INITIAL_POINTS))[:, None], options.tanh),
+        [*rules.values()],
+        np.tile(np.array(INITIAL_POINTS), (len(SCALES), 1))[:, None],
+        task_weights=np.full((1, 2), 0.5),
+        preference=Dirichlet(np.inf),  # 1 for the one member; random draws are 1 but for rounding
+        **given,
+    )
     pairs = Pairs(
         ToyProblem(np.repeat(scales, len(BALANCERS))[:, None, None], options.tanh),
         [make() for _ in SCALES for make in BALANCERS.values()],
-        starts=initial_pairs()[[WORST_PAIR]],
-        lr=options.lr,
-        seed=options.seed,
-    ).run(num_steps, every)
-    pairs = pairs.reshape(len(pairs), len(SCALES), len(BALANCERS), *pairs.shape[2:])
+        initial_pairs()[[WORST_PAIR]],
+        **given,
+    )
+    every = num_steps // MOMENTS
+    alone = np.split(singles.run(num_steps, every), len(SCALES), axis=2)
+    paired = np.split(pairs.run(num_steps, every), len(SCALES), axis=1)
     outcomes: dict[float, dict[str, Outcome]] = {}
-    for v, scale in enumerate(SCALES):
-        one = ToyProblem(scale, options.tanh)
-        outcomes[scale] = {name: Outcome(one, singles[:, r, v]) for r, name in enumerate(rules)}
-        outcomes[scale] |= {n: Outcome(one, pairs[:, v, b]) for b, n in enumerate(BALANCERS)}
+    for scale, *stacked in zip(SCALES, alone, paired, strict=True):
+        problem = ToyProblem(scale, options.tanh)
+        runs = (weights for one in stacked for weights in one.swapaxes(0, 1))
+        named = zip((*rules, *BALANCERS), runs, strict=True)
+        outcomes[scale] = {name: Outcome(problem, weights) for name, weights in named}
     return Ablation(options, outcomes)

@@ -1,41 +1,53 @@
-"""The toy problem's figures of one run, each list empty where the run has nothing to show in it."""
+"""The toy problem's figures: Figure 1, the grids of appendix B2, the surfaces of A2.
+
+Those of a `ToyRun` are lists, empty where the run has nothing to show in them.
+"""
+
+from collections.abc import Mapping
+from itertools import groupby
+from typing import Any
 
 import numpy as np
+from jaxtyping import Float
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colorbar import Colorbar
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from numpy import ndarray as Array
 
-from pamal_core.plots import toy as plots
+from pamal_core.plots import style
 from pamal_core.toy.outcomes import VARIANTS, Outcome
-from pamal_core.toy.run import MOMENTS, ToyRun
+from pamal_core.toy.problem import ToyProblem
+from pamal_core.toy.run import ToyRun
 
+MEMBERS = (style.COLOURS["first"], style.COLOURS["second"])
+FRONT: dict[str, Any] = {"color": style.COLOURS["front"], "lw": 5, "alpha": 0.6, "zorder": 1}
+SHADES = 100
 SHOWN = (0.0, 0.04, 0.08, 0.16, 0.32, 1.0)
 """When Figure 1 shows the subspace, as shares of the run: most of the way is made early."""
 
 
 def figure_1(result: ToyRun) -> list[Figure]:
     """Trajectories, a figure for each scale: every run of LS, and PaMaL from its worst pair."""
-    steps = result.num_steps
-    panels: dict[float, dict[str, plots.Trajectories]] = {}
-    for variant in sorted(VARIANTS, key=lambda variant: -variant.scale):
-        if one := result.outcomes.get(variant.name):
-            of_scale = panels.setdefault(variant.scale, {})
-            of_scale[variant.name] = trajectories(one, steps, one.worst)
-    return [plots.trajectories_figure(p, steps, result.provenance) for p in panels.values()]
+    shown = [v for v in sorted(VARIANTS, key=lambda v: -v.scale) if v.name in result.outcomes]
+    by_scale = [[v.name for v in group] for _, group in groupby(shown, lambda v: v.scale)]
+    panels = [{name: result.outcomes[name] for name in names} for names in by_scale]
+    return [trajectories_figure(one, result.num_steps, result.provenance) for one in panels]
 
 
 def pairs(result: ToyRun, variant: str) -> list[Figure]:
     """All pairs of one variant, by its name: their trajectories, and their final subspaces."""
     if variant not in result.outcomes:
         return []
-    outcome = result.outcomes[variant]
-    verdicts = {n: r["verdict"] for n, r in result.record.summary[variant]["runs"].items()}
-    shown = {
-        "members on their way": outcome.members.swapaxes(0, 1),
-        "final subspaces": outcome.image(),
-    }
+    outcome, runs = result.outcomes[variant], result.record.summary[variant]["runs"]
+    titles = [f"{name}: {run['verdict']}" for name, run in runs.items()]
+    members, final = outcome.members.swapaxes(0, 1), outcome.image()
     figures = []
-    for what, runs in shown.items():
-        named, title = dict(zip(verdicts, runs, strict=True)), f"{variant}: {what}"
-        figures.append(plots.pairs_figure(outcome.front, named, verdicts, title, result.provenance))
+    for what, lines in (("members on their way", members), ("final subspaces", final)):
+        named, title = dict(zip(titles, lines, strict=True)), f"{variant}: {what}"
+        figures.append(pairs_figure(outcome.front, named, title, result.provenance))
     return figures
 
 
@@ -44,17 +56,155 @@ def surfaces(result: ToyRun, variant: str) -> list[Figure]:
     if variant not in result.outcomes:
         return []
     outcome = result.outcomes[variant]
-    axes = np.linspace(-11, 11, 221), np.linspace(-12, 10, 221)
-    losses = outcome.problem.losses(np.stack(np.meshgrid(*axes), -1))
     members = outcome.stacked[-1, outcome.worst]
-    sweep = (0.0, 0.25, 0.5, 0.75, 1.0)
-    return [plots.surfaces_figure(axes, losses, members, sweep, result.provenance)]
+    return [surfaces_figure(outcome.problem, members, result.provenance)]
 
 
-def trajectories(outcome: Outcome, num_steps: int, pair: int = 0) -> plots.Trajectories:
-    """All runs of a single member, or the one `pair` of PaMaL with its subspace over time."""
+def trajectories_figure(panels: Mapping[str, Outcome], num_steps: int, provenance: str) -> Figure:
+    """Figure 1: how runs move through loss space, a panel for each method, by its name.
+
+    Runs of a single member are coloured by step; the two members of the worst pair are blue and
+    red, with dots at the start and crosses at the end, and dashed lines, darker with time, show the
+    subspace between them.
+    """
+    figure, axes = style.panels(panels, 2, (4.5, 4.2), sharex=True, sharey=True)
+    for ax, outcome in zip(axes, panels.values(), strict=True):
+        _draw_panel(ax, outcome, num_steps, 8)
+        style.label_losses(ax)
+    if any(outcome.num_members == 1 for outcome in panels.values()):
+        _add_steps(figure, num_steps, "step, of the LS trajectories")
+    return style.finish(figure, provenance, ncols=3, fontsize=8)
+
+
+def methods_figure(panels: Mapping[str, Outcome], num_steps: int, provenance: str) -> Figure:
+    """The same for many methods, in small panels, five to a row."""
+    figure, axes = style.panels(panels, 5, (1.8, 2.1), sharex=True, sharey=True)
+    for number, (ax, (name, outcome)) in enumerate(zip(axes, panels.items(), strict=True)):
+        ax.set_title(name.replace(", ", ",\n"), fontsize=9)
+        _draw_panel(ax, outcome, num_steps, 5, rasterized=True)  # fifty runs would be 600 kB
+        ax.tick_params(labelsize=8, labelbottom=number + 5 >= len(panels))
+    style.label_once(figure, fontsize=10)
+    bar = _add_steps(figure, num_steps, "step, where a run is one network")
+    bar.ax.tick_params(labelsize=8)
+    return style.finish(figure, provenance, ncols=3, fontsize=8)
+
+
+def pairs_figure(
+    front: Float[Array, "K 2"], runs: Mapping[str, Array], title: str, provenance: str
+) -> Figure:
+    """Appendix B2: a small panel for each pair, by its title, rows by the start of member 1,
+    columns by that of member 2.
+
+    A run is either the trajectories of its members [S, 2, 2], drawn with dots at the start and
+    crosses at the end, or the image of its final subspace [I, 2], drawn dashed.
+    """
+    # 25 panels are slow to draw: known margins need no layout engine, inner panels no ticks.
+    figure, axes = style.panels(runs, 5, (1.8, 1.8), layout="none")
+    figure.subplots_adjust(0.09, 0.08, 0.99, 0.92, wspace=0.06, hspace=0.2)
+    losses = np.concatenate([front, *(run.reshape(-1, 2) for run in runs.values())])
+    for number, (ax, (name, run)) in enumerate(zip(axes, runs.items(), strict=True)):
+        ax.plot(*front.T, **FRONT)
+        if run.ndim == 3:
+            _draw_members(ax, run, 5)
+        else:
+            ax.plot(*run.T, color="black", ls="--", lw=1.4, zorder=4)
+        style.fit_axes(ax, losses)
+        ax.set_title(name, fontsize=9, pad=3)
+        ax.grid(False)
+        if number + 5 < len(runs):
+            ax.set_xticks([])
+        if number % 5 > 0:
+            ax.set_yticks([])
+    figure.suptitle(title, y=0.97)
+    style.label_once(figure)
+    return style.stamp(figure, provenance)
+
+
+def surfaces_figure(problem: ToyProblem, members: Float[Array, "2 2"], provenance: str) -> Figure:
+    """Appendix A2: the weighted loss over the plane of weights as alpha sweeps, darker is lower.
+
+    The line is the subspace between the members, the cross theta(alpha), the ring the point of the
+    grid where the weighted loss is lowest.
+    """
+    sides = np.linspace(-11, 11, 221), np.linspace(-12, 10, 221)
+    grid = np.stack(np.meshgrid(*sides), -1)
+    losses, alphas = problem.losses(grid), (0.0, 0.25, 0.5, 0.75, 1.0)
+    titles = [f"$\\alpha$ = {a:g}" for a in alphas]
+    figure, axes = style.panels(titles, len(alphas), (2.4, 3.8), sharey=True)
+    levels = np.arange(np.floor(losses.min()), np.ceil(losses.max()) + 1)
+    for ax, a in zip(axes, alphas, strict=True):
+        weighted = losses @ np.array([a, 1 - a])
+        surface = ax.contourf(*sides, weighted, levels=levels, cmap="cividis")
+        surface.set_rasterized(True)  # its outlines would be megabytes
+        best = grid[np.unravel_index(weighted.argmin(), weighted.shape)]
+        here = np.array([a, 1 - a]) @ members
+        ax.plot(*members.T, color=style.COLOURS["front"], lw=3, label="subspace")
+        ax.plot(*best, "o", ms=14, mfc="none", mec="white", mew=1.5, label="lowest loss")
+        ax.plot(*here, "X", ms=9, mfc=MEMBERS[1], mec="white", label="$\\theta(\\alpha)$")
+        ax.set_xlabel("$\\theta_1$")
+        ax.grid(False)
+    axes[0].set_ylabel("$\\theta_2$")
+    scale: dict[str, Any] = {"ticks": levels[levels % 5 == 0], "pad": 0.01}
+    bar = figure.colorbar(surface, ax=axes, label="weighted loss  (lower is better)", **scale)
+    for bands in bar.ax.collections:
+        bands.set_rasterized(True)  # browsers leave seams between them
+    dark: dict[str, Any] = {"labelcolor": "white", "frameon": True, "facecolor": "0.25"}
+    return style.finish(figure, provenance, ncols=3, **dark)
+
+
+def _draw_panel(
+    ax: Axes, outcome: Outcome, num_steps: int, size: int, rasterized: bool = False
+) -> None:
+    """The front; all runs of a single member, or the worst pair with its subspace, darker with
+    time."""
+    ax.plot(*outcome.front.T, **FRONT, label="analytic front")
     if outcome.num_members == 1:
-        return plots.Trajectories(outcome.front, outcome.members, {})
-    moments = {round(share * num_steps): round(share * MOMENTS) for share in SHOWN}
-    images = {step: outcome.image(moment)[pair] for step, moment in moments.items()}
-    return plots.Trajectories(outcome.front, outcome.members[:, [pair]], images)
+        _draw_runs(ax, outcome.members[:, :, 0], num_steps, size - 1, rasterized)
+        return
+    _draw_members(ax, outcome.members[:, outcome.worst], size)
+    for share, shade in zip(SHOWN, np.linspace(0.35, 1, len(SHOWN)), strict=True):
+        image = outcome.image(round(share * (len(outcome.stacked) - 1)))[outcome.worst]
+        look = {"color": plt.get_cmap("Greys")(shade), "ls": "--", "lw": 1.3}
+        ax.plot(*image.T, label=f"subspace, step {round(share * num_steps):,}", **look)
+
+
+def _draw_members(ax: Axes, run: Float[Array, "S 2 2"], size: int) -> None:
+    """The members of one pair."""
+    for k, colour in enumerate(MEMBERS):
+        ax.plot(*run[:, k].T, color=colour, lw=1.3, zorder=2, label=f"member {k + 1}")
+        _draw_ends(ax, run[:, k], colour, size)
+
+
+def _draw_runs(
+    ax: Axes, runs: Float[Array, "S P 2"], num_steps: int, size: int, rasterized: bool
+) -> None:
+    """Runs of one member, coloured by step in `SHADES` shades."""
+    # Of the moments within a cell of that size the first is drawn: no more can be seen.
+    smallest = np.maximum(np.ptp(runs, axis=(0, 1)) / 400, 1e-9)
+    shades = np.linspace(0, SHADES, len(runs), endpoint=False).astype(int)
+    last = np.arange(len(runs)) == len(runs) - 1
+    for run in runs.swapaxes(0, 1):
+        cells = np.floor(run / smallest)
+        shown = np.flatnonzero(np.r_[True, (cells[1:] != cells[:-1]).any(1)] | last)
+        starts = [0, *(np.flatnonzero(np.diff(shades[shown[:-1]])) + 1)]
+        ends = [*starts[1:], len(shown) - 1]
+        pieces = [run[shown[i : j + 1]] for i, j in zip(starts, ends, strict=True)]
+        lines = LineCollection(
+            pieces, cmap="viridis", norm=Normalize(0, num_steps), lw=2, zorder=2,
+            capstyle="round", joinstyle="round", rasterized=rasterized,
+        )  # fmt: skip
+        lines.set_array(shades[shown[starts]] * num_steps / (SHADES - 1))
+        ax.add_collection(lines)
+        _draw_ends(ax, run, "black", size)
+
+
+def _draw_ends(ax: Axes, path: Float[Array, "S 2"], colour: str, size: int) -> None:
+    """A dot at the start and a cross at the end."""
+    ax.plot(*path[0], "o", color=colour, ms=size, zorder=3)
+    ax.plot(*path[-1], "X", color=colour, ms=size + 2, mec="white", mew=0.7, zorder=5)
+
+
+def _add_steps(figure: Figure, num_steps: int, label: str) -> Colorbar:
+    """What the colours of the runs of one member mean."""
+    colours = plt.cm.ScalarMappable(Normalize(0, num_steps), "viridis")
+    return figure.colorbar(colours, ax=figure.axes, pad=0.01, label=label)

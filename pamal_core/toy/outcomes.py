@@ -1,5 +1,5 @@
-"""The settings of the illustrative example that the paper shows, and what becomes of each: how far
-its subspaces are from the exact front."""
+"""The settings of the illustrative example that the paper shows, what becomes of each (how far its
+subspaces are from the exact front), and tables of it."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from numpy import ndarray as Array
 from scipy.spatial import KDTree
 
 from pamal_core.front import Front, Objective
+from pamal_core.runs.records import Record
 from pamal_core.simplex import lattice
 from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem
 
@@ -82,11 +83,6 @@ def distances(front: Float[Array, "K T"], curve: Float[Array, "I T"]) -> Distanc
     return Distances(float(gap), float(excess))
 
 
-def hypervolume(losses: Float[Array, "n 2"]) -> float:
-    """The area between losses and (0, 0), where both tasks are untrained; higher is better."""
-    return float(moocore.hypervolume(losses, ref=(0.0, 0.0)))
-
-
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """Runs on one problem: `stacked` has the weights of all members of P runs at S evenly spaced
@@ -139,9 +135,11 @@ class Outcome:
         return [Front(alphas, pd.DataFrame(one, columns=names), OBJECTIVES) for one in losses]
 
     def summary(self) -> dict[str, Any]:
-        """Counts over the runs, their mean hypervolume (higher is better), and each run by name:
-        its `Distances` and their verdict, its hypervolume, and the rank correlation of alpha and
-        loss per task (-1 is best; None for a single point)."""
+        """Counts over the runs; the mean area between their losses and (0, 0), where both tasks are
+        untrained (higher is better); and each run by name: its `Distances` and their verdict, its
+        hypervolume, and the rank correlation of alpha and loss per task (-1 is best; None for a
+        single point)."""
+        hypervolume = moocore.Hypervolume(ref=(0.0, 0.0))
         runs: dict[str, dict[str, Any]] = {}
         curves = zip(self.names, self.image(num_points=10_001), self.fronts(), strict=True)
         for name, curve, front in curves:
@@ -149,7 +147,7 @@ class Outcome:
             found = distances(self.front, curve)
             runs[name] = found._asdict() | {
                 "verdict": found.verdict(self.within),
-                "hypervolume": hypervolume(curve),
+                "hypervolume": float(hypervolume(curve)),
                 "spearman": [None if np.isnan(r) else float(r) for r in spearman],
             }
         return {
@@ -157,6 +155,56 @@ class Outcome:
             "covering": sum(run["gap"] <= self.within for run in runs.values()),
             "verdicts": dict(Counter(run["verdict"] for run in runs.values())),
             "hypervolume": float(np.mean([run["hypervolume"] for run in runs.values()])),
-            "hypervolume_of_the_front": hypervolume(self.front),
+            "hypervolume_of_the_front": float(hypervolume(self.front)),
             "runs": runs,
         }
+
+    def ends(self) -> dict[str, object]:
+        """What ended on the front, and from where to where on it.
+
+        Positions on the front count from 0, where task 2 is best, to 1, where task 1 is, evenly in
+        theta_1. NaN where nothing ended on the front.
+        """
+        final = self.image()
+        distance, nearest = KDTree(self.front).query(final.reshape(-1, 2))
+        positions = nearest[distance <= self.within] / (len(self.front) - 1)
+        found = f"{len(positions)} of {len(final)} runs"
+        if self.num_members > 1:
+            found = f"subspace: {distances(self.front, final[0]).verdict(self.within)}"
+        low, high = (positions.min(), positions.max()) if len(positions) else (np.nan, np.nan)
+        return {"on the front": found, "from": low, "to": high, "spread": high - low}
+
+
+def counts(record: Record) -> pd.DataFrame:
+    """A row for each variant: how many runs cover the analytic front, and what the paper says.
+
+    A run covers it where every point of the front has one of the run's final subspace within the
+    distance of the first column; it is exact where, besides, the subspace does not leave the front.
+    The last columns are means over all runs: hypervolume as a share of that of the front, 1 at
+    best, and rank correlation of alpha and loss, -1 at best.
+    """
+    rows = {}
+    for variant in VARIANTS:
+        if found := record.summary.get(variant.name):
+            runs = pd.DataFrame(found["runs"]).T
+            rows[variant.name] = {
+                "within": found["within"],
+                "covers": f"{found['covering']} of {len(runs)}",
+                "exactly": found["verdicts"].get("exact", 0),
+                "hypervolume ↑": found["hypervolume"] / found["hypervolume_of_the_front"],
+                "Spearman ↓": runs["spearman"].explode().astype(float).mean(),
+                "paper": variant.paper,
+            }
+    return pd.DataFrame(rows).T
+
+
+def pair_by_pair(record: Record) -> pd.DataFrame:
+    """A row for each pair, a column for each variant of PaMaL: whether the pair covers the front,
+    what it found, and the largest distance from a point of the front to its subspace."""
+    columns = {}
+    for variant in VARIANTS:
+        if variant.method == "pamal" and (found := record.summary.get(variant.name)):
+            runs = pd.DataFrame(found["runs"]).T
+            marks = np.where(runs.gap <= found["within"], "✓ ", "✗ ")
+            columns[variant.name] = marks + runs.verdict + runs.gap.map(", {:.2f}".format)
+    return pd.DataFrame(columns).rename_axis("pair")

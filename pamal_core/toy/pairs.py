@@ -1,4 +1,5 @@
-"""Algorithm 1 on the toy problem for many ensembles at once: one batch of arrays, no autograd."""
+"""Algorithm 1 on the toy problem for many ensembles at once: one batch of arrays, no autograd.
+NumPy, not torch: on so little data torch spends most of its time on each call."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,12 +11,12 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 from tqdm.auto import tqdm
 
-from pamal_core.balancing import GradientBalancer, Linear, LossBalancer
+from pamal_core.balancing import GradientBalancer, LossBalancer
 from pamal_core.errors import InputError
 from pamal_core.penalties import MultiForward
 from pamal_core.simplex import Dirichlet
-from pamal_core.toy.descent import EPOCH, descend, weighted
 from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem
+from pamal_core.toy.rules import EPOCH, Adam, Rule, linear, rule_of
 
 
 def initial_pairs() -> Float[Array, "25 2 2"]:
@@ -27,18 +28,16 @@ def initial_pairs() -> Float[Array, "25 2 2"]:
 class Pairs:
     """V variants of P ensembles with M members each, all advancing together.
 
-    In every variant ensemble p starts at `starts`[p], [M, 2]; variant v has `balancers`[v] and the
-    v-th scale of `problem`, whose scale is one number or [V, 1, 1]. All variants of an ensemble see
-    the same draws; ensemble p draws from a generator of its own, seeded by (`seed`, p), whatever
-    other ensembles and variants run beside it. An ensemble of a single member is linear
-    scalarisation, by the one row of `task_weights` (the matrix W [M, T]; identity by default).
-
-    A balancer is either kind of `pamal_core.balancing`, new for each run. A loss balancer is asked
-    once per draw.
+    In every variant ensemble p starts at `starts`[p], [M, 2]; variant v has `balancers`[v], and its
+    losses the scale [v, p] of `problem`, which broadcasts with [V, P, 1]. All variants of an
+    ensemble see the same draws; ensemble p draws from a generator of its own, seeded by (`seed`,
+    p), whatever other ensembles and variants run beside it. An ensemble of a single member is a
+    network, its tasks weighted by the one row of `task_weights` (the matrix W [M, T]; identity by
+    default).
     """
 
     problem: ToyProblem
-    balancers: Sequence[LossBalancer | GradientBalancer]
+    balancers: Sequence[LossBalancer | GradientBalancer | Rule]
     starts: Float[Array, "P M 2"] = field(default_factory=initial_pairs)
     task_weights: Float[Array, "M 2"] = field(default_factory=lambda: np.eye(2))
     preference: Dirichlet = field(default_factory=Dirichlet)
@@ -59,31 +58,25 @@ class Pairs:
         """Train and return `stacked` every so many steps: S = 1 + num_steps // every, the start
         included."""
         stacked = np.stack([self.starts] * len(self.balancers))
+        rules, adam, snapshots = [*map(rule_of, self.balancers)], Adam(self.lr), [stacked]
         # The balancers are torch's. They need no autograd, the penalty does for its own slope.
         with torch.inference_mode(self.penalty.lam == 0):
-            return descend(stacked, self._draws(num_steps), self.gradient, every, self.lr)
+            for step, alphas in enumerate(self._draws(num_steps), start=1):
+                stacked = stacked + adam.step(self._gradient(rules, stacked, alphas))
+                if step % every == 0:
+                    snapshots.append(stacked)
+        return np.stack(snapshots)
 
-    def gradient(
-        self, stacked: Float[Array, "V P M 2"], alphas: Float[Array, "P W M"]
-    ) -> Float[Array, "V P M 2"]:
-        """What lines 4 to 13 of Algorithm 1 descend along, for given draws."""
+    def _gradient(self, rules: Sequence[Rule], stacked: Array, alphas: Array) -> Array:
+        """What lines 4 to 13 of Algorithm 1 descend along at `stacked` [V, P, M, 2], for draws
+        [P, W, M]."""
         losses, jacobian = self.problem.losses_and_jacobian(alphas @ stacked)
         weights = alphas @ self.task_weights
-        directions = np.empty((*losses.shape[:-1], 2))
-        for v, balancer in enumerate(self.balancers):
-            if isinstance(balancer, GradientBalancer):
-                tensors = torch.from_numpy(jacobian[v]), torch.from_numpy(weights)
-                directions[v] = balancer.combine(*tensors).numpy()
-                continue
-            chosen = weights
-            if not isinstance(balancer, Linear):  # the common case is spared the way through torch
-                draws = zip(losses[v].swapaxes(0, 1), weights.swapaxes(0, 1), strict=True)
-                found = [balancer.reweigh(*map(torch.from_numpy, draw)).numpy() for draw in draws]
-                chosen = np.stack(found, 1)
-            directions[v] = weighted(chosen, jacobian[v])
+        given = zip(rules, losses, jacobian, strict=True)
+        directions = np.stack([rule(loss, rows, weights) for rule, loss, rows in given])
         if self.penalty.lam > 0:
             tensors = torch.from_numpy(losses), torch.from_numpy(weights).expand(losses.shape)
-            directions += weighted(self.penalty.task_weights(*tensors).numpy(), jacobian)
+            directions += linear(losses, jacobian, self.penalty.task_weights(*tensors).numpy())
         # dL/dTheta_k is the sum over draws of alpha_k dL/dtheta.
         return alphas.swapaxes(-1, -2) @ directions
 

@@ -1,6 +1,7 @@
 """The illustrative example (section 3, Figure 1, appendices A2 and B2) from all pairs of points."""
 
 import time
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
@@ -13,10 +14,10 @@ from pamal_core.runs.build import balancer, multi_forward, preference, task_weig
 from pamal_core.runs.devices import peak_memory
 from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record, run_key, versions
-from pamal_core.toy.descent import EPOCH
 from pamal_core.toy.outcomes import OBJECTIVES, VARIANTS, Outcome
 from pamal_core.toy.pairs import Pairs, initial_pairs
 from pamal_core.toy.problem import ToyProblem
+from pamal_core.toy.rules import EPOCH
 
 PAPER_EPOCHS = 50
 MOMENTS = 500
@@ -111,22 +112,20 @@ def run(options: ToyOptions) -> ToyRun:
 def _train(options: ToyOptions, num_steps: int) -> dict[str, Outcome]:
     """What becomes of the variants that `options` choose: LS from each initial point, PaMaL from
     all pairs of them, all variants of a method side by side."""
-    outcomes = {}
-    for method, starts in (("ls", initial_pairs()[::5, :1]), ("pamal", initial_pairs())):
-        variants = [
-            v
-            for v in VARIANTS
-            if v.method == method and options.method in ("all", method)
-            if method == "ls" or options.balancing in ("all", v.balancing)
-        ]
-        if not variants:
-            continue
-        one = options.model_copy(update={"method": method})
-        rows = task_weights(one, 2)
+    outcomes: dict[str, Outcome] = {}
+    chosen = [
+        v
+        for v in VARIANTS
+        if options.method in ("all", v.method)
+        if v.method == "ls" or options.balancing in ("all", v.balancing)
+    ]
+    for method, group in groupby(chosen, lambda v: v.method):
+        variants, one = [*group], options.model_copy(update={"method": method})
+        rows, starts = task_weights(one, 2), initial_pairs()[::5, :1]
         own: dict[str, Any] = {}
         if method == "pamal":
-            draws, penalty = preference(options), multi_forward(options)
-            own = {"preference": draws, "penalty": penalty, "window": options.W}
+            own = {"penalty": multi_forward(options), "window": options.W}
+            starts, own["preference"] = initial_pairs(), preference(options)
         stacked = Pairs(
             ToyProblem(np.array([v.scale for v in variants]).reshape(-1, 1, 1), options.tanh),
             [balancer(one.model_copy(update={"balancing": v.balancing})) for v in variants],

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import anywidget
+import numpy as np
 import traitlets
 from torch import Tensor, nn
 
@@ -19,7 +20,7 @@ from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record
 from pamal_core.runs.run import Experiment, calibration
 from pamal_core.simplex import on_simplex
-from pamal_core.tasks import Task
+from pamal_core.tasks import Task, outputs_by_task
 from pamal_core.widgets import explorer_data, html
 
 
@@ -99,14 +100,14 @@ class Explorer(anywidget.AnyWidget):
         """Evaluate and predict at `alpha`; both reach the page in one message."""
         if not self.points:
             return  # alpha is set before the rest, in the constructor
-        alpha = list(self.alpha)
-        front = evaluate(
-            self._network, self._tasks, self._loader, [alpha], calibration=self._calibration
-        )
-        outputs = predict(self._network, alpha, self._inputs, calibration=self._calibration)
+        alpha, network, calibration = list(self.alpha), self._network, self._calibration
+        front = evaluate(network, self._tasks, self._loader, [alpha], calibration=calibration)
+        outputs = predict(network, alpha, self._inputs, calibration=calibration)
+        metrics = front.table.iloc[0][np.isfinite(front.table.iloc[0])].to_dict()
         with self.hold_sync():
-            self.predictions = explorer_data.predictions(outputs, self._targets)
-            self.measured = {"alpha": alpha, "metrics": front.table.iloc[0].to_dict()}
+            by_task = outputs_by_task(self._tasks, outputs)
+            self.predictions = explorer_data.predictions(by_task, self._targets)
+            self.measured = {"alpha": alpha, "metrics": metrics}
 
 
 def explore(

@@ -3,14 +3,16 @@
 import base64
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import accumulate
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float
-from PIL import Image
 from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector
+from torchvision.transforms.functional import to_pil_image
 
 from pamal_core.errors import InputError
 from pamal_core.front import Front
@@ -20,10 +22,12 @@ from pamal_core.networks.models import SharedBottom
 
 
 def points(front: Front) -> dict[str, Any]:
-    """The alphas [P][M] of `front`, its columns by name and its objectives."""
-    columns = {name: front.table[name].round(6).tolist() for name in front.table}
-    objectives = [{"name": o.name, "maximise": o.maximise} for o in front.objectives]
-    return {"alphas": front.alphas.tolist(), "columns": columns, "objectives": objectives}
+    """The alphas [P][M] of `front`, its columns by name and its objectives; without the points and
+    columns that are not finite, which JSON has no word for."""
+    front = front.finite()
+    table = front.table.loc[:, np.isfinite(front.table).all()].round(6)
+    columns, objectives = table.to_dict("list"), map(asdict, front.objectives)
+    return {"alphas": front.alphas.tolist(), "columns": columns, "objectives": [*objectives]}
 
 
 @torch.no_grad()
@@ -42,9 +46,8 @@ def pictures(inputs: Inputs) -> list[str]:
     for image in inputs.detach().float().cpu():
         low, high = image.min(), image.max()
         grey = ((image - low) / (high - low).clamp(min=1e-6) * 255).round().to(torch.uint8)
-        pixels = grey.permute(1, 2, 0).numpy()
         file = io.BytesIO()
-        Image.fromarray(pixels.squeeze(-1) if pixels.shape[-1] == 1 else pixels).save(file, "png")
+        to_pil_image(grey).save(file, "png")
         found.append(f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}")
     return found
 
@@ -60,20 +63,19 @@ def predictions(
 ) -> list[list[dict[str, Any]]]:
     """What a page shows of each input and task: for logits [n, classes] the class, its share, and
     with targets [n] whether it is right; for one number its value; else the mean of the output."""
-    by_task = [
-        _of_task(output.detach().cpu(), targets[t].cpu() if targets else None)
-        for t, output in enumerate(outputs)
-    ]
+    known: Sequence[Tensor | None] = targets or [None] * len(outputs)
+    by_task = [_of_task(*of_task) for of_task in zip(outputs, known, strict=True)]
     return [list(of_input) for of_input in zip(*by_task, strict=True)]
 
 
 def _of_task(output: Tensor, target: Tensor | None) -> list[dict[str, Any]]:
+    output = output.detach().cpu()
     if output.ndim != 2 or output.shape[1] == 1:
         return [{"text": f"{value:.3g}"} for value in output.flatten(1).mean(1).tolist()]
     shares, classes = output.softmax(-1).max(-1)
     shown = {"text": [str(k) for k in classes.tolist()], "share": shares.tolist()}
     if target is not None:
-        shown["right"] = (classes == target).tolist()
+        shown["right"] = (classes == target.cpu()).tolist()
     return [dict(zip(shown, row, strict=True)) for row in zip(*shown.values(), strict=True)]
 
 
@@ -88,14 +90,10 @@ def network(ensemble: WeightEnsemble) -> dict[str, Any]:
     if not isinstance(model, SharedBottom):
         raise InputError(f"A page can run a SharedBottom. Found a {type(model).__name__}.")
     parameters = [*model.parameters()]
-    sizes = [0, *(parameter.numel() for parameter in parameters)]
-    starts: dict[Any, int] = dict(zip(parameters, accumulate(sizes[:-1]), strict=True))
+    ends = accumulate(parameter.numel() for parameter in parameters)
+    starts: dict[Any, int] = dict(zip(parameters, (0, *ends), strict=False))
     encoder, *heads = (
-        [
-            _layer(layer, starts)
-            for layer in part.modules()
-            if not isinstance(layer, nn.Sequential | nn.Flatten)
-        ]
+        [_layer(m, starts) for m in part.modules() if not isinstance(m, nn.Sequential | nn.Flatten)]
         for part in (model.encoder, *model.heads)
     )
     stacked = torch.stack([parameters_to_vector(m.parameters()).detach().cpu() for m in members])
@@ -116,9 +114,5 @@ def _layer(layer: nn.Module, starts: Mapping[Any, int]) -> dict[str, Any]:
             kind = "linear"
         case _:
             raise InputError(f"A page can run LeNet's layers. Found {layer}.")
-    return {
-        "kind": kind,
-        "shape": list(layer.weight.shape),
-        "weight": starts[layer.weight],
-        "bias": starts[layer.bias],
-    }
+    where = {"weight": starts[layer.weight], "bias": starts[layer.bias]}
+    return {"kind": kind, "shape": list(layer.weight.shape), **where}

@@ -33,13 +33,15 @@ function nearest(front, alpha) {
     (far(other) < far(front.alphas[best]) - 1e-15 ? p : best), 0);
 }
 
-/** As `Front.choose`: the index of the best compromise among the points where objective `t` is no
- * worse than `bound`; null where none is. @returns {number | null} */
+/** As `Front.choose`: the index of the best compromise, scaled over the points that are not
+ * dominated, where objective `t` is no worse than `bound`; null where none is.
+ * @returns {number | null} */
 function choose(front, t, bound) {
   const all = front.alphas.map((_, p) => better(front, p));
   const limit = front.objectives[t].maximise ? bound : -bound;
-  const lows = all[0].map((_, k) => Math.min(...all.map((v) => v[k])));
-  const spans = lows.map((low, k) => Math.max(...all.map((v) => v[k])) - low || 1);
+  const kept = all.filter((v) => dominators(front, v) === 0);
+  const lows = all[0].map((_, k) => Math.min(...kept.map((v) => v[k])));
+  const spans = lows.map((low, k) => Math.max(...kept.map((v) => v[k])) - low || 1);
   const score = (v) => v.reduce((sum, value, k) => sum + (value - lows[k]) / spans[k], 0);
   return all.reduce((best, v, p) => {
     if (v[t] < limit) return best;

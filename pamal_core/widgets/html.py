@@ -18,8 +18,6 @@ PARTS: dict[str, tuple[str, ...]] = {
     "replay": ("base", "controls", "replay"),
 }
 
-DARK = "@media (prefers-color-scheme: dark) { body { background: #14181e; color: #e6edf3; } }"
-
 
 def source(name: str) -> str:
     """The widget `name` as one ES module, which exports anywidget's `{ render }`."""
@@ -45,14 +43,4 @@ def fragment(name: str, values: dict[str, Any], identifier: str) -> str:
         f'<div id="{identifier}" class="pw"></div>\n'
         f'<script type="application/json" id="{identifier}-data">{data}</script>\n'
         f'<script type="module">\n{module}\nmount(widget, "{identifier}");\n</script>\n'
-    )
-
-
-def page(name: str, values: dict[str, Any]) -> str:
-    """The widget `name` as a whole page of its own."""
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Widget</title>\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<style>{style()}\n{DARK}</style></head>\n"
-        f"<body><main><h1>Widget</h1>{fragment(name, values, 'widget')}</main></body></html>\n"
     )

@@ -25,17 +25,18 @@ class Playground(ipywidgets.VBox):  # type: ignore[misc]
     def __init__(self, experiment: Experiment, options: type[Options], **fixed: Any) -> None:
         self.fronts: dict[str, Front] = {}
         self._experiment, self._options, self._fixed = experiment, options, fixed
-        self.W = ipywidgets.IntSlider(2, 1, 6, description="W, draws a step")
-        self.lam = ipywidgets.FloatSlider(0.0, min=0, max=10, step=0.5, description="λ, penalty")
+        wide, ps = {"style": {"description_width": "8em"}}, [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0]
+        self.W = ipywidgets.IntSlider(2, 1, 6, description="W, draws a step", **wide)
+        self.lam = ipywidgets.FloatSlider(
+            0, min=0, max=10, step=0.5, description="λ, penalty", **wide
+        )
         self.p = ipywidgets.SelectionSlider(
-            options=[0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0], value=1.0, description="p of Dirichlet"
+            options=ps, value=1.0, description="p of Dirichlet", **wide
         )
         self.button = ipywidgets.Button(description="Train", button_style="primary")
         self.message, self.figure = ipywidgets.HTML(), ipywidgets.Output()
         self.button.on_click(self.train)
         controls = [self.W, self.lam, self.p, self.button, self.message]
-        for control in controls[:3]:
-            control.style.description_width = "8em"
         super().__init__([ipywidgets.VBox(controls), self.figure])
 
     def train(self, _: object = None) -> None:
@@ -60,11 +61,9 @@ class Playground(ipywidgets.VBox):  # type: ignore[misc]
 
     def _drawn(self, data: str) -> plt.Figure:
         figure, ax = plt.subplots(figsize=(6, 4.5))
-        last = list(self.fronts.items())[-len(style.SEEDS) :]
-        looks = style.colours(len(last)), style.markers(len(last))
-        for (name, front), colour, marker in zip(last, *looks, strict=True):
-            ax.plot(*front.values.T[:2], color=colour, marker=marker, ms=4, label=name)
-        name_axes(ax, front)
+        last = list(self.fronts)[-len(style.SEEDS) :]
+        for name, look in style.looks(last).items():
+            ax.plot(*self.fronts[name].values.T[:2], ms=4, label=name, **look)
+        name_axes(ax, self.fronts[last[-1]])
         ax.legend(fontsize=8)
-        style.stamp(figure, f"{data}, validation; the last {len(last)} runs.")
-        return figure
+        return style.stamp(figure, f"{data}, validation; the last {len(last)} runs.")

@@ -22,7 +22,7 @@ def test_loss_balancing_divides_by_the_mean_of_the_past_losses():
         rule.reweigh(torch.tensor([4.0, 8.0]), WEIGHTS), WEIGHTS / torch.tensor([3.0, 6.0])
     )
     torch.testing.assert_close(
-        rule.reweigh(torch.tensor([6.0, 0.0]), WEIGHTS), WEIGHTS / torch.tensor([5.0, 4.0])
+        rule.reweigh(torch.tensor([6.0, 2.0]), WEIGHTS), WEIGHTS / torch.tensor([5.0, 5.0])
     )
 
 

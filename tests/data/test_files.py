@@ -65,8 +65,8 @@ def test_a_variable_that_names_no_folder_warns_and_the_sample_is_taken(monkeypat
 
 def test_a_right_file_is_used_without_any_network(path):
     put(path, CONTENT)
-    assert verified(path, SHA256, url=URL) == path
-    assert verified(path, SHA256, url=URL, download=True) == path
+    assert verified(path, SHA256, url=URL) == CONTENT
+    assert verified(path, SHA256, url=URL, download=True) == CONTENT
 
 
 @pytest.mark.parametrize("content", [b"", CONTENT[:-1], CONTENT[:-1] + b"S"])
@@ -90,8 +90,8 @@ def test_a_missing_file_says_where_it_is_expected_and_how_to_get_it(path):
 
 
 def test_a_missing_file_is_downloaded_once(path, server):
-    assert verified(path, SHA256, url=f"{server}/digits.gz", download=True).read_bytes() == CONTENT
-    assert verified(path, SHA256, url="http://127.0.0.1:1/gone", download=True) == path
+    assert verified(path, SHA256, url=f"{server}/digits.gz", download=True) == CONTENT
+    assert verified(path, SHA256, url="http://127.0.0.1:1/gone", download=True) == CONTENT
     assert list(path.parent.iterdir()) == [path]
 
 

@@ -11,12 +11,13 @@ from torchvision.transforms.functional import resize
 
 from pamal_core.data import digits, multimnist
 from pamal_core.data.files import data_root
+from pamal_core.data.splits import is_there
 from pamal_core.errors import InputError
 
 SMALL = (300, 40, 50)
 
 needs_mnist = pytest.mark.skipif(
-    not digits.mnist_is_found(data_root()), reason="needs MNIST under $PAMAL_DATA"
+    not is_there(data_root() / digits.FOLDER), reason="needs MNIST under $PAMAL_DATA"
 )
 
 
@@ -219,7 +220,7 @@ def test_full_mnist_is_the_same_on_every_machine(full):
 
 @needs_mnist
 def test_the_digits_of_full_mnist_are_disjoint_parts_of_the_original_files():
-    train, validation, test = digits.mnist(data_root())
+    train, validation, test = digits.mnist(data_root() / digits.FOLDER)
     assert [len(p.labels) for p in (train, validation, test)] == [50_000, 10_000, 10_000]
     # The first digits of the two files, and the counts of the digit 1, are known everywhere.
     assert train.labels[:5].tolist() == [5, 0, 4, 1, 9] and test.labels[:3].tolist() == [7, 2, 1]

@@ -10,9 +10,18 @@ from matplotlib.colors import to_hex
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
 from pamal_core.data.samples import streets
-from pamal_core.data.samples.streets import FOCAL, KERB, KINDS, METRES, WALL, Streets, scenes
+from pamal_core.data.samples.streets import (
+    FOCAL,
+    KERB,
+    KINDS,
+    METRES,
+    SHAPES,
+    WALL,
+    Street,
+    scenes,
+)
 from pamal_core.errors import InputError
-from pamal_core.plots import scenes as pictures
+from pamal_core.plots import pictures
 
 FLAT, CONSTRUCTION, SKY, VOID = 0, 1, 4, -1
 
@@ -22,23 +31,10 @@ def sample():
     return scenes(120, (32, 64), seed=0)
 
 
-@pytest.fixture
-def street(monkeypatch):
-    """Draws a street with the things that are given, (kind, metres ahead, metres to the right)."""
-
-    def draw(*placed, seed=0, size=(120, 120)):
-        def things(_):
-            for kind, *place in placed:
-                z, x = np.reshape(place, (2, 1, 1, 1))
-                yield kind, x, z, [np.full((1, 3, 1, 1), 0.5)] * 2
-
-        monkeypatch.setattr(streets, "things", things)
-        drawn = Streets(size, np.random.default_rng(seed).random((1, 200)))
-        for name in ("label", "inverse", "a", "b", "height", "end"):
-            setattr(drawn, name, getattr(drawn, name)[0])
-        return drawn
-
-    return draw
+def street(*placed, seed=0, size=(120, 120)):
+    """A street with the things that are given, (kind, metres ahead, metres to the right)."""
+    things = [(kind, x, z, np.full((3, 1, 1), 0.5)) for kind, z, x in placed]
+    return Street(size, np.random.default_rng(seed), things)
 
 
 def test_shapes_types_and_ranges_are_those_of_the_real_data(sample):
@@ -79,18 +75,18 @@ def test_few_depths_are_unknown_but_those_of_the_sky(sample):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_walls_and_ground_are_where_a_ray_meets_them_first(street, seed):
+def test_walls_and_ground_are_where_a_ray_meets_them_first(seed):
     """March along rays in steps of 2 cm until one is below the road or beyond a wall; roofs, over
     which it may go on, are between 5 and 14 metres high."""
     drawn = street(seed=seed, size=(24, 40))
     rng = np.random.default_rng(seed)
     for i, j in zip(rng.integers(24, size=60), rng.integers(40, size=60), strict=True):
-        z = np.arange(1, drawn.end.item(), 0.02)
-        x, y = drawn.a[0, j] * z, drawn.height.item() + drawn.b[i, 0] * z
+        z = np.arange(1, drawn.end, 0.02)
+        x, y = drawn.a[j] * z, drawn.height + drawn.b[i, 0] * z
         inside = (y < 0) | (abs(x) > WALL)
         if drawn.label[i, j] == VOID:
             continue
-        beyond = drawn.label[i, j] == SKY or drawn.inverse[i, j] == METRES / drawn.end.item()
+        beyond = drawn.label[i, j] == SKY or drawn.inverse[i, j] == METRES / drawn.end
         if not inside.any() or y[inside][0] > 14:
             assert beyond
         elif y[inside][0] < 5 or not beyond:
@@ -98,17 +94,17 @@ def test_walls_and_ground_are_where_a_ray_meets_them_first(street, seed):
             assert (drawn.label[i, j] == CONSTRUCTION) == (y[inside][0] > 0)
 
 
-def test_inverse_depth_of_the_road_is_linear_in_the_row_and_0_at_the_horizon(street):
+def test_inverse_depth_of_the_road_is_linear_in_the_row_and_0_at_the_horizon():
     drawn = street(size=(100, 100))
-    middle = abs(drawn.a[0]).argmin()
+    middle = abs(drawn.a).argmin()
     rows = np.flatnonzero(drawn.label[:, middle] == FLAT)
     slope, offset = np.polyfit(drawn.b[rows, 0], drawn.inverse[rows, middle], 1)
-    assert len(rows) > 30 and slope == pytest.approx(-METRES / drawn.height.item())
+    assert len(rows) > 30 and slope == pytest.approx(-METRES / drawn.height)
     assert offset == pytest.approx(0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_thing_has_one_class_and_the_inverse_depth_of_its_foot(street, kind):
+def test_a_thing_has_one_class_and_the_inverse_depth_of_its_foot(kind):
     empty, full = street(), street((kind, 11.0, 0.5))
     drawn = full.inverse != empty.inverse
     assert drawn.sum() > 20
@@ -118,15 +114,16 @@ def test_a_thing_has_one_class_and_the_inverse_depth_of_its_foot(street, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_height_of_a_thing_times_its_distance_is_the_same_for_all_of_its_kind(street, kind):
+def test_the_height_of_a_thing_times_its_distance_is_the_same_for_all_of_its_kind(kind):
     before = street(size=(600, 300)).inverse
+    ends = [(middle - high, middle + high) for _, middle, _, high, _ in SHAPES[kind]]
+    height = FOCAL * (np.max(ends) - np.min(ends))
     for z in (14.0, 20.0, 31.0):
         rows = (before != street((kind, z, 0.5), size=(600, 300)).inverse).any(1).sum()
-        height = FOCAL * KINDS[kind][-1][1]
         assert rows * z / 600 == pytest.approx(height, abs=2.5 * z / 600)
 
 
-def test_the_nearer_of_two_things_hides_the_farther_whatever_their_order(street):
+def test_the_nearer_of_two_things_hides_the_farther_whatever_their_order():
     near, far = ("car", 9.0, 0.0), ("person", 12.0, 1.1)
     car = street(near).label == 6
     hers = street(far).label == 5
@@ -138,18 +135,17 @@ def test_the_nearer_of_two_things_hides_the_farther_whatever_their_order(street)
 
 def test_things_stand_in_the_street_in_front_of_its_walls_and_only_traffic_is_on_the_road():
     rng = np.random.default_rng(0)
-    found = list(streets.things(lambda low, high: rng.uniform(low, high, (60, 1, 1))))
-    assert {kind for kind, *_ in found} == set(KINDS)
-    for kind, x, z, _ in found:
-        (width, _) = KINDS[kind][-1]
-        there = z > 0
-        assert 10 < there.sum() < 50
-        assert z[there].min() > 5 and z[there].max() <= 70
-        assert (abs(x) + width / 2 < WALL).all()
+    found = [thing for _ in range(60) for thing in streets.things(rng)]
+    for kind, (_, most, *_) in KINDS.items():
+        x, z = np.array([place for name, *place, _ in found if name == kind]).T
+        assert 0.3 < len(x) / (60 * 2 * most) < 0.7 and 0.3 < (x > 0).mean() < 0.7
+        assert z.min() > 5 and z.max() <= 70
+        wide = max(shape[2] for shape in SHAPES[kind])
+        assert (abs(x) + wide < WALL).all()
         assert kind in ("car", "person") or (abs(x) > KERB).all()
 
 
-def test_a_depth_is_unknown_where_the_right_camera_sees_something_nearer(street):
+def test_a_depth_is_unknown_where_the_right_camera_sees_something_nearer():
     things = ("car", 8.0, 1.0), ("person", 6.0, -1.0), ("lamp", 9.0, -3.0)
     inverse = street(*things, size=(40, 160)).inverse
     shift = 160 / 8 * inverse
@@ -235,5 +231,5 @@ def test_figures_of_nothing_or_of_unequal_lengths_are_refused(sample):
 
 
 def test_pictures_of_scenes_need_no_torch():
-    code = "import sys, pamal_core.plots.scenes; sys.exit('torch' in sys.modules)"
+    code = "import sys, pamal_core.plots.pictures; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

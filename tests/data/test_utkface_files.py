@@ -14,7 +14,8 @@ from PIL import Image
 from torchvision.transforms import Resize
 
 from pamal_core.data.cache import cache_root
-from pamal_core.data.utkface_files import is_found, labels, read
+from pamal_core.data.splits import is_there
+from pamal_core.data.utkface_files import labels, read
 from pamal_core.errors import InputError
 
 FACE = "25_0_2_20170116174525125.jpg.chip.jpg"
@@ -137,12 +138,12 @@ def test_images_without_a_label_are_counted_and_hidden_files_passed_over(folder)
     assert read(folder, 8).num_unlabelled == 1 and len(read(folder, 8).ages) == 1
 
 
-def test_anything_but_hidden_files_is_found(folder):
-    assert not is_found(folder) and not is_found(folder / "none")
+def test_anything_but_hidden_files_is_there(folder):
+    assert not is_there(folder) and not is_there(folder / "none")
     (folder / ".DS_Store").write_bytes(b"x")
-    assert not is_found(folder)
+    assert not is_there(folder)
     (folder / "UTKFace").mkdir()
-    assert is_found(folder)
+    assert is_there(folder)
 
 
 def two_archives(folder):
@@ -219,7 +220,7 @@ def test_what_is_wrong_with_the_files_is_named(folder, make, message):
 def test_a_file_in_place_of_the_folder_is_named(tmp_path):
     (tmp_path / "utkface").write_bytes(b"")
     with pytest.raises(InputError, match=r"a folder\. .*utkface could not be read: .*Not a dir"):
-        is_found(tmp_path / "utkface")
+        is_there(tmp_path / "utkface")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

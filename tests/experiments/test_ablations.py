@@ -1,12 +1,14 @@
 """The settings of the ablations, the parameters of their pages, and what is kept of their runs."""
 
+from typing import get_args
+
 import pytest
 
 from pamal_core.errors import InputError
 from pamal_core.experiments import ablations
 from pamal_core.experiments.ablations import (
-    PENALTIES,
     MultiForwardOptions,
+    Penalty,
     SamplingOptions,
     SweepOptions,
     subject,
@@ -21,7 +23,7 @@ TABLES = [(e, m) for e in ("census", "multimnist") for m in ("phn", "cosmos")]
 
 def of_every_penalty():
     """What is trained of W times lambda with two seeds."""
-    return MultiForwardOptions.create(penalties=list(PENALTIES), seeds=[0, 1]).settings()
+    return MultiForwardOptions.create(penalties=get_args(Penalty), seeds=[0, 1]).settings()
 
 
 def grid(experiment, method, is_sample=False, **options):

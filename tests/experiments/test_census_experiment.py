@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from pamal_core.errors import InputError
-from pamal_core.experiments.census import EXPERIMENT, CensusOptions, network
+from pamal_core.experiments.census import EXPERIMENT, CensusOptions
 from pamal_core.networks.models import mlp
 from pamal_core.runs.records import Record
 from pamal_core.runs.run import run
@@ -70,7 +70,7 @@ def test_a_run_on_the_sample_beats_guessing_on_every_task(tasks, method):
 def test_a_network_has_as_many_inputs_as_the_data():
     splits = EXPERIMENT.load(options())
     width = splits.train.tensors[0].shape[1]
-    assert network(options(), splits, 0).encoder[0].in_features == width
+    assert EXPERIMENT.make_network(options(), splits, 0).encoder[0].in_features == width
 
 
 @pytest.mark.parametrize(

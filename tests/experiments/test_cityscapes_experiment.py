@@ -10,7 +10,6 @@ from pamal_core.evaluation import predict
 from pamal_core.experiments.cityscapes import (
     EXPERIMENT,
     CityScapesOptions,
-    load,
     predictions,
 )
 from pamal_core.runs.records import Record
@@ -30,7 +29,7 @@ def cache(tmp_path, monkeypatch):
 @pytest.fixture(scope="session")
 def sample():
     """The sample, cut down to 8 scenes of each part."""
-    return load(options())
+    return EXPERIMENT.load(options())
 
 
 @pytest.fixture(scope="session")
@@ -106,7 +105,7 @@ def test_wrong_options_are_refused_in_one_line(given, line):
 
 def test_full_data_that_is_not_there_is_refused_with_where_it_should_be(tmp_path):
     with pytest.raises(InputError, match=r"Expected CityScapes in .*cityscapes\. Found nothing\."):
-        load(CityScapesOptions.create(data="full", data_root=str(tmp_path)))
+        EXPERIMENT.load(CityScapesOptions.create(data="full", data_root=str(tmp_path)))
 
 
 def test_the_defaults_depend_on_the_data(sample, root):
@@ -116,7 +115,7 @@ def test_the_defaults_depend_on_the_data(sample, root):
     named = CityScapesOptions.create(p=7.0, epochs=3, width=64)
     kept = EXPERIMENT.resolved(named, sample)
     assert (kept.p, kept.epochs, kept.width) == (7.0, 3, 64)
-    of_full = EXPERIMENT.resolved(CityScapesOptions(), load(full(root)))
+    of_full = EXPERIMENT.resolved(CityScapesOptions(), EXPERIMENT.load(full(root)))
     assert of_full == CityScapesOptions.create(epochs=100)
 
 
@@ -168,9 +167,9 @@ def test_predictions_are_what_the_record_was_measured_on(sample, batch_norm):
     for p in (0, 5, 10):
         alpha = front.alphas[[p]]
         seen = [predictions(network, chosen, sample, alpha, k) for k in range(len(labels))]
-        right = (np.concatenate([one.labels for one in seen]) == labels)[labels >= 0].mean()
+        right = (np.concatenate([classes for classes, _ in seen]) == labels)[labels >= 0].mean()
         assert right == pytest.approx(front.table["segmentation/pixel accuracy"][p], abs=1e-3)
-        far = np.concatenate([one.depths for one in seen])
+        far = np.concatenate([far for _, far in seen])
         error = np.abs(far - depth)[depth > 0].mean()
         assert error == pytest.approx(front.table["depth/absolute error"][p], rel=1e-3)
     buffers = dict(network.named_buffers())
@@ -181,7 +180,9 @@ def test_without_calibration_a_prediction_is_that_of_the_exported_network(sample
     network = run(EXPERIMENT, options(), sample).network.train()
     image = sample.test[:1][0]
     found = predict(network, [0.3, 0.7], image)
-    for ours, theirs in zip(found, network.export([0.3, 0.7])(image), strict=True):
+    for ours, theirs in zip(
+        found, network.export([0.3, 0.7], calibration="shared")(image), strict=True
+    ):
         torch.testing.assert_close(ours, theirs)
     assert network.training
     with pytest.raises(InputError, match="sum to 1"):

@@ -8,7 +8,7 @@ from torch.utils.data import TensorDataset
 from pamal_core.data.batches import batches
 from pamal_core.data.files import data_root
 from pamal_core.errors import InputError
-from pamal_core.experiments.utkface import EXPERIMENT, UTKFaceOptions, load, network
+from pamal_core.experiments.utkface import EXPERIMENT, UTKFaceOptions
 from pamal_core.runs.records import Record
 from pamal_core.runs.run import method_of, run
 from pamal_core.training import train
@@ -25,7 +25,7 @@ def options(**values):
 
 @cache
 def sample():
-    return load(options())
+    return EXPERIMENT.load(options())
 
 
 def test_the_tasks_are_a_regression_and_two_classifications():
@@ -40,7 +40,7 @@ def test_the_tasks_are_a_regression_and_two_classifications():
 
 def test_the_network_of_the_full_data_has_the_weights_of_the_authors():
     chosen = options(size=64)
-    model = network(chosen, load(chosen), 0)
+    model = EXPERIMENT.make_network(chosen, EXPERIMENT.load(chosen), 0)
     count = sum(p.numel() for p in model.encoder.parameters())
     assert count == 11_168_832
     assert [sum(p.numel() for p in head.parameters()) for head in model.heads] == [
@@ -52,13 +52,13 @@ def test_the_network_of_the_full_data_has_the_weights_of_the_authors():
 
 def test_the_network_of_the_sample_is_small_and_has_an_output_for_each_class():
     chosen = EXPERIMENT.resolved(options(), sample())
-    model = network(chosen, sample(), 0)
+    model = EXPERIMENT.make_network(chosen, sample(), 0)
     assert sum(p.numel() for p in model.parameters()) < 11_168_832 / 15
     assert [tuple(o.shape) for o in model(torch.rand(2, 3, 32, 32))] == [(2, 1), (2, 2), (2, 5)]
 
 
 def test_alpha_of_cosmos_comes_in_as_more_channels():
-    model = network(options(width=16), sample(), 3)
+    model = EXPERIMENT.make_network(options(width=16), sample(), 3)
     assert model(torch.rand(2, 6, 32, 32))[0].shape == (2, 1)
 
 
@@ -131,7 +131,7 @@ def test_a_short_run_writes_a_record_with_the_settings_of_the_sample(tmp_path, m
 def test_two_epochs_on_real_faces_lower_every_loss(method):
     given = {"data": "full", "limit": 2000, "size": 32, "width": 16, "stem": "torchvision"}
     chosen = options(method=method, W=1, p=1.0, batch_size=64, epochs=2, **given)
-    splits = load(chosen)
+    splits = EXPERIMENT.load(chosen)
     method = method_of(EXPERIMENT, chosen, splits)
     before = untrained_losses(method, splits.train)
     optimizer = torch.optim.Adam(method.parameters(), lr=1e-3 * method.network.num_members)

@@ -211,8 +211,8 @@ def test_a_nan_that_appears_in_training(place, whole, tmp_path, times, tally, mo
                 raise NonFiniteError("The loss of task 1 is nan.")
             return found
 
-        def bad_gradient(self, *rest, accumulate=accumulate, calls=calls, when=when):
-            losses = accumulate(self, *rest)
+        def bad_gradient(self, *rest, accumulate=accumulate, calls=calls, when=when, **named):
+            losses = accumulate(self, *rest, **named)
             if place == "gradient" and len(calls) >= when:
                 self.network.stacked.grad[0, 0] = float("nan")
             return losses

@@ -171,7 +171,6 @@ METHOD = {
         lambda: method(tasks=with_metrics((METRIC, METRIC))),
         "metric of task a must have a name of its own. Found loss, loss",
     ),
-    "no metrics": (lambda: method(tasks=with_metrics(())), "Task a must have a tuple of Metrics"),
     "one metric": (lambda: method(tasks=with_metrics(METRIC)), "of Metrics. Found Metric"),
     "names of metrics": (lambda: method(tasks=with_metrics(("loss",))), "Found a tuple of str"),
     "too few tasks": (lambda: method(tasks=TASKS[:1]), "Expected 2, found 1"),
@@ -256,11 +255,11 @@ TRAINING = {
     "a tensor for a loader": (lambda: epoch(BATCH[0]), "A batch must be a tuple .* one tensor"),
     "nested outputs": (
         lambda: epoch(method=method(network=WeightEnsemble([Net(outputs="nested") for _ in "ab"]))),
-        "Each output must be one tensor. Found a list of Tensor, tuple",
+        "The output for task b must be one tensor. Found a tuple of Tensor, Tensor",
     ),
     "one output": (
         lambda: epoch(method=method(network=WeightEnsemble([Net(outputs="one") for _ in "ab"]))),
-        r"tuple or list with one tensor per task. Found one tensor \[6, 1\]",
+        r"tuple or list with one tensor per task.* Found one tensor \[6, 1\]",
     ),
     "no targets": (lambda: epoch([(BATCH[0],)]), "2 tasks. Found 2 outputs and 0 targets"),
     "a loss by name": (
@@ -281,6 +280,10 @@ EVALUATION = {
     ),
     "a single task": (lambda: evaluate(ensemble(), TASKS[0], [BATCH]), "must be a list of Tasks"),
     "names for tasks": (lambda: evaluate(ensemble(), ["a", "b"], [BATCH]), "must be a list of T"),
+    "no metrics": (
+        lambda: evaluate(ensemble(), with_metrics(()), [BATCH]),
+        "Every task must have a metric. Found none of a",
+    ),
     "another number of tasks": (
         lambda: evaluate(ensemble(), TASKS[:1], [BATCH]),
         "1 tasks. Found 2 outputs and 2 targets",

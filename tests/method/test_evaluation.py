@@ -4,12 +4,14 @@ import pytest
 import torch
 from torch import nn
 from torch.utils.data import TensorDataset
+from tqdm.auto import tqdm
 
 from pamal_core.data.batches import batches
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.simplex import sampled
 from pamal_core.tasks import classification, mean_metric, regression
 
 
@@ -167,3 +169,55 @@ def test_a_regression_takes_numbers_of_any_type(make_mlp, tasks, batch):
         for target in (whole, whole.double(), whole.long())
     ]
     assert torch.equal(losses[0], losses[1]) and torch.equal(losses[0], losses[2])
+
+
+def test_a_metric_that_is_not_finite_is_named_with_its_task_and_alpha(tasks, batch):
+    class Fragile(nn.Module):
+        def __init__(self, scale):
+            super().__init__()
+            self.kind, self.scale = nn.Linear(4, 3), nn.Parameter(torch.tensor(scale))
+
+        def forward(self, x):
+            return self.scale.log() * x[:, :1], self.kind(x)
+
+    ensemble = WeightEnsemble([Fragile(1.0), Fragile(-1.0)])
+    with pytest.warns(UserWarning) as found:
+        front = evaluate(ensemble, tasks, [batch])
+    assert [str(w.message) for w in found] == [
+        "Metrics that are not finite: height/loss at 6 of 11 alphas, first [0.5, 0.5]."
+    ]
+    assert front.is_finite.tolist() == [True] * 5 + [False] * 6
+    with pytest.raises(
+        InputError, match=r"objectives are finite\. .* height/loss at 1 of 1 alphas"
+    ):
+        evaluate(ensemble, tasks, [batch], [[0.0, 1.0]])
+
+
+def test_members_of_float16_that_overflow_are_told_so(make_mlp, tasks, batch):
+    ensemble = WeightEnsemble([make_mlp().half() for _ in range(2)])
+    with torch.no_grad():
+        ensemble.stacked.fill_(6e4)
+    with pytest.raises(InputError, match=r"height/loss .* float16, .*: use float32 or bfloat16"):
+        evaluate(ensemble, tasks, [(batch[0].half(), batch[1].half(), batch[2])])
+
+
+def test_many_members_have_sampled_alphas_and_few_the_lattice(make_mlp, tasks, batch):
+    mixed = [[1.0, 0.0]] * 3 + [[0.0, 1.0]] * 2
+    many = network(make_mlp, 5, task_weights=mixed)
+    alphas = evaluate(many, tasks, [batch]).alphas
+    np.testing.assert_array_equal(alphas, sampled(5))
+    four = network(make_mlp, 4, task_weights=mixed[1:])
+    assert evaluate(four, tasks, [batch]).alphas.shape == (286, 4)
+
+
+def test_a_bar_is_shown_for_what_takes_long_unless_it_is_not_wanted(
+    make_mlp, tasks, batch, capsys, monkeypatch
+):
+    evaluate(network(make_mlp), tasks, [batch])
+    assert capsys.readouterr().err == ""
+    at_once = lambda points, delay, **options: tqdm(points, **options)  # noqa: E731
+    monkeypatch.setattr("pamal_core.evaluation.tqdm", at_once)
+    evaluate(network(make_mlp), tasks, [batch])
+    assert "11/11" in capsys.readouterr().err
+    evaluate(network(make_mlp), tasks, [batch], progress=False)
+    assert capsys.readouterr().err == ""

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta, kstest
 
 from pamal_core.errors import InputError
-from pamal_core.simplex import Dirichlet, arc, edges, lattice, on_simplex
+from pamal_core.simplex import Dirichlet, arc, edges, lattice, on_simplex, sampled
 
 
 def rng() -> np.random.Generator:
@@ -167,3 +167,15 @@ def test_the_arc_has_equal_angles_and_lies_on_the_simplex():
 def test_an_arc_is_for_two_members():
     with pytest.raises(InputError, match=r"num_members=2 .* Found num_members=3"):
         arc(3)
+
+
+def test_sampled_points_are_the_corners_the_centre_and_even_draws():
+    points = sampled(6, 200, seed=3)
+    assert points.shape == (207, 6)
+    np.testing.assert_array_equal(points[:6], np.eye(6))
+    np.testing.assert_allclose(points[6], np.full(6, 1 / 6))
+    np.testing.assert_allclose(points.sum(1), 1)
+    assert (points >= 0).all() and not (points[7:] == sampled(6, 200)[7:]).any()
+    np.testing.assert_array_equal(points, sampled(6, 200, seed=3))
+    # One entry of a uniform point is ~ Beta(1, 5), whose mean square is 2 / (6 * 7).
+    np.testing.assert_allclose((points[7:] ** 2).mean(0), 2 / 42, rtol=0.25)

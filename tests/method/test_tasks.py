@@ -61,17 +61,20 @@ class AsDict(nn.Module):
         self.line = nn.Linear(3, 2)
 
     def forward(self, x):
-        return {"digit": self.line(x), "tilt": self.line(x)}
+        return {"digit": self.line(x), "lean": self.line(x)}
 
 
 @pytest.mark.parametrize(
     ("model", "found"),
-    [(AsDict, "a dict with keys digit, tilt"), (lambda: nn.Linear(3, 2), r"one tensor \[6, 2\]")],
+    [(AsDict, "a dict with keys digit, lean"), (lambda: nn.Linear(3, 2), r"one tensor \[6, 2\]")],
 )
 def test_a_model_that_returns_no_list_is_told_so_in_training_and_in_evaluation(model, found):
     network = pamal.WeightEnsemble([model(), model()])
     batch = torch.zeros(6, 3), LABELS % 2, LABELS.float()
-    message = f"must return a tuple or list with one tensor per task. Found {found}"
+    message = (
+        "must return a tuple or list with one tensor per task, "
+        f"or a dict with the keys digit, tilt. Found {found}"
+    )
     with pytest.raises(pamal.InputError, match=message):
         pamal.train(pamal.Method(network, TASKS), [batch], epochs=1, progress=False)
     with pytest.raises(pamal.InputError, match=message):

@@ -11,7 +11,8 @@ from pamal_core.errors import InputError
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.networks.hypernetwork import Hypernetwork
-from pamal_core.training import adam, train
+from pamal_core.optimizers import adam
+from pamal_core.training import train
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def test_ctrl_c_says_in_which_epoch_it_came(make_method, loader):
 
 
 def test_a_nan_in_a_batch_stops_with_the_step_and_leaves_the_weights_alone(make_method, batch):
-    method, broken = make_method(), (batch[0], batch[1].clone().fill_(torch.nan), batch[2])
+    method, broken = make_method(), (batch[0], batch[1].clone().fill_(torch.inf), batch[2])
     with pytest.raises(NonFiniteError, match=r"epoch 1, step 2\. The loss of task 1 \(height\)"):
         train(method, [batch, broken], epochs=1, progress=False)
     assert method.network.stacked.isfinite().all()

@@ -68,6 +68,14 @@ def test_inside_forward_a_model_sees_its_weights_as_a_plain_one_does():
     assert [name for name, p in ensemble.named_parameters() if p.requires_grad] == ["stacked"]
 
 
+def test_a_pass_in_inference_mode_leaves_nothing_behind_that_later_ones_cannot_change():
+    ensemble, x = WeightEnsemble([nn.Linear(2, 2)]), torch.ones(1, 2)
+    with torch.inference_mode():
+        ensemble(ensemble.weights(torch.ones(1)), x)
+    with ensemble.evaluating():
+        ensemble(ensemble.weights(torch.ones(1)), x).sum().backward()
+
+
 class Recomputing(SharedBottom):
     """Forgets the activations of its encoder and computes them again for the backward pass."""
 

@@ -9,7 +9,7 @@ from made_up import front_of
 from matplotlib.collections import PolyCollection
 
 from pamal_core.front import attained
-from pamal_core.plots.attainment import attainment_figure
+from pamal_core.plots.studies import attainment_figure
 
 
 def fronts_of(values, maximise=(True, True)):

@@ -38,30 +38,47 @@ def front(values=None, alphas=None, directions=(True, True, True), task_weights=
     return Front(alphas, pd.DataFrame(values, columns=names), objectives, task_weights)
 
 
+@pytest.mark.parametrize("lost", [np.nan, np.inf])
+def test_points_that_are_not_finite_are_blank_cells_and_neither_best_nor_on_the_scale(lost):
+    alphas = lattice(3)
+    values = alphas.copy()
+    values[0, 0], values[30, 1] = lost, -lost
+    for draw in (ternary.triangles_figure, ternary.front_3d_figure):
+        with pytest.warns(UserWarning, match="2 of 66 points of the front are left out"):
+            figure = draw(front(values), "made up")
+        figure.canvas.draw()
+        if draw is ternary.triangles_figure:
+            first = panels(figure)[0].collections[0]
+            assert np.flatnonzero(~np.isfinite(first.get_array().filled(np.nan))).tolist() == [
+                0,
+                30,
+            ]
+            assert first.get_clim() == (0, 0.9)
+        plt.close(figure)
+
+
 def panels(figure):
     """The axes of the triangles, without those of the colour bars."""
     return [ax for ax in figure.axes if ax.name == "ternary"]
 
 
-def test_of_66_cells_those_inside_are_whole_hexagons_and_the_others_halves_and_sixths():
-    alphas = lattice(3)
-    cells = ternary.cells(alphas)
-    assert len(cells) == 66
-    shares = {0: 2 / 100, 1: 1 / 100, 2: 1 / 300}  # by the number of zeros in alpha
-    corners = {0: 6, 1: 5, 2: 4}
-    for alpha, cell in zip(alphas, cells, strict=True):
-        zeros = int((alpha == 0).sum())
-        assert area(cell) == pytest.approx(shares[zeros])
-        assert len(cell) == corners[zeros]
-
-
 @pytest.mark.parametrize("num_points", range(2, 13))
-def test_the_cells_of_any_lattice_fill_the_triangle_and_stay_inside(num_points):
-    cells = ternary.cells(lattice(3, num_points))
-    assert sum(map(area, cells)) == pytest.approx(1)
-    points = np.concatenate(cells)
-    assert points.min() > -1e-12
-    np.testing.assert_allclose(points.sum(1), 1)
+def test_the_cells_of_any_lattice_are_equal_hexagons_about_its_points(num_points):
+    alphas = lattice(3, num_points)
+    cells = ternary.cells(alphas)
+    assert cells.shape == (len(alphas), 6, 3)
+    np.testing.assert_allclose(cells.sum(-1), 1)
+    np.testing.assert_allclose(cells.mean(1), alphas, atol=1e-12)
+    # Each point of the lattice inside the triangle has two of its (n - 1)^2 small triangles.
+    assert [area(cell) for cell in cells] == pytest.approx([2 / (num_points - 1) ** 2] * len(cells))
+
+
+def test_nothing_of_a_cell_is_drawn_outside_the_triangle():
+    for ax in panels(ternary.triangles_figure(front(), "made up")):
+        path, transform = ax.collections[0].get_clip_path().get_transformed_path_and_affine()
+        drawn = path.transformed(transform - ax.transAxes).vertices
+        corners = np.unique(drawn.round(6) + 0.0, axis=0)
+        np.testing.assert_allclose(corners, [[0, 0], [0.5, 1], [1, 0]], atol=1e-6)
 
 
 def test_a_point_of_the_triangle_lies_in_the_cell_of_the_lattice_point_nearest_to_it():
@@ -181,12 +198,12 @@ def test_a_3d_front_of_other_than_three_objectives_is_refused():
 
 
 def test_examples_fill_rows_and_leave_the_rest_of_the_last_one_empty():
-    images = RNG.random((5, 1, 4, 4))
-    labels = RNG.integers(10, size=(3, 5))
-    figure = pictures.digits_figure(list(images), labels.tolist(), "made up", columns=3)
-    assert [len(ax.images) for ax in figure.axes] == [1] * 5 + [0]
-    assert [ax.get_title() for ax in figure.axes[:5]] == ["  ".join(map(str, c)) for c in labels.T]
-    np.testing.assert_array_equal(figure.axes[4].images[0].get_array(), images[4, 0])
+    images = RNG.random((9, 1, 4, 4))
+    labels = RNG.integers(10, size=(3, 9))
+    figure = pictures.digits_figure(list(images), labels.tolist(), "made up")
+    assert [len(ax.images) for ax in figure.axes] == [1] * 9 + [0] * 7
+    assert [ax.get_title() for ax in figure.axes[:9]] == ["  ".join(map(str, c)) for c in labels.T]
+    np.testing.assert_array_equal(figure.axes[8].images[0].get_array(), images[8, 0])
     assert not any(ax.axison for ax in figure.axes)
 
 

@@ -158,7 +158,9 @@ def test_streets_are_counted_in_either_layout(tmp_path, layout):
 
 def test_a_file_where_a_folder_ought_to_be_is_damage_and_no_traceback(tmp_path):
     for data in inventory.DATA_SETS.values():
-        (tmp_path / data.folder).write_text("")
+        place = tmp_path / data.folder
+        place.parent.mkdir(exist_ok=True)
+        place.write_text("")
     code, found = states(tmp_path)
     assert code == 1 and {one["state"] for one in found.values()} == {"damaged"}
 

@@ -86,16 +86,19 @@ def summary(front):
     reference = [0.0 if way else 1.0 for way in front.maximise]
     with_losses = all(f"{o.task}/loss" in front.table for o in front.objectives)
     many = len(front.alphas) > 1 and front.alphas.shape[1] == len(front.objectives)
-    losses = front.on("loss") if with_losses else front
-    correlations = losses.spearman() if many else [None] * len(losses.objectives)
+    views = [front, front.on("loss")] if with_losses else [front]
+    spearman = {
+        o.name: float(v) if many and not np.isnan(v) else None
+        for view in views
+        for o, v in zip(
+            view.objectives, view.spearman() if many else [0] * len(view.objectives), strict=True
+        )
+    }
     return {
         "hypervolume": front.hypervolume(reference) if len(front.objectives) > 1 else None,
         "competition": front.competition() if many else None,
         "best": front.best(),
-        "spearman": {
-            o.name: None if v is None or np.isnan(v) else float(v)
-            for o, v in zip(losses.objectives, correlations, strict=True)
-        },
+        "spearman": spearman,
     }
 
 

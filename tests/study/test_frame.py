@@ -1,7 +1,8 @@
 """A setting is told by the options that it has differently from the paper; records by setting."""
 
+import numpy as np
 import pytest
-from made_up import DATA, record, runs_of
+from made_up import DATA, record, runs_of, staircase
 
 from pamal_core.errors import InputError
 from pamal_core.runs import grid
@@ -119,17 +120,17 @@ def test_no_two_settings_of_the_grid_share_a_label():
         assert len({setting.label() for setting in settings}) == len(settings), experiment
 
 
-def test_samples_are_left_out_and_other_data_too():
+def test_data_that_are_not_full_are_a_setting_of_their_own():
     full, sample = record(), record(seed=1, data="multimnist/sample/x")
     own, formula = record(seed=2, data="mine"), record(seed=3, data="formula")
     assert [frame.is_full(one) for one in (full, sample, own, formula)] == [
         True, False, False, True,
     ]  # fmt: skip
-    found = frame.on_full_data(runs_of(full, sample, own, formula))
-    assert {setting: [*by_seed] for setting, by_seed in found.items()} == {
-        Setting("multimnist", "pamal"): [0, 3]
-    }
-    assert frame.on_full_data(runs_of(sample)) == {} == frame.runs([])
+    found = runs_of(full, sample, own, formula)
+    assert {dict(s.options).get("data"): [*by_seed] for s, by_seed in found.items()} == {
+        None: [0, 3], "multimnist/sample/x": [1], "mine": [2],
+    }  # fmt: skip
+    assert [*found[Setting("multimnist", "pamal")]] == [0, 3]
 
 
 def test_of_a_seed_that_is_there_twice_the_last_record_counts():
@@ -142,8 +143,8 @@ def test_a_folder_is_read_at_any_depth_and_again_when_a_record_changes(tmp_path)
     assert frame.read(tmp_path / "nothing") == {} == frame.read(tmp_path)
     record("census/ls", seed=3).write(tmp_path / "a/b/x_seed_3.json")
     record(data="multimnist/sample/x").write(tmp_path / "sample.json")
-    assert frame.read(tmp_path).keys() == {Setting("census", "ls")}
-    assert frame.read(tmp_path, "*.json") == {}
+    sample = select("multimnist/pamal data=multimnist/sample/x")
+    assert frame.read(tmp_path).keys() == {Setting("census", "ls"), sample}
     record("census/ls", seed=4).write(tmp_path / "a/b/x_seed_3.json")
     assert [*frame.read(tmp_path)[Setting("census", "ls")]] == [4]
 
@@ -191,3 +192,43 @@ def test_data_ids_of_made_up_records_are_those_of_the_repository(runs):
     real = {s.experiment: next(iter(by.values())).data for s, by in runs.items()}
     for experiment, found in real.items():
         assert found.split("/")[:2] == DATA[experiment].split("/")[:2]
+
+
+def test_rows_have_the_options_and_measures_of_each_run():
+    found = runs_of(record(points=[(0.5, 1.0)], seed=7, W=2), record("multimnist/ls", seed=3))
+    rows = frame.rows(found, ["W"], ["hypervolume", "centre"], "test")
+    assert rows["setting"].tolist() == [*found] and rows["seed"].tolist() == [7, 3]
+    assert rows["W"].tolist() == [2, 1]
+    assert rows.loc[0, ["hypervolume", "centre"]].tolist() == [0.5, 0.75]
+
+
+# Several runs as one.
+
+
+def test_three_corners_together_have_all_points_and_the_area_under_their_staircase():
+    corners = [(0.9, 0.5), (0.5, 0.9), (0.4, 0.4)]
+    made = [record("multimnist/ls", [point], seed=s) for s, point in enumerate(corners)]
+    front = frame.union(made)
+    assert front.values.tolist() == [[*corner] for corner in corners] and len(front.alphas) == 3
+    assert front.objectives == made[0].front().objectives
+    expected = 0.9 * 0.5 + 0.5 * 0.9 - 0.5 * 0.5
+    assert frame.volume(made, "test") == pytest.approx(expected) == staircase(corners)
+
+
+def test_a_union_is_at_least_as_large_as_each_of_its_runs(runs):
+    for setting in (select("multimnist/ls"), select("census/pamal")):
+        every = [*runs[setting].values()]
+        volume = frame.volume(every, "test")
+        points = np.concatenate([one.front("test").values for one in every])
+        assert volume == pytest.approx(staircase(points), abs=1e-12)
+        assert volume >= max(frame.volume([one], "test") for one in every)
+
+
+def test_only_seeds_that_every_setting_has_are_grouped():
+    two = [Setting("multimnist", "ls"), select("multimnist/ls weights=[0.9, 0.1]")]
+    made = [record("multimnist/ls", [(0.5, 0.5)], seed=s) for s in (3, 5, 7)]
+    made += [record("multimnist/ls", [(0.9, 0.1)], seed=s, weights=[0.9, 0.1]) for s in (7, 5)]
+    found = frame.groups(runs_of(*made), two)
+    assert [*found] == [5, 7] and all(len(group) == 2 for group in found.values())
+    assert frame.union(found[5]).values.tolist() == [[0.5, 0.5], [0.9, 0.1]]
+    assert frame.groups({}, two) == {}

@@ -7,7 +7,7 @@ from scipy.stats import spearmanr
 
 from pamal_core.errors import InputError
 from pamal_core.study.frame import select
-from pamal_core.study.measures import MEASURES, is_better_high, value
+from pamal_core.study.measures import OF_FRONTS, OF_RECORDS, is_better_high, value
 
 CITY = [
     {
@@ -52,6 +52,9 @@ def by_hand(record, split):
                 for t in range(2)
             ]
         ),
+        "order in metrics": np.mean(
+            [spearmanr(alphas[:, t], values[:, t]).statistic for t in range(2)]
+        ),
         "centre": values[len(points) // 2].mean(),
         "cosine of the members": record.summary["member_similarity"],
         "training time": record.cost["train_seconds"],
@@ -63,7 +66,7 @@ def by_hand(record, split):
 def test_measures_of_the_records_are_those_of_their_points(runs, text, split):
     for found in runs[select(text)].values():
         expected = by_hand(found, split)
-        assert {*expected} == {*MEASURES} - {"covering pairs"}
+        assert {*expected} == {*OF_FRONTS, *OF_RECORDS} - {"covering pairs"}
         for name, number in expected.items():
             assert value(found, name, split) == pytest.approx(number, abs=1e-12), name
 
@@ -101,6 +104,20 @@ def test_what_a_record_does_not_have_is_nan():
     assert np.isnan(value(stuck, "order", "test"))
 
 
+def test_the_order_of_one_task_is_that_of_its_loss_or_of_its_metric(runs):
+    (found, *_) = runs[select("census/pamal")].values()
+    by_task = [value(found, f"order of {task}/loss", "test") for task in ("age", "education")]
+    assert value(found, "order", "test") == pytest.approx(sum(by_task) / 2)
+    assert by_task[0] == found.front("test").on("loss").spearman()[0]
+    accuracy = value(found, "order of education/accuracy", "test")
+    assert accuracy == found.front("test").spearman()[1]
+    assert np.isnan(value(found, "order of income/loss", "test"))
+    assert [is_better_high(f"order of age/{name}") for name in ("loss", "accuracy")] == [
+        False,
+        True,
+    ]
+
+
 def test_an_unknown_measure_is_answered_by_the_known_ones():
     with pytest.raises(InputError, match=r"hypervolume, .*task/metric\. Found 'volume'"):
         value(record(), "volume", "test")
@@ -108,7 +125,7 @@ def test_an_unknown_measure_is_answered_by_the_known_ones():
 
 def test_directions():
     low = {"competition", "order", "cosine of the members", "training time"}
-    assert {name for name in MEASURES if not is_better_high(name)} == low
+    assert {name for name in (*OF_FRONTS, *OF_RECORDS) if not is_better_high(name)} == low
     for experiment in ("multimnist", "utkface", "cityscapes"):
         for name, way in objectives(experiment).items():
             assert is_better_high(name) == (way == "max")

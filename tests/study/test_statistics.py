@@ -47,7 +47,7 @@ def test_the_deviation_of_a_group_weighs_each_row_by_its_seeds_less_one():
     )
     found = pooled(table["deviation"], table["number"], table["group"])
     together = np.sqrt((1 * 0.1**2 + 2 * 0.2**2) / 3)
-    np.testing.assert_allclose(found, [together] * 3 + [0.4, np.nan])
+    np.testing.assert_allclose(found, [together, 0.4, np.nan])
 
 
 def test_the_deviation_of_a_group_is_that_of_all_values_about_the_means_of_their_rows():
@@ -59,7 +59,7 @@ def test_the_deviation_of_a_group_is_that_of_all_values_about_the_means_of_their
         pd.Series(["one"] * 3),
     )
     squares = sum(((r - r.mean()) ** 2).sum() for r in rows)
-    assert found.tolist() == pytest.approx([np.sqrt(squares / (9 - 3))] * 3)
+    assert found.tolist() == pytest.approx([np.sqrt(squares / (9 - 3))])
 
 
 def test_verdicts():
@@ -91,8 +91,8 @@ def test_without_pairs_there_is_no_row():
     assert differences({}, ("without", "with")).empty
 
 
-@pytest.mark.parametrize("number", [10, 20])
-def test_many_seeds_take_no_time(number):
+def test_many_seeds_take_no_time():
+    number = 20
     values = pd.Series(np.random.default_rng(0).normal(size=number))
     start = time.process_time()
     found = differences(dict.fromkeys(range(20), (values, values + 1)), ("one", "two"))

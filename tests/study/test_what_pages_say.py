@@ -12,9 +12,8 @@ from scipy.stats import spearmanr
 
 from pamal_core.runs import grid
 from pamal_core.study import claims, comparisons, frame, paper, sweeps, tables
-from pamal_core.study.frame import RESULTS, Setting, select
+from pamal_core.study.frame import RESULTS, Setting, groups, select, union, volume
 from pamal_core.study.paper import table
-from pamal_core.study.pool import groups
 
 OURS = "PaMaL, W = 4, λ = 0"
 STRATIFIED = f"{OURS}, stratified draws"
@@ -191,7 +190,7 @@ def test_what_the_page_beyond_the_paper_says_is_what_the_records_say(runs):
             last, averaged = tricks.loc[wide].iloc[:2]
             assert f"(0.9997): {averaged}, where" in part and f"weights have {last}," in part
             averaged = groups(runs, [select("census/pamal W=4; lam=10; average=0.9997")]).values()
-            wrong = [55 * (1 - group.front().on("loss").ordered_pairs()) for group in averaged]
+            wrong = [55 * (1 - union(group).on("loss").ordered_pairs()) for group in averaged]
             assert "but for one pair" in part and np.sum(wrong) == pytest.approx(1)
     found = {data: comparisons.contenders(data, runs) for data in comparisons.RIVALS}
     multimnist, census = found["multimnist"], found["census"]
@@ -220,13 +219,13 @@ def test_what_the_page_beyond_the_paper_says_is_what_the_records_say(runs):
 
 
 def mean(by_seed):
-    return np.mean([group.hypervolume() for group in by_seed.values()])
+    return np.mean([volume(group) for group in by_seed.values()])
 
 
 def above(one, other):
     """Whether each seed of `one` has the larger hypervolume."""
     assert set(one) == set(other) == {0, 1, 2}
-    return all(one[seed].hypervolume() > other[seed].hypervolume() for seed in one)
+    return all(volume(one[seed]) > volume(other[seed]) for seed in one)
 
 
 # Choices.
@@ -275,8 +274,9 @@ def test_what_the_page_of_choices_says_is_what_the_records_say(runs):
         assert np.ptp(np.sign(volume)) == 2 and by_seed(order).min() > 0
         assert f"({float(order['other']):.2f}".replace("-", "\N{MINUS SIGN}") in text
     assert np.ptp(np.sign(by_seed(volumes[census, plain]))) == 2
-    form = by_seed(volumes[f"{census} balancing=gradient", "balancing_form"])
-    assert f"by {-form.max():.3f} to {-form.min():.3f}" in text
+    for name in balancing:
+        form = by_seed(volumes[f"{census} balancing={name}", "balancing_form"])
+        assert f"by {-form.max():.3f} to {-form.min():.3f}" in text
     for name in (digits, three):
         found = by_seed(volumes[name, plain])
         assert f"by {-found.max():.3f} to {-found.min():.3f}" in text
@@ -411,7 +411,7 @@ def test_what_the_page_says_of_census(runs):
     )
     four = groups(runs, [select("census/ls epochs=40; lr=0.0003; average=0.999")])
     assert len(four) == 3
-    often = np.mean([group.hypervolume() for group in four.values()])
+    often = np.mean([volume(group) for group in four.values()])
     averaged = twice["mean, 0.999"]
     assert f"LS ends at {averaged:.3f} after 20 epochs and at {often:.3f} after 40" in text
     cost = passage("beyond", "c00")

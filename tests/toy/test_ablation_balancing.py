@@ -10,10 +10,10 @@ from pamal_core.errors import InputError
 from pamal_core.experiments import balancing_scales
 from pamal_core.tasks import classification
 from pamal_core.toy import rules as toy_rules
-from pamal_core.toy import tables
 from pamal_core.toy.ablation import BalancingOptions, run
 from pamal_core.toy.outcomes import Outcome
-from pamal_core.toy.problem import ToyProblem, pareto_set
+from pamal_core.toy.pairs import Pairs
+from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem, pareto_set
 
 
 # Checking the shapes of every call would take most of the time; test_toy_rules has them checked.
@@ -30,9 +30,13 @@ def short():
 
 
 def test_at_both_scales_mgda_reaches_the_front_from_everywhere_and_scalarisation_one_point_of_it():
-    rules = {name: toy_rules.rules(2e-3, 0)[name] for name in ("LS", "MGDA")}
-    problem = ToyProblem(np.array([[1.0], [0.1]]))
-    found = toy_rules.run(problem, rules, 20_000, 20_000, 2e-3)[-1]
+    rules = [toy_rules.rules(2e-3, 0)[name] for name in ("LS", "MGDA")]
+    starts, half = np.array(INITIAL_POINTS)[:, None], np.full((1, 2), 0.5)
+    scaled = (
+        Pairs(ToyProblem(scale), rules, starts, task_weights=half).run(20_000, 20_000)
+        for scale in (1.0, 0.1)
+    )
+    found = np.stack([stacked[-1, :, :, 0] for stacked in scaled], 1)
     front = pareto_set(1001)
     for weights in found[1].reshape(-1, 2):  # MGDA, distances in weight space
         assert np.linalg.norm(front - weights, axis=-1).min() < 0.3
@@ -58,16 +62,16 @@ def test_every_method_is_there_for_both_scales_from_start_to_end(short):
 def test_a_row_of_the_table_counts_the_ends_on_the_front_and_says_where_they_are():
     some = pareto_set(1001)[[200, 600]]
     ends = np.concatenate((some, [(9.0, 9.0), (0.0, 0.0), (-7.0, 7.0)]))
-    row = tables.ends(Outcome(ToyProblem(), ends[None, :, None]))
+    row = Outcome(ToyProblem(), ends[None, :, None]).ends()
     assert row["on the front"] == "2 of 5 runs"
     assert (row["from"], row["to"]) == (0.2, 0.6)
-    none = tables.ends(Outcome(ToyProblem(), ends[None, 2:, None]))
+    none = Outcome(ToyProblem(), ends[None, 2:, None]).ends()
     assert none["on the front"] == "0 of 3 runs" and np.isnan(none["spread"])
 
 
 def test_a_row_of_a_pair_says_what_its_subspace_is():
     pair = np.array([[7.0, -8.4], [-7.0, -8.4]])
-    row = tables.ends(Outcome(ToyProblem(), pair[None, None]))
+    row = Outcome(ToyProblem(), pair[None, None]).ends()
     assert row["on the front"] == "subspace: exact" and row["spread"] == 1
 
 
@@ -104,25 +108,17 @@ def test_a_scaled_task_trains_on_the_multiple_and_is_judged_as_before():
 
 
 def test_factors_move_the_sample_without_balancing_and_loss_balancing_undoes_them():
-    settings = {s.name: s for s in balancing_scales.SETTINGS}
-    loss = settings["loss, as printed"]
-    found = {
-        setting: balancing_scales.record(setting, [0.2, 0.6, 4.0], epochs=1, seed=0)
-        for setting in (
-            settings["none, losses as they are"],
-            settings["none"],
-            loss._replace(rescaled=False),
-            loss,
-        )
-    }
-    plain, moved, balanced, undone = (
-        record.front("test").on("loss").values for record in found.values()
-    )
+    found = [
+        balancing_scales.record(scales, 1, 0, balancing_scales.SETTINGS[name])
+        for name in ("none", "loss, as printed")
+        for scales in ([1.0] * 3, [0.2, 0.6, 4.0])
+    ]
+    plain, moved, balanced, undone = (record.front("test").on("loss").values for record in found)
     assert np.abs(moved / plain - 1).max() > 0.02
     np.testing.assert_allclose(undone, balanced, rtol=1e-3)
 
-    table = balancing_scales.table({"none": found[settings["none"]]})
-    front = found[settings["none"]].front("test")
+    table = balancing_scales.table({"none": found[1]})
+    front = found[1].front("test")
     assert table.loc["none", "best age/accuracy"] == front.table["age/accuracy"].max()
     assert table.loc["none", "best income/loss"] == front.table["income/loss"].min()
     assert table.loc["none", "hypervolume"] == front.hypervolume([0, 0, 0])

@@ -6,7 +6,9 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.collections import LineCollection
 
-from pamal_core.plots import toy
+from pamal_core.toy import figures as toy
+from pamal_core.toy.outcomes import Outcome
+from pamal_core.toy.problem import ToyProblem
 
 matplotlib.use("Agg")
 FRONT = np.linspace((-2.0, 0.0), (0.0, -20.0), 50)
@@ -19,28 +21,33 @@ def _close_figures():
     plt.close("all")
 
 
+def outcome(stacked):
+    return Outcome(ToyProblem(), stacked)
+
+
 def named(figure):
     return {text.get_text() for legend in figure.legends for text in legend.get_texts()}
 
 
 def test_figure_1_has_a_panel_for_each_method_with_axes_that_name_the_better_direction():
-    ls = toy.Trajectories(FRONT, RNG.normal(size=(11, 5, 1, 2)), {})
-    pamal = toy.Trajectories(FRONT, RNG.normal(size=(11, 1, 2, 2)), {0: FRONT, 5000: FRONT})
+    ls = outcome(RNG.normal(size=(11, 5, 1, 2)))
+    pamal = outcome(RNG.normal(size=(501, 1, 2, 2)))
     figure = toy.trajectories_figure({"LS": ls, "PaMaL": pamal}, 5000, "made up")
     left, right, _ = figure.axes
     assert [left.get_title(), right.get_title()] == ["LS", "PaMaL"]
     assert left.get_xlabel() == right.get_xlabel() == "task 1 loss  (← lower is better)"
     assert sum(isinstance(c, LineCollection) for c in left.collections) == 5
-    subspaces = {"subspace, step 0", "subspace, step 5,000"}
+    subspaces = {f"subspace, step {step:,}" for step in (0, 200, 400, 800, 1600, 5000)}
     assert named(figure) == {"analytic front", "member 1", "member 2"} | subspaces
     assert "made up" in {text.get_text() for text in figure.texts}
     figure.canvas.draw()
 
 
 def test_a_run_of_one_network_is_drawn_from_end_to_end_but_for_what_cannot_be_seen():
-    runs = np.cumsum(RNG.normal(size=(501, 2, 1, 2)) / 50, 0)
-    runs[200:, 1] = runs[200, 1]  # one that stands still
-    figure = toy.trajectories_figure({"LS": toy.Trajectories(FRONT, runs, {})}, 5000, "made up")
+    stacked = np.cumsum(RNG.normal(size=(501, 2, 1, 2)) / 50, 0)
+    stacked[200:, 1] = stacked[200, 1]  # one that stands still
+    runs = outcome(stacked).members
+    figure = toy.trajectories_figure({"LS": outcome(stacked)}, 5000, "made up")
     drawn = [c for c in figure.axes[0].collections if isinstance(c, LineCollection)]
     smallest = np.ptp(runs, axis=(0, 1, 2)) / 400
     for run, lines in zip(runs[:, :, 0].swapaxes(0, 1), drawn, strict=True):
@@ -59,28 +66,28 @@ def test_a_run_of_one_network_is_drawn_from_end_to_end_but_for_what_cannot_be_se
 
 
 def test_three_methods_leave_the_fourth_panel_empty():
-    pamal = toy.Trajectories(FRONT, RNG.normal(size=(11, 1, 2, 2)), {})
+    pamal = outcome(RNG.normal(size=(11, 1, 2, 2)))
     figure = toy.trajectories_figure({"a": pamal, "b": pamal, "c": pamal}, 10, "made up")
     assert [ax.axison for ax in figure.axes] == [True, True, True, False]
 
 
 @pytest.mark.parametrize("run", [RNG.normal(size=(11, 2, 2)), FRONT], ids=["members", "subspace"])
 def test_a_grid_has_a_panel_for_each_pair_titled_with_its_verdict(run):
-    pairs = [f"{i}-{j}" for i in range(1, 6) for j in range(1, 6)]
-    verdicts = dict.fromkeys(pairs, "exact")
-    figure = toy.pairs_figure(FRONT, dict.fromkeys(pairs, run), verdicts, "a title", "made up")
-    assert [ax.get_title() for ax in figure.axes] == [f"{pair}: exact" for pair in pairs]
+    titles = [f"{i}-{j}: exact" for i in range(1, 6) for j in range(1, 6)]
+    figure = toy.pairs_figure(FRONT, dict.fromkeys(titles, run), "a title", "made up")
+    assert [ax.get_title() for ax in figure.axes] == titles
     assert figure.get_supxlabel() == "task 1 loss  (← lower is better)"
     figure.canvas.draw()
 
 
 def test_surfaces_mark_the_network_at_each_alpha():
-    x, y = np.linspace(-2, 2, 21), np.linspace(-1, 1, 11)
-    grid = np.stack(np.meshgrid(x, y), -1)
-    losses = ((grid[..., None, :] - [[1, 0], [-1, 0]]) ** 2).sum(-1)
+    class Bowls(ToyProblem):
+        def losses(self, theta):
+            return ((theta[..., None, :] - [[1, 0], [-1, 0]]) ** 2).sum(-1)
+
     members = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    figure = toy.surfaces_figure((x, y), losses, members, [0.0, 0.5, 1.0], "made up")
-    for ax, expected in zip(figure.axes, (-1, 0, 1), strict=False):
+    figure = toy.surfaces_figure(Bowls(), members, "made up")
+    for ax, expected in zip(figure.axes, (-1, -0.5, 0, 0.5, 1), strict=False):
         _, lowest, network = ax.lines
         assert network.get_xydata().tolist() == [[expected, 0]]
         np.testing.assert_allclose(lowest.get_xydata(), [[expected, 0]], atol=1e-12)

@@ -9,8 +9,7 @@ from pamal_core.errors import InputError
 from pamal_core.method import NonFiniteError
 from pamal_core.runs.records import Record
 from pamal_core.toy import figures as toy_figures
-from pamal_core.toy import tables as toy_tables
-from pamal_core.toy.outcomes import VARIANTS, Outcome
+from pamal_core.toy.outcomes import VARIANTS, Outcome, counts, pair_by_pair
 from pamal_core.toy.problem import ToyProblem
 from pamal_core.toy.run import MOMENTS, ToyOptions, run
 
@@ -44,9 +43,9 @@ def test_pairs_cover_the_front_within_the_distances_and_as_often_as_the_paper_sa
     assert covering[2] == 25 and gradient == {"superset": 25}
     assert covering[3] >= 18 and loss["exact"] >= 18
 
-    counts, pairs = toy_tables.counts(full.record), toy_tables.pair_by_pair(full.record)
-    assert list(counts.index) == list(pairs.columns) == PAMAL
-    assert list(counts.covers) == [f"{count} of 25" for count in covering]
+    table, pairs = counts(full.record), pair_by_pair(full.record)
+    assert list(table.index) == list(pairs.columns) == PAMAL
+    assert list(table.covers) == [f"{count} of 25" for count in covering]
     assert [(pairs[name].str[0] == "✓").sum() for name in PAMAL] == covering
 
     worst = full.outcomes["PaMaL, c = 1"].worst
@@ -98,7 +97,7 @@ def test_two_runs_give_the_same_record_apart_from_its_cost_and_a_third_seed_anot
 def test_a_choice_of_method_and_balancing_runs_those_variants_alone(values, names):
     result = run(ToyOptions.create(epochs=1, **values))
     assert list(result.outcomes) == names
-    assert list(toy_tables.counts(result.record).index) == names
+    assert list(counts(result.record).index) == names
     assert all(toy_figures.pairs(result, name) == [] for name in set(PAMAL) - set(names))
 
 

@@ -10,9 +10,9 @@ from pamal_core.balancing import Linear, MovingAverage, UnitNorm
 from pamal_core.errors import InputError
 from pamal_core.penalties import MultiForward
 from pamal_core.simplex import Dirichlet
-from pamal_core.toy.descent import Adam
 from pamal_core.toy.pairs import Pairs, initial_pairs
 from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem
+from pamal_core.toy.rules import Adam
 
 STEPS = 100
 # Not from (9, 9): beside a groove of log|z| the last bit of an input decides where a run goes.
@@ -135,11 +135,11 @@ def test_adam_steps_as_torchs_does():
     rng = np.random.default_rng(0)
     weights = rng.normal(size=(4, 3))
     leaf = torch.tensor(weights, requires_grad=True)
-    ours, theirs = Adam(weights, lr=0.01), torch.optim.Adam([leaf], lr=0.01)
+    ours, theirs = Adam(lr=0.01), torch.optim.Adam([leaf], lr=0.01)
     for _ in range(50):
         gradient = rng.normal(size=(4, 3)) * rng.choice([1e-8, 1.0, 1e5], size=(4, 3))
         leaf.grad = torch.tensor(gradient)
-        ours.step(gradient)
+        weights = weights + ours.step(gradient)
         theirs.step()
         np.testing.assert_allclose(weights, leaf.detach().numpy(), rtol=1e-9)
 

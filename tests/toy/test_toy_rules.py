@@ -21,8 +21,10 @@ from pamal_core.balancing import (
 )
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.simplex import Dirichlet
 from pamal_core.tasks import Task
 from pamal_core.toy import rules as toy_rules
+from pamal_core.toy.pairs import Pairs
 from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem, pareto_set
 
 NAMES = {
@@ -78,12 +80,21 @@ def test_each_gradient_rule_is_that_of_the_package(name, monkeypatch):
     if name == "graddrop":
         same = toy_rules.rules(2e-3, 0)["GradDrop"].keywords["rng"].random(size=(len(jacobians), 2))
         patch_draws(monkeypatch, torch.from_numpy(same))
-    found = rule(np.zeros(jacobians.shape[:2]), jacobians)
+    found = rule(np.zeros(jacobians.shape[:2]), jacobians, np.full(jacobians.shape[:2], 0.5))
     half = torch.full((2,), 0.5, dtype=torch.float64)
     for ours, jacobian in zip(found, jacobians, strict=True):
         theirs = balancer.combine(torch.from_numpy(jacobian), half).numpy()
         size = max(np.linalg.norm(jacobian, axis=-1).max(), np.linalg.norm(theirs))
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6 * size)
+
+
+def trained(scales: list[float], rules: list[toy_rules.Rule], steps: int, every: int, lr=2e-3):
+    """Single networks from the five initial points at each scale, [S, R, 5 V, 2]."""
+    problem = ToyProblem(np.repeat(scales, 5)[:, None])
+    starts = np.tile(np.array(INITIAL_POINTS), (len(scales), 1))[:, None]
+    half, one = np.full((1, 2), 0.5), Dirichlet(np.inf)
+    singles = Pairs(problem, rules, starts, task_weights=half, preference=one, lr=lr)
+    return singles.run(steps, every)[..., 0, :]
 
 
 class Point(nn.Module):
@@ -130,26 +141,23 @@ STEPS = {"dwa": 2200}
 def test_a_run_goes_where_the_training_step_goes_with_torchs_adam(name, monkeypatch):
     steps = STEPS.get(name, 100)
     rule = toy_rules.rules(2e-3, 0)[NAMES[name]]
-    shape, at = (5, 1, 5, 2), (1, 3)
+    at = 3
     if name in ("rlw", "graddrop"):
         rng = toy_rules.rules(2e-3, 0)[NAMES[name]].keywords["rng"]
         draw = rng.normal if name == "rlw" else rng.random
-        same = np.stack([draw(size=shape[1:])[0, at[1]] for _ in range(steps)])
+        same = np.stack([draw(size=(5, 1, 2))[at, 0] for _ in range(steps)])
         patch_draws(monkeypatch, torch.from_numpy(same))
-    problem = ToyProblem(np.array([[0.1]]))
-    found = toy_rules.run(problem, {"it": rule}, steps, 1, 2e-3)[:, 0, 0, at[1]]
-    expected = by_the_training_step(name, INITIAL_POINTS[at[1]], 0.1, steps)
+    found = trained([0.1], [rule], steps, 1)[:, 0, at]
+    expected = by_the_training_step(name, INITIAL_POINTS[at], 0.1, steps)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
 
 
 def test_a_rule_goes_its_way_whatever_other_rules_and_scales_run_beside_it():
-    scales = ToyProblem(np.array([[1.0], [0.1]]))
-    together = toy_rules.run(scales, toy_rules.rules(2e-3, 0), 50, 10, 2e-3)
-    assert together.shape == (6, 10, 2, 5, 2)
+    together = trained([1.0, 0.1], [*toy_rules.rules(2e-3, 0).values()], 50, 10)
+    assert together.shape == (6, 10, 10, 2)
     for r, name in enumerate(toy_rules.rules(2e-3, 0)):
-        alone = {name: toy_rules.rules(2e-3, 0)[name]}
-        found = toy_rules.run(scales, alone, 50, 10, 2e-3)
-        np.testing.assert_array_equal(found[:, 0], together[:, r])
+        alone = trained([1.0, 0.1], [toy_rules.rules(2e-3, 0)[name]], 50, 10)
+        np.testing.assert_array_equal(alone[:, 0], together[:, r])
 
 
 def test_uncertainty_weighting_stays_finite_and_keeps_the_difference_of_its_variances():
@@ -158,8 +166,8 @@ def test_uncertainty_weighting_stays_finite_and_keeps_the_difference_of_its_vari
     rule = toy_rules.UncertaintyWeighting(0.02)
     seen = []
     for _ in range(3000):
-        direction = rule(losses, np.ones((2, 2, 2)))
-        seen.append(rule.adam.weights.copy())
+        direction = rule(losses, np.ones((2, 2, 2)), np.full((2, 2), 0.5))
+        seen.append(rule.log_variances)
     assert np.isfinite(direction).all()
     assert (seen[-1][0] == seen[-1000][0]).all() and rule.LOWEST - 1 < seen[-1][0].min() < -99
     np.testing.assert_allclose(seen[-1][1], np.log(losses[1]), atol=0.01)
@@ -167,10 +175,7 @@ def test_uncertainty_weighting_stays_finite_and_keeps_the_difference_of_its_vari
 
 @pytest.mark.parametrize("name", ["RLW", "GradDrop"])
 def test_the_same_seed_gives_the_same_run_and_another_seed_another(name):
-    runs = [
-        toy_rules.run(ToyProblem(np.ones((1, 1))), {name: toy_rules.rules(0.1, s)[name]}, 9, 9, 0.1)
-        for s in (3, 3, 4)
-    ]
+    runs = [trained([1.0], [toy_rules.rules(0.1, s)[name]], 9, 9, lr=0.1) for s in (3, 3, 4)]
     np.testing.assert_array_equal(runs[0], runs[1])
     assert (runs[0] != runs[2]).any()
 
@@ -178,6 +183,7 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another(name):
 def test_nothing_moves_a_run_of_mgda_from_the_pareto_set_but_linear_scalarisation_does():
     _, jacobian = ToyProblem().losses_and_jacobian(pareto_set(11))
     size = np.linalg.norm(jacobian, axis=-1).max()
-    np.testing.assert_allclose(toy_rules.mgda(jacobian[..., 0], jacobian), 0, atol=1e-9 * size)
-    moved = np.linalg.norm(toy_rules.linear(jacobian[..., 0], jacobian), axis=-1)
+    given = jacobian[..., 0], jacobian, np.full(jacobian.shape[:-1], 0.5)
+    np.testing.assert_allclose(toy_rules.mgda(*given), 0, atol=1e-9 * size)
+    moved = np.linalg.norm(toy_rules.linear(*given), axis=-1)
     assert (moved > 0.01 * size).sum() == 10  # all but the middle

@@ -120,11 +120,21 @@ def test_domination_and_choice_are_those_of_the_front(functions, directions):
         none = 99.0 if objective.maximise else -99.0
         for bound in (*table[objective.name].sample(6, random_state=t), none):
             p = js.call("choose", points, t, bound)
+            side = "at_least" if objective.maximise else "at_most"
             if p is None:
                 with pytest.raises(InputError):
-                    front.choose({objective.name: bound})
+                    front.choose(**{side: {objective.name: bound}})
             else:
-                assert front.alphas[p].tolist() == front.choose({objective.name: bound}).tolist()
+                assert p == front.choose(**{side: {objective.name: bound}}).row
+
+
+def test_points_and_columns_that_are_not_finite_do_not_reach_the_page():
+    table = pd.DataFrame({"a/m": [1.0, np.nan, 0.5], "b/m": [0.1, 0.2, 0.3], "b/n": [np.inf, 0, 0]})
+    front = Front(np.eye(3), table, (Objective("a/m", True), Objective("b/m", True)))
+    with pytest.warns(UserWarning, match="1 of 3 points of the front are left out"):
+        found = explorer_data.points(front)
+    assert found["alphas"] == [[1, 0, 0], [0, 0, 1]]
+    assert found["columns"] == {"a/m": [1.0, 0.5], "b/m": [0.1, 0.3]}
 
 
 def test_distances_follow_from_inner_products(functions):
@@ -170,7 +180,7 @@ def test_a_condition_moves_to_the_best_alpha_that_meets_it_or_says_that_none_doe
     bound = page.get_by_label("bound of the condition")
     bound.fill("0.964")
     page.get_by_role("button", name="Find the best").click()
-    expected = front.choose({"top-left/accuracy": 0.964})
+    expected = front.choose(at_least={"top-left/accuracy": 0.964}).alpha
     assert shown(page)[0] == pytest.approx(expected.tolist())
     bound.fill("0.999")
     page.get_by_role("button", name="Find the best").click()

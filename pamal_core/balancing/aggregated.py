@@ -1,0 +1,43 @@
+"""The aggregators of TorchJD as balancers."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from typing_extensions import override
+
+from pamal_core.balancing.gradients import GradientBalancer
+from pamal_core.errors import InputError
+from pamal_core.shapes import ByTask, Direction, Jacobian
+
+
+class Aggregated(GradientBalancer):
+    """The task gradients on the shared weights, combined by an aggregator of TorchJD (0.18 or
+    later), such as UPGrad, AlignedMTL or ConFIG of `torchjd.aggregation`.
+
+    Quinton and Rey, "Jacobian descent for multi-objective optimization" (2024). `aggregator` makes
+    one vector [S] of a Jacobian [T, S]. Where it has a `pref_vector`, that is set to the `weights`
+    of each draw; to any other the rows w_t g_t are given. The heads keep the plain `weights`.
+
+    Raises InputError for one with a preference of its own, and for one with a memory (a `reset`),
+    which the state of a training would lack. A Jacobian that is not finite gives NaN.
+    """
+
+    def __init__(self, aggregator: Callable[[Tensor], Tensor]) -> None:
+        name = type(aggregator).__name__
+        if not callable(aggregator) or isinstance(aggregator, type):
+            raise InputError(f"`aggregator` must be one, such as UPGrad(). Found {aggregator!r}.")
+        if getattr(aggregator, "pref_vector", None) is not None:
+            raise InputError(f"alpha is the preference of each draw. Found {name} with another.")
+        if hasattr(aggregator, "reset"):
+            raise InputError(f"`aggregator` must have no memory between steps. Found {name}.")
+        self.aggregator = aggregator
+
+    @override
+    def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
+        if not jacobian.isfinite().all():  # solvers raise errors of their own
+            return torch.full_like(jacobian[0], torch.nan)
+        if not hasattr(self.aggregator, "pref_vector"):
+            return self.aggregator(weights.unsqueeze(-1) * jacobian)
+        self.aggregator.pref_vector = weights
+        return self.aggregator(jacobian)

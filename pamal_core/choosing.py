@@ -1,0 +1,137 @@
+"""Choosing one point of a front. No torch here."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import moocore
+import numpy as np
+
+from pamal_core.errors import InputError
+
+if TYPE_CHECKING:
+    from pamal_core.front import Front
+
+Weights = Mapping[str, float | int] | Sequence[float | int] | np.ndarray
+"""One number >= 0 per objective, by name or in their order."""
+Bounds = Mapping[str, float | int]
+"""Columns of a front's table and the least, or the most, that is accepted of each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What `Front.choose` chose: the alpha [M], its row in the front, from 0, and all metrics."""
+
+    alpha: np.ndarray
+    row: int
+    metrics: dict[str, float]
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """What it demands in words, the column, its values [P], and by how much each of them misses the
+    bound [P], inf where it is not finite."""
+
+    text: str
+    column: str
+    values: np.ndarray
+    missed: np.ndarray
+
+
+def choose(
+    front: "Front",
+    weights: Weights | None,
+    at_least: Bounds,
+    at_most: Bounds,
+    knee: bool,
+) -> Choice:
+    """See `Front.choose`."""
+    finite, rows = front.finite(), np.flatnonzero(front.is_finite)
+    better = np.where(finite.maximise, 1, -1) * finite.values
+    kept = finite.non_dominated()
+    low, span = better[kept].min(0), np.ptp(better[kept], axis=0)
+    scaled = _weights(front, weights) * ((better - low) / np.where(span > 0, span, 1))
+    bounds = [*_bounds(finite, "at_least", at_least), *_bounds(finite, "at_most", at_most)]
+    met = np.flatnonzero(sum((bound.missed for bound in bounds), np.zeros(len(better))) == 0)
+    if not len(met):
+        raise InputError(_conflict(finite, rows, bounds))
+    # An objective of weight 0 leaves points alike of which one dominates the other.
+    met = met[moocore.is_nondominated(better[met], maximise=True, keep_weakly=True)]
+    score = _trade_off(scaled[met], scaled[kept]) if knee else scaled[met].sum(1)
+    row = int(rows[met[score.argmax()]])
+    return Choice(front.alphas[row].copy(), row, front.table.iloc[row].to_dict())
+
+
+def _trade_off(points: np.ndarray, front: np.ndarray) -> np.ndarray:
+    """What the cheapest move from each point to another of the front loses per unit it gains
+    (Rachmawati and Srinivasan, 2009); inf where no move gains anything."""
+    scores = []
+    for point in points:
+        lost, gained = (np.clip(d, 0, None).sum(1) for d in (point - front, front - point))
+        scores.append((lost[gained > 0] / gained[gained > 0]).min(initial=np.inf))
+    return np.array(scores)
+
+
+def _weights(front: "Front", weights: Weights | None) -> np.ndarray:
+    names = [o.name for o in front.objectives]
+    if weights is None:
+        return np.ones(len(names))
+    if isinstance(weights, Mapping):
+        given = [weights[name] for name in names] if {*weights} == {*names} else []
+    else:
+        given = [*weights] if isinstance(weights, Sequence | np.ndarray) else []
+    right = len(given) == len(names) and all(_is_number(w) and w >= 0 for w in given) and any(given)
+    if not right:
+        raise InputError(
+            f"`weights` must be finite numbers >= 0, not all 0, one for each of {names}, by name "
+            f"or in this order. Found {weights!r}."
+        )
+    return np.array(given, dtype=float)
+
+
+def _bounds(front: "Front", side: str, limits: Bounds) -> Iterator[_Bound]:
+    if not isinstance(limits, Mapping):
+        raise InputError(f"`{side}` must be a dict of columns and bounds. Found {limits!r}.")
+    for name, limit in limits.items():
+        if name not in front.table:
+            raise InputError(f"A bound must name one of {[*front.table]}. Found {name!r}.")
+        values = front.table[name].to_numpy(float)
+        if not (_is_number(limit) and np.isfinite(values).any()):
+            raise InputError(
+                f"A bound must be a finite number, of a column with some. Found {limit!r} for "
+                f"{name}, {np.isfinite(values).sum()} of whose {len(values)} values are finite."
+            )
+        short = np.clip(limit - values if side == "at_least" else values - limit, 0, None)
+        text = f"{name} {side.replace('_', ' ')} {limit:.4g}"
+        yield _Bound(text, name, values, np.where(np.isfinite(values), short, np.inf))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and bool(np.isfinite(value))
+
+
+def _conflict(front: "Front", rows: np.ndarray, bounds: Sequence[_Bound]) -> str:
+    """Which bounds no point meets, alone or in pairs, and the point that misses them by least, in
+    shares of the extent of each column."""
+    alone = [f"{b.text} (by {b.missed.min():.2g} or more)" for b in bounds if b.missed.min()]
+    pairs = [
+        f"{one.text} together with {two.text}"
+        for one, two in combinations([b for b in bounds if not b.missed.min()], 2)
+        if (one.missed + two.missed).min()
+    ]
+    every = [f"all of {', '.join(b.text for b in bounds)}, though any two of them are met"]
+    reasons = alone + pairs or every
+    more = [f"{len(reasons) - 3} more"] * (len(reasons) > 3)
+    extents = [np.ptp(b.values[np.isfinite(b.values)]) or 1.0 for b in bounds]
+    far = sum(b.missed / extent for b, extent in zip(bounds, extents, strict=True))
+    best = int(np.argmin(far))
+    found = [
+        f"{b.column} {b.values[best]:.4g}"
+        + (f" ({b.missed[best]:.2g} off)" if b.missed[best] else "")
+        for b in bounds
+    ]
+    return (
+        f"No point of the front meets {'; nor '.join(reasons[:3] + more)}. The nearest is row "
+        f"{rows[best]}, alpha {front.alphas[best].round(3).tolist()}: {', '.join(found)}."
+    )

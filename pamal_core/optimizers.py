@@ -1,0 +1,72 @@
+"""Optimisers of all that a method trains, and their settings by the names of its weights."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from pamal_core.errors import InputError
+from pamal_core.method import Method
+from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.networks.hypernetwork import Hypernetwork
+from pamal_core.networks.skeleton import Skeleton
+
+
+def adam(method: Method, lr: float) -> torch.optim.Adam:
+    """Adam for all that `method` trains.
+
+    A hypernetwork has a hundred parameters for each weight of its model, and torch's usual dozen
+    passes over them take three times as long as their gradient: it gets the fused form, one pass.
+    So does a GPU, for which the fused form alone can leave a step out without being waited for.
+    """
+    on_gpu = method.network.task_weights.device.type == "cuda"
+    fused = True if on_gpu or isinstance(method.network, Hypernetwork) else None
+    return torch.optim.Adam(method.parameters(), lr=lr, fused=fused)
+
+
+def parameter_groups(
+    method: Method, settings: Callable[[str, torch.Size], Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Groups for any optimiser of torch, which `train` may then be given: `settings(name, shape)`
+    has what a weight has of its own, such as {"weight_decay": 0.0}; {} where nothing.
+
+    Names and shapes are those of a member's `named_parameters()`; a tied weight goes by its first
+    name. The tensors are views of the matrix [M, N] that an ensemble is stored as, one for each
+    weight of each member, so that the optimiser does with them exactly what it does with plain
+    modules. Other networks are grouped by their own parameters; a balancer's have no settings.
+
+    Make the groups after the network is moved. A loop of your own clears the gradients of both the
+    optimiser and the network.
+    """
+    network = method.network
+    named: list[tuple[str, Tensor]] = list(network.named_parameters())
+    if isinstance(network, WeightEnsemble):
+        named = _views(network.skeleton, network.stacked.detach())
+
+        def share(stacked: Tensor) -> None:
+            last, gradient = named[0][1].grad, cast(Tensor, stacked.grad)
+            memory = {g.untyped_storage().data_ptr() for g in (last, gradient) if g is not None}
+            if last is None or len(memory) == 2:  # else they share it already
+                slopes = _views(network.skeleton, gradient)
+                for (_, view), (_, slope) in zip(named, slopes, strict=True):
+                    view.grad = slope
+
+        network.stacked.register_post_accumulate_grad_hook(share)  # type: ignore[no-untyped-call]
+    groups: dict[str, dict[str, Any]] = {}
+    for name, weight in named:
+        own = settings(name, weight.shape)
+        if not isinstance(own, Mapping):
+            raise InputError(
+                f"`settings` must return a dict, {{}} for none. Found {own!r}: {name}."
+            )
+        key = repr(sorted(own.items()))
+        groups.setdefault(key, {**own, "params": []})["params"].append(weight)
+    learned = list(method.balancer.parameters())
+    return [*groups.values(), *([{"params": learned}] if learned else [])]
+
+
+def _views(skeleton: Skeleton, stacked: Tensor) -> list[tuple[str, Tensor]]:
+    """The name and the view of each weight of each row; a tied weight is one view, of the first."""
+    rows = [reversed(skeleton.views(row).items()) for row in stacked]
+    return [pair for views in rows for pair in {id(view): (n, view) for n, view in views}.values()]

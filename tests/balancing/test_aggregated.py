@@ -1,0 +1,126 @@
+"""TorchJD's aggregators as balancers, against themselves and against ours."""
+
+import numpy as np
+import pytest
+import torch
+import torchjd.aggregation as torchjd
+from jacobians import badly_conditioned, well_conditioned
+from scipy.optimize import nnls
+from torchjd.linalg import DualConeProjector
+
+from pamal_core.balancing import IMTL, MGDA, Aggregated, GradDrop, Linear, PCGrad
+from pamal_core.errors import InputError
+from pamal_core.method import Method
+from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.penalties import MultiForward
+from pamal_core.training import train
+
+WEIGHTS = torch.tensor([0.2, 0.5, 0.3], dtype=torch.float64)
+
+
+class Projector(DualConeProjector):
+    """v >= u with the least v'Gv, by non-negative least squares: TorchJD's own needs quadprog."""
+
+    def __call__(self, U, G):
+        values, vectors = np.linalg.eigh(G.numpy())
+        root = np.sqrt(values.clip(0))[:, None] * vectors.T
+        rows = U.reshape(-1, len(G)).numpy()
+        found = [u + nnls(root, -root @ u)[0] for u in rows]
+        return torch.from_numpy(np.stack(found)).reshape(U.shape)
+
+
+def with_preference(kind, weights=None):
+    own = {"projector": Projector()} if kind in (torchjd.UPGrad, torchjd.DualProj) else {}
+    return kind(pref_vector=weights, **own)
+
+
+@pytest.mark.parametrize(
+    "kind", [torchjd.UPGrad, torchjd.DualProj, torchjd.AlignedMTL, torchjd.ConFIG]
+)
+def test_the_weights_of_a_draw_are_the_preference_of_an_aggregator_that_has_one(kind):
+    rule = Aggregated(with_preference(kind))
+    for jacobian in well_conditioned(3):
+        for weights in (WEIGHTS, WEIGHTS.flip(0), torch.eye(3).double()[0]):
+            expected = with_preference(kind, weights)(jacobian)
+            torch.testing.assert_close(rule.combine(jacobian, weights), expected)
+
+
+@pytest.mark.parametrize("make", [torchjd.PCGrad, torchjd.IMTLG, torchjd.MGDA, torchjd.Sum])
+def test_any_other_aggregator_is_given_weighted_rows(make):
+    rule = Aggregated(make())
+    for seed, jacobian in enumerate(well_conditioned(3)):
+        torch.manual_seed(seed)
+        expected = make()(torch.diag(WEIGHTS) @ jacobian)
+        torch.manual_seed(seed)
+        torch.testing.assert_close(rule.combine(jacobian, WEIGHTS), expected)
+
+
+def test_upgrad_is_the_weighted_mean_of_the_rows_projections():
+    """Each projection conflicts with no row, and is the nearest such vector."""
+    rule = Aggregated(with_preference(torchjd.UPGrad))
+    for jacobian in well_conditioned(3):
+        total = rule.combine(jacobian, WEIGHTS)
+        parts = [rule.combine(jacobian, one) for one in torch.eye(3).double()]
+        torch.testing.assert_close(total, WEIGHTS @ torch.stack(parts))
+        for row, part in zip(jacobian, parts, strict=True):
+            assert (jacobian @ part > -1e-9).all()
+            assert abs((part - row) @ part) < 1e-9
+
+
+def test_it_agrees_with_our_pcgrad_and_graddrop():
+    for make, ours in ((torchjd.PCGrad, PCGrad()), (torchjd.GradDrop, GradDrop())):
+        for seed, jacobian in enumerate(well_conditioned(3)):
+            torch.manual_seed(seed)
+            expected = ours.combine(jacobian, WEIGHTS)
+            torch.manual_seed(seed)
+            got = Aggregated(make()).combine(jacobian, WEIGHTS)
+            torch.testing.assert_close(got, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_it_agrees_with_our_mgda_and_imtl_on_weighted_rows():
+    mgda = Aggregated(torchjd.MGDA(epsilon=1e-12, max_iters=10_000))
+    for jacobian in well_conditioned(2):
+        weights = WEIGHTS[1:]
+        rows = weights[:, None] * jacobian
+        got = mgda.combine(jacobian, weights)
+        torch.testing.assert_close(got, MGDA().combine(rows, weights), rtol=1e-5, atol=1e-6)
+        got = Aggregated(torchjd.IMTLG()).combine(jacobian, weights)
+        torch.testing.assert_close(got, IMTL().combine(rows, weights))
+
+
+def test_the_sum_is_linear_scalarisation_in_a_whole_step(make_mlp, tasks, batch):
+    """Heads, penalty and members included."""
+    found = []
+    for rule in (Linear(), Aggregated(torchjd.Sum())):
+        torch.manual_seed(1)
+        network = WeightEnsemble([make_mlp(), make_mlp()], shared="encoder")
+        method = Method(network, tasks, balancer=rule, penalty=MultiForward(1.0), window=2)
+        method.step(batch, np.random.default_rng(0))
+        found.append(network.stacked.grad)
+    torch.testing.assert_close(*found)
+
+
+def test_an_aggregator_trains(make_mlp, tasks, batch):
+    network = WeightEnsemble([make_mlp(), make_mlp()], shared="encoder")
+    method = Method(network, tasks, balancer=Aggregated(torchjd.AlignedMTL()))
+    rows = train(method, [batch] * 5, epochs=8, lr=1e-2, progress=False)
+    assert sum(rows[-1]["losses"]) < 0.9 * sum(rows[0]["losses"])
+
+
+def test_an_aggregator_sees_no_jacobian_that_is_not_finite():
+    jacobian = badly_conditioned(3)[0]
+    jacobian[0, 0] = torch.nan
+    assert Aggregated(torchjd.AlignedMTL()).combine(jacobian, WEIGHTS).isnan().all()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (torchjd.AlignedMTL, r"must be one, such as UPGrad\(\). Found <class"),
+        (torchjd.AlignedMTL(pref_vector=WEIGHTS), "preference of each draw. Found AlignedMTL"),
+        (torchjd.GradVac(), "no memory between steps. Found GradVac"),
+    ],
+)
+def test_what_cannot_balance_a_draw_is_refused(wrong, message):
+    with pytest.raises(InputError, match=message):
+        Aggregated(wrong)

@@ -1,0 +1,59 @@
+"""The code of the API page that balances and trains runs as it stands there."""
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from torch.utils.data import TensorDataset
+
+import pamal_core
+from pamal_core.data.batches import batches
+
+PAGE = (Path(__file__).parents[2] / "book" / "api.md").read_text("utf-8")
+
+
+def code(section):
+    """The Python of a section of the page, one text."""
+    text = PAGE.split(f"\n## {section}\n")[1].split("\n## ")[0]
+    return "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+
+
+class Writer:
+    def __init__(self):
+        self.scalars = []
+
+    def add_scalar(self, *scalar):
+        self.scalars.append(scalar)
+
+
+@pytest.fixture
+def names(make_mlp, tasks, batch):
+    network = pamal_core.WeightEnsemble([make_mlp(), make_mlp()], shared="encoder")
+    return {
+        **{"pamal": pamal_core, "torch": torch, "writer": Writer(), "network": network},
+        **{"tasks": tasks, "method": pamal_core.Method(network, tasks)},
+        "loader": batches(TensorDataset(*batch), 2, shuffle=True),
+    }
+
+
+def test_an_aggregator_of_torchjd_is_a_balancer(names):
+    exec(code("Balancers"), names)
+    before = names["network"].stacked.detach().clone()
+    pamal_core.train(names["method"], names["loader"], epochs=1, progress=False)
+    assert type(names["method"].balancer).__name__ == "Aggregated"
+    assert not torch.equal(names["network"].stacked, before)
+
+
+def test_groups_schedules_clipping_logs_and_early_stops(names):
+    exec(code("Training"), names)
+    groups, history = names["optimizer"].param_groups, names["history"]
+    assert {group["weight_decay"] for group in groups} == {0.0, 0.01}
+    assert all((p.ndim < 2) == (g["weight_decay"] == 0) for g in groups for p in g["params"])
+    assert 4 <= len(history) < 100
+    written = names["writer"].scalars
+    assert [step for _, _, step in written] == [
+        step for step in range(50, 16 * len(history) + 1, 50) for _ in names["tasks"]
+    ]
+    assert {name for name, *_ in written} == {"height/loss", "kind/loss"}
+    assert all(isinstance(value, float) for _, value, _ in written)
