@@ -67,6 +67,5 @@ def parameter_groups(
 
 
 def _views(skeleton: Skeleton, stacked: Tensor) -> list[tuple[str, Tensor]]:
-    """The name and the view of each weight of each row; a tied weight is one view, of the first."""
-    rows = [reversed(skeleton.views(row).items()) for row in stacked]
-    return [pair for views in rows for pair in {id(view): (n, view) for n, view in views}.values()]
+    """The name and the view of each weight of each row."""
+    return [pair for row in stacked for pair in skeleton.views(row).items()]

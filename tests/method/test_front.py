@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
-from pamal_core.plots.attainment import attainment_figure
 
 from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective, attained
 from pamal_core.plots.fronts import draw_line, front_figure, seeds_figure
+from pamal_core.plots.studies import attainment_figure
 
 
 def front(values, maximise=True, alphas=None, names=("a", "b", "c")):

@@ -135,7 +135,7 @@ OPTIMIZERS = {
 def test_a_step_that_is_not_finite_touches_nothing(make_method, batch, name, by_name):
     """Neither weights nor moments; the step after it is as if it had not been."""
     kind, own = OPTIMIZERS[name]
-    broken = (batch[0], batch[1].clone().fill_(torch.nan), batch[2])
+    broken = (batch[0], batch[1].clone().fill_(torch.inf), batch[2])
     method, states = make_method(), []
     trained = parameter_groups(method, lambda *_: {}) if by_name else method.parameters()
     optimizer = kind(trained, lr=0.01, fused=True, **own)
@@ -149,7 +149,7 @@ def test_a_step_that_is_not_finite_touches_nothing(make_method, batch, name, by_
         train(method, loader, epochs=1, optimizer=optimizer, on_step=keep, progress=False)
     text = str(caught.value)
     assert text.startswith(
-        "Stopped in epoch 1, step 3. The loss of task 1 (height) is nan at alpha=["
+        "Stopped in epoch 1, step 3. The loss of task 1 (height) is inf at alpha=["
     )
     assert text.endswith("left the weights as they were: 3, 4.")
     torch.testing.assert_close(states[3], states[1], rtol=0, atol=0)
