@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -32,10 +32,7 @@ class Dirichlet:
 
     def __post_init__(self) -> None:
         check_type("stratified", self.stratified, bool, "True")
-        try:
-            p = np.atleast_1d(np.asarray(self.p, dtype=float))
-        except (TypeError, ValueError):
-            p = np.array([np.nan])
+        p = np.atleast_1d(as_array(self.p, "p"))
         mixed = len(p) > 1 and not ((p > 0) & np.isfinite(p)).all()
         if p.ndim > 1 or not p.size or np.isnan(p).any() or (p < 0).any() or mixed:
             raise InputError(
@@ -118,14 +115,7 @@ def arc(num_members: int, num_points: int = 11) -> np.ndarray:
 def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.ndarray:
     """`alpha`, a tensor on any device included, as a float array [..., num_members], checked:
     finite, >= 0, each row sums to 1 within 1e-6."""
-    try:
-        if hasattr(alpha, "detach"):  # a tensor may be on a GPU, need a gradient, or be bfloat16
-            alpha = alpha.detach().cpu().double()
-        array = np.asarray(alpha, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"`{name}` must be an array of numbers. Found {alpha!r}: {error}"
-        ) from None
+    array = as_array(alpha, name)
     if array.ndim == 0 or array.shape[-1] != num_members:
         raise InputError(
             f"`{name}` must have {num_members} entries, one per member. Found shape {array.shape}."
@@ -135,6 +125,19 @@ def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.nd
     if not np.allclose(array.sum(-1), 1, atol=1e-6):
         raise InputError(f"`{name}` must sum to 1. Found a sum of {array.sum(-1).tolist()}.")
     return array
+
+
+def as_array(values: Any, name: str) -> np.ndarray:
+    """`values` of the argument `name`, a tensor on any device included, as a float array;
+    InputError where they are none."""
+    try:
+        if hasattr(values, "detach"):  # a tensor may be on a GPU, need a gradient, or be bfloat16
+            values = values.detach().cpu().double()
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"`{name}` must be an array of numbers. Found {values!r}: {error}"
+        ) from None
 
 
 def edges(

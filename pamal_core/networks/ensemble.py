@@ -17,7 +17,7 @@ from pamal_core.inputs import described
 from pamal_core.networks.base import Network
 from pamal_core.networks.skeleton import Skeleton
 from pamal_core.shapes import ByMember, Thetas
-from pamal_core.simplex import on_simplex
+from pamal_core.simplex import as_array, on_simplex
 
 
 class WeightEnsemble(Network):
@@ -62,10 +62,7 @@ class WeightEnsemble(Network):
         skeleton = Skeleton(members[0], shared, channels_last=channels_last)
         stacked = torch.stack([skeleton.flatten(member) for member in members])
         given = np.eye(len(members)) if task_weights is None else task_weights
-        try:
-            shape = np.shape(given)
-        except ValueError:
-            shape = ()  # rows of several lengths
+        shape = as_array(given, "task_weights").shape
         if len(shape) != 2 or shape[0] != len(members) or not shape[1]:
             raise InputError(
                 f"`task_weights` must be a matrix with {len(members)} rows, one per member. "

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.optim.lr_scheduler import ConstantLR
 from torch.utils.data import TensorDataset
 
 from pamal_core import (
@@ -27,6 +28,7 @@ from pamal_core.balancing import (
     EPO,
     IMTL,
     MGDA,
+    Aggregated,
     AutoLambda,
     CAGrad,
     DynamicWeightAverage,
@@ -90,13 +92,25 @@ def with_metrics(metrics):
 
 
 ENSEMBLE = {
+    "a single module": (lambda: WeightEnsemble(Net()), "list of modules, .* Found a single Net"),
+    "compiled": (lambda: WeightEnsemble([torch.compile(Net())]), "one that is compiled"),
+    "lazy": (lambda: WeightEnsemble([nn.LazyLinear(2)]), "a lazy module needs a first call"),
+    "sparse": (lambda: WeightEnsemble([nn.Embedding(3, 2, sparse=True)]), "give it sparse=False"),
+    "another architecture": (lambda: WeightEnsemble([Net(), nn.Linear(3, 2)]), "one architecture"),
+    "a buffer more": (
+        lambda: WeightEnsemble([Net(), Net(norm=True)]),
+        "must have one architecture. Found that 0 and 1 differ",
+    ),
     "a number": (lambda: WeightEnsemble(3), "Members must be modules, .* Found 3"),
     "a class": (lambda: WeightEnsemble([Net, Net]), "Found the class Net"),
     "a dict": (lambda: WeightEnsemble({"a": Net()}), "Members must be modules, .* Found 'a'"),
     "none": (lambda: WeightEnsemble([]), "at least one member. Found an empty list"),
     "the same twice": (lambda: WeightEnsemble([Net()] * 2), "must not share trainable parameters"),
     "tasks by one row": (lambda: ensemble(task_weights=[0.5, 0.5]), r"Found shape \(2,\)"),
-    "ragged weights": (lambda: ensemble(task_weights=[[1], [0.5, 0.5]]), "must be a matrix with 2"),
+    "ragged weights": (
+        lambda: ensemble(task_weights=[[1], [0.5, 0.5]]),
+        "`task_weights` must be an array of numbers",
+    ),
     "weights in words": (lambda: ensemble(task_weights=[["a"], ["b"]]), "array of numbers"),
     "weights below 0": (lambda: ensemble(task_weights=[[2, -1], [0, 1]]), "finite entries >= 0"),
     "weights not of sum 1": (lambda: ensemble(task_weights=[[1, 1], [0, 1]]), "must sum to 1"),
@@ -199,7 +213,7 @@ METHOD = {
     "lam in words": (lambda: MultiForward("0.5"), "a finite number >= 0. Found lam='0.5'"),
     "lam NaN": (lambda: MultiForward(np.nan), "a finite number >= 0. Found lam=nan"),
     "another sign": (lambda: MultiForward(1.0, "plus"), "`sign` must be one of ordered, printed"),
-    "p in words": (lambda: Dirichlet(p="a"), "`p` must be one number >= 0 .* Found p='a'"),
+    "p in words": (lambda: Dirichlet(p="a"), "`p` must be an array of numbers. Found 'a'"),
     "p below 0": (lambda: Dirichlet(p=-1), "`p` must be one number >= 0 .* Found p=-1"),
     "no p": (lambda: Dirichlet(p=()), r"`p` must be one number >= 0 .* Found p=\(\)"),
     "a matrix for p": (lambda: Dirichlet(p=[[1.0, 2.0]]), "`p` must be one number >= 0 .*"),
@@ -227,6 +241,7 @@ BALANCERS = {
         lambda: epoch(method=method(balancer=UncertaintyWeighting(1))),
         "`num_tasks` must be that of the method, 2. Found num_tasks=1",
     ),
+    "a class of aggregators": (lambda: Aggregated(nn.Tanh), "`aggregator` must be one, such as"),
     "a plain module": (lambda: RotoGrad(Net()), "needs a `Rotated` network"),
     "a step of 0": (
         lambda: AutoLambda(ensemble(), TASKS, [BATCH], lr=0),
@@ -250,6 +265,42 @@ BALANCERS = {
     for kind in (MGDA, PCGrad, IMTL, CAGrad, NashMTL)
 }
 TRAINING = {
+    "a network for a method": (lambda: epoch(method=ensemble()), "of type Method, .* WeightEns"),
+    "epochs in words": (lambda: epoch(epochs="3"), "whole number >= 1. Found epochs='3'"),
+    "no epoch": (lambda: epoch(epochs=0), "whole number >= 1. Found epochs=0"),
+    "epochs below 0": (lambda: epoch(epochs=-1), "whole number >= 1. Found epochs=-1"),
+    "a seed below 0": (lambda: epoch(seed=-1), "whole number >= 0. Found seed=-1"),
+    "a rate below 0": (lambda: epoch(lr=-1), "finite number > 0. Found lr=-1"),
+    "a rate of NaN": (lambda: epoch(lr=np.nan), "finite number > 0. Found lr=nan"),
+    "a norm of 0": (lambda: epoch(clip_norm=0), "finite number > 0. Found clip_norm=0"),
+    "LBFGS": (
+        lambda: epoch(method=(one := method()), optimizer=torch.optim.LBFGS(one.parameters())),
+        "`optimizer` must .* Found LBFGS",
+    ),
+    "an optimiser of another": (
+        lambda: epoch(optimizer=torch.optim.SGD(ensemble().parameters())),
+        "`optimizer` must train what the method has and nothing else",
+    ),
+    "an optimiser and a rate": (
+        lambda: epoch(
+            method=(one := method()), optimizer=torch.optim.SGD(one.parameters()), lr=0.1
+        ),
+        "Found both",
+    ),
+    "a schedule of another": (
+        lambda: epoch(scheduler=ConstantLR(torch.optim.SGD(ensemble().parameters()))),
+        "`scheduler` must be of the `optimizer`",
+    ),
+    "an interval of weeks": (lambda: epoch(scheduler_interval="week"), "one of epoch, step"),
+    "batches once for two epochs": (
+        lambda: epoch(iter([BATCH]), epochs=2),
+        "must yield its batches anew each epoch, .* for 2 epochs",
+    ),
+    "a data set for batches": (
+        lambda: epoch(TensorDataset(*BATCH)),
+        "must yield its batches anew each epoch, .* Found TensorDataset",
+    ),
+    "a path to go on from": (lambda: epoch(resume="state.pt"), "`resume` must be what .* Found st"),
     "no batches": (lambda: epoch([]), "The loader must yield at least one batch"),
     "a batch for a loader": (lambda: epoch(BATCH), "A batch must be a tuple or list .* one tensor"),
     "a tensor for a loader": (lambda: epoch(BATCH[0]), "A batch must be a tuple .* one tensor"),
@@ -314,6 +365,19 @@ EVALUATION = {
     "an unknown metric": (lambda: front().on("quality"), "`maximise` must say .* Found quality"),
     "a metric nobody has": (lambda: front().on("top-5 error"), r"missing \['a/top-5 error', 'b/"),
     "a bound on nothing": (lambda: front().choose(at_least={"c/loss": 1}), "must name .* 'c/loss'"),
+    "a bound in words": (
+        lambda: front().choose(at_least={"a/loss": "low"}),
+        "A bound must be a finite number.* Found 'low' for a/loss",
+    ),
+    "bounds without names": (lambda: front().choose(at_most=0.5), "`at_most` must be a dict"),
+    "weights of three": (lambda: front().choose(weights=[1, 1, 1]), r"Found \[1, 1, 1\]"),
+    "no weight": (lambda: front().choose(weights=[0, 0]), "not all 0, .* Found"),
+    "a bound that nothing meets": (
+        lambda: front().choose(at_least={"b/accuracy": 2.0}),
+        "No point of the front meets b/accuracy at least 2",
+    ),
+    "a reference of NaN": (lambda: front().hypervolume([np.nan, 0]), "all finite"),
+    "a reference in words": (lambda: front().hypervolume("origin"), "`reference` must be an array"),
     "a reference of one": (lambda: front().hypervolume([0.0]), r"must have 2 entries.* \(1,\)"),
 }
 
@@ -333,6 +397,7 @@ EVALUATION = {
         for name, case in cases.items()
     ],
 )
+@pytest.mark.filterwarnings("ignore:`torch.jit")  # as `torch.compile` imports it, too
 def test_a_wrong_argument_is_one_sentence_with_what_was_expected_and_found(
     wrong, message, monkeypatch
 ):

@@ -53,7 +53,10 @@ def refused(message, method, loader, **arguments):
         ({"seed": None}, "`seed` must be a whole number >= 0. Found seed=None"),
         ({"lr": 0}, "`lr` must be a finite number > 0. Found lr=0"),
         ({"lr": "fast"}, "`lr` must be a finite number > 0. Found lr='fast'"),
-        ({"clip_norm": float("inf")}, "`clip_norm` must be a finite number > 0. Found clip_norm=inf"),
+        (
+            {"clip_norm": float("inf")},
+            "`clip_norm` must be a finite number > 0. Found clip_norm=inf",
+        ),
         ({"scheduler_interval": "batch"}, "must be one of epoch, step. Found 'batch'"),
         ({"loader": 5}, "as a DataLoader or a list does. Found int"),
         ({"optimizer": "adam"}, "as Adam does. Found str"),
