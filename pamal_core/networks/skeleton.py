@@ -211,7 +211,8 @@ def _check_parts(model: nn.Module) -> None:
         cells = [c for leaf in leaves for c in getattr(leaf, "__closure__", None) or ()]
         closed = tree_leaves([c.cell_contents for c in cells if c != CellType()])  # not empty ones
         parts = [part for part in leaves if isinstance(part, nn.Module) and part not in modules]
-        parts += [part for part in closed if isinstance(part, nn.Module)]
+        owners = [getattr(part, "__self__", part) for part in closed]  # of a method its module
+        parts += [part for part in owners if isinstance(part, nn.Module)]
         return any(p.requires_grad for part in parts for p in part.parameters()) or any(
             isinstance(p, nn.Parameter) and p in trained for p in [*leaves, *closed]
         )

@@ -220,6 +220,9 @@ class Hiding(nn.Module):
             self.hidden = {"other": nn.Linear(2, 2)}
         elif where == "closure":
             self.hidden = lambda x: layer(x)
+        elif where == "wrapped":
+            inner = self.forward
+            self.forward = lambda x: 2 * inner(x)
         elif where == "hook":
             layer.register_forward_hook(lambda *_: self.layer.bias.sum())
         elif where == "gradient":
@@ -256,6 +259,7 @@ def test_a_model_that_writes_into_its_weights_is_refused():
         (lambda: [Hiding("list")], r"weights in `hidden` .*\(Hiding\)"),
         (lambda: [Hiding("unregistered")], "weights in `hidden`"),
         (lambda: [Hiding("closure")], "weights in `hidden`"),
+        (lambda: [Hiding("wrapped")], "weights in `forward`"),
         (lambda: [Hiding("hook")], r"weights in `_forward_hooks` .*\(Linear at 'layer'\)"),
         (lambda: [Hiding("gradient")], "whose weights have gradient hooks"),
         (lambda: [nn.Linear(2, 2).to(torch.complex64)], "one real dtype"),
