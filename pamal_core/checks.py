@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torch.utils._pytree import tree_map_only
 
-from pamal_core.errors import InputError, check_choice
+from pamal_core.errors import InputError, check_choice, check_number, check_type
 from pamal_core.inputs import Batch, described
 from pamal_core.memory import is_out_of_memory
 from pamal_core.method import Method
@@ -31,14 +30,12 @@ def check_arguments(
 ) -> None:
     """InputError where an argument of `train` is of the wrong type or out of range; those in
     `positive` may be None."""
-    if not isinstance(method, Method):
-        raise InputError(f"`method` must be a Method. Found {described(method)}.")
-    for name, value, least in (("epochs", epochs, 1), ("seed", seed, 0)):
-        if not isinstance(value, int | np.integer) or value < least:
-            raise InputError(f"`{name}` must be a whole number from {least}. Found {value!r}.")
+    check_type("method", method, Method, "Method(network, tasks)")
+    check_number("epochs", epochs, 1, whole=True)
+    check_number("seed", seed, 0, whole=True)
     for name, value in positive.items():
-        if value is not None and not (isinstance(value, int | float) and 0 < value < float("inf")):
-            raise InputError(f"`{name}` must be a finite number above 0. Found {value!r}.")
+        if value is not None:
+            check_number(name, value, 0, above=True)
     if not isinstance(loader, Iterable) or (isinstance(loader, Iterator) and epochs > 1):
         raise InputError(
             "`loader` must yield its batches anew each epoch, as a DataLoader or a list does. "

@@ -1,6 +1,9 @@
 """The one error for everything a user can mend."""
 
+import math
 from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
 
 
 class InputError(ValueError):
@@ -15,3 +18,25 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
     """InputError unless `value`, of the argument `name`, is one of `allowed`."""
     if value not in allowed:
         raise InputError(f"`{name}` must be one of {', '.join(allowed)}. Found {value!r}.")
+
+
+def check_number(
+    name: str, value: Any, low: int, *, whole: bool = False, above: bool = False
+) -> None:
+    """InputError unless `value`, of the argument `name`, is a finite number, `low` or more; or
+    `above` it."""
+    kind, words = (Integral, "a whole number") if whole else (Real, "a finite number")
+    is_number = isinstance(value, kind) and not isinstance(value, bool)
+    if not is_number or not low <= value < math.inf or (above and value == low):
+        sign = ">" if above else ">="
+        raise InputError(f"`{name}` must be {words} {sign} {low}. Found {name}={value!r}.")
+
+
+def check_type(name: str, value: object, kind: type, example: str) -> None:
+    """InputError unless `value`, of the argument `name`, is a `kind`, such as `example`."""
+    if not isinstance(value, kind):
+        is_short = isinstance(value, str | Real)
+        found = repr(value) if is_short else getattr(value, "__name__", type(value).__name__)
+        raise InputError(
+            f"`{name}` must be of type {kind.__name__}, such as {example}. Found {found}."
+        )

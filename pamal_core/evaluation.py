@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_type
 from pamal_core.front import Front, Objective
 from pamal_core.inputs import Batch, Inputs, moved
 from pamal_core.networks.base import Calibration, Network
@@ -22,7 +22,9 @@ from pamal_core.tasks import Task, by_task, check_names, statistic
 
 
 def objectives(tasks: Sequence[Task]) -> tuple[Objective, ...]:
-    """The first metric of each task."""
+    """The first metric of each task; InputError where one has none."""
+    if bare := [task.name for task in tasks if not task.metrics]:
+        raise InputError(f"Every task must have a metric. Found none of {', '.join(bare)}.")
     return tuple(Objective(f"{t.name}/{t.metrics[0].name}", t.metrics[0].maximise) for t in tasks)
 
 
@@ -50,21 +52,21 @@ def evaluate(
     A warning names the tasks and alphas whose metrics are not finite; InputError where no point has
     finite objectives.
     """
+    check_type("network", network, Network, "the WeightEnsemble that was trained")
+    check_names(tasks)
     if calibration is None:
         network.check_calibration(stacklevel=3)
-    check_names(tasks)
     if alphas is None:
         points = (lattice if network.num_members <= 4 else sampled)(network.num_members)
     else:
         points = on_simplex(alphas, network.num_members)
     task_weights = network.task_weights.cpu().numpy()
     trained = [t for t in range(len(tasks)) if task_weights[:, t].any()]
-    rows = []
+    chosen, rows = objectives([tasks[t] for t in trained]), []
     with network.evaluating():
         for point in tqdm(points, delay=10, disable=not progress, unit="alpha"):
             theta = _theta(network, point, calibration)
             rows.append(_metrics(network, theta, tasks, trained, loader))
-    chosen = objectives([tasks[t] for t in trained])
     front = Front(points, pd.DataFrame(rows), chosen, task_weights[:, trained])
     _check_finite(front, theta.dtype)
     return front
@@ -84,6 +86,7 @@ def predict(
 
     The mode and the statistics of the network are restored.
     """
+    check_type("network", network, Network, "the WeightEnsemble that was trained")
     with network.evaluating():
         theta = _theta(network, alpha, calibration)
         outputs = network(theta, *moved([inputs], theta.device))
@@ -126,6 +129,7 @@ def _metrics(
     loader: Iterable[Batch],
 ) -> dict[str, float]:
     totals: dict[tuple[int, int], Tensor] = {}
+    check_type("loader", loader, Iterable, "a DataLoader or a list of batches")
     batch = None
     for batch in loader:
         inputs, *targets = moved(batch, theta.device)
@@ -137,7 +141,10 @@ def _metrics(
                     part = statistic(task, metric, output, target)
                     totals[t, m] = totals[t, m] + part if (t, m) in totals else part
     if batch is None:
-        raise InputError("The loader must yield at least one batch. Found none.")
+        raise InputError(
+            "The loader must yield at least one batch. Found none; a generator has them once, a "
+            "list for each alpha."
+        )
     return {
         f"{tasks[t].name}/{metric.name}": metric.value(totals[t, m])
         if (t, m) in totals

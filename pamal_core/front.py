@@ -14,6 +14,7 @@ import pandas as pd
 
 from pamal_core.choosing import Bounds, Choice, Weights, choose
 from pamal_core.errors import InputError
+from pamal_core.simplex import as_array
 
 LOWER, HIGHER = ("loss", "error"), ("accuracy", "IoU")
 """How the names of metrics end that are better the lower, or the higher, they are."""
@@ -129,7 +130,7 @@ class Front:
         with n^(T-2) <= 10^11: 68 in eight objectives. Beyond, where that takes from seconds to
         hours, it is `moocore.hv_approx`, within about 1%, and a warning says so.
         """
-        ref = np.asarray(reference, dtype=float)
+        ref = as_array(reference, "reference")
         if ref.shape != (len(self.objectives),) or not np.isfinite(ref).all():
             raise InputError(
                 f"`reference` must have {len(self.objectives)} entries, one per objective, all "

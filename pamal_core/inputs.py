@@ -53,14 +53,14 @@ def _targets(batch: Batch) -> Iterable[Any]:
 
 
 def described(value: Any) -> str:
-    """What `value` is, for a message: of a tensor its shape, of a collection what it holds."""
+    """What `value` is, for a message: of a tensor shape and dtype, of a collection what is in."""
     if isinstance(value, Tensor):
-        return f"one tensor {list(value.shape)}"
+        return f"one tensor {list(value.shape)} of {value.dtype}".replace("torch.", "")
     kind = type(value).__name__
     if isinstance(value, Mapping):
         return f"a {kind} with keys {', '.join(map(str, value))}"
     if isinstance(value, tuple | list):
-        return f"a {kind} of {', '.join(type(part).__name__ for part in value)}"
+        return f"a {kind} of {', '.join(type(part).__name__ for part in value) or 'nothing'}"
     return kind
 
 

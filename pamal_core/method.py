@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_map_only
 
 from pamal_core import distributed
 from pamal_core.balancing import Balancer, Draw, Linear
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.inputs import Batch
 from pamal_core.networks.base import Network
 from pamal_core.penalties import MultiForward, Penalty
@@ -49,8 +49,12 @@ class Method:
     """The mean losses [T] of every epoch that it was trained for: the next one follows on."""
 
     def __post_init__(self) -> None:
-        if self.window < 1:
-            raise InputError(f"`window` must be at least 1. Found window={self.window}.")
+        check_type("network", self.network, Network, "WeightEnsemble([Net(), Net()])")
+        check_type("preference", self.preference, Dirichlet, "Dirichlet(1.0)")
+        check_type("balancer", self.balancer, Balancer, "Linear()")
+        check_type("penalty", self.penalty, Penalty, "MultiForward(1.0)")
+        check_number("window", self.window, 1, whole=True)
+        check_names(self.tasks)
         if self.penalty.lam > 0 and self.window < self.penalty.min_window:
             raise InputError(
                 f"`window` must be at least {self.penalty.min_window} when `lam` > 0. "
@@ -61,7 +65,6 @@ class Method:
                 "There must be one task per column of `task_weights`. "
                 f"Expected {self.network.num_tasks}, found {len(self.tasks)}."
             )
-        check_names(self.tasks)
         distributed.check(self.window, self.balancer)
 
     def parameters(self) -> list[Tensor]:

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from typing_extensions import override
 
-from pamal_core.errors import InputError, check_choice
+from pamal_core.errors import check_choice, check_number
 from pamal_core.shapes import ByDraw
 from pamal_core.simplex import SAME
 
@@ -31,8 +31,7 @@ class Penalty(ABC):
     """The number of draws below which there is nothing to penalise."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.lam < float("inf"):
-            raise InputError(f"`lam` must be a finite number >= 0. Found lam={self.lam}.")
+        check_number("lam", self.lam, 0)
 
     @abstractmethod
     def task_weights(self, losses: ByDraw, weights: ByDraw) -> ByDraw:

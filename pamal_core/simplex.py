@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_number, check_type
 
 SAME = 1e-6
 """Task weights no further apart are equal: sums of float32 may differ in their last bits."""
@@ -31,12 +31,13 @@ class Dirichlet:
     stratified: bool = False
 
     def __post_init__(self) -> None:
-        p = np.atleast_1d(np.asarray(self.p, dtype=float))
+        check_type("stratified", self.stratified, bool, "True")
+        p = np.atleast_1d(as_array(self.p, "p"))
         mixed = len(p) > 1 and not ((p > 0) & np.isfinite(p)).all()
-        if np.isnan(p).any() or (p < 0).any() or mixed:
+        if p.ndim > 1 or not p.size or np.isnan(p).any() or (p < 0).any() or mixed:
             raise InputError(
                 "`p` must be one number >= 0 (inf allowed), or one positive finite number "
-                f"per member. Found p={self.p}."
+                f"per member. Found p={self.p!r}."
             )
 
     def sample(self, num_draws: int, num_members: int, rng: np.random.Generator) -> np.ndarray:
@@ -77,11 +78,8 @@ def lattice(num_members: int, num_points: int = 11) -> np.ndarray:
     `num_points` is the n of section 5.2: the number of points along an edge. Two members give n
     points, three give n(n+1)/2. The first row is the first corner, the last row the last corner.
     """
-    if num_members < 1 or num_points < 2:
-        raise InputError(
-            "A lattice needs num_members >= 1 and num_points >= 2. "
-            f"Found num_members={num_members}, num_points={num_points}."
-        )
+    check_number("num_members", num_members, 1, whole=True)
+    check_number("num_points", num_points, 2, whole=True)
     steps = num_points - 1
     # Stars and bars: each choice of bar positions splits `steps` units between the members.
     bars = combinations(range(steps + num_members - 1), num_members - 1)
@@ -117,14 +115,7 @@ def arc(num_members: int, num_points: int = 11) -> np.ndarray:
 def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.ndarray:
     """`alpha`, a tensor on any device included, as a float array [..., num_members], checked:
     finite, >= 0, each row sums to 1 within 1e-6."""
-    try:
-        if hasattr(alpha, "detach"):  # a tensor may be on a GPU, need a gradient, or be bfloat16
-            alpha = alpha.detach().cpu().double()
-        array = np.asarray(alpha, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"`{name}` must be an array of numbers. Found {alpha!r}: {error}"
-        ) from None
+    array = as_array(alpha, name)
     if array.ndim == 0 or array.shape[-1] != num_members:
         raise InputError(
             f"`{name}` must have {num_members} entries, one per member. Found shape {array.shape}."
@@ -134,6 +125,19 @@ def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.nd
     if not np.allclose(array.sum(-1), 1, atol=1e-6):
         raise InputError(f"`{name}` must sum to 1. Found a sum of {array.sum(-1).tolist()}.")
     return array
+
+
+def as_array(values: Any, name: str) -> np.ndarray:
+    """`values` of the argument `name`, a tensor on any device included, as a float array;
+    InputError where they are none."""
+    try:
+        if hasattr(values, "detach"):  # a tensor may be on a GPU, need a gradient, or be bfloat16
+            values = values.detach().cpu().double()
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"`{name}` must be an array of numbers. Found {values!r}: {error}"
+        ) from None
 
 
 def edges(

@@ -69,10 +69,23 @@ def labelled(tasks: Sequence[Task], targets: Sequence[Any], device: torch.device
 
 
 def check_names(tasks: Sequence[Task]) -> None:
-    """InputError where two of `tasks` have one name: their metrics would be one column."""
-    names = [task.name for task in tasks]
+    """InputError unless `tasks` are tasks, and where two have one name, or two metrics of one task:
+    they would be one column."""
+    if not isinstance(tasks, tuple | list) or not all(isinstance(task, Task) for task in tasks):
+        raise InputError(f"`tasks` must be a list of Tasks. Found {described(tasks)}.")
+    for task in tasks:
+        found = task.metrics
+        if not isinstance(found, tuple | list) or not all(isinstance(m, Metric) for m in found):
+            raise InputError(
+                f"Task {task.name} must have a tuple of Metrics. Found {described(found)}."
+            )
+        _check_distinct(f"Every metric of task {task.name}", [metric.name for metric in found])
+    _check_distinct("Every task", [task.name for task in tasks])
+
+
+def _check_distinct(what: str, names: Sequence[str]) -> None:
     if len(set(names)) < len(names):
-        raise InputError(f"Every task must have a name of its own. Found {', '.join(names)}.")
+        raise InputError(f"{what} must have a name of its own. Found {', '.join(names)}.")
 
 
 def by_task(

@@ -7,10 +7,11 @@ import torch
 from typing_extensions import override
 
 from pamal_core.balancing.base import Balancer, Draw
+from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.inputs import Batch, moved
 from pamal_core.networks.base import Network
 from pamal_core.shapes import Theta
-from pamal_core.tasks import Task, task_losses
+from pamal_core.tasks import Task, check_names, task_losses
 
 
 class AutoLambda(Balancer):
@@ -37,6 +38,10 @@ class AutoLambda(Balancer):
         lr: float,
         meta_lr: float = 1e-4,
     ) -> None:
+        check_type("network", network, Network, "that of the method")
+        check_names(tasks)
+        check_number("lr", lr, 0, above=True)
+        check_number("meta_lr", meta_lr, 0, above=True)
         self.network, self.tasks, self.loader, self.lr = network, tasks, loader, lr
         self.task_weights = torch.full((len(tasks),), 0.1)
         self.optimizer = torch.optim.Adam([self.task_weights], lr=meta_lr)
@@ -60,7 +65,9 @@ class AutoLambda(Balancer):
         batch = next(self.others, None)
         if batch is None:  # more draws than batches in an epoch
             self.others = iter(self.loader)
-            batch = next(self.others)
+            batch = next(self.others, None)
+        if batch is None:
+            raise InputError("`loader` must yield batches anew in each epoch. Found none.")
         inputs, *targets = moved(batch, theta.device)
         kept = [(buffer, buffer.clone()) for buffer in self.network.skeleton.buffers()]
         with self.network.holding(theta.requires_grad_()):

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pamal_core.errors import InputError
 from pamal_core.shapes import ByMember, ByTask, Theta
 
 
@@ -69,4 +70,4 @@ class Balancer(ABC):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from `state`, which `state_dict` returned."""
         if state:
-            raise ValueError(f"{type(self).__name__} keeps no state. Found {list(state)}.")
+            raise InputError(f"{type(self).__name__} keeps no state. Found {list(state)}.")

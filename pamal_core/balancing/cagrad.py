@@ -8,6 +8,7 @@ from scipy.optimize import brentq, nnls
 from typing_extensions import override
 
 from pamal_core.balancing.gram import GramBalancer, factor, min_norm
+from pamal_core.errors import check_number
 from pamal_core.shapes import Coefficients, Gram
 
 
@@ -32,6 +33,7 @@ class CAGrad(GramBalancer):
 
     def __init__(self, c: float = 0.4, heads: Literal["plain", "balanced"] = "plain") -> None:
         super().__init__(heads)
+        check_number("c", c, 0)
         self.c = c
 
     @override

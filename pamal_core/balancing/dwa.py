@@ -7,6 +7,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from pamal_core.balancing.losses import LossBalancer
+from pamal_core.errors import check_number
 from pamal_core.shapes import ByTask
 
 
@@ -24,6 +25,7 @@ class DynamicWeightAverage(LossBalancer):
     """
 
     def __init__(self, temperature: float = 2.0) -> None:
+        check_number("temperature", temperature, 0, above=True)
         self.temperature = temperature
         self.factors: Tensor | None = None
 

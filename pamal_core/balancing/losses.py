@@ -9,7 +9,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from pamal_core.balancing.base import Balancer, Draw
-from pamal_core.errors import InputError, check_choice
+from pamal_core.errors import check_choice, check_number
 from pamal_core.shapes import ByTask, Theta
 
 
@@ -50,8 +50,7 @@ class MovingAverage(LossBalancer):
 
     def __init__(self, history: int = 25, form: Literal["paper", "released"] = "paper") -> None:
         check_choice("form", form, ("paper", "released"))
-        if history < 1:
-            raise InputError(f"`history` must be at least 1. Found {history}.")
+        check_number("history", history, 1, whole=True)
         self.form, self.history = form, history
         # Two more than the mean needs tell when the first history + 1 draws are over.
         self.past: deque[Tensor] = deque(maxlen=history + 2 if form == "released" else history)

@@ -8,6 +8,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from pamal_core.balancing.losses import LossBalancer
+from pamal_core.errors import InputError, check_number
 from pamal_core.shapes import ByTask
 
 
@@ -26,6 +27,7 @@ class UncertaintyWeighting(LossBalancer):
     """
 
     def __init__(self, num_tasks: int) -> None:
+        check_number("num_tasks", num_tasks, 1, whole=True)
         self.log_variances = torch.zeros(num_tasks, requires_grad=True)
 
     @override
@@ -35,6 +37,11 @@ class UncertaintyWeighting(LossBalancer):
     @override
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         """w_t exp(-s_t) / 2; adds the gradient of the sum above to that of s."""
+        if len(self.log_variances) != losses.shape[-1]:
+            raise InputError(
+                f"`num_tasks` must be that of the method, {losses.shape[-1]}. "
+                f"Found num_tasks={len(self.log_variances)}."
+            )
         with torch.enable_grad():
             factors = 0.5 * torch.exp(-self.log_variances)
             terms = factors * losses.cpu() + 0.5 * self.log_variances

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import lzma
 import os
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -23,8 +24,15 @@ UNREADABLE = (
 
 
 def data_root(given: str | Path | None = None) -> Path:
-    """The folder that holds all data: `given`, else $PAMAL_DATA, else ~/.cache/pamal."""
-    return Path(given or os.environ.get("PAMAL_DATA") or "~/.cache/pamal").expanduser()
+    """The folder that holds all data: `given`, else $PAMAL_DATA, else ~/.cache/pamal. A warning
+    where the variable names no folder."""
+    named = None if given else os.environ.get("PAMAL_DATA")
+    root = Path(given or named or "~/.cache/pamal").expanduser()
+    if named and not root.is_dir():
+        warnings.warn(
+            f"$PAMAL_DATA must name a folder of data. Found no folder {root}.", stacklevel=1
+        )
+    return root
 
 
 def expect(holds: object, what: str, found: object) -> None:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.utils._pytree import tree_map_only
 
-from pamal_core.errors import InputError, check_choice
+from pamal_core.errors import InputError, check_choice, check_type
 from pamal_core.inputs import Batch, Inputs, described, moved
 from pamal_core.networks.skeleton import Skeleton
 from pamal_core.shapes import ByMember, Theta, Thetas
@@ -75,8 +75,16 @@ class Network(nn.Module, ABC):
     def weights(self, alphas: ByMember) -> Thetas:
         """theta(alpha) for each row of `alphas`, differentiable in the network's own parameters."""
 
-    def forward(self, theta: Theta, inputs: Inputs) -> Any:
+    def forward(self, theta: Theta, inputs: Inputs | None = None) -> Any:
         """What the architecture with the weights `theta` returns for `inputs`."""
+        right = (self.skeleton.num_weights,), self.task_weights.dtype
+        is_tensor = isinstance(theta, Tensor)
+        if inputs is None or not is_tensor or (theta.shape, theta.dtype) != right:
+            raise InputError(
+                f"A network is called with theta, a vector [{right[0][0]}] of {right[1]} that "
+                "`weights` gives for one alpha, and inputs; `predict` takes an alpha. "
+                f"Found {described(theta)} and {described(inputs)}."
+            )
         if self.precision == torch.float32:
             return self.skeleton(theta, inputs)
         with torch.autocast(theta.device.type, self.precision):
@@ -123,7 +131,8 @@ class Network(nn.Module, ABC):
     @torch.no_grad()
     def recalibrate(self, alpha: ArrayLike, calibration: Calibration) -> None:
         """Re-estimate the running statistics of every normalisation layer that tracks any (of
-        BatchNorm and InstanceNorm) for the network at `alpha`; leave them if it is "shared".
+        BatchNorm and InstanceNorm) for the network at `alpha`; leave them if it is "shared". What
+        else training writes into buffers goes on from there: a spectral norm takes a step a batch.
 
         `calibration` are batches whose first entry are the inputs; every batch counts the same.
         InputError where it is such a batch itself, or has none, as a generator that an alpha before
@@ -132,7 +141,9 @@ class Network(nn.Module, ABC):
         if isinstance(calibration, str):
             check_choice("calibration", calibration, ["shared"])
             return
-        if not (layers := tracking(self)):
+        check_type("calibration", calibration, Iterable, "a list of batches")
+        layers = self._estimated()
+        if not (layers or self.skeleton.changed_buffers()):
             return
         theta, momenta = self.weights(self.alpha_tensor(alpha)), [one.momentum for one in layers]
         batches, count = iter(calibration), 0
@@ -168,7 +179,7 @@ class Network(nn.Module, ABC):
         if self.num_members == 1:
             return
         buffers = self.skeleton.changed_buffers()
-        found = ["the running statistics of normalisation layers"] if tracking(self) else []
+        found = ["the running statistics of normalisation layers"] if self._estimated() else []
         found += [f"what training wrote into {', '.join(buffers)}"] if buffers else []
         if found:
             warnings.warn(
@@ -183,8 +194,9 @@ class Network(nn.Module, ABC):
         """`alpha`, checked to lie on the simplex, in the dtype and on the device of the network."""
         return torch.as_tensor(on_simplex(alpha, self.num_members)).to(self.task_weights)
 
-
-def tracking(model: nn.Module) -> list[_NormBase]:
-    """The normalisation layers of `model` that keep running statistics."""
-    layers = (module for module in model.modules() if isinstance(module, _NormBase))
-    return [layer for layer in layers if layer.running_mean is not None]
+    def _estimated(self) -> list[_NormBase]:
+        """The normalisation layers whose running statistics training estimates: not those that the
+        model keeps in evaluation mode, as it may for a frozen part."""
+        with self.evaluating():
+            layers = [m for m in self.train().modules() if isinstance(m, _NormBase)]
+            return [one for one in layers if one.training and one.running_mean is not None]

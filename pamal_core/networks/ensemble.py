@@ -12,11 +12,12 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 from typing_extensions import override
 
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_type
+from pamal_core.inputs import described
 from pamal_core.networks.base import Network
 from pamal_core.networks.skeleton import Skeleton
 from pamal_core.shapes import ByMember, Thetas
-from pamal_core.simplex import on_simplex
+from pamal_core.simplex import as_array, on_simplex
 
 
 class WeightEnsemble(Network):
@@ -57,10 +58,11 @@ class WeightEnsemble(Network):
         channels_last: bool = True,
     ) -> None:
         members = _checked(members)
+        check_type("channels_last", channels_last, bool, "True")
         skeleton = Skeleton(members[0], shared, channels_last=channels_last)
         stacked = torch.stack([skeleton.flatten(member) for member in members])
         given = np.eye(len(members)) if task_weights is None else task_weights
-        shape = np.shape(given)
+        shape = as_array(given, "task_weights").shape
         if len(shape) != 2 or shape[0] != len(members) or not shape[1]:
             raise InputError(
                 f"`task_weights` must be a matrix with {len(members)} rows, one per member. "
@@ -72,6 +74,12 @@ class WeightEnsemble(Network):
 
     @override
     def weights(self, alphas: ByMember) -> Thetas:
+        right = self.stacked.shape[:1], self.stacked.dtype
+        if not isinstance(alphas, Tensor) or (alphas.shape[-1:], alphas.dtype) != right:
+            raise InputError(
+                f"`alphas` must be a tensor [..., {right[0][0]}] of {right[1]}, as `alpha_tensor` "
+                f"makes it. Found {described(alphas)}."
+            )
         return alphas @ self.stacked
 
     @torch.no_grad()
@@ -87,7 +95,7 @@ def _checked(members: Any) -> list[nn.Module]:
             "`members` must be a list of modules, one per member. Found a single "
             f"{type(members).__name__}; [net] makes an ensemble of one."
         )
-    members = list(members)
+    members = list(members) if isinstance(members, Iterable) else [members]
     if not members:
         raise InputError("An ensemble needs at least one member. Found an empty list.")
     for member in members:

@@ -4,6 +4,7 @@ import contextlib
 import copy
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from types import CellType
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.parameter import is_lazy
 from torch.utils._pytree import tree_leaves
+from typing_extensions import override
 
 from pamal_core.errors import InputError
 from pamal_core.inputs import Inputs, arguments
@@ -24,7 +26,7 @@ class Skeleton(nn.Module):
     The first `num_shared` of the `num_weights` entries of theta are the weights of the submodules
     that `shared` names (prefixes of parameter names; None means all weights). `model` is copied.
     Frozen parameters (`requires_grad=False`) and buffers, such as the running statistics of
-    BatchNorm, stay in the skeleton.
+    BatchNorm, stay in the skeleton. A submodule that is frozen and in evaluation mode stays in it.
 
     With `channels_last` the weights of 2-D convolutions, [out, in, h, w], are kept channels-last,
     so that theta's views of them are, too: LeNet's step is then 1.8 times as fast on a CPU, and
@@ -70,10 +72,19 @@ class Skeleton(nn.Module):
             for path, module in self.model.named_modules()
         ]
         self._slots = [(m, slots) for m, slots in self._slots if {*slots.values()} - {None}]
+        frozen = (m for m in self.model.modules() if not m.training and [*m.parameters()])
+        self._still = [m for m in frozen if not any(p.requires_grad for p in m.parameters())]
         self._held: Theta | None = None
         self._empty = torch.empty(0, dtype=torch.uint8)  # one: nothing is made in a forward pass
         self._place()
         self._written = self._sums()
+
+    @override
+    def train(self, mode: bool = True) -> "Skeleton":
+        super().train(mode)
+        for module in self._still:
+            module.eval()
+        return self
 
     def forward(self, theta: Theta, inputs: Inputs) -> Any:
         """What the model with the weights `theta` returns for `inputs`."""
@@ -82,6 +93,11 @@ class Skeleton(nn.Module):
             with self.holding(theta):
                 return self.model(*args, **named)
         except RuntimeError as error:
+            if "base has been modified inplace" in str(error):
+                raise InputError(
+                    "A model must not write into its weights in its forward pass, as `max_norm` of "
+                    "an embedding does: here they follow from alpha. Found one that does."
+                ) from error
             if not (any(self._moved) and "view size is not compatible" in str(error)):
                 raise
             raise InputError(
@@ -139,6 +155,11 @@ class Skeleton(nn.Module):
 
     def split(self, theta: Theta) -> list[Tensor]:
         """The weights of the model as views of `theta`, in its order."""
+        if theta.shape != (self.num_weights,):
+            raise InputError(
+                f"The weights of one point of the simplex are a vector [{self.num_weights}]. "
+                f"Found {list(theta.shape)}: `alpha` must be one point, with M entries."
+            )
         pieces = zip(torch.split(theta, self._sizes), self._shapes, self._moved, strict=True)
         return [_view(piece, shape, is_moved) for piece, shape, is_moved in pieces]
 
@@ -180,6 +201,22 @@ class Skeleton(nn.Module):
 
 def _check_parts(model: nn.Module) -> None:
     """InputError where weights cannot be taken out of `model` and put back."""
+    modules, trained = {*model.modules()}, {p for p in model.parameters() if p.requires_grad}
+
+    def hides(module: nn.Module, attribute: str, value: Any) -> bool:
+        """Whether weights are in a list or dict of `module`, or in what a function closes over."""
+        if attribute in ("_parameters", "_modules", "_flat_weights"):  # the last are torch's own
+            return False
+        leaves = tree_leaves(value)
+        cells = [c for leaf in leaves for c in getattr(leaf, "__closure__", None) or ()]
+        closed = tree_leaves([c.cell_contents for c in cells if c != CellType()])  # not empty ones
+        parts = [part for part in leaves if isinstance(part, nn.Module) and part not in modules]
+        owners = [getattr(part, "__self__", part) for part in closed]  # of a method its module
+        parts += [part for part in owners if isinstance(part, nn.Module)]
+        return any(p.requires_grad for part in parts for p in part.parameters()) or any(
+            isinstance(p, nn.Parameter) and p in trained for p in [*leaves, *closed]
+        )
+
     for name, module in model.named_modules():
         found = None
         if isinstance(module, torch.jit.ScriptModule):
@@ -192,6 +229,13 @@ def _check_parts(model: nn.Module) -> None:
             module, nn.Embedding | nn.EmbeddingBag
         ):
             found = "one with sparse gradients: give it sparse=False"
+        elif any(p._backward_hooks for p in module._parameters.values() if p is not None):
+            found = "one whose weights have gradient hooks: let its forward pass register them"
+        elif where := next((a for a, v in vars(module).items() if hides(module, a, v)), None):
+            found = (
+                f"one with weights in `{where}` that a copy does not have as its own: register "
+                "them (ParameterList, ModuleList), and use methods in place of nested functions"
+            )
         if found:
             where = f"{type(module).__name__}" + (f" at {name!r}" if name else "")
             raise InputError(f"Members must be ordinary modules. Found {found} ({where}).")
@@ -263,7 +307,8 @@ def _select(
     """The names of the weights that have a place under one of the prefixes in `shared`."""
     if shared is None:
         return list(places)
-    prefixes = [shared] if isinstance(shared, str) else list(shared)
+    is_one = isinstance(shared, str) or not isinstance(shared, Iterable)
+    prefixes: list[Any] = [shared] if is_one else list(shared)
     for prefix in prefixes:
         if not any(_is_under(prefix, names) for names in places.values()):
             found = ", ".join(name for name, _ in model.named_children())

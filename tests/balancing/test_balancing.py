@@ -119,7 +119,7 @@ def test_a_loss_balancer_goes_on_on_the_device_of_the_losses():
     ("make", "message"),
     [
         (lambda: MovingAverage(form="realeased"), "`form` must be one of paper, released"),
-        (lambda: MovingAverage(0), "`history` must be at least 1. Found 0"),
+        (lambda: MovingAverage(0), "`history` must be a whole number >= 1. Found history=0"),
         (lambda: UnitNorm("realeased"), "`form` must be one of paper, released"),
         (lambda: MGDA(heads="plian"), "`heads` must be one of plain, balanced. Found 'plian'"),
     ],

@@ -9,6 +9,7 @@ from torch.utils.data import TensorDataset
 
 import pamal_core
 from pamal_core.data.batches import batches
+from pamal_core.networks.models import SharedBottom
 
 PAGE = (Path(__file__).parents[2] / "book" / "api.md").read_text("utf-8")
 
@@ -35,6 +36,27 @@ def names(make_mlp, tasks, batch):
         **{"tasks": tasks, "method": pamal_core.Method(network, tasks)},
         "loader": batches(TensorDataset(*batch), 2, shuffle=True),
     }
+
+
+def test_a_frozen_backbone_is_kept_once_and_exported_as_it_was(names, make_mlp, batch):
+    given = names["tasks"]
+    norm = torch.nn.BatchNorm1d(8)
+
+    def make_backbone():
+        return torch.nn.Sequential(make_mlp().encoder, norm)
+
+    def make_heads():
+        return SharedBottom(torch.nn.BatchNorm1d(8), [torch.nn.Linear(8, 1), torch.nn.Linear(8, 3)])
+
+    names |= {"make_backbone": make_backbone, "make_heads": make_heads, "batch": batch}
+    network = names["network"]
+    exec(code("The ensemble"), names)
+    assert names["network"] is not network and names["network"].num_members == len(given)
+    inside = names["network"].skeleton.model
+    assert not inside[0].train(False).training and torch.equal(norm.running_mean, torch.zeros(8))
+    model, features = names["model"], names["backbone"](batch[0])
+    torch.testing.assert_close(model[1].encoder.running_mean, features.mean(0))
+    assert torch.equal(model[0][1].running_mean, norm.running_mean)
 
 
 def test_an_aggregator_of_torchjd_is_a_balancer(names):

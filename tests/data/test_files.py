@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pamal_core.data import census
 from pamal_core.data.files import data_root, verified
 from pamal_core.errors import InputError
 
@@ -51,6 +52,15 @@ def test_the_folder_given_comes_before_the_environment_and_the_default(monkeypat
     assert data_root() == data_root("") == tmp_path
     monkeypatch.delenv("PAMAL_DATA")
     assert data_root() == Path.home() / ".cache" / "pamal"
+
+
+def test_a_variable_that_names_no_folder_warns_and_the_sample_is_taken(monkeypatch, tmp_path):
+    monkeypatch.setenv("PAMAL_DATA", str(tmp_path / "typo"))
+    with pytest.warns(UserWarning, match=r"must name a folder of data\. Found no folder .*typo"):
+        assert not (data_root() / "census").exists()
+    with pytest.warns(UserWarning, match="PAMAL_DATA"):
+        assert census.load(data="auto").is_sample
+    assert data_root(tmp_path / "new") == tmp_path / "new"  # which a download may make
 
 
 def test_a_right_file_is_used_without_any_network(path):

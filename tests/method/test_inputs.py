@@ -162,7 +162,7 @@ def test_a_packed_sequence_is_one_input():
     ("batch", "found"),
     [
         ({"ids": IDS, "topic": TOPIC}, "a dict with keys ids, topic"),
-        (IDS, r"one tensor \[40, 5\]"),
+        (IDS, r"one tensor \[40, 5\] of int64"),
         ((IDS, (TOPIC, LENGTH)), "a tuple of Tensor, tuple"),
         ([IDS, "topic"], "a list of Tensor, str"),
         (7, "int"),

@@ -88,7 +88,7 @@ def test_the_lattice_runs_from_the_first_corner_to_the_last():
 
 @pytest.mark.parametrize(("members", "points"), [(0, 11), (2, 1)])
 def test_a_lattice_without_points_is_refused(members, points):
-    with pytest.raises(InputError, match="Found num_members"):
+    with pytest.raises(InputError, match=r"whole number >= [12]\. Found num_"):
         lattice(members, points)
 
 

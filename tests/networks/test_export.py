@@ -5,8 +5,9 @@ import pytest
 import torch
 from torch import nn
 
-from pamal_core import WeightEnsemble, evaluate, regression
+from pamal_core import Method, WeightEnsemble, evaluate, regression, train
 from pamal_core.errors import InputError
+from pamal_core.evaluation import predict
 
 TASKS = [regression("a"), regression("b")]
 
@@ -116,6 +117,56 @@ def test_who_does_not_say_which_statistics_is_told_what_is_shared(act):
     with pytest.warns(UserWarning, match=r"layer\.parametrizations\.weight\.0\._u") as found:
         calls[act](spectral, data)
     assert "offset" not in str(found[0].message)
+
+
+class Frozen(nn.Module):
+    """A frozen part with statistics of its own, which the model keeps in evaluation mode."""
+
+    def __init__(self, by_override: bool) -> None:
+        super().__init__()
+        self.part = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)).requires_grad_(False)
+        for weight, value in zip(self.part.parameters(), (0.5, 0.1, 2.0, 0.3), strict=True):
+            weight.fill_(value)
+        self.part[1].running_mean.fill_(3.0)
+        self.part.eval()
+        self.head, self.by_override = nn.Linear(4, 2), by_override
+
+    def train(self, mode=True):
+        super().train(mode)
+        if self.by_override:
+            self.part.eval()
+        return self
+
+    def forward(self, x):
+        return self.head(self.part(x)).unbind(1)
+
+
+@pytest.mark.parametrize("by_override", [True, False])
+def test_statistics_of_a_frozen_part_stay_as_they_are_given(by_override):
+    members = [Frozen(by_override), Frozen(by_override)]
+    ensemble, data = WeightEnsemble(members), [(torch.randn(8, 3), torch.randn(8), torch.randn(8))]
+    train(Method(ensemble, TASKS), data, epochs=1, progress=False)
+    evaluate(ensemble, TASKS, data)  # nothing that alphas share: no warning
+    for given in (None, data):
+        model = ensemble.export([0.5, 0.5], calibration=given)
+        for name, value in members[0].part.state_dict().items():
+            assert torch.equal(model.part.state_dict()[name], value)
+        got = predict(ensemble, [0.5, 0.5], data[0][0], calibration=given)
+        torch.testing.assert_close(got, [*model(data[0][0])])
+
+
+def test_calibration_lets_a_spectral_norm_follow_the_weights():
+    """The largest singular value of an exported weight is 1 where the vectors are its own."""
+    members = [Spectral(), Spectral()]
+    members[1].load_state_dict(dict(members[0].named_buffers()), strict=False)
+    ensemble, x = WeightEnsemble(members), torch.randn(8, 3)
+    ensemble.train()
+    for _ in range(30):
+        ensemble(ensemble.weights(torch.tensor([0.5, 0.5])), x)
+    model = ensemble.export([1.0, 0.0], calibration=[(x,)] * 30)
+    assert torch.linalg.matrix_norm(model.layer.weight, 2).item() == pytest.approx(1, abs=1e-4)
+    model = ensemble.export([1.0, 0.0], calibration="shared")
+    assert torch.linalg.matrix_norm(model.layer.weight, 2).item() > 1.001
 
 
 def test_one_member_alone_has_its_statistics_to_itself():

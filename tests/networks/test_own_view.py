@@ -208,6 +208,46 @@ def with_buffer():
     return model
 
 
+class Hiding(nn.Module):
+    """Keeps a layer, or its weight, where `parameters()` or a copy does not find it."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__()
+        self.layer = layer = nn.Linear(2, 2)
+        if where == "list":
+            self.hidden = [layer.weight]
+        elif where == "unregistered":
+            self.hidden = {"other": nn.Linear(2, 2)}
+        elif where == "closure":
+            self.hidden = lambda x: layer(x)
+        elif where == "wrapped":
+            inner = self.forward
+            self.forward = lambda x: 2 * inner(x)
+        elif where == "hook":
+            layer.register_forward_hook(lambda *_: self.layer.bias.sum())
+        elif where == "gradient":
+            layer.weight.register_hook(lambda slope: 0 * slope)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Clipped(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.items = nn.Embedding(3, 2, max_norm=0.5)
+
+    def forward(self, x):
+        return self.items(x)
+
+
+def test_a_model_that_writes_into_its_weights_is_refused():
+    ensemble = WeightEnsemble([Clipped(), Clipped()])
+    theta = ensemble.weights(torch.tensor([0.5, 0.5]))
+    with pytest.raises(InputError, match=r"must not write into its weights .* Found one that does"):
+        ensemble(theta, torch.tensor([0, 1]))
+
+
 @pytest.mark.parametrize(
     ("members", "found"),
     [
@@ -216,6 +256,12 @@ def with_buffer():
         (lambda: [torch.compile(nn.Linear(2, 2))], "one that is compiled"),
         (lambda: [nn.Sequential(nn.LazyLinear(2))], "a lazy module needs a first call"),
         (lambda: [nn.Embedding(5, 2, sparse=True)], "one with sparse gradients"),
+        (lambda: [Hiding("list")], r"weights in `hidden` .*\(Hiding\)"),
+        (lambda: [Hiding("unregistered")], "weights in `hidden`"),
+        (lambda: [Hiding("closure")], "weights in `hidden`"),
+        (lambda: [Hiding("wrapped")], "weights in `forward`"),
+        (lambda: [Hiding("hook")], r"weights in `_forward_hooks` .*\(Linear at 'layer'\)"),
+        (lambda: [Hiding("gradient")], "whose weights have gradient hooks"),
         (lambda: [nn.Linear(2, 2).to(torch.complex64)], "one real dtype"),
         (lambda: [nn.Linear(2, 2), with_buffer()], r"offset is missing and \[3\]"),
         (lambda: [TIED, nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))], "tied to 0.weight and"),
