@@ -90,7 +90,9 @@ assert not any(name.startswith("pamal_core.") for name in sys.modules)
 def test_what_is_exported_loads_where_this_package_is_not(after, tmp_path):
     """The weights of the notebook's class, and a class of torchvision's as a whole."""
     members = [shufflenet_v2_x0_5(weights=None, num_classes=4) for _ in range(2)]
-    plain = WeightEnsemble(members, task_weights=[[1.0], [1.0]]).export([0.3, 0.7])
+    plain = WeightEnsemble(members, task_weights=[[1.0], [1.0]]).export(
+        [0.3, 0.7], calibration="shared"
+    )
     assert type(plain) is type(members[0])
     torch.save(plain, tmp_path / "whole.pt")
     images = after["people"][:8][0]
