@@ -13,6 +13,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import pamal_core
+from pamal_core.networks.models import SharedBottom
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "book" / "api.md").read_text("utf-8")
@@ -96,7 +97,7 @@ def test_the_code_of_the_page_runs_as_it_stands(tmp_path, monkeypatch):
         "torch": torch,
         "make_model": People,
         "make_backbone": lambda: nn.Linear(4, 8),
-        "make_heads": lambda: nn.Linear(8, 3),
+        "make_heads": lambda: SharedBottom(nn.BatchNorm1d(8), [nn.Linear(8, 2), nn.Linear(8, 1)]),
         "loader": loader,
         "validation": loader,
         "batch": next(iter(loader)),

@@ -49,10 +49,9 @@ def test_a_frozen_backbone_is_kept_once_and_exported_as_it_was(names, make_mlp, 
         return SharedBottom(torch.nn.BatchNorm1d(8), [torch.nn.Linear(8, 1), torch.nn.Linear(8, 3)])
 
     names |= {"make_backbone": make_backbone, "make_heads": make_heads, "batch": batch}
-    network = names["network"]
     exec(code("The ensemble"), names)
-    assert names["network"] is not network and names["network"].num_members == len(given)
-    inside = names["network"].skeleton.model
+    assert names["frozen"].num_members == len(given)
+    inside = names["frozen"].skeleton.model
     assert not inside[0].train(False).training and torch.equal(norm.running_mean, torch.zeros(8))
     model, features = names["model"], names["backbone"](batch[0])
     torch.testing.assert_close(model[1].encoder.running_mean, features.mean(0))
