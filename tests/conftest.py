@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -61,15 +62,22 @@ def tasks() -> list[Task]:
 
 
 @pytest.fixture
-def make_method(make_mlp: Callable[[], SharedBottom], tasks: list[Task]) -> Callable[[], Method]:
-    """Makes the same method each time: two members, loss balancing and the penalty."""
+def make_plain_method(
+    make_mlp: Callable[[], SharedBottom], tasks: list[Task]
+) -> Callable[..., Method]:
+    """Makes the same method of two members each time, with the parts that it is given."""
 
-    def make() -> Method:
+    def make(**parts: Any) -> Method:
         torch.manual_seed(3)
-        network = WeightEnsemble([make_mlp(), make_mlp()], shared="encoder")
-        return Method(network, tasks, balancer=MovingAverage(), penalty=MultiForward(0.5), window=2)
+        return Method(WeightEnsemble([make_mlp(), make_mlp()], shared="encoder"), tasks, **parts)
 
     return make
+
+
+@pytest.fixture
+def make_method(make_plain_method: Callable[..., Method]) -> Callable[[], Method]:
+    """The same with loss balancing and the penalty."""
+    return lambda: make_plain_method(balancer=MovingAverage(), penalty=MultiForward(0.5), window=2)
 
 
 @pytest.fixture

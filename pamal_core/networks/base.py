@@ -142,17 +142,16 @@ class Network(nn.Module, ABC):
             check_choice("calibration", calibration, ["shared"])
             return
         check_type("calibration", calibration, Iterable, "a list of batches")
-        layers = self._estimated()
-        if not (layers or self.skeleton.changed_buffers()):
-            return
-        theta, momenta = self.weights(self.alpha_tensor(alpha)), [one.momentum for one in layers]
-        batches, count = iter(calibration), 0
+        theta, count = self.weights(self.alpha_tensor(alpha)), 0
         with self.evaluating():
+            layers = self._estimated()
+            if not (layers or self.skeleton.changed_buffers()):
+                return
+            momenta = [layer.momentum for layer in layers]
             for layer in layers:
                 layer.reset_running_stats()
-            self.train()
             try:
-                for count, batch in enumerate(batches, start=1):
+                for count, batch in enumerate(calibration, start=1):
                     if not isinstance(batch, tuple | list):
                         raise InputError(
                             "Running statistics are re-estimated on batches (inputs, ...); a list "
@@ -178,8 +177,10 @@ class Network(nn.Module, ABC):
         """Warn that nobody said which statistics an alpha gets, where it makes a difference."""
         if self.num_members == 1:
             return
+        with self.evaluating():
+            layers = self._estimated()
         buffers = self.skeleton.changed_buffers()
-        found = ["the running statistics of normalisation layers"] if self._estimated() else []
+        found = ["the running statistics of normalisation layers"] if layers else []
         found += [f"what training wrote into {', '.join(buffers)}"] if buffers else []
         if found:
             warnings.warn(
@@ -195,8 +196,8 @@ class Network(nn.Module, ABC):
         return torch.as_tensor(on_simplex(alpha, self.num_members)).to(self.task_weights)
 
     def _estimated(self) -> list[_NormBase]:
-        """The normalisation layers whose running statistics training estimates: not those that the
-        model keeps in evaluation mode, as it may for a frozen part."""
-        with self.evaluating():
-            layers = [m for m in self.train().modules() if isinstance(m, _NormBase)]
-            return [one for one in layers if one.training and one.running_mean is not None]
+        """Switches to training mode; the normalisation layers whose running statistics it
+        estimates: not those that the model keeps in evaluation mode, as it may for a frozen
+        part."""
+        layers = [m for m in self.train().modules() if isinstance(m, _NormBase)]
+        return [one for one in layers if one.training and one.running_mean is not None]

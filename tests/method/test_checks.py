@@ -22,15 +22,6 @@ from pamal_core.tasks import Metric, Task, mean_metric
 from pamal_core.training import train
 
 
-@pytest.fixture
-def make_method(make_mlp, tasks):
-    def make(**parts):
-        torch.manual_seed(3)
-        return Method(WeightEnsemble([make_mlp(), make_mlp()], shared="encoder"), tasks, **parts)
-
-    return make
-
-
 def sgd(method, lr=0.1, **settings):
     return torch.optim.SGD(method.parameters(), lr=lr, **settings)
 
@@ -64,18 +55,20 @@ def refused(message, method, loader, **arguments):
         ({"resume": {"history": []}}, "returned. Found a dict with keys history"),
     ],
 )
-def test_wrong_arguments_are_refused(make_method, batch, arguments, message, monkeypatch):
+def test_wrong_arguments_are_refused(make_plain_method, batch, arguments, message, monkeypatch):
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
-    refused(message, make_method(), arguments.pop("loader", [batch]), **arguments)
+    refused(message, make_plain_method(), arguments.pop("loader", [batch]), **arguments)
 
 
-def test_a_rate_beside_an_optimiser_is_not_ignored(make_method, batch):
-    method = make_method()
+def test_a_rate_beside_an_optimiser_is_not_ignored(make_plain_method, batch):
+    method = make_plain_method()
     refused("`lr` is that of Adam", method, [batch], optimizer=sgd(method), lr=0.1)
 
 
-def test_a_generator_is_refused_for_two_epochs_and_has_all_its_batches_in_one(make_method, batch):
-    method, seen = make_method(), []
+def test_a_generator_is_refused_for_two_epochs_and_has_all_its_batches_in_one(
+    make_plain_method, batch
+):
+    method, seen = make_plain_method(), []
 
     def generator():
         for number in range(3):
@@ -86,20 +79,22 @@ def test_a_generator_is_refused_for_two_epochs_and_has_all_its_batches_in_one(ma
     assert not seen
     once, listed = generator(), [batch] * 3
     rows = train(method, once, epochs=1, progress=False)
-    assert seen == [0, 1, 2] and rows == train(make_method(), listed, epochs=1, progress=False)
+    assert seen == [0, 1, 2] and rows == train(
+        make_plain_method(), listed, epochs=1, progress=False
+    )
     refused("at least one batch an epoch; a generator has them once. Found none", method, once)
 
 
-def test_lbfgs_and_sparse_adam_are_refused(make_method, batch):
-    method = make_method()
+def test_lbfgs_and_sparse_adam_are_refused(make_plain_method, batch):
+    method = make_plain_method()
     for kind in (torch.optim.LBFGS, torch.optim.SparseAdam):
         wrong = kind(method.parameters())
         message = f"step on one dense gradient.* Found {kind.__name__}"
         refused(message, method, [batch], optimizer=wrong)
 
 
-def test_an_optimiser_must_train_what_the_method_has(make_method, make_mlp, batch):
-    method, other = make_method(balancer=UncertaintyWeighting(2)), make_mlp()
+def test_an_optimiser_must_train_what_the_method_has(make_plain_method, make_mlp, batch):
+    method, other = make_plain_method(balancer=UncertaintyWeighting(2)), make_mlp()
     found = {
         "entry 0 of the balancer missing and 0": method.network.parameters(),
         "stacked missing and 0": method.balancer.parameters(),
@@ -115,8 +110,8 @@ def test_an_optimiser_must_train_what_the_method_has(make_method, make_mlp, batc
         refused(f"{message} tensors", method, [batch], optimizer=wrong)
 
 
-def test_a_scheduler_must_be_that_of_the_optimiser(make_method, batch):
-    method = make_method()
+def test_a_scheduler_must_be_that_of_the_optimiser(make_plain_method, batch):
+    method = make_plain_method()
     own, other = sgd(method), sgd(method)
     for given in ({"optimizer": other}, {}):
         refused("Found StepLR of another", method, [batch], scheduler=StepLR(own, 1), **given)
@@ -125,8 +120,8 @@ def test_a_scheduler_must_be_that_of_the_optimiser(make_method, batch):
     refused("needs the losses of an epoch", method, [batch], optimizer=own, **given)
 
 
-def test_an_average_must_be_that_of_the_network(make_method, make_mlp, batch):
-    refused("Found another's", make_method(), [batch], average=AveragedModel(make_mlp()))
+def test_an_average_must_be_that_of_the_network(make_plain_method, make_mlp, batch):
+    refused("Found another's", make_plain_method(), [batch], average=AveragedModel(make_mlp()))
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -157,9 +152,11 @@ def broken(output, target):
         (Metric("share", True, lambda o, y: 3, lambda total: None), "NoneType"),
     ],
 )
-def test_a_metric_is_tried_on_the_first_batch(make_method, batch, metric, message, monkeypatch):
+def test_a_metric_is_tried_on_the_first_batch(
+    make_plain_method, batch, metric, message, monkeypatch
+):
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
-    method = make_method()
+    method = make_plain_method()
     kind = method.tasks[1]
     method.tasks = [method.tasks[0], Task("kind", kind.loss, (*kind.metrics, metric))]
     text = rf"The metric share of task kind must take what .* \[32, 3\] .* \[32\].*: .*{message}"
@@ -198,9 +195,9 @@ def test_a_task_that_no_member_is_trained_on_needs_no_metric(make_mlp, tasks, ba
     assert train(Method(network, made), [batch], epochs=1, progress=False)
 
 
-def test_a_batch_without_labels_of_a_task_may_be_the_first(make_method, batch):
+def test_a_batch_without_labels_of_a_task_may_be_the_first(make_plain_method, batch):
     """Its metric is then 0 / 0, which evaluation over more batches need not be."""
-    method = make_method()
+    method = make_plain_method()
     share = Metric("share", True, lambda o, y: torch.zeros(2), lambda s: s.tolist()[0] / 0)
     method.tasks = [Task(task.name, task.loss, (share,)) for task in method.tasks]
     assert train(method, [batch], epochs=1, progress=False)
@@ -225,9 +222,9 @@ def parts(method, lr=0.1, kind=torch.optim.SGD, scheduled=True, **settings):
 
 
 @pytest.fixture
-def state(make_method, batch, tmp_path):
+def state(make_plain_method, batch, tmp_path):
     """That of two epochs, written to a file and read."""
-    method, states = make_method(**begun()), []
+    method, states = make_plain_method(**begun()), []
     keep = lambda training: states.append(copy.deepcopy(training.state_dict()))  # noqa: E731
     train(method, [batch], epochs=2, on_epoch=keep, **parts(method, momentum=0.9))
     save_state(tmp_path / "state", states[-1])
@@ -255,9 +252,9 @@ def state(make_method, batch, tmp_path):
     ],
 )
 def test_a_state_of_another_training_is_refused_with_the_difference(
-    make_method, batch, state, changed, found
+    make_plain_method, batch, state, changed, found
 ):
-    method = make_method(**begun() | {k: v for k, v in changed.items() if k in begun()})
+    method = make_plain_method(**begun() | {k: v for k, v in changed.items() if k in begun()})
     own = {k: v for k, v in changed.items() if k not in {*begun(), "clip_norm", "seed"}}
     others = {k: v for k, v in changed.items() if k in {"clip_norm", "seed"}}
     given = parts(method, **{"momentum": 0.9, **own})
@@ -265,9 +262,9 @@ def test_a_state_of_another_training_is_refused_with_the_difference(
 
 
 def test_a_state_of_the_same_training_is_taken_though_its_rate_has_fallen(
-    make_method, batch, state
+    make_plain_method, batch, state
 ):
-    method, whole = make_method(**begun()), make_method(**begun())
+    method, whole = make_plain_method(**begun()), make_plain_method(**begun())
     got = train(method, [batch], epochs=3, resume=state, **parts(method, momentum=0.9))
     assert got == train(whole, [batch], epochs=3, **parts(whole, momentum=0.9))
     assert torch.equal(method.network.stacked, whole.network.stacked)
@@ -286,18 +283,18 @@ def test_an_ensemble_of_other_members_is_named(make_mlp, tasks, batch, state):
     )
 
 
-def test_what_has_no_text_of_its_own_is_not_told_apart_by_its_address(make_method, batch):
+def test_what_has_no_text_of_its_own_is_not_told_apart_by_its_address(make_plain_method, batch):
     class Middle(Dirichlet):
         __repr__ = object.__repr__
 
     states, rule = [], CAGrad()
     keep = lambda training: states.append(copy.deepcopy(training.state_dict()))  # noqa: E731
     train(
-        make_method(preference=Middle(), balancer=rule),
+        make_plain_method(preference=Middle(), balancer=rule),
         [batch],
         epochs=1,
         on_epoch=keep,
         progress=False,
     )
-    again = make_method(preference=Middle(), balancer=CAGrad())
+    again = make_plain_method(preference=Middle(), balancer=CAGrad())
     assert len(train(again, [batch], epochs=2, resume=states[0], progress=False)) == 2

@@ -10,18 +10,7 @@ from torch.utils.data import TensorDataset
 
 from pamal_core.balancing import DynamicWeightAverage
 from pamal_core.data.batches import batches
-from pamal_core.method import Method
-from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.training import seed_everything, train
-
-
-@pytest.fixture
-def make_method(make_mlp, tasks):
-    def make(**parts):
-        torch.manual_seed(3)
-        return Method(WeightEnsemble([make_mlp(), make_mlp()], shared="encoder"), tasks, **parts)
-
-    return make
 
 
 @pytest.fixture
@@ -30,13 +19,13 @@ def loader(batch):
     return batches(TensorDataset(*batch), 8, shuffle=True)
 
 
-def test_the_hook_of_a_step_sees_its_losses_and_alphas(make_method, loader):
+def test_the_hook_of_a_step_sees_its_losses_and_alphas(make_plain_method, loader):
     seen = []
 
     def watch(training):
         seen.append((training.step, training.losses, training.alphas))
 
-    method = make_method(window=3)
+    method = make_plain_method(window=3)
     rows = train(method, loader, epochs=2, on_step=watch, progress=False)
     assert [step for step, *_ in seen] == [*range(1, 9)]
     rng = seed_everything(0, 1)
@@ -45,13 +34,13 @@ def test_the_hook_of_a_step_sees_its_losses_and_alphas(make_method, loader):
     for epoch, row in enumerate(rows):
         losses = torch.stack([losses.mean(0) for _, losses, _ in seen[4 * epoch : 4 * epoch + 4]])
         assert losses.mean(0).tolist() == pytest.approx(row["losses"])
-    assert rows == train(make_method(window=3), loader, epochs=2, progress=False)
+    assert rows == train(make_plain_method(window=3), loader, epochs=2, progress=False)
 
 
 def test_a_hook_may_stop_after_a_step_and_the_epoch_counts_with_the_steps_it_had(
-    make_method, loader
+    make_plain_method, loader
 ):
-    losses, states, method = [], [], make_method()
+    losses, states, method = [], [], make_plain_method()
 
     def watch(training):
         losses.append(training.losses.mean(0))
@@ -64,17 +53,17 @@ def test_a_hook_may_stop_after_a_step_and_the_epoch_counts_with_the_steps_it_had
     assert states[-1]["step"] == 6
 
 
-def test_a_state_counts_the_steps_before_it(make_method, loader):
+def test_a_state_counts_the_steps_before_it(make_plain_method, loader):
     states, steps = [], []
     keep = lambda training: states.append(training.state_dict())  # noqa: E731
     count = lambda training: steps.append(training.step)  # noqa: E731
-    train(make_method(), loader, epochs=1, on_epoch=keep, progress=False)
-    train(make_method(), loader, epochs=2, resume=states[0], on_step=count, progress=False)
+    train(make_plain_method(), loader, epochs=1, on_epoch=keep, progress=False)
+    train(make_plain_method(), loader, epochs=2, resume=states[0], on_step=count, progress=False)
     assert steps == [5, 6, 7, 8]
 
 
-def test_a_scheduler_may_take_its_step_after_each_step(make_method, loader, rates):
-    method = make_method()
+def test_a_scheduler_may_take_its_step_after_each_step(make_plain_method, loader, rates):
+    method = make_plain_method()
     optimizer = torch.optim.Adam(method.parameters(), lr=0.1)
     cycle = OneCycleLR(optimizer, max_lr=0.1, total_steps=9)
     given = {"optimizer": optimizer, "scheduler": cycle, "scheduler_interval": "step"}
@@ -88,11 +77,11 @@ def test_a_scheduler_may_take_its_step_after_each_step(make_method, loader, rate
     assert rates == pytest.approx(expected) and len(set(rates)) > 6
 
 
-def test_a_long_gradient_is_scaled_to_the_norm_that_is_asked_for(make_method, batch):
+def test_a_long_gradient_is_scaled_to_the_norm_that_is_asked_for(make_plain_method, batch):
     """A step of plain descent is then as long as that norm; a shorter gradient stays as it is."""
     moves = {}
     for norm in (None, 1e-3, 1e3):
-        method = make_method()
+        method = make_plain_method()
         before = method.network.stacked.detach().clone()
         optimizer = torch.optim.SGD(method.parameters(), lr=1.0)
         train(method, [batch], epochs=1, optimizer=optimizer, clip_norm=norm, progress=False)
@@ -103,8 +92,8 @@ def test_a_long_gradient_is_scaled_to_the_norm_that_is_asked_for(make_method, ba
     torch.testing.assert_close(moves[1e-3] / moves[1e-3].norm(), unit, rtol=0, atol=1e-4)
 
 
-def test_a_hook_of_the_optimiser_may_change_the_gradient(make_method, batch):
-    method = make_method()
+def test_a_hook_of_the_optimiser_may_change_the_gradient(make_plain_method, batch):
+    method = make_plain_method()
     before = method.network.stacked.detach().clone()
     optimizer = torch.optim.SGD(method.parameters(), lr=1.0)
 
@@ -116,11 +105,11 @@ def test_a_hook_of_the_optimiser_may_change_the_gradient(make_method, batch):
     assert (method.network.stacked - before).abs().max().item() == pytest.approx(0.01, rel=1e-3)
 
 
-def test_a_second_call_goes_on_where_the_first_ended(make_method, loader):
+def test_a_second_call_goes_on_where_the_first_ended(make_plain_method, loader):
     """Draws, order of the batches, optimiser, scheduler and what a balancer asks of the past."""
 
     def run(*calls):
-        method = make_method(balancer=DynamicWeightAverage(), window=2)
+        method = make_plain_method(balancer=DynamicWeightAverage(), window=2)
         optimizer = torch.optim.Adam(method.parameters(), lr=0.01)
         fall = ExponentialLR(optimizer, 0.9)
         given = {"optimizer": optimizer, "scheduler": fall, "progress": False}
@@ -131,8 +120,8 @@ def test_a_second_call_goes_on_where_the_first_ended(make_method, loader):
     assert once[0] == twice[0] and torch.equal(once[1], twice[1])
 
 
-def test_a_second_call_can_be_resumed_too(make_method, loader):
-    states, whole, again = [], make_method(), make_method()
+def test_a_second_call_can_be_resumed_too(make_plain_method, loader):
+    states, whole, again = [], make_plain_method(), make_plain_method()
     keep = lambda training: states.append(copy.deepcopy(training.state_dict()))  # noqa: E731
     train(whole, loader, epochs=2, progress=False)
     expected = train(whole, loader, epochs=2, on_epoch=keep, progress=False)
@@ -141,9 +130,11 @@ def test_a_second_call_can_be_resumed_too(make_method, loader):
     assert torch.equal(again.network.stacked, whole.network.stacked)
 
 
-def test_the_rate_that_the_schedule_begins_with_is_the_one_that_was_asked_for(make_method, loader):
+def test_the_rate_that_the_schedule_begins_with_is_the_one_that_was_asked_for(
+    make_plain_method, loader
+):
     """One state serves as the beginning of a longer schedule, whatever the rate has become."""
-    method, states = make_method(), []
+    method, states = make_plain_method(), []
     optimizer = torch.optim.SGD(method.parameters(), lr=0.1)
     fall = ExponentialLR(optimizer, 0.5)
     keep = lambda training: states.append(training.state_dict())  # noqa: E731

@@ -15,8 +15,7 @@ from pamal_core.balancing import (
     RandomWeighting,
     UnitNorm,
 )
-from pamal_core.method import Method, NonFiniteError
-from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.method import NonFiniteError
 from pamal_core.optimizers import parameter_groups
 from pamal_core.penalties import Cosine, MultiForward
 from pamal_core.training import train
@@ -30,12 +29,10 @@ def as_on_a_gpu(monkeypatch):
 
 
 @pytest.fixture
-def make_method(make_mlp, tasks):
+def make_method(make_plain_method):
     def make(balancer=None, penalty=None, window=3):
-        torch.manual_seed(3)
-        network = WeightEnsemble([make_mlp(), make_mlp()], shared="encoder")
         parts = {"balancer": balancer or Linear(), "penalty": penalty or MultiForward()}
-        return Method(network, tasks, window=window, **parts)
+        return make_plain_method(window=window, **parts)
 
     return make
 
