@@ -142,11 +142,11 @@ class Network(nn.Module, ABC):
             check_choice("calibration", calibration, ["shared"])
             return
         check_type("calibration", calibration, Iterable, "a list of batches")
-        theta, count = self.weights(self.alpha_tensor(alpha)), 0
         with self.evaluating():
             layers = self._estimated()
             if not (layers or self.skeleton.changed_buffers()):
                 return
+            theta, count = self.weights(self.alpha_tensor(alpha)), 0
             momenta = [layer.momentum for layer in layers]
             for layer in layers:
                 layer.reset_running_stats()
