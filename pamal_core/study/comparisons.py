@@ -18,7 +18,7 @@ from pamal_core.runs import grid
 from pamal_core.runs.records import Record
 from pamal_core.study import frame, paper
 from pamal_core.study.frame import Runs, Setting, groups, union, volume
-from pamal_core.study.statistics import beside, deviation, differences
+from pamal_core.study.statistics import deviation, differences
 
 SPLITS = ("validation", "test")
 BySeed = Mapping[int, Sequence[Record]]
@@ -200,13 +200,9 @@ def _text(values: pd.Series) -> str:
 
 
 def authors() -> dict[str, dict[int, Front]]:
-    """The authors' own test accuracies on MultiMNIST, published with a later paper: a front for
-    each method, by our name, and seed."""
+    """`paper.authors` as fronts, by method and seed."""
     tasks = [f"{task}/accuracy" for task in paper.TASKS["multimnist"]]
-    rows = paper.table("authors_multimnist").query("split == 'test' and metric == 'accuracy'")
-    rows = rows.assign(share=-rows.alpha_1.fillna(1)).replace(
-        {"method": {"nashmtl": "nash_mtl", "autol": "auto_lambda"}}
-    )
+    rows = paper.authors().assign(share=lambda found: -found.alpha_1.fillna(1))
     found: dict[str, dict[int, Front]] = {}
     for (method, seed), of_run in rows.groupby(["method", "seed"]):
         table = of_run.pivot(index="share", columns="task", values="value").set_axis(tasks, axis=1)
@@ -215,36 +211,6 @@ def authors() -> dict[str, dict[int, Front]]:
         front = Front(alphas, table.reset_index(drop=True), objectives)
         found.setdefault(method, {})[int(seed)] = front
     return found
-
-
-def beside_the_authors(runs: Runs) -> pd.DataFrame:
-    """Test accuracy of each baseline on MultiMNIST with our seeds and with the authors' three, a
-    row for each method and task: means, deviations over seeds (n - 1), and their difference; higher
-    is better."""
-    found, theirs = {}, authors()
-    for method in paper.ONE_NETWORK:
-        for task in paper.TASKS["multimnist"]:
-            name = f"{task}/accuracy"
-            values = [front.best()[name] for front in theirs[method].values()]
-            ours = frame.measured(runs, Setting("multimnist", method), name, "test")
-            found[paper.PRINTED[method], f"{task}, accuracy ↑"] = beside(
-                "authors", float(np.mean(values)), deviation(values), ours.to_numpy()
-            )
-    return pd.DataFrame(found).T.astype({"seeds": int})
-
-
-def agreement(beside: pd.DataFrame, tolerance: float = 0.006) -> dict[str, int | float]:
-    """What `beside_the_authors` comes to: how many methods there are, for how many no accuracy is
-    further than `tolerance` from the authors', and Spearman's correlation between the two rankings
-    of methods by the mean of both accuracies (1 is the same order)."""
-    made = beside[beside["seeds"] > 0]
-    close = made["difference"].abs().groupby(level=0).max() <= tolerance
-    means = made[["authors", "ours"]].groupby(level=0).mean()
-    return {
-        "methods": len(close),
-        "within the tolerance": int(close.sum()),
-        "rank correlation": float(means.corr(method="spearman").iloc[0, 1]),
-    }
 
 
 def figure_4(data: str, runs: Runs) -> Figure:

@@ -63,6 +63,11 @@ class Setting(NamedTuple):
         values = self.values
         return values["epochs"] * (values["W"] if self.method == "pamal" else 1)
 
+    @property
+    def task(self) -> str:
+        """The task of single-task learning."""
+        return paper.TASKS[self.experiment][self.values["task"]]
+
     def having(self, **options: Any) -> "Setting":
         """The setting with these options instead; None is the paper's value."""
         given = {**dict(self.options), **options}
@@ -106,6 +111,12 @@ def of(run: Record | grid.Run) -> Setting:
     unsaid = paper.UNSAID.get(run.experiment, {})
     data = {"data": run.data} if isinstance(run, Record) and not is_full(run) else {}
     return make(run.experiment, run.method, {**unsaid, **run.options, **data})
+
+
+@cache
+def planned() -> frozenset[Setting]:
+    """The settings of all runs of the grid."""
+    return frozenset(of(run) for run in grid.by_record().values())
 
 
 def is_full(record: Record) -> bool:
@@ -171,6 +182,12 @@ def groups(found: Runs, settings: Iterable[Setting]) -> dict[int, list[Record]]:
     every = [found.get(setting, {}) for setting in settings]
     seeds = sorted(set.intersection(*(set(by_seed) for by_seed in every)))
     return {seed: [by_seed[seed] for by_seed in every] for seed in seeds}
+
+
+def disjoint(by_seed: Mapping[int, Record], size: int) -> list[list[Record]]:
+    """The runs of a setting in groups of `size`, by number of the seed; without those left over."""
+    records = [by_seed[seed] for seed in sorted(by_seed)]
+    return [records[k : k + size] for k in range(0, len(records) - size + 1, size)]
 
 
 def union(records: Iterable[Record], split: str = "validation") -> Front:

@@ -47,6 +47,10 @@ OF_FRONTS: dict[str, Callable[[Front], Any]] = {
     "order in metrics": lambda front: front.spearman().mean(),
     # the network in the middle, a mean over the objectives of the tasks
     "centre": lambda front: np.mean([*front.middle().values()]),
+    # the best of each objective along the front, a mean over the tasks
+    "mean of objectives": lambda front: np.mean([*front.best().values()]),
+    # the largest extent in an objective of the points that no other dominates
+    "span": lambda front: np.ptp(front.values[front.non_dominated()], axis=0).max(),
 }
 LOW = {"competition", "order", "cosine of the members", "training time"}
 """Which of them are better the lower they are."""

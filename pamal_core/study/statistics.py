@@ -1,14 +1,156 @@
-"""Means over seeds: their intervals, and when they agree with the paper's."""
+"""Means over seeds: their intervals, and what these license.
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+A number of ours beside the paper's `agrees`, `differs` or is `undecided` (`verdict`); the condition
+of a claim holds, fails or is undecided by the same interval (`Condition`). No range of three values
+is an interval here, and nothing follows from a difference alone.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
+from jaxtyping import Float
+from scipy.special import stdtr, stdtrit
 
-FAR = 2.0
-"""A number is reproduced where it lies within so many spreads over seeds of the paper's."""
+from pamal_core.errors import InputError
+
+LEVEL = 0.025
+"""What a one-sided p must be below: that the 95 % interval leaves the bound out."""
+MOST = 1000
+"""Seeds beyond which none are counted."""
+Number = float | Float[np.ndarray, "..."]
+
+
+class Sample(NamedTuple):
+    """What some seeds measured: the mean, the standard deviation (divided by one less than their
+    number; NaN where nobody knows it) and the number; or arrays of them, which broadcast."""
+
+    mean: Number
+    deviation: Number
+    number: Number
+
+    @classmethod
+    def of(cls, values: Sequence[float] | np.ndarray) -> Self:
+        """That of `values`, one for each seed."""
+        mean = float(np.mean(values)) if len(values) else np.nan
+        return cls(mean, deviation(values), len(values))
+
+    def minus(self, other: "Sample") -> "Estimate":
+        """The difference of the two means, by Welch. Where one side has no deviation it is taken to
+        have the other's, which alone gives the degrees of freedom then."""
+        known, other_known = np.isfinite(self.deviation), np.isfinite(other.deviation)
+        spread = np.where(known, self.deviation, other.deviation)
+        one = spread**2 / self.number
+        two = np.where(other_known, other.deviation, spread) ** 2 / other.number
+        free = np.where(known, self.number - 1, 0), np.where(other_known, other.number - 1, 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            welch = (one + two) ** 2 / (one**2 / free[0] + two**2 / free[1])
+        freedom = np.where(known & other_known & (one + two > 0), welch, free[0] + free[1])
+        return Estimate(self.mean - other.mean, np.sqrt(one + two), freedom)
+
+
+class Estimate(NamedTuple):
+    """A mean or a difference of two: its value, its standard error and the degrees of freedom of
+    that; or arrays of them. The error is NaN where nothing tells it."""
+
+    value: Number
+    error: Number
+    freedom: Number
+
+    @classmethod
+    def of(cls, values: Sequence[float] | np.ndarray) -> Self:
+        """The mean of what `values` are drawn from."""
+        mean, spread, number = Sample.of(values)
+        return cls(mean, spread / np.sqrt(max(number, 1)), number - 1)
+
+    def interval(self, coverage: float = 0.95) -> tuple[Any, Any]:
+        """Student's interval."""
+        reach = stdtrit(self.freedom, (1 + coverage) / 2) * self.error
+        return self.value - reach, self.value + reach
+
+    def above(self, bound: float) -> Any:
+        """The one-sided p of what is estimated being `bound` or less: small where it is above."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return stdtr(self.freedom, (bound - np.asarray(self.value)) / self.error)
+
+    def below(self, bound: float) -> Any:
+        """The p of its being `bound` or more."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return stdtr(self.freedom, (np.asarray(self.value) - bound) / self.error)
+
+
+def verdict(estimate: Estimate, margin: Number) -> Any:
+    """What a difference ours - theirs says of a `margin` that was declared before.
+
+    "agrees": the 90 % interval lies within the margin, two one-sided tests at 5 %. "differs": the
+    95 % interval leaves 0 out, and the estimate is outside the margin. Else "undecided".
+    """
+    low, high = estimate.interval(0.9)
+    agrees = np.maximum(np.abs(low), np.abs(high)) < margin
+    decided = np.minimum(estimate.above(0), estimate.below(0)) < LEVEL
+    differs = decided & (np.abs(estimate.value) > margin)
+    return np.where(agrees, "agrees", np.where(differs, "differs", "undecided"))[()]
+
+
+def seeds_needed(is_decided: Callable[[int], Any]) -> float:
+    """The smallest number of seeds, two or more, for which `is_decided`; infinite beyond `MOST`."""
+    found = bisect_left(range(2, MOST + 1), True, key=lambda number: bool(is_decided(number)))
+    return found + 2.0 if found < MOST - 1 else np.inf
+
+
+class Condition(NamedTuple):
+    """What a claim asks of a number: that it lies between `low` and `high`; of a ratio, where
+    `of_ratio`."""
+
+    low: float
+    high: float
+    of_ratio: bool = False
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """From "> 0.5", "< 1.5 times" or "19 to 23"; InputError for another text."""
+        words = text.removesuffix(" times").split()
+        try:
+            match words:
+                case [">", bound]:
+                    low, high = float(bound), np.inf
+                case ["<", bound]:
+                    low, high = -np.inf, float(bound)
+                case [least, "to", most]:
+                    low, high = float(least), float(most)
+                case _:
+                    raise ValueError
+        except ValueError:
+            raise InputError(
+                f'A condition is written "> 0.5", "< 1.5 times" or "19 to 23". Found {text!r}.'
+            ) from None
+        return cls(low, high, text.endswith(" times"))
+
+    def tested(self, estimate: Estimate) -> tuple[float, float]:
+        """Two one-sided p: small where the condition holds, and where it fails. 1 where nothing
+        tells the spread."""
+        low, high = self.low, self.high
+        if self.of_ratio:
+            low, high = np.log(max(low, 0.0) or 1e-300), np.log(high)
+        p = [estimate.above(low), estimate.below(high), estimate.below(low), estimate.above(high)]
+        above, below, too_low, too_high = np.nan_to_num(p, nan=1.0)
+        return max(above, below), min(too_low, too_high)
+
+
+def of_parts(p: Sequence[float], least: int) -> float:
+    """The p of "at least so many of the parts are true", from the p of each: the partial
+    conjunction of Benjamini and Heller (2008), the largest p for all, Bonferroni's for one."""
+    ordered = np.sort(p)
+    return float(min(1.0, (len(p) - least + 1) * ordered[least - 1]))
+
+
+def holm(p: Sequence[float]) -> Float[np.ndarray, " n"]:
+    """Holm's p of many tests: below 5 % where the test would stand among all of them."""
+    order = np.argsort(p)
+    stepped = np.maximum.accumulate(np.asarray(p)[order] * np.arange(len(p), 0, -1))
+    return np.minimum(1.0, stepped)[np.argsort(order)]
 
 
 def deviation(values: Sequence[float] | np.ndarray) -> float:
@@ -16,46 +158,9 @@ def deviation(values: Sequence[float] | np.ndarray) -> float:
     return float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
 
 
-def beside(
-    name: str, mean: float, spread: float, values: Sequence[float] | np.ndarray
-) -> dict[str, float]:
-    """Cells of a table: the `mean` and deviation of others, by their `name`, beside those of our
-    `values`, one for each seed."""
-    ours = float(np.mean(values)) if len(values) else np.nan
-    return {
-        name: mean,
-        f"{name} ±": spread,
-        "ours": ours,
-        "ours ±": deviation(values),
-        "seeds": len(values),
-        "difference": ours - mean,
-    }
-
-
 def interval(values: Sequence[float] | np.ndarray, coverage: float = 0.95) -> tuple[float, float]:
     """Student's interval for the mean of what `values` are drawn from; NaN of one."""
-    number, mean = len(values), float(np.mean(values))
-    if number < 2:
-        return np.nan, np.nan
-    reach = stdtrit(number - 1, (1 + coverage) / 2) * deviation(values) / np.sqrt(number)
-    return mean - reach, mean + reach
-
-
-def pooled(deviations: pd.Series, numbers: pd.Series, groups: pd.Series) -> "pd.Series[float]":
-    """For each group the deviation over seeds of all its rows together: that of two or three seeds
-    is often small by chance. NaN where no row of the group has two."""
-    freedom = (numbers - 1).where(deviations.notna(), 0)
-    squares = (freedom * deviations.fillna(0) ** 2).groupby(groups).sum()
-    return np.sqrt(squares / freedom.groupby(groups).sum().replace(0, np.nan))
-
-
-def verdict(seeds: int, spreads: float) -> str:
-    """ "reproduced" or "not reproduced"; "not run" without seeds, and "no spread" for NaN."""
-    if seeds == 0:
-        return "not run"
-    if np.isnan(spreads):
-        return "no spread"
-    return "reproduced" if abs(spreads) <= FAR else "not reproduced"
+    return Estimate.of(values).interval(coverage)
 
 
 def differences(
