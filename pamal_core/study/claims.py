@@ -85,7 +85,7 @@ def table(runs: Runs) -> pd.DataFrame:
         )
     made = pd.DataFrame(rows, pd.RangeIndex(1, len(rows) + 1))
     run = made["p"].notna()
-    made.loc[run, "p"] = holm(made.loc[run, "p"])
+    made.loc[run, "p"] = holm(made.loc[run, "p"].to_numpy())
     return made
 
 
@@ -131,7 +131,7 @@ def evidence(claim: Claim, found: Finding) -> str:
 
         def decides(seeds: int) -> bool:
             scaled = Estimate(value, error * np.sqrt((freedom + 1) / seeds), seeds - 1)
-            return min(condition.tested(scaled)) < LEVEL
+            return bool(min(condition.tested(scaled)) < LEVEL)
 
         if np.isfinite(needed := seeds_needed(decides)):
             texts.append(f"{needed:g} seeds would decide")
@@ -161,8 +161,8 @@ def _pairs(claim: Claim, theirs: str) -> list[tuple[Setting, Setting | None]]:
         rivals = [Setting(own.experiment, m) for m in paper.ONE_NETWORK if m != own.method]
         others = [setting for setting in rivals if setting in frame.planned()]
     elif name.startswith("table "):
-        every = tables.planned(name.removeprefix("table "))
-        others = [s for s in every if s.method == own.method and s not in ours]
+        check_choice("table", name := name.removeprefix("table "), [*paper.TABLES])
+        others = [s for s in tables.planned(name) if s.method == own.method and s not in ours]
     else:
         others = _settings(name)
     if len(ours) == len(others):

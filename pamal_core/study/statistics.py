@@ -7,11 +7,10 @@ is an interval here, and nothing follows from a difference alone.
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
 from scipy.special import stdtr, stdtrit
 
 from pamal_core.errors import InputError
@@ -20,47 +19,54 @@ LEVEL = 0.025
 """What a one-sided p must be below: that the 95 % interval leaves the bound out."""
 MOST = 1000
 """Seeds beyond which none are counted."""
-Number = float | Float[np.ndarray, "..."]
+Number = Any
+"""A number, or an array of them; several broadcast."""
 
 
 class Sample(NamedTuple):
     """What some seeds measured: the mean, the standard deviation (divided by one less than their
-    number; NaN where nobody knows it) and the number; or arrays of them, which broadcast."""
+    number; NaN where nobody knows it) and the number."""
 
     mean: Number
     deviation: Number
     number: Number
 
     @classmethod
-    def of(cls, values: Sequence[float] | np.ndarray) -> Self:
+    def of(cls, values: Sequence[float] | np.ndarray) -> "Sample":
         """That of `values`, one for each seed."""
         mean = float(np.mean(values)) if len(values) else np.nan
         return cls(mean, deviation(values), len(values))
 
     def minus(self, other: "Sample") -> "Estimate":
-        """The difference of the two means, by Welch. Where one side has no deviation it is taken to
-        have the other's, which alone gives the degrees of freedom then."""
+        """The difference of the two means, by Welch, whose degrees of freedom are at most those of
+        equal deviations: three seeds that are alike by chance must not speak for twenty. Where one
+        side has no deviation it is taken to have the other's, and that side has the only freedom.
+        """
         known, other_known = np.isfinite(self.deviation), np.isfinite(other.deviation)
-        spread = np.where(known, self.deviation, other.deviation)
-        one = spread**2 / self.number
+        spread: Any = np.where(known, self.deviation, other.deviation)
+        one: Any = spread**2 / self.number
         two = np.where(other_known, other.deviation, spread) ** 2 / other.number
         free = np.where(known, self.number - 1, 0), np.where(other_known, other.number - 1, 0)
+
+        def freedom(one: Any, two: Any) -> Any:
+            return (one + two) ** 2 / (one**2 / free[0] + two**2 / free[1])
+
         with np.errstate(divide="ignore", invalid="ignore"):
-            welch = (one + two) ** 2 / (one**2 / free[0] + two**2 / free[1])
-        freedom = np.where(known & other_known & (one + two > 0), welch, free[0] + free[1])
-        return Estimate(self.mean - other.mean, np.sqrt(one + two), freedom)
+            welch = np.fmin(freedom(one, two), freedom(1 / self.number, 1 / other.number))
+        welch = np.where(known & other_known, welch, free[0] + free[1])
+        return Estimate(self.mean - other.mean, np.sqrt(one + two), welch)
 
 
 class Estimate(NamedTuple):
     """A mean or a difference of two: its value, its standard error and the degrees of freedom of
-    that; or arrays of them. The error is NaN where nothing tells it."""
+    that. The error is NaN where nothing tells it."""
 
     value: Number
     error: Number
     freedom: Number
 
     @classmethod
-    def of(cls, values: Sequence[float] | np.ndarray) -> Self:
+    def of(cls, values: Sequence[float] | np.ndarray) -> "Estimate":
         """The mean of what `values` are drawn from."""
         mean, spread, number = Sample.of(values)
         return cls(mean, spread / np.sqrt(max(number, 1)), number - 1)
@@ -89,7 +95,7 @@ def verdict(estimate: Estimate, margin: Number) -> Any:
     """
     low, high = estimate.interval(0.9)
     agrees = np.maximum(np.abs(low), np.abs(high)) < margin
-    decided = np.minimum(estimate.above(0), estimate.below(0)) < LEVEL
+    decided = np.minimum(estimate.above(0.0), estimate.below(0.0)) < LEVEL
     differs = decided & (np.abs(estimate.value) > margin)
     return np.where(agrees, "agrees", np.where(differs, "differs", "undecided"))[()]
 
@@ -109,7 +115,7 @@ class Condition(NamedTuple):
     of_ratio: bool = False
 
     @classmethod
-    def read(cls, text: str) -> Self:
+    def read(cls, text: str) -> "Condition":
         """From "> 0.5", "< 1.5 times" or "19 to 23"; InputError for another text."""
         words = text.removesuffix(" times").split()
         try:
@@ -139,14 +145,14 @@ class Condition(NamedTuple):
         return max(above, below), min(too_low, too_high)
 
 
-def of_parts(p: Sequence[float], least: int) -> float:
+def of_parts(p: Sequence[float] | np.ndarray, least: int) -> float:
     """The p of "at least so many of the parts are true", from the p of each: the partial
     conjunction of Benjamini and Heller (2008), the largest p for all, Bonferroni's for one."""
     ordered = np.sort(p)
     return float(min(1.0, (len(p) - least + 1) * ordered[least - 1]))
 
 
-def holm(p: Sequence[float]) -> Float[np.ndarray, " n"]:
+def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
     """Holm's p of many tests: below 5 % where the test would stand among all of them."""
     order = np.argsort(p)
     stepped = np.maximum.accumulate(np.asarray(p)[order] * np.arange(len(p), 0, -1))
