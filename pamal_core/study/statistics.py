@@ -44,16 +44,17 @@ class Sample(NamedTuple):
         """
         known, other_known = np.isfinite(self.deviation), np.isfinite(other.deviation)
         spread: Any = np.where(known, self.deviation, other.deviation)
-        one: Any = spread**2 / self.number
-        two = np.where(other_known, other.deviation, spread) ** 2 / other.number
-        free = np.where(known, self.number - 1, 0), np.where(other_known, other.number - 1, 0)
+        others = np.where(other_known, other.deviation, spread)
+        seeds, their_seeds = np.asarray(self.number, float), np.asarray(other.number, float)
+        free = np.where(known, seeds - 1, 0), np.where(other_known, their_seeds - 1, 0)
 
         def freedom(one: Any, two: Any) -> Any:
             return (one + two) ** 2 / (one**2 / free[0] + two**2 / free[1])
 
         with np.errstate(divide="ignore", invalid="ignore"):
-            welch = np.fmin(freedom(one, two), freedom(1 / self.number, 1 / other.number))
-        welch = np.where(known & other_known, welch, free[0] + free[1])
+            one, two = spread**2 / seeds, others**2 / their_seeds
+            welch = np.fmin(freedom(one, two), freedom(1 / seeds, 1 / their_seeds))
+            welch = np.where(known & other_known, welch, free[0] + free[1])
         return Estimate(self.mean - other.mean, np.sqrt(one + two), welch)
 
 

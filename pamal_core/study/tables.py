@@ -150,7 +150,7 @@ def joint(name: str, runs: Runs) -> pd.DataFrame:
         nulls = (
             np.full_like(theirs, theirs.mean()),
             theirs[orders],
-            np.full_like(theirs, np.mean([*of_ls])),
+            np.full_like(theirs, np.mean([*of_ls] or [np.nan])),
         )
         agree, *by_null = (
             (verdict(Sample(means, spread, number).minus(printed), margin) == "agrees")
@@ -165,7 +165,9 @@ def joint(name: str, runs: Runs) -> pd.DataFrame:
             "rows": len(of),
             "mean difference": shift.value,
             **dict(zip(("low", "high"), shift.interval(), strict=True)),
-            "rank correlation": rank / np.linalg.norm(ranks[0]) / np.linalg.norm(ranks[1]),
+            "rank correlation": rank / norm
+            if (norm := np.linalg.norm(ranks, axis=1).prod())
+            else np.nan,
             "p": (1 + (by_chance >= rank - 1e-9).sum()) / (1 + SHUFFLES),
             "agree": int(agree),
             **dict(zip(NULLS, by_null, strict=True)),
