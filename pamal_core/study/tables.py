@@ -125,10 +125,11 @@ def joint(name: str, runs: Runs) -> pd.DataFrame:
     more.
 
     The mean difference ours minus the paper's, with Student's 95 % interval over the rows; the rank
-    correlation of the two columns and its one-sided permutation p; how many rows agree; and how
+    correlation of the two columns and its one-sided permutation p; how many rows agree, and how
     many would if our results were each of `NULLS`: the mean of the paper's column in every row, the
-    paper's own in another order (a mean over `SHUFFLES`), ours of LS in every row. Where one of
-    them does as well as ours, the table cannot tell its rows apart.
+    paper's own in another order (a mean over `SHUFFLES`), ours of LS in every row. A table tells
+    its rows apart where more of them agree than with the first and the last of these, and than with
+    all but 5 % of the shuffles.
     """
     found, table, rows = report(name, runs), TABLES[name], {}
     ls = runs.get(Setting(table.experiment, "ls"), {}).values()
@@ -142,36 +143,35 @@ def joint(name: str, runs: Runs) -> pd.DataFrame:
             (column,) = (c for c in table.columns.values() if c.text == text)
             of_ls = [column.unit * value(record, column.measure, table.split) for record in ls]
         ours, spread, theirs, margin = (
-            of[c].to_numpy() for c in ("ours", "ours ±", "paper", "margin")
+            of[column].to_numpy() for column in ("ours", "ours ±", "paper", "margin")
         )
-        printed = Sample(theirs, of["paper ±"].to_numpy(), of["paper's seeds"].to_numpy())
         number = of["seeds"].to_numpy() / (SEEDS if text == UNION else 1)
+        printed = Sample(theirs, of["paper ±"].to_numpy(), of["paper's seeds"].to_numpy())
         orders = rng.permuted(np.tile(np.arange(len(of)), (SHUFFLES, 1)), axis=1)
-        nulls = (
-            np.full_like(theirs, theirs.mean()),
-            theirs[orders],
-            np.full_like(theirs, np.mean([*of_ls] or [np.nan])),
-        )
-        agree, *by_null = (
-            (verdict(Sample(means, spread, number).minus(printed), margin) == "agrees")
-            .sum(-1)
-            .mean()
-            for means in (ours, *nulls)
+        agree, constant, shuffled, as_ls = (
+            (verdict(Sample(means, spread, number).minus(printed), margin) == "agrees").sum(-1)
+            for means in (
+                ours,
+                np.full_like(theirs, theirs.mean()),
+                theirs[orders],
+                np.full_like(theirs, np.mean([*of_ls] or [np.nan])),
+            )
         )
         ranks = [rankdata(column) - (len(of) + 1) / 2 for column in (ours, theirs)]
-        rank, by_chance = ranks[0] @ ranks[1], ranks[1][orders] @ ranks[0]
+        rank, scale = ranks[0] @ ranks[1], np.linalg.norm(ranks, axis=1).prod()
+        by_chance = (1 + (shuffled >= agree).sum()) / (1 + SHUFFLES)
         shift = Estimate.of(of["difference"].to_numpy())
         rows[text] = {
             "rows": len(of),
             "mean difference": shift.value,
             **dict(zip(("low", "high"), shift.interval(), strict=True)),
-            "rank correlation": rank / norm
-            if (norm := np.linalg.norm(ranks, axis=1).prod())
-            else np.nan,
-            "p": (1 + (by_chance >= rank - 1e-9).sum()) / (1 + SHUFFLES),
+            "rank correlation": rank / scale if scale else np.nan,
+            "p of the rank": (1 + (ranks[1][orders] @ ranks[0] >= rank - 1e-9).sum())
+            / (1 + SHUFFLES),
             "agree": int(agree),
-            **dict(zip(NULLS, by_null, strict=True)),
-            "tells its rows apart": bool(agree > max(by_null)),
+            **dict(zip(NULLS, (constant, shuffled.mean(), as_ls), strict=True)),
+            "p of the count": by_chance,
+            "tells its rows apart": bool(agree > max(constant, as_ls) and by_chance < 0.05),
         }
     return pd.DataFrame.from_dict(rows, "index")
 
@@ -226,9 +226,10 @@ def shown_jointly(found: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
                 for low, high in found[["low", "high"]].to_numpy()
             ],
             "rank correlation": found["rank correlation"].map("{:.2f}".format),
-            "p": found["p"].map("{:.3f}".format),
+            "p of the rank": found["p of the rank"].map("{:.3f}".format),
             "agree": found["agree"],
             **{null: found[null].map("{:.3g}".format) for null in NULLS},
+            "p of the count": found["p of the count"].map("{:.3f}".format),
             "tells its rows apart": found["tells its rows apart"].map({True: "yes", False: "no"}),
         }
     )

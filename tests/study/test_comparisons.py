@@ -3,7 +3,6 @@
 import copy
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from made_up import EXPERIMENTS, record, runs_of, staircase
@@ -247,33 +246,6 @@ def test_the_authors_fronts_have_eleven_points_and_their_published_hypervolumes(
     assert all((np.diff(front.alphas[:, 0]) < 0).all() for front in fronts)
     volumes = [front.hypervolume([0.0, 0.0]) for front in fronts]
     np.testing.assert_allclose(volumes, [0.9190, 0.9164, 0.9147], atol=5e-5)
-
-
-def test_the_authors_seeds_stand_beside_ours_with_their_spreads(runs):
-    ls = {select("multimnist/ls"): runs[select("multimnist/ls")]}
-    found = comparisons.beside_the_authors(ls)
-    assert len(found) == 2 * len(paper.ONE_NETWORK)
-    rows = paper.table("authors_multimnist")
-    theirs = rows.query("method == 'ls' and split == 'test' and task == 2 and metric == 'accuracy'")
-    cells = found.loc["LS"].loc["bottom-right, accuracy ↑"]
-    assert cells["authors"] == pytest.approx(np.mean(theirs["value"]))
-    assert cells["authors ±"] == pytest.approx(np.std(theirs["value"], ddof=1))
-    ours = [
-        r.summary["test"]["best"]["bottom-right/accuracy"]
-        for r in ls[select("multimnist/ls")].values()
-    ]
-    assert (cells["seeds"], cells["ours"]) == (3, pytest.approx(np.mean(ours)))
-    assert (found.loc["UW", "seeds"] == 0).all() and found.loc["UW", "ours"].isna().all()
-
-
-def test_agreement_counts_methods_by_their_worst_accuracy():
-
-    index = pd.MultiIndex.from_product([["a", "b", "c", "d"], ["one", "two"]])
-    theirs, ours = [0.9, 0.9, 0.8, 0.8, 0.7, 0.7, 0.6, 0.6], [0.9, 0.91, 0.8, 0.8, 0.5, 0.5, 0, 0]
-    beside = pd.DataFrame({"authors": theirs, "ours": ours, "seeds": [1] * 6 + [0] * 2}, index)
-    beside["difference"] = beside["ours"] - beside["authors"]
-    found = comparisons.agreement(beside)
-    assert found == {"methods": 3, "within the tolerance": 1, "rank correlation": 1.0}
 
 
 # Figure 4.

@@ -295,14 +295,14 @@ def test_the_papers_own_numbers_tell_their_rows_apart_and_what_says_nothing_does
     monkeypatch.setattr(paper, "rows", lambda name: small)
     right = whole(own)
     assert right["agree"] == right["rows"] == 16 and right["tells its rows apart"]
-    assert right["rank correlation"] == pytest.approx(1) and right["p"] < 0.001
+    assert right["rank correlation"] == pytest.approx(1) and right["p of the rank"] < 0.001
     assert abs(right["mean difference"]) < 1e-12
     constant = whole(np.full(16, own.mean()))
     assert constant["agree"] == constant["a constant"] < 16
     assert not constant["tells its rows apart"]
+    monkeypatch.setattr(tables, "SHUFFLES", 400)
     apart = [whole(rng.permutation(own))["tells its rows apart"] for _ in range(20)]
-    p = [whole(rng.permutation(own))["p"] for _ in range(20)]
-    assert np.mean(p) == pytest.approx(0.5, abs=0.25) and np.mean(apart) <= 0.5
+    assert sum(apart) <= 4  # 4 or more of 20 at 5 % happen in 2 % of cases
 
 
 def test_a_shift_of_all_rows_is_seen_though_no_row_decides(runs):
