@@ -12,7 +12,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 PAGE = Path(__file__).parents[1] / "results" / "reproduction.ipynb"
-ORDER = ("holds", "holds in part", "does not hold", "not run")
+ORDER = ("holds", "fails", "undecided", "not run")
 
 
 def claims(page: Path) -> list[tuple[str, str]]:
@@ -22,7 +22,7 @@ def claims(page: Path) -> list[tuple[str, str]]:
             text = "".join(output.get("data", {}).get("text/html", ""))
             if "<th>claim</th>" in text:
                 cells = [html.unescape(c) for c in re.findall(r"<td>(.*?)</td>", text, re.DOTALL)]
-                return list(zip(cells[0::4], cells[3::4], strict=True))
+                return list(zip(cells[0::6], cells[3::6], strict=True))
     raise ValueError(f"Expected a table of claims in {page}. Found none.")
 
 

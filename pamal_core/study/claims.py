@@ -240,3 +240,19 @@ def _measured(runs: Runs, setting: Setting, measure: str, split: str) -> "pd.Ser
     else:
         return frame.measured(runs, setting, measure, split).dropna()
     return pd.Series(found, dtype=float)
+
+
+def filtered(found: pd.DataFrame) -> str:
+    """A `table` as HTML for a page, with buttons that leave one verdict; it needs no script."""
+    classes, counts = found["verdict"].str.replace(" ", "-"), found["verdict"].value_counts()
+    button = '<label><input type="radio" name="verdict" value="{}"{}> {}</label>'
+    buttons, rules = [button.format("all", " checked", f"all {len(found)}")], []
+    for word in (word for word in WORDS if word in counts):
+        name = word.replace(" ", "-")
+        buttons.append(button.format(name, "", f"{word}: {counts[word]}"))
+        rules.append(f".claims:has([value={name}]:checked) tbody tr:not(.{name})")
+    rows = found.assign(p=["" if np.isnan(p) else f"{p:.3f}" for p in found["p"]]).to_html()
+    names = iter(classes)  # the row of the head has a style
+    rows = re.sub("<tr>", lambda _: f'<tr class="{next(names)}">', rows)
+    style = f"<style>{', '.join(rules)} {{ display: none }}</style>"
+    return f'{style}<div class="claims"><p>{" ".join(buttons)}</p>{rows}</div>'
