@@ -12,19 +12,23 @@ from pamal_core.tasks import classification
 
 
 class MultiMNISTOptions(Options):
-    """The common options with the paper's W = 4, the position of the second digit, and whether
-    validation shares its digits with training, as in the authors' code."""
+    """The common options with the paper's W = 4, the position of the second digit, whether
+    validation shares its digits with training, as in the authors' code, and which draw of digits
+    the images are composed of: the seed of the data, whatever `seed` trains on them."""
 
     W: Annotated[int, Field(ge=1)] = 4
     offset: Literal[6, 8] = 6
     split: Literal["disjoint", "released"] = "disjoint"
+    draw: Annotated[int, Field(ge=0)] = 0
 
 
 EXPERIMENT = Experiment(
     name="multimnist",
     options=MultiMNISTOptions,
     tasks=(classification("top-left"), classification("bottom-right")),
-    load=lambda o: multimnist.load(o.data, o.data_root, offset=o.offset, split=o.split),
+    load=lambda o: multimnist.load(
+        o.data, o.data_root, offset=o.offset, split=o.split, seed=o.draw
+    ),
     make_network=lambda _options, _splits, extra: lenet(in_channels=1 + extra),
     reference=(0.0, 0.0),
     defaults={"full": {"epochs": 10}, "sample": {"epochs": 10}},

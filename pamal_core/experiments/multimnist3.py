@@ -1,5 +1,9 @@
 """MultiMNIST3 (section 5.2 and appendix C3): three digits in one image, one task for each."""
 
+from typing import Annotated
+
+from pydantic import Field
+
 from pamal_core.data import multimnist
 from pamal_core.networks.models import lenet
 from pamal_core.runs.options import Options
@@ -14,17 +18,21 @@ class MultiMNIST3Options(Options):
     """The common options, whose defaults are the paper's setting: one draw a step and no penalty.
 
     `antialias` smooths the image as it is scaled down. The authors' code does not, with the version
-    of torchvision it asks for; the paper does not say.
+    of torchvision it asks for; the paper does not say. `draw` is the seed of the data, as for two
+    digits.
     """
 
     antialias: bool = False
+    draw: Annotated[int, Field(ge=0)] = 0
 
 
 EXPERIMENT = Experiment(
     name="multimnist3",
     options=MultiMNIST3Options,
     tasks=tuple(classification(position) for position in POSITIONS),
-    load=lambda o: multimnist.load(o.data, o.data_root, num_digits=3, antialias=o.antialias),
+    load=lambda o: multimnist.load(
+        o.data, o.data_root, num_digits=3, antialias=o.antialias, seed=o.draw
+    ),
     make_network=lambda _options, _splits, extra: lenet(len(POSITIONS), in_channels=1 + extra),
     reference=(0.0,) * len(POSITIONS),
     defaults={"full": {"epochs": 20}, "sample": {"epochs": 10}},

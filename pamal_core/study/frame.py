@@ -30,6 +30,7 @@ LABELS = {
     "lr": "lr = {}",
     "lr_scaling": "rate {}",
     "draws": "{} draws",
+    "draw": "data drawn with seed {}",
     "average": "mean of the weights, {}",
 }
 """How the options of a setting are written, in this order; others follow as "name = value"."""

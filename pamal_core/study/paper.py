@@ -38,9 +38,9 @@ TASKS = {
 
 # The setting of each experiment in the paper, and what only PaMaL has of it; then of other methods.
 SETTINGS: dict[str, dict[str, Any]] = {
-    "multimnist": {"epochs": 10, "offset": 6, "split": "disjoint"},
+    "multimnist": {"epochs": 10, "offset": 6, "split": "disjoint", "draw": 0},
     "census": {"epochs": 10, "masters": "as_released"},
-    "multimnist3": {"epochs": 20, "antialias": False},
+    "multimnist3": {"epochs": 20, "antialias": False, "draw": 0},
     "utkface": {"epochs": 100, "size": 64},
     "cityscapes": {"epochs": 100, "lr": 1e-4, "batch_size": 8, "setting": "II"},
     "toy": {"epochs": 50, "balancing": "all"},
@@ -126,7 +126,7 @@ class Table(NamedTuple):
         return "ablations" if self.split == "validation" else self.experiment
 
 
-OF_DATA = {"offset", "split", "antialias", "masters", "tasks"}
+OF_DATA = {"offset", "split", "draw", "antialias", "masters", "tasks"}
 """Options that change the data."""
 SEEDS = 3
 """How many the paper's tables have."""
