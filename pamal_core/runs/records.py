@@ -8,7 +8,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from pamal_core.errors import InputError
@@ -150,19 +149,13 @@ def _digest(value: Any) -> str:
 def summarise(
     fronts: Mapping[str, Front], reference: tuple[float, ...], similarity: float | None
 ) -> dict[str, Any]:
-    """The summary of a record: per split what the paper reports, and on test the one alpha chosen
-    on validation: the best mean of the objectives, each scaled to its extent over all points,
-    those that are dominated included.
+    """The summary of a record: per split what the paper reports, and on test the one network that
+    `Front.choose` takes on validation.
 
     `reference` is the point the hypervolume is taken from; it is null where tasks were left out.
     `similarity` is the smallest cosine between two members, None where there are no two.
     """
-    # `Front.choose` scales over the non-dominated points; the records so far hold this one.
-    front = fronts["validation"].finite()
-    better = np.where(front.maximise, 1, -1) * front.values
-    span = np.ptp(better, axis=0)
-    scaled = (better - better.min(0)) / np.where(span > 0, span, 1)
-    alpha = front.alphas[scaled.mean(1).argmax()]
+    alpha = fronts["validation"].choose().alpha
     chosen = (fronts["test"].alphas == alpha).all(1).argmax()
     metrics = fronts["test"].table.iloc[chosen].to_dict()
     return {name: _describe(front, reference) for name, front in fronts.items()} | {

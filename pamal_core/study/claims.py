@@ -36,6 +36,8 @@ from pamal_core.study.statistics import (
 )
 
 FILE = Path(__file__).parent / "claims.csv"
+FINDINGS = FILE.with_name("findings.csv")
+"""What our own runs say beyond the paper, in the same columns."""
 WORDS = ("holds", "fails", "undecided", "not run")
 NEED: dict[str, Callable[[int], int]] = {
     "all": lambda parts: parts,
@@ -65,13 +67,13 @@ class Finding(NamedTuple):
     parts: list[Part]
 
 
-def table(runs: Runs) -> pd.DataFrame:
-    """A row for each claim: what it says, where, the evidence, and the verdict at equal epochs and
-    at equal cost, passes over the data. "" where the second is no other question, "not run" where
-    nobody has given theirs as many. `p` is Holm's, of all claims that have been run: below 0.05 the
-    verdict stands among them all."""
+def table(runs: Runs, file: Path = FILE) -> pd.DataFrame:
+    """A row for each claim of `file`: what it says, where, the evidence, and the verdict at equal
+    epochs and at equal cost, passes over the data: "" where that is no other question, "not run"
+    where nobody has given theirs as many. `p` is Holm's, of all claims that have been run: below
+    0.05 the verdict stands among them all."""
     rows = []
-    for claim in paper.read(FILE):
+    for claim in paper.read(file):
         found = judge(claim, runs)
         rows.append(
             {

@@ -256,13 +256,12 @@ def test_many_comparisons_are_shown_by_their_ends():
     assert "to hypervolume, LS +0.1000" in text and text.endswith("; 8 not run")
 
 
-def test_a_claim_is_added_by_a_row(tmp_path, monkeypatch):
+def test_a_claim_is_added_by_a_row(tmp_path):
     path, row = tmp_path / "claims.csv", claim(PAMAL, LS, "top-left/accuracy")
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([COLUMNS, row.values(), (row | {"theirs": UW}).values()])
-    monkeypatch.setattr(claims, "FILE", path)
     made = seeds(PAMAL, (0.8, 0.81, 0.8)) + seeds(LS, (0.7, 0.7, 0.71))
-    found = claims.table(runs_of(*made))
+    found = claims.table(runs_of(*made), path)
     assert found.loc[1, ["claim", "where", "verdict", "at equal cost"]].tolist() == [
         *("a claim", "5.1", "holds", "not run"),
     ]
