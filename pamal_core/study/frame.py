@@ -159,6 +159,14 @@ def with_others(record: Record, folder: Path = RESULTS) -> Runs:
     return runs([*read(folder).get(of(record), {}).values(), record])
 
 
+def few(found: Runs, seed: int, number: int = paper.SEEDS) -> dict[int, Record]:
+    """Of the one setting in `found` the run of `seed` and as many of the first others as make
+    `number`, for a page that draws each."""
+    (by_seed,) = found.values()
+    kept = sorted(by_seed, key=lambda other: (other != seed, other))[:number]
+    return {kept_seed: by_seed[kept_seed] for kept_seed in sorted(kept)}
+
+
 def measured(found: Runs, setting: Setting, measure: str, split: str) -> "pd.Series[float]":
     """`measure` of every run of `setting`, by seed; empty without records."""
     by_seed = found.get(setting, {})

@@ -259,11 +259,11 @@ def test_figure_4_has_every_run_that_there_is(data, runs):
     lines = [line.get_xydata() for line in ax.lines]
     for method in ("pamal", "phn", "cosmos"):
         for seed, found in runs.get(Setting(data, method), {}).items():
-            if method == "pamal" or seed == 0:
+            if (method == "pamal" and seed < 3) or seed == 0:
                 values = found.front("test").values
                 assert any(len(xy) == len(values) and np.allclose(xy, values) for xy in lines)
     for method in paper.ONE_NETWORK:
-        for found in runs[Setting(data, method)].values():
+        for found in [*runs[Setting(data, method)].values()][:3]:
             assert np.isclose(drawn, found.front("test").values).all(1).any(), method
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert {"LS", "PaMaL, seed 0", "Nash-MTL"} <= {*names} and len({*names}) == len(names)
@@ -302,11 +302,11 @@ def test_figure_4_needs_pamal_and_single_tasks_and_nothing_else():
             comparisons.figure_4("census", rest)
 
 
-@pytest.mark.parametrize("number", [6, 10])
-def test_figure_4_has_a_colour_for_each_of_many_seeds(number):
+@pytest.mark.parametrize("number", [2, 10])
+def test_figure_4_draws_three_of_many_seeds(number):
     figure = comparisons.figure_4("census", few("census", seeds=range(number)))
     lines = [line for line in figure.axes[0].lines if line.get_label().startswith("PaMaL")]
-    assert len(lines) == number
+    assert len(lines) == min(number, 3)
 
 
 def test_figure_4_names_seeds_by_their_number():
