@@ -99,10 +99,14 @@ def make(record: str, results: Path, changes: Mapping[str, Any] | None = None) -
     for other in run.records:
         if not (results / record).exists() and (results / other).exists():
             write_atomic(results / record, (results / other).read_bytes())
+    given = {**run.parameters, **(changes or {}), "out": str(results / record)}
+    if run.experiment == "toy":  # a formula, which is no `Experiment`
+        toy = importlib.import_module("pamal_core.toy.run")
+        toy.run(toy.ToyOptions.create(**given))
+        return
     from pamal_core.runs.run import run as train  # torch: only here
 
     experiment = importlib.import_module(f"pamal_core.experiments.{run.experiment}").EXPERIMENT
-    given = {**run.parameters, **(changes or {}), "out": str(results / record)}
     train(experiment, experiment.options.create(**given))
 
 

@@ -20,6 +20,25 @@ def order(record: Record, split: str) -> float:
     return float("nan") if None in losses else sum(losses) / len(losses)
 
 
+def ends(record: Record, variant: str) -> list[dict[str, float]]:
+    """The final losses of the runs of single networks on the toy problem that end on the front."""
+    runs = record.summary[variant]["runs"]
+    on = {f"{variant}, {name}" for name, run in runs.items() if run["verdict"] == "subset"}
+    return [point["metrics"] for point in record.points if point["split"] in on]
+
+
+def ends_at_task_2(record: Record, variant: str) -> float:
+    """The share of `ends` in the half of the front where task 2 is better; `variant` ends with the
+    scale c of loss 1. NaN where none is on the front."""
+    scale, found = float(variant.rpartition(" ")[2]), ends(record, variant)
+    return float(np.mean([end["2/loss"] < end["1/loss"] / scale for end in found] or np.nan))
+
+
+def chosen(record: Record, name: str, split: str) -> float:
+    """A metric of the one network chosen on validation; NaN but on test."""
+    return float(record.summary.get("chosen_on_validation", {}).get(split, {}).get(name, np.nan))
+
+
 OF_RECORDS: dict[str, Callable[[Record, str], Any]] = {
     # of all points, from the reference of the experiment
     "hypervolume": Record.hypervolume,
@@ -30,6 +49,13 @@ OF_RECORDS: dict[str, Callable[[Record, str], Any]] = {
     "cosine of the members": lambda record, _: record.summary.get("member_similarity"),
     # of the pairs of starts of the toy problem; the split is the name of a variant
     "covering pairs": lambda record, split: record.summary[split]["covering"],
+    # of those that follow a part of the front and nothing else
+    "pairs on a part": lambda record, split: record.summary[split]["verdicts"].get("subset", 0),
+    "competition in loss": lambda record, split: record.front(split).on("loss").competition(),
+    # of the one network chosen on validation, from 0
+    "chosen hypervolume": lambda record, split: np.prod(
+        [chosen(record, name, split) for name in record.objectives]
+    ),
     "training time": lambda record, _: record.cost.get("train_seconds"),
 }
 """Of a record and a split; None or NaN where it has no such number."""
@@ -52,7 +78,7 @@ OF_FRONTS: dict[str, Callable[[Front], Any]] = {
     # the largest extent in an objective of the points that no other dominates
     "span": lambda front: np.ptp(front.values[front.non_dominated()], axis=0).max(),
 }
-LOW = {"competition", "order", "cosine of the members", "training time"}
+LOW = {"competition", "competition in loss", "order", "cosine of the members", "training time"}
 """Which of them are better the lower they are."""
 
 
@@ -69,6 +95,12 @@ def value(record: Record, measure: str, split: str) -> float:
         found = _of_chosen(record, measure.removeprefix("chosen "), split)
     elif measure.startswith("order of "):
         found = record.summary[split]["spearman"].get(measure.removeprefix("order of "))
+    elif measure.startswith("chosen "):
+        found = chosen(record, measure.removeprefix("chosen "), split)
+    elif measure.startswith("ends on the front of "):
+        found = len(ends(record, f"{measure.removeprefix('ends on the front of ')}, {split}"))
+    elif measure.startswith("ends at task 2 of "):
+        found = ends_at_task_2(record, f"{measure.removeprefix('ends at task 2 of ')}, {split}")
     elif "/" not in measure:
         known = ", ".join([*OF_RECORDS, *OF_FRONTS])
         raise InputError(f"A measure is one of {known}, or task/metric. Found {measure!r}.")

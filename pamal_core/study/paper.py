@@ -43,7 +43,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "multimnist3": {"epochs": 20, "antialias": False, "draw": 0},
     "utkface": {"epochs": 100, "size": 64},
     "cityscapes": {"epochs": 100, "lr": 1e-4, "batch_size": 8, "setting": "II"},
-    "toy": {"epochs": 50, "balancing": "all"},
+    "toy": {"epochs": 50, "balancing": "all", "lr": 2e-3, "lr_scaling": "plain"},
 }
 PAMAL: dict[str, dict[str, Any]] = {
     "multimnist": {"W": 4},

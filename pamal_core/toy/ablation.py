@@ -12,12 +12,11 @@ from pydantic import Field
 
 from pamal_core.balancing import Linear, MovingAverage, UnitNorm
 from pamal_core.runs.options import Options
-from pamal_core.simplex import Dirichlet
 from pamal_core.toy import figures
 from pamal_core.toy import rules as toy_rules
 from pamal_core.toy.outcomes import Outcome
-from pamal_core.toy.pairs import Pairs, initial_pairs
-from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem
+from pamal_core.toy.pairs import Pairs, baselines, initial_pairs
+from pamal_core.toy.problem import ToyProblem
 from pamal_core.toy.run import MOMENTS, Positive
 
 SCALES = (1.0, 0.1)
@@ -68,29 +67,18 @@ def run(options: BalancingOptions) -> Ablation:
     """Train every baseline from the five initial points, and PaMaL from the worst pair."""
     scales, num_steps = np.array(SCALES), options.epochs * toy_rules.EPOCH
     given: dict[str, Any] = {"lr": options.lr, "seed": options.seed}
-    rules = toy_rules.rules(**given)
-    # The scales of a rule lie side by side as ensembles, so that it is called once for both.
-    singles = Pairs(
-        ToyProblem(np.repeat(scales, len(INITIAL_POINTS))[:, None], options.tanh),
-        [*rules.values()],
-        np.tile(np.array(INITIAL_POINTS), (len(SCALES), 1))[:, None],
-        task_weights=np.full((1, 2), 0.5),
-        preference=Dirichlet(np.inf),  # 1 for the one member; random draws are 1 but for rounding
-        **given,
-    )
+    every = num_steps // MOMENTS
+    alone = baselines(SCALES, options.tanh, num_steps, every, **given)
     pairs = Pairs(
         ToyProblem(np.repeat(scales, len(BALANCERS))[:, None, None], options.tanh),
         [make() for _ in SCALES for make in BALANCERS.values()],
         initial_pairs()[[WORST_PAIR]],
         **given,
     )
-    every = num_steps // MOMENTS
-    alone = np.split(singles.run(num_steps, every), len(SCALES), axis=2)
     paired = np.split(pairs.run(num_steps, every), len(SCALES), axis=1)
     outcomes: dict[float, dict[str, Outcome]] = {}
-    for scale, *stacked in zip(SCALES, alone, paired, strict=True):
+    for scale, single, pair in zip(SCALES, alone, paired, strict=True):
         problem = ToyProblem(scale, options.tanh)
-        runs = (weights for one in stacked for weights in one.swapaxes(0, 1))
-        named = zip((*rules, *BALANCERS), runs, strict=True)
-        outcomes[scale] = {name: Outcome(problem, weights) for name, weights in named}
+        named = single | dict(zip(BALANCERS, pair.swapaxes(0, 1), strict=True))
+        outcomes[scale] = {name: Outcome(problem, weights) for name, weights in named.items()}
     return Ablation(options, outcomes)

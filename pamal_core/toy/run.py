@@ -15,7 +15,7 @@ from pamal_core.runs.devices import peak_memory
 from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record, run_key, versions
 from pamal_core.toy.outcomes import OBJECTIVES, VARIANTS, Outcome
-from pamal_core.toy.pairs import Pairs, initial_pairs
+from pamal_core.toy.pairs import Pairs, baselines, initial_pairs
 from pamal_core.toy.problem import ToyProblem
 from pamal_core.toy.rules import EPOCH
 
@@ -28,8 +28,9 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 class ToyOptions(Options):
     """The common options with the paper's settings; an epoch is 1,000 steps.
 
-    "all" stands for every method and balancing the paper shows. There are no data: every value of
-    `data` means the formula. `tanh` is described in `ToyProblem`.
+    "all" stands for every method and balancing the paper shows from all its points, "baselines" for
+    every method that trains one network. There are no data: every value of `data` means the
+    formula. `tanh` is described in `ToyProblem`.
     """
 
     known: ClassVar = (
@@ -37,7 +38,7 @@ class ToyOptions(Options):
         *("balancing_form", "history", "weights", "lr", "lr_scaling", "epochs", "seed"),
         *("data", "data_root", "device", "out"),
     )
-    method: Literal["all", "pamal", "ls"] = "all"
+    method: Literal["all", "pamal", "ls", "baselines"] = "all"
     balancing: Literal["all", "none", "loss", "gradient"] = "all"  # type: ignore[assignment]
     tanh: Literal["printed", "earlier"] = "printed"
     lr: Positive = 2e-3
@@ -113,6 +114,17 @@ def _train(options: ToyOptions, num_steps: int) -> dict[str, Outcome]:
     """What becomes of the variants that `options` choose: LS from each initial point, PaMaL from
     all pairs of them, all variants of a method side by side."""
     outcomes: dict[str, Outcome] = {}
+    every = num_steps // MOMENTS
+    if options.method == "baselines":
+        scales = list(dict.fromkeys(v.scale for v in VARIANTS))
+        alone = baselines(
+            scales, options.tanh, num_steps, every, lr=options.lr, seed=options.seed, progress=True
+        )
+        return {
+            f"{name}, c = {scale:g}": Outcome(ToyProblem(scale, options.tanh), weights)
+            for scale, by_name in zip(scales, alone, strict=True)
+            for name, weights in by_name.items()
+        }
     chosen = [
         v
         for v in VARIANTS
@@ -135,7 +147,7 @@ def _train(options: ToyOptions, num_steps: int) -> dict[str, Outcome]:
             seed=options.seed,
             progress=True,
             **own,
-        ).run(num_steps, every=num_steps // MOMENTS)
+        ).run(num_steps, every)
         for variant, weights in zip(variants, stacked.swapaxes(0, 1), strict=True):
             outcome = Outcome(ToyProblem(variant.scale, options.tanh), weights, variant.within)
             finite = np.isfinite(weights).all((0, 2, 3))

@@ -18,7 +18,10 @@ from pamal_core.runs import grid
 from pamal_core.runs.files import RunFiles
 from pamal_core.runs.records import Record, run_key
 from pamal_core.runs.sweep import file_name
+from pamal_core.study.frame import is_full
 from pamal_core.study.paper import PRINTED, table
+from pamal_core.toy.rules import rules
+from pamal_core.toy.run import ToyOptions
 
 RESULTS = grid.ROOT / "results"
 NAMES = {**{printed: name for name, printed in PRINTED.items()}, "PML": "pamal"}
@@ -36,6 +39,12 @@ def splits_of(data):
 
 def identity(run, data="full"):
     """What the record of `run` says that it is, by the code that writes it."""
+    if run.experiment == "toy":
+        toy = ToyOptions.create(**run.parameters)
+        kept = toy.identity() | {"epochs": toy.epochs or 50}
+        options = {name: value for name, value in kept.items() if name != "task"}
+        about = {"experiment": "toy", "method": toy.method, "options": options, "seed": toy.seed}
+        return about | {"data": "formula"}
     experiment = importlib.import_module(f"pamal_core.experiments.{run.experiment}").EXPERIMENT
     options = experiment.options.create(**run.parameters)
     splits = splits_of(data)
@@ -151,8 +160,8 @@ def test_settings_are_the_papers():
     assert low.places == ("table:appendix:ablation:phn - census",)
 
 
-# The toy problem has one record, which its page makes.
-RECORDS = sorted(p for p in RESULTS.rglob("*.json") if p.parent.name != "toy")
+# The toy problem has one record that its page makes.
+RECORDS = sorted(p for p in RESULTS.rglob("*.json") if p.parent != RESULTS / "toy")
 
 
 def test_every_committed_record_is_in_the_grid_and_agrees_with_it():
@@ -162,8 +171,8 @@ def test_every_committed_record_is_in_the_grid_and_agrees_with_it():
         run, record = runs[str(path.relative_to(RESULTS))], Record.read(path)
         found = {name: getattr(record, name) for name in names}
         expected = identity(run, record.data)
-        kind, is_done = record.data.split("/")[1], run.is_done(RESULTS)
-        if (found, kind, is_done) != (expected, "full", True):
+        is_done = run.is_done(RESULTS)
+        if (found, is_full(record), is_done) != (expected, True, True):
             wrong[path.name] = found, expected, is_done
     assert wrong == {}
 
@@ -242,6 +251,15 @@ def test_a_run_is_made_without_its_notebook_and_copied_for_the_tables_that_share
     assert (tmp_path / copy).read_bytes() == (tmp_path / record.experiment).joinpath(
         "pamal_seed_1.json"
     ).read_bytes()
+
+
+def test_a_run_of_the_toy_problem_is_made_like_any_other(tmp_path):
+    name = "beyond/toy/baselines_seed_1.json"
+    assert main(["run", "--results", str(tmp_path), name, "-p", "epochs", "1"]) == 0
+    found = Record.read(tmp_path / name)
+    assert (found.experiment, found.method, found.seed) == ("toy", "baselines", 1)
+    assert {*found.summary} == {f"{m}, c = {c}" for c in ("1", "0.1") for m in rules(1e-3, 0)}
+    assert found.options == identity(grid.by_record()[name])["options"] | {"epochs": 1}
 
 
 def test_counting_needs_neither_torch_nor_the_packages_of_the_book():
