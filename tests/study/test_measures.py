@@ -1,6 +1,7 @@
 """Each measure is that of the points of a record, recomputed here by loops."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from made_up import front_of, objectives, record, staircase
 from scipy.stats import spearmanr
@@ -67,6 +68,36 @@ def by_hand(record, split):
         "cosine of the members": record.summary["member_similarity"],
         "training time": record.cost["train_seconds"],
     }
+
+
+def chosen_by_hand(record):
+    """The test row of the point that has the best mean of the objectives on validation, each scaled
+    to its extent over the points that no other dominates."""
+    names, by_split = [*record.objectives], {}
+    for split in ("validation", "test"):
+        points = [point for point in record.points if point["split"] == split]
+        by_split[split] = pd.DataFrame([point["metrics"] for point in points])
+    ways = [1 if way == "max" else -1 for way in record.objectives.values()]
+    better = by_split["validation"][names].to_numpy() * ways
+    kept = [
+        p
+        for p, one in enumerate(better)
+        if not any((q >= one).all() and (q > one).any() for q in better)
+    ]
+    low, high = better[kept].min(0), better[kept].max(0)
+    scaled = (better[kept] - low) / np.where(high > low, high - low, 1)
+    return by_split["test"].iloc[kept[int(scaled.mean(1).argmax())]]
+
+
+def test_every_record_has_the_network_that_is_chosen_on_validation(runs):
+    checked = 0
+    for by_seed in runs.values():
+        for one in by_seed.values():
+            if (found := one.summary.get("chosen_on_validation")) is not None:
+                expected = chosen_by_hand(one)
+                assert found["test"] == expected.to_dict(), (one.method, one.options, one.seed)
+                checked += 1
+    assert checked > 700
 
 
 @pytest.mark.parametrize("text", ["multimnist/pamal", "census/pamal", "census/pamal lam=0"])
