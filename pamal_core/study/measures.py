@@ -34,11 +34,6 @@ def ends_at_task_2(record: Record, variant: str) -> float:
     return float(np.mean([end["2/loss"] < end["1/loss"] / scale for end in found] or np.nan))
 
 
-def chosen(record: Record, name: str, split: str) -> float:
-    """A metric of the one network chosen on validation; NaN but on test."""
-    return float(record.summary.get("chosen_on_validation", {}).get(split, {}).get(name, np.nan))
-
-
 OF_RECORDS: dict[str, Callable[[Record, str], Any]] = {
     # of all points, from the reference of the experiment
     "hypervolume": Record.hypervolume,
@@ -52,12 +47,6 @@ OF_RECORDS: dict[str, Callable[[Record, str], Any]] = {
     # of those that follow a part of the front and nothing else
     "pairs on a part": lambda record, split: record.summary[split]["verdicts"].get("subset", 0),
     "competition in loss": lambda record, split: record.front(split).on("loss").competition(),
-    # of the one network chosen on validation, from 0: of accuracies their product
-    "chosen hypervolume": lambda record, split: (
-        np.prod([chosen(record, name, split) for name in record.objectives])
-        if {*record.objectives.values()} == {"max"}
-        else None
-    ),
     "training time": lambda record, _: record.cost.get("train_seconds"),
 }
 """Of a record and a split; None or NaN where it has no such number."""
@@ -87,16 +76,18 @@ LOW = {"competition", "competition in loss", "order", "cosine of the members", "
 def value(record: Record, measure: str, split: str) -> float:
     """A measure of `OF_RECORDS` or `OF_FRONTS`; or by its name, such as "age/accuracy", the best of
     an objective along the front, on its own; or "order of" a metric or loss, the rank correlation
-    of how much a point cares about the task with it; or "chosen" and a metric, that of the network
-    which `Front.choose` takes on validation, on test. NaN where the record does not have it."""
+    of how much a point cares about the task with it. "chosen" before one of these is that of the
+    one network that `Front.choose` takes on validation. Of a baseline of the toy problem it may be
+    "ends on the front of", their number, or "ends at task 2 of"; the split is then "c = 0.1". NaN
+    where the record does not have it."""
     if measure in OF_RECORDS:
         found = OF_RECORDS[measure](record, split)
     elif measure in OF_FRONTS:
         found = OF_FRONTS[measure](record.front(split))
+    elif measure.startswith("chosen "):
+        found = _of_chosen(record, measure.removeprefix("chosen "), split)
     elif measure.startswith("order of "):
         found = record.summary[split]["spearman"].get(measure.removeprefix("order of "))
-    elif measure.startswith("chosen "):
-        found = chosen(record, measure.removeprefix("chosen "), split)
     elif measure.startswith("ends on the front of "):
         found = len(ends(record, f"{measure.removeprefix('ends on the front of ')}, {split}"))
     elif measure.startswith("ends at task 2 of "):
@@ -109,6 +100,17 @@ def value(record: Record, measure: str, split: str) -> float:
         if found is None:
             found = _best(record.front(split), *measure.rsplit("/", 1))
     return np.nan if found is None else float(found)
+
+
+def _of_chosen(record: Record, name: str, split: str) -> float:
+    """Of the network chosen on validation its "hypervolume", from 0, where all objectives are to be
+    as large as can be, or a column of the table."""
+    alpha = record.front("validation").choose().alpha
+    front = record.front(split)
+    row = front.table[(front.alphas == alpha).all(1)].iloc[0]
+    if name == "hypervolume":
+        return row[[o.name for o in front.objectives]].prod() if all(front.maximise) else np.nan
+    return float(row.get(name, np.nan))
 
 
 def _best(front: Front, task: str, metric: str) -> float | None:

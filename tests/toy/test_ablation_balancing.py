@@ -14,6 +14,8 @@ from pamal_core.toy.ablation import BalancingOptions, run
 from pamal_core.toy.outcomes import Outcome
 from pamal_core.toy.pairs import Pairs
 from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem, pareto_set
+from pamal_core.toy.run import ToyOptions
+from pamal_core.toy.run import run as toy_run
 
 
 # Checking the shapes of every call would take most of the time; test_toy_rules has them checked.
@@ -45,6 +47,17 @@ def test_at_both_scales_mgda_reaches_the_front_from_everywhere_and_scalarisation
         share = c / (1 + c)
         expected = 7 * (2 * share - 1)
         np.testing.assert_allclose(found[0, v, [1, 3], 0], expected, atol=0.05)
+
+
+def test_the_baselines_are_a_run_of_the_toy_problem_too(short):
+    found = toy_run(ToyOptions.create(method="baselines", epochs=1))
+    names = [name for name in short.outcomes[1.0] if not name.startswith("PaMaL")]
+    assert [*found.outcomes] == [f"{name}, c = {c}" for c in ("1", "0.1") for name in names]
+    for scale, outcomes in short.outcomes.items():
+        for name in names:
+            weights = found.outcomes[f"{name}, c = {scale:g}"].stacked
+            np.testing.assert_array_equal(weights, outcomes[name].stacked)
+    assert len(found.record.points) == 2 * len(names) * len(INITIAL_POINTS)
 
 
 def test_every_method_is_there_for_both_scales_from_start_to_end(short):
