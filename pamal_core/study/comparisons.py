@@ -240,3 +240,25 @@ def figure_4(data: str, runs: Runs) -> Figure:
     if rivals:
         provenance += f" {' and '.join(rivals)}: one seed, the setting of their authors."
     return seeds_figure(fronts["pamal"], points, single, provenance, rivals)
+
+
+def draws(runs: Runs) -> pd.DataFrame:
+    """How far the draw of MultiMNIST's data moves a number, on test: a row for each method that has
+    been run on several and each measure, means over the seeds that all draws have, and the standard
+    deviations between draws and between seeds (within a draw, pooled). Higher is better."""
+    found, measures = (
+        {},
+        [*(f"{task}/accuracy" for task in paper.TASKS["multimnist"]), "hypervolume"],
+    )
+    for usual in dict.fromkeys(s.having(draw=None) for s in runs if "draw" in dict(s.options)):
+        drawn = {s.values["draw"]: s for s in runs if s.having(draw=None) == usual}
+        for measure in measures:
+            columns = {k: frame.measured(runs, drawn[k], measure, "test") for k in sorted(drawn)}
+            by_seed = pd.DataFrame(columns).dropna()
+            found[label(usual), measure] = {
+                **{f"draw {k}": mean for k, mean in by_seed.mean().items()},
+                "± draws": by_seed.mean().std(),
+                "± seeds": np.sqrt(by_seed.var().mean()),
+                "seeds": len(by_seed),
+            }
+    return pd.DataFrame(found).T

@@ -109,7 +109,7 @@ def test_measures_of_the_records_are_those_of_their_points(runs, text, split):
 
 
 def test_covering_pairs_are_those_of_a_variant_of_the_toy_problem(runs):
-    (toy,) = runs[select("toy/all")].values()
+    toy = runs[select("toy/all")][0]
     assert value(toy, "covering pairs", "PaMaL, c = 0.1, gradient balancing") == 25
 
 
