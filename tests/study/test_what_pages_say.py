@@ -518,7 +518,7 @@ def test_the_accuracies_quoted_on_the_page_of_multimnist3_are_those_of_the_recor
 
 def test_the_mean_hypervolumes_that_pages_begin_with_are_those_of_the_records(runs):
     digits, people = (mean(groups(runs, [Setting(d, "pamal")])) for d in ("multimnist", "census"))
-    assert f"have a validation hypervolume of {digits:.3f} in" in passage("multimnist", "title")
+    assert f"validation hypervolume is {digits:.3f} in" in passage("multimnist", "title")
     assert f"have a validation hypervolume of {people:.4f} in" in passage("census", "title")
 
 
