@@ -344,7 +344,7 @@ def test_what_the_page_of_choices_says_of_draws(runs):
     assert "by more than it moves PaMaL" in text
     assert found["± draws"][~ours].min() > found["± draws"][ours].max()
     accuracies = found[found.index.get_level_values(1) != "hypervolume"]
-    assert "about half a point" in text
+    assert "about 0.4 points" in text
     assert accuracies["± draws"][
         ~ours[found.index.get_level_values(1) != "hypervolume"]
     ].mean() == (pytest.approx(0.005, abs=0.002))
