@@ -65,7 +65,7 @@ class Options(BaseModel):
     solver: Literal["linear", "epo"] = "linear"
     chunk: int | None = Field(None, ge=1, description="weights PHN writes at a time")
     grid: Literal["lattice", "arc"] = "lattice"
-    batch_norm: Literal["shared", "recalibrated"] = "shared"
+    batch_norm: Literal["shared", "recalibrated", "both"] = "shared"
     lr: float = Field(1e-3, gt=0, allow_inf_nan=False)
     lr_scaling: Literal["members", "plain"] = "members"
     batch_size: int = Field(256, ge=1)

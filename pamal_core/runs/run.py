@@ -19,6 +19,7 @@ from pamal_core.data.batches import batches
 from pamal_core.data.splits import Splits
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
+from pamal_core.front import Front
 from pamal_core.method import Method
 from pamal_core.networks.base import Calibration, Network
 from pamal_core.networks.ensemble import WeightEnsemble
@@ -148,8 +149,8 @@ def run(
 
 
 def calibration(experiment: Experiment, options: Options, splits: Splits) -> Calibration:
-    """The statistics of BatchNorm in a run of `options`: "shared", or the batches on which they are
-    re-estimated for each alpha, inputs alone."""
+    """The statistics of BatchNorm in a run of `options`: "shared", or, for "both" too, the batches
+    on which they are re-estimated for each alpha, inputs alone."""
     if options.batch_norm == "shared":
         return "shared"
     started: bool = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
@@ -227,17 +228,25 @@ def _evaluate(
     network: Network,
     history: list[dict[str, Any]],
 ) -> Record:
-    """The record of a run that ended with `network`."""
+    """The record of a run that ended with `network`. With `batch_norm` "both" there are two more
+    splits, "validation, recalibrated" and "test, recalibrated"."""
     tasks, device = experiment.tasks_of(options), network.task_weights.device
     # The seconds of an epoch are kept with the checkpoint, so that a run that is resumed costs what
     # all its epochs did.
     seconds, memory = sum(row.pop("seconds") for row in history), peak_memory(device)
     start = time.perf_counter()
     alphas = arc(network.num_members) if options.grid == "arc" else None
-    seen, fronts = calibration(experiment, options, splits), {}
-    for name, part in (("validation", splits.validation), ("test", splits.test)):
-        loader = batches(part, experiment.evaluation_batch, device=device)
-        fronts[name] = evaluate(network, tasks, loader, alphas, calibration=seen)
+    seen = {"": calibration(experiment, options, splits)}
+    if options.batch_norm == "both":
+        seen = {"": "shared", ", recalibrated": seen[""]}
+    fronts: dict[str, Front] = {}
+    for ending, statistics in seen.items():
+        for name, part in (("validation", splits.validation), ("test", splits.test)):
+            if name == "test" and part is splits.validation:  # as UTKFace has it in the paper
+                fronts[name + ending] = fronts["validation" + ending]
+                continue
+            loader = batches(part, experiment.evaluation_batch, device=device)
+            fronts[name + ending] = evaluate(network, tasks, loader, alphas, calibration=statistics)
     return Record(
         **experiment.about(options, splits),
         objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},

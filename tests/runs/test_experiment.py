@@ -150,6 +150,21 @@ def test_statistics_are_recalibrated_and_the_callers_random_numbers_stay():
     assert all(torch.equal(a, b) for (a,), (b,) in zip(first, again, strict=True))
 
 
+@pytest.mark.parametrize("method", ["pamal", "ls"])
+def test_one_training_is_measured_with_shared_and_with_recalibrated_statistics(method):
+    both, shared, recalibrated = (
+        run(tiny(), Options.create(method=method, device="cpu", batch_norm=way)).record
+        for way in ("both", "shared", "recalibrated")
+    )
+    for part in ("validation", "test"):
+        for alone, ending in ((shared, ""), (recalibrated, ", recalibrated")):
+            assert both.front(part + ending).to_points(part) == alone.front(part).to_points(part)
+            assert both.summary[part + ending] == alone.summary[part]
+    assert not both.front().table.equals(both.front("validation, recalibrated").table)
+    assert both.history == shared.history
+    assert both.summary["chosen_on_validation"] == shared.summary["chosen_on_validation"]
+
+
 class Thirds(Linear):
     """The first loss counts a third."""
 

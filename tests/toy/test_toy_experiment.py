@@ -104,7 +104,10 @@ def test_a_choice_of_method_and_balancing_runs_those_variants_alone(values, name
 @pytest.mark.parametrize(
     ("values", "line"),
     [
-        ({"method": "stl"}, "`method` must be 'all', 'pamal', 'ls' or 'baselines'. Found method='stl'."),
+        (
+            {"method": "stl"},
+            "`method` must be 'all', 'pamal', 'ls' or 'baselines'. Found method='stl'.",
+        ),
         ({"balancing": "both"}, "`balancing` must be"),
         ({"tanh": "minus"}, "`tanh` must be 'printed' or 'earlier'. Found tanh='minus'."),
         ({"epochs": 0}, "`epochs` must be"),
