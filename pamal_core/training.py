@@ -18,6 +18,7 @@ from pamal_core.errors import InputError
 from pamal_core.inputs import Batch, moved
 from pamal_core.memory import is_out_of_memory, too_large
 from pamal_core.method import Method, NonFiniteError
+from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.optimizers import adam
 from pamal_core.tasks import labelled
 
@@ -105,8 +106,8 @@ def train(
     `loader` yields (inputs, target_1, ..., target_T), or (inputs, {name: target}), anew each time
     it is iterated; several inputs are a tuple or a dict of their own.
 
-    Without an `optimizer` it is Adam with M times `lr` (1e-3): the gradient of a member is scaled
-    by its alpha, 1/M in expectation (section 5). One of `parameter_groups` has settings by name. A
+    Without an `optimizer` it is Adam with `lr` (1e-3), for a weight ensemble M times that: the
+    gradient of a member is scaled by its alpha, 1/M in expectation (section 5). One of `parameter_groups` has settings by name. A
     `scheduler` of that optimizer takes one step after each epoch, or each step
     (`scheduler_interval`); torch's `ReduceLROnPlateau` is told the sum of the losses in that row,
     but for NaN. With `clip_norm` a longer gradient, that of all that is trained, is scaled to this
@@ -129,7 +130,9 @@ def train(
     """
     checks.check_arguments(method, loader, epochs, seed, {"lr": lr, "clip_norm": clip_norm})
     if optimizer is None:
-        optimizer = adam(method, (1e-3 if lr is None else lr) * method.network.num_members)
+        network = method.network
+        scale = network.num_members if isinstance(network, WeightEnsemble) else 1
+        optimizer = adam(method, (1e-3 if lr is None else lr) * scale)
     elif lr is not None:
         raise InputError("`lr` is that of Adam without an `optimizer`. Found both.")
     training = Training(method, optimizer, scheduler, average, scheduler_interval, clip_norm, seed)

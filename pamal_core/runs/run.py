@@ -188,7 +188,8 @@ def _make(
     the mean of the weights over the steps, with BatchNorm's last statistics."""
     method = method_of(experiment, options, splits)
     network, epochs = method.network, cast(int, options.epochs)
-    scale = network.num_members if options.lr_scaling == "members" else 1
+    scaled = options.method == "pamal" and options.lr_scaling == "members"
+    scale = network.num_members if scaled else 1
     optimizer, halving, average = adam(method, options.lr * scale), None, None
     if experiment.halve_after is not None:
         halving = MultiStepLR(optimizer, [round(epochs * experiment.halve_after)], gamma=0.5)

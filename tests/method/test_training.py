@@ -54,6 +54,23 @@ def test_two_runs_of_one_seed_agree_and_another_seed_does_not(make_method, loade
     assert torch.equal(methods[0].network.stacked, methods[1].network.stacked)
 
 
+def test_without_an_optimiser_only_an_ensemble_has_m_times_the_rate(make_mlp, tasks, loader):
+    networks = {
+        2e-3: WeightEnsemble([make_mlp(0), make_mlp(1)]),
+        1e-3: Hypernetwork(make_mlp(0), 2, shared="encoder"),
+    }
+    for rate, network in networks.items():
+        seen = []
+        train(
+            Method(network, tasks),
+            loader,
+            epochs=1,
+            on_epoch=lambda training, seen=seen: seen.append(training.optimizer),
+            progress=False,
+        )
+        assert seen[0].param_groups[0]["lr"] == rate
+
+
 def test_a_rate_that_is_reduced_on_a_plateau_follows_the_sum_of_the_losses(make_method, loader):
     method = make_method()
     optimizer = torch.optim.Adam(method.parameters(), lr=0.1)

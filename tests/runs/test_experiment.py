@@ -165,6 +165,20 @@ def test_one_training_is_measured_with_shared_and_with_recalibrated_statistics(m
     assert both.summary["chosen_on_validation"] == shared.summary["chosen_on_validation"]
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_only_the_members_of_an_ensemble_learn_at_a_multiple_of_the_rate(method, monkeypatch):
+    seen = []
+
+    def step(self, *_):
+        seen.extend(group["lr"] for group in self.param_groups)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", step)
+    for scaling in ("members", "plain")[: 1 + (method == "pamal")]:
+        run(tiny(), Options.create(method=method, epochs=1, device="cpu", lr_scaling=scaling))
+    others = {"pamal": {2e-3}, "auto_lambda": {1e-4}}  # the second, of its weights of the tasks
+    assert {*seen} == {1e-3} | others.get(method, set())
+
+
 class Thirds(Linear):
     """The first loss counts a third."""
 
