@@ -107,12 +107,12 @@ def train(
     it is iterated; several inputs are a tuple or a dict of their own.
 
     Without an `optimizer` it is Adam with `lr` (1e-3), for a weight ensemble M times that: the
-    gradient of a member is scaled by its alpha, 1/M in expectation (section 5). One of `parameter_groups` has settings by name. A
-    `scheduler` of that optimizer takes one step after each epoch, or each step
-    (`scheduler_interval`); torch's `ReduceLROnPlateau` is told the sum of the losses in that row,
-    but for NaN. With `clip_norm` a longer gradient, that of all that is trained, is scaled to this
-    l2 norm; the optimizer's own `register_step_pre_hook` may do anything else with it. `average`,
-    torch's `AveragedModel` of the network, is updated after each step.
+    gradient of a member is scaled by its alpha, 1/M in expectation (section 5). One of
+    `parameter_groups` has settings by name. A `scheduler` of that optimizer takes one step after
+    each epoch, or each step (`scheduler_interval`); torch's `ReduceLROnPlateau` is told the sum of
+    the losses in that row, but for NaN. With `clip_norm` a longer gradient, that of all that is
+    trained, is scaled to this l2 norm; the optimizer's own `register_step_pre_hook` may do anything
+    else with it. `average`, torch's `AveragedModel` of the network, is updated after each step.
 
     Every epoch starts by seeding torch's global generator, and that of the draws, from (`seed`,
     epochs that the method was trained for before): a second call goes on where the first ended.

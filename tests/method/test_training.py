@@ -56,8 +56,8 @@ def test_two_runs_of_one_seed_agree_and_another_seed_does_not(make_method, loade
 
 def test_without_an_optimiser_only_an_ensemble_has_m_times_the_rate(make_mlp, tasks, loader):
     networks = {
-        2e-3: WeightEnsemble([make_mlp(0), make_mlp(1)]),
-        1e-3: Hypernetwork(make_mlp(0), 2, shared="encoder"),
+        2e-3: WeightEnsemble([make_mlp(), make_mlp()]),
+        1e-3: Hypernetwork(make_mlp(), 2, shared="encoder"),
     }
     for rate, network in networks.items():
         seen = []
