@@ -62,6 +62,8 @@ def build(
     match o.method:
         case "pamal":
             return Method(network, tasks, preference(o), balancer(o), multi_forward(o), o.W)
+        case "soup":  # every corner once a step: each member is trained alone, on its own weights
+            return Method(network, tasks, Dirichlet(0.0, stratified=True), window=len(rows))
         case "ls" | "stl":
             rule: Balancer = balancer(o)
         case "rotograd":
@@ -86,6 +88,10 @@ def task_weights(options: Options, num_tasks: int) -> np.ndarray:
             if options.task >= num_tasks:
                 raise InputError(f"`task` must be below {num_tasks}. Found task={options.task}.")
             return np.eye(num_tasks)[[options.task]]
+        case "soup":
+            rest = np.full((num_tasks, num_tasks), 0.1 / (num_tasks - 1))
+            np.fill_diagonal(rest, 0.9)
+            return rest
         case "ls" if options.weights is not None:
             return on_simplex([options.weights], num_tasks, name="weights")
     return np.full((1, num_tasks), 1 / num_tasks)

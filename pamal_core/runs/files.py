@@ -37,6 +37,11 @@ class RunFiles:
         self.checkpoint = record.with_suffix(CHECKPOINT)
         self.lock = record.with_name(f".{record.name}.lock")
 
+    @property
+    def shared(self) -> "RunFiles":
+        """Those of the network that the members of a soup begin as."""
+        return RunFiles(self.record.with_suffix(".shared.json"))
+
     @contextmanager
     def claimed(self, wait: bool) -> Iterator[None]:
         """Nobody else makes the run meanwhile; BusyError at once, unless `wait`, if somebody does.
@@ -52,7 +57,7 @@ class RunFiles:
         except OSError as error:
             raise InputError(f"Could not write {self.lock}: {error.strerror or error}.") from error
         try:
-            for path in (self.record, self.weights, self.checkpoint):
+            for path in (self.record, self.weights, self.checkpoint, self.shared.checkpoint):
                 for half_written in path.parent.glob(f".{glob.escape(path.name)}.*.*"):
                     half_written.unlink(missing_ok=True)
             yield

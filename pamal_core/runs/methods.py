@@ -47,6 +47,7 @@ METHODS: dict[str, Row] = {
     "nash_mtl": Row("Nash-MTL", "nash_mtl.NashMTL", ("heads",)),
     "auto_lambda": Row("Auto-lambda"),
     "rotograd": Row("RotoGrad"),
+    "soup": Row("Rewarded soup", options=("shared_epochs",), one_network=False),
     "phn": Row("PHN", options=_PHN, published={"p": 0.2}, one_network=False),
     "cosmos": Row(
         "COSMOS", options=(*_DRAWING, "lam"), published={"p": 1.2, "lam": 2.0}, one_network=False

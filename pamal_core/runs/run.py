@@ -1,11 +1,11 @@
 """A run from options to record: load, train, evaluate, write. Resumes where it was stopped."""
 
+import copy
 import json
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -88,7 +88,13 @@ class Experiment:
         """`options` with the `defaults` for `splits` where they were left unset."""
         values = self.defaults["sample" if splits.is_sample else "full"]
         unset = {n: v for n, v in values.items() if n not in options.model_fields_set}
-        return options.model_copy(update=unset)
+        made = options.model_copy(update=unset)
+        if made.method == "soup" and made.shared_epochs >= cast(int, made.epochs):
+            raise InputError(
+                f"`shared_epochs` must be below `epochs`, {made.epochs}. "
+                f"Found shared_epochs={made.shared_epochs}."
+            )
+        return made
 
     def about(self, options: Options, splits: Splits) -> dict[str, Any]:
         """The fields of a record that say what the run is; `options` are `resolved`."""
@@ -132,13 +138,14 @@ def run(
             distributed.wait()
             record = Record.find(files.record, key)  # somebody else may have made it by now
             if record is None:
-                made = _make(experiment, options, splits, files.checkpoint)
+                made = _make(experiment, options, splits, files)
                 if made.network and distributed.is_first():
                     # Weights first: a run counts as finished once its record is there.
                     state = {"key": key, "network": dict(made.network.state_dict())}
                     save_state(files.weights, state)
                     made.record.write(files.record)
-                    files.checkpoint.unlink(missing_ok=True)
+                    for checkpoint in (files.checkpoint, files.shared.checkpoint):
+                        checkpoint.unlink(missing_ok=True)
                 distributed.wait()
                 return made
     if not files.weights.exists():
@@ -168,10 +175,17 @@ def similarity(network: Network) -> float | None:
     return None
 
 
-def method_of(experiment: Experiment, options: Options, splits: Splits) -> Method:
-    """The method, freshly initialised, on the device it runs on."""
+def method_of(
+    experiment: Experiment, options: Options, splits: Splits, start: nn.Module | None = None
+) -> Method:
+    """The method, on the device it runs on: freshly initialised, or each member like `start`."""
     seed_everything(options.seed)
-    make_network = partial(experiment.make_network, options, splits)
+
+    def make_network(extra: int) -> nn.Module:
+        if start is not None:
+            return copy.deepcopy(start)
+        return experiment.make_network(options, splits, extra)
+
     tasks = experiment.tasks_of(options)
     method = build(options, tasks, make_network, experiment.shared, splits.train)
     method.network.to(pick_device(options.device))
@@ -182,14 +196,33 @@ def method_of(experiment: Experiment, options: Options, splits: Splits) -> Metho
 
 
 def _make(
-    experiment: Experiment, options: Options, splits: Splits, checkpoint: Path | None
+    experiment: Experiment, options: Options, splits: Splits, files: RunFiles | None
 ) -> Result:
-    """Train, going on from `checkpoint`, and evaluate the last weights, or with `options.average`
-    the mean of the weights over the steps, with BatchNorm's last statistics."""
-    method = method_of(experiment, options, splits)
-    network, epochs = method.network, cast(int, options.epochs)
-    scaled = options.method == "pamal" and options.lr_scaling == "members"
-    scale = network.num_members if scaled else 1
+    """Train, going on from the checkpoint in `files`, and evaluate."""
+    network, history = _train(experiment, options, splits, files)
+    return Result(_evaluate(experiment, options, splits, network, history), network)
+
+
+def _train(
+    experiment: Experiment, options: Options, splits: Splits, files: RunFiles | None
+) -> tuple[Network, list[dict[str, Any]]]:
+    """The network with its last weights, or with `options.average` the mean of the weights over the
+    steps, with BatchNorm's last statistics; and a row for each epoch.
+
+    A rewarded soup begins as one network, trained on all tasks for `shared_epochs`.
+    """
+    start: nn.Module | None = None
+    before: list[dict[str, Any]] = []
+    if options.method == "soup":
+        alone = {"method": "ls", "epochs": options.shared_epochs, "average": 0.0}
+        first = options.model_copy(update=alone)
+        one, before = _train(experiment, first, splits, files.shared if files else None)
+        start = one.export([1.0], calibration="shared")
+    method = method_of(experiment, options, splits, start)
+    method.past = [row["losses"] for row in before]
+    network, epochs = method.network, cast(int, options.epochs) - len(before)
+    is_scaled = options.method == "pamal" and options.lr_scaling == "members"
+    scale = network.num_members if is_scaled else 1
     optimizer, halving, average = adam(method, options.lr * scale), None, None
     if experiment.halve_after is not None:
         halving = MultiStepLR(optimizer, [round(epochs * experiment.halve_after)], gamma=0.5)
@@ -201,14 +234,14 @@ def _make(
 
     def on_epoch(training: Training) -> None:
         nonlocal last
-        before, last = last, time.perf_counter()
-        row = {"member_similarity": similarity(network), "seconds": last - before}
+        began, last = last, time.perf_counter()
+        row = {"member_similarity": similarity(network), "seconds": last - began}
         training.history[-1] |= row
 
     history = train_resumably(
         method,
         batches(splits.train, options.batch_size, shuffle=True, device=device),
-        checkpoint,
+        files.checkpoint if files else None,
         key=run_key(about),
         about=json.dumps(about),
         epochs=epochs,
@@ -218,8 +251,7 @@ def _make(
         seed=options.seed,
         on_epoch=on_epoch,
     )
-    final = network if average is None else cast(Network, average.module)
-    return Result(_evaluate(experiment, options, splits, final, history), final)
+    return network if average is None else cast(Network, average.module), [*before, *history]
 
 
 def _evaluate(

@@ -62,6 +62,9 @@ class Setting(NamedTuple):
     def passes(self) -> int:
         """How often it sees each training example."""
         values = self.values
+        if self.method == "soup":
+            own = values["epochs"] - values["shared_epochs"]
+            return values["shared_epochs"] + own * len(paper.TASKS[self.experiment])
         return values["epochs"] * (values["W"] if self.method == "pamal" else 1)
 
     @property
