@@ -48,7 +48,7 @@ class Run:
     @property
     def parameters(self) -> dict[str, Any]:
         """What papermill, or `Options`, is given."""
-        return {"method": self.method, **self.options, "seed": self.seed, "data": "full"}
+        return {"data": "full", "method": self.method, **self.options, "seed": self.seed}
 
     @property
     def cost(self) -> Any:

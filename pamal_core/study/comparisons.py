@@ -52,24 +52,57 @@ def _paired(
     pairs: Mapping[Any, Sequence[Setting]],
     names: tuple[str, str] = ("without", "with"),
     measure: str = "hypervolume",
+    split: str = "validation",
 ) -> pd.DataFrame:
-    """`differences` of a measure on validation between two settings."""
+    """`differences` of a measure between two settings."""
 
     def of(setting: Setting) -> "pd.Series[float]":
-        return frame.measured(runs, setting, measure, "validation")
+        return frame.measured(runs, setting, measure, split)
 
     return differences({text: (of(one), of(two)) for text, (one, two) in pairs.items()}, names)
 
 
-def settings(data: str, *, beyond: bool = False) -> list[Setting]:
-    """The settings of the grid on `data`; those `beyond` the paper alone."""
+def settings(data: str, folder: str = "") -> list[Setting]:
+    """The settings of the grid on `data`, of records in `folder`."""
     found = (
         frame.of(run)
         for run in grid.by_record().values()
-        if run.experiment == data
-        and (not beyond or any(r.startswith("beyond/") for r in run.records))
+        if run.experiment == data and any(r.startswith(folder) for r in run.records)
     )
     return list(dict.fromkeys(found))
+
+
+def labels(data: str, folder: str) -> dict[Setting, str]:
+    """The settings of records in `folder`, each by what it does not share with all the others."""
+    found = settings(data, folder)
+    shared = set.intersection(*(set(setting.options) for setting in found))
+    usual = {name for name, _ in shared}
+    return {s: s.label(*("W",) * (s.method == "pamal"), without=usual) for s in found}
+
+
+def methods(
+    data: str, folder: str, runs: Runs, measures: Sequence[str], split: str = "test"
+) -> pd.DataFrame:
+    """A row for each setting of records in `folder`: its seeds, and mean ± deviation of each
+    measure; "not run" without records."""
+    return pd.DataFrame(
+        {
+            name: {"seeds": len(runs.get(setting, ()))}
+            | {m: _text(frame.measured(runs, setting, m, split)) for m in measures}
+            for setting, name in labels(data, folder).items()
+        }
+    ).T
+
+
+def ahead(
+    data: str, folder: str, runs: Runs, measure: str = "hypervolume", split: str = "validation"
+) -> pd.DataFrame:
+    """Each PaMaL in `folder` minus each other method of all tasks there, seed by seed."""
+    found = labels(data, folder)
+    ours = [setting for setting in found if setting.method == "pamal"]
+    others = [setting for setting in found if setting.method not in ("pamal", "stl")]
+    pairs = {(found[one], found[other]): (other, one) for one in ours for other in others}
+    return _paired(runs, pairs, ("other", "PaMaL"), measure, split)
 
 
 def label(setting: Setting, *without: str) -> str:
@@ -84,7 +117,7 @@ def contenders(data: str, runs: Runs) -> Mapping[str, BySeed]:
     runs of LS with other weights."""
 
     def extras(option: str) -> list[Setting]:
-        return [s for s in settings(data, beyond=True) if option in dict(s.options)]
+        return [s for s in settings(data, "beyond/") if option in dict(s.options)]
 
     single = [Setting(data, method) for method in RIVALS[data]]
     alone = [Setting(data, "pamal"), *extras("draws"), *single, *extras("epochs")]
@@ -117,7 +150,7 @@ def of_equal_cost(data: str, runs: Runs) -> dict[str, list[Front]]:
     """The fronts by seed of PaMaL, of the best network trained for as many passes, and of the five
     runs, as far as there are records."""
     found = {name: [*by_seed.values()] for name, by_seed in contenders(data, runs).items()}
-    extras = [s for s in settings(data, beyond=True) if [*dict(s.options)] == ["epochs"]]
+    extras = [s for s in settings(data, "beyond/") if [*dict(s.options)] == ["epochs"]]
     longer = [label(setting) for setting in extras if found[label(setting)]]
     longer.sort(key=lambda name: float(np.mean([volume(group) for group in found[name]])))
     chosen = [label(Setting(data, "pamal")), *longer[-1:], FIVE]
@@ -128,7 +161,7 @@ def tricks(data: str, runs: Runs) -> pd.DataFrame:
     """What a mean of the weights changes for each method that has one, and stratified draws for
     PaMaL, both with the mean."""
     found, last = {}, {}
-    for setting in settings(data, beyond=True):
+    for setting in settings(data, "beyond/"):
         own = dict(setting.options)
         if "average" in own and not {"draws", "epochs", "lr"} & own.keys():
             without = setting.having(average=None)
@@ -151,7 +184,7 @@ def order(data: str, runs: Runs) -> pd.DataFrame:
     a point cares about a task with its loss, by task (-1 is a front in order), and the hypervolume;
     means over seeds."""
     found, measures = {}, [*(f"order of {task}/loss" for task in paper.TASKS[data]), "hypervolume"]
-    for setting in dict.fromkeys([Setting(data, "pamal"), *settings(data, beyond=True)]):
+    for setting in dict.fromkeys([Setting(data, "pamal"), *settings(data, "beyond/")]):
         if setting.method == "pamal" and setting in runs:
             of_it = frame.rows({setting: runs[setting]}, [], measures)
             *orders, hypervolume = of_it[measures].mean()

@@ -39,7 +39,7 @@ LABELS = {
 class Setting(NamedTuple):
     """What was trained, but for its seed and the place it ran. `options` are those that differ from
     the paper's setting of this experiment and method (`paper.setting`), by name; that of data that
-    are not the full ones is `data`."""
+    are not the full ones is `data`, "sample" for the built-in ones."""
 
     experiment: str
     method: str
@@ -113,7 +113,9 @@ def _fixed(value: Any) -> Any:
 def of(run: Record | grid.Run) -> Setting:
     """The setting of a record, or of a run of the grid: what it does not say is our default."""
     unsaid = paper.UNSAID.get(run.experiment, {})
-    data = {"data": run.data} if isinstance(run, Record) and not is_full(run) else {}
+    data = {}
+    if isinstance(run, Record) and not is_full(run):
+        data["data"] = "sample" if run.data.split("/")[1:2] == ["sample"] else run.data
     return make(run.experiment, run.method, {**unsaid, **run.options, **data})
 
 

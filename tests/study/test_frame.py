@@ -128,7 +128,7 @@ def test_data_that_are_not_full_are_a_setting_of_their_own():
     ]  # fmt: skip
     found = runs_of(full, sample, own, formula)
     assert {dict(s.options).get("data"): [*by_seed] for s, by_seed in found.items()} == {
-        None: [0, 3], "multimnist/sample/x": [1], "mine": [2],
+        None: [0, 3], "sample": [1], "mine": [2],
     }  # fmt: skip
     assert [*found[Setting("multimnist", "pamal")]] == [0, 3]
 
@@ -143,7 +143,7 @@ def test_a_folder_is_read_at_any_depth_and_again_when_a_record_changes(tmp_path)
     assert frame.read(tmp_path / "nothing") == {} == frame.read(tmp_path)
     record("census/ls", seed=3).write(tmp_path / "a/b/x_seed_3.json")
     record(data="multimnist/sample/x").write(tmp_path / "sample.json")
-    sample = select("multimnist/pamal data=multimnist/sample/x")
+    sample = select("multimnist/pamal data=sample")
     assert frame.read(tmp_path).keys() == {Setting("census", "ls"), sample}
     record("census/ls", seed=4).write(tmp_path / "a/b/x_seed_3.json")
     assert [*frame.read(tmp_path)[Setting("census", "ls")]] == [4]
