@@ -4,7 +4,7 @@ import contextlib
 import inspect
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,7 +13,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torch.utils._pytree import tree_map_only
 
 from pamal_core.errors import InputError, check_choice, check_number, check_type
-from pamal_core.inputs import Batch, described
+from pamal_core.inputs import Batch, check_loader, described
 from pamal_core.memory import is_out_of_memory
 from pamal_core.method import Method
 from pamal_core.tasks import by_task, statistic
@@ -36,11 +36,7 @@ def check_arguments(
     for name, value in positive.items():
         if value is not None:
             check_number(name, value, 0, above=True)
-    if not isinstance(loader, Iterable) or (isinstance(loader, Iterator) and epochs > 1):
-        raise InputError(
-            "`loader` must yield its batches anew each epoch, as a DataLoader or a list does. "
-            f"Found {described(loader)} for {epochs} epochs."
-        )
+    check_loader(loader, epochs, "epoch")
 
 
 def check_training(training: "Training") -> None:

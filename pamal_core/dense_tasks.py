@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Int, Num
 from torch import Tensor
 from torch.nn import functional as F
 
 from pamal_core.errors import InputError
-from pamal_core.tasks import Counted, Metric, Task, exact, ratio
+from pamal_core.tasks import Counted, Metric, Task, answers, exact, ratio
 
 Pixels = tuple[Tensor, Tensor]
 """A value for every pixel, and whether it counts."""
@@ -80,11 +80,11 @@ def confusion_matrix(
     return counts[:others].view(num_classes, num_classes)
 
 
-def mean_iou(confusion: Int[Tensor, "C C"]) -> float:
+def mean_iou(confusion: Num[Tensor, "C C"]) -> float:
     """The mean over classes of intersection over union, in [0, 1], higher is better.
 
     Classes that are in neither the rows nor the columns of `confusion` do not count; NaN where none
-    is.
+    is. A matrix of NaN, of answers that were not finite, has NaN.
     """
     both = confusion.diagonal()
     either = confusion.sum(0) + confusion.sum(1) - both
@@ -133,7 +133,8 @@ class _Right:
 
     def __call__(self, logits: Tensor, labels: Tensor) -> Pixels:
         labels, counted, _ = _classes(self.labelled, logits, labels)
-        return logits.argmax(1) == labels, counted
+        classes, lost = answers(logits, counted)
+        return (classes == labels) + lost.to(logits), counted
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,8 @@ class _Confusion:
 
     def __call__(self, logits: Tensor, labels: Tensor) -> Tensor:
         labels, counted, _ = _classes(self.labelled, logits, labels)
-        return confusion_matrix(logits.argmax(1), labels, counted, self.num_classes)
+        classes, lost = answers(logits, counted)
+        return exact(confusion_matrix(classes, labels, counted, self.num_classes)) + lost
 
 
 def _classes(

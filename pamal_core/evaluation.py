@@ -15,7 +15,7 @@ from tqdm.auto import tqdm
 
 from pamal_core.errors import InputError, check_type
 from pamal_core.front import Front, Objective
-from pamal_core.inputs import Batch, Inputs, moved
+from pamal_core.inputs import Batch, Inputs, check_loader, moved
 from pamal_core.networks.base import Calibration, Network
 from pamal_core.simplex import lattice, on_simplex, sampled
 from pamal_core.tasks import Task, by_task, check_names, statistic
@@ -40,9 +40,10 @@ def evaluate(
 ) -> Front:
     """The front of `network` on the data of `loader`, in evaluation mode.
 
-    `alphas` [P, M] is the lattice with 11 points along an edge by default, as in the paper: 11
-    points for two members, 66 for three, 286 for four. For M > 4, whose lattices explode, it is
-    `simplex.sampled`: the corners, the centre, and 256 points uniform on the simplex, with seed 0.
+    `alphas`, [P, M] or one of [M], is the lattice with 11 points along an edge by default, as in
+    the paper: 11 points for two members, 66 for three, 286 for four. For M > 4, whose lattices
+    explode, it is `simplex.sampled`: the corners, the centre, and 256 points uniform on the
+    simplex, with seed 0.
     With `progress` a bar is shown once that takes more than ten seconds. A task that no member is
     trained on (a zero column of `task_weights`) is left out. A metric is over the examples of all
     batches that have a label of its task, NaN where none has. `calibration` says which running
@@ -59,17 +60,34 @@ def evaluate(
     if alphas is None:
         points = (lattice if network.num_members <= 4 else sampled)(network.num_members)
     else:
-        points = on_simplex(alphas, network.num_members)
-    task_weights = network.task_weights.cpu().numpy()
-    trained = [t for t in range(len(tasks)) if task_weights[:, t].any()]
-    chosen, rows = objectives([tasks[t] for t in trained]), []
+        points = np.atleast_2d(on_simplex(alphas, network.num_members))
+    table = measure(network, tasks, loader, points, calibration=calibration, progress=progress)
+    trained = _trained(network)
+    chosen = objectives([tasks[t] for t in trained])
+    task_weights = network.task_weights[:, trained].cpu().numpy()
+    front = Front(points, table, chosen, task_weights)
+    _check_finite(front, network.task_weights.dtype)
+    return front
+
+
+@torch.no_grad()
+def measure(
+    network: Network,
+    tasks: Sequence[Task],
+    loader: Iterable[Batch],
+    points: Float[np.ndarray, "P M"],
+    *,
+    calibration: Calibration | None = None,
+    progress: bool = True,
+) -> pd.DataFrame:
+    """The table of `evaluate`, whatever is in it: a row for each of `points`."""
+    check_loader(loader, len(points), "alpha")
+    trained, rows = _trained(network), []
     with network.evaluating():
         for point in tqdm(points, delay=10, disable=not progress, unit="alpha"):
             theta = _theta(network, point, calibration)
             rows.append(_metrics(network, theta, tasks, trained, loader))
-    front = Front(points, pd.DataFrame(rows), chosen, task_weights[:, trained])
-    _check_finite(front, theta.dtype)
-    return front
+    return pd.DataFrame(rows)
 
 
 @torch.no_grad()
@@ -112,6 +130,11 @@ def _check_finite(front: Front, dtype: torch.dtype) -> None:
     warnings.warn(text, stacklevel=4)  # past `evaluate` and the decorator of torch
 
 
+def _trained(network: Network) -> list[int]:
+    """The tasks that some member is trained on."""
+    return network.task_weights.any(0).nonzero()[:, 0].tolist()
+
+
 def _theta(
     network: Network, alpha: ArrayLike, calibration: Calibration | None
 ) -> Float[Tensor, " N"]:
@@ -129,7 +152,6 @@ def _metrics(
     loader: Iterable[Batch],
 ) -> dict[str, float]:
     totals: dict[tuple[int, int], Tensor] = {}
-    check_type("loader", loader, Iterable, "a DataLoader or a list of batches")
     batch = None
     for batch in loader:
         inputs, *targets = moved(batch, theta.device)
@@ -141,10 +163,7 @@ def _metrics(
                     part = statistic(task, metric, output, target)
                     totals[t, m] = totals[t, m] + part if (t, m) in totals else part
     if batch is None:
-        raise InputError(
-            "The loader must yield at least one batch. Found none; a generator has them once, a "
-            "list for each alpha."
-        )
+        raise InputError("The loader must yield at least one batch. Found none.")
     return {
         f"{tasks[t].name}/{metric.name}": metric.value(totals[t, m])
         if (t, m) in totals

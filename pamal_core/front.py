@@ -40,7 +40,7 @@ class Objective:
 class Front:
     """P points: their alphas [P, M], a table of all their metrics, and the objectives compared.
 
-    `task_weights` is the matrix W [M, T] of section 3.1 for the T objectives, the identity if None;
+    `task_weights` is the matrix W [M, T] of section 4.1 for the T objectives, the identity if None;
     alpha^T W is how much a point cares about each of them.
 
     A point with an objective that is NaN or infinite counts nowhere: what compares points leaves it

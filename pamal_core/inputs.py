@@ -1,6 +1,6 @@
 """Batches: the inputs of any model, and a target for each task."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -50,6 +50,15 @@ def _targets(batch: Batch) -> Iterable[Any]:
     if len(batch) == 2 and isinstance(batch[1], Mapping):
         return batch[1].values()
     return batch[1:]
+
+
+def check_loader(loader: Any, times: int, each: str) -> None:
+    """InputError where `loader` cannot be iterated `times` times, once for each epoch or alpha."""
+    if not isinstance(loader, Iterable) or (isinstance(loader, Iterator) and times > 1):
+        raise InputError(
+            f"`loader` must yield its batches anew for each of {times} {each}s, as a DataLoader or "
+            f"a list does. Found {described(loader)}."
+        )
 
 
 def described(value: Any) -> str:

@@ -143,7 +143,7 @@ def as_array(values: Any, name: str) -> np.ndarray:
 def edges(
     alphas: Float[np.ndarray, "W T"], kind: Literal["lex", "full"] = "lex"
 ) -> list[Int[np.ndarray, "_ 2"]]:
-    """The multi-forward graphs of W draws, one per task (section 3.3, Eq. 3).
+    """The multi-forward graphs of W draws, one per task (section 4.2, Eq. 3).
 
     A row (i, j) of task t's array is an edge from draw i to draw j, which cares more about the
     task: alpha_it < alpha_jt. "full" has every such pair; "lex" those of neighbours in the order of

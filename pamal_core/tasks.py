@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -219,6 +219,15 @@ def exact(values: Tensor) -> Tensor:
     return (values.cpu() if values.device.type == "mps" else values).double()
 
 
+def answers(
+    logits: Float[Tensor, "n classes ..."], counted: Bool[Tensor, "n ..."]
+) -> tuple[Int[Tensor, "n ..."], Float[Tensor, ""]]:
+    """The class of each answer, the first of the largest; and 0, or NaN where a largest one that is
+    `counted` is not finite: a network without numbers has no accuracy, though a class."""
+    largest, classes = logits.detach().max(1)
+    return classes, exact((0 * largest).where(counted, 0).sum())
+
+
 def ratio(sums: Float[Tensor, " 2"]) -> float:
     """The value of a metric whose statistic is (sum, count); NaN where the count is 0."""
     return float(sums[0] / sums[1])
@@ -300,8 +309,10 @@ class _Accuracy:
     def __call__(self, logits: Tensor, labels: Tensor) -> Tensor:
         labels, counted, fault = self.count.checked(logits, labels)
         truth = labels.argmax(1) if labels.is_floating_point() else labels
-        right = exact((logits.argmax(1) == truth) & counted)
-        return right.mean() * (counted.numel() / exact(counted.sum()).clamp(min=1)) + fault
+        classes, lost = answers(logits, counted)
+        right = exact((classes == truth) & counted)
+        share = right.mean() * (counted.numel() / exact(counted.sum()).clamp(min=1))
+        return share + fault + lost
 
 
 def classification(name: str, ignore_index: int = -100) -> Task:

@@ -28,7 +28,7 @@ alpha; or "shared", those that training left, one for all alpha."""
 class Network(nn.Module, ABC):
     """A map from alpha to weights, and from weights and inputs to one output per task.
 
-    `task_weights` is the matrix W [M, T] of section 3.1: a draw alpha weighs the losses by alpha^T
+    `task_weights` is the matrix W [M, T] of section 4.1: a draw alpha weighs the losses by alpha^T
     W. `skeleton` is the architecture, whose weights are theta(alpha), the first `num_shared` of
     them used by all tasks. Its buffers, such as the running statistics of BatchNorm, are shared by
     all alpha; `recalibrate` re-estimates them for one. With `precision` bfloat16 the architecture

@@ -22,7 +22,7 @@ from pamal_core.simplex import as_array, on_simplex
 
 class WeightEnsemble(Network):
     """Members theta_1 ... theta_M as the rows of Theta, and every convex combination of them
-    (section 3.1).
+    (section 4.1).
 
     `stacked` is Theta, one parameter [M, N] that holds the trainable weights of all members, shared
     columns first. A point of their convex hull is theta(alpha) = alpha^T Theta, a vector [N];

@@ -52,7 +52,7 @@ class Options(BaseModel):
     p: NonNegative | list[NonNegative] = Field(1.0, description="Dirichlet concentration")
     draws: Literal["independent", "stratified"] = "independent"
     weights: list[NonNegative] | None = Field(None, description="of the tasks in LS")
-    shared_epochs: int = Field(4, ge=1, description="of soup, before its networks part")
+    shared_epochs: int | None = Field(None, ge=1, description="of a soup, half of all by default")
     average: float = Field(0.0, ge=0, lt=1, description="decay of averaged weights")
     penalty: Literal["ordered", "printed"] = "ordered"
     edges: Literal["lex", "full"] = "lex"

@@ -88,13 +88,15 @@ class Experiment:
         """`options` with the `defaults` for `splits` where they were left unset."""
         values = self.defaults["sample" if splits.is_sample else "full"]
         unset = {n: v for n, v in values.items() if n not in options.model_fields_set}
-        made = options.model_copy(update=unset)
-        if made.method == "soup" and made.shared_epochs >= cast(int, made.epochs):
-            raise InputError(
-                f"`shared_epochs` must be below `epochs`, {made.epochs}. "
-                f"Found shared_epochs={made.shared_epochs}."
-            )
-        return made
+        if options.method == "soup":
+            epochs = options.epochs or values["epochs"]
+            shared = options.shared_epochs or max(epochs // 2, 1)
+            if shared >= epochs:
+                raise InputError(
+                    f"`epochs` must be above `shared_epochs`, {shared}. Found epochs={epochs}."
+                )
+            unset["shared_epochs"] = shared
+        return options.model_copy(update=unset)
 
     def about(self, options: Options, splits: Splits) -> dict[str, Any]:
         """The fields of a record that say what the run is; `options` are `resolved`."""
@@ -275,7 +277,7 @@ def _evaluate(
     fronts: dict[str, Front] = {}
     for ending, statistics in seen.items():
         for name, part in (("validation", splits.validation), ("test", splits.test)):
-            if name == "test" and part is splits.validation:  # as UTKFace has it in the paper
+            if name == "test" and part is splits.validation:
                 fronts[name + ending] = fronts["validation" + ending]
                 continue
             loader = batches(part, experiment.evaluation_batch, device=device)

@@ -81,28 +81,36 @@ def labels(data: str, folder: str) -> dict[Setting, str]:
 
 
 def methods(
-    data: str, folder: str, runs: Runs, measures: Sequence[str], split: str = "test"
+    data: str, folder: str, runs: Runs, measures: Mapping[str, str], split: str = "test"
 ) -> pd.DataFrame:
-    """A row for each setting of records in `folder`: its seeds, and mean ± deviation of each
-    measure; "not run" without records."""
+    """A row for each setting of records in `folder`: its seeds, and mean ± deviation of each of the
+    `measures`, named by their headings; "not run" without records."""
     return pd.DataFrame(
         {
             name: {"seeds": len(runs.get(setting, ()))}
-            | {m: _text(frame.measured(runs, setting, m, split)) for m in measures}
+            | {
+                heading: _text(frame.measured(runs, setting, measure, split))
+                for heading, measure in measures.items()
+            }
             for setting, name in labels(data, folder).items()
         }
     ).T
 
 
 def ahead(
-    data: str, folder: str, runs: Runs, measure: str = "hypervolume", split: str = "validation"
+    data: str, folder: str, runs: Runs, measures: Mapping[str, str], split: str = "test"
 ) -> pd.DataFrame:
-    """Each PaMaL in `folder` minus each other method of all tasks there, seed by seed."""
+    """Each PaMaL in `folder` minus each other method of all tasks there, seed by seed, by each of
+    the `measures`."""
     found = labels(data, folder)
     ours = [setting for setting in found if setting.method == "pamal"]
-    others = [setting for setting in found if setting.method not in ("pamal", "stl")]
+    others = [s for s in found if s.method not in ("pamal", "stl") and s in runs]
     pairs = {(found[one], found[other]): (other, one) for one in ours for other in others}
-    return _paired(runs, pairs, ("other", "PaMaL"), measure, split)
+    by_measure = {
+        heading: _paired(runs, pairs, ("other", "PaMaL"), measure, split)
+        for heading, measure in measures.items()
+    }
+    return pd.concat(by_measure)
 
 
 def label(setting: Setting, *without: str) -> str:

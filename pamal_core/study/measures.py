@@ -105,7 +105,7 @@ def value(record: Record, measure: str, split: str) -> float:
 def _of_chosen(record: Record, name: str, split: str) -> float:
     """Of the network chosen on validation its "hypervolume", from 0, where all objectives are to be
     as large as can be, or a column of the table."""
-    alpha = record.front("validation").choose().alpha
+    alpha = record.front(split.replace("test", "validation")).choose().alpha
     front = record.front(split)
     row = front.table[(front.alphas == alpha).all(1)].iloc[0]
     if name == "hypervolume":

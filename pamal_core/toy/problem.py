@@ -1,4 +1,4 @@
-"""The illustrative problem of section 3 and appendix B2: two losses of two weights, and the exact
+"""The illustrative problem of Figure 1 and appendix B2: two losses of two weights, and the exact
 Pareto front. NumPy, not torch: on so little data torch spends most of its time on each call."""
 
 from typing import Literal

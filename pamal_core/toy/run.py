@@ -1,4 +1,4 @@
-"""The illustrative example (section 3, Figure 1, appendices A2 and B2) from all pairs of points."""
+"""The illustrative example (Figure 1, appendices A2 and B2) from all pairs of points."""
 
 import time
 from itertools import groupby

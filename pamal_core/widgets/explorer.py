@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from pamal_core.data.batches import batches
 from pamal_core.data.splits import Splits
 from pamal_core.errors import InputError
-from pamal_core.evaluation import evaluate, predict
+from pamal_core.evaluation import measure, predict
 from pamal_core.front import Front
 from pamal_core.inputs import Batch, Inputs, moved, num_examples
 from pamal_core.networks.base import Calibration, Network
@@ -29,10 +29,10 @@ class Explorer(anywidget.AnyWidget):
 
     alpha is moved on a segment for two members, in a triangle for three, with linked sliders for
     more. Once it rests, the kernel evaluates the network at `alpha` on `loader`, exactly as
-    `pamal_core.evaluate` does with these arguments, and shows its metrics, its place on `front`,
-    its distance to each member in weight space, and its outputs for `inputs`, of n examples. With
-    `targets`, one tensor [n] per task, outputs are marked right or wrong. A condition on one
-    objective leads to the point that `Front.choose` picks.
+    `pamal_core.evaluate` does with these arguments, and shows those of its metrics that are finite,
+    its place on `front`, its distance to each member in weight space, and its outputs for `inputs`,
+    of n examples. With `targets`, one tensor [n] per task, outputs are marked right or wrong. A
+    condition on one objective leads to the point that `Front.choose` picks.
 
     `alpha` [M] can be read and set from Python; `model()` is the network there. InputError for
     inputs and targets that do not fit.
@@ -101,9 +101,10 @@ class Explorer(anywidget.AnyWidget):
         if not self.points:
             return  # alpha is set before the rest, in the constructor
         alpha, network, calibration = list(self.alpha), self._network, self._calibration
-        front = evaluate(network, self._tasks, self._loader, [alpha], calibration=calibration)
+        point = network.alpha_tensor(alpha)[None].double().cpu().numpy()
+        table = measure(network, self._tasks, self._loader, point, calibration=calibration)
         outputs = predict(network, alpha, self._inputs, calibration=calibration)
-        metrics = front.table.iloc[0][np.isfinite(front.table.iloc[0])].to_dict()
+        metrics = table.iloc[0][np.isfinite(table.iloc[0])].to_dict()
         with self.hold_sync():
             by_task = outputs_by_task(self._tasks, outputs)
             self.predictions = explorer_data.predictions(by_task, self._targets)

@@ -62,7 +62,8 @@ def predictions(
     outputs: Sequence[Float[Tensor, "n ..."]], targets: Sequence[Tensor]
 ) -> list[list[dict[str, Any]]]:
     """What a page shows of each input and task: for logits [n, classes] the class, its share, and
-    with targets [n] whether it is right; for one number its value; else the mean of the output."""
+    with targets [n] whether it is right; for one number its value; else the mean of the output; of
+    outputs that are not finite "nan"."""
     known: Sequence[Tensor | None] = targets or [None] * len(outputs)
     by_task = [_of_task(*of_task) for of_task in zip(outputs, known, strict=True)]
     return [list(of_input) for of_input in zip(*by_task, strict=True)]
@@ -76,7 +77,8 @@ def _of_task(output: Tensor, target: Tensor | None) -> list[dict[str, Any]]:
     shown = {"text": [str(k) for k in classes.tolist()], "share": shares.tolist()}
     if target is not None:
         shown["right"] = (classes == target.cpu()).tolist()
-    return [dict(zip(shown, row, strict=True)) for row in zip(*shown.values(), strict=True)]
+    rows = [dict(zip(shown, row, strict=True)) for row in zip(*shown.values(), strict=True)]
+    return [row if row["share"] == row["share"] else {"text": "nan"} for row in rows]
 
 
 def network(ensemble: WeightEnsemble) -> dict[str, Any]:

@@ -294,11 +294,11 @@ TRAINING = {
     "an interval of weeks": (lambda: epoch(scheduler_interval="week"), "one of epoch, step"),
     "batches once for two epochs": (
         lambda: epoch(iter([BATCH]), epochs=2),
-        "must yield its batches anew each epoch, .* for 2 epochs",
+        "must yield its batches anew for each of 2 epochs, ",
     ),
     "a data set for batches": (
         lambda: epoch(TensorDataset(*BATCH)),
-        "must yield its batches anew each epoch, .* Found TensorDataset",
+        "must yield its batches anew for each of 1 epochs, .* Found TensorDataset",
     ),
     "a path to go on from": (lambda: epoch(resume="state.pt"), "`resume` must be what .* Found st"),
     "no batches": (lambda: epoch([]), "The loader must yield at least one batch"),
@@ -341,12 +341,12 @@ EVALUATION = {
     ),
     "a data set for batches": (
         lambda: evaluate(ensemble(), TASKS, TensorDataset(*BATCH)),
-        "`loader` must be of type Iterable, .* Found TensorDataset",
+        "must yield its batches anew for each of 11 alphas, .* Found TensorDataset",
     ),
     "no batches": (lambda: evaluate(ensemble(), TASKS, []), "at least one batch. Found none"),
     "batches once": (
         lambda: evaluate(ensemble(), TASKS, iter([BATCH])),
-        "Found none; a generator has them once",
+        "must yield its batches anew for each of 11 alphas, as a DataLoader or a list does. Found",
     ),
     "statistics once": (
         lambda: evaluate(normed(), TASKS, [BATCH], calibration=iter([BATCH])),
@@ -356,7 +356,6 @@ EVALUATION = {
         lambda: evaluate(normed(), TASKS, [BATCH], calibration=1),
         "`calibration` must be of type Iterable.* Found 1",
     ),
-    "one alpha": (lambda: evaluate(ensemble(), TASKS, [BATCH], [0.5, 0.5]), "must have 2 entries"),
     "alphas of three": (
         lambda: evaluate(ensemble(), TASKS, [BATCH], np.eye(3)),
         r"must have 2 entries, one per member. Found shape \(3, 3\)",

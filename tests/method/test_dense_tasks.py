@@ -150,6 +150,18 @@ def test_a_class_that_is_predicted_but_never_occurs_counts_as_missed():
     assert mean_iou(torch.tensor([[4, 0], [0, 0]])) == 1
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_pixels_without_an_answer_have_no_metrics_unless_they_do_not_count(value):
+    logits, labels = torch.randn(2, 3, 4, 5), torch.randint(3, (2, 4, 5))
+    metrics = segmentation("classes", 3).metrics
+    logits[0, 1, 2, 3] = value
+    assert all(math.isnan(m.value(m.statistic(logits, labels))) for m in metrics)
+    labels[0, 2, 3] = -1
+    found = [m.value(m.statistic(logits, labels)) for m in metrics]
+    logits[0, :, 2, 3] = 0.0
+    assert found == [m.value(m.statistic(logits, labels)) for m in metrics]
+
+
 def test_sums_over_many_batches_are_exact():
     task, output = depth("d"), torch.full((1, 1, 512, 512), 0.1)
     statistic = task.metrics[0].statistic(output, torch.full((1, 1, 512, 512), 0.3))

@@ -1,3 +1,5 @@
+import math
+
 import jaxtyping
 import numpy as np
 import pytest
@@ -130,6 +132,47 @@ def test_statistics_of_batches_add_up_to_that_of_all():
     output, target = torch.rand(10), torch.rand(10)
     parts = [metric.statistic(output[s], target[s]) for s in (slice(0, 3), slice(3, 10))]
     assert metric.value(sum(parts)) == pytest.approx((output - target).mean().item())
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+@pytest.mark.parametrize("shape", [(20, 3), (20, 3, 5)], ids=["examples", "tokens"])
+def test_answers_that_are_no_numbers_have_no_accuracy(value, shape):
+    logits = torch.randn(shape)
+    labels = torch.zeros(shape[:1] + shape[2:], dtype=torch.long)
+    whole = (logits[2:].argmax(1) == 0).double().mean().item()
+    logits[:2, 1] = value
+    (accuracy,) = (m for m in classification("kind").metrics if m.name == "accuracy")
+    assert math.isnan(accuracy.value(accuracy.statistic(logits, labels)))
+    labels[:2] = -100  # those count no more
+    assert accuracy.value(accuracy.statistic(logits, labels)) == pytest.approx(whole)
+
+
+def test_classes_that_are_ruled_out_are_no_fault():
+    logits = torch.tensor([[0.1, -torch.inf, 0.2], [0.3, 0.2, -torch.inf]])
+    accuracy = classification("kind").metrics[0]
+    assert accuracy.value(accuracy.statistic(logits, torch.tensor([2, 1]))) == 0.5
+
+
+def test_no_network_wins_by_answers_that_are_no_numbers():
+    """All labels are class 0, which is where the largest of logits that are NaN is found."""
+
+    class Kinds(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kinds, self.scale = nn.Linear(4, 3), nn.Parameter(torch.tensor(0.0))
+
+        def forward(self, x):
+            return [self.kinds(x) * (0.05 - self.scale).sqrt()] * 2
+
+    ensemble = WeightEnsemble([Kinds(), Kinds()])
+    ensemble.stacked.data[1, 0] = 1.0  # the scale, of which alpha_2 = 0.1 is too much
+    kinds = [classification("first"), classification("second")]
+    labels = torch.zeros(30, dtype=torch.long)
+    with pytest.warns(UserWarning, match="first/accuracy at 10 of 11 alphas, first \\[0.9, 0.1"):
+        front = evaluate(ensemble, kinds, [(torch.randn(30, 4), labels, labels)])
+    with pytest.warns(UserWarning, match="10 of 11 points of the front are left out"):
+        assert front.choose().alpha.tolist() == [1.0, 0.0]
+    assert front.is_finite.tolist() == [True] + [False] * 10
 
 
 def test_calibration_is_what_every_alpha_can_use(tasks, batch, monkeypatch):

@@ -1,5 +1,6 @@
 """The explorer on a trained ensemble: what Python tells the page, and what it answers."""
 
+import json
 import re
 
 import numpy as np
@@ -58,6 +59,20 @@ def explorer(parts):
 
 def some_alphas(num, count=3):
     return np.random.default_rng(0).dirichlet(np.ones(num), size=count)
+
+
+def test_where_the_network_has_no_numbers_the_explorer_says_so_and_goes_on(explorer, parts):
+    (network, *_, front), corner = parts, np.eye(parts[0].num_members)[0]
+    whole = network.stacked.detach().clone()
+    network.stacked.data[1] = torch.nan
+    explorer.alpha = some_alphas(network.num_members)[0].tolist()
+    assert explorer.measured["metrics"] == {}
+    assert {seen["text"] for row in explorer.predictions for seen in row} == {"nan"}
+    json.dumps([explorer.measured, explorer.predictions, explorer.points], allow_nan=False)
+    network.stacked.data = whole
+    explorer.alpha = corner.tolist()
+    expected = front.table[(front.alphas == corner).all(1)].iloc[0].to_dict()
+    assert explorer.measured["metrics"] == pytest.approx(expected)
 
 
 def test_what_is_shown_is_what_evaluate_and_predict_say_at_alpha(parts, explorer):
