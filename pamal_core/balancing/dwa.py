@@ -1,6 +1,8 @@
 """Dynamic weight average."""
 
+from collections import deque
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,27 +20,50 @@ class DynamicWeightAverage(LossBalancer):
     weights of epoch e are T softmax(r / `temperature`), with r_t = L_t(e - 1) / L_t(e - 2), where
     L_t(e) is the mean loss of epoch e; they are 1 in the first two epochs. They multiply `weights`,
     so that uniform ones give a mean in place of their sum. The default `temperature` 2 is theirs.
-    The benchmark code of Nash-MTL has windows of 25 steps in place of epochs; we have epochs.
+    A loss that was 0, or had no labels in either epoch, has r_t = 1. The means are those of the
+    training loop.
 
-    A loss that was 0, or had no labels in either epoch, has r_t = 1. There is no state: the means
-    are those of the training loop.
+    With `steps_per_window` the two windows are not epochs but the last that many steps and as many
+    before them, anew at each step; weights are 1 until there are as many. In the benchmark code of
+    Nash-MTL, and so in that of PaMaL's authors, it is 25.
     """
 
-    def __init__(self, temperature: float = 2.0) -> None:
+    def __init__(self, temperature: float = 2.0, steps_per_window: int | None = None) -> None:
         check_number("temperature", temperature, 0, above=True)
-        self.temperature = temperature
+        if steps_per_window is not None:
+            check_number("steps_per_window", steps_per_window, 1, whole=True)
+        self.temperature, self.steps_per_window = temperature, steps_per_window
         self.factors: Tensor | None = None
+        self.past: deque[Tensor] = deque(maxlen=2 * (steps_per_window or 0))
 
     @override
     def start_epoch(self, history: Sequence[Sequence[float]]) -> None:
-        self.factors = None
-        if len(history) >= 2:
-            before, last = torch.tensor(history[-2]), torch.tensor(history[-1])
-            ratios = torch.where((before == 0) | (last / before).isnan(), 1, last / before)
-            self.factors = len(ratios) * torch.softmax(ratios / self.temperature, 0)
+        if self.steps_per_window is None:
+            two = map(torch.tensor, history[-2:])
+            self.factors = self._factors(*two) if len(history) >= 2 else None
 
     @override
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
-        if self.factors is None:
-            return weights
-        return weights * self.factors.to(weights, non_blocking=True)
+        if self.steps_per_window is not None:
+            self.past.append(losses.clone())
+            if len(self.past) == self.past.maxlen:
+                before, last = torch.stack([*self.past]).to(losses).chunk(2)
+                self.factors = self._factors(before.mean(0), last.mean(0))
+        return (
+            weights
+            if self.factors is None
+            else weights * self.factors.to(weights, non_blocking=True)
+        )
+
+    def _factors(self, before: Tensor, last: Tensor) -> Tensor:
+        ratios = torch.where((before == 0) | (last / before).isnan(), 1, last / before)
+        return len(ratios) * torch.softmax(ratios / self.temperature, 0)
+
+    @override
+    def state_dict(self) -> dict[str, Any]:
+        return {"past": list(self.past)} if self.past else {}
+
+    @override
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.past.clear()
+        self.past.extend(state.get("past", ()))

@@ -37,7 +37,7 @@ METHODS: dict[str, Row] = {
     "ls": Row("LS", options=("weights", *_BALANCING)),
     "stl": Row("STL", options=("task", *_BALANCING), one_network=False),
     "uw": Row("UW", "uncertainty.UncertaintyWeighting", ("num_tasks",)),
-    "dwa": Row("DWA", "dwa.DynamicWeightAverage", ("temperature",)),
+    "dwa": Row("DWA", "dwa.DynamicWeightAverage", ("temperature", "steps_per_window")),
     "rlw": Row("RLW", "rlw.RandomWeighting"),
     "mgda": Row("MGDA", "mgda.MGDA", ("heads",)),
     "pcgrad": Row("PCGrad", "pcgrad.PCGrad", ("heads",)),

@@ -63,6 +63,7 @@ class Options(BaseModel):
     heads: Literal["plain", "balanced"] = "plain"
     c: float = Field(0.4, ge=0, lt=1, description="radius of CAGrad")
     temperature: float = Field(2.0, gt=0, allow_inf_nan=False, description="of DWA")
+    steps_per_window: int | None = Field(None, ge=1, description="of DWA, an epoch by default")
     solver: Literal["linear", "epo"] = "linear"
     chunk: int | None = Field(None, ge=1, description="weights PHN writes at a time")
     grid: Literal["lattice", "arc"] = "lattice"

@@ -3,6 +3,7 @@ import pytest
 import torch
 
 from pamal_core.balancing import Draw, DynamicWeightAverage, RandomWeighting, UncertaintyWeighting
+from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
 
@@ -95,6 +96,26 @@ def test_dwa_forgets_and_a_loss_of_zero_counts_as_unchanged():
     torch.testing.assert_close(rule.reweigh(torch.rand(2), WEIGHTS), WEIGHTS)
     rule.start_epoch([[0.0, 2.0], [5.0, 1.0], [5.0, 1.0]])
     torch.testing.assert_close(rule.reweigh(torch.rand(2), WEIGHTS), WEIGHTS)
+
+
+def test_dwa_by_windows_of_steps_is_that_of_a_loop_and_goes_on_from_its_state():
+    losses, width = np.random.default_rng(0).uniform(0.1, 2, (12, 2)), 3
+    rule = DynamicWeightAverage(steps_per_window=width)
+    for step in range(len(losses)):
+        rule.start_epoch([[9.0, 1.0]] * (1 + step // 4))  # what epochs had does not count
+        if step == 8:
+            state, rule = rule.state_dict(), DynamicWeightAverage(steps_per_window=width)
+            rule.load_state_dict(state)
+        found = rule.reweigh(torch.tensor(losses[step]).float(), WEIGHTS)
+        seen = losses[: step + 1]
+        if len(seen) < 2 * width:
+            assert torch.equal(found, WEIGHTS)
+            continue
+        ratios = seen[-width:].mean(0) / seen[-2 * width : -width].mean(0)
+        expected = np.exp(ratios / 2) / np.exp(ratios / 2).sum()
+        torch.testing.assert_close(found, torch.tensor(expected).float())
+    with pytest.raises(InputError, match="`steps_per_window` must be a whole number >= 1"):
+        DynamicWeightAverage(steps_per_window=0)
 
 
 def test_rlw_draws_a_softmax_of_normal_numbers_at_every_step():
