@@ -1,5 +1,8 @@
 """Mini-batches of data that are in memory."""
 
+import copy
+import os
+
 import torch
 from torch import Tensor
 from torch.utils.data import (
@@ -23,15 +26,33 @@ def batches(
     """Batches of `dataset`, the last one smaller; a new order each epoch if `shuffle`, from torch's
     global generator.
 
-    A whole batch is taken by one indexing operation, not example by example. Where they are for a
-    CUDA `device`, workers prepare them ahead, in pinned memory.
+    A whole batch is taken by one indexing operation, not example by example. Data for a CUDA
+    `device` are put there as a whole if they need at most a quarter of its free memory and are not
+    augmented; of others workers prepare batches ahead, in pinned memory.
     """
-    on_gpu = device is not None and device.type == "cuda"
+    ahead = device is not None and device.type == "cuda"
+    if device is not None and ahead and fits(dataset, device):
+        dataset, ahead = resident(dataset, device), False
     sampler = RandomSampler(dataset) if shuffle else SequentialSampler(dataset)
     return DataLoader(
         dataset,
         sampler=BatchSampler(sampler, batch_size, drop_last=False),
         batch_size=None,
-        num_workers=WORKERS if on_gpu else 0,
-        pin_memory=on_gpu,
+        num_workers=min(WORKERS, os.cpu_count() or 1) if ahead else 0,
+        pin_memory=ahead,
     )
+
+
+def fits(dataset: TensorDataset, device: torch.device) -> bool:
+    """Whether `dataset` may stay on the CUDA `device`."""
+    size = sum(tensor.nbytes for tensor in dataset.tensors)
+    free, _ = torch.cuda.mem_get_info(device)
+    # What augments may draw from the generator of the CPU, and work there.
+    return getattr(dataset, "augment", None) is None and size <= free / 4
+
+
+def resident(dataset: TensorDataset, device: torch.device) -> TensorDataset:
+    """`dataset` with its tensors on `device`; the given one keeps its own."""
+    moved = copy.copy(dataset)
+    moved.tensors = tuple(tensor.to(device) for tensor in dataset.tensors)
+    return moved
