@@ -78,11 +78,11 @@ def table(runs: Runs, file: Path = FILE) -> pd.DataFrame:
         rows.append(
             {
                 "claim": claim["claim"],
-                "where": claim["where"],
-                "evidence": evidence(claim, found),
                 "verdict": found.word,
                 "at equal cost": at_equal_cost(claim, runs),
+                "evidence": evidence(claim, found),
                 "p": min(1.0, 2 * min(found.p)) if found.word != "not run" else np.nan,
+                "where": claim["where"],
             }
         )
     made = pd.DataFrame(rows, pd.RangeIndex(1, len(rows) + 1))
@@ -256,5 +256,6 @@ def filtered(found: pd.DataFrame) -> str:
     rows = found.assign(p=["" if np.isnan(p) else f"{p:.3f}" for p in found["p"]]).to_html()
     names = iter(classes)  # the row of the head has a style
     rows = re.sub("<tr>", lambda _: f'<tr class="{next(names)}">', rows)
-    style = f"<style>{', '.join(rules)} {{ display: none }}</style>"
+    left = ".claims :is(th, td) { text-align: left !important }"  # all of it is words
+    style = f"<style>{left} {', '.join(rules)} {{ display: none }}</style>"
     return f'{style}<div class="claims"><p>{" ".join(buttons)}</p>{rows}</div>'
