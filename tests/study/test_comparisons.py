@@ -295,6 +295,19 @@ def test_figure_4_has_a_rival_that_was_run_and_says_how_much_of_it_is_outside(ru
     assert outside == 1 and line.get_label() == "COSMOS, 1 of 3 outside"
 
 
+def test_figure_4_has_the_setting_of_a_rival_that_is_best_on_validation():
+    heights = {(0.1, 1.0): 0.7, (2.0, 0.1): 0.8, (1.0, 5.0): 0.75}  # by p and lambda
+    tried = [
+        record("census/cosmos", [(v, 0.7), (0.7, v)], p=p, lam=lam)
+        for (p, lam), v in heights.items()
+    ]
+    own = record("census/cosmos", [(0.9, 0.9)])  # its authors' setting is not one of the paper's
+    figure = comparisons.figure_4("census", few("census", own, *tried))
+    lines = {line.get_label(): line.get_xydata() for line in figure.axes[0].lines}
+    assert np.allclose(lines["COSMOS"], own.front("test").values)
+    assert np.allclose(lines["COSMOS, tuned"], tried[1].front("test").values)
+
+
 def test_figure_4_needs_pamal_and_single_tasks_and_nothing_else():
     full = few("census")
     without = {s: found for s, found in full.items() if s.method != "ls"}
