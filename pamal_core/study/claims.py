@@ -194,7 +194,10 @@ def _parts(claim: Claim, runs: Runs, theirs: str) -> Iterator[Part]:
             if two and two.method == "stl" and not name.startswith(two.task):
                 continue
             text = name + (f" of {one.label()}" if several else "")
-            text += (f" against {second}" if second else "") + (f", {two.label()}" if two else "")
+            text += f" against {second}" if second else ""
+            if two:
+                shared = {option for option, _ in {*one.options} & {*two.options}}
+                text += f", {two.label(without=shared)}"
             ours = _measured(runs, one, name, claim["split"])
             if two is None:
                 yield _part(text, np.log(ours) if of_ratio else ours)

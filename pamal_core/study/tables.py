@@ -216,7 +216,9 @@ def _count(seeds: float) -> str:
 
 
 def shown_jointly(found: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
-    """A `joint` for a page."""
+    """A `joint` for a page; empty where no measure has three rows."""
+    if found.empty:
+        return found
     return pd.DataFrame(
         {
             "rows": found["rows"],
