@@ -21,8 +21,12 @@ def claims(page: Path) -> list[tuple[str, str]]:
         for output in cell.get("outputs", []):
             text = "".join(output.get("data", {}).get("text/html", ""))
             if "<th>claim</th>" in text:
-                cells = [html.unescape(c) for c in re.findall(r"<td>(.*?)</td>", text, re.DOTALL)]
-                return list(zip(cells[0::6], cells[3::6], strict=True))
+                (_, head), *rows = (
+                    (row, re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL))
+                    for row in re.findall(r"<tr.*?</tr>", text, re.DOTALL)
+                )
+                where = [head.index(name) for name in ("claim", "verdict")]
+                return [tuple(html.unescape(cells[k]) for k in where) for _, cells in rows]
     raise ValueError(f"Expected a table of claims in {page}. Found none.")
 
 

@@ -24,7 +24,7 @@ SPLITS = ("validation", "test")
 BySeed = Mapping[int, Sequence[Record]]
 FIVE = "LS, five runs of other weights"
 RIVALS = {"multimnist": ("ls", "uw", "dwa"), "census": ("ls", "rlw", "nash_mtl")}
-"""LS and, by hypervolume, the best two baselines."""
+"""LS and, by hypervolume over the first three seeds, the best two baselines."""
 
 
 def choices(runs: Runs, measure: str = "hypervolume", method: str | None = None) -> pd.DataFrame:

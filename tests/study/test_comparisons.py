@@ -141,7 +141,8 @@ def test_a_trick_is_paired_seed_by_seed_over_those_that_both_have():
 
 @pytest.mark.parametrize("data", DATA)
 def test_the_rivals_are_linear_scalarisation_and_the_two_best_baselines(data, runs):
-    found = comparisons.against_baselines(data, runs)["without"].astype(float)
+    three = {s: {n: r for n, r in by.items() if n < 3} for s, by in runs.items()}  # the paper's
+    found = comparisons.against_baselines(data, three)["without"].astype(float)
     assert len(found) == len(paper.ONE_NETWORK)
     best = found.drop("LS").nlargest(2).index
     assert {paper.PRINTED[m] for m in comparisons.RIVALS[data]} == {"LS", *best}
