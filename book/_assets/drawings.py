@@ -257,8 +257,9 @@ def digit() -> None:
             "start" if look == "one" else "middle",
             (4, -12) if look == "one" else (0, 24),
         )
-        for k, side, shift in ((0, "start", (6, -8)), (100, "end", (-2, 18 if look == "one" else -10))):
-            panel.text(f"{100 * values_at[k]:.1f} %", curve[k], "soft", side, shift)
+        panel.text(f"{100 * values_at[0]:.1f} %", curve[0], "soft", "start", (6, -8))
+        below = 18 if look == "one" else -10
+        panel.text(f"{100 * values_at[-1]:.1f} %", curve[-1], "soft", "end", (-2, below))
     for word, (look, _, side) in ends.items():
         panel.text(word, (0 if look == "one" else 1, 0.925), look, side, (0, 18))
     panel.text("α moves →", (0.5, 0.925), "soft", "middle", (0, 18))
@@ -303,7 +304,7 @@ def choose() -> None:
     objectives = tuple(Objective(**one) for one in points["objectives"])
     front = Front(np.array(points["alphas"]), pd.DataFrame(points["columns"]), objectives)
     every = Front(front.alphas[::10], front.table[::10].reset_index(drop=True), objectives)
-        bound = 0.964
+    bound = 0.964
     choice = every.choose(at_least={objectives[0].name: bound})
     panel = Panel("Name a bound, take the best that keeps it", (0.939, 0.9665), (0.929, 0.95))
     panel.box((bound, 0.929), (0.9665, 0.95), "good")
