@@ -47,7 +47,7 @@ class Skeleton(nn.Module):
         channels_last: bool = True,
     ) -> None:
         super().__init__()
-        _check_parts(model)
+        check_parts(model)
         trainable = {name: p for name, p in model.named_parameters() if p.requires_grad}
         places = _places(model, trainable)
         shared_names = _select(places, model, shared)
@@ -199,7 +199,7 @@ class Skeleton(nn.Module):
         return model.eval()
 
 
-def _check_parts(model: nn.Module) -> None:
+def check_parts(model: nn.Module) -> None:
     """InputError where weights cannot be taken out of `model` and put back."""
     modules, trained = {*model.modules()}, {p for p in model.parameters() if p.requires_grad}
 
