@@ -16,7 +16,7 @@ from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.inputs import Batch
 from pamal_core.networks.base import Network
 from pamal_core.penalties import MultiForward, Penalty
-from pamal_core.shapes import ByMember, ByTask
+from pamal_core.shapes import ByMember, ByTask, Theta
 from pamal_core.simplex import Dirichlet
 from pamal_core.tasks import Task, check_names, task_losses
 
@@ -96,10 +96,14 @@ class Method:
         weights = alphas @ self.network.task_weights
         own = [*zip(distributed.mine(alphas), distributed.mine(weights), strict=True)]
         if self.penalty.lam > 0:
-            draws = [self._draw(batch, *one, check) for one in own]
-            losses = distributed.gather(torch.stack([d.losses.detach() for _, d in draws]))
+            thetas = [self.network.weights(alpha) for alpha, _ in own]
+            draws = [
+                self._draw(batch, *one, theta.detach().requires_grad_(), check)
+                for theta, one in zip(thetas, own, strict=True)
+            ]
+            losses = distributed.gather(torch.stack([draw.losses.detach() for draw in draws]))
             extra = distributed.mine(self.penalty.task_weights(losses, weights))
-            for (theta, draw), c in zip(draws, extra, strict=True):
+            for theta, draw, c in zip(thetas, draws, extra, strict=True):
                 with self.network.holding(draw.theta):
                     direction = self.balancer.direction(replace(draw, penalty=c))
                 # For an ensemble this adds dL/dTheta_k = alpha_k dL/dtheta.
@@ -123,24 +127,23 @@ class Method:
 
     def _alone(self, batch: Batch, alpha: ByMember, weights: ByTask, check: bool) -> ByTask:
         """One draw on its own, whose graph is gone when this returns; its losses."""
-        theta, draw = self._draw(batch, alpha, weights, check)
-        with self.network.holding(draw.theta):
+        theta = self.network.weights(alpha)
+        leaf = theta.detach().requires_grad_()
+        with self.network.holding(leaf):  # once for both passes
+            draw = self._draw(batch, alpha, weights, leaf, check)
             direction = self.balancer.direction(draw)
         torch.autograd.backward(theta, direction)
         return draw.losses.detach()
 
     def _draw(
-        self, batch: Batch, alpha: ByMember, weights: ByTask, check: bool
-    ) -> tuple[Tensor, Draw]:
-        """theta as a function of the network's parameters, and the draw at a leaf that equals
-        it."""
-        theta = self.network.weights(alpha)
-        leaf = theta.detach().requires_grad_()
+        self, batch: Batch, alpha: ByMember, weights: ByTask, theta: Theta, check: bool
+    ) -> Draw:
+        """The draw of `alpha`, whose weights are the leaf `theta`."""
         inputs, *targets = batch
-        outputs = self.network(leaf, inputs)
+        outputs = self.network(theta, inputs)
         losses = task_losses(self.tasks, outputs, targets)
         if check and not losses.isfinite().all():
             if losses.device.type != "cpu":  # where labels that are no class are named
                 task_losses(self.tasks, *tree_map_only(Tensor, Tensor.cpu, (outputs, targets)))
             raise NonFiniteError(self.explain(losses[None], alpha[None]))
-        return theta, Draw(alpha, weights, leaf, losses, self.network.num_shared)
+        return Draw(alpha, weights, theta, losses, self.network.num_shared)
