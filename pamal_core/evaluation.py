@@ -62,7 +62,7 @@ def evaluate(
     else:
         points = np.atleast_2d(on_simplex(alphas, network.num_members))
     table = measure(network, tasks, loader, points, calibration=calibration, progress=progress)
-    trained = _trained(network)
+    trained = network.trained_tasks
     chosen = objectives([tasks[t] for t in trained])
     task_weights = network.task_weights[:, trained].cpu().numpy()
     front = Front(points, table, chosen, task_weights)
@@ -82,11 +82,11 @@ def measure(
 ) -> pd.DataFrame:
     """The table of `evaluate`, whatever is in it: a row for each of `points`."""
     check_loader(loader, len(points), "alpha")
-    trained, rows = _trained(network), []
+    rows = []
     with network.evaluating():
         for point in tqdm(points, delay=10, disable=not progress, unit="alpha"):
             theta = _theta(network, point, calibration)
-            rows.append(_metrics(network, theta, tasks, trained, loader))
+            rows.append(_metrics(network, theta, tasks, loader))
     return pd.DataFrame(rows)
 
 
@@ -130,11 +130,6 @@ def _check_finite(front: Front, dtype: torch.dtype) -> None:
     warnings.warn(text, stacklevel=4)  # past `evaluate` and the decorator of torch
 
 
-def _trained(network: Network) -> list[int]:
-    """The tasks that some member is trained on."""
-    return network.task_weights.any(0).nonzero()[:, 0].tolist()
-
-
 def _theta(
     network: Network, alpha: ArrayLike, calibration: Calibration | None
 ) -> Float[Tensor, " N"]:
@@ -148,9 +143,10 @@ def _metrics(
     network: Network,
     theta: Tensor,
     tasks: Sequence[Task],
-    trained: Sequence[int],
     loader: Iterable[Batch],
 ) -> dict[str, float]:
+    """A row of the table: the value of each metric over all batches."""
+    trained = network.trained_tasks
     totals: dict[tuple[int, int], Tensor] = {}
     batch = None
     for batch in loader:

@@ -58,6 +58,12 @@ class Network(nn.Module, ABC):
         """How many weights, the first of theta, all tasks use."""
         return self.skeleton.num_shared
 
+    @property
+    def trained_tasks(self) -> list[int]:
+        """The tasks that some member is trained on: the columns of `task_weights` that are not
+        0."""
+        return self.task_weights.any(0).nonzero()[:, 0].tolist()
+
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any
     ) -> None:
