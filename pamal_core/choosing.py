@@ -21,7 +21,8 @@ Bounds = Mapping[str, float | int]
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What `Front.choose` chose: the alpha [M], its row in the front, from 0, and all metrics."""
+    """What `Front.choose` chose: the alpha [M], its row in the front, counted from 0, and all its
+    metrics."""
 
     alpha: np.ndarray
     row: int

@@ -29,18 +29,18 @@ from pamal_core.tasks import (
 
 
 def segmentation(name: str, num_classes: int, ignore: int = -1) -> Task:
-    """A class for every pixel: logits [n, num_classes, H, W], labels [n, H, W], of which `ignore`
-    means unlabelled.
+    """A class for every pixel: logits [n, num_classes, H, W] and labels [n, H, W], of which
+    `ignore` means unlabelled.
 
-    The loss is the mean cross-entropy over labelled pixels. Metrics, in order: "mIoU" (higher is
-    better), the mean over classes of intersection over union, from one confusion matrix of all
-    pixels, where classes that neither occur nor are predicted do not count; "pixel accuracy"
-    (higher is better), the share of labelled pixels that are right; "loss" (lower is better). The
-    first two lie in [0, 1]. Where no pixel at all is labelled the loss is 0 with a gradient of 0,
-    and metrics are NaN.
+    The loss is the mean cross-entropy over labelled pixels. Metrics, in this order: "mIoU", the
+    mean over classes of intersection over union, in [0, 1], higher is better; "pixel accuracy", the
+    share of labelled pixels that are right, in [0, 1], higher is better; "loss", lower is better.
+    mIoU comes from one confusion matrix of all pixels; classes that neither occur nor are predicted
+    do not count in it. Where no pixel at all is labelled the loss is 0 with a gradient of 0, and
+    metrics are NaN.
 
-    The loss raises InputError where the logits are not of `num_classes` classes, and for labels of
-    another shape, of floats, or that are no class.
+    The loss raises InputError for logits of another number of classes, and for labels of another
+    shape, of floats, or that are no class.
     """
 
     losses = partial(_cross_entropies, name, num_classes, ignore)
@@ -53,13 +53,13 @@ def segmentation(name: str, num_classes: int, ignore: int = -1) -> Task:
 
 
 def depth(name: str) -> Task:
-    """A positive number for every pixel: outputs [n, 1, H, W], targets [n, 1, H, W] or [n, H, W],
-    of which those not above 0, or NaN, are invalid (missing).
+    """A positive number for every pixel: outputs [n, 1, H, W] and targets [n, 1, H, W] or [n, H,
+    W]. Targets that are NaN or not above 0 are missing.
 
-    The loss is the mean absolute error over valid pixels, in the units of the target. Metrics, in
-    order, all lower is better: "absolute error", the same; "relative error", the mean of
-    |output - target| / target, a ratio, not per cent; "loss". Where no pixel at all is valid the
-    loss is 0 with a gradient of 0, and metrics are NaN.
+    The loss is the mean absolute error over the pixels with a target, in the units of the target.
+    Metrics, in this order, all lower is better: "absolute error", the same; "relative error", the
+    mean of |output - target| / target, a ratio, not per cent; "loss". Where no pixel at all has a
+    target the loss is 0 with a gradient of 0, and metrics are NaN.
     """
 
     metrics = (

@@ -22,7 +22,7 @@ from pamal_core.tasks import Task, check_names, task_losses
 
 
 class NonFiniteError(ArithmeticError):
-    """A loss or a gradient is NaN or infinite: the message names the step, the task and the
+    """A loss or a gradient is NaN or infinite; the message names the step, the task and the
     alpha."""
 
     def _render_traceback_(self) -> list[str]:
@@ -31,12 +31,17 @@ class NonFiniteError(ArithmeticError):
 
 @dataclass
 class Method:
-    """A multi-task method: `window` draws of alpha a step, each weighted by the same alpha (Eq. 2).
+    r"""A multi-task method: in each step `window` alphas are drawn, and each weighs the losses of
+    the network that it stands for by $\alpha^\top W$ (Eq. 2, Algorithm 1).
 
-    A batch is a tuple (inputs, target_1, ..., target_T) or (inputs, {name: target}). Inputs are a
-    tensor, a tuple of several, or a dict of them by the names that the model has for them. A target
-    that is None, or has no key, adds nothing: its loss is 0. The network returns a tensor for each
-    task, in their order or in a dict by their names.
+    `preference` says how alphas are drawn, `balancer` makes one direction of the T losses of a
+    draw, and `penalty` couples the draws. InputError where they do not fit one another, such as a
+    penalty with `lam` > 0 in a window of one.
+
+    A batch is (inputs, target_1, ..., target_T) or (inputs, {name: target}). Inputs are a tensor, a
+    tuple of several, or a dict of them by the names that the model has for them. A target that is
+    None, or has no key, adds nothing: its loss is 0. The network returns a tensor for each task, in
+    their order or in a dict by their names.
     """
 
     network: Network
@@ -79,16 +84,17 @@ class Method:
 
     def step(self, batch: Batch, rng: np.random.Generator) -> Float[Tensor, "W T"]:
         """Draw `window` alphas and add the gradient of the total loss to `.grad`; returns the
-        losses."""
+        losses [W, T]."""
         return self.accumulate(batch, self.draw(rng))
 
     def accumulate(
         self, batch: Batch, alphas: Float[Tensor, "W M"], *, check: bool = True
     ) -> Float[Tensor, "W T"]:
-        """The same for given `alphas`, each of several processes doing its share of them.
+        """A step for given `alphas`: it adds the gradient of the total loss to `.grad` and returns
+        the losses [W, T]. Several processes do their share of the draws each.
 
-        NonFiniteError at the first draw with a loss that is NaN or infinite; with `check=False` a
-        GPU need not be waited for, and the caller looks at the losses.
+        NonFiniteError at the first draw with a loss that is NaN or infinite. With `check=False`
+        nothing waits for a GPU, and the caller looks at the losses.
 
         Without a penalty the draws are back-propagated one by one, so that memory does not grow
         with W. The penalty couples them: all W graphs are kept until its slopes are known.

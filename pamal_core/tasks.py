@@ -24,9 +24,9 @@ Values = tuple[Tensor, Tensor]
 class Metric:
     """A metric that can be gathered batch by batch.
 
-    `statistic(output, target)` is a tensor that may be summed over batches, and `value` turns the
-    sum into the metric. An accuracy sums (correct, seen) and divides; a mean
-    intersection-over-union would sum confusion matrices.
+    `statistic(output, target)` is a tensor that may be summed over batches, and `value` makes the
+    metric of the sum: an accuracy sums (correct, seen) and divides, a mean intersection over union
+    sums confusion matrices. `maximise` says whether higher is better.
     """
 
     name: str
@@ -37,15 +37,17 @@ class Metric:
 
 @dataclass(frozen=True)
 class Task:
-    """A name, a differentiable loss (the mean over a batch, to be minimised), and metrics, the most
-    important first.
+    """A task: its name, a differentiable loss (the mean over a batch, to be minimised), and its
+    metrics, the most important first.
 
-    All are given an output and a target as they are, so a loss that broadcasts takes [n, 1] and [n]
-    for n x n pairs; `regression` flattens both. `count(target)` says how many labels a target has:
-    where it is 0 the loss must be 0 with a gradient of 0. A batch that has no target of a task, a
-    None in its place or no key in a dict, is given to neither; its loss is 0.
+    `loss(output, target)` and the metrics get an output and a target as they are, so a loss that
+    broadcasts makes n x n pairs of [n, 1] and [n]; `regression` flattens both. `count(target)` says
+    how many labels a target has: where it is 0 the loss must be 0 with a gradient of 0. Neither
+    function is called for a batch without a target of the task (None, or no key in the dict): the
+    loss is then 0.
 
-    Tasks made here pickle; one with functions of your own does where they do.
+    The tasks made by the functions below pickle. A task with functions of your own pickles if these
+    do.
     """
 
     name: str
@@ -199,8 +201,9 @@ def mean_metric(
     """A metric that is the mean over examples of what `mean(output, target)` averages over one
     batch.
 
-    `count(target)` is how many it averages over: all examples, unless some have no label. Where
-    that is 0 the batch does not count, whatever `mean` makes of it; NaN where no batch does.
+    `count(target)` says over how many examples that is: over all, unless some have no label. A
+    batch whose count is 0 does not count, whatever `mean` makes of it. The metric is NaN if no
+    batch counts.
     """
     return Metric(name, maximise, partial(_sum_of_means, mean, count), _ratio)
 
@@ -318,15 +321,16 @@ def _cross_entropy(ignore_index: int, logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def classification(name: str, ignore_index: int = -100) -> Task:
-    """Cross-entropy on logits [n, classes] and labels [n], or on logits [n, classes, ...] and
-    labels [n, ...], as of tokens; judged by accuracy, a share in [0, 1], higher is better.
+    """Cross-entropy for logits [n, classes] and labels [n], or for logits [n, classes, ...] and
+    labels [n, ...], as of tokens. Metrics: "accuracy", a share in [0, 1], higher is better; "loss",
+    lower is better.
 
     Labels are integers, of which `ignore_index` means missing, or class probabilities of the shape
-    of the logits, of which NaN does; an answer is then right where it is the most probable class.
-    Loss and metrics are means over the labels that are there. Where none is, the loss is 0 with a
-    gradient of 0, and the batch does not count in metrics.
+    of the logits, of which NaN means missing. With probabilities an answer is right where it is the
+    most probable class. Loss and metrics are means over the labels that are there. A batch without
+    any has a loss of 0 with a gradient of 0, and does not count in the metrics.
 
-    The loss raises InputError for labels of another shape and for those that are no class.
+    The loss raises InputError for labels of another shape and for labels that are no class.
     """
     count, loss = partial(num_present, ignore_index), partial(_cross_entropy, ignore_index)
     metrics = (
@@ -357,12 +361,12 @@ def _not_nan(target: Tensor) -> Tensor:
 
 
 def regression(name: str, loss: Callable[[Tensor, Tensor], Tensor] = F.huber_loss) -> Task:
-    """A regression judged by its own loss (Huber by default, as for age in section 5.2), lower is
-    better.
+    """A regression by `loss`, Huber's by default, as for age in section 5.2. Metric: "loss", the
+    same, lower is better.
 
     Outputs [n, 1] and targets [n], of any number type, are both taken as [n]. A NaN is a missing
-    target: `loss` is the mean over the others, 0 with a gradient of 0 where there is none. It
-    raises InputError unless there are as many targets as numbers.
+    target: the loss is the mean over the others, and 0 with a gradient of 0 where there is none. It
+    raises InputError unless there are as many targets as numbers in the output.
     """
     flat = partial(_flat, loss)
     return Task(name, flat, (mean_metric("loss", False, flat, _not_nan),), _not_nan)
