@@ -15,7 +15,7 @@ from typing_extensions import override
 from pamal_core.errors import InputError, check_type
 from pamal_core.inputs import described
 from pamal_core.networks.base import Network
-from pamal_core.networks.skeleton import Skeleton
+from pamal_core.networks.skeleton import Skeleton, check_parts
 from pamal_core.shapes import ByMember, Thetas
 from pamal_core.simplex import as_array, on_simplex
 
@@ -101,6 +101,7 @@ def _checked(members: Any) -> list[nn.Module]:
         if not isinstance(member, nn.Module):
             found = f"the class {member.__name__}" if isinstance(member, type) else repr(member)
             raise InputError(f"Members must be modules, such as Net(). Found {found}.")
+        check_parts(member)
     first = members[0]
     kinds = {f"{p.dtype} on {p.device}" for p in first.parameters() if p.requires_grad}
     if (

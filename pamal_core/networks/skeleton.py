@@ -49,7 +49,7 @@ class Skeleton(nn.Module):
         channels_last: bool = True,
     ) -> None:
         super().__init__()
-        _check_parts(model)
+        check_parts(model)
         places: dict[Tensor, list[str]] = {}  # of each weight: a tied one has several
         for place, weight in model.named_parameters(remove_duplicate=False):
             if weight.requires_grad:
@@ -187,7 +187,7 @@ class Skeleton(nn.Module):
         return model.eval()
 
 
-def _check_parts(model: nn.Module) -> None:
+def check_parts(model: nn.Module) -> None:
     """InputError where weights cannot be taken out of `model` and put back."""
     modules, trained = {*model.modules()}, {p for p in model.parameters() if p.requires_grad}
 
