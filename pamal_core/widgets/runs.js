@@ -62,7 +62,11 @@ function addressIn(model, el, onChange) {
     } };
   }
   const read = () => [location.hash, location.search].find((text) => text.includes("="))?.slice(1) ?? "";
-  const write = (text) => history.replaceState(history.state, "", `#${text}`);
+  let timer; // browsers are slow to change an address, and refuse to do it too often
+  const write = (text) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => history.replaceState(history.state, "", `#${text}`), 100);
+  };
   const take = (text) => {
     onChange(text);
     el.scrollIntoView({ block: "start" });

@@ -59,23 +59,27 @@ function commandRow({ command }) {
   return h("div", { class: "pw-controls" }, text, button);
 }
 
-/** The settings that are shown, in the colours of the picture. */
+const ROWS = 30;
+
+/** The settings that are shown, the first of them, in the colours of the picture. */
 function shownPanel({ hide, look: lookAt }) {
   const node = h("div", { class: "pw-shown" });
   const show = (state) => {
     const seen = {};
-    const rows = state.show.map((setting) => {
+    const rows = state.show.slice(0, ROWS).map((setting) => {
       const nth = (seen[setting.method.name] = (seen[setting.method.name] ?? -1) + 1);
       const runs = chosenRuns(setting, state);
       const look = h("button", { type: "button", class: "pw-plain", disabled: !runs.length,
         click: () => lookAt(runs[0]) }, setting.label);
       return h("tr", {}, h("td", {}, sampleOf(setting, nth, runs[0]?.seed ?? 0)),
-        h("th", { scope: "row", class: "pw-label" }, look), ...volumeCells(setting, state),
+        h("th", { scope: "row", class: "pw-label" }, look),
+        ...volumeTexts(setting, state).map((text) => h("td", { class: "pw-pair" }, text)),
         h("td", {}, h("button", { type: "button", class: "pw-plain", "aria-label": `Hide ${setting.label}`,
           click: () => hide(setting) }, "×")));
     });
     const heads = ["", "shown", "seeds", "HV ↑", "paper’s", ""];
-    node.replaceChildren(h("table", { class: "pw-table pw-numbers" }, headOf(heads), h("tbody", {}, ...rows)));
+    node.replaceChildren(h("table", { class: "pw-table pw-numbers" }, headOf(heads), h("tbody", {}, ...rows)),
+      ...(state.show.length > ROWS ? [h("p", { class: "pw-note" }, `And ${state.show.length - ROWS} more.`)] : []));
   };
   return { node, show };
 }
@@ -84,44 +88,45 @@ function headOf(heads) {
   return h("thead", {}, h("tr", {}, ...heads.map((head) => (head ? h("th", { scope: "col" }, head) : h("td")))));
 }
 
-/** How many runs of a setting are shown, their mean hypervolume and the paper's. */
-function volumeCells(setting, state) {
+/** How many runs of a setting the seeds leave, their mean hypervolume and the paper's, as texts. */
+function volumeTexts(setting, state) {
   const runs = chosenRuns(setting, state).length;
   const printed = setting.paper[state.experiment.splits[state.split]]?.hypervolume;
-  return [`${runs} / ${setting.runs.length}`, digitsOf(volumeOf(setting, state)[0]), digitsOf(printed)]
-    .map((text) => h("td", { class: "pw-pair" }, text));
+  return [`${runs} / ${setting.runs.length}`, digitsOf(volumeOf(setting, state)[0]), digitsOf(printed)];
 }
 
-/** Every setting of the data set, to be searched, ordered and shown. */
+/** Every setting of the data set, to be searched, ordered and shown.
+ * @param {{ change: (patch: Object) => void, find: (patch: Object) => void }} what is done with a
+ *   change of the state, and of the search */
 function listPanel({ change, find }) {
-  const search = h("input", { type: "search", placeholder: "W = 4 λ = 5 lr", "aria-label": "search settings",
+  const search = h("input", { type: "search", placeholder: "W = 4 λ = 5", "aria-label": "search settings",
     input: () => find({ text: search.value }) });
-  const [methods, order] = [h("span"), choice("Order", [["method", "by method"], ["best", "by hypervolume"]],
-    "method", (value) => find({ order: value }))];
-  const body = h("tbody");
+  const [methods, body] = [h("span"), h("tbody")];
+  const order = choice("Order", [["method", "by method"], ["best", "by hypervolume"]], "method",
+    (value) => find({ order: value }));
   const said = h("span", { class: "pw-note", role: "status" });
-  const buttons = [["Show all listed", (state, found) => [...new Set([...state.show, ...found])]],
-    ["Hide all listed", (state, found) => state.show.filter((setting) => !found.includes(setting))]];
   let [state, found] = [null, []];
-  const controls = buttons.map(([text, next]) => h("button", { type: "button",
-    click: () => change({ show: next(state, found) }) }, text));
-  const table = h("table", { class: "pw-table pw-numbers" },
-    headOf(["setting", "seeds", "HV ↑", "paper’s"]), body);
+  const rows = new Map(); // by setting: making them anew takes longer than all else
+  const put = (settings, isShown) => change({ show: isShown ? [...new Set([...state.show, ...settings])]
+    : state.show.filter((setting) => !settings.includes(setting)) });
+  const button = (text, isShown) => h("button", { type: "button", click: () => put(found, isShown) }, text);
+  const table = h("table", { class: "pw-table pw-numbers" }, headOf(["setting", "seeds", "HV ↑", "paper’s"]), body);
   const node = h("div", {}, h("div", { class: "pw-controls" }, h("label", { class: "pw-choice" }, "Search ", search),
-    methods, order, ...controls, said), h("div", { class: "pw-list", tabindex: 0, role: "region",
-    "aria-label": "settings" }, table));
+    methods, order, button("Show all listed", true), button("Hide all listed", false), said),
+  h("div", { class: "pw-list", tabindex: 0, role: "region", "aria-label": "settings" }, table));
   const show = (next, sought) => {
     [state, found] = [next, listed(next, sought)];
     if (search.value !== sought.text) search.value = sought.text;
     methods.replaceChildren(methodChoice(state, sought, find));
     said.textContent = `${found.length} of ${state.experiment.settings.length} settings.`;
-    body.replaceChildren(...found.map((setting) => listRow(setting, state, put)));
+    found.filter((setting) => !rows.has(setting)).forEach((setting) => rows.set(setting, listRow(setting, put)));
+    const nodes = found.map((setting) => rows.get(setting).node);
+    if (nodes.length !== body.rows.length || nodes.some((row, k) => row !== body.rows[k])) body.replaceChildren(...nodes);
+    tick(next);
   };
-  const put = (setting, isShown) => change({ show: isShown ? [...state.show, setting]
-    : state.show.filter((other) => other !== setting) });
   const tick = (next) => {
     state = next;
-    [...body.rows].forEach((row, k) => { row.querySelector("input").checked = state.show.includes(found[k]); });
+    found.forEach((setting) => rows.get(setting).show(state));
   };
   return { node, show, tick };
 }
@@ -143,9 +148,15 @@ function listed(state, { text, method, order }) {
 }
 
 /** A row of the list, with a box to show the setting. */
-function listRow(setting, state, put) {
-  const box = h("input", { type: "checkbox", change: () => put(setting, box.checked) });
-  box.checked = state.show.includes(setting);
-  return h("tr", {}, h("th", { scope: "row" }, h("label", {}, box, " ", setting.label)),
-    ...volumeCells(setting, state));
+function listRow(setting, put) {
+  const box = h("input", { type: "checkbox", change: () => put([setting], box.checked) });
+  const cells = [0, 1, 2].map(() => h("td", { class: "pw-pair" }, ""));
+  const node = h("tr", {}, h("th", { scope: "row" }, h("label", {}, box, " ", setting.label)), ...cells);
+  const show = (state) => {
+    box.checked = state.show.includes(setting);
+    volumeTexts(setting, state).forEach((text, k) => {
+      if (cells[k].textContent !== text) cells[k].textContent = text;
+    });
+  };
+  return { node, show };
 }

@@ -38,21 +38,27 @@ function keptIn({ xs, ys }, { experiment: { higher }, x, y }) {
     v >= u && b[q] >= b[p] && (v > u || b[q] > b[p])));
 }
 
-/** The paths of a trace in pixels, as SVG. A task that was not measured makes it a line across. */
-function traceSvg(trace, frame, state) {
-  const { run, xs, ys, alphas } = trace;
+/** Some traces of one setting in pixels, as SVG: few long paths, which browsers draw faster than many
+ * short ones. Where a task was not measured a network is a line across. */
+function tracesSvg(traces, frame, state) {
   const { x, y, box } = frame;
-  const across = xs ? xs.map((v) => `M${x(v).toFixed(1)} ${box.top}V${box.bottom}`)
-    : ys.map((v) => `M${box.left} ${y(v).toFixed(1)}H${box.right}`);
-  if (!xs || !ys) return `<path class="pw-trace pw-across" d="${across.join("")}"/>`;
-  const radius = xs.length > 1 ? 3.2 : 5;
-  const marks = { true: "", false: "" };
-  keptIn(trace, state).forEach((isKept, p) => {
-    marks[isKept] += seedMark(run.seed, x(xs[p]), y(ys[p]), radius);
+  const d = { across: "", line: "", better: "", worse: "" };
+  traces.forEach((trace) => {
+    const { run, xs, ys, alphas } = trace;
+    if (!ys) d.across += xs.map((v) => `M${x(v).toFixed(1)} ${box.top}V${box.bottom}`).join("");
+    else if (!xs) d.across += ys.map((v) => `M${box.left} ${y(v).toFixed(1)}H${box.right}`).join("");
+    else {
+      const radius = xs.length > 1 ? 3.2 : 5;
+      const isLine = xs.length > 1 && alphas[0].length === 2;
+      if (isLine) d.line += pathThrough(xs.map((v, p) => [v, ys[p]]), frame);
+      keptIn(trace, state).forEach((isKept, p) => {
+        d[isKept ? "better" : "worse"] += seedMark(run.seed, x(xs[p]), y(ys[p]), radius);
+      });
+    }
   });
-  const isLine = xs.length > 1 && alphas[0].length === 2;
-  const line = isLine ? `<path class="pw-trace" d="${pathThrough(xs.map((v, p) => [v, ys[p]]), frame)}"/>` : "";
-  return `${line}<path class="pw-better" d="${marks.true}"/><path class="pw-worse" d="${marks.false}"/>`;
+  const kinds = { across: "pw-trace pw-across", line: "pw-trace", better: "pw-better", worse: "pw-worse" };
+  return Object.entries(d).map(([kind, path]) => (path ? `<path class="${kinds[kind]}" d="${path}"/>` : ""))
+    .join("");
 }
 
 /** Where the pointer can find a network: { run, front, point, px, py }, null along a line across. */
@@ -131,12 +137,12 @@ function drawRuns(state, width) {
   const hits = hitsOf(items, frame);
   const seen = hits.filter((hit) => isInside(hit, frame.box));
   const groups = items.map(({ setting, nth, traces }) => `<g class="${lookOf(nth)}" `
-    + `style="${colourOf(setting)}">${traces.map((trace) => traceSvg(trace, frame, state)).join("")}</g>`);
+    + `style="${colourOf(setting)}">${tracesSvg(traces, frame, state)}</g>`);
   const labels = items.length <= LABELLED ? labelsSvg(items, seen, frame) : "";
   const clip = `pw-clip-${Math.random().toString(36).slice(2)}`;
   const { left, right, top, bottom } = frame.box;
   frame.layer.innerHTML = `<clipPath id="${clip}"><rect x="${left}" y="${top}" width="${right - left}" `
-    + `height="${bottom - top}"/></clipPath><g clip-path="url(#${clip})">${groups.join("")}</g>${labels}`;
+    + `height="${bottom - top}"/></clipPath><g ${state.zoom ? `clip-path="url(#${clip})"` : ""}>${groups.join("")}</g>${labels}`;
   const mark = s("g", { class: "pw-at" });
   frame.layer.append(mark);
   fill(frame.node, { "aria-hidden": "true", role: null, "aria-label": null }, []);
@@ -161,7 +167,7 @@ function markAt({ items, mark, ...frame }, state) {
   const py = trace.ys ? frame.y(trace.ys[at.point]) : (box.top + box.bottom) / 2;
   const isIn = isInside({ px, py }, box);
   mark.innerHTML = `<g class="${lookOf(item.nth)}" style="${colourOf(item.setting)}">`
-    + `${traceSvg(trace, frame, state)}</g>`
+    + `${tracesSvg([trace], frame, state)}</g>`
     + (isIn ? `<circle cx="${px.toFixed(1)}" cy="${py.toFixed(1)}" r="9"/>` : "");
 }
 

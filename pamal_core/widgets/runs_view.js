@@ -7,7 +7,7 @@ function runsPlot(onAt, onZoom) {
     "aria-label": "network in view", "aria-valuemin": 0 });
   let [picture, state, width] = [null, null, 0];
   const draw = () => {
-    width = node.clientWidth || 600;
+    width ||= node.clientWidth || 600; // to ask each time would lay out the page each time
     picture = drawRuns(state, clamp(width, 300, 760));
     node.replaceChildren(picture.node);
     markAt(picture, state);
@@ -26,7 +26,11 @@ function runsPlot(onAt, onZoom) {
   };
   runsByPointer(view);
   runsByKeys(view, onZoom);
-  new ResizeObserver(() => state && node.clientWidth !== width && draw()).observe(node);
+  new ResizeObserver(([{ contentRect }]) => {
+    if (!contentRect.width || contentRect.width === width) return;
+    width = contentRect.width;
+    if (state) draw();
+  }).observe(node);
   return view;
 }
 
