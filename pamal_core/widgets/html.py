@@ -16,6 +16,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "toy": ("base", "controls", "penalty", "toy_problem", "toy_run", "toy_view", "toy"),
     "multiforward": ("base", "controls", "penalty", "situations", "multiforward"),
     "replay": ("base", "controls", "replay"),
+    "runs": ("base", "controls", "runs_state", "runs_plot", "runs_view", "runs_panels", "runs"),
 }
 
 
