@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from api import Api
+from citation import Citation
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -52,6 +53,7 @@ def take_title_from_toc(app: Sphinx, _tree: nodes.document) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """These run before sphinx_external_toc and Sphinx look at the settings (priority 500, 800)."""
     app.add_directive("api", Api)
+    app.add_directive("citation", Citation)
     app.add_directive("verdicts", Verdicts)
     app.add_directive("widget", Widget)
     app.connect("config-inited", use_top_level_toc, priority=100)
