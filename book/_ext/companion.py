@@ -7,6 +7,7 @@ from typing import Any
 from api import Api
 from citation import Citation
 from docutils import nodes
+from figures import put_figures_in
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from verdicts import Verdicts
@@ -63,4 +64,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", use_widget_style, priority=100)
     app.connect("doctree-read", take_title_from_toc, priority=600)  # titles are collected at 500
     app.connect("html-page-context", mend_citations)
+    app.connect("html-page-context", put_figures_in)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
