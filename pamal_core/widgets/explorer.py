@@ -79,12 +79,11 @@ class Explorer(anywidget.AnyWidget):
                 f"`targets` must be one tensor for each of {len(tasks)} tasks, with {num} entries. "
                 f"Found shapes {[tuple(t.shape) for t in targets]}."
             )
-        others = [{"label": name, "values": {**values}} for name, values in (beside or {}).items()]
-        for other in others:
-            if unknown := other["values"].keys() - set(front.table):
+        for name, values in (beside or {}).items():
+            if unknown := values.keys() - set(front.table):
                 raise InputError(
                     f"`beside` must have columns of `front`: {', '.join(front.table)}. Found "
-                    f"{', '.join(sorted(unknown))} of {other['label']}."
+                    f"{', '.join(sorted(unknown))} of {name}."
                 )
         self._network, self._tasks, self._loader = network, list(tasks), loader
         self._calibration, self._inputs, self._targets = calibration, inputs, targets
@@ -92,7 +91,7 @@ class Explorer(anywidget.AnyWidget):
             tasks=[task.name for task in tasks],
             alpha=front.choose().alpha.tolist(),
             points=explorer_data.points(front),
-            beside=others,
+            beside=[{"label": name, "values": {**row}} for name, row in (beside or {}).items()],
             gram=explorer_data.gram(network),
             about=about,
             pictures=explorer_data.pictures(inputs),
@@ -135,10 +134,14 @@ def explore(
     """The explorer of a finished run, for the end of its notebook: its front on validation, and its
     answers to the first eight test examples.
 
-    None where there is nothing to move: no weights at hand, one member, or a method whose networks
-    are no mixtures of members.
+    None where there is nothing to move, and a line that says why: no weights at hand, one member,
+    or a method whose networks are no mixtures of members.
     """
+    if network is None:
+        print("No explorer here: of this run there is the record, without the weights.")
+        return None
     if not isinstance(network, WeightEnsemble) or network.num_members == 1:
+        print(f"No explorer here: {options.method} trains no members to mix.")
         return None
     device = network.task_weights.device
     inputs, *targets = moved(splits.test[:8], device)

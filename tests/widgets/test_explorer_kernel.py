@@ -212,7 +212,7 @@ def test_what_others_achieve_stands_beside_the_front_where_its_columns_have_it(p
     page = open_widget("explorer", state(explorer))
     assert page.locator(".pw-plot .pw-other").count() == 1
     assert page.locator(".pw-plot .pw-tip", has_text="LS").count() == 1
-    with pytest.raises(pamal.InputError, match="`beside` must have columns of `front`: .*of STL"):
+    with pytest.raises(pamal.InputError, match=r"columns of `front`: .*of STL"):
         Explorer(network, tasks, front, inputs, beside={"STL": {"price": 1.0}}, **known)
 
 

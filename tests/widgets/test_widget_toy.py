@@ -222,7 +222,9 @@ def test_a_run_steps_plays_pauses_ends_and_starts_again(open_widget):
     assert "it is covered" in page.inner_text("p.pw-numbers")
     assert page.get_by_role("button", name="Play").is_visible()
     page.get_by_role("button", name="Play").click()
-    page.wait_for_function("/Step [1-9]\\d?,/.test(document.querySelector('p.pw-numbers').textContent)")
+    page.wait_for_function(
+        "/Step [1-9]\\d?,/.test(document.querySelector('p.pw-numbers').textContent)"
+    )
     page.get_by_role("button", name="Pause").click()
     assert 0 < shown(page)["step"] < 50_000
     page.get_by_role("button", name="Reset").click()
@@ -255,7 +257,8 @@ def test_the_address_keeps_the_settings_and_brings_them_back(open_widget):
     page.reload()
     page.wait_for_selector(".pw-ready")
     assert shown(page)["members"].tolist() == [list(INITIAL_POINTS[4]), list(INITIAL_POINTS[2])]
-    assert select(page, "c").input_value() == "0.1" and "loss 1 × 0.1" in page.inner_text(".pw-stack + div")
+    assert select(page, "c").input_value() == "0.1"
+    assert "loss 1 × 0.1" in page.inner_text(".pw-stack + div")
     select(page, "Start").select_option("points 1 and 4")
     select(page, "c").select_option("1")
     page.wait_for_function("location.hash == ''")
