@@ -44,7 +44,8 @@ class UnitNorm(GradientBalancer):
 
     @override
     def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
-        """sum_t w_t g_t / ||g_t||; alpha is taken to be `weights`, as where W is the identity."""
+        r"""$\sum_t w_t g_t / \|g_t\|$ for the rows $g_t$ of `jacobian`; alpha is taken to be
+        `weights`, as where W is the identity."""
         scaled = weights / self._norms(jacobian, weights)
         return (scaled.unsqueeze(-2) @ jacobian).squeeze(-2)
 

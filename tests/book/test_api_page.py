@@ -36,7 +36,8 @@ def imported(name):
 def plain(text):
     """`text` in one line, without the marks of code and with the quotes of a keyboard."""
     text = " ".join(text.replace("`", "").split())
-    return text.translate(str.maketrans("“”\u2018\u2019", "\"\"''")).replace("…", "...").replace("–", "--")
+    typeset = {"“": '"', "”": '"', "\u2018": "'", "\u2019": "'", "…": "...", "–": "--"}
+    return text.translate(str.maketrans(typeset))
 
 
 def test_every_public_name_is_on_one_page_once():
