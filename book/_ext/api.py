@@ -131,7 +131,8 @@ def signature(function: ast.FunctionDef, *, bound: bool = False) -> str:
     arguments = deepcopy(function.args)
     if bound:
         del arguments.args[0]
-    returns = f" -> {ast.unparse(function.returns)}" if function.returns else ""
+    # The name of a class within its own body is a string.
+    returns = f" -> {ast.unparse(function.returns).strip(chr(39))}" if function.returns else ""
     return f"({ast.unparse(arguments)}){returns}"
 
 
