@@ -6,6 +6,7 @@ No torch here. The packages of the `book` extra are needed.
 import copy
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -78,8 +79,25 @@ def run(source: Path, target: Path, parameters: dict[str, Any]) -> None:
     except PapermillExecutionError as error:
         reason = (error.evalue.strip().splitlines() or [""])[-1]
         raise InputError(f"{source} stopped with {error.ename}: {reason}") from error
-    text = nbformat.writes(normalise(executed))
+    text = nbformat.writes(normalise(_of_its_own(executed, source, parameters)))
     write_atomic(target, (text.rstrip("\n") + "\n").encode())
+
+
+def _of_its_own(notebook: NotebookNode, source: Path, parameters: dict[str, Any]) -> NotebookNode:
+    """The executed `notebook` with the command that makes it in its row "| command |", and the
+    parameters that it was given folded in the place of those of the source."""
+    given = "".join(f" -p {name} {shlex.quote(str(v))}" for name, v in parameters.items())
+    command = f"papermill notebooks/{source.name} out.ipynb{given}"
+    for cell in notebook.cells:
+        tags = cell.metadata.get("tags", [])
+        if cell.cell_type == "markdown":
+            row = r"(\| command \| `)papermill [^`]*"
+            cell.source = re.sub(row, lambda row: row[1] + command, cell.source)
+        elif "injected-parameters" in tags:
+            cell.metadata["tags"] = [*tags, "hide-input"]
+        elif parameters and "parameters" in tags:
+            cell.metadata["tags"] = [*tags, "remove-cell"]
+    return notebook
 
 
 def _normal_outputs(outputs: list[NotebookNode], count: int) -> list[NotebookNode]:
