@@ -8,6 +8,7 @@ from types import CellType
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.parameter import is_lazy
@@ -166,6 +167,12 @@ class Skeleton(nn.Module):
     def views(self, theta: Theta) -> dict[str, Tensor]:
         """The weights of the model by name, as views of `theta`."""
         return dict(zip(self._names, self.split(theta), strict=True))
+
+    def rows(self, name: str, rows: Float[Tensor, "rows columns"]) -> Tensor:
+        """Rows like those of the weight `name`, in theta's order, as a tensor with its axes."""
+        i = self._names.index(name)
+        shape = torch.Size([len(rows), *self._shapes[i][1:]])
+        return _view(rows.flatten(), shape, self._moved[i])
 
     def flatten(self, model: nn.Module) -> Theta:
         """The weights of `model`, a module of this architecture, as a vector."""

@@ -15,7 +15,6 @@ from pamal_core.evaluation import measure, predict
 from pamal_core.front import Front
 from pamal_core.inputs import Batch, Inputs, moved, num_examples
 from pamal_core.networks.base import Calibration, Network
-from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record
 from pamal_core.runs.run import Experiment, calibration
@@ -52,7 +51,7 @@ class Explorer(anywidget.AnyWidget):
 
     def __init__(
         self,
-        network: WeightEnsemble,
+        network: Network,
         tasks: Sequence[Task],
         front: Front,
         inputs: Inputs,
@@ -124,7 +123,7 @@ def explore(
     None where there is nothing to move: no weights at hand, one member, or a method whose networks
     are no mixtures of members.
     """
-    if not isinstance(network, WeightEnsemble) or network.num_members == 1:
+    if network is None or not network.mixed or network.num_members == 1:
         return None
     device = network.task_weights.device
     inputs, *targets = moved(splits.test[:8], device)
