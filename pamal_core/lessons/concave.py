@@ -15,7 +15,7 @@ from pamal_core.training import train
 
 TARGETS = np.array([[1.0, 0.0], [-1.0, 0.0]])
 """Where each loss is 0."""
-STEPS = 1000
+STEPS = 300
 
 
 def losses(theta: Float[Array, "*batch 2"]) -> Float[Array, "*batch 2"]:
@@ -37,14 +37,14 @@ def trained(balancer: Balancer, *, alpha: float | None = None, seed: int = 0) ->
     network = WeightEnsemble([Point() for _ in rows], task_weights=rows)
     batch = [(torch.zeros(1), torch.zeros(1), torch.zeros(1))] * STEPS
     method = Method(network, [Task(str(t), _Loss(t), ()) for t in (0, 1)], balancer=balancer)
-    train(method, batch, epochs=1, lr=5e-3, seed=seed, progress=False)
+    train(method, batch, epochs=1, lr=2e-2, seed=seed, progress=False)
     return network
 
 
 @torch.no_grad()
-def found(network: WeightEnsemble) -> Float[Array, "P 2"]:
-    """The losses at 11 alphas of an ensemble of two, or of the single network."""
-    alphas = lattice(2) if network.num_members == 2 else np.ones((1, 1))
+def found(network: WeightEnsemble, num_points: int = 11) -> Float[Array, "P 2"]:
+    """The losses at so many alphas of an ensemble of two, or of the single network."""
+    alphas = lattice(2, num_points) if network.num_members == 2 else np.ones((1, 1))
     return losses(network.weights(network.alpha_tensor(alphas)).double().numpy())
 
 
