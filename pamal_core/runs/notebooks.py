@@ -16,6 +16,7 @@ from nbformat import NotebookNode
 from pamal_core.errors import InputError
 from pamal_core.runs.files import write_atomic
 
+INJECTED = "injected-parameters"  # by papermill; a page shows how it was made in other words
 WIDGET = "application/vnd.jupyter.widget-view+json"  # dead in a page: there is no kernel
 
 
@@ -41,6 +42,8 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
         cell.id = f"cell-{number}"
         kept = {key: cell.metadata[key] for key in ("tags", "mystnb") if cell.metadata.get(key)}
         cell.metadata = kept
+        if INJECTED in kept.get("tags", []):
+            cell.metadata["tags"] = [*kept["tags"], "remove-cell"]
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     for count, cell in enumerate(code, start=1):
         cell.execution_count = count
