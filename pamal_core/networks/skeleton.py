@@ -8,6 +8,7 @@ from types import CellType
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.parameter import is_lazy
@@ -59,7 +60,7 @@ class Skeleton(nn.Module):
         self._sizes = [weight.numel() for weight in ordered]
         self.num_shared = sum(self._sizes[: len(shared_names)])
         self.num_weights = sum(self._sizes)
-        self.model = _copied(model)
+        self.model = copied(model)
         # Of each weight the module and the attribute at each of its places.
         parts = [[place.rpartition(".") for place in places[weight]] for weight in ordered]
         self._slots = [[(self.model.get_submodule(p), leaf) for p, _, leaf in at] for at in parts]
@@ -163,6 +164,12 @@ class Skeleton(nn.Module):
         """The weights of the model by name, as views of `theta`."""
         return dict(zip(self._names, self.split(theta), strict=True))
 
+    def rows(self, name: str, rows: Float[Tensor, "rows columns"]) -> Tensor:
+        """Rows like those of the weight `name`, in theta's order, as a tensor with its axes."""
+        i = self._names.index(name)
+        shape = torch.Size([len(rows), *self._shapes[i][1:]])
+        return _view(rows.flatten(), shape, self._moved[i])
+
     def flatten(self, model: nn.Module) -> Theta:
         """The weights of `model`, a module of this architecture, as a vector."""
         parameters = dict(model.named_parameters())
@@ -180,7 +187,7 @@ class Skeleton(nn.Module):
         with self.holding(theta):
             views = [getattr(*slots[0]) for slots in self._slots]
             weights = [v.clone(memory_format=torch.contiguous_format) for v in views]
-            model = _copied(self.model, zip(views, map(nn.Parameter, weights), strict=True))
+            model = copied(self.model, zip(views, map(nn.Parameter, weights), strict=True))
         for module in model.modules():
             if isinstance(module, nn.RNNBase):  # it keeps a list of its weights, too
                 module._init_flat_weights()
@@ -229,7 +236,7 @@ def check_parts(model: nn.Module) -> None:
             raise InputError(f"Members must be ordinary modules. Found {found} ({where}).")
 
 
-def _copied(model: nn.Module, replaced: Iterable[tuple[Tensor, Tensor]] = ()) -> nn.Module:
+def copied(model: nn.Module, replaced: Iterable[tuple[Tensor, Tensor]] = ()) -> nn.Module:
     """A copy of `model`, in which the second of each pair stands for the first; InputError where it
     cannot be copied. Activations that it keeps lose their graph."""
     found = tree_leaves([vars(module) for module in model.modules()])

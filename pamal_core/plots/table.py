@@ -52,7 +52,7 @@ def table(
     filter; `ids` are the ids of rows; `kind` a class for the style sheet.
     """
     rows = [
-        [*(key if isinstance(key, tuple) else (key,)), *values]
+        [*map(_label, key if isinstance(key, tuple) else (key,)), *values]
         for key, values in zip(found.index, found.to_numpy(object), strict=True)
     ]
     heads = [*(str(name or "") for name in found.index.names), *map(str, found.columns)]
@@ -95,6 +95,10 @@ def table(
     )
 
 
+def _label(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
+
+
 def _text(value: Any) -> str:
     if isinstance(value, Html):
         return str(value)
@@ -102,7 +106,7 @@ def _text(value: Any) -> str:
         return "" if np.isnan(value) else f"{value:.4f}"
     if isinstance(value, str) and value in MARKS:
         return f'<span class="verdict {value.replace(" ", "-")}">{MARKS[value]} {value}</span>'
-    return "" if value is None else escape(str(value))
+    return "" if value is None or value is pd.NA else escape(str(value))
 
 
 def _first_number(text: str) -> float:

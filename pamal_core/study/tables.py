@@ -306,7 +306,16 @@ def progress(runs: Runs) -> pd.DataFrame:
             ),
             "runs made": len(made),
             "of": len(wanted),
-            "hours": round(sum(record.seconds for record in made) / 3600, 2),
+            "hours": f"{sum(record.seconds for record in made) / 3600:.2f}",
             "target": table.target,
         }
     return pd.DataFrame.from_dict(found, orient="index").rename_axis("table")
+
+
+def counted(found: pd.DataFrame) -> str:
+    """What became of the numbers of all tables, a paragraph of a page, from `progress`."""
+    agree, differ, undecided = (found[word].sum() for word in WORDS)
+    return (
+        f"Of the numbers in its tables **{agree} agree** with ours and **{differ} differ**. "
+        f"Another {undecided} are undecided: the seeds there are leave both open.\n"
+    )
