@@ -157,19 +157,13 @@ def _steps(column: Sequence[float]) -> list[int]:
 
 
 def _methods(names: Sequence[str]) -> list[dict[str, str]]:
-    """The methods in print, in the colours of the figures; those without one there get others."""
-    rest = [name for name in names if name not in style.COLOURS]
-    others = dict(
-        zip(rest, style.colours(len(rest), ("#D55E00", "#009E73", "#CC79A7")), strict=True)
-    )
-    return [
-        {
-            "name": name,
-            "printed": _printed_name(name),
-            "colour": style.COLOURS.get(name) or others[name],
-        }
-        for name in names
-    ]
+    """The methods in print, in the colours of the figures; those that share the grey of others
+    there, since their markers tell them apart, get a colour each."""
+    grey = style.COLOURS["other"]
+    known = {name: style.METHODS.get(_printed_name(name), (grey,))[0] for name in names}
+    rest = [name for name in names if known[name] == grey]
+    known |= zip(rest, style.colours(len(rest), (style.RED,)), strict=True)
+    return [{"name": n, "printed": _printed_name(n), "colour": known[n]} for n in names]
 
 
 def _printed_name(method: str) -> str:
