@@ -28,16 +28,16 @@ def adam(method: Method, lr: float) -> torch.optim.Adam:
 def parameter_groups(
     method: Method, settings: Callable[[str, torch.Size], Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Groups for any optimiser of torch, which `train` may then be given: `settings(name, shape)`
-    has what a weight has of its own, such as {"weight_decay": 0.0}; {} where nothing.
+    """Groups for any optimiser of torch, which `train` may then be given. `settings(name, shape)`
+    returns what is special to a weight, such as {"weight_decay": 0.0}, and {} for nothing.
 
     Names and shapes are those of a member's `named_parameters()`; a tied weight goes by its first
-    name. The tensors are views of the matrix [M, N] that an ensemble is stored as, one for each
-    weight of each member, so that the optimiser does with them exactly what it does with plain
-    modules. Other networks are grouped by their own parameters; a balancer's have no settings.
+    name. The tensors are views of the matrix [M, N] of an ensemble, one for each weight of each
+    member, so that the optimiser does with them exactly what it does with plain modules. Other
+    networks are grouped by their own parameters. The parameters of a balancer have no settings.
 
-    Make the groups after the network is moved. A loop of your own clears the gradients of both the
-    optimiser and the network.
+    Make the groups after the network is moved. A loop of your own must clear the gradients of both
+    the optimiser and the network. Raises InputError unless `settings` returns dicts.
     """
     network = method.network
     named: list[tuple[str, Tensor]] = list(network.named_parameters())

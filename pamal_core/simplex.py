@@ -17,14 +17,15 @@ SAME = 1e-6
 
 @dataclass(frozen=True)
 class Dirichlet:
-    """Draws alpha ~ Dir(p), line 5 of Algorithm 1.
+    r"""Draws $\alpha \sim \mathrm{Dir}(p)$ on the simplex: line 5 of Algorithm 1.
 
-    `p` is one concentration for all members or one per member. `p=1` is uniform on the simplex,
-    `p<1` favours its corners and `p>1` its centre. The two limits the paper discusses in appendix
-    A1 are included: `p=0` draws one corner at random, `p=inf` is the centre itself.
+    `p` is one concentration for all members or one per member. `p=1` is uniform, `p<1` favours the
+    corners, `p>1` the centre. The two limits that the paper discusses in appendix A1 are included:
+    `p=0` draws one corner at random, `p=inf` is the centre itself.
 
-    `stratified` draws of one step are spread out instead of independent, each still ~ Dir(p): by a
-    Latin hypercube. Of two members' W draws one falls into each W-th of the distribution.
+    With `stratified` the draws of one step are spread out by a Latin hypercube instead of
+    independent, each still ~ Dir(p). For two members one of W draws then falls into each W-th of
+    the distribution.
     """
 
     p: float | tuple[float, ...] = 1.0
@@ -73,10 +74,11 @@ def _at_quantiles(shares: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 
 def lattice(num_members: int, num_points: int = 11) -> np.ndarray:
-    """All alphas whose entries are multiples of 1/(num_points - 1): [P, num_members].
+    """All alphas whose entries are multiples of 1 / (num_points - 1): [P, num_members].
 
-    `num_points` is the n of section 5.2: the number of points along an edge. Two members give n
-    points, three give n(n+1)/2. The first row is the first corner, the last row the last corner.
+    `num_points` is the n of section 5.2, the number of points along an edge. Two members give n
+    points, three give n (n + 1) / 2. The first row is the first corner, the last row the last
+    corner.
     """
     check_number("num_members", num_members, 1, whole=True)
     check_number("num_points", num_points, 2, whole=True)
@@ -88,9 +90,11 @@ def lattice(num_members: int, num_points: int = 11) -> np.ndarray:
 
 
 def sampled(num_members: int, num_draws: int = 256, seed: int = 0) -> np.ndarray:
-    """The corners, the centre, and `num_draws` points spread evenly over the simplex, from a Latin
-    hypercube with this seed, each ~ Dir(1): [M + 1 + num_draws, M]. For many members, of which a
-    lattice has too many points."""
+    """The corners, the centre, and `num_draws` points spread evenly over the simplex: [M + 1 +
+    num_draws, M]. For many members, of which a lattice has too many points.
+
+    Each of the latter is ~ Dir(1), from a Latin hypercube with this `seed`.
+    """
     rng = np.random.default_rng(seed)
     draws = Dirichlet(1.0, stratified=True).sample(num_draws, num_members, rng)
     return np.vstack([np.eye(num_members), np.full((1, num_members), 1 / num_members), draws])

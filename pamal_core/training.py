@@ -30,11 +30,11 @@ SKIPPING = {"cuda"}
 
 @dataclass
 class Training:
-    """A training so far, as a hook of `train` finds it. `state_dict` has all it takes to go on.
+    """A training so far, as a hook of `train` finds it. `state_dict` has all it takes to continue.
 
-    `history` has a row per finished epoch, to the last of which a hook may add. `step` counts the
-    steps taken; `losses` [W, T] and `alphas` [W, M] are those of the last one, on their device.
-    After a hook that sets `stop` no other step begins.
+    `history` has a row per finished epoch; a hook may add to the last one. `step` counts the steps
+    taken. `losses` [W, T] and `alphas` [W, M] are those of the last step, on their device. After a
+    hook has set `stop` no other step begins.
     """
 
     method: Method
@@ -63,8 +63,8 @@ class Training:
         return states | about | {"history": self.history}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from `state`, which `state_dict` returned; InputError where that was of another
-        method, optimiser, learning rate, ...: it names what differs."""
+        """Continue from `state`, which `state_dict` returned. InputError where it is that of
+        another method, optimiser, learning rate, ...: it names what differs."""
         checks.check_same(state, self.made_with)
         for name, part in self._parts().items():
             part.load_state_dict(state[name])
@@ -100,33 +100,37 @@ def train(
     on_epoch: Callable[[Training], None] | None = None,
     progress: bool = True,
 ) -> list[dict[str, Any]]:
-    """Train `method.network` in place; returns a row per epoch, with the mean loss of each task,
-    [T], as "losses": the mean over steps that had a label of it, NaN where none had.
+    """Train `method.network` in place. Returns a row per epoch, whose "losses" [T] are the mean
+    loss of each task over the steps that had a label of it, NaN where none had.
 
-    `loader` yields (inputs, target_1, ..., target_T), or (inputs, {name: target}), anew each time
-    it is iterated; several inputs are a tuple or a dict of their own.
+    `loader` yields (inputs, target_1, ..., target_T) or (inputs, {name: target}), anew each time it
+    is iterated; several inputs are a tuple or a dict of their own.
 
-    Without an `optimizer` it is Adam with `lr` (1e-3), for a weight ensemble M times that: the
-    gradient of a member is scaled by its alpha, 1/M in expectation (section 5). One of
-    `parameter_groups` has settings by name. A `scheduler` of that optimizer takes one step after
-    each epoch, or each step (`scheduler_interval`); torch's `ReduceLROnPlateau` is told the sum of
-    the losses in that row, but for NaN. With `clip_norm` a longer gradient, that of all that is
-    trained, is scaled to this l2 norm; the optimizer's own `register_step_pre_hook` may do anything
-    else with it. `average`, torch's `AveragedModel` of the network, is updated after each step.
+    Without an `optimizer` it is Adam with `lr` (1e-3), for a weight ensemble with M times that: the
+    gradient of a member is scaled by its alpha, 1/M in expectation (section 5). With
+    `parameter_groups` an optimizer has settings by the names of weights. A `scheduler` of that
+    optimizer takes one step after each epoch, or after each step (`scheduler_interval`); torch's
+    `ReduceLROnPlateau` is told the sum of the losses of the epoch, without those that are NaN.
+    `clip_norm` is the largest l2 norm of the gradient of all that is trained: a longer one is
+    scaled to it. For anything else with the gradient the optimizer has its own
+    `register_step_pre_hook`. `average`, torch's `AveragedModel` of the network, is updated after
+    each step.
 
     Every epoch starts by seeding torch's global generator, and that of the draws, from (`seed`,
-    epochs that the method was trained for before): a second call goes on where the first ended.
-    `on_step` and `on_epoch` are called after each with the `Training` so far, which they may stop;
-    an epoch cut short counts with the steps it had. The state that `on_epoch` may keep is a
-    `resume`, with which training equals one that was never interrupted, bit for bit; a loader that
-    draws from numpy's global generator has to seed it itself.
+    number of epochs that the method was trained for before): a second call goes on where the first
+    ended. `on_step` and `on_epoch` are called after each step and epoch with the `Training` so far,
+    which they may stop; an epoch cut short counts with the steps it had. `on_epoch` may keep the
+    state, which is then given as `resume`: training equals one that was never interrupted, bit for
+    bit. A loader that draws from numpy's global generator has to seed it itself.
 
     Raises InputError before a weight is moved where the arguments do not fit one another or the
-    first batch, on which the metrics are tried, and where a step does not fit into memory: it says
-    what would. Raises NonFiniteError where a loss or gradient is NaN or infinite, before the
-    optimizer steps. A GPU is not waited for: torch's fused optimizers (there Adam without an
-    `optimizer`) leave such a step out, and the error comes within 50 steps and this epoch. With
-    others each step waits once, with `average` once more, with rules solved on the CPU each draw.
+    first batch, on which the metrics are tried, too. Raises InputError where a step does not fit
+    into memory, and says what would. Raises NonFiniteError where a loss or gradient is NaN or
+    infinite, before the optimizer steps.
+
+    A GPU is not waited for. There torch's fused optimizers (Adam without an `optimizer`) leave out
+    a step that is not finite, and the error comes within 50 steps and this epoch. Other optimizers
+    wait for it once a step, with `average` twice, and rules that are solved on the CPU once a draw.
     """
     checks.check_arguments(method, loader, epochs, seed, {"lr": lr, "clip_norm": clip_norm})
     if optimizer is None:

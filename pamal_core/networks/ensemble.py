@@ -15,36 +15,35 @@ from typing_extensions import override
 from pamal_core.errors import InputError, check_type
 from pamal_core.inputs import described
 from pamal_core.networks.base import Network
-from pamal_core.networks.skeleton import Skeleton
+from pamal_core.networks.skeleton import Skeleton, check_parts
 from pamal_core.shapes import ByMember, Thetas
 from pamal_core.simplex import as_array, on_simplex
 
 
 class WeightEnsemble(Network):
-    """Members theta_1 ... theta_M as the rows of Theta, and every convex combination of them
-    (section 4.1).
+    r"""M networks of one architecture, and every convex combination of their weights (section 4.1).
 
-    `stacked` is Theta, one parameter [M, N] that holds the trainable weights of all members, shared
-    columns first. A point of their convex hull is theta(alpha) = alpha^T Theta, a vector [N];
-    calling the ensemble with such a vector and inputs runs the members' own `forward` with these
-    weights.
+    `stacked` is $\Theta$, one parameter [M, N]: its rows are the trainable weights of the members,
+    shared columns first. At a point $\alpha$ of the simplex the weights are $\theta(\alpha) =
+    \alpha^\top \Theta$, a vector [N]. Calling the ensemble with such a vector and inputs runs the
+    members' own `forward` with these weights.
 
-    `members` are M >= 1 modules of one architecture, initialised independently (or trained before).
+    `members` are M >= 1 modules of one architecture, initialised independently or trained before.
     They are copied, never changed. `task_weights` is the matrix W [M, T]: row k says how member k
     weighs the tasks. It is the identity by default, one member per task; any rows on the simplex
-    are allowed, and one member with one row is a plain network (linear scalarisation for a uniform
-    row, single-task learning for a one-hot one).
+    are allowed. One member with a uniform row is linear scalarisation, one with a one-hot row
+    single-task learning.
 
     `shared` names the submodules (prefixes of parameter names) whose weights all tasks use; a
     gradient balancer works on those alone. None means all weights.
 
-    Frozen parameters (`requires_grad=False`) are the same for all members, which may share a frozen
-    module: it is kept once. Buffers start as the first member's. `channels_last` is the memory
-    layout of the weights of 2-D convolutions, and so of what they return: the faster one, but
-    `view` may need the other.
+    Frozen parameters (`requires_grad=False`) are the same for all members. Members may share a
+    frozen module, which is kept once. Buffers start as the first member's. With `channels_last` 2-D
+    convolutions have weights and outputs in that memory layout, the faster one; code that calls
+    `view` on an output may need the other.
 
-    Raises InputError where the members differ in architecture, dtype, device or frozen weights, or
-    are modules whose weights cannot be replaced (scripted, compiled or lazy ones).
+    Raises InputError where the members differ in architecture, dtype, device or frozen weights, and
+    where a weight cannot be replaced (scripted, compiled or lazy modules).
     """
 
     stacked: nn.Parameter
@@ -84,7 +83,7 @@ class WeightEnsemble(Network):
 
     @torch.no_grad()
     def member_similarity(self) -> Float[Tensor, "M M"]:
-        """Cosine of the angle between every two members, cos(theta_j, theta_k)."""
+        """The cosine of the angle between every two members, in [-1, 1]."""
         return cosine_similarity(self.stacked[:, None], self.stacked[None], dim=-1)
 
 
@@ -102,6 +101,7 @@ def _checked(members: Any) -> list[nn.Module]:
         if not isinstance(member, nn.Module):
             found = f"the class {member.__name__}" if isinstance(member, type) else repr(member)
             raise InputError(f"Members must be modules, such as Net(). Found {found}.")
+        check_parts(member)
     first = members[0]
     kinds = {f"{p.dtype} on {p.device}" for p in first.parameters() if p.requires_grad}
     if (

@@ -18,7 +18,7 @@ from pamal_core.runs import grid
 from pamal_core.runs.records import Record
 from pamal_core.study import frame, paper, tables
 from pamal_core.study.frame import Runs, Setting, groups, union, volume
-from pamal_core.study.statistics import deviation, differences
+from pamal_core.study.statistics import Sample, differences, spread
 
 SPLITS = ("validation", "test")
 BySeed = Mapping[int, Sequence[Record]]
@@ -44,7 +44,7 @@ def choices(runs: Runs, measure: str = "hypervolume", method: str | None = None)
     found = _paired(runs, pairs, ("default", "other"), measure)
     found.insert(0, "option", [f"{r['option']}: {r['default']} → {r['other']}" for r in chosen])
     found.insert(0, "runs", [row["runs"] for row in chosen])
-    return found.set_index(pd.Index([row["topic"] for row in chosen]))
+    return found.set_index(pd.Index([row["topic"] for row in chosen], name="choice"))
 
 
 def _paired(
@@ -147,8 +147,7 @@ def _cost(found: Sequence[Sequence[Record]]) -> dict[str, Any]:
     return {
         "passes": sum(frame.of(record).passes for record in found[0]),
         "minutes": f"{np.median(seconds) / 60:.1f}",
-        "hypervolume ↑": f"{np.mean(volumes):.4f}",
-        "±": f"{deviation(volumes):.4f}" if len(volumes) > 1 else "",
+        "hypervolume ↑ ± sd": spread(Sample.of(volumes)),
         "networks": len(union(found[0]).alphas),
         "seeds": len(found),
     }
@@ -235,9 +234,7 @@ def rates_table(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def _text(values: pd.Series) -> str:
-    if not values.count():
-        return "not run"
-    return f"{values.mean():.4f}" + (f" ± {values.std():.4f}" if values.count() > 1 else "")
+    return spread(Sample.of(values.dropna().to_numpy())) or "not run"
 
 
 def authors() -> dict[str, dict[int, Front]]:
