@@ -99,6 +99,7 @@ def _of_its_own(notebook: NotebookNode, source: Path, parameters: dict[str, Any]
             cell.source = re.sub(row, lambda row: row[1] + command, cell.source)
         elif "injected-parameters" in tags:
             cell.metadata["tags"] = [*tags, "hide-input"]
+            cell.metadata["mystnb"] = {"code_prompt_show": "Parameters"}
         elif parameters and "parameters" in tags:
             cell.metadata["tags"] = [*tags, "remove-cell"]
     return notebook
