@@ -1,36 +1,25 @@
-// Puts a link under each figure and table of a notebook's page that saves it: figures as SVG, tables
-// as CSV. It asks for nothing, so it also works over file://.
+// Puts a link under each table of a notebook's page that saves it as CSV. It asks for nothing, so it
+// also works over file://. Figures have a link to their SVG in the caption (_ext/figures.py).
 addEventListener("DOMContentLoaded", () => {
   const page = location.pathname.split("/").pop().replace(".html", "");
-  const counts = { figure: 0, table: 0 };
 
-  const offer = (after, kind, extension, href) => {
-    counts[kind] += 1;
+  [...document.querySelectorAll(".cell_output table")].forEach((table, number) => {
     const link = document.createElement("a");
-    link.download = `${page}_${kind}_${counts[kind]}.${extension}`;
-    link.textContent = `${kind} as ${extension.toUpperCase()}`;
-    link.setAttribute("aria-label", `Save ${kind} ${counts[kind]} as ${extension.toUpperCase()}`);
-    link.href = href ?? "#";
-    if (href) link.target = "_blank"; // over file:// a browser shows it and saves it by hand
+    link.href = "#";
+    link.download = `${page}_table_${number + 1}.csv`;
+    link.textContent = "CSV";
+    link.setAttribute("aria-label", `Save table ${number + 1} as CSV`);
+    link.addEventListener("click", () => {
+      link.href = URL.createObjectURL(new Blob([csv(table)], { type: "text/csv" }));
+    });
     const line = document.createElement("p");
     line.className = "save";
     line.append(link);
-    after.after(line);
-    return link;
-  };
-  // What is saved is made when it is asked for.
-  const save = (link, text, type) =>
-    link.addEventListener("click", () => {
-      link.href = URL.createObjectURL(new Blob([text()], { type }));
-    });
-
-  // Below the whole output, since a wide one scrolls in a box of its own.
-  for (const found of document.querySelectorAll('.cell_output :is(img[src$=".svg"], table)')) {
-    let output = found;
-    while (!output.parentElement.classList.contains("cell_output")) output = output.parentElement;
-    if (found.matches("img")) offer(output, "figure", "svg", found.src);
-    else save(offer(output, "table", "csv"), () => csv(found), "text/csv");
-  }
+    // Below the box in which a wide table scrolls, and with the table where it is folded.
+    const box = table.closest(".cell_output > *, details");
+    if (box.matches("details")) box.append(line);
+    else box.after(line);
+  });
 
   // Cells that span several rows or columns are repeated in each.
   function csv(table) {
@@ -46,7 +35,7 @@ addEventListener("DOMContentLoaded", () => {
         }
       }
     });
-    const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    const quoted = (text) => (/[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
     return `${rows.map((row) => row.map(quoted).join(",")).join("\n")}\n`;
   }
 });
