@@ -3,7 +3,7 @@
 import contextlib
 import copy
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from types import CellType
 from typing import Any
 
