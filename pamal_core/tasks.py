@@ -74,6 +74,15 @@ def labelled(tasks: Sequence[Task], targets: Sequence[Any], device: torch.device
     return found
 
 
+def label_counts(tasks: Sequence[Task], targets: Sequence[Any], like: Tensor) -> ByTask:
+    """How many labels of each task follow the inputs in a batch, as a tensor `like` another."""
+    found = torch.zeros(len(tasks), device=like.device)
+    for t, (task, target) in enumerate(zip(tasks, _targets(tasks, targets), strict=True)):
+        if target is not None:
+            found[t] = task.count(target)
+    return found
+
+
 def check_names(tasks: Sequence[Task]) -> None:
     """InputError unless `tasks` are tasks, and where two have one name, or two metrics of one task:
     they would be one column."""
