@@ -85,7 +85,7 @@ function addressIn(model, el, onChange) {
 
 /** The buttons that zoom. */
 function zoomButtons(onZoom) {
-  return [["+", "Zoom in", 2], ["−", "Zoom out", 0.5], ["All", "Show all", 0]].map(([text, label, factor]) =>
+  return [["+", "Zoom in", 2], ["−", "Zoom out", 0.5], ["Reset", "Reset zoom", 0]].map(([text, label, factor]) =>
     h("button", { type: "button", "aria-label": label, click: () => onZoom(factor) }, text));
 }
 

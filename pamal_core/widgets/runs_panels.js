@@ -44,7 +44,7 @@ function numbersTable({ run, front, point }, state) {
 /** The command of a run, to be copied. */
 function commandRow({ command }) {
   if (!command) return h("p", { class: "pw-note" }, "No notebook or grid of this package makes this run.");
-  const text = h("textarea", { readonly: true, rows: 3, "aria-label": "command that makes this run", class: "pw-command" });
+  const text = h("textarea", { readonly: true, rows: 4, "aria-label": "command that makes this run", class: "pw-command" });
   text.value = command;
   const button = h("button", { type: "button", click: async () => {
     text.select();

@@ -284,7 +284,7 @@ def test_zoom_keeps_what_is_looked_at_in_the_picture(open_runs):
     page.keyboard.press("+")
     assert page.locator(".pw-axes text").all_text_contents() != ticks
     assert page.locator(".pw-at circle").count() == 1 and "LS, seed 1" in head(page)
-    page.get_by_role("button", name="Show all", exact=True).click()
+    page.get_by_role("button", name="Reset zoom").click()
     assert page.locator(".pw-axes text").all_text_contents() == ticks
 
 
