@@ -92,6 +92,7 @@ function zoomButtons(onZoom) {
 /** All parts in their places. */
 function placeRuns(el, { choices, plot, readout, shown, list, notes }, zoom) {
   el.classList.add("pw", "pw-runs");
+  el.dataset.lmSuppressShortcuts = "true"; // arrow keys are ours, also inside JupyterLab
   el.append(...choices.nodes, h("div", { class: "pw-panels" },
     h("div", { class: "pw-main" }, plot.node, h("div", { class: "pw-controls" }, ...zoom)),
     h("div", { class: "pw-side" }, shown.node, readout.node)),

@@ -37,8 +37,7 @@ function numbersTable({ run, front, point }, state) {
   const heads = ["", "this network", "best of the run", `mean of ${runs.length} seed${runs.length > 1 ? "s" : ""}`, "paper"];
   return h("table", { class: "pw-table pw-numbers" },
     h("caption", { class: "pw-hidden" }, `On ${experiment.splits[split]}`),
-    h("thead", {}, h("tr", {}, ...heads.map((head) => (head ? h("th", { scope: "col" }, head) : h("td"))))),
-    h("tbody", {}, ...volume, ...metrics.filter(Boolean)));
+    headOf(heads), h("tbody", {}, ...volume, ...metrics.filter(Boolean)));
 }
 
 /** The command of a run, to be copied. */
@@ -84,6 +83,7 @@ function shownPanel({ hide, look: lookAt }) {
   return { node, show };
 }
 
+/** The head of a table; a column without a name has an empty cell. */
 function headOf(heads) {
   return h("thead", {}, h("tr", {}, ...heads.map((head) => (head ? h("th", { scope: "col" }, head) : h("td")))));
 }
