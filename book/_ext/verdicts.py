@@ -1,45 +1,212 @@
-"""The directive `verdicts`: the claims of the paper by what became of them.
+"""The directive `verdicts`: what the records say of a few claims, drawn, and of how many in all.
 
-They are read from the executed page of reproductions, so that the landing page says what it says.
+    ```{verdicts}
+    # Is PaMaL's front better than linear scalarisation (LS)?
+    - MultiMNIST: the name of a claim
+    ```
+
+A line names a row of `claims.csv` or `findings.csv` that is one comparison or one level, and links
+to it in the page that has the evidence. Estimate, interval and word are the study's, at equal
+epochs and at equal cost; the paper's number is that of its tables. Nothing here needs torch.
 """
 
 import html
-import json
 import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-PAGE = Path(__file__).parents[1] / "results" / "reproduction.ipynb"
-ORDER = ("holds", "fails", "undecided", "not run")
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))  # the book shows the records of its own checkout
+
+from pamal_core.study import claims, frame, paper, tables  # noqa: E402
+from pamal_core.study.claims import Claim, Part  # noqa: E402
+from pamal_core.study.frame import Runs  # noqa: E402
+from pamal_core.study.statistics import Condition, Estimate  # noqa: E402
+
+EPOCHS, COST, PAPER = "equal epochs", "equal cost", "paper"
+MARKS = {
+    EPOCHS: '<circle r="4.5"/>',
+    COST: '<path d="M0 -5l5 5l-5 5l-5 -5z"/>',
+    PAPER: '<path class="v-paper" d="M-4 -4l8 8m0 -8l-8 8"/>',
+}
+"""By column what marks a number, and below how far down in a picture."""
+HEIGHTS = {EPOCHS: 8, COST: 20, PAPER: 8}
+WIDTH, HEIGHT = 200, 28
+RULE = re.compile(r"- (.+?): (.+)")
+PAGES = {claims.FILE: "results/reproduction.html", claims.FINDINGS: "results/beyond.html"}
 
 
-def claims(page: Path) -> list[tuple[str, str]]:
-    """Each claim of the table on `page`, and its verdict."""
-    for cell in json.loads(page.read_text("utf-8"))["cells"]:
-        for output in cell.get("outputs", []):
-            text = "".join(output.get("data", {}).get("text/html", ""))
-            if "<th>claim</th>" in text:
-                (_, head), *rows = (
-                    (row, re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL))
-                    for row in re.findall(r"<tr.*?</tr>", text, re.DOTALL)
-                )
-                where = [head.index(name) for name in ("claim", "verdict")]
-                return [tuple(html.unescape(cells[k]) for k in where) for _, cells in rows]
-    raise ValueError(f"Expected a table of claims in {page}. Found none.")
+class Line(NamedTuple):
+    """A label, the page of the evidence, a claim, and by column its word and what it rests on: ""
+    for the paper; a column is left out where it asks no other question."""
+
+    label: str
+    page: str
+    claim: Claim
+    cells: dict[str, tuple[str, Part]]
+
+    def ahead(self, value: float) -> float:
+        """How far a number is on the side of the bound where the claim holds."""
+        low, high, of_ratio = Condition.read(self.claim["holds"])
+        side, bound = (1, low) if np.isfinite(low) else (-1, high)
+        return side * (value - (np.log(bound) if of_ratio else bound))
+
+    def text(self, value: float) -> str:
+        """A number of this claim in words."""
+        if Condition.read(self.claim["holds"]).of_ratio:
+            return f"{np.exp(value):.2f}\N{MULTIPLICATION SIGN}"
+        return f"{value:{'+.4f' if self.claim['theirs'] else '.2f'}}".replace("-", "\N{MINUS SIGN}")
+
+    def edge(self) -> float:
+        """How far from the bound the furthest end of an interval is."""
+        ends = [(e.value, *e.interval()) for _, (_, e, _) in self.cells.values()]
+        return float(np.nanmax(np.abs([self.ahead(end) for three in ends for end in three] or [0])))
+
+
+def read(label: str, page: str, claim: Claim, runs: Runs) -> Line:
+    """The line of `claim`; ValueError where it is several comparisons."""
+    cells = {}
+    for column, side in ((EPOCHS, "theirs"), (COST, "cost")):
+        if side == "theirs" or claim[side]:
+            word, _, parts = claims.judge(claim, runs, side)
+            (cells[column],) = ((word, part) for part in parts)
+    if np.isfinite(number := printed(claim)):
+        cells[PAPER] = "", Part("", Estimate(number, np.nan, 0))
+    return Line(label, page, claim, cells)
+
+
+def printed(claim: Claim) -> float:
+    """Ours minus theirs of `claim` in the table of the paper that has both; NaN where none has."""
+    both = [frame.select(claim[side]) for side in ("ours", "theirs") if "/" in claim[side]]
+    for name, table in paper.TABLES.items():
+        rows = [row for setting in both if (row := tables.row_of(setting, name))]
+        for column, its in table.columns.items():
+            if len(rows) == 2 and its.measure == claim["measure"]:
+                return float(rows[0].numbers[column].mean - rows[1].numbers[column].mean)
+    return np.nan
 
 
 class Verdicts(SphinxDirective):
-    """A row for each verdict, with how many claims have it and which."""
+    """Its content is questions, each with lines under it."""
+
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """The table."""
-        self.env.note_dependency(str(PAGE))
-        found = claims(PAGE)
-        rows = ["| verdict | | claims of the paper |", "| --- | --- | --- |"]
-        for verdict in ORDER:
-            those = [claim for claim, its in found if its == verdict]
-            if those:
-                rows.append(f"| **{verdict}** | {len(those)} | {' · '.join(those)} |")
-        return self.parse_text_to_nodes("\n".join(rows))
+        """The picture, the intervals in numbers, and the count of all claims of the paper."""
+        for path in (*PAGES, *frame.RESULTS.rglob("*.json")):
+            self.env.note_dependency(str(path))
+        runs = frame.read()
+        known = {c["claim"]: (page, c) for file, page in PAGES.items() for c in paper.read(file)}
+        rows: list[str | Line] = []
+        for text in filter(None, map(str.strip, self.content)):
+            if text.startswith("# "):
+                rows.append(text[2:])
+                continue
+            if not (match := RULE.fullmatch(text)) or match[2] not in known:
+                raise self.error(f"Expected '- label: claim', a known one. Found {text!r}.")
+            try:
+                rows.append(read(match[1], *known[match[2]], runs))
+            except ValueError:
+                raise self.error(f"Expected one comparison. {match[2]!r} has several.") from None
+        counts = Counter(claims.judge(claim, runs).word for claim in paper.read(claims.FILE))
+        return [raw(picture(rows)), *self.count(counts)]
+
+    def count(self, counts: Counter[str]) -> Iterator[nodes.Node]:
+        """How many claims have which verdict, as a bar and in words."""
+        parts = (f'<i class="{css(w)}" style="flex: {counts[w]}"></i>' for w in claims.WORDS)
+        yield raw(f'<div class="v-counts" aria-hidden="true">{"".join(parts)}</div>')
+        verbs = zip(claims.WORDS, ("hold", "fail", "undecided", "not run"), strict=True)
+        link = f"[{counts.total()} claims of the paper](results/reproduction.ipynb#the-claims)"
+        each = ", ".join(f"{counts[word]} {verb}" for word, verb in verbs)
+        yield from self.parse_text_to_nodes(f"{link}: {each}.")
+
+
+def picture(rows: list[str | Line]) -> str:
+    """Questions and lines as a table; intervals in numbers below it, folded."""
+    lines = [row for row in rows if isinstance(row, Line)]
+    edges: dict[str, float] = {}
+    for line in lines:
+        edges[kind(line)] = max(edges.get(kind(line), 0), line.edge())
+    heads = "".join(f'<th scope="col">{key(name)}{name}</th>' for name in MARKS)
+    texts = [
+        '<table class="verdicts"><thead><tr><td></td><td class="v-sides" aria-hidden="true">'
+        f"<span>fails</span><span>holds</span></td>{heads}</tr></thead><tbody>"
+    ]
+    for row in rows:
+        if isinstance(row, str):
+            head = f'<th colspan="5" scope="colgroup">{html.escape(row)}</th>'
+            texts.append(f'<tr class="v-question">{head}</tr>')
+            continue
+        link = f'<a href="{row.page}#{claims.anchor(row.claim["claim"])}">{row.label}</a>'
+        plot = f'<td class="v-plot">{drawing(row, edges[kind(row)])}</td>'
+        cells = "".join(map(partial(cell, row), MARKS))
+        texts.append(f'<tr><th scope="row">{link}</th>{plot}{cells}</tr>')
+    numbers = "".join(f"<dt>{one.claim['claim']}</dt><dd>{in_numbers(one)}</dd>" for one in lines)
+    details = f"<summary>The intervals in numbers</summary><dl>{numbers}</dl>"
+    return f'{"".join(texts)}</tbody></table><details class="v-numbers">{details}</details>'
+
+
+def kind(line: Line) -> str:
+    """Lines of one kind have one scale."""
+    return line.claim["measure"].split()[-1]
+
+
+def key(column: str) -> str:
+    """The mark of a column, for its head."""
+    box = 'class="v-key" viewBox="-6 -6 12 12" aria-hidden="true"'
+    return f"<svg {box}>{MARKS[column]}</svg>"
+
+
+def cell(line: Line, column: str) -> str:
+    """The word and the number of a column, under its name where there is no head."""
+    if column not in line.cells:
+        return '<td class="v-none">\N{EN DASH}</td>'
+    word, part = line.cells[column]
+    number = line.text(part.estimate.value) if np.isfinite(part.estimate.value) else ""
+    its = f'<span class="v-word {css(word)}">{word}</span> ' if word else ""
+    return f"<td><b>{key(column)}{column}</b>{its}{number}</td>"
+
+
+def in_numbers(line: Line) -> str:
+    """Each estimate with its 95 % interval and its number of seeds."""
+    texts = []
+    for column, (_, part) in line.cells.items():
+        texts.append(f"{column}: {line.text(part.estimate.value)}" if part.estimate else column)
+        if part.seeds:
+            low, high = map(line.text, part.estimate.interval())
+            texts[-1] += f" ({low} to {high}; {' against '.join(map(str, part.seeds))} seeds)"
+    return f"{line.claim['measure']}, {line.claim['split']}. {'; '.join(texts)}"
+
+
+def drawing(line: Line, edge: float) -> str:
+    """Each number with its interval, to the right of the middle where the claim holds."""
+
+    def x(value: float) -> float:
+        return round(WIDTH / 2 * (1 + 0.95 * line.ahead(value) / edge), 1)
+
+    found = [f'<path class="v-bound" d="M{WIDTH / 2} 0v{HEIGHT}"/>']
+    for column, (word, (_, estimate, _)) in line.cells.items():
+        if np.isfinite(estimate.value):
+            y, (low, high) = HEIGHTS[column], map(x, estimate.interval())
+            bar = f'<path d="M{low} {y}H{high}"/>' if np.isfinite(low) else ""
+            mark = f'<g transform="translate({x(estimate.value)} {y})">{MARKS[column]}</g>'
+            found.append(f'<g class="{css(word)}">{bar}{mark}</g>')
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true">{"".join(found)}</svg>'
+
+
+def css(word: str) -> str:
+    """The class of a verdict."""
+    return f"v-{word.replace(' ', '-')}"
+
+
+def raw(text: str) -> nodes.raw:
+    """Markup of our own."""
+    return nodes.raw("", text, format="html")

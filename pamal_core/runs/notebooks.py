@@ -6,6 +6,7 @@ No torch here. The packages of the `book` extra are needed.
 import copy
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from nbformat import NotebookNode
 from pamal_core.errors import InputError
 from pamal_core.runs.files import write_atomic
 
+INJECTED = "injected-parameters"  # by papermill; a page shows how it was made in other words
 WIDGET = "application/vnd.jupyter.widget-view+json"  # dead in a page: there is no kernel
 INSTEAD = "*In JupyterLab this cell shows a widget. A page has no kernel, which it needs.*"
 
@@ -42,6 +44,8 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
         cell.id = f"cell-{number}"
         kept = {key: cell.metadata[key] for key in ("tags", "mystnb") if cell.metadata.get(key)}
         cell.metadata = kept
+        if INJECTED in kept.get("tags", []):
+            cell.metadata["tags"] = [*kept["tags"], "remove-cell"]
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     for count, cell in enumerate(code, start=1):
         cell.execution_count = count
@@ -75,8 +79,25 @@ def run(source: Path, target: Path, parameters: dict[str, Any]) -> None:
     except PapermillExecutionError as error:
         reason = (error.evalue.strip().splitlines() or [""])[-1]
         raise InputError(f"{source} stopped with {error.ename}: {reason}") from error
-    text = nbformat.writes(normalise(executed))
+    text = nbformat.writes(normalise(_of_its_own(executed, source, parameters)))
     write_atomic(target, (text.rstrip("\n") + "\n").encode())
+
+
+def _of_its_own(notebook: NotebookNode, source: Path, parameters: dict[str, Any]) -> NotebookNode:
+    """The executed `notebook` with the command that makes it in its row "| command |", and the
+    parameters that it was given folded in the place of those of the source."""
+    given = "".join(f" -p {name} {shlex.quote(str(v))}" for name, v in parameters.items())
+    command = f"papermill notebooks/{source.name} out.ipynb{given}"
+    for cell in notebook.cells:
+        tags = cell.metadata.get("tags", [])
+        if cell.cell_type == "markdown":
+            row = r"(\| command \| `)papermill [^`]*"
+            cell.source = re.sub(row, lambda row: row[1] + command, cell.source)
+        elif "injected-parameters" in tags:
+            cell.metadata["tags"] = [*tags, "hide-input"]
+        elif parameters and "parameters" in tags:
+            cell.metadata["tags"] = [*tags, "remove-cell"]
+    return notebook
 
 
 def _normal_outputs(outputs: list[NotebookNode], count: int) -> list[NotebookNode]:

@@ -14,6 +14,7 @@ at most.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from html import escape
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,8 @@ import numpy as np
 import pandas as pd
 
 from pamal_core.errors import check_choice
+from pamal_core.plots.table import Html
+from pamal_core.plots.table import table as html
 from pamal_core.study import frame, paper, tables
 from pamal_core.study.frame import Runs, Setting
 from pamal_core.study.measures import is_better_high
@@ -30,6 +33,7 @@ from pamal_core.study.statistics import (
     Condition,
     Estimate,
     Sample,
+    bracket,
     holm,
     of_parts,
     seeds_needed,
@@ -68,21 +72,25 @@ class Finding(NamedTuple):
 
 
 def table(runs: Runs, file: Path = FILE) -> pd.DataFrame:
-    """A row for each claim of `file`: what it says, where, the evidence, and the verdict at equal
-    epochs and at equal cost, passes over the data: "" where that is no other question, "not run"
-    where nobody has given theirs as many. `p` is Holm's, of all claims that have been run: below
-    0.05 the verdict stands among them all."""
+    """A row for each claim of `file`: what it says, of which data, the verdict at equal epochs and
+    at equal cost, passes over the data ("" where a claim is of one side alone, "not run" where
+    nobody has given theirs as many), the estimate, how many seeds would decide what is undecided,
+    and the evidence, a line a part. `p` is Holm's, of all claims that have been run: below 0.05 the
+    verdict stands among them all."""
     rows = []
     for claim in paper.read(file):
         found = judge(claim, runs)
         rows.append(
             {
                 "claim": claim["claim"],
-                "verdict": found.word,
-                "at equal cost": at_equal_cost(claim, runs),
-                "evidence": evidence(claim, found),
+                "data": paper.DATA[_settings(claim["ours"])[0].experiment],
+                "equal epochs": found.word,
+                "equal cost": at_equal_cost(claim, runs, found),
+                "estimate": estimate(claim, found),
+                "seeds to decide": to_decide(claim, found),
                 "p": min(1.0, 2 * min(found.p)) if found.word != "not run" else np.nan,
                 "where": claim["where"],
+                "evidence": evidence(claim, found),
             }
         )
     made = pd.DataFrame(rows, pd.RangeIndex(1, len(rows) + 1))
@@ -106,50 +114,70 @@ def judge(claim: Claim, runs: Runs, theirs: str = "theirs") -> Finding:
     return Finding(word, (holds, fails), parts)
 
 
-def at_equal_cost(claim: Claim, runs: Runs) -> str:
-    """The verdict where both sides see the data equally often; "" for a level, or where they do so
-    anyway."""
+def at_equal_cost(claim: Claim, runs: Runs, found: Finding) -> str:
+    """The verdict where both sides see the data equally often, which `found` is where they do so
+    anyway; "" for a level."""
     if claim["cost"]:
         return judge(claim, runs, "cost").word
     passes = [{setting.passes for setting in two if setting} for two in _pairs(claim, "theirs")]
-    return "" if all(len(number) == 1 for number in passes) else "not run"
+    return ("not run" if any(len(n) > 1 for n in passes) else found.word) if claim["theirs"] else ""
+
+
+def estimate(claim: Claim, found: Finding) -> str:
+    """What was measured, in short: a number and its 95 % interval; of several parts the least and
+    the most."""
+    texts = [_number(claim, part) for part in _known(found)]
+    if len(texts) < 2:
+        return "".join(texts)
+    first, last = (text.split(" [")[0] for text in (texts[0], texts[-1]))
+    return f"{first} to {last} ({len(texts)} comparisons)"
 
 
 def evidence(claim: Claim, found: Finding) -> str:
-    """The parts in words, each with its 95 % interval and its number of seeds; of more than three
-    the two ends. And how many seeds would decide a single part that is undecided."""
-    known = [part for part in found.parts if part.seeds]
-    known.sort(key=lambda part: float(part.estimate.value))
-    if not known:
-        return "no record"
-    condition = Condition.read(claim["holds"])
-    texts = [_words(part, condition, bool(claim["theirs"])) for part in known]
-    if len(known) > 3:
-        texts = [f"{len(known)} comparisons, from {texts[0]} to {texts[-1]}"]
-    if missing := len(found.parts) - len(known):
-        texts.append(f"{missing} not run")
-    elif found.word == "undecided" and len(known) == len(known[0].seeds) == 1:
-        value, error, freedom = known[0].estimate
-
-        def decides(seeds: int) -> bool:
-            scaled = Estimate(value, error * np.sqrt((freedom + 1) / seeds), seeds - 1)
-            return bool(min(condition.tested(scaled)) < LEVEL)
-
-        if np.isfinite(needed := seeds_needed(decides)):
-            texts.append(f"{needed:g} seeds would decide")
-    return "; ".join(texts)
+    """A line for each part, from the least to the most, with its interval and its seeds."""
+    known = _known(found)
+    lines = [f"{part.name}: {_number(claim, part)}, {_seeds(part)}" for part in known]
+    missing = len(found.parts) - len(known)
+    return "\n".join([*lines, *([f"{missing} not run"] if missing else [])])
 
 
-def _words(part: Part, condition: Condition, is_difference: bool) -> str:
-    numbers = np.array([part.estimate.value, *part.estimate.interval()])
-    if condition.of_ratio:
-        value, low, high = (f"{number:.2f}" for number in np.exp(numbers))
-        value += " times"
-    else:
-        value, low, high = (f"{number:{'+' if is_difference else ''}.4f}" for number in numbers)
-    seeds = " against ".join(map(str, part.seeds)) + (" seed" if part.seeds == (1,) else " seeds")
-    where = seeds if np.isnan(part.estimate.error) else f"{low} to {high}; {seeds}"
-    return f"{part.name} {value} ({where})"
+def to_decide(claim: Claim, found: Finding) -> str:
+    """How many seeds would decide an undecided claim if all its estimates and deviations stayed as
+    they are; "" of another, and where no number of seeds would."""
+    known, condition = _known(found), Condition.read(claim["holds"])
+    if found.word != "undecided" or any(np.isnan(part.estimate.error) for part in known):
+        return ""
+    missing = [(1.0, 1.0)] * (len(found.parts) - len(known))
+
+    def decides(seeds: int) -> bool:
+        scaled = [
+            Estimate(value, error * np.sqrt(min(part.seeds) / seeds), seeds - 1)
+            for part in known
+            for value, error, _ in [part.estimate]
+        ]
+        p = [*(condition.tested(one) for one in scaled), *missing]
+        least = NEED[claim["need"]](len(p))
+        holds = of_parts([one for one, _ in p], least)
+        return min(holds, of_parts([other for _, other in p], len(p) - least + 1)) < LEVEL
+
+    needed = seeds_needed(decides)
+    return f"{needed:g}" if np.isfinite(needed) else ""
+
+
+def _known(found: Finding) -> list[Part]:
+    """The parts with records, from the least."""
+    return sorted((p for p in found.parts if p.seeds), key=lambda p: float(p.estimate.value))
+
+
+def _number(claim: Claim, part: Part) -> str:
+    if not Condition.read(claim["holds"]).of_ratio:
+        return bracket(part.estimate, sign="+" if claim["theirs"] else "")
+    value, low, high = np.exp([part.estimate.value, *part.estimate.interval()])
+    return f"{value:.2f} times" + ("" if np.isnan(low) else f" [{low:.2f}, {high:.2f}]")
+
+
+def _seeds(part: Part) -> str:
+    return " against ".join(map(str, part.seeds)) + (" seed" if part.seeds == (1,) else " seeds")
 
 
 def _pairs(claim: Claim, theirs: str) -> list[tuple[Setting, Setting | None]]:
@@ -247,18 +275,68 @@ def _measured(runs: Runs, setting: Setting, measure: str, split: str) -> "pd.Ser
     return pd.Series(found, dtype=float)
 
 
-def filtered(found: pd.DataFrame) -> str:
-    """A `table` as HTML for a page, with buttons that leave one verdict; it needs no script."""
-    classes, counts = found["verdict"].str.replace(" ", "-"), found["verdict"].value_counts()
-    button = '<label><input type="radio" name="verdict" value="{}"{}> {}</label>'
-    buttons, rules = [button.format("all", " checked", f"all {len(found)}")], []
-    for word in (word for word in WORDS if word in counts):
-        name = word.replace(" ", "-")
-        buttons.append(button.format(name, "", f"{word}: {counts[word]}"))
-        rules.append(f".claims:has([value={name}]:checked) tbody tr:not(.{name})")
-    rows = found.assign(p=["" if np.isnan(p) else f"{p:.3f}" for p in found["p"]]).to_html()
-    names = iter(classes)  # the row of the head has a style
-    rows = re.sub("<tr>", lambda _: f'<tr class="{next(names)}">', rows)
-    left = ".claims :is(th, td) { text-align: left !important }"  # all of it is words
-    style = f"<style>{left} {', '.join(rules)} {{ display: none }}</style>"
-    return f'{style}<div class="claims"><p>{" ".join(buttons)}</p>{rows}</div>'
+def counted(found: pd.DataFrame) -> str:
+    """What became of all claims of a `table`, a paragraph of a page."""
+    hold, fail, undecided, not_run = ((found["equal epochs"] == word).sum() for word in WORDS)
+    cost = [(found["equal cost"] == word).sum() for word in WORDS]
+    return (
+        f"Of the paper's claims **{hold} hold** at equal epochs and **{fail} fail**. Another "
+        f"{undecided} are undecided by the seeds there are, and {not_run} are not run. At equal "
+        f"cost, where both sides see the data equally often, {cost[0]} hold and {cost[1]} fail.\n\n"
+    )
+
+
+AHEAD = {
+    "holds": "is ahead of",
+    "fails": "is behind",
+    "undecided": "cannot be told apart from",
+    "not run": "has not been compared with",
+}
+"""What the verdict on "is ahead of" says in a sentence."""
+
+
+def word(found: pd.DataFrame, text: str) -> str:
+    """The verdict at equal epochs of the one claim of a `table` that begins with `text`."""
+    (verdict,) = found.loc[found["claim"].str.startswith(text), "equal epochs"]
+    return str(verdict)
+
+
+PRINTED, TEXT = ", with the sign as printed", ", with the sign of the text"
+"""How a claim says which sign the penalty has."""
+
+
+def anchor(claim: str) -> str:
+    """The id of the row of a claim in a page."""
+    return "claim-" + re.sub("[^a-z0-9]+", "-", claim.lower()).strip("-")
+
+
+def shown(found: pd.DataFrame) -> Html:
+    """A `table` for a page: a row has the id `anchor`, its evidence is folded, and what holds for
+    the printed sign of the penalty only says so."""
+    words = dict(zip(found["claim"], found["equal epochs"], strict=True))
+
+    def said(claim: str, word: str) -> str:
+        other = words.get(claim.replace(PRINTED, TEXT), word) if PRINTED in claim else word
+        note = " (with the printed sign only)" if word == "holds" != other else ""
+        return claim.rpartition(": ")[0] + note if claim.endswith(tuple(paper.DATA.values())) else (
+            claim + note
+        )  # fmt: skip
+
+    rows = found.assign(
+        claim=[*map(said, found["claim"], found["equal epochs"])],
+        p=["" if np.isnan(p) else f"{p:.3f}" for p in found["p"]],
+        evidence=[_folded(text) for text in found["evidence"]],
+    )
+    both = ["equal epochs", "equal cost"]
+    return html(
+        rows.set_index("claim"),
+        filters=["data", *both],
+        ids=[*map(anchor, found["claim"])],
+        kind="cards",
+    )
+
+
+def _folded(text: str) -> Html:
+    lines = text.splitlines()
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return Html(f"<details><summary>evidence</summary><ul>{items}</ul></details>" if lines else "")

@@ -170,12 +170,34 @@ def interval(values: Sequence[float] | np.ndarray, coverage: float = 0.95) -> tu
     return Estimate.of(values).interval(coverage)
 
 
+def number(value: float, digits: int = 4, sign: str = "") -> str:
+    """A number for a page; nothing for NaN."""
+    return "" if np.isnan(value) else f"{value:{sign}.{digits}f}"
+
+
+def spread(sample: Sample, digits: int = 4) -> str:
+    """The mean of seeds for a page, and their standard deviation where it is known."""
+    known = number(sample.deviation, digits)
+    return number(sample.mean, digits) + (known and f" ± {known}")
+
+
+def summary(values: "pd.Series[float]") -> str:
+    """`spread` of the numbers that there are; "not run" of none."""
+    return spread(Sample.of(values.dropna().to_numpy())) or "not run"
+
+
+def bracket(estimate: Estimate, digits: int = 4, sign: str = "+") -> str:
+    """An estimate for a page, with its 95 % interval where there is one."""
+    ends = [number(end, digits, sign) for end in estimate.interval()]
+    return number(estimate.value, digits, sign) + (f" [{', '.join(ends)}]" if all(ends) else "")
+
+
 def differences(
     pairs: Mapping[Any, tuple["pd.Series[float]", "pd.Series[float]"]], names: tuple[str, str]
 ) -> pd.DataFrame:
     """A row for each pair of numbers by seed: both means, called `names`, over the seeds that both
-    have, the mean of second minus first, its 95 % interval (Student's, of the paired differences),
-    and the difference with each seed; "not run" where they have none in common."""
+    have, the mean of second minus first with its 95 % interval (Student's, of the paired
+    differences), and whether the second is "more", "less" or "undecided" by that interval."""
     return pd.DataFrame({label: _difference(*pair, names) for label, pair in pairs.items()}).T
 
 
@@ -183,14 +205,12 @@ def _difference(
     first: "pd.Series[float]", second: "pd.Series[float]", names: tuple[str, str]
 ) -> dict[str, Any]:
     both = pd.concat([first, second], axis=1, keys=names, join="inner").sort_index()
-    if both.empty:
-        return {names[0]: "not run", "seeds": 0}
-    found = both[names[1]] - both[names[0]]
-    low, high = interval(found.to_numpy())
+    found = Estimate.of((both[names[1]] - both[names[0]]).to_numpy())
+    low, high = found.interval()
+    word = "more" if low > 0 else "less" if high < 0 else "undecided" if len(both) else "not run"
     return {
-        **{name: f"{mean:.4f}" for name, mean in both.mean().items()},
-        "difference": f"{found.mean():+.4f}",
-        "95 %": f"{low:+.4f} to {high:+.4f}" if len(both) > 1 else "",
-        "by seed": ", ".join(f"{one:+.4f}" for one in found),
+        **{name: number(mean) for name, mean in both.mean().items()},
+        "difference [95 %]": bracket(found),
+        "verdict": word,
         "seeds": len(both),
     }

@@ -4,19 +4,30 @@ What is not run is a row, too. A verdict is of one number (`report`); what the v
 are worth together is what they would be of numbers that say nothing (`joint`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
+from pamal_core.plots.table import Html, drawn, intervals
+from pamal_core.plots.table import table as html
 from pamal_core.runs import grid
 from pamal_core.runs.records import Record
 from pamal_core.study import frame, paper
 from pamal_core.study.frame import Runs, Setting
 from pamal_core.study.measures import value
 from pamal_core.study.paper import SEEDS, TABLES, Row, Table
-from pamal_core.study.statistics import Estimate, Sample, seeds_needed, verdict
+from pamal_core.study.statistics import (
+    Estimate,
+    Sample,
+    bracket,
+    number,
+    seeds_needed,
+    spread,
+    verdict,
+)
 
 UNION = f"hypervolume of {SEEDS} seeds \N{UPWARDS ARROW}"
 """How the paper measures a baseline on test (C2): by the points of its three seeds together."""
@@ -67,14 +78,24 @@ def report(name: str, runs: Runs, settings: Iterable[Setting] | None = None) -> 
     table, order = TABLES[name], paper.rows(name)
     chosen = planned(name) if settings is None else settings
     pairs = [(row, setting) for setting in chosen if (row := row_of(setting, name))]
+    names = _labels(pairs, table)
     rows = [
-        _cells(setting, row, printed, table, runs.get(setting, {}))
+        {"setting": names[setting]} | _cells(row, printed, table, runs.get(setting, {}))
         for row, setting in sorted(pairs, key=lambda pair: order.index(pair[0]))
         for printed, column in table.columns.items()
         if setting.method != "stl"
         or column.task in ("", paper.TASKS[table.experiment][setting.values["task"]])
     ]
-    return pd.DataFrame(rows).set_index(["setting", "measure"]).rename_axis([None, None])
+    return pd.DataFrame(rows).set_index(["setting", "measure"])
+
+
+def _labels(pairs: Sequence[tuple[Row, Setting]], table: Table) -> dict[Setting, str]:
+    """How settings are called: without what the paper leaves open, unless it tells two apart."""
+    open_ = {*table.free} - {"task"}
+    keys = {setting: [key for key in table.keys if key in row.keys] for row, setting in pairs}
+    short = {setting: setting.label(*keys[setting], without=open_) for setting in keys}
+    counts = Counter(short.values())
+    return {s: name if counts[name] == 1 else s.label(*keys[s]) for s, name in short.items()}
 
 
 def compare(runs: Runs) -> pd.DataFrame:
@@ -87,9 +108,7 @@ def compare(runs: Runs) -> pd.DataFrame:
     return pd.concat(found) if found else pd.DataFrame()
 
 
-def _cells(
-    setting: Setting, row: Row, printed: str, table: Table, runs: Mapping[int, Record]
-) -> dict[str, object]:
+def _cells(row: Row, printed: str, table: Table, runs: Mapping[int, Record]) -> dict[str, object]:
     column, theirs = table.columns[printed], row.numbers[printed]
     text, in_each = column.text, 1
     every = [column.unit * value(record, column.measure, table.split) for record in runs.values()]
@@ -103,7 +122,6 @@ def _cells(
         return bool(verdict(ours._replace(number=groups).minus(theirs), margin) != "undecided")
 
     return {
-        "setting": setting.label(*(key for key in table.keys if key in row.keys)),
         "measure": text,
         "paper": theirs.mean,
         "paper ±": theirs.deviation,
@@ -176,81 +194,128 @@ def joint(name: str, runs: Runs) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, "index")
 
 
-def shown(found: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
-    """A `report` for a page: numbers with as many digits, an interval in one cell, the number of
-    seeds that would decide only where nothing is decided, nothing for NaN."""
+def _measures(found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Each measure of a `report` with its rows, by the setting; what all settings begin with, such
+    as the method, is the name of the index and not said in each."""
+    for text, of in found.groupby(level=1, sort=False):
+        names = of.index.get_level_values(0).str.partition(", ")
+        one = len({first for first, _, _ in names}) == 1 < len(names)
+        labels = [rest or first for first, _, rest in names] if one else of.index.droplevel(1)
+        yield str(text), of.set_axis(pd.Index(labels, name=names[0][0] if one else "method"))
 
-    def text(number: float, sign: str = "") -> str:
-        return "" if np.isnan(number) else f"{number:{sign}.{digits}f}"
 
-    def spread(mean: float, deviation: float) -> str:
-        return text(mean) + ("" if np.isnan(deviation) else f" ± {text(deviation)}")
+def agreement(name: str, runs: Runs, digits: int = 4) -> Html:
+    """For a page: each number of the table `name` with a verdict, drawn against the paper's; above
+    them what they say together. A sentence where nothing is run."""
+    found, whole, parts = report(name, runs), joint(name, runs), []
+    counts = found["verdict"].value_counts()
+    if counts.get("not run", 0) == len(found):
+        return Html(
+            f"<p>None of the runs of this table is made, so that there is no number of ours. "
+            f"<code>snakemake -s workflow/Snakefile {TABLES[name].target}</code> makes them.</p>"
+        )
+    for text, of in _measures(found[found["verdict"] != "not run"]):
+        words = [f"{count} {word}" for word in WORDS if (count := (of["verdict"] == word).sum())]
+        said = f"<b>{text}</b>: {', '.join(words)}; margin {of['margin'].iloc[0]:g}."
+        if text in whole.index:
+            all_of_it = whole.loc[text]
+            away = number(all_of_it["mean difference"], digits, "+")
+            said += f" Mean difference {away}; the table "
+            said += "tells" if all_of_it["tells its rows apart"] else "cannot tell"
+            said += " its rows apart."
+        ends = Estimate(*(of[c].to_numpy() for c in ("difference", "error", "freedom"))).interval()
+        parts += [f"<p>{said}</p>", intervals(of.assign(low=ends[0], high=ends[1]), digits)]
+    if missing := counts.get("not run", 0):
+        labels = found.index[found["verdict"] == "not run"].get_level_values(0).unique()
+        some = f": {'; '.join(labels)}" if len(labels) < 9 else ""
+        parts.append(f"<p>{missing} numbers have no run of ours yet{some}.</p>")
+    return Html("\n".join(parts))
 
-    rows = []
-    for _, of in found.iterrows():
-        away = Estimate(of["difference"], of["error"], of["freedom"])
-        ends = {
-            f"{100 * c:.0f} %": [text(end, "+") for end in away.interval(c)] for c in (0.9, 0.95)
-        }
-        rows.append(
+
+def details(name: str, runs: Runs, digits: int = 4) -> Html:
+    """For a page: every number of a `report` in full, the best of ours in bold, and the `joint`
+    verdict. "seeds to decide" counts ours, where nothing is decided."""
+    found, parts = report(name, runs), []
+    for text, of in _measures(found):
+        rows = [
             {
-                "paper": spread(of["paper"], of["paper ±"]),
-                "ours": spread(of["ours"], of["ours ±"]),
-                "seeds": of["seeds"],
-                "difference": text(of["difference"], "+"),
-                **{name: " to ".join(filter(None, pair)) for name, pair in ends.items()},
-                "margin": text(of["margin"]),
-                "verdict": of["verdict"],
-                "seeds to decide": _count(of["seeds to decide"])
-                if of["verdict"] == "undecided"
+                "paper ± sd": spread(Sample(*row[["paper", "paper ±", "paper's seeds"]]), digits),
+                "ours ± sd": spread(Sample(*row[["ours", "ours ±", "seeds"]]), digits),
+                "seeds": row["seeds"] or "",
+                "difference [95 %]": bracket(
+                    Estimate(*row[["difference", "error", "freedom"]]), digits
+                ),
+                "verdict": row["verdict"],
+                "seeds to decide": count(row["seeds to decide"], "more of the paper's")
+                if row["verdict"] == "undecided"
                 else "",
             }
+            for _, row in of.iterrows()
+        ]
+        best = {"ours ± sd": not text.endswith("\N{DOWNWARDS ARROW}")}
+        shown = html(pd.DataFrame(rows, of.index), best=best, filters=["verdict"])
+        parts += [f"<p><b>{text}</b></p>", shown]
+    whole = joint(name, runs)
+    if len(whole):
+        p = {column: whole[column].map("{:.3f}".format) for column in whole if column[:2] == "p "}
+        nulls = {f"agree if {null}": whole[null].map("{:.3g}".format) for null in NULLS}
+        away = [
+            f"{number(mean, digits, '+')} [{number(low, digits, '+')}, {number(high, digits, '+')}]"
+            for mean, low, high in whole[["mean difference", "low", "high"]].to_numpy()
+        ]
+        together = pd.DataFrame(
+            {
+                "mean difference [95 %]": away,
+                "rank correlation": whole["rank correlation"].map("{:.2f}".format),
+                "its p": p["p of the rank"],
+                "agree": [f"{a} of {n}" for a, n in whole[["agree", "rows"]].to_numpy()],
+                **nulls,
+                "p": p["p of the count"],
+                "tells its rows apart": whole["tells its rows apart"].map(
+                    {True: "yes", False: "no"}
+                ),
+            }
         )
-    return pd.DataFrame(rows, found.index)
+        parts += ["<p><b>All rows together</b></p>", html(together.rename_axis("measure"))]
+    return Html("\n".join(parts))
 
 
-def _count(seeds: float) -> str:
+def count(seeds: float, endless: str) -> str:
+    """A number of `seeds_needed` for a page; `endless` where no number is enough."""
     if np.isnan(seeds):
         return "two or more"
-    return f"{seeds:.0f}" if np.isfinite(seeds) else "more of the paper's"
-
-
-def shown_jointly(found: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
-    """A `joint` for a page; empty where no measure has three rows."""
-    if found.empty:
-        return found
-    return pd.DataFrame(
-        {
-            "rows": found["rows"],
-            "mean difference": found["mean difference"].map(f"{{:+.{digits}f}}".format),
-            "95 %": [
-                f"{low:+.{digits}f} to {high:+.{digits}f}"
-                for low, high in found[["low", "high"]].to_numpy()
-            ],
-            "rank correlation": found["rank correlation"].map("{:.2f}".format),
-            "p of the rank": found["p of the rank"].map("{:.3f}".format),
-            "agree": found["agree"],
-            **{null: found[null].map("{:.3g}".format) for null in NULLS},
-            "p of the count": found["p of the count"].map("{:.3f}".format),
-            "tells its rows apart": found["tells its rows apart"].map({True: "yes", False: "no"}),
-        }
-    )
+    return f"{seeds:.0f}" if np.isfinite(seeds) else endless
 
 
 def progress(runs: Runs) -> pd.DataFrame:
     """A row for each table: how many of its runs are made, their hours of training and evaluation,
-    how many numbers agree, differ and are undecided, and the target of the workflow that makes the
-    rest."""
+    how many numbers agree, differ and are undecided, the mean over its measures of how far ours are
+    from the paper's, in margins, and the target of the workflow that makes the rest."""
     found = {}
     for name, table in TABLES.items():
         wanted = [(s, seed) for s, seeds in planned(name).items() for seed in seeds]
         made = [runs[s][seed] for s, seed in wanted if seed in runs.get(s, {})]
-        verdicts = report(name, runs)["verdict"].value_counts()
+        of = report(name, runs)
+        verdicts = of["verdict"].value_counts()
+        away = Estimate.of((of["difference"] / of["margin"]).dropna().to_numpy())
+        low, high = away.interval()
         found[table.title] = {
+            **{word: verdicts.get(word, 0) for word in WORDS},
+            "ours \N{MINUS SIGN} paper, \N{PLUS-MINUS SIGN}3 margins": drawn(
+                away.value, low, high, 1.0, 3.0, 2
+            ),
             "runs made": len(made),
             "of": len(wanted),
-            "hours": round(sum(record.seconds for record in made) / 3600, 2),
-            **{word: verdicts.get(word, 0) for word in WORDS},
-            "TARGET": table.target,
+            "hours": f"{sum(record.seconds for record in made) / 3600:.2f}",
+            "target": table.target,
         }
-    return pd.DataFrame.from_dict(found, orient="index")
+    return pd.DataFrame.from_dict(found, orient="index").rename_axis("table")
+
+
+def counted(found: pd.DataFrame) -> str:
+    """What became of the numbers of all tables, a paragraph of a page, from `progress`."""
+    agree, differ, undecided = (found[word].sum() for word in WORDS)
+    return (
+        f"Of the numbers in its tables **{agree} agree** with ours and **{differ} differ**. "
+        f"Another {undecided} are undecided: the seeds there are leave both open.\n"
+    )

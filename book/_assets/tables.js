@@ -1,0 +1,123 @@
+// Sorting and filtering for the tables of frames. Without it they are plain tables.
+
+const number = /^[-+\u2212]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?/;
+const words = (cell) => cell.textContent.trim();
+
+function value(cell) {
+  const drawn = cell.querySelector("[data-value]");
+  const found = drawn ? [drawn.dataset.value] : words(cell).match(number);
+  return found ? Number(found[0].replaceAll(",", "").replace("\u2212", "-")) : NaN;
+}
+
+// The names of the index stand in a second row of the head: one row has room for both.
+function headsOf(table) {
+  const [first, second, ...more] = table.tHead?.rows ?? [];
+  if (second && !more.length && first.cells.length === second.cells.length) {
+    const pairs = [...first.cells].map((cell, k) => [cell, second.cells[k]]);
+    if (pairs.every(([one, two]) => !words(one) || !words(two))) {
+      for (const [one, two] of pairs) one.append(words(one) ? "" : words(two));
+      second.remove();
+    }
+  }
+  return table.tHead?.rows.length === 1 ? [...table.tHead.rows[0].cells] : [];
+}
+
+function makeSortable(table, heads, rows) {
+  const show = (order) => table.tBodies[0].append(...order);
+  heads.forEach((head, k) => {
+    if (!words(head)) return;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "table-sort";
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => {
+      const next = { none: "descending", descending: "ascending", ascending: "none" };
+      const order = next[head.ariaSort ?? "none"];
+      for (const other of heads) other.removeAttribute("aria-sort");
+      if (order === "none") return show(rows);
+      head.ariaSort = order;
+      const sign = order === "ascending" ? 1 : -1;
+      const cells = rows.map((row) => row.cells[k]);
+      const numeric = cells.some((cell) => !isNaN(value(cell)));
+      const key = (row) => (numeric ? value(row.cells[k]) : words(row.cells[k]));
+      const isEmpty = (one) => one === "" || Number.isNaN(one);
+      show(
+        [...rows].sort((one, two) => {
+          const [a, b] = [key(one), key(two)];
+          if (isEmpty(a) || isEmpty(b)) return isEmpty(a) - isEmpty(b);
+          return sign * (numeric ? a - b : b.localeCompare(a, undefined, { numeric: true }));
+        }),
+      );
+    });
+  });
+}
+
+function makeFilters(table, heads, rows) {
+  const bar = document.createElement("p");
+  bar.className = "table-bar";
+  const text = document.createElement("input");
+  Object.assign(text, { type: "search", placeholder: "Filter rows", ariaLabel: "Filter rows" });
+  const selects = heads.flatMap((head, k) => {
+    if (head.dataset.filter === undefined) return [];
+    const counts = new Map();
+    for (const row of rows) {
+      const own = words(row.cells[k]);
+      counts.set(own, (counts.get(own) ?? 0) + 1);
+    }
+    if (counts.size < 2) return [];
+    const select = document.createElement("select");
+    const name = words(head);
+    select.ariaLabel = name;
+    select.add(new Option(`${name}: all`, "*"));
+    for (const [own, count] of counts) select.add(new Option(`${own || "(empty)"}: ${count}`, own));
+    select.column = k;
+    return [select];
+  });
+  const said = document.createElement("output");
+  const filter = () => {
+    const asked = text.value.toLowerCase().split(/\s+/);
+    for (const row of rows) {
+      const whole = row.textContent.toLowerCase();
+      const fits = (one) => one.value === "*" || words(row.cells[one.column]) === one.value;
+      row.hidden = !(asked.every((word) => whole.includes(word)) && selects.every(fits));
+    }
+    const left = rows.filter((row) => !row.hidden).length;
+    said.value = left < rows.length ? `${left} of ${rows.length} rows` : `${rows.length} rows`;
+  };
+  for (const control of [text, ...selects]) control.addEventListener("input", filter);
+  bar.append(text, ...selects, said);
+  table.before(bar);
+  filter();
+  return () => {
+    text.value = "";
+    for (const select of selects) select.value = "*";
+    filter();
+  };
+}
+
+function begin() {
+  const clears = new Map();
+  for (const table of document.querySelectorAll("table.dataframe")) {
+    const heads = headsOf(table);
+    const rows = [...(table.tBodies[0]?.rows ?? [])];
+    const isPlain = rows.every((row) => row.cells.length === heads.length);
+    if (!isPlain || rows.length < 3 || table.querySelector("[colspan], [rowspan]")) continue;
+    makeSortable(table, heads, rows);
+    if (rows.length > 9) clears.set(table, makeFilters(table, heads, rows));
+  }
+  // A link to a row shows it, whatever is folded or filtered.
+  const reveal = () => {
+    const row = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (row?.tagName !== "TR") return;
+    if (row.hidden) clears.get(row.closest("table"))?.();
+    for (let box = row.closest("details"); box; box = box.parentElement.closest("details"))
+      box.open = true;
+    row.scrollIntoView({ block: "center" });
+  };
+  addEventListener("hashchange", reveal);
+  reveal();
+}
+
+if (document.readyState === "loading") addEventListener("DOMContentLoaded", begin);
+else begin();

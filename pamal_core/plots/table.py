@@ -1,0 +1,164 @@
+"""Frames as tables of a page: verdicts with a mark, intervals drawn, the best in bold.
+
+Equal frames make equal HTML, which can be read without a script. `tables.js` of the book sorts and
+filters it, `companion.css` colours it.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+MARKS = {
+    "agrees": "\N{CHECK MARK}",
+    "holds": "\N{CHECK MARK}",
+    "differs": "\N{BALLOT X}",
+    "fails": "\N{BALLOT X}",
+    "more": "\N{BLACK UP-POINTING TRIANGLE}",
+    "less": "\N{BLACK DOWN-POINTING TRIANGLE}",
+    "undecided": "?",
+    "not run": "\N{EN DASH}",
+}
+"""The words of a verdict, each with its mark."""
+MOST_MARGINS = 5
+"""An axis of intervals reaches as many margins to either side at most."""
+
+
+class Html(str):
+    """What a notebook shows as HTML."""
+
+    def _repr_html_(self) -> str:
+        return str(self)
+
+    def __repr__(self) -> str:
+        return "a table"
+
+
+def table(
+    found: pd.DataFrame,
+    *,
+    best: Mapping[str, bool] | None = None,
+    filters: Sequence[str] = (),
+    ids: Sequence[str] = (),
+    kind: str = "",
+) -> Html:
+    """`found` with its index as the first columns, named as its levels are.
+
+    Cells are text as it is, floats with four digits, or `Html`. `best` names columns whose best
+    number is bold, and whether that is the largest; `filters` those by whose texts a reader can
+    filter; `ids` are the ids of rows; `kind` a class for the style sheet.
+    """
+    rows = [
+        [*map(_label, key if isinstance(key, tuple) else (key,)), *values]
+        for key, values in zip(found.index, found.to_numpy(object), strict=True)
+    ]
+    heads = [*(str(name or "") for name in found.index.names), *map(str, found.columns)]
+    texts = [[_text(value) for value in row] for row in rows]
+    columns = [
+        [re.sub("<svg.*?</svg>|<[^>]*>", "", t) for t in column]
+        for column in zip(*texts, strict=True)
+    ]
+    numeric = [all(re.match(r"[+-]?\d|$", t) for t in c) and any(c) for c in columns]
+    for head, largest in (best or {}).items():
+        if head in heads:
+            k = heads.index(head)
+            numbers = np.array([_first_number(text) for text in columns[k]])
+            if np.isfinite(numbers).sum() > 1:
+                top = np.nanmax(numbers) if largest else np.nanmin(numbers)
+                for row in np.flatnonzero(numbers == top):
+                    texts[row][k] = f"<b>{texts[row][k]}</b>"
+    look = [' class="number"' if one else "" for one in numeric]
+    marks = [' data-filter=""' if head in filters else "" for head in heads]
+    head = "".join(
+        f'<th scope="col"{c}{f}>{escape(h)}</th>'
+        for h, c, f in zip(heads, look, marks, strict=True)
+    )
+    body = []
+    for number, (values, cells) in enumerate(zip(rows, texts, strict=True)):
+        words = [value for value in values if isinstance(value, str) and value in MARKS]
+        classes = f' class="{words[0].replace(" ", "-")}"' if words else ""
+        own = f' id="{ids[number]}"' if ids else ""
+        first = f'<th scope="row"{look[0]}>{cells[0]}</th>'
+        rest = "".join(
+            f'<td{c} data-head="{escape(h)}">{text}</td>'
+            for h, c, text in zip(heads[1:], look[1:], cells[1:], strict=True)
+        )
+        body.append(f"<tr{own}{classes}>{first}{rest}</tr>")
+    name = f"dataframe {kind}".strip()
+    return Html(
+        f'<table class="{name}"><thead><tr>{head}</tr></thead>\n<tbody>'
+        + "\n".join(body)
+        + "</tbody></table>"
+    )
+
+
+def _label(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Html):
+        return str(value)
+    if isinstance(value, float | np.floating):
+        return "" if np.isnan(value) else f"{value:.4f}"
+    if isinstance(value, str) and value in MARKS:
+        return f'<span class="verdict {value.replace(" ", "-")}">{MARKS[value]} {value}</span>'
+    return "" if value is None or value is pd.NA else escape(str(value))
+
+
+def _first_number(text: str) -> float:
+    found = re.search(r"[+-]?\d+(\.\d+)?", text)
+    return float(found[0]) if found else np.nan
+
+
+def intervals(found: pd.DataFrame, digits: int = 4) -> Html:
+    """A row for each number with a verdict: a dot at ours minus the paper's, its 95 % interval, and
+    as a band the margin within which it agrees.
+
+    `found` has the columns `paper` and `ours`, `difference`, `low`, `high`, `margin` and `verdict`.
+    All rows share an axis, from -`MOST_MARGINS` margins to as many at most.
+    """
+    known = found[found["difference"].notna()]
+    ends = known[["low", "high", "difference"]].abs().max(axis=1).fillna(0)
+    widest = known["margin"].max()
+    reach = float(np.clip(ends.max(), 2 * widest, MOST_MARGINS * widest)) if len(known) else 1.0
+    axis = f"ours \N{MINUS SIGN} paper, \N{PLUS-MINUS SIGN}{reach:.{max(digits - 1, 1)}f}"
+    rows = [
+        {
+            "paper": f"{of['paper']:.{digits}f}",
+            "ours": "" if np.isnan(of["ours"]) else f"{of['ours']:.{digits}f}",
+            axis: drawn(of["difference"], of["low"], of["high"], of["margin"], reach, digits),
+            "verdict": of["verdict"],
+        }
+        for _, of in found.iterrows()
+    ]
+    return table(pd.DataFrame(rows, found.index), filters=["verdict"], kind="intervals")
+
+
+def drawn(
+    value: float, low: float, high: float, margin: float, reach: float, digits: int = 4
+) -> Html:
+    """An interval on an axis from -`reach` to `reach`, with a band of `margin` to either side of 0;
+    what is outside ends at the rim. Nothing for NaN."""
+    if np.isnan(value):
+        return Html("")
+
+    def at(number: float) -> str:
+        return f"{100 * float(np.clip(number / reach, -1, 1)):.1f}"
+
+    said, line = f"{value:+.{digits}f}", ""
+    band, fixed = float(at(margin)), 'vector-effect="non-scaling-stroke"'
+    if not np.isnan(low):
+        said += f", 95 % interval {low:+.{digits}f} to {high:+.{digits}f}"
+        line = f'<path {fixed} d="M{at(low)} 0H{at(high)}"/>'
+    return Html(
+        f'<svg viewBox="-104 -10 208 20" height="24" width="100%" preserveAspectRatio="none" '
+        f'stroke="currentColor" stroke-width="2" stroke-linecap="round" role="img" '
+        f'data-value="{value:.6f}"><title>{said}</title>'
+        f'<rect class="band" x="{-band}" y="-10" width="{2 * band}" height="20" stroke="none" '
+        f'fill="currentColor" opacity=".16"/><path stroke-width="1" {fixed} d="M0 -10V10"/>{line}'
+        f'<path stroke-width="9" {fixed} d="M{at(value)} 0h.01"/></svg>'
+    )
