@@ -70,6 +70,12 @@ def test_scripts_stay_under_250_lines_and_their_functions_under_30(path):
         assert length - 1 <= 30, lines[start]
 
 
+@pytest.mark.parametrize("name", [name for name in html.PARTS if name != "base"])
+def test_no_name_of_a_widget_is_given_twice(name):
+    names = re.findall(r"^(?:async )?(?:function|const) (\w+)", html.source(name), re.MULTILINE)
+    assert len(names) > 10 and sorted({*names}) == sorted(names)
+
+
 def test_the_static_part_imports_nothing_but_the_standard_library():
     code = "import runpy, sys; runpy.run_path(sys.argv[1])['style']()"
     path = str(html.HERE / "html.py")
