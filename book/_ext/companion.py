@@ -42,15 +42,13 @@ def mend_citations(
         context["body"] = context["body"].replace(list_of, '<div class="citation-list">')
 
 
-def take_title_from_toc(app: Sphinx, tree: nodes.document) -> None:
-    """Call the page that was just read as `_toc.yml` does, in its heading, in the contents, in a
-    window's title and in search: one notebook may be several pages."""
+def take_title_from_toc(app: Sphinx, _tree: nodes.document) -> None:
+    """Call the page that was just read as `_toc.yml` does, in the contents, in a window's title and
+    in search: its heading may say more, and pages of one notebook have one heading."""
     name, toc = app.env.docname, app.env.external_site_map
     if name in toc and toc[name].title:
         title = nodes.title("", toc[name].title)
         app.env.titles[name] = app.env.longtitles[name] = title
-        heading = next(tree.findall(nodes.title))
-        heading.replace_self(title.deepcopy())
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
