@@ -8,6 +8,7 @@ from api import Api
 from citation import Citation
 from docutils import nodes
 from figures import put_figures_in
+from hypervolumes import Hypervolumes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from verdicts import Verdicts
@@ -55,6 +56,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """These run before sphinx_external_toc and Sphinx look at the settings (priority 500, 800)."""
     app.add_directive("api", Api)
     app.add_directive("citation", Citation)
+    app.add_directive("hypervolumes", Hypervolumes)
     app.add_directive("verdicts", Verdicts)
     app.add_directive("widget", Widget)
     app.connect("config-inited", use_top_level_toc, priority=100)
