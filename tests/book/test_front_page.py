@@ -40,6 +40,7 @@ def known():
 
 def test_what_holds_has_eight_lines_at_most_with_the_words_of_the_study(first, known):
     runs, found = frame.read(), [*rows(first)]
+    assert "nan" not in re.search(r'<table class="verdicts">.*?</details>', first, re.DOTALL)[0]
     assert 0 < len(found) == len(LINES) <= 8
     for (cells, _), (_, name) in zip(found, LINES, strict=True):
         epochs = claims.judge(known[name], runs)
