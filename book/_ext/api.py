@@ -107,14 +107,15 @@ def constructor(classes: list[ast.ClassDef]) -> str:
         for method in one.body:
             if isinstance(method, ast.FunctionDef) and method.name == "__init__":
                 return signature(method, bound=True).removesuffix(" -> None")
-    # Fields of a base come first, and those that all instances share are not given.
-    declared = [
-        one
+    # Fields of a base come first, in which a class may put another default; those that all
+    # instances share are not given.
+    declared = {
+        ast.unparse(one.target): one
         for owner in reversed(classes)
         for one in owner.body
         if isinstance(one, ast.AnnAssign) and "ClassVar" not in ast.unparse(one.annotation)
-    ]
-    return f"({', '.join(map(parameter, declared))})" if declared else ""
+    }
+    return f"({', '.join(map(parameter, declared.values()))})" if declared else ""
 
 
 def parameter(declared: ast.AnnAssign) -> str:

@@ -43,13 +43,14 @@ def table(
     best: Mapping[str, bool] | None = None,
     filters: Sequence[str] = (),
     ids: Sequence[str] = (),
-    kind: str = "",
+    kind: str = "cards",
 ) -> Html:
     """`found` with its index as the first columns, named as its levels are.
 
     Cells are text as it is, floats with four digits, or `Html`. `best` names columns whose best
     number is bold, and whether that is the largest; `filters` those by whose texts a reader can
-    filter; `ids` are the ids of rows; `kind` a class for the style sheet.
+    filter; `ids` are the ids of rows; `kind` a class for the style sheet, which on a phone makes a
+    card of each row of `cards`.
     """
     rows = [
         [*map(_label, key if isinstance(key, tuple) else (key,)), *values]

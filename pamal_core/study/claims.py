@@ -327,12 +327,11 @@ def shown(found: pd.DataFrame) -> Html:
         p=["" if np.isnan(p) else f"{p:.3f}" for p in found["p"]],
         evidence=[_folded(text) for text in found["evidence"]],
     )
-    both = ["equal epochs", "equal cost"]
+    single = [name for name in ("data", "where", "seeds to decide") if rows[name].nunique() < 2]
     return html(
-        rows.set_index("claim"),
-        filters=["data", *both],
+        rows.drop(columns=single).set_index("claim"),
+        filters=["data", "equal epochs", "equal cost"],
         ids=[*map(anchor, found["claim"])],
-        kind="cards",
     )
 
 

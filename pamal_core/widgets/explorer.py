@@ -15,7 +15,6 @@ from pamal_core.evaluation import measure, predict
 from pamal_core.front import Front
 from pamal_core.inputs import Batch, Inputs, moved, num_examples
 from pamal_core.networks.base import Calibration, Network
-from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record
 from pamal_core.runs.run import Experiment, calibration
@@ -57,7 +56,7 @@ class Explorer(anywidget.AnyWidget):
 
     def __init__(
         self,
-        network: WeightEnsemble,
+        network: Network,
         tasks: Sequence[Task],
         front: Front,
         inputs: Inputs,
@@ -140,7 +139,7 @@ def explore(
     if network is None:
         print("No explorer here: of this run there is the record, without the weights.")
         return None
-    if not isinstance(network, WeightEnsemble) or network.num_members == 1:
+    if not network.mixed or network.num_members == 1:
         print(f"No explorer here: {options.method} trains no members to mix.")
         return None
     device = network.task_weights.device
