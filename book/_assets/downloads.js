@@ -1,35 +1,31 @@
-// Puts a link under each figure and table of a notebook's page that saves it: figures as SVG, tables
-// as CSV. It asks for nothing, so it also works over file://.
+// Puts a link under each table of a notebook's page that saves it as CSV. It asks for nothing, so it
+// also works over file://. A figure has its link in its caption.
 addEventListener("DOMContentLoaded", () => {
   const page = location.pathname.split("/").pop().replace(".html", "");
-  const counts = { figure: 0, table: 0 };
+  let count = 0;
 
-  const offer = (after, kind, extension, href) => {
-    counts[kind] += 1;
+  const offer = (after) => {
+    count += 1;
     const link = document.createElement("a");
-    link.download = `${page}_${kind}_${counts[kind]}.${extension}`;
-    link.textContent = `${kind} as ${extension.toUpperCase()}`;
-    link.setAttribute("aria-label", `Save ${kind} ${counts[kind]} as ${extension.toUpperCase()}`);
-    link.href = href ?? "#";
-    if (href) link.target = "_blank"; // over file:// a browser shows it and saves it by hand
+    link.download = `${page}_table_${count}.csv`;
+    link.textContent = "table as CSV";
+    link.setAttribute("aria-label", `Save table ${count} as CSV`);
+    link.href = "#";
     const line = document.createElement("p");
     line.className = "save";
     line.append(link);
     after.after(line);
     return link;
   };
-  // What is saved is made when it is asked for.
-  const save = (link, text, type) =>
-    link.addEventListener("click", () => {
-      link.href = URL.createObjectURL(new Blob([text()], { type }));
-    });
-
   // Below the whole output, since a wide one scrolls in a box of its own.
-  for (const found of document.querySelectorAll('.cell_output :is(img[src$=".svg"], table)')) {
-    let output = found;
+  for (const table of document.querySelectorAll(".cell_output table")) {
+    let output = table;
     while (!output.parentElement.classList.contains("cell_output")) output = output.parentElement;
-    if (found.matches("img")) offer(output, "figure", "svg", found.src);
-    else save(offer(output, "table", "csv"), () => csv(found), "text/csv");
+    const link = offer(output);
+    // What is saved is made when it is asked for.
+    link.addEventListener("click", () => {
+      link.href = URL.createObjectURL(new Blob([csv(table)], { type: "text/csv" }));
+    });
   }
 
   // Cells that span several rows or columns are repeated in each.

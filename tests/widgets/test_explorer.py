@@ -193,7 +193,9 @@ def check_ring(page):
     return shown(page)[0]
 
 
-def test_the_ring_is_dragged_along_the_front_and_a_click_brings_it_to_the_nearest_point(open_widget):
+def test_the_ring_is_dragged_along_the_front_and_a_click_brings_it_to_the_nearest_point(
+    open_widget,
+):
     ensemble, images = published()
     page = open_widget("explorer", VALUES)
     before = check_ring(page)
@@ -399,7 +401,9 @@ def test_the_address_keeps_the_state_and_brings_it_back(open_widget):
     assert page.locator(".pw-bound").count() == 1
 
 
-@pytest.mark.parametrize("state", ["alpha=2,3", "axes=a|b", "axes=top-left/loss|top-left/loss", "bound=x"])
+@pytest.mark.parametrize(
+    "state", ["alpha=2,3", "axes=a|b", "axes=top-left/loss|top-left/loss", "bound=x"]
+)
 def test_an_address_that_does_not_fit_is_passed_over(open_widget, state):
     page = open_widget("explorer", VALUES)
     page.evaluate("(state) => { location.hash = `#&widget.${state}`; }", state)
@@ -422,7 +426,9 @@ def test_a_hand_shows_once_what_to_do_unless_motion_is_unwelcome(open_widget):
 @pytest.mark.parametrize("options", [PHONE, {}], ids=["phone", "desktop"])
 def test_no_part_floats_over_another_and_none_changes_its_height(open_widget, options):
     page = open_widget("explorer", VALUES, **options)
-    floats = "all => all.filter(e => ['sticky', 'fixed'].includes(getComputedStyle(e).position)).length"
+    floats = (
+        "all => all.filter(e => ['sticky', 'fixed'].includes(getComputedStyle(e).position)).length"
+    )
     assert page.locator(".pw *").evaluate_all(floats) == 0
     height = "document.querySelector('.pw').getBoundingClientRect().height"
     before = page.evaluate(height)
@@ -467,7 +473,9 @@ def test_drawn_digits_are_read_as_torch_reads_what_was_drawn(open_widget):
     assert [int(digit) for digit, _ in numbers] == [7, 1]
     assert [float(s) for _, s in numbers] == pytest.approx(expected.values.tolist(), abs=6e-4)
     page.get_by_role("button", name="Clear").click()
-    page.wait_for_function("document.querySelector('.pw-answer').textContent == 'Nothing is drawn yet.'")
+    page.wait_for_function(
+        "document.querySelector('.pw-answer').textContent == 'Nothing is drawn yet.'"
+    )
 
 
 def test_the_field_can_be_drawn_on_with_keys_alone(open_widget):
@@ -477,7 +485,9 @@ def test_the_field_can_be_drawn_on_with_keys_alone(open_widget):
         page.keyboard.press(key)
     page.wait_for_selector(".pw-answer img")
     page.keyboard.press("Delete")
-    page.wait_for_function("document.querySelector('.pw-answer').textContent == 'Nothing is drawn yet.'")
+    page.wait_for_function(
+        "document.querySelector('.pw-answer').textContent == 'Nothing is drawn yet.'"
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
