@@ -50,8 +50,8 @@ def check(window: int, balancer: Balancer) -> None:
         )
     if count() > 1 and (balancer.state_dict() or list(balancer.parameters())):
         raise InputError(
-            f"Several processes cannot share the memory of {type(balancer).__name__}. "
-            "Use one process, or a balancer that has none."
+            "Several processes need a balancer without a memory, which they could not share. "
+            f"Found {type(balancer).__name__} and {count()} processes."
         )
 
 

@@ -76,9 +76,10 @@ class Method:
         """What an optimiser trains: the parameters of the network and those of the balancer."""
         return [*self.network.parameters(), *self.balancer.parameters()]
 
-    def draw(self, rng: np.random.Generator) -> Float[Tensor, "W M"]:
-        """The `window` alphas of a step."""
-        alphas = self.preference.sample(self.window, self.network.num_members, rng)
+    def draw(self, rng: np.random.Generator, progress: float = 1.0) -> Float[Tensor, "W M"]:
+        """The `window` alphas of a step, by the preference at `progress` of the training."""
+        preference = self.preference.at(progress)
+        alphas = preference.sample(self.window, self.network.num_members, rng)
         # To a GPU without waiting for what it still has to do.
         return torch.as_tensor(alphas).to(self.network.task_weights, non_blocking=True)
 

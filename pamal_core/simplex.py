@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
+from typing_extensions import override
 
 from pamal_core.errors import InputError, check_number, check_type
 
@@ -41,6 +42,10 @@ class Dirichlet:
                 f"per member. Found p={self.p!r}."
             )
 
+    def at(self, progress: float) -> "Dirichlet":
+        """The distribution after the share `progress` of a training, from 0 to 1: always this."""
+        return self
+
     def sample(self, num_draws: int, num_members: int, rng: np.random.Generator) -> np.ndarray:
         """`num_draws` points on the simplex of `num_members` corners: [num_draws, num_members]."""
         p = np.atleast_1d(np.asarray(self.p, dtype=float))
@@ -57,6 +62,39 @@ class Dirichlet:
         if p[0] == 0:
             return np.eye(num_members)[rng.integers(num_members, size=num_draws)]
         return rng.dirichlet(np.broadcast_to(p, num_members), size=num_draws)
+
+
+@dataclass(frozen=True)
+class Annealed(Dirichlet):
+    r"""Draws near the centre at first and near the corners at the end: after the share s of the
+    steps $\alpha \sim \mathrm{Dir}(p^{1 - s} e^s)$, from `p` = p as training begins to `end` = e
+    when it ends.
+
+    Dimitriadis, Frossard and Fleuret, "Pareto low-rank adapters" (ICLR 2025), move rays from the
+    centre of the simplex to its faces in this way: the base learns what all tasks need before the
+    adapters part. Their rays are laid out evenly; ours are drawn. `train` tells the progress, or
+    once an epoch where a loader has no length.
+    """
+
+    p: float | tuple[float, ...] = 10.0
+    end: float | tuple[float, ...] = 0.2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("p", "end"):
+            values = np.atleast_1d(as_array(getattr(self, name), name))
+            if values.ndim > 1 or not values.size or not (np.isfinite(values) & (values > 0)).all():
+                raise InputError(
+                    f"`{name}` of Annealed must be one positive finite number, or one per member. "
+                    f"Found {name}={getattr(self, name)!r}."
+                )
+
+    @override
+    def at(self, progress: float) -> Dirichlet:
+        check_number("progress", progress, 0)
+        first, last = np.asarray(self.p), np.asarray(self.end)
+        found = first ** (1 - progress) * last**progress
+        return Dirichlet(tuple(found.tolist()) if found.ndim else float(found), self.stratified)
 
 
 def _at_quantiles(shares: np.ndarray, p: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from operator import length_hint
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +19,6 @@ from pamal_core.errors import InputError
 from pamal_core.inputs import Batch, moved
 from pamal_core.memory import is_out_of_memory, too_large
 from pamal_core.method import Method, NonFiniteError
-from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.optimizers import adam
 from pamal_core.tasks import labelled
 
@@ -106,15 +106,15 @@ def train(
     `loader` yields (inputs, target_1, ..., target_T) or (inputs, {name: target}), anew each time it
     is iterated; several inputs are a tuple or a dict of their own.
 
-    Without an `optimizer` it is Adam with `lr` (1e-3), for a weight ensemble with M times that: the
-    gradient of a member is scaled by its alpha, 1/M in expectation (section 5). With
-    `parameter_groups` an optimizer has settings by the names of weights. A `scheduler` of that
-    optimizer takes one step after each epoch, or after each step (`scheduler_interval`); torch's
-    `ReduceLROnPlateau` is told the sum of the losses of the epoch, without those that are NaN.
-    `clip_norm` is the largest l2 norm of the gradient of all that is trained: a longer one is
-    scaled to it. For anything else with the gradient the optimizer has its own
-    `register_step_pre_hook`. `average`, torch's `AveragedModel` of the network, is updated after
-    each step.
+    Without an `optimizer` it is Adam with `lr` (1e-3), with M times that for what alpha mixes (the
+    members of a weight ensemble, the adapters of a low-rank one): the gradient of a member is
+    scaled by its alpha, 1/M in expectation (section 5). With `parameter_groups` an optimizer has
+    settings by the names of weights. A `scheduler` of that optimizer takes one step after each
+    epoch, or after each step (`scheduler_interval`); torch's `ReduceLROnPlateau` is told the sum of
+    the losses of the epoch, without those that are NaN. `clip_norm` is the largest l2 norm of the
+    gradient of all that is trained: a longer one is scaled to it. For anything else with the
+    gradient the optimizer has its own `register_step_pre_hook`. `average`, torch's `AveragedModel`
+    of the network, is updated after each step.
 
     Every epoch starts by seeding torch's global generator, and that of the draws, from (`seed`,
     number of epochs that the method was trained for before): a second call goes on where the first
@@ -134,9 +134,7 @@ def train(
     """
     checks.check_arguments(method, loader, epochs, seed, {"lr": lr, "clip_norm": clip_norm})
     if optimizer is None:
-        network = method.network
-        scale = network.num_members if isinstance(network, WeightEnsemble) else 1
-        optimizer = adam(method, (1e-3 if lr is None else lr) * scale)
+        optimizer = adam(method, 1e-3 if lr is None else lr)
     elif lr is not None:
         raise InputError("`lr` is that of Adam without an `optimizer`. Found both.")
     training = Training(method, optimizer, scheduler, average, scheduler_interval, clip_norm, seed)
@@ -146,7 +144,7 @@ def train(
     bar = tqdm(range(len(history) + 1, epochs + 1), disable=not progress, unit="epoch")
     for epoch in bar:
         try:
-            losses = _epoch(training, loader, on_step)
+            losses = _epoch(training, loader, epochs, on_step)
             method.past.append(losses)
             history.append({"losses": losses})
             if on_epoch is not None:
@@ -170,7 +168,10 @@ def seed_everything(seed: int, epoch: int = 0) -> np.random.Generator:
 
 
 def _epoch(
-    training: Training, loader: Iterable[Batch], on_step: Callable[[Training], None] | None
+    training: Training,
+    loader: Iterable[Batch],
+    epochs: int,
+    on_step: Callable[[Training], None] | None,
 ) -> list[float]:
     """The mean loss of each task over the steps of one epoch that had a label of it."""
     method, device = training.method, training.method.network.task_weights.device
@@ -179,12 +180,15 @@ def _epoch(
     method.network.train()
     method.balancer.start_epoch(method.past)
     total, steps = torch.zeros(len(method.tasks), device=device), 0
+    length = length_hint(loader, 0)  # 0 where the loader does not know it
     counts = torch.zeros_like(total)
     for batch in loader:
         batch = moved(batch, device)
         steps += 1
         try:
-            losses = _step(training, batch, rng, steps)
+            into_epoch = (steps - 1) / length if length else 0.0
+            progress = min((len(training.history) + into_epoch) / epochs, 1.0)
+            losses = _step(training, batch, rng, steps, progress)
         except NonFiniteError as error:
             epoch = len(training.history) + 1
             raise NonFiniteError(f"Stopped in epoch {epoch}, step {steps}. {error}") from error
@@ -213,7 +217,9 @@ def _epoch(
     return means
 
 
-def _step(training: Training, batch: Batch, rng: np.random.Generator, number: int) -> Tensor:
+def _step(
+    training: Training, batch: Batch, rng: np.random.Generator, number: int, progress: float
+) -> Tensor:
     """One step on `batch`, the `number`th of its epoch; its losses [W, T]."""
     method, optimizer = training.method, training.optimizer
     on_gpu = method.network.task_weights.device.type in SKIPPING
@@ -222,7 +228,7 @@ def _step(training: Training, batch: Batch, rng: np.random.Generator, number: in
     for parameter in method.parameters():  # of which the optimiser may have views
         parameter.grad = None
     try:
-        alphas = method.draw(rng)
+        alphas = method.draw(rng, progress)
         with checks.metrics_checked(method, batch[1:]) if is_first else nullcontext():
             losses = method.accumulate(batch, alphas, check=is_first or not on_gpu)
         _guard(training, number, losses, alphas, on_gpu)

@@ -1,32 +1,25 @@
 // Puts a link under each table of a notebook's page that saves it as CSV. It asks for nothing, so it
-// also works over file://. A figure has its link in its caption.
+// also works over file://. Figures have a link to their SVG in the caption (_ext/figures.py).
 addEventListener("DOMContentLoaded", () => {
   const page = location.pathname.split("/").pop().replace(".html", "");
-  let count = 0;
 
-  const offer = (after) => {
-    count += 1;
+  [...document.querySelectorAll(".cell_output table")].forEach((table, number) => {
     const link = document.createElement("a");
-    link.download = `${page}_table_${count}.csv`;
-    link.textContent = "table as CSV";
-    link.setAttribute("aria-label", `Save table ${count} as CSV`);
     link.href = "#";
-    const line = document.createElement("p");
-    line.className = "save";
-    line.append(link);
-    after.after(line);
-    return link;
-  };
-  // Below the whole output, since a wide one scrolls in a box of its own.
-  for (const table of document.querySelectorAll(".cell_output table")) {
-    let output = table;
-    while (!output.parentElement.classList.contains("cell_output")) output = output.parentElement;
-    const link = offer(output);
-    // What is saved is made when it is asked for.
+    link.download = `${page}_table_${number + 1}.csv`;
+    link.textContent = "CSV";
+    link.setAttribute("aria-label", `Save table ${number + 1} as CSV`);
     link.addEventListener("click", () => {
       link.href = URL.createObjectURL(new Blob([csv(table)], { type: "text/csv" }));
     });
-  }
+    const line = document.createElement("p");
+    line.className = "save";
+    line.append(link);
+    // Below the box in which a wide table scrolls, and with the table where it is folded.
+    const box = table.closest(".cell_output > *, details");
+    if (box.matches("details")) box.append(line);
+    else box.after(line);
+  });
 
   // Cells that span several rows or columns are repeated in each.
   function csv(table) {
@@ -42,7 +35,7 @@ addEventListener("DOMContentLoaded", () => {
         }
       }
     });
-    const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    const quoted = (text) => (/[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
     return `${rows.map((row) => row.map(quoted).join(",")).join("\n")}\n`;
   }
 });

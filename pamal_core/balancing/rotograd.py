@@ -40,7 +40,9 @@ class RotoGrad(Balancer):
         if draw.penalty is not None:
             raise InputError("RotoGrad takes no penalty. Found one.")
         if (cut := self.model.cut) is None:
-            raise InputError("RotoGrad needs losses of its `Rotated` network in training mode.")
+            raise InputError(
+                "RotoGrad needs losses of its `Rotated` network in training mode. Found others."
+            )
         self.model.cut = None
         theta, total = draw.theta, draw.weights @ draw.losses
         heads, *gradients = torch.autograd.grad(total, [theta, *cut.rotated])

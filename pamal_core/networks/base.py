@@ -3,7 +3,7 @@
 import contextlib
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
+from torch.nn.functional import cosine_similarity
 from torch.nn.modules.batchnorm import _NormBase
 from torch.utils._pytree import tree_map_only
 
@@ -52,6 +53,18 @@ class Network(nn.Module, ABC):
     def num_tasks(self) -> int:
         """T, the number of losses."""
         return self.task_weights.shape[1]
+
+    @property
+    def mixed(self) -> Sequence[nn.Parameter]:
+        """The parameters that alpha mixes, each with an entry per member along its first axis: the
+        gradient of member k's is scaled by alpha_k. None unless theta(alpha) is a mixture."""
+        return ()
+
+    @property
+    def flat(self) -> nn.Parameter | None:
+        """The trained parameter, if there is one, that has weights of the model in theta's order,
+        [N] or a row for each member."""
+        return None
 
     @property
     def num_shared(self) -> int:
@@ -207,6 +220,17 @@ class Network(nn.Module, ABC):
     def alpha_tensor(self, alpha: ArrayLike) -> ByMember:
         """`alpha`, checked to lie on the simplex, in the dtype and on the device of the network."""
         return torch.as_tensor(on_simplex(alpha, self.num_members)).to(self.task_weights)
+
+    @torch.no_grad()
+    def members(self) -> Float[Tensor, "M N"]:
+        """theta at the corners of the simplex."""
+        return self.weights(torch.eye(self.num_members).to(self.task_weights))
+
+    @torch.no_grad()
+    def member_similarity(self) -> Float[Tensor, "M M"]:
+        """Cosine of the angle between every two members, cos(theta_j, theta_k)."""
+        stacked = self.members()
+        return cosine_similarity(stacked[:, None], stacked[None], dim=-1)
 
     def _estimated(self) -> list[_NormBase]:
         """Switches to training mode; the normalisation layers whose running statistics it

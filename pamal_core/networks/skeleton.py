@@ -3,11 +3,12 @@
 import contextlib
 import copy
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
-from types import CellType, MappingProxyType
+from collections.abc import Iterable, Iterator
+from types import CellType
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.parameter import is_lazy
@@ -17,8 +18,6 @@ from typing_extensions import override
 from pamal_core.errors import InputError
 from pamal_core.inputs import Inputs, arguments
 from pamal_core.shapes import Theta
-
-NOTHING: Mapping[int, Tensor] = MappingProxyType({})
 
 
 class Skeleton(nn.Module):
@@ -61,12 +60,15 @@ class Skeleton(nn.Module):
         self._sizes = [weight.numel() for weight in ordered]
         self.num_shared = sum(self._sizes[: len(shared_names)])
         self.num_weights = sum(self._sizes)
-        self.model = _copied(model)
+        self.model = copied(model)
         # Of each weight the module and the attribute at each of its places.
         parts = [[place.rpartition(".") for place in places[weight]] for weight in ordered]
         self._slots = [[(self.model.get_submodule(p), leaf) for p, _, leaf in at] for at in parts]
         channels_last &= not any(_is_unsafe(module) for module in model.modules())
-        self._moved = [channels_last and all(map(_is_kernel, at)) for at in self._slots]
+        self._moved = [
+            channels_last and all(isinstance(m, nn.Conv2d) and leaf == "weight" for m, leaf in at)
+            for at in self._slots
+        ]
         # 32 bytes that stand for the order of theta's entries, kept with the weights: in any other
         # order they are others.
         order = [*zip(self._names, map(list, self._shapes), self._moved, strict=True)]
@@ -162,6 +164,12 @@ class Skeleton(nn.Module):
         """The weights of the model by name, as views of `theta`."""
         return dict(zip(self._names, self.split(theta), strict=True))
 
+    def rows(self, name: str, rows: Float[Tensor, "rows columns"]) -> Tensor:
+        """Rows like those of the weight `name`, in theta's order, as a tensor with its axes."""
+        i = self._names.index(name)
+        shape = torch.Size([len(rows), *self._shapes[i][1:]])
+        return _view(rows.flatten(), shape, self._moved[i])
+
     def flatten(self, model: nn.Module) -> Theta:
         """The weights of `model`, a module of this architecture, as a vector."""
         parameters = dict(model.named_parameters())
@@ -179,8 +187,7 @@ class Skeleton(nn.Module):
         with self.holding(theta):
             views = [getattr(*slots[0]) for slots in self._slots]
             weights = [v.clone(memory_format=torch.contiguous_format) for v in views]
-            own = {id(v): nn.Parameter(w) for v, w in zip(views, weights, strict=True)}
-            model = _copied(self.model, own)
+            model = copied(self.model, zip(views, map(nn.Parameter, weights), strict=True))
         for module in model.modules():
             if isinstance(module, nn.RNNBase):  # it keeps a list of its weights, too
                 module._init_flat_weights()
@@ -229,13 +236,14 @@ def check_parts(model: nn.Module) -> None:
             raise InputError(f"Members must be ordinary modules. Found {found} ({where}).")
 
 
-def _copied(model: nn.Module, replaced: Mapping[int, Tensor] = NOTHING) -> nn.Module:
-    """A copy of `model`, with other tensors for those whose `id` is in `replaced`; InputError where
-    it has none. Activations that it keeps lose their graph."""
+def copied(model: nn.Module, replaced: Iterable[tuple[Tensor, Tensor]] = ()) -> nn.Module:
+    """A copy of `model`, in which the second of each pair stands for the first; InputError where it
+    cannot be copied. Activations that it keeps lose their graph."""
     found = tree_leaves([vars(module) for module in model.modules()])
     memo = {id(t): t.detach() for t in found if isinstance(t, Tensor) and not t.is_leaf}
+    memo |= {id(old): new for old, new in replaced}
     try:
-        return copy.deepcopy(model, {**memo, **replaced})
+        return copy.deepcopy(model, memo)
     except Exception as error:
         raise InputError(f"Members must be modules that can be copied. Found: {error}") from error
 
@@ -250,12 +258,6 @@ def _is_unsafe(module: nn.Module) -> bool:
         and max(module.stride) > 1
         and module.in_channels // module.groups < 16
     )
-
-
-def _is_kernel(place: tuple[nn.Module, str]) -> bool:
-    """Whether the weight at a place is that of a 2-D convolution."""
-    module, leaf = place
-    return isinstance(module, nn.Conv2d) and leaf == "weight"
 
 
 def _view(piece: Tensor, shape: torch.Size, is_moved: bool) -> Tensor:

@@ -272,7 +272,11 @@ def sizes_figure(curves: Mapping[str, Curve], bound: Curve, provenance: str) -> 
 
 
 def lines_figure(
-    front: Points, lines: Mapping[str, Points], marked: Mapping[str, Points], provenance: str
+    front: Points,
+    lines: Mapping[str, Points],
+    marked: Mapping[str, Points],
+    provenance: str,
+    points: str = "$\\alpha$ of the theorem",
 ) -> Figure:
     """Lines of weight space in the plane of two losses, beside the exact front."""
     figure, axes = style.panels(lines, len(lines), 3.6, sharex=True, sharey=True)

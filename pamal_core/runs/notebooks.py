@@ -6,6 +6,7 @@ No torch here. The packages of the `book` extra are needed.
 import copy
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,14 +21,15 @@ INJECTED = "injected-parameters"  # by papermill; a page says in other words how
 # Cells for pages of one kind of data, and the kind of data whose pages leave them out.
 ONLY = {"full-data": "sample", "sample-data": "full"}
 WIDGET = "application/vnd.jupyter.widget-view+json"  # dead in a page: there is no kernel
+INSTEAD = "*In JupyterLab this cell shows a widget. A page has no kernel, which it needs.*"
 
 
 def normalise(notebook: NotebookNode) -> NotebookNode:
     """A copy of an executed notebook without what differs between two identical runs.
 
     Timings, paths, versions of the kernel, cell ids, memory addresses, stderr (progress bars), and
-    how stdout was cut into pieces. The name of the source and the parameters of the run stay, under
-    `metadata.pamal`.
+    how stdout was cut into pieces. In place of a widget stands what it is. The name of the source
+    and the parameters of the run stay, under `metadata.pamal`.
     """
     notebook = copy.deepcopy(notebook)
     provenance = notebook.metadata.get("pamal", {})
@@ -81,14 +83,36 @@ def run(source: Path, target: Path, parameters: dict[str, Any]) -> None:
     except PapermillExecutionError as error:
         reason = (error.evalue.strip().splitlines() or [""])[-1]
         raise InputError(f"{source} stopped with {error.ename}: {reason}") from error
-    text = nbformat.writes(normalise(executed))
+    text = nbformat.writes(normalise(_of_its_own(executed, source, parameters)))
     write_atomic(target, (text.rstrip("\n") + "\n").encode())
+
+
+def _of_its_own(notebook: NotebookNode, source: Path, parameters: dict[str, Any]) -> NotebookNode:
+    """The executed `notebook` with the command that makes it in its row "| command |", and the
+    parameters that it was given folded in the place of those of the source."""
+    given = "".join(f" -p {name} {shlex.quote(str(v))}" for name, v in parameters.items())
+    command = f"papermill notebooks/{source.name} out.ipynb{given}"
+    for cell in notebook.cells:
+        tags = cell.metadata.get("tags", [])
+        if cell.cell_type == "markdown":
+            row = r"(\| command \| `)papermill [^`]*"
+            cell.source = re.sub(row, lambda row: row[1] + command, cell.source)
+        elif "injected-parameters" in tags:
+            cell.metadata["tags"] = [*tags, "hide-input"]
+            cell.metadata["mystnb"] = {"code_prompt_show": "Parameters"}
+        elif parameters and "parameters" in tags:
+            cell.metadata["tags"] = [*tags, "remove-cell"]
+    return notebook
 
 
 def _normal_outputs(outputs: list[NotebookNode], count: int) -> list[NotebookNode]:
     kept: list[NotebookNode] = []
     for output in outputs:
-        if output.get("name") == "stderr" or WIDGET in output.get("data", {}):
+        if WIDGET in output.get("data", {}):
+            if output.output_type != "execute_result":
+                continue  # a progress bar
+            output = nbformat.v4.new_output("display_data", {"text/markdown": INSTEAD})
+        if output.get("name") == "stderr":
             continue
         if kept and output.get("name", "") == kept[-1].get("name"):
             kept[-1].text += output.text

@@ -18,11 +18,13 @@ from pamal_core.runs import grid
 from pamal_core.runs.records import Record
 from pamal_core.study import frame, paper, tables
 from pamal_core.study.frame import Runs, Setting, groups, union, volume
-from pamal_core.study.statistics import Sample, differences, spread
+from pamal_core.study.statistics import Sample, differences, spread, summary
 
 SPLITS = ("validation", "test")
 BySeed = Mapping[int, Sequence[Record]]
 FIVE = "LS, five runs of other weights"
+BEST = {"hypervolume ↑ ± sd": True}
+"""The column of `costs` whose best is bold in a page."""
 RIVALS = {"multimnist": ("ls", "uw", "dwa"), "census": ("ls", "rlw", "nash_mtl")}
 """LS and, by hypervolume over the first three seeds, the best two baselines."""
 
@@ -89,7 +91,7 @@ def methods(
         {
             name: {"seeds": len(runs.get(setting, ()))}
             | {
-                heading: _text(frame.measured(runs, setting, measure, split))
+                heading: summary(frame.measured(runs, setting, measure, split))
                 for heading, measure in measures.items()
             }
             for setting, name in labels(data, folder).items()
@@ -136,12 +138,13 @@ def contenders(data: str, runs: Runs) -> Mapping[str, BySeed]:
 def costs(found: Mapping[str, BySeed]) -> pd.DataFrame:
     """A row for each contender, "not run" without records: forward passes for each training
     example, minutes of training (the median over seeds), mean and deviation of the hypervolume."""
-    return pd.DataFrame({name: _cost([*by_seed.values()]) for name, by_seed in found.items()}).T
+    rows = {name: _cost([*by_seed.values()]) for name, by_seed in found.items()}
+    return pd.DataFrame.from_dict(rows, "index", dtype=object).rename_axis("method")
 
 
 def _cost(found: Sequence[Sequence[Record]]) -> dict[str, Any]:
     if not found:
-        return {"passes": "not run", "seeds": 0}
+        return {"passes": "not run"}
     volumes = [volume(group) for group in found]
     seconds = [sum(record.cost["train_seconds"] or 0.0 for record in group) for group in found]
     return {
@@ -165,25 +168,25 @@ def of_equal_cost(data: str, runs: Runs) -> dict[str, list[Front]]:
 
 
 def tricks(data: str, runs: Runs) -> pd.DataFrame:
-    """What a mean of the weights changes for each method that has one, and stratified draws for
-    PaMaL, both with the mean."""
+    """What an EMA of the weights changes for each method that has one, and stratified draws for
+    PaMaL, both with the EMA."""
     found, last = {}, {}
     for setting in settings(data, "beyond/"):
         own = dict(setting.options)
         if "average" in own and not {"draws", "epochs", "lr"} & own.keys():
             without = setting.having(average=None)
-            found[f"{label(without)}: mean of the weights, {own['average']}"] = without, setting
+            found[f"{label(without)}: EMA {own['average']}"] = without, setting
         if own.keys() == {"draws", "average"}:
             independent = setting.having(draws=None)
-            last["PaMaL: stratified draws, both with the mean"] = independent, setting
-    return _paired(runs, found | last)
+            last["PaMaL: stratified draws, both with the EMA"] = independent, setting
+    return _paired(runs, found | last).rename_axis("change")
 
 
 def against_baselines(data: str, runs: Runs) -> pd.DataFrame:
     """PaMaL minus each baseline that has been run with more than one seed."""
     rivals = [Setting(data, method) for method in paper.ONE_NETWORK]
     pairs = {label(s): (s, Setting(data, "pamal")) for s in rivals if len(runs.get(s, ())) > 1}
-    return _paired(runs, pairs)
+    return _paired(runs, pairs).rename_axis("baseline")
 
 
 def order(data: str, runs: Runs) -> pd.DataFrame:
@@ -205,8 +208,8 @@ def order(data: str, runs: Runs) -> pd.DataFrame:
 
 
 def weights(setting: Setting) -> str:
-    """Which weights are kept: the last, or their mean and how slowly it forgets."""
-    return f"mean, {setting.values['average']}" if setting.values["average"] else "last"
+    """Which weights are kept: the last, or their exponential moving average with its factor."""
+    return f"EMA {setting.values['average']}" if setting.values["average"] else "last"
 
 
 def rates(data: str, runs: Runs) -> pd.DataFrame:
@@ -230,11 +233,7 @@ def rates_table(found: pd.DataFrame) -> pd.DataFrame:
     """Of `rates`, by setting, weights and rate: mean ± deviation over seeds on each split; "not
     run" without records."""
     by = found.groupby(["setting", "weights", "rate"], observed=True)
-    return by[[*SPLITS]].agg(_text).rename_axis(index={"rate": "rate of Adam"})
-
-
-def _text(values: pd.Series) -> str:
-    return spread(Sample.of(values.dropna().to_numpy())) or "not run"
+    return by[[*SPLITS]].agg(summary).rename_axis(index={"rate": "rate of Adam"})
 
 
 def authors() -> dict[str, dict[int, Front]]:
@@ -308,4 +307,4 @@ def draws(runs: Runs) -> pd.DataFrame:
                 "± seeds": np.sqrt(by_seed.var().mean()),
                 "seeds": len(by_seed),
             }
-    return pd.DataFrame(found).T
+    return pd.DataFrame(found).T.astype({"seeds": int}).rename_axis(["method", "measure"])

@@ -31,7 +31,7 @@ LABELS = {
     "lr_scaling": "rate {}",
     "draws": "{} draws",
     "draw": "data drawn with seed {}",
-    "average": "mean of the weights, {}",
+    "average": "EMA {}",
 }
 """How the options of a setting are written, in this order; others follow as "name = value"."""
 
@@ -202,6 +202,18 @@ def disjoint(by_seed: Mapping[int, Record], size: int) -> list[list[Record]]:
     """The runs of a setting in groups of `size`, by number of the seed; without those left over."""
     records = [by_seed[seed] for seed in sorted(by_seed)]
     return [records[k : k + size] for k in range(0, len(records) - size + 1, size)]
+
+
+def costs(by_data: Mapping[str, Runs]) -> pd.DataFrame:
+    """What the runs of a page cost, a row for each data set: their number, the median minutes of
+    training and evaluation, and the hours of all."""
+    rows = {}
+    for data, found in by_data.items():
+        seconds = [record.seconds for by_seed in found.values() for record in by_seed.values()]
+        median, hours = np.median(seconds) / 60, sum(seconds) / 3600
+        rows[paper.DATA[data]] = len(seconds), f"{median:.1f}", f"{hours:.1f}"
+    columns = ["runs", "minutes a run", "hours in all"]
+    return pd.DataFrame.from_dict(rows, "index", columns=columns).rename_axis("cost")
 
 
 def union(records: Iterable[Record], split: str = "validation") -> Front:

@@ -181,6 +181,11 @@ def spread(sample: Sample, digits: int = 4) -> str:
     return number(sample.mean, digits) + (known and f" ± {known}")
 
 
+def summary(values: "pd.Series[float]") -> str:
+    """`spread` of the numbers that there are; "not run" of none."""
+    return spread(Sample.of(values.dropna().to_numpy())) or "not run"
+
+
 def bracket(estimate: Estimate, digits: int = 4, sign: str = "+") -> str:
     """An estimate for a page, with its 95 % interval where there is one."""
     ends = [number(end, digits, sign) for end in estimate.interval()]

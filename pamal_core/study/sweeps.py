@@ -11,15 +11,28 @@ import pandas as pd
 
 from pamal_core.front import Front
 from pamal_core.plots.studies import Winner
+from pamal_core.runs.records import Record
 from pamal_core.study import frame, paper, tables
 from pamal_core.study.frame import Runs, Setting
 from pamal_core.study.measures import value
-from pamal_core.study.statistics import differences
+from pamal_core.study.statistics import Sample, differences, spread, summary
 
 NONE = "none"
 """The penalty of a run at lambda = 0."""
 CRITERIA = {"no threshold": None, "S < \N{MINUS SIGN}0.5": -0.5, "S < \N{MINUS SIGN}0.6": -0.6}
 """What Spearman's correlation must be below, by its name; None asks for nothing."""
+TITLES = {"hypervolume": "hypervolume \N{UPWARDS ARROW}", "spearman": "S"}
+"""What stands above a column in a page."""
+CHANGE = {
+    "more": "**larger**",
+    "less": "**smaller**",
+    "undecided": "**undecided** by these seeds",
+    "not run": "not run",
+}
+ORDER = CHANGE | {"more": "**less in order**", "less": "**better in order**"}
+"""What the verdict on a difference says in a sentence."""
+BEST = {"hypervolume \N{UPWARDS ARROW}": True}
+"""The column whose best is bold in a page."""
 CHANGED = {
     "hypervolume ↑": "hypervolume",
     "rank correlation ↓": "order",
@@ -74,43 +87,47 @@ def of_penalty(found: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def hypervolumes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
-    """The tables of appendix B1: validation hypervolume, higher is better, of each W and lambda.
-
-    Mean, largest and standard deviation over seeds (n - 1), for each penalty and in the paper. The
-    paper's are NaN where it has no number, as at W = 1, which it only draws, or where a run is not
-    the paper's.
+    """The tables of appendix B1: validation hypervolume, higher is better, of each W and lambda,
+    mean ± deviation over seeds (n - 1), for each penalty and in the paper. The paper's is empty
+    where it has no number, as at W = 1, which it only draws, or where a run is not the paper's.
     """
-    found, statistics = multi_forward(runs, ["hypervolume"]), ["mean", "max", "std"]
+    found, name = multi_forward(runs, ["hypervolume"]), f"multiforward_{_data(runs)}"
     parts = {
-        name: of_penalty(found, name).groupby(["W", "lam"])["hypervolume"].agg(statistics)
+        name: of_penalty(found, name).groupby(["W", "lam"])["hypervolume"].agg(summary)
         for name in penalties
     }
-    ours, name = (
-        pd.concat(parts, axis=1).sort_index(),
-        f"multiforward_{next(iter(runs)).experiment}",
+    ours = pd.DataFrame(parts).sort_index()
+    theirs = _printed_beside(name, runs, ours)
+    deviations = theirs["std"] * np.sqrt(paper.TABLES[name].divisor / 2)
+    pairs = zip(theirs["mean"], deviations, strict=True)
+    texts = [spread(Sample(mean, deviation, 0)) for mean, deviation in pairs]
+    return ours.assign(paper=texts).fillna("").rename_axis(["W", "λ"])
+
+
+def _data(runs: Runs) -> str:
+    return next(iter(runs)).experiment
+
+
+def multi_forward_answer(runs: Runs, penalties: Sequence[str]) -> str:
+    """What W, a penalty and its sign change, in sentences of a page that follow the intervals."""
+    found, changes = multi_forward(runs, ["hypervolume"]), effects(runs, penalties)
+    alone = found[found.penalty == NONE].pivot_table("hypervolume", "seed", "W")
+    few, many = alone.columns.min(), alone.columns.max()
+    (row,) = differences({"": (alone[few], alone[many])}, ("few", "many")).to_dict("records")
+    text = (
+        f"**{paper.DATA[_data(runs)]}.** From W = {few} to W = {many} without a penalty the "
+        f"hypervolume changes by {row['difference [95 %]']}: {CHANGE[row['verdict']]}."
     )
-    theirs = _printed_beside(name, runs, ours)[statistics]
-    theirs["std"] *= np.sqrt(paper.TABLES[name].divisor / 2)
-    return ours.join(pd.concat({"paper": theirs}, axis=1))
-
-
-def agreement(found: pd.DataFrame) -> pd.DataFrame:
-    """How a table of `hypervolumes` compares with the paper's: a row per penalty.
-
-    Over the settings that both have, the mean of our means minus the paper's, the mean of its
-    absolute value (lower is better), and the rank correlation of the two (1: the same order); NaN
-    without the paper's numbers. And the setting with the largest mean.
-    """
-    means = found.xs("mean", axis=1, level=1)
-    theirs = means.pop("paper")
-    away = means.sub(theirs, axis=0)
-    columns = {
-        "mean difference": away.mean(),
-        "mean absolute difference": away.abs().mean(),
-        "rank correlation": means.apply(theirs.corr, method="spearman"),
-        "best setting": [f"W={W}, λ={lam:g}" for W, lam in means.idxmax()],
-    }
-    return pd.DataFrame(columns)
+    for name in penalties if len(changes) else ():
+        lam = changes.index.get_level_values("λ")[-1]
+        volume, order = (changes.loc[(measure, name, lam)] for measure in [*CHANGED][:2])
+        before, now = float(order["without"]), float(order["with"])
+        text += (
+            f" The penalty `{name}` with λ = {lam} changes it by {volume['difference [95 %]']}: "
+            f"{CHANGE[volume['verdict']]}. The rank correlation of weight and loss goes from "
+            f"{before:+.2f} to {now:+.2f}: {ORDER[order['verdict']]}."
+        )
+    return text
 
 
 def effects(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
@@ -155,18 +172,36 @@ def fronts(runs: Runs) -> dict[tuple[int, float], dict[str, list[Front]]]:
 
 
 def sampling(runs: Runs) -> pd.DataFrame:
-    """A row per p, the mean over its seeds on test: the best value of each objective along the
-    subspace and its value in the middle of it, the hypervolume, and the cosine of the members at
-    the end of training."""
-    rows = [
+    """A row per p, mean ± deviation over its seeds on test: the cosine of the members at the end of
+    training, the hypervolume, and the best value of each objective along the subspace and its value
+    in the middle of it."""
+    return _sampled(runs).groupby("p").agg(summary)
+
+
+def _sampled(runs: Runs) -> pd.DataFrame:
+    return pd.DataFrame(
         {"p": setting.values["p"]}
-        | {f"{name}, best": best for name, best in record.front("test").best().items()}
+        | {name: value(record, name, "test") for name in ("cosine of the members", "hypervolume")}
         | {f"{name}, middle": middle for name, middle in record.front("test").middle().items()}
-        | {name: value(record, name, "test") for name in ("hypervolume", "cosine of the members")}
+        | {f"{name}, best": best for name, best in record.front("test").best().items()}
         for setting, by_seed in runs.items()
         for record in by_seed.values()
-    ]
-    return pd.DataFrame(rows).groupby("p").mean()
+    )
+
+
+def sampling_answer(runs: Runs) -> str:
+    """How p changes members and the middle between them, in sentences of a page."""
+    means = _sampled(runs).groupby("p").mean()
+    low, high = means.index.min(), means.index.max()
+    cosines, middles = means["cosine of the members"], means.filter(like="middle").mean(axis=1)
+    best = means["hypervolume"].idxmax()
+    return (
+        f"**{paper.DATA[_data(runs)]}.** At the end of training the cosine between the members is "
+        f"{abs(cosines[low]):.2f} for p = {low:g} and {cosines[high]:.2f} for p = {high:g}. The "
+        f"network in the middle has a mean accuracy of {middles[low]:.3f} for p = {low:g} and of "
+        f"{middles[high]:.3f} for p = {high:g}. The largest mean hypervolume is that of "
+        f"p = {best:g}."
+    )
 
 
 # PHN and COSMOS (appendix B4)
@@ -191,14 +226,35 @@ def swept(name: str, runs: Runs) -> pd.DataFrame:
 
 
 def beside_the_paper(name: str, runs: Runs) -> pd.DataFrame:
-    """`swept` as "measured", and where any of `runs` is the paper's `printed` as "paper", NaN for
-    the others."""
+    """`swept` for a page, S for Spearman, and the paper's hypervolume and S where any of `runs` is
+    the paper's."""
     ours = swept(name, runs)
-    theirs = _printed_beside(name, runs, ours).set_axis([*ours.columns[:-1]], axis=1)
-    both = (
-        {"measured": ours} if theirs.isna().all(axis=None) else {"measured": ours, "paper": theirs}
-    )
-    return pd.concat(both, axis=1)
+    theirs = _printed_beside(name, runs, ours)[["hypervolume", "spearman"]]
+    both = ours[["hypervolume", "spearman", "order", *ours.columns[:-3]]].rename(columns=TITLES)
+    if theirs.notna().any(axis=None):
+        both = both.join(theirs.rename(columns=TITLES).add_prefix("paper: "))
+    return both
+
+
+def orders_answer(data: str, found: Mapping[str, pd.DataFrame], runs: Runs) -> str:
+    """How many settings of each method that pass a threshold run backwards, and which has the
+    largest hypervolume, in sentences of a page; `found` is `swept` by method."""
+    ours = np.mean([r.hypervolume() for by in _of(runs, "pamal") for r in by.values()] or [np.nan])
+    text = f"**{paper.DATA[data]}.**"
+    for method, table in found.items():
+        name, passing = paper.PRINTED[method], table[table.spearman < -0.5]
+        best = table.hypervolume.idxmax()
+        text += (
+            f" Of {len(table)} settings of {name} {len(passing)} have S < \N{MINUS SIGN}0.5, and "
+            f"**{(passing.order < 0).sum()} of these run backwards**. The largest hypervolume of "
+            f"{name} is {table.hypervolume[best]:.4f}, of a front whose `order` is "
+            f"{table.order[best]:+.2f}."
+        )
+    return text + (f" PaMaL has {ours:.4f}." if np.isfinite(ours) else "")
+
+
+def _of(runs: Runs, method: str) -> list[Mapping[int, Record]]:
+    return [by_seed for setting, by_seed in runs.items() if setting.method == method]
 
 
 def winner(table: pd.DataFrame, threshold: float | None) -> tuple[Any, ...] | None:
@@ -227,8 +283,9 @@ def winners(sweeps: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         for name, threshold in CRITERIA.items():
             found = winner(table, threshold)
             numbers = {} if found is None else known.loc[found].to_dict()
-            rows[method, name] = {"setting": describe(table, found)} | numbers
-    return pd.DataFrame.from_dict(rows, "index").rename_axis(["method", "criterion"])
+            rows[paper.PRINTED[method], name] = {"setting": describe(table, found)} | numbers
+    index = ["method", "criterion"]
+    return pd.DataFrame.from_dict(rows, "index").rename(columns=TITLES).rename_axis(index)
 
 
 def panels(runs: Runs, sweeps: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, Winner]]:

@@ -4,8 +4,7 @@ What is not run is a row, too. A verdict is of one number (`report`); what the v
 are worth together is what they would be of numbers that say nothing (`joint`).
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -78,24 +77,15 @@ def report(name: str, runs: Runs, settings: Iterable[Setting] | None = None) -> 
     table, order = TABLES[name], paper.rows(name)
     chosen = planned(name) if settings is None else settings
     pairs = [(row, setting) for setting in chosen if (row := row_of(setting, name))]
-    names = _labels(pairs, table)
     rows = [
-        {"setting": names[setting]} | _cells(row, printed, table, runs.get(setting, {}))
+        {"setting": setting.label(*(key for key in table.keys if key in row.keys))}
+        | _cells(row, printed, table, runs.get(setting, {}))
         for row, setting in sorted(pairs, key=lambda pair: order.index(pair[0]))
         for printed, column in table.columns.items()
         if setting.method != "stl"
         or column.task in ("", paper.TASKS[table.experiment][setting.values["task"]])
     ]
     return pd.DataFrame(rows).set_index(["setting", "measure"])
-
-
-def _labels(pairs: Sequence[tuple[Row, Setting]], table: Table) -> dict[Setting, str]:
-    """How settings are called: without what the paper leaves open, unless it tells two apart."""
-    open_ = {*table.free} - {"task"}
-    keys = {setting: [key for key in table.keys if key in row.keys] for row, setting in pairs}
-    short = {setting: setting.label(*keys[setting], without=open_) for setting in keys}
-    counts = Counter(short.values())
-    return {s: name if counts[name] == 1 else s.label(*keys[s]) for s, name in short.items()}
 
 
 def compare(runs: Runs) -> pd.DataFrame:
@@ -194,13 +184,19 @@ def joint(name: str, runs: Runs) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, "index")
 
 
-def _measures(found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Each measure of a `report` with its rows, by the setting; what all settings begin with, such
-    as the method, is the name of the index and not said in each."""
+def _measures(name: str, found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Each measure of a `report` with its rows, by the setting. What the paper leaves open is not
+    said, and what all settings begin with, such as the method, is the name of the index."""
+    table = TABLES[name]
+    short: dict[str, str] = {}
+    for setting in planned(name):
+        row = row_of(setting, name)
+        keys = [key for key in table.keys if row and key in row.keys]
+        short[setting.label(*keys)] = setting.label(*keys, without={*table.free} - {"task"})
     for text, of in found.groupby(level=1, sort=False):
-        names = of.index.get_level_values(0).str.partition(", ")
+        names = [short[label].partition(", ") for label in of.index.get_level_values(0)]
         one = len({first for first, _, _ in names}) == 1 < len(names)
-        labels = [rest or first for first, _, rest in names] if one else of.index.droplevel(1)
+        labels = [rest or first if one else first + comma + rest for first, comma, rest in names]
         yield str(text), of.set_axis(pd.Index(labels, name=names[0][0] if one else "method"))
 
 
@@ -214,7 +210,7 @@ def agreement(name: str, runs: Runs, digits: int = 4) -> Html:
             f"<p>None of the runs of this table is made, so that there is no number of ours. "
             f"<code>snakemake -s workflow/Snakefile {TABLES[name].target}</code> makes them.</p>"
         )
-    for text, of in _measures(found[found["verdict"] != "not run"]):
+    for text, of in _measures(name, found[found["verdict"] != "not run"]):
         words = [f"{count} {word}" for word in WORDS if (count := (of["verdict"] == word).sum())]
         said = f"<b>{text}</b>: {', '.join(words)}; margin {of['margin'].iloc[0]:g}."
         if text in whole.index:
@@ -236,7 +232,7 @@ def details(name: str, runs: Runs, digits: int = 4) -> Html:
     """For a page: every number of a `report` in full, the best of ours in bold, and the `joint`
     verdict. "seeds to decide" counts ours, where nothing is decided."""
     found, parts = report(name, runs), []
-    for text, of in _measures(found):
+    for text, of in _measures(name, found):
         rows = [
             {
                 "paper ± sd": spread(Sample(*row[["paper", "paper ±", "paper's seeds"]]), digits),
@@ -306,7 +302,16 @@ def progress(runs: Runs) -> pd.DataFrame:
             ),
             "runs made": len(made),
             "of": len(wanted),
-            "hours": round(sum(record.seconds for record in made) / 3600, 2),
+            "hours": f"{sum(record.seconds for record in made) / 3600:.2f}",
             "target": table.target,
         }
     return pd.DataFrame.from_dict(found, orient="index").rename_axis("table")
+
+
+def counted(found: pd.DataFrame) -> str:
+    """What became of the numbers of all tables, a paragraph of a page, from `progress`."""
+    agree, differ, undecided = (found[word].sum() for word in WORDS)
+    return (
+        f"Of the numbers in its tables **{agree} agree** with ours and **{differ} differ**. "
+        f"Another {undecided} are undecided: the seeds there are leave both open.\n"
+    )

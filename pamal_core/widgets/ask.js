@@ -42,8 +42,7 @@ function askPanel(front, view, onBound, onPoint) {
     const found = view.bound && boundWords(front, view).p;
     if (found !== null) onPoint(found);
   };
-  const drop = h("button", { type: "button", click: () => { view.bound = null; onBound(); } },
-    "Remove the bound");
+  const drop = pressed("Remove the bound", () => { view.bound = null; onBound(); });
   const show = () => {
     const name = view.bound?.name ?? (view.axes.includes(select.value) ? select.value : view.axes[0]);
     select.replaceChildren(...view.axes.map((axis) => h("option", { value: axis }, inWords(axis))));
@@ -55,10 +54,18 @@ function askPanel(front, view, onBound, onPoint) {
     drop.disabled = !view.bound;
     said.textContent = view.bound ? boundWords(front, view).text : "";
   };
-  return { show, node: h("div", {}, h("p", { class: "pw-head" }, "Set a bound"),
-    h("div", { class: "pw-controls" }, select, word, input),
-    h("div", { class: "pw-controls" }, h("button", { type: "button", click: best }, "Find the best α"), drop),
-    h("p", { class: "pw-note" }, RULE), said) };
+  return { show, node: askLayout([select, word, input], [pressed("Find the best α", best), drop], said) };
+}
+
+/** A button. */
+function pressed(text, click, title) {
+  return h("button", { type: "button", title, click }, text);
+}
+
+function askLayout(bound, buttons, said) {
+  return h("div", {}, h("p", { class: "pw-head" }, "Set a bound"),
+    ...[bound, buttons].map((row) => h("div", { class: "pw-controls" }, ...row)),
+    h("p", { class: "pw-note" }, RULE), said);
 }
 
 /** Buttons for the best point by each quantity in view and for the balanced one: { node, show() }. */
@@ -68,8 +75,7 @@ function presets(front, view, onPoint) {
     const goals = goalsOf(front, view.axes);
     const tasks = view.axes.map(taskOf);
     const isByTask = new Set(tasks).size === tasks.length;
-    const button = (text, find, title) => h("button", { type: "button", title,
-      click: () => onPoint(find()) }, text);
+    const button = (text, find, title) => pressed(text, () => onPoint(find()), title);
     const best = view.axes.map((name, t) => button(`Best for ${isByTask ? tasks[t] : inWords(name)}`,
       () => bestFor(front, goals, t), `${goals[t].maximise ? "highest" : "lowest"} ${inWords(name)}`));
     const balanced = button("Balanced", () => choose(front, goals), RULE);

@@ -164,6 +164,12 @@ function taskKind(t) {
 const HAND = "M0 0c1.7 0 2.7 1.1 2.7 2.7v7l6.2 1.3c1.7.4 2.7 1.7 2.5 3.3l-1.1 7.7H-.4l-5.8-7.8c-.8-1.3."
   + "6-2.9 2.1-2.1l1.4.8V2.7C-2.7 1.1-1.7 0 0 0z";
 
+/** The way of a hand that drags the mark at (a, b) of a plot by so much, and back. */
+function thereAndBack({ x, y }, [a, b], [dx, dy]) {
+  const [from, to] = [[x(a), y(b)], [x(a) + dx, y(b) + dy]];
+  return [from, from, to, to, from];
+}
+
 /** A hand that shows once, when `svg` comes into sight, how a mark is dragged through `places`
  * [n][2]. Who prefers reduced motion does not see it. */
 function showHand(svg, places) {

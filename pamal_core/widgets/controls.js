@@ -88,6 +88,11 @@ function player(onFrame, onSwitch = () => {}) {
   return { button, set };
 }
 
+/** Controls beside each other. */
+function controlsRow(nodes) {
+  return h("div", { class: "pw-controls" }, ...nodes);
+}
+
 /** A button that ends what plays, and then calls `f`. @param {object} play of `player` */
 function press(play, text, f) {
   return h("button", { type: "button", click: () => { play.set(false); f(); } }, text);

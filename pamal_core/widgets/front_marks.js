@@ -3,12 +3,17 @@
 
 const FLAT = { width: 360, height: 300 };
 
+/** The intervals that hold the columns of the axes, and what others achieve there. */
+function rangesOf(front, { axes }, beside, share) {
+  return axes.map((name) => extent([...front.columns[name],
+    ...beside.map(({ values }) => values[name]).filter(Number.isFinite)], share));
+}
+
 /** A plot of two columns with what others achieve: { svg, layer, at(values) }.
  * @param {{ label: string, values: Object<string, number> }[]} beside */
 function drawFlat(front, tasks, view, beside) {
   const { axes } = view;
-  const [x, y] = axes.map((name) => extent([...front.columns[name],
-    ...beside.map(({ values }) => values[name]).filter(Number.isFinite)], 0.08));
+  const [x, y] = rangesOf(front, view, beside, 0.08);
   const frame = plot({ label: `${inWords(axes[1])} against ${inWords(axes[0])}`, x, y, ...FLAT,
     titles: axes.map((name) => titled(front, name)),
     kinds: axes.map((name) => `pw-task ${taskKind(tasks.indexOf(taskOf(name)))}`) });
@@ -18,14 +23,17 @@ function drawFlat(front, tasks, view, beside) {
     at: (values) => [frame.x(values[axes[0]]), frame.y(values[axes[1]])] };
 }
 
+/** A mark with its name. */
+function diamond([x, y], label) {
+  return [s("path", { class: "pw-other", d: `M${x} ${y}m0 -7l6 7l-6 7l-6 -7Z` }),
+    s("text", { class: "pw-tip", x: x - 10, y: y + 4, "text-anchor": "end" }, label)];
+}
+
 /** What one other network achieves: a diamond, or a line across where it has only one of the two. */
 function besideMarks({ label, values }, tasks, axes, { x, y, box }) {
   const [a, b] = axes.map((name) => values[name]);
   const [hasA, hasB] = [Number.isFinite(a), Number.isFinite(b)];
-  if (hasA && hasB) {
-    return [s("path", { class: "pw-other", d: `M${x(a)} ${y(b)}m0 -7l6 7l-6 7l-6 -7Z` }),
-      s("text", { class: "pw-tip", x: x(a) - 10, y: y(b) + 4, "text-anchor": "end" }, label)];
-  }
+  if (hasA && hasB) return diamond([x(a), y(b)], label);
   if (!hasA && !hasB) return [];
   const kind = `pw-alone ${taskKind(tasks.indexOf(taskOf(hasA ? axes[0] : axes[1])))}`;
   const ends = hasA ? { x1: x(a), x2: x(a), y1: box.top, y2: box.bottom }
@@ -57,16 +65,18 @@ function boundMarks(front, { axes, bound }, { x, y, box }) {
 }
 
 /** The same for three columns, x, y (upwards) and z, seen from an angle (radians) and from above. */
-function drawTurned(front, { axes, angle }) {
+function drawTurned(front, view, beside) {
+  const { axes, angle } = view;
   const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
-  const ranges = axes.map((name) => extent(front.columns[name]));
+  const ranges = rangesOf(front, view, beside, 0.06);
   const scales = ranges.map((range) => linear(range, [0, 1]));
   const flat = ([u, v, w]) => [54 + 165 * (u * cos + (1 - w) * sin),
     205 - 140 * v + 60 * (u * sin - (1 - w) * cos)];
   const at = (values) => flat(scales.map((scale, t) => scale(values[axes[t]])));
   const svg = s("svg", { class: "pw-plot", viewBox: "0 0 340 290", role: "group",
     "aria-label": axes.map(inWords).join(", "), style: "max-width: 400px" });
-  const layer = s("g");
+  const layer = s("g", {}, ...beside.filter(({ values }) => axes.every((name) => name in values))
+    .flatMap(({ label, values }) => diamond(at(values), label)));
   svg.append(s("g", { class: "pw-axes", "aria-hidden": "true" },
     ...[0, 1, 2].flatMap((t) => [...edgesAlong(t, flat), ...ticksAlong(t, flat, ranges[t])])), layer);
   return { svg, layer, at };

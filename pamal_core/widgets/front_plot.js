@@ -95,7 +95,7 @@ function frontPanel(front, tasks, view, { beside, onPoint, onAxes }) {
     ring(drawn.at(known.values), nearest(front, known.at), known.words);
   };
   const draw = () => {
-    drawn = view.axes.length > 2 ? drawTurned(front, view) : drawFlat(front, tasks, view, beside);
+    drawn = view.axes.length > 2 ? drawTurned(front, view, beside) : drawFlat(front, tasks, view, beside);
     places = front.alphas.map((_, p) => drawn.at(valuesAt(front, p)));
     drawn.layer.append(pointMarks(front, view, places));
     ring = frontRing(drawn.svg, front, places, onPoint);

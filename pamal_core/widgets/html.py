@@ -45,8 +45,9 @@ def fragment(name: str, values: dict[str, Any], identifier: str) -> str:
     code = source(name).replace("export default ", "const widget = ")
     # Inside a script HTML looks for nothing but the end of it; "<\/" is "</" to JSON.
     data = json.dumps(values, separators=(",", ":")).replace("</", "<\\/")
+    script = f'(() => {{\n"use strict";\n{code}\nmount(widget, "{identifier}");\n}})();'
     return (
         f'<div id="{identifier}" class="pw"></div>\n'
         f'<script type="application/json" id="{identifier}-data">{data}</script>\n'
-        f'<script>\n(() => {{\n"use strict";\n{code}\nmount(widget, "{identifier}");\n}})();\n</script>\n'
+        f"<script>\n{script}\n</script>\n"
     )

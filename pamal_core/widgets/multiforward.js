@@ -59,7 +59,7 @@ function alphaPanel(state, onChange) {
   return { node: h("div", { class: state.numTasks === 2 && "pw-row" }, node), draw };
 }
 
-/** One task: its weight against its loss: { node, draw(graph, slopes), hint() }. */
+/** One task: its weight against its loss: { node, draw(graph, slopes), frame }. */
 function taskPanel(state, t, onChange) {
   const frame = plot({ label: `Task ${t + 1}: the weight and the loss of each draw`, x: [-0.08, 1.08],
     y: [-0.1, HIGHEST], titles: [`α of task ${t + 1}`, `loss ${t + 1} (← lower is better)`] });
@@ -80,11 +80,7 @@ function taskPanel(state, t, onChange) {
     handles.forEach((place, w) => place(points[w], `${points[w][1].toFixed(2)} at alpha `
       + points[w][0].toFixed(2)));
   };
-  const hint = () => {
-    const [x, y] = [frame.x(state.alphas[1][t]), frame.y(state.losses[1][t])];
-    showHand(frame.node, [[x, y], [x, y], [x, y - 60], [x, y - 60], [x, y]]);
-  };
-  return { node: frame.node, draw, hint };
+  return { node: frame.node, draw, frame };
 }
 
 /** The penalty by both signs, task by task. @param {Object} found of `multiForward`, by sign */
@@ -118,6 +114,14 @@ function bothSigns({ losses, alphas, edges }) {
     [sign, multiForward(losses, alphas, { sign, edges })]));
 }
 
+/** A panel of the alphas and one of each task, which call `show` when they have moved something. */
+function forwardPanels(state, show) {
+  const move = (w, alpha) => { state.alphas[w] = alpha; show(); };
+  const lose = (t) => (w, loss) => { state.losses[w][t] = loss; state.situation = "own"; show(); };
+  return { alphas: alphaPanel(state, move),
+    tasks: state.alphas[0].map((_, t) => taskPanel(state, t, lose(t))) };
+}
+
 /** @param {{el: HTMLElement, address?: object}} host the widget needs no values */
 function render({ el, address = NO_ADDRESS }) {
   const state = { ...firstOf(FORWARD_CHOICES), ...settingsIn(FORWARD_CHOICES, address.read()) };
@@ -138,21 +142,18 @@ function render({ el, address = NO_ADDRESS }) {
   };
   const build = () => {
     settle(state);
-    const move = (w, alpha) => { state.alphas[w] = alpha; show(); };
-    const lose = (t) => (w, loss) => { state.losses[w][t] = loss; state.situation = "own"; show(); };
-    const tasks = state.alphas[0].map((_, t) => taskPanel(state, t, lose(t)));
-    parts = { alphas: alphaPanel(state, move), tasks };
-    panels.replaceChildren(parts.alphas.node, ...tasks.map(({ node }) => node));
+    parts = forwardPanels(state, show);
+    panels.replaceChildren(parts.alphas.node, ...parts.tasks.map(({ node }) => node));
     show();
   };
   const selects = selectsOf(FORWARD_CHOICES, state, (name, value) => {
     state[name] = asNumber(value);
     (name === "numTasks" || name === "count" ? build : show)();
   });
-  el.append(forwardHint(), h("div", { class: "pw-controls" }, ...selects.nodes), panels, forwardLegend(),
-    result);
+  el.append(forwardHint(), controlsRow(selects.nodes), panels, forwardLegend(), result);
   build();
-  parts.tasks[0].hint();
+  const { frame } = parts.tasks[0];
+  showHand(frame.node, thereAndBack(frame, [state.alphas[1][0], state.losses[1][0]], [0, -60]));
 }
 
 /** What there is to do, in a line. */

@@ -115,7 +115,8 @@ function cards(pictures, names, tasks) {
 
 /** The tasks with their dots, as the lines of the cards have them. */
 function taskNames(tasks) {
-  return tasks.map((task, t) => h("span", { class: `pw-task ${taskKind(t)}` }, ` ● ${task}`));
+  return tasks.flatMap((task, t) =>
+    [" ", h("span", { class: `pw-task pw-pair ${taskKind(t)}` }, `● ${task}`)]);
 }
 
 /** The numbers of an alpha that was typed, or null: of two members one number is enough. */

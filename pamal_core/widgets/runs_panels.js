@@ -77,7 +77,7 @@ function shownPanel({ hide, look: lookAt }) {
         h("td", {}, h("button", { type: "button", class: "pw-plain", "aria-label": `Hide ${setting.label}`,
           click: () => hide(setting) }, "×")));
     });
-    const heads = ["", "shown", "seeds", "HV ↑", "paper’s", ""];
+    const heads = ["", "shown", "seeds", "HV ↑", "paper", ""];
     node.replaceChildren(h("table", { class: "pw-table pw-numbers" }, headOf(heads), h("tbody", {}, ...rows)),
       ...(state.show.length > ROWS ? [h("p", { class: "pw-note" }, `And ${state.show.length - ROWS} more.`)] : []));
   };
@@ -110,7 +110,7 @@ function listPanel({ change, find }) {
   const put = (settings, isShown) => change({ show: isShown ? [...new Set([...state.show, ...settings])]
     : state.show.filter((setting) => !settings.includes(setting)) });
   const button = (text, isShown) => h("button", { type: "button", click: () => put(found, isShown) }, text);
-  const table = h("table", { class: "pw-table pw-numbers" }, headOf(["setting", "seeds", "HV ↑", "paper’s"]), body);
+  const table = h("table", { class: "pw-table pw-numbers" }, headOf(["setting", "seeds", "HV ↑", "paper"]), body);
   const node = h("div", {}, h("div", { class: "pw-controls" }, h("label", { class: "pw-choice" }, "Search ", search),
     methods, order, button("Show all listed", true), button("Hide all listed", false), said),
   h("div", { class: "pw-list", tabindex: 0, role: "region", "aria-label": "settings" }, table));

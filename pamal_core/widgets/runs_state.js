@@ -66,7 +66,7 @@ function isFound(setting, sought) {
 }
 
 /** The address of a selection: "data=census&split=test&show=ls,uw&seeds=0,1". */
-function addressOf({ experiment, show, seeds, split, x, y, at, isHeld }) {
+function selectionText({ experiment, show, seeds, split, x, y, at, isHeld }) {
   const { metrics, objectives, splits } = experiment;
   const isUsual = x === objectives[0] && y === (objectives[1] ?? x);
   const parts = { data: experiment.name, split: splits[split],

@@ -82,7 +82,7 @@ function toyWords({ state, share, settings }, front) {
   ].join(" ");
 }
 
-/** The pictures: { nodes, draw(), rescale(), shade(), hint() }; a member that is moved calls `onMember`. */
+/** The pictures: { nodes, draw(), rescale(), shade(), frame }; a member that is moved calls `onMember`. */
 function toyPictures(run, onMember) {
   const plane = toyPlane();
   const marks = toyMarks(plane.frame);
@@ -112,12 +112,8 @@ function toyPictures(run, onMember) {
     losses.places([...stacked, here].map(image));
     return losses.front;
   };
-  const hint = () => {
-    const [x, y] = [plane.frame.x(run.start[0][0]), plane.frame.y(run.start[0][1])];
-    showHand(plane.frame.node, [[x, y], [x, y], [x + 60, y + 50], [x + 60, y + 50], [x, y]]);
-  };
   rescale();
-  return { nodes: [plane.node, holder], draw, rescale, shade, hint };
+  return { nodes: [plane.node, holder], draw, rescale, shade, frame: plane.frame };
 }
 
 /** The slider of alpha. */
@@ -152,10 +148,7 @@ function render({ el, address = NO_ADDRESS }) {
     run.start = run.state.stacked.with(k, point);
     change("pair", "own");
   });
-  const show = () => {
-    words.textContent = toyWords(run, pictures.draw());
-    say(words.textContent);
-  };
+  const show = () => say(words.textContent = toyWords(run, pictures.draw()));
   const change = (name, value) => {
     said.textContent = toySet(run, name, value);
     if (name === "scale") pictures.rescale();
@@ -170,11 +163,11 @@ function render({ el, address = NO_ADDRESS }) {
   const slider = toySlider(run, (share) => { run.share = share; pictures.shade(); show(); });
   const buttons = [play.button, press(play, "Step", () => advance(1)),
     press(play, "Reset", restart)];
-  const row = (nodes) => h("div", { class: "pw-controls" }, ...nodes);
-  el.append(toyHint(), row(buttons), h("div", { class: "pw-panels pw-pair" }, ...pictures.nodes), words,
-    toyLegend(), slider, row(selects.nodes), said);
+  el.append(toyHint(), controlsRow(buttons), h("div", { class: "pw-panels pw-pair" }, ...pictures.nodes),
+    words, toyLegend(), slider, controlsRow(selects.nodes), said);
+  selects.show();
   show();
-  pictures.hint();
+  showHand(pictures.frame.node, thereAndBack(pictures.frame, run.start[0], [60, 50]));
 }
 
 /** What there is to do, in a line. */

@@ -24,9 +24,8 @@ def test_each_table_of_a_notebook_is_saved_as_it_is_shown(built_book, open_page)
 
 def test_each_figure_of_a_notebook_is_a_file_beside_the_page(built_book, open_page):
     page = open_page(built_book / "results" / "census.html")
-    figures = page.locator(".cell_output svg[role=img]").count()
-    links = page.locator("figcaption a", has_text="SVG")
-    assert links.count() == figures > 0
+    links = page.locator("figure.drawn figcaption a[download]")
+    assert links.count() == page.locator("figure.drawn").count() > 0
     for address in links.evaluate_all("(all) => all.map((one) => one.href)"):
         path = Path(unquote(urlparse(address).path))
         assert path.suffix == ".svg" and "<svg" in path.read_text("utf-8")[:2000]

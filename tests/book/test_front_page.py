@@ -12,7 +12,9 @@ from pamal_core.study import claims, frame, paper
 
 ROOT = Path(__file__).parents[2]
 SOURCE = (ROOT / "book" / "index.md").read_text("utf-8")
-LINES = re.findall(r"^- (\[.+?\]\(.+?\)): (.+)$", SOURCE, re.MULTILINE)
+LINES = re.findall(
+    r"^- (.+?): (.+)$", re.search("(?s)```{verdicts}(.*?)```", SOURCE)[1], re.MULTILINE
+)
 
 
 @pytest.fixture(scope="module")

@@ -39,10 +39,12 @@ def handle(monkeypatch, tmp_path, open_widget):
     """Opens a page with a handle on the given corners, in their middle."""
 
     def open_it(corners, **options):
-        shutil.copy(html.HERE / "base.js", tmp_path)
+        for name in (*html.SHARED, "simplex"):
+            shutil.copy(html.HERE / f"{name}.js", tmp_path)
         shutil.copy(html.HERE / "widgets.css", tmp_path)
         (tmp_path / "handle.js").write_text(HANDLE)
         monkeypatch.setattr(html, "HERE", tmp_path)
+        monkeypatch.setitem(html.PARTS, "handle", ("simplex", "handle"))
         middle = [1 / len(corners)] * len(corners)
         return open_widget("handle", {"corners": corners, "alpha": middle}, **options)
 
@@ -66,6 +68,12 @@ def test_scripts_stay_under_250_lines_and_their_functions_under_30(path):
         indent = re.match(" *", lines[start])[0]
         length = next(n for n, line in enumerate(lines[start:]) if line.startswith(f"{indent}}}"))
         assert length - 1 <= 30, lines[start]
+
+
+@pytest.mark.parametrize("widget", html.PARTS)
+def test_no_two_parts_of_a_widget_give_one_name_to_two_things(widget):
+    names = re.findall(r"^(?:async )?(?:function|const|let) (\w+)", html.source(widget), re.M)
+    assert sorted(names) == sorted({*names})
 
 
 def test_the_static_part_imports_nothing_but_the_standard_library():
@@ -95,7 +103,7 @@ def test_ticks_are_round_numbers_inside_the_interval(functions, low, high, expec
 
 @pytest.mark.parametrize("corners", [SEGMENT, TRIANGLE], ids=["segment", "triangle"])
 def test_a_point_of_the_plane_goes_to_the_nearest_alpha(functions, corners):
-    js = functions("base")
+    js = functions("explorer")
     rng = np.random.default_rng(0)
     candidates = rng.dirichlet(np.full(len(corners), 0.7), size=40_000)
     places = candidates @ np.array(corners)
