@@ -36,7 +36,11 @@ book: $(READY)
 	    $(RUN) notebooks/$$n.ipynb book/fresh/$$n.ipynb -p data sample; done
 	$(RUN) notebooks/your_model.ipynb book/fresh/your_model.ipynb
 	$(BIN)/jupyter-book build -W --keep-going book/
-	@echo "The book: $(CURDIR)/_build/html/index.html"
+	@echo
+	@echo "The book is in $(CURDIR)/_build/html. Three pages to begin with:"
+	@echo "  what it is, and what holds   file://$(CURDIR)/_build/html/index.html"
+	@echo "  every claim and table        file://$(CURDIR)/_build/html/results/reproduction.html"
+	@echo "  your own model               file://$(CURDIR)/_build/html/results/your_model.html"
 
 # One thread for each of the two workers: torch would start as many as there are cores in both.
 # tests/conftest.py says which tests are a group, and in which order they begin.

@@ -1,29 +1,35 @@
-from .balancing import Linear, MovingAverage, UnitNorm
+from .balancing import Linear, MovingAverage, SmoothTchebycheff, UnitNorm
+from .connectivity import barrier
 from .dense_tasks import depth, segmentation
 from .errors import InputError
 from .evaluation import evaluate, predict
 from .front import Front
 from .method import Method, NonFiniteError
 from .networks.ensemble import WeightEnsemble
+from .networks.low_rank import LowRankEnsemble
 from .optimizers import parameter_groups
 from .penalties import MultiForward
-from .simplex import Dirichlet, lattice
+from .simplex import Annealed, Dirichlet, lattice
 from .tasks import Metric, Task, classification, mean_metric, regression
 from .training import train
 
 __all__ = [
+    "Annealed",
     "Dirichlet",
     "Front",
     "InputError",
     "Linear",
+    "LowRankEnsemble",
     "Method",
     "Metric",
     "MovingAverage",
     "MultiForward",
     "NonFiniteError",
+    "SmoothTchebycheff",
     "Task",
     "UnitNorm",
     "WeightEnsemble",
+    "barrier",
     "classification",
     "depth",
     "evaluate",

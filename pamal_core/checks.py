@@ -14,9 +14,8 @@ from torch.utils._pytree import tree_map_only
 
 from pamal_core.errors import InputError, check_choice, check_number, check_type
 from pamal_core.inputs import Batch, check_loader, described
-from pamal_core.memory import is_out_of_memory
 from pamal_core.method import Method
-from pamal_core.tasks import by_task, statistic
+from pamal_core.tasks import by_task, judged
 
 if TYPE_CHECKING:
     from pamal_core.training import Training  # which imports this module
@@ -102,29 +101,16 @@ def metrics_checked(method: Method, targets: Batch) -> Iterator[None]:
         yield
     finally:
         hook.remove()
-    trained = method.network.task_weights
-    device = trained.device
+    device = method.network.task_weights.device
     with torch.no_grad(), torch.random.fork_rng([device] if device.type == "cuda" else []):
         triples = by_task(method.tasks, seen[0], targets)
-        for (task, output, target), is_trained in zip(
-            triples, trained.any(0).tolist(), strict=True
-        ):
-            if target is None or not is_trained:  # as `evaluate` judges them
+        for t in method.network.trained_tasks:  # what `evaluate` judges
+            task, output, target = triples[t]
+            if target is None:
                 continue
             for metric in task.metrics:
-                try:
-                    float(metric.value(statistic(task, metric, output, target)))
-                except InputError:
-                    raise
-                except ArithmeticError:  # 0 / 0: this batch may have no label of the task
-                    continue
-                except Exception as error:  # whatever a metric may raise
-                    if is_out_of_memory(error):
-                        raise
-                    raise InputError(
-                        f"The metric {metric.name} of task {task.name} must take what it is given. "
-                        f"Found {described(output)} and {described(target)}: {error}"
-                    ) from error
+                with contextlib.suppress(ArithmeticError):  # 0 / 0: a batch may have no label
+                    judged(task, metric, output, target)
 
 
 def made_with(training: "Training") -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import moocore
 import numpy as np
 
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, is_number
 
 if TYPE_CHECKING:
     from pamal_core.front import Front
@@ -21,7 +21,8 @@ Bounds = Mapping[str, float | int]
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What `Front.choose` chose: the alpha [M], its row in the front, from 0, and all metrics."""
+    """What `Front.choose` chose: the alpha [M], its row in the front, counted from 0, and all its
+    metrics."""
 
     alpha: np.ndarray
     row: int
@@ -81,7 +82,7 @@ def _weights(front: "Front", weights: Weights | None) -> np.ndarray:
         given = [weights[name] for name in names] if {*weights} == {*names} else []
     else:
         given = [*weights] if isinstance(weights, Sequence | np.ndarray) else []
-    right = len(given) == len(names) and all(_is_number(w) and w >= 0 for w in given) and any(given)
+    right = len(given) == len(names) and all(is_number(w) and w >= 0 for w in given) and any(given)
     if not right:
         raise InputError(
             f"`weights` must be finite numbers >= 0, not all 0, one for each of {names}, by name "
@@ -97,7 +98,7 @@ def _bounds(front: "Front", side: str, limits: Bounds) -> Iterator[_Bound]:
         if name not in front.table:
             raise InputError(f"A bound must name one of {[*front.table]}. Found {name!r}.")
         values = front.table[name].to_numpy(float)
-        if not (_is_number(limit) and np.isfinite(values).any()):
+        if not (is_number(limit) and np.isfinite(values).any()):
             raise InputError(
                 f"A bound must be a finite number, of a column with some. Found {limit!r} for "
                 f"{name}, {np.isfinite(values).sum()} of whose {len(values)} values are finite."
@@ -105,10 +106,6 @@ def _bounds(front: "Front", side: str, limits: Bounds) -> Iterator[_Bound]:
         short = np.clip(limit - values if side == "at_least" else values - limit, 0, None)
         text = f"{name} {side.replace('_', ' ')} {limit:.4g}"
         yield _Bound(text, name, values, np.where(np.isfinite(values), short, np.inf))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and bool(np.isfinite(value))
 
 
 def _conflict(front: "Front", rows: np.ndarray, bounds: Sequence[_Bound]) -> str:

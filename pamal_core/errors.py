@@ -14,6 +14,11 @@ class InputError(ValueError):
         return [f"{type(self).__name__}: {self}"]
 
 
+def is_number(value: object) -> bool:
+    """Whether `value` is a finite number, of numpy or plain; True and False are none."""
+    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+
+
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
     """InputError unless `value`, of the argument `name`, is one of `allowed`."""
     if value not in allowed:
@@ -25,10 +30,9 @@ def check_number(
 ) -> None:
     """InputError unless `value`, of the argument `name`, is a finite number, `low` or more; or
     `above` it."""
-    kind, words = (Integral, "a whole number") if whole else (Real, "a finite number")
-    is_number = isinstance(value, kind) and not isinstance(value, bool)
-    if not is_number or not low <= value < math.inf or (above and value == low):
-        sign = ">" if above else ">="
+    words, sign = "a whole number" if whole else "a finite number", ">" if above else ">="
+    right = is_number(value) and (isinstance(value, Integral) or not whole)
+    if not right or value < low or (above and value == low):
         raise InputError(f"`{name}` must be {words} {sign} {low}. Found {name}={value!r}.")
 
 

@@ -40,15 +40,17 @@ def evaluate(
 ) -> Front:
     """The front of `network` on the data of `loader`, in evaluation mode.
 
-    `alphas`, [P, M] or one of [M], is the lattice with 11 points along an edge by default, as in
-    the paper: 11 points for two members, 66 for three, 286 for four. For M > 4, whose lattices
-    explode, it is `simplex.sampled`: the corners, the centre, and 256 points uniform on the
-    simplex, with seed 0.
-    With `progress` a bar is shown once that takes more than ten seconds. A task that no member is
-    trained on (a zero column of `task_weights`) is left out. A metric is over the examples of all
-    batches that have a label of its task, NaN where none has. `calibration` says which running
-    statistics normalisation layers have; None are the shared ones, with a warning where they
-    misjudge the ends of the front. The mode and the statistics of the network are restored.
+    `alphas` are [P, M], or one [M]. By default they are the lattice with 11 points along an edge,
+    as in the paper: 11 points for two members, 66 for three, 286 for four. For more members they
+    are `simplex.sampled`: the corners, the centre, and 256 points uniform on the simplex, with seed
+    0.
+
+    A metric is over the examples of all batches that have a label of its task, NaN where none has.
+    A task that no member is trained on (a zero column of `task_weights`) is left out. `calibration`
+    says which running statistics normalisation layers have: a list of batches of training data on
+    which they are re-estimated for each alpha, or "shared". None are the shared ones, with a
+    warning where they misjudge the ends of the front. The network keeps its mode and its
+    statistics. With `progress` there is a bar once it takes more than ten seconds.
 
     A warning names the tasks and alphas whose metrics are not finite; InputError where no point has
     finite objectives.
@@ -62,7 +64,7 @@ def evaluate(
     else:
         points = np.atleast_2d(on_simplex(alphas, network.num_members))
     table = measure(network, tasks, loader, points, calibration=calibration, progress=progress)
-    trained = _trained(network)
+    trained = network.trained_tasks
     chosen = objectives([tasks[t] for t in trained])
     task_weights = network.task_weights[:, trained].cpu().numpy()
     front = Front(points, table, chosen, task_weights)
@@ -82,11 +84,11 @@ def measure(
 ) -> pd.DataFrame:
     """The table of `evaluate`, whatever is in it: a row for each of `points`."""
     check_loader(loader, len(points), "alpha")
-    trained, rows = _trained(network), []
+    rows = []
     with network.evaluating():
         for point in tqdm(points, delay=10, disable=not progress, unit="alpha"):
             theta = _theta(network, point, calibration)
-            rows.append(_metrics(network, theta, tasks, trained, loader))
+            rows.append(_metrics(network, theta, tasks, loader))
     return pd.DataFrame(rows)
 
 
@@ -98,11 +100,11 @@ def predict(
     *,
     calibration: Calibration | None = None,
 ) -> Any:
-    """What the network at `alpha`, a point of the simplex with M entries, returns, a list or a dict
-    of the output for each task, as `evaluate` judges it: in evaluation mode, and with BatchNorm as
-    `calibration` says.
+    """What the network at `alpha`, a point of the simplex with M entries, returns for `inputs`: a
+    list or a dict of the output for each task.
 
-    The mode and the statistics of the network are restored.
+    It runs as in `evaluate`: in evaluation mode, with the running statistics that `calibration`
+    says. The network keeps its mode and its statistics.
     """
     check_type("network", network, Network, "the WeightEnsemble that was trained")
     with network.evaluating():
@@ -130,11 +132,6 @@ def _check_finite(front: Front, dtype: torch.dtype) -> None:
     warnings.warn(text, stacklevel=4)  # past `evaluate` and the decorator of torch
 
 
-def _trained(network: Network) -> list[int]:
-    """The tasks that some member is trained on."""
-    return network.task_weights.any(0).nonzero()[:, 0].tolist()
-
-
 def _theta(
     network: Network, alpha: ArrayLike, calibration: Calibration | None
 ) -> Float[Tensor, " N"]:
@@ -148,9 +145,10 @@ def _metrics(
     network: Network,
     theta: Tensor,
     tasks: Sequence[Task],
-    trained: Sequence[int],
     loader: Iterable[Batch],
 ) -> dict[str, float]:
+    """A row of the table: the value of each metric over all batches."""
+    trained = network.trained_tasks
     totals: dict[tuple[int, int], Tensor] = {}
     batch = None
     for batch in loader:

@@ -32,19 +32,21 @@ class Objective:
 
     @property
     def task(self) -> str:
-        """Of "task/metric" the task."""
+        """The task of "task/metric"."""
         return self.name.rpartition("/")[0]
 
 
 @dataclass(frozen=True, eq=False)
 class Front:
-    """P points: their alphas [P, M], a table of all their metrics, and the objectives compared.
+    r"""P points: their alphas [P, M], a table of all their metrics, and the objectives by which
+    they are compared.
 
-    `task_weights` is the matrix W [M, T] of section 4.1 for the T objectives, the identity if None;
-    alpha^T W is how much a point cares about each of them.
+    `task_weights` is the matrix W [M, T] of section 4.1 for the T objectives, None for the
+    identity: $\alpha^\top W$ says how much a point cares about each objective.
 
-    A point with an objective that is NaN or infinite counts nowhere: what compares points leaves it
-    out with a warning, and raises InputError where no other is left. The other metrics may be NaN.
+    A point with an objective that is NaN or infinite counts nowhere: whatever compares points
+    leaves it out with a warning, and raises InputError where no other is left. Other metrics may be
+    NaN.
     """
 
     alphas: np.ndarray
@@ -91,9 +93,11 @@ class Front:
         return replace(self, alphas=self.alphas[kept], table=self.table[kept])
 
     def on(self, metric: str, maximise: bool | None = None) -> "Front":
-        """The same points compared by another metric of each task. Without `maximise` its name
-        tells the direction: lower is better where it ends in "loss" or "error", higher in
-        "accuracy" or "IoU"; InputError where it does not."""
+        """The same points compared by another metric of each task.
+
+        Without `maximise` the name of the metric tells the direction: lower is better if it ends in
+        "loss" or "error", higher if in "accuracy" or "IoU". InputError for any other name.
+        """
         if maximise is None:
             if not metric.endswith(LOWER + HIGHER):
                 raise InputError(
@@ -105,30 +109,31 @@ class Front:
         return replace(self, objectives=tuple(Objective(name, maximise) for name in chosen))
 
     def upwards(self) -> "Front":
-        """The same points with all objectives to be maximised, as in the paper's Figure 5: where
-        lower was better "age/loss" becomes "age/negative loss", its negative."""
+        """The same points with all objectives to be maximised, as in the paper's Figure 5:
+        "age/loss", where lower is better, becomes "age/negative loss", its negative."""
         names = {o.name: _negative(o.name) for o in self.objectives if not o.maximise}
         negated = self.table.assign(**{name: -self.table[name] for name in names})
         objectives = tuple(Objective(names.get(o.name, o.name), True) for o in self.objectives)
         return replace(self, table=negated.rename(columns=names), objectives=objectives)
 
     def non_dominated(self) -> np.ndarray:
-        """Which points no other point dominates (Definition 1): bool [P]. Of equal points all are
-        kept."""
+        """Which points no other point dominates (Definition 1): bool [P]. All of several equal
+        points are kept."""
         self.finite()
         return self._non_dominated()
 
     def hypervolume(
         self, reference: Sequence[float] | np.ndarray, *, exact: bool | None = None
     ) -> float:
-        """The volume between the points and `reference` [T], given in the units and directions of
-        the objectives.
+        """The volume between the points and `reference` [T], which is given in the units and
+        directions of the objectives. Higher is better.
 
         Points that are worse than the reference in any objective add nothing. The paper's tables
-        use accuracies with reference (0, 0); its figure uses losses with reference (1, 1). Higher
-        is better for either. It is `exact` by default for T <= 4, and for n non-dominated points
-        with n^(T-2) <= 10^11: 68 in eight objectives. Beyond, where that takes from seconds to
-        hours, it is `moocore.hv_approx`, within about 1%, and a warning says so.
+        use accuracies with reference (0, 0), its figure losses with reference (1, 1).
+
+        It is `exact` by default for T <= 4, and for n non-dominated points with n^(T-2) <= 10^11:
+        68 in eight objectives. Beyond that the exact one takes from seconds to hours; it is then
+        `moocore.hv_approx`, within about 1%, and a warning says so.
         """
         ref = as_array(reference, "reference")
         if ref.shape != (len(self.objectives),) or not np.isfinite(ref).all():
@@ -158,10 +163,10 @@ class Front:
         return float(near * span.prod())
 
     def spearman(self) -> np.ndarray:
-        """Rank correlation of how much a point cares about a task, alpha^T W, with the objective:
-        [T].
+        r"""Rank correlation of how much a point cares about a task, $\alpha^\top W$, with the
+        objective: [T], in [-1, 1].
 
-        More weight ought to mean better, so the ideal is 1 for an accuracy and -1 for a loss. NaN
+        The ideal is 1 for an accuracy and -1 for a loss: more weight ought to mean better. NaN
         where all weights or all values are equal.
         """
         front = self.finite()
@@ -169,10 +174,10 @@ class Front:
         return np.array([_rank_correlation(w, v) for w, v in pairs])
 
     def ordered_pairs(self) -> np.ndarray:
-        """Of the pairs of points that differ in how much they care about a task, alpha^T W, the
-        share in which the one that cares more is better at it: [T].
+        r"""Of the pairs of points that differ in how much they care about a task, $\alpha^\top W$,
+        the share in which the one that cares more is better at it: [T].
 
-        1 is a front in order, 0 a reversed one; NaN where all weights are equal.
+        1 is a front in order, 0 a reversed one. NaN where all weights are equal.
         """
         front = self.finite()
         weights, better = front._weights(), np.where(front.maximise, 1, -1) * front.values
@@ -181,8 +186,8 @@ class Front:
             return (cares & (better[:, None] < better)).sum((0, 1)) / cares.sum((0, 1))
 
     def competition(self) -> float:
-        """Mean rank correlation between the achievements on two tasks, over all pairs: -1 on a
-        perfect front.
+        """The mean over all pairs of tasks of the rank correlation between what the points achieve
+        on the two: -1 on a perfect front.
 
         This is the paper's criterion for PHN and COSMOS (appendix B4). NaN for a single task or
         point.
@@ -204,7 +209,7 @@ class Front:
         }
 
     def best(self) -> dict[str, float]:
-        """Best value of each objective on its own, "the best of the sampled subspace" of the
+        """The best value of each objective on its own: "the best of the sampled subspace" of the
         paper's tables."""
         values = self.finite().values
         pick = np.where(self.maximise, values.max(0), values.min(0))
@@ -221,25 +226,28 @@ class Front:
         """The best compromise among the points that meet every bound: its alpha, row and metrics.
 
         Each objective is scaled to 0 at its worst and 1 at its best over the non-dominated points,
-        so that neither units nor dominated outliers matter. The compromise is the mean, weighted by
-        one number per objective. With `knee` it is the point that every move away from costs most
-        per unit gained. `at_least` and `at_most` map names of columns of the table, objectives or
-        not, to bounds, which mean what they say whichever direction is better. InputError where no
-        point meets them all: it names those that conflict and the nearest point.
+        so that neither units nor dominated outliers matter. The compromise has the highest mean of
+        these, weighted by one number >= 0 per objective (`weights`, by name or in their order).
+        With `knee` it is the point from which every move to another costs most per unit gained.
+
+        `at_least` and `at_most` map names of columns of the table, objectives or not, to bounds.
+        They mean what they say, whichever direction is better. InputError where no point meets them
+        all: it names the bounds that conflict and the nearest point.
         """
         return choose(self, weights, at_least, at_most, knee)
 
     def compare(
         self, other: "Front", reference: Sequence[float] | np.ndarray | None = None
     ) -> pd.DataFrame:
-        """This front, the first row, and `other`, each judged against the other one.
+        """This front (row "this") and `other` (row "other"), each judged against the other one.
 
         The columns, in the units of the objectives: "hypervolume" from `reference` [T], by default
         the worst value of each objective over the non-dominated points of both (higher is better);
-        "additive epsilon", what must be added to each objective of a front for it to reach all of
-        the other, and "IGD+", the mean distance by which the other is ahead (lower is better; units
-        should be alike); "attained", the share of the other's non-dominated points that a front
-        reaches in all objectives. InputError where the objectives are not the same.
+        "additive epsilon", the least that must be added to each objective of a front for it to
+        reach all of the other (lower is better); "IGD+", the mean distance by which the other is
+        ahead (lower is better; units should be alike); "attained", the share of the other's
+        non-dominated points that a front reaches in all objectives (higher is better). InputError
+        where the objectives are not the same.
         """
         if self.objectives != other.objectives:
             raise InputError(

@@ -16,13 +16,13 @@ from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.inputs import Batch
 from pamal_core.networks.base import Network
 from pamal_core.penalties import MultiForward, Penalty
-from pamal_core.shapes import ByMember, ByTask
+from pamal_core.shapes import ByMember, ByTask, Theta
 from pamal_core.simplex import Dirichlet
 from pamal_core.tasks import Task, check_names, task_losses
 
 
 class NonFiniteError(ArithmeticError):
-    """A loss or a gradient is NaN or infinite: the message names the step, the task and the
+    """A loss or a gradient is NaN or infinite; the message names the step, the task and the
     alpha."""
 
     def _render_traceback_(self) -> list[str]:
@@ -31,12 +31,17 @@ class NonFiniteError(ArithmeticError):
 
 @dataclass
 class Method:
-    """A multi-task method: `window` draws of alpha a step, each weighted by the same alpha (Eq. 2).
+    r"""A multi-task method: in each step `window` alphas are drawn, and each weighs the losses of
+    the network that it stands for by $\alpha^\top W$ (Eq. 2, Algorithm 1).
 
-    A batch is a tuple (inputs, target_1, ..., target_T) or (inputs, {name: target}). Inputs are a
-    tensor, a tuple of several, or a dict of them by the names that the model has for them. A target
-    that is None, or has no key, adds nothing: its loss is 0. The network returns a tensor for each
-    task, in their order or in a dict by their names.
+    `preference` says how alphas are drawn, `balancer` makes one direction of the T losses of a
+    draw, and `penalty` couples the draws. InputError where they do not fit one another, such as a
+    penalty with `lam` > 0 in a window of one.
+
+    A batch is (inputs, target_1, ..., target_T) or (inputs, {name: target}). Inputs are a tensor, a
+    tuple of several, or a dict of them by the names that the model has for them. A target that is
+    None, or has no key, adds nothing: its loss is 0. The network returns a tensor for each task, in
+    their order or in a dict by their names.
     """
 
     network: Network
@@ -71,24 +76,26 @@ class Method:
         """What an optimiser trains: the parameters of the network and those of the balancer."""
         return [*self.network.parameters(), *self.balancer.parameters()]
 
-    def draw(self, rng: np.random.Generator) -> Float[Tensor, "W M"]:
-        """The `window` alphas of a step."""
-        alphas = self.preference.sample(self.window, self.network.num_members, rng)
+    def draw(self, rng: np.random.Generator, progress: float = 1.0) -> Float[Tensor, "W M"]:
+        """The `window` alphas of a step, by the preference at `progress` of the training."""
+        preference = self.preference.at(progress)
+        alphas = preference.sample(self.window, self.network.num_members, rng)
         # To a GPU without waiting for what it still has to do.
         return torch.as_tensor(alphas).to(self.network.task_weights, non_blocking=True)
 
     def step(self, batch: Batch, rng: np.random.Generator) -> Float[Tensor, "W T"]:
         """Draw `window` alphas and add the gradient of the total loss to `.grad`; returns the
-        losses."""
+        losses [W, T]."""
         return self.accumulate(batch, self.draw(rng))
 
     def accumulate(
         self, batch: Batch, alphas: Float[Tensor, "W M"], *, check: bool = True
     ) -> Float[Tensor, "W T"]:
-        """The same for given `alphas`, each of several processes doing its share of them.
+        """A step for given `alphas`: it adds the gradient of the total loss to `.grad` and returns
+        the losses [W, T]. Several processes do their share of the draws each.
 
-        NonFiniteError at the first draw with a loss that is NaN or infinite; with `check=False` a
-        GPU need not be waited for, and the caller looks at the losses.
+        NonFiniteError at the first draw with a loss that is NaN or infinite. With `check=False`
+        nothing waits for a GPU, and the caller looks at the losses.
 
         Without a penalty the draws are back-propagated one by one, so that memory does not grow
         with W. The penalty couples them: all W graphs are kept until its slopes are known.
@@ -96,10 +103,14 @@ class Method:
         weights = alphas @ self.network.task_weights
         own = [*zip(distributed.mine(alphas), distributed.mine(weights), strict=True)]
         if self.penalty.lam > 0:
-            draws = [self._draw(batch, *one, check) for one in own]
-            losses = distributed.gather(torch.stack([d.losses.detach() for _, d in draws]))
+            thetas = [self.network.weights(alpha) for alpha, _ in own]
+            draws = [
+                self._draw(batch, *one, theta.detach().requires_grad_(), check)
+                for theta, one in zip(thetas, own, strict=True)
+            ]
+            losses = distributed.gather(torch.stack([draw.losses.detach() for draw in draws]))
             extra = distributed.mine(self.penalty.task_weights(losses, weights))
-            for (theta, draw), c in zip(draws, extra, strict=True):
+            for theta, draw, c in zip(thetas, draws, extra, strict=True):
                 with self.network.holding(draw.theta):
                     direction = self.balancer.direction(replace(draw, penalty=c))
                 # For an ensemble this adds dL/dTheta_k = alpha_k dL/dtheta.
@@ -123,24 +134,23 @@ class Method:
 
     def _alone(self, batch: Batch, alpha: ByMember, weights: ByTask, check: bool) -> ByTask:
         """One draw on its own, whose graph is gone when this returns; its losses."""
-        theta, draw = self._draw(batch, alpha, weights, check)
-        with self.network.holding(draw.theta):
+        theta = self.network.weights(alpha)
+        leaf = theta.detach().requires_grad_()
+        with self.network.holding(leaf):  # once for both passes
+            draw = self._draw(batch, alpha, weights, leaf, check)
             direction = self.balancer.direction(draw)
         torch.autograd.backward(theta, direction)
         return draw.losses.detach()
 
     def _draw(
-        self, batch: Batch, alpha: ByMember, weights: ByTask, check: bool
-    ) -> tuple[Tensor, Draw]:
-        """theta as a function of the network's parameters, and the draw at a leaf that equals
-        it."""
-        theta = self.network.weights(alpha)
-        leaf = theta.detach().requires_grad_()
+        self, batch: Batch, alpha: ByMember, weights: ByTask, theta: Theta, check: bool
+    ) -> Draw:
+        """The draw of `alpha`, whose weights are the leaf `theta`."""
         inputs, *targets = batch
-        outputs = self.network(leaf, inputs)
+        outputs = self.network(theta, inputs)
         losses = task_losses(self.tasks, outputs, targets)
         if check and not losses.isfinite().all():
             if losses.device.type != "cpu":  # where labels that are no class are named
                 task_losses(self.tasks, *tree_map_only(Tensor, Tensor.cpu, (outputs, targets)))
             raise NonFiniteError(self.explain(losses[None], alpha[None]))
-        return theta, Draw(alpha, weights, leaf, losses, self.network.num_shared)
+        return Draw(alpha, weights, theta, losses, self.network.num_shared)

@@ -8,13 +8,13 @@ from torch import Tensor
 
 from pamal_core.errors import InputError
 from pamal_core.method import Method
-from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.networks.hypernetwork import Hypernetwork
 from pamal_core.networks.skeleton import Skeleton
 
 
-def adam(method: Method, lr: float) -> torch.optim.Adam:
-    """Adam for all that `method` trains.
+def adam(method: Method, lr: float, *, scaled: bool = True) -> torch.optim.Adam:
+    """Adam for all that `method` trains, with `lr`; if `scaled`, with M times that for what alpha
+    mixes: the gradient of a member is scaled by its alpha, 1/M in expectation (section 5).
 
     A hypernetwork has a hundred parameters for each weight of its model, and torch's usual dozen
     passes over them take three times as long as their gradient: it gets the fused form, one pass.
@@ -22,37 +22,46 @@ def adam(method: Method, lr: float) -> torch.optim.Adam:
     """
     on_gpu = method.network.task_weights.device.type == "cuda"
     fused = True if on_gpu or isinstance(method.network, Hypernetwork) else None
-    return torch.optim.Adam(method.parameters(), lr=lr, fused=fused)
+    mixed = [*method.network.mixed]
+    others = [p for p in method.parameters() if not any(p is one for one in mixed)]
+    rate = lr * method.network.num_members if scaled else lr
+    pairs = (mixed, rate), ([p for p in others if p.requires_grad], lr)
+    groups = [{"params": params, "lr": own} for params, own in pairs if params]
+    return torch.optim.Adam(groups, fused=fused)
 
 
 def parameter_groups(
     method: Method, settings: Callable[[str, torch.Size], Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Groups for any optimiser of torch, which `train` may then be given: `settings(name, shape)`
-    has what a weight has of its own, such as {"weight_decay": 0.0}; {} where nothing.
+    """Groups for any optimiser of torch, which `train` may then be given. `settings(name, shape)`
+    returns what is special to a weight, such as {"weight_decay": 0.0}, and {} for nothing.
 
     Names and shapes are those of a member's `named_parameters()`; a tied weight goes by its first
-    name. The tensors are views of the matrix [M, N] that an ensemble is stored as, one for each
-    weight of each member, so that the optimiser does with them exactly what it does with plain
-    modules. Other networks are grouped by their own parameters; a balancer's have no settings.
+    name. The tensors are views of the matrix [M, N] of an ensemble, one for each weight of each
+    member, so that the optimiser does with them exactly what it does with plain modules. A low-rank
+    ensemble has views of its base, where that is trained, and the adapters of all members to a
+    weight, as "A.encoder/0/weight". Other networks are grouped by their own parameters. The
+    parameters of a balancer have no settings.
 
-    Make the groups after the network is moved. A loop of your own clears the gradients of both the
-    optimiser and the network.
+    Make the groups after the network is moved. A loop of your own must clear the gradients of both
+    the optimiser and the network. Raises InputError unless `settings` returns dicts.
     """
     network = method.network
-    named: list[tuple[str, Tensor]] = list(network.named_parameters())
-    if isinstance(network, WeightEnsemble):
-        named = _views(network.skeleton, network.stacked.detach())
+    named: list[tuple[str, Tensor]] = [*network.named_parameters()]
+    flat = network.flat
+    if flat is not None:
+        views = _views(network.skeleton, flat.detach())
+        named = views + [(name, p) for name, p in named if p is not flat and p.requires_grad]
 
-        def share(stacked: Tensor) -> None:
-            last, gradient = named[0][1].grad, cast(Tensor, stacked.grad)
+        def share(whole: Tensor) -> None:
+            last, gradient = views[0][1].grad, cast(Tensor, whole.grad)
             memory = {g.untyped_storage().data_ptr() for g in (last, gradient) if g is not None}
             if last is None or len(memory) == 2:  # else they share it already
                 slopes = _views(network.skeleton, gradient)
-                for (_, view), (_, slope) in zip(named, slopes, strict=True):
+                for (_, view), (_, slope) in zip(views, slopes, strict=True):
                     view.grad = slope
 
-        network.stacked.register_post_accumulate_grad_hook(share)  # type: ignore[no-untyped-call]
+        flat.register_post_accumulate_grad_hook(share)  # type: ignore[no-untyped-call]
     groups: dict[str, dict[str, Any]] = {}
     for name, weight in named:
         own = settings(name, weight.shape)
@@ -67,5 +76,6 @@ def parameter_groups(
 
 
 def _views(skeleton: Skeleton, stacked: Tensor) -> list[tuple[str, Tensor]]:
-    """The name and the view of each weight of each row."""
-    return [pair for row in stacked for pair in skeleton.views(row).items()]
+    """The name and the view of each weight of each row; of a vector, of the one."""
+    rows = stacked.view(-1, skeleton.num_weights)
+    return [pair for row in rows for pair in skeleton.views(row).items()]

@@ -22,8 +22,8 @@ MAX_EXPONENT = 50.0
 class Penalty(ABC):
     """`lam` times a function of the losses, added to the total loss of a step.
 
-    Its gradient is that of a weighted sum of losses, so a penalty is no more than additional task
-    weights: one backward pass (or one product with the Jacobian) covers both terms.
+    Its gradient is that of a weighted sum of the losses. A penalty is therefore no more than
+    additional task weights: one backward pass (or one product with the Jacobian) covers both terms.
     """
 
     lam: float = 0.0
@@ -35,25 +35,27 @@ class Penalty(ABC):
 
     @abstractmethod
     def task_weights(self, losses: ByDraw, weights: ByDraw) -> ByDraw:
-        """lam times the slope of the penalty with respect to each loss of the W draws, whose task
-        weights are `weights`."""
+        """`lam` times the slope of the penalty by each loss, [W, T], for W draws whose task weights
+        are `weights` [W, T]."""
 
 
 @dataclass(frozen=True)
 class MultiForward(Penalty):
-    """Multi-forward regularisation, Eq. 3 and line 11 of Algorithm 1.
+    r"""Multi-forward regularisation: Eq. 3, and line 11 of Algorithm 1.
 
-    Task t orders the draws by their weight on t: there is an edge (i, j) where alpha_it < alpha_jt,
-    and draw j, which cares more about t, ought to have the lower loss on it. With v_ij the
-    violation of an edge, R = sum_t log(1/|E_t| sum_(i,j) exp(max(v_ij, 0))); it is 0 on an ordered
-    front.
+    Task t orders the W draws by their weight on it: there is an edge (i, j) where $\alpha_{it} <
+    \alpha_{jt}$. Draw j cares more about the task, so it ought to have the lower loss on it. With
+    $v_{ij}$ the violation of an edge the penalty is `lam` times
 
-    `sign="ordered"` takes v_ij = L_t(j) - L_t(i), as the paper's text and Figure 3 describe it;
-    `sign="printed"` takes the difference as Eq. 3 and the authors' code have it, L_t(i) - L_t(j),
-    which penalises the right order. `edges="lex"` keeps the W - 1 edges between neighbours in the
-    order of a task, `edges="full"` all. Draws of equal weight, to 1e-6, have no edge.
-    `skip="as_released"` counts the penalty only while lam * R stays below the sum of the weighted
-    losses; `skip="never"` always counts it.
+    $$R = \sum_t \log \Big( \frac{1}{|E_t|} \sum_{(i, j) \in E_t} e^{\max(v_{ij}, 0)} \Big),$$
+
+    which is 0 on an ordered front. `sign="ordered"` takes $v_{ij} = L_t(j) - L_t(i)$, as the
+    paper's text and its Figure 3 describe it. `sign="printed"` takes $L_t(i) - L_t(j)$, as Eq. 3
+    and the authors' code have it, and penalises the right order.
+
+    `edges="lex"` keeps the W - 1 edges between neighbours in the order of a task, `edges="full"`
+    all. Draws of equal weight, to 1e-6, have no edge. `skip="as_released"` counts the penalty only
+    while $\lambda R$ stays below the sum of the weighted losses; `skip="never"` always counts it.
     """
 
     min_window: ClassVar[int] = 2
@@ -97,13 +99,14 @@ class MultiForward(Penalty):
 
 @dataclass(frozen=True)
 class Cosine(Penalty):
-    """COSMOS's penalty: minus the cosine of the angle between a draw's losses and its alpha.
+    r"""The penalty of COSMOS: minus the cosine of the angle between the losses of a draw and its
+    task weights.
 
     Ruchte and Grabocka, "Scalable Pareto front approximation for deep multi-objective learning"
-    (ICDM 2021), Eq. 4: sum_t w_t L_t - lam cos(L, w) spreads the solutions over the preferences.
-    It looks at each draw on its own. The cosine wants the loss of a task to grow with its weight,
-    against the sum: where lam is large enough the front is reversed. Where all losses are 0 so is
-    the slope.
+    (ICDM 2021), Eq. 4: $\sum_t w_t L_t - \lambda \cos(L, w)$ spreads the solutions over the
+    preferences. It looks at each draw on its own. The cosine wants the loss of a task to grow with
+    its weight, the sum wants the opposite: where $\lambda$ is large enough the front is reversed.
+    Where all losses are 0 so is the slope.
     """
 
     @override

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
+from typing_extensions import override
 
 from pamal_core.errors import InputError, check_number, check_type
 
@@ -17,14 +18,15 @@ SAME = 1e-6
 
 @dataclass(frozen=True)
 class Dirichlet:
-    """Draws alpha ~ Dir(p), line 5 of Algorithm 1.
+    r"""Draws $\alpha \sim \mathrm{Dir}(p)$ on the simplex: line 5 of Algorithm 1.
 
-    `p` is one concentration for all members or one per member. `p=1` is uniform on the simplex,
-    `p<1` favours its corners and `p>1` its centre. The two limits the paper discusses in appendix
-    A1 are included: `p=0` draws one corner at random, `p=inf` is the centre itself.
+    `p` is one concentration for all members or one per member. `p=1` is uniform, `p<1` favours the
+    corners, `p>1` the centre. The two limits that the paper discusses in appendix A1 are included:
+    `p=0` draws one corner at random, `p=inf` is the centre itself.
 
-    `stratified` draws of one step are spread out instead of independent, each still ~ Dir(p): by a
-    Latin hypercube. Of two members' W draws one falls into each W-th of the distribution.
+    With `stratified` the draws of one step are spread out by a Latin hypercube instead of
+    independent, each still ~ Dir(p). For two members one of W draws then falls into each W-th of
+    the distribution.
     """
 
     p: float | tuple[float, ...] = 1.0
@@ -39,6 +41,10 @@ class Dirichlet:
                 "`p` must be one number >= 0 (inf allowed), or one positive finite number "
                 f"per member. Found p={self.p!r}."
             )
+
+    def at(self, progress: float) -> "Dirichlet":
+        """The distribution after the share `progress` of a training, from 0 to 1: always this."""
+        return self
 
     def sample(self, num_draws: int, num_members: int, rng: np.random.Generator) -> np.ndarray:
         """`num_draws` points on the simplex of `num_members` corners: [num_draws, num_members]."""
@@ -58,6 +64,38 @@ class Dirichlet:
         return rng.dirichlet(np.broadcast_to(p, num_members), size=num_draws)
 
 
+@dataclass(frozen=True)
+class Annealed(Dirichlet):
+    """Draws near the centre at first and near the corners at the end: Dir(p) as training begins,
+    Dir(`end`) when it ends, and p^(1 - s) end^s after the share s of the steps.
+
+    Dimitriadis, Frossard and Fleuret, "Pareto low-rank adapters" (ICLR 2025), move rays from the
+    centre of the simplex to its faces that way, so that the base learns what all tasks need before
+    the adapters part. Their rays are laid out evenly, ours are drawn. `train` tells the progress;
+    where a loader has no length, once an epoch.
+    """
+
+    p: float | tuple[float, ...] = 10.0
+    end: float | tuple[float, ...] = 0.2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("p", "end"):
+            values = np.atleast_1d(as_array(getattr(self, name), name))
+            if values.ndim > 1 or not values.size or not (np.isfinite(values) & (values > 0)).all():
+                raise InputError(
+                    f"`{name}` of Annealed must be one positive finite number, or one per member. "
+                    f"Found {name}={getattr(self, name)!r}."
+                )
+
+    @override
+    def at(self, progress: float) -> Dirichlet:
+        check_number("progress", progress, 0)
+        first, last = np.asarray(self.p), np.asarray(self.end)
+        found = first ** (1 - progress) * last**progress
+        return Dirichlet(tuple(found.tolist()) if found.ndim else float(found), self.stratified)
+
+
 def _at_quantiles(shares: np.ndarray, p: np.ndarray) -> np.ndarray:
     """Points [W, M] ~ Dir(p) from uniform `shares` [W, M], stick by stick: member k takes a share
     ~ Beta(p_k, p_k+1 + ... + p_M) of what those before it left."""
@@ -73,10 +111,11 @@ def _at_quantiles(shares: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 
 def lattice(num_members: int, num_points: int = 11) -> np.ndarray:
-    """All alphas whose entries are multiples of 1/(num_points - 1): [P, num_members].
+    """All alphas whose entries are multiples of 1 / (num_points - 1): [P, num_members].
 
-    `num_points` is the n of section 5.2: the number of points along an edge. Two members give n
-    points, three give n(n+1)/2. The first row is the first corner, the last row the last corner.
+    `num_points` is the n of section 5.2, the number of points along an edge. Two members give n
+    points, three give n (n + 1) / 2. The first row is the first corner, the last row the last
+    corner.
     """
     check_number("num_members", num_members, 1, whole=True)
     check_number("num_points", num_points, 2, whole=True)
@@ -88,9 +127,11 @@ def lattice(num_members: int, num_points: int = 11) -> np.ndarray:
 
 
 def sampled(num_members: int, num_draws: int = 256, seed: int = 0) -> np.ndarray:
-    """The corners, the centre, and `num_draws` points spread evenly over the simplex, from a Latin
-    hypercube with this seed, each ~ Dir(1): [M + 1 + num_draws, M]. For many members, of which a
-    lattice has too many points."""
+    """The corners, the centre, and `num_draws` points spread evenly over the simplex: [M + 1 +
+    num_draws, M]. For many members, of which a lattice has too many points.
+
+    Each of the latter is ~ Dir(1), from a Latin hypercube with this `seed`.
+    """
     rng = np.random.default_rng(seed)
     draws = Dirichlet(1.0, stratified=True).sample(num_draws, num_members, rng)
     return np.vstack([np.eye(num_members), np.full((1, num_members), 1 / num_members), draws])

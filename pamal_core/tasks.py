@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -14,14 +15,18 @@ from pamal_core.inputs import described
 from pamal_core.memory import is_out_of_memory
 from pamal_core.shapes import ByTask
 
+T = TypeVar("T")
+Values = tuple[Tensor, Tensor]
+"""A value for every label, and whether it counts."""
+
 
 @dataclass(frozen=True)
 class Metric:
     """A metric that can be gathered batch by batch.
 
-    `statistic(output, target)` is a tensor that may be summed over batches, and `value` turns the
-    sum into the metric. An accuracy sums (correct, seen) and divides; a mean
-    intersection-over-union would sum confusion matrices.
+    `statistic(output, target)` is a tensor that may be summed over batches, and `value` makes the
+    metric of the sum: an accuracy sums (correct, seen) and divides, a mean intersection over union
+    sums confusion matrices. `maximise` says whether higher is better.
     """
 
     name: str
@@ -32,15 +37,17 @@ class Metric:
 
 @dataclass(frozen=True)
 class Task:
-    """A name, a differentiable loss (the mean over a batch, to be minimised), and metrics, the most
-    important first.
+    """A task: its name, a differentiable loss (the mean over a batch, to be minimised), and its
+    metrics, the most important first.
 
-    All are given an output and a target as they are, so a loss that broadcasts takes [n, 1] and [n]
-    for n x n pairs; `regression` flattens both. `count(target)` says how many labels a target has:
-    where it is 0 the loss must be 0 with a gradient of 0. A batch that has no target of a task, a
-    None in its place or no key in a dict, is given to neither; its loss is 0.
+    `loss(output, target)` and the metrics get an output and a target as they are, so a loss that
+    broadcasts makes n x n pairs of [n, 1] and [n]; `regression` flattens both. `count(target)` says
+    how many labels a target has: where it is 0 the loss must be 0 with a gradient of 0. Neither
+    function is called for a batch without a target of the task (None, or no key in the dict): the
+    loss is then 0.
 
-    Tasks made here pickle; one with functions of your own does where they do.
+    The tasks made by the functions below pickle. A task with functions of your own pickles if these
+    do.
     """
 
     name: str
@@ -161,41 +168,28 @@ def statistic(task: Task, metric: Metric, output: Tensor, target: Tensor) -> Ten
     return _taken(task, f"metric {metric.name}", metric.statistic, output, target)
 
 
+def judged(task: Task, metric: Metric, output: Tensor, target: Tensor) -> float:
+    """The value of `metric` on one batch; InputError where it has none."""
+
+    def value(*given: Tensor) -> float:
+        return float(metric.value(metric.statistic(*given)))
+
+    return _taken(task, f"metric {metric.name}", value, output, target)
+
+
 def _taken(
-    task: Task,
-    what: str,
-    function: Callable[[Tensor, Tensor], Tensor],
-    output: Tensor,
-    target: Tensor,
-) -> Tensor:
+    task: Task, what: str, function: Callable[[Tensor, Tensor], T], output: Tensor, target: Tensor
+) -> T:
     try:
         return function(output, target)
-    except (RuntimeError, ValueError, IndexError, TypeError) as error:
-        if is_out_of_memory(error):
+    except Exception as error:  # whatever a function of the user's may raise
+        if is_out_of_memory(error) or isinstance(error, ArithmeticError):
             raise
-        given = " and ".join(
-            f"{name} {list(part.shape)} of {str(part.dtype).removeprefix('torch.')}"
-            for name, part in (("output", output), ("target", target))
-        )
+        shapes = [described(part).removeprefix("one tensor ") for part in (output, target)]
         raise InputError(
-            f"The {what} of task {task.name} must take what it is given. Found {given}: {error}"
+            f"The {what} of task {task.name} must take what it is given. "
+            f"Found output {shapes[0]} and target {shapes[1]}: {error}"
         ) from error
-
-
-@dataclass(frozen=True)
-class _Mean:
-    """The statistic of a mean: (sum, count)."""
-
-    mean: Callable[[Tensor, Tensor], Tensor]
-    count: Callable[[Tensor], Tensor | int]
-
-    def __call__(self, output: Tensor, target: Tensor) -> Tensor:
-        value, count = exact(self.mean(output, target).detach()), self.count(target)
-        if isinstance(count, Tensor):
-            seen = exact(count).to(value.device)
-        else:
-            seen = torch.full_like(value, count)
-        return torch.stack([(value * seen).where(seen > 0, 0), seen])
 
 
 def mean_metric(
@@ -207,10 +201,39 @@ def mean_metric(
     """A metric that is the mean over examples of what `mean(output, target)` averages over one
     batch.
 
-    `count(target)` is how many it averages over: all examples, unless some have no label. Where
-    that is 0 the batch does not count, whatever `mean` makes of it; NaN where no batch does.
+    `count(target)` says over how many examples that is: over all, unless some have no label. A
+    batch whose count is 0 does not count, whatever `mean` makes of it. The metric is NaN if no
+    batch counts.
     """
-    return Metric(name, maximise, _Mean(mean, count), ratio)
+    return Metric(name, maximise, partial(_sum_of_means, mean, count), _ratio)
+
+
+def _sum_of_means(
+    mean: Callable[[Tensor, Tensor], Tensor],
+    count: Callable[[Tensor], Tensor | int],
+    output: Tensor,
+    target: Tensor,
+) -> Float[Tensor, " 2"]:
+    value, seen = exact(mean(output, target).detach()), count(target)
+    seen = exact(torch.as_tensor(seen, device=value.device))
+    return torch.stack([(value * seen).where(seen > 0, 0), seen])
+
+
+def average(name: str, maximise: bool, values: Callable[[Tensor, Tensor], Values]) -> Metric:
+    """A metric that is the mean of `values(output, target)` over all labels that count."""
+    return Metric(name, maximise, partial(_sum_of_values, values), _ratio)
+
+
+def _sum_of_values(
+    values: Callable[[Tensor, Tensor], Values], output: Tensor, target: Tensor
+) -> Float[Tensor, " 2"]:
+    found, counted = values(output.detach(), target)
+    return torch.stack([exact(found.where(counted, 0)).sum(), exact(counted).sum()])
+
+
+def _ratio(sums: Float[Tensor, " 2"]) -> float:
+    """The value of a metric whose statistic is (sum, count); NaN where the count is 0."""
+    return float(sums[0] / sums[1])
 
 
 def exact(values: Tensor) -> Tensor:
@@ -228,108 +251,90 @@ def answers(
     return classes, exact((0 * largest).where(counted, 0).sum())
 
 
-def ratio(sums: Float[Tensor, " 2"]) -> float:
-    """The value of a metric whose statistic is (sum, count); NaN where the count is 0."""
-    return float(sums[0] / sums[1])
-
-
-@dataclass(frozen=True)
-class Counted:
-    """Which labels count: those that are not `ignore_index`, and class probabilities without a
+def present(ignore_index: int, labels: Tensor) -> Tensor:
+    """Which labels are there: those that are not `ignore_index`, or class probabilities without a
     NaN."""
+    if labels.is_floating_point():
+        return labels.isnan().any(1).logical_not()
+    return labels != ignore_index
 
-    ignore_index: int
 
-    def __call__(self, labels: Tensor) -> Tensor:
-        """How many."""
-        return self.mask(labels).sum()
+def num_present(ignore_index: int, labels: Tensor) -> Tensor:
+    """How many labels are there."""
+    return present(ignore_index, labels).sum()
 
-    def mask(self, labels: Tensor) -> Tensor:
-        """True where one counts."""
-        if labels.is_floating_point():
-            return labels.isnan().any(1).logical_not()
-        return labels != self.ignore_index
 
-    def checked(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor | float]:
-        """`labels` that cross-entropy takes, which of them count, and 0.
+def checked(
+    ignore_index: int, logits: Tensor, labels: Tensor
+) -> tuple[Tensor, Tensor, Tensor | float]:
+    """`labels` that cross-entropy takes, which of them count, and 0.
 
-        InputError unless `labels` are classes or class probabilities of the shape that `logits` [n,
-        C, ...] ask for. A class out of range is torch's to refuse, on the CPU; on an accelerator
-        the kernel would fail, and the process with it: there the 0 is NaN instead.
-        """
-        by_class, on_cpu = labels.is_floating_point(), labels.device.type == "cpu"
-        needed = logits.shape if by_class else logits.shape[:1] + logits.shape[2:]
-        if logits.ndim < 2 or labels.shape != needed:
-            raise InputError(
-                "for logits [n, C, ...] labels must be integers [n, ...] or probabilities of their "
-                "shape"
-            )
-        counted, classes = self.mask(labels), logits.shape[1]
-        if by_class:
-            labels = labels.to(logits.dtype).where(counted.unsqueeze(1), 1 / classes)
-            wrong = ((labels.sum(1) - 1).abs() > 0.01) | (labels < 0).any(1)
-            if on_cpu and wrong.any():
-                raise InputError("probabilities must be at least 0, with sum 1 over the classes")
-            return labels, counted, _nan_where(wrong.any(), logits)
+    InputError unless `labels` are classes or class probabilities of the shape that `logits` [n, C,
+    ...] ask for. A class out of range is torch's to refuse, on the CPU; on an accelerator the
+    kernel would fail, and the process with it: there the 0 is NaN instead.
+    """
+    by_class, on_cpu = labels.is_floating_point(), labels.device.type == "cpu"
+    needed = logits.shape if by_class else logits.shape[:1] + logits.shape[2:]
+    if logits.ndim < 2 or labels.shape != needed:
+        raise InputError(
+            "for logits [n, C, ...] labels must be integers [n, ...] or probabilities of their "
+            "shape"
+        )
+    counted, classes = present(ignore_index, labels), logits.shape[1]
+    if by_class:
+        labels = labels.to(logits.dtype).where(counted.unsqueeze(1), 1 / classes)
+        wrong = ((labels.sum(1) - 1).abs() > 0.01) | (labels < 0).any(1)
+        if on_cpu and wrong.any():
+            raise InputError("probabilities must be at least 0, with sum 1 over the classes")
+    else:
         labels = labels.long()
         if on_cpu:
             return labels, counted, 0.0
         wrong = counted & ((labels < 0) | (labels >= classes))
-        right = labels.where(wrong.logical_not(), self.ignore_index)
-        return right, counted, _nan_where(wrong.any(), logits)
+        counted = counted & ~wrong
+        labels = labels.where(counted, ignore_index)
+    return labels, counted, _nan_where(wrong.any(), logits)
 
 
 def _nan_where(wrong: Tensor, like: Tensor) -> Tensor:
     return torch.zeros_like(wrong, dtype=like.dtype).masked_fill(wrong, torch.nan)
 
 
-@dataclass(frozen=True)
-class _CrossEntropy:
+def right(ignore_index: int, logits: Tensor, labels: Tensor) -> Values:
+    """1 where an answer is right, else 0."""
+    labels, counted, fault = checked(ignore_index, logits, labels)
+    truth = labels.argmax(1) if labels.is_floating_point() else labels
+    classes, lost = answers(logits, counted)
+    return (classes == truth) + (fault + lost), counted
+
+
+def _cross_entropy(ignore_index: int, logits: Tensor, labels: Tensor) -> Tensor:
     """The mean over the labels that count; 0 where none does."""
-
-    count: Counted
-
-    def __call__(self, logits: Tensor, labels: Tensor) -> Tensor:
-        labels, counted, fault = self.count.checked(logits, labels)
-        if labels.is_floating_point():
-            values = F.cross_entropy(logits, labels, reduction="none").where(counted, 0)
-            return values.sum() / counted.sum().clamp(min=1) + fault
-        # torch's mean over no label is NaN, and so is its gradient: there it is given some label.
-        ignored, some = self.count.ignore_index, counted.any()
-        mean = F.cross_entropy(logits, labels.where(some, int(ignored == 0)), ignore_index=ignored)
-        return mean.where(some, 0) + fault
-
-
-@dataclass(frozen=True)
-class _Accuracy:
-    """The share of right answers among the labels that count."""
-
-    count: Counted
-
-    def __call__(self, logits: Tensor, labels: Tensor) -> Tensor:
-        labels, counted, fault = self.count.checked(logits, labels)
-        truth = labels.argmax(1) if labels.is_floating_point() else labels
-        classes, lost = answers(logits, counted)
-        right = exact((classes == truth) & counted)
-        share = right.mean() * (counted.numel() / exact(counted.sum()).clamp(min=1))
-        return share + fault + lost
+    labels, counted, fault = checked(ignore_index, logits, labels)
+    if labels.is_floating_point():
+        values = F.cross_entropy(logits, labels, reduction="none").where(counted, 0)
+        return values.sum() / counted.sum().clamp(min=1) + fault
+    # torch's mean over no label is NaN, and so is its gradient: there it is given some label.
+    some = counted.any()
+    filled = labels.where(some, int(ignore_index == 0))
+    return F.cross_entropy(logits, filled, ignore_index=ignore_index).where(some, 0) + fault
 
 
 def classification(name: str, ignore_index: int = -100) -> Task:
-    """Cross-entropy on logits [n, classes] and labels [n], or on logits [n, classes, ...] and
-    labels [n, ...], as of tokens; judged by accuracy, a share in [0, 1], higher is better.
+    """Cross-entropy for logits [n, classes] and labels [n], or for logits [n, classes, ...] and
+    labels [n, ...], as of tokens. Metrics: "accuracy", a share in [0, 1], higher is better; "loss",
+    lower is better.
 
     Labels are integers, of which `ignore_index` means missing, or class probabilities of the shape
-    of the logits, of which NaN does; an answer is then right where it is the most probable class.
-    Loss and metrics are means over the labels that are there. Where none is, the loss is 0 with a
-    gradient of 0, and the batch does not count in metrics.
+    of the logits, of which NaN means missing. With probabilities an answer is right where it is the
+    most probable class. Loss and metrics are means over the labels that are there. A batch without
+    any has a loss of 0 with a gradient of 0, and does not count in the metrics.
 
-    The loss raises InputError for labels of another shape and for those that are no class.
+    The loss raises InputError for labels of another shape and for labels that are no class.
     """
-    count = Counted(ignore_index)
-    loss = _CrossEntropy(count)
+    count, loss = partial(num_present, ignore_index), partial(_cross_entropy, ignore_index)
     metrics = (
-        mean_metric("accuracy", True, _Accuracy(count), count),
+        average("accuracy", True, partial(right, ignore_index)),
         mean_metric("loss", False, loss, count),
     )
     return Task(name, loss, metrics, count)
@@ -338,22 +343,17 @@ def classification(name: str, ignore_index: int = -100) -> Task:
 _ZERO_AT_THE_TARGET = F.huber_loss, F.l1_loss, F.mse_loss, F.smooth_l1_loss
 
 
-@dataclass(frozen=True)
-class _Flat:
+def _flat(loss: Callable[[Tensor, Tensor], Tensor], output: Tensor, target: Tensor) -> Tensor:
     """`loss` on the numbers that have a target; 0 where none has."""
-
-    loss: Callable[[Tensor, Tensor], Tensor]
-
-    def __call__(self, output: Tensor, target: Tensor) -> Tensor:
-        if output.numel() != target.numel():
-            raise InputError("there must be one target for each number of the output")
-        output, target = output.flatten(), target.flatten().to(output.dtype)
-        counted = target.isnan().logical_not()
-        if self.loss in _ZERO_AT_THE_TARGET:
-            # A selection would wait for a GPU. Missing ones, as if right, only dilute the mean.
-            mean = self.loss(output, target.where(counted, output.detach()))
-            return mean * (counted.numel() / counted.sum().clamp(min=1))
-        return self.loss(output[counted], target[counted]).where(counted.any(), 0)
+    if output.numel() != target.numel():
+        raise InputError("there must be one target for each number of the output")
+    output, target = output.flatten(), target.flatten().to(output.dtype)
+    counted = target.isnan().logical_not()
+    if loss in _ZERO_AT_THE_TARGET:
+        # A selection would wait for a GPU. Missing ones, as if right, only dilute the mean.
+        mean = loss(output, target.where(counted, output.detach()))
+        return mean * (counted.numel() / counted.sum().clamp(min=1))
+    return loss(output[counted], target[counted]).where(counted.any(), 0)
 
 
 def _not_nan(target: Tensor) -> Tensor:
@@ -361,12 +361,12 @@ def _not_nan(target: Tensor) -> Tensor:
 
 
 def regression(name: str, loss: Callable[[Tensor, Tensor], Tensor] = F.huber_loss) -> Task:
-    """A regression judged by its own loss (Huber by default, as for age in section 5.2), lower is
-    better.
+    """A regression by `loss`, Huber's by default, as for age in section 5.2. Metric: "loss", the
+    same, lower is better.
 
     Outputs [n, 1] and targets [n], of any number type, are both taken as [n]. A NaN is a missing
-    target: `loss` is the mean over the others, 0 with a gradient of 0 where there is none. It
-    raises InputError unless there are as many targets as numbers.
+    target: the loss is the mean over the others, and 0 with a gradient of 0 where there is none. It
+    raises InputError unless there are as many targets as numbers in the output.
     """
-    flat = _Flat(loss)
+    flat = partial(_flat, loss)
     return Task(name, flat, (mean_metric("loss", False, flat, _not_nan),), _not_nan)

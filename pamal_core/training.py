@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from operator import length_hint
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +19,6 @@ from pamal_core.errors import InputError
 from pamal_core.inputs import Batch, moved
 from pamal_core.memory import is_out_of_memory, too_large
 from pamal_core.method import Method, NonFiniteError
-from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.optimizers import adam
 from pamal_core.tasks import labelled
 
@@ -30,11 +30,11 @@ SKIPPING = {"cuda"}
 
 @dataclass
 class Training:
-    """A training so far, as a hook of `train` finds it. `state_dict` has all it takes to go on.
+    """A training so far, as a hook of `train` finds it. `state_dict` has all it takes to continue.
 
-    `history` has a row per finished epoch, to the last of which a hook may add. `step` counts the
-    steps taken; `losses` [W, T] and `alphas` [W, M] are those of the last one, on their device.
-    After a hook that sets `stop` no other step begins.
+    `history` has a row per finished epoch; a hook may add to the last one. `step` counts the steps
+    taken. `losses` [W, T] and `alphas` [W, M] are those of the last step, on their device. After a
+    hook has set `stop` no other step begins.
     """
 
     method: Method
@@ -63,8 +63,8 @@ class Training:
         return states | about | {"history": self.history}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from `state`, which `state_dict` returned; InputError where that was of another
-        method, optimiser, learning rate, ...: it names what differs."""
+        """Continue from `state`, which `state_dict` returned. InputError where it is that of
+        another method, optimiser, learning rate, ...: it names what differs."""
         checks.check_same(state, self.made_with)
         for name, part in self._parts().items():
             part.load_state_dict(state[name])
@@ -100,39 +100,41 @@ def train(
     on_epoch: Callable[[Training], None] | None = None,
     progress: bool = True,
 ) -> list[dict[str, Any]]:
-    """Train `method.network` in place; returns a row per epoch, with the mean loss of each task,
-    [T], as "losses": the mean over steps that had a label of it, NaN where none had.
+    """Train `method.network` in place. Returns a row per epoch, whose "losses" [T] are the mean
+    loss of each task over the steps that had a label of it, NaN where none had.
 
-    `loader` yields (inputs, target_1, ..., target_T), or (inputs, {name: target}), anew each time
-    it is iterated; several inputs are a tuple or a dict of their own.
+    `loader` yields (inputs, target_1, ..., target_T) or (inputs, {name: target}), anew each time it
+    is iterated; several inputs are a tuple or a dict of their own.
 
-    Without an `optimizer` it is Adam with `lr` (1e-3), for a weight ensemble M times that: the
-    gradient of a member is scaled by its alpha, 1/M in expectation (section 5). One of
-    `parameter_groups` has settings by name. A `scheduler` of that optimizer takes one step after
-    each epoch, or each step (`scheduler_interval`); torch's `ReduceLROnPlateau` is told the sum of
-    the losses in that row, but for NaN. With `clip_norm` a longer gradient, that of all that is
-    trained, is scaled to this l2 norm; the optimizer's own `register_step_pre_hook` may do anything
-    else with it. `average`, torch's `AveragedModel` of the network, is updated after each step.
+    Without an `optimizer` it is Adam with `lr` (1e-3), with M times that for what alpha mixes (the
+    members of a weight ensemble, the adapters of a low-rank one): the gradient of a member is
+    scaled by its alpha, 1/M in expectation (section 5). With `parameter_groups` an optimizer has
+    settings by the names of weights. A `scheduler` of that optimizer takes one step after each
+    epoch, or after each step (`scheduler_interval`); torch's `ReduceLROnPlateau` is told the sum of
+    the losses of the epoch, without those that are NaN. `clip_norm` is the largest l2 norm of the
+    gradient of all that is trained: a longer one is scaled to it. For anything else with the
+    gradient the optimizer has its own `register_step_pre_hook`. `average`, torch's `AveragedModel`
+    of the network, is updated after each step.
 
     Every epoch starts by seeding torch's global generator, and that of the draws, from (`seed`,
-    epochs that the method was trained for before): a second call goes on where the first ended.
-    `on_step` and `on_epoch` are called after each with the `Training` so far, which they may stop;
-    an epoch cut short counts with the steps it had. The state that `on_epoch` may keep is a
-    `resume`, with which training equals one that was never interrupted, bit for bit; a loader that
-    draws from numpy's global generator has to seed it itself.
+    number of epochs that the method was trained for before): a second call goes on where the first
+    ended. `on_step` and `on_epoch` are called after each step and epoch with the `Training` so far,
+    which they may stop; an epoch cut short counts with the steps it had. `on_epoch` may keep the
+    state, which is then given as `resume`: training equals one that was never interrupted, bit for
+    bit. A loader that draws from numpy's global generator has to seed it itself.
 
     Raises InputError before a weight is moved where the arguments do not fit one another or the
-    first batch, on which the metrics are tried, and where a step does not fit into memory: it says
-    what would. Raises NonFiniteError where a loss or gradient is NaN or infinite, before the
-    optimizer steps. A GPU is not waited for: torch's fused optimizers (there Adam without an
-    `optimizer`) leave such a step out, and the error comes within 50 steps and this epoch. With
-    others each step waits once, with `average` once more, with rules solved on the CPU each draw.
+    first batch, on which the metrics are tried, too. Raises InputError where a step does not fit
+    into memory, and says what would. Raises NonFiniteError where a loss or gradient is NaN or
+    infinite, before the optimizer steps.
+
+    A GPU is not waited for. There torch's fused optimizers (Adam without an `optimizer`) leave out
+    a step that is not finite, and the error comes within 50 steps and this epoch. Other optimizers
+    wait for it once a step, with `average` twice, and rules that are solved on the CPU once a draw.
     """
     checks.check_arguments(method, loader, epochs, seed, {"lr": lr, "clip_norm": clip_norm})
     if optimizer is None:
-        network = method.network
-        scale = network.num_members if isinstance(network, WeightEnsemble) else 1
-        optimizer = adam(method, (1e-3 if lr is None else lr) * scale)
+        optimizer = adam(method, 1e-3 if lr is None else lr)
     elif lr is not None:
         raise InputError("`lr` is that of Adam without an `optimizer`. Found both.")
     training = Training(method, optimizer, scheduler, average, scheduler_interval, clip_norm, seed)
@@ -142,7 +144,7 @@ def train(
     bar = tqdm(range(len(history) + 1, epochs + 1), disable=not progress, unit="epoch")
     for epoch in bar:
         try:
-            losses = _epoch(training, loader, on_step)
+            losses = _epoch(training, loader, epochs, on_step)
             method.past.append(losses)
             history.append({"losses": losses})
             if on_epoch is not None:
@@ -166,7 +168,10 @@ def seed_everything(seed: int, epoch: int = 0) -> np.random.Generator:
 
 
 def _epoch(
-    training: Training, loader: Iterable[Batch], on_step: Callable[[Training], None] | None
+    training: Training,
+    loader: Iterable[Batch],
+    epochs: int,
+    on_step: Callable[[Training], None] | None,
 ) -> list[float]:
     """The mean loss of each task over the steps of one epoch that had a label of it."""
     method, device = training.method, training.method.network.task_weights.device
@@ -175,12 +180,15 @@ def _epoch(
     method.network.train()
     method.balancer.start_epoch(method.past)
     total, steps = torch.zeros(len(method.tasks), device=device), 0
+    length = length_hint(loader, 0)  # 0 where the loader does not know it
     counts = torch.zeros_like(total)
     for batch in loader:
         batch = moved(batch, device)
         steps += 1
         try:
-            losses = _step(training, batch, rng, steps)
+            into_epoch = (steps - 1) / length if length else 0.0
+            progress = min((len(training.history) + into_epoch) / epochs, 1.0)
+            losses = _step(training, batch, rng, steps, progress)
         except NonFiniteError as error:
             epoch = len(training.history) + 1
             raise NonFiniteError(f"Stopped in epoch {epoch}, step {steps}. {error}") from error
@@ -209,7 +217,9 @@ def _epoch(
     return means
 
 
-def _step(training: Training, batch: Batch, rng: np.random.Generator, number: int) -> Tensor:
+def _step(
+    training: Training, batch: Batch, rng: np.random.Generator, number: int, progress: float
+) -> Tensor:
     """One step on `batch`, the `number`th of its epoch; its losses [W, T]."""
     method, optimizer = training.method, training.optimizer
     on_gpu = method.network.task_weights.device.type in SKIPPING
@@ -218,7 +228,7 @@ def _step(training: Training, batch: Batch, rng: np.random.Generator, number: in
     for parameter in method.parameters():  # of which the optimiser may have views
         parameter.grad = None
     try:
-        alphas = method.draw(rng)
+        alphas = method.draw(rng, progress)
         with checks.metrics_checked(method, batch[1:]) if is_first else nullcontext():
             losses = method.accumulate(batch, alphas, check=is_first or not on_gpu)
         _guard(training, number, losses, alphas, on_gpu)

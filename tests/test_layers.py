@@ -11,7 +11,7 @@ PACKAGE = Path(pamal_core.__file__).parent
 
 # A room imports only itself and the rooms before it; the method, those of its own line.
 METHOD = {"", "networks", "balancing"}
-ROOMS = ["data", "plots", "runs", "experiments", "toy", "lessons", "widgets", "study"]
+ROOMS = ["data", "plots", "runs", "experiments", "toy", "lessons", "study", "widgets"]
 
 
 def modules() -> list[tuple[str, str, ast.Module]]:

@@ -107,14 +107,15 @@ def constructor(classes: list[ast.ClassDef]) -> str:
         for method in one.body:
             if isinstance(method, ast.FunctionDef) and method.name == "__init__":
                 return signature(method, bound=True).removesuffix(" -> None")
-    # Fields of a base come first, and those that all instances share are not given.
-    declared = [
-        one
+    # Fields of a base come first, in which a class may put another default; those that all
+    # instances share are not given.
+    declared = {
+        ast.unparse(one.target): one
         for owner in reversed(classes)
         for one in owner.body
         if isinstance(one, ast.AnnAssign) and "ClassVar" not in ast.unparse(one.annotation)
-    ]
-    return f"({', '.join(map(parameter, declared))})" if declared else ""
+    }
+    return f"({', '.join(map(parameter, declared.values()))})" if declared else ""
 
 
 def parameter(declared: ast.AnnAssign) -> str:
@@ -131,13 +132,16 @@ def signature(function: ast.FunctionDef, *, bound: bool = False) -> str:
     arguments = deepcopy(function.args)
     if bound:
         del arguments.args[0]
-    returns = f" -> {ast.unparse(function.returns)}" if function.returns else ""
+    # The name of a class within its own body is a string.
+    returns = f" -> {ast.unparse(function.returns).strip(chr(39))}" if function.returns else ""
     return f"({ast.unparse(arguments)}){returns}"
 
 
 def docstring(found: Definition) -> list[str]:
-    """The lines of a docstring."""
-    return (ast.get_docstring(found) or "").splitlines()
+    """A docstring, each paragraph one line: Markdown would take a line that happens to begin with
+    a sign or a number for an entry of a list. `$` sets mathematics."""
+    paragraphs = (ast.get_docstring(found) or "").split("\n\n")
+    return "\n\n".join(" ".join(one.split()) for one in paragraphs).splitlines()
 
 
 def block(kind: str, head: str, text: list[str], fence: str = ":::") -> Iterator[str]:

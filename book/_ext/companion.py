@@ -7,6 +7,7 @@ from typing import Any
 from api import Api
 from citation import Citation
 from docutils import nodes
+from figures import put_figures_in
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from verdicts import Verdicts
@@ -41,13 +42,15 @@ def mend_citations(
         context["body"] = context["body"].replace(list_of, '<div class="citation-list">')
 
 
-def take_title_from_toc(app: Sphinx, _tree: nodes.document) -> None:
-    """Call the page that was just read as `_toc.yml` does: pages of one notebook have one heading,
-    and in a window's title and in search this tells them apart."""
+def take_title_from_toc(app: Sphinx, tree: nodes.document) -> None:
+    """Call the page that was just read as `_toc.yml` does, in its heading, in the contents, in a
+    window's title and in search: one notebook may be several pages."""
     name, toc = app.env.docname, app.env.external_site_map
     if name in toc and toc[name].title:
         title = nodes.title("", toc[name].title)
         app.env.titles[name] = app.env.longtitles[name] = title
+        heading = next(tree.findall(nodes.title))
+        heading.replace_self(title.deepcopy())
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -61,4 +64,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", use_widget_style, priority=100)
     app.connect("doctree-read", take_title_from_toc, priority=600)  # titles are collected at 500
     app.connect("html-page-context", mend_citations)
+    app.connect("html-page-context", put_figures_in)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,12 +2,12 @@
 
     ```{verdicts}
     # Is PaMaL's front better than linear scalarisation (LS)?
-    - [MultiMNIST](results/beyond.ipynb#multimnist-at-equal-cost): the name of a claim
+    - MultiMNIST: the name of a claim
     ```
 
-A line links to its evidence and names a row of `claims.csv` or `findings.csv` that is one
-comparison or one level. Estimate, interval and word are the study's, at equal epochs and at equal
-cost; the paper's number is that of its tables. Nothing here needs torch.
+A line names a row of `claims.csv` or `findings.csv` that is one comparison or one level, and links
+to it in the page that has the evidence. Estimate, interval and word are the study's, at equal
+epochs and at equal cost; the paper's number is that of its tables. Nothing here needs torch.
 """
 
 import html
@@ -40,14 +40,16 @@ MARKS = {
 """By column what marks a number, and below how far down in a picture."""
 HEIGHTS = {EPOCHS: 8, COST: 20, PAPER: 8}
 WIDTH, HEIGHT = 200, 28
-RULE = re.compile(r"- (\[.+?\]\(.+?\)): (.+)")
+RULE = re.compile(r"- (.+?): (.+)")
+PAGES = {claims.FILE: "results/reproduction.html", claims.FINDINGS: "results/beyond.html"}
 
 
 class Line(NamedTuple):
-    """A claim, the link to its evidence, and by column its word and what it rests on: "" for the
-    paper; a column is left out where it asks no other question."""
+    """A label, the page of the evidence, a claim, and by column its word and what it rests on: ""
+    for the paper; a column is left out where it asks no other question."""
 
-    link: list[nodes.Node]
+    label: str
+    page: str
     claim: Claim
     cells: dict[str, tuple[str, Part]]
 
@@ -69,7 +71,7 @@ class Line(NamedTuple):
         return float(np.nanmax(np.abs([self.ahead(end) for three in ends for end in three] or [0])))
 
 
-def read(link: list[nodes.Node], claim: Claim, runs: Runs) -> Line:
+def read(label: str, page: str, claim: Claim, runs: Runs) -> Line:
     """The line of `claim`; ValueError where it is several comparisons."""
     cells = {}
     for column, side in ((EPOCHS, "theirs"), (COST, "cost")):
@@ -78,7 +80,7 @@ def read(link: list[nodes.Node], claim: Claim, runs: Runs) -> Line:
             (cells[column],) = ((word, part) for part in parts)
     if np.isfinite(number := printed(claim)):
         cells[PAPER] = "", Part("", Estimate(number, np.nan, 0))
-    return Line(link, claim, cells)
+    return Line(label, page, claim, cells)
 
 
 def printed(claim: Claim) -> float:
@@ -99,25 +101,23 @@ class Verdicts(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """The picture, the intervals in numbers, and the count of all claims of the paper."""
-        files = claims.FILE, claims.FINDINGS
-        for path in (*files, *frame.RESULTS.rglob("*.json")):
+        for path in (*PAGES, *frame.RESULTS.rglob("*.json")):
             self.env.note_dependency(str(path))
-        runs, every = frame.read(), [claim for file in files for claim in paper.read(file)]
-        known = {claim["claim"]: claim for claim in every}
+        runs = frame.read()
+        known = {c["claim"]: (page, c) for file, page in PAGES.items() for c in paper.read(file)}
         rows: list[str | Line] = []
         for text in filter(None, map(str.strip, self.content)):
             if text.startswith("# "):
                 rows.append(text[2:])
                 continue
             if not (match := RULE.fullmatch(text)) or match[2] not in known:
-                raise self.error(f"Expected '- [label](link): claim', a known one. Found {text!r}.")
-            (link,) = self.parse_text_to_nodes(match[1])
+                raise self.error(f"Expected '- label: claim', a known one. Found {text!r}.")
             try:
-                rows.append(read(link.children, known[match[2]], runs))
+                rows.append(read(match[1], *known[match[2]], runs))
             except ValueError:
                 raise self.error(f"Expected one comparison. {match[2]!r} has several.") from None
         counts = Counter(claims.judge(claim, runs).word for claim in paper.read(claims.FILE))
-        return [*picture(rows), *self.count(counts)]
+        return [raw(picture(rows)), *self.count(counts)]
 
     def count(self, counts: Counter[str]) -> Iterator[nodes.Node]:
         """How many claims have which verdict, as a bar and in words."""
@@ -129,31 +129,29 @@ class Verdicts(SphinxDirective):
         yield from self.parse_text_to_nodes(f"{link}: {each}.")
 
 
-def picture(rows: list[str | Line]) -> Iterator[nodes.Node]:
+def picture(rows: list[str | Line]) -> str:
     """Questions and lines as a table; intervals in numbers below it, folded."""
     lines = [row for row in rows if isinstance(row, Line)]
     edges: dict[str, float] = {}
     for line in lines:
         edges[kind(line)] = max(edges.get(kind(line), 0), line.edge())
     heads = "".join(f'<th scope="col">{key(name)}{name}</th>' for name in MARKS)
-    yield raw(
+    texts = [
         '<table class="verdicts"><thead><tr><td></td><td class="v-sides" aria-hidden="true">'
         f"<span>fails</span><span>holds</span></td>{heads}</tr></thead><tbody>"
-    )
+    ]
     for row in rows:
         if isinstance(row, str):
             head = f'<th colspan="5" scope="colgroup">{html.escape(row)}</th>'
-            yield raw(f'<tr class="v-question">{head}</tr>')
+            texts.append(f'<tr class="v-question">{head}</tr>')
             continue
-        yield raw('<tr><th scope="row">')
-        yield nodes.inline("", "", *row.link)
+        link = f'<a href="{row.page}#{claims.anchor(row.claim["claim"])}">{row.label}</a>'
+        plot = f'<td class="v-plot">{drawing(row, edges[kind(row)])}</td>'
         cells = "".join(map(partial(cell, row), MARKS))
-        yield raw(f'</th><td class="v-plot">{drawing(row, edges[kind(row)])}</td>{cells}</tr>')
+        texts.append(f'<tr><th scope="row">{link}</th>{plot}{cells}</tr>')
     numbers = "".join(f"<dt>{one.claim['claim']}</dt><dd>{in_numbers(one)}</dd>" for one in lines)
-    yield raw(
-        '</tbody></table><details class="v-numbers"><summary>The intervals in numbers</summary>'
-        f"<dl>{numbers}</dl></details>"
-    )
+    details = f"<summary>The intervals in numbers</summary><dl>{numbers}</dl>"
+    return f'{"".join(texts)}</tbody></table><details class="v-numbers">{details}</details>'
 
 
 def kind(line: Line) -> str:

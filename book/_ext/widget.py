@@ -5,11 +5,14 @@
     What one would see, for those who run no scripts.
     ```
 
-`data` names a JSON file under `_assets/widgets/` with the values of the widget's model.
+`data` names a JSON file under `_assets/widgets/` with the values of the widget's model. `records`
+names a folder of the repository instead, whose records they are: they are packed while the book is
+built, so that no copy of them can be old.
 """
 
 import json
 import runpy
+import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,7 +32,9 @@ class Widget(SphinxDirective):
 
     required_arguments = 1
     has_content = True
-    option_spec: ClassVar[dict[str, Any]] = {"data": directives.unchanged_required}
+    option_spec: ClassVar[dict[str, Any]] = dict.fromkeys(
+        ("data", "records"), directives.unchanged_required
+    )
 
     def run(self) -> list[nodes.Node]:
         """The widget, and its content for those who run no scripts."""
@@ -46,6 +51,8 @@ class Widget(SphinxDirective):
         return [*raw[:2], *self.parse_content_to_nodes(), raw[2]]
 
     def _values(self) -> dict[str, Any]:
+        if "records" in self.options:
+            return {"records": self._packed(ROOT / self.options["records"])}
         if "data" not in self.options:
             return {}
         path = DATA / f"{self.options['data']}.json"
@@ -53,3 +60,17 @@ class Widget(SphinxDirective):
             raise self.error(f"Expected a file with the data of the widget. Found none at {path}.")
         self.env.note_dependency(str(path))
         return json.loads(path.read_text("utf-8"))
+
+    def _packed(self, folder: Path) -> dict[str, Any]:
+        # Records are replaced, never written in place, so a folder shows that one has changed.
+        for path in (folder, *folder.rglob("*/"), WIDGETS / "runs_data.py"):
+            self.env.note_dependency(str(path))
+        sys.path.insert(0, str(ROOT))
+        try:
+            from pamal_core.widgets.runs_data import pack  # not torch, but pandas and others
+
+            return pack(folder)
+        except (ImportError, ValueError) as error:
+            raise self.error(f"Expected records in {folder} and the package. {error}") from None
+        finally:
+            sys.path.remove(str(ROOT))

@@ -22,6 +22,7 @@ from pamal_core.balancing.nash_mtl import NashMTL
 from pamal_core.balancing.pcgrad import PCGrad
 from pamal_core.balancing.rlw import RandomWeighting
 from pamal_core.balancing.rotograd import RotoGrad
+from pamal_core.balancing.tchebycheff import SmoothTchebycheff
 from pamal_core.balancing.uncertainty import UncertaintyWeighting
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "PCGrad",
     "RandomWeighting",
     "RotoGrad",
+    "SmoothTchebycheff",
     "UncertaintyWeighting",
     "UnitNorm",
 ]

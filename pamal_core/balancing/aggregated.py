@@ -12,15 +12,15 @@ from pamal_core.shapes import ByTask, Direction, Jacobian
 
 
 class Aggregated(GradientBalancer):
-    """The task gradients on the shared weights, combined by an aggregator of TorchJD (0.18 or
-    later), such as UPGrad, AlignedMTL or ConFIG of `torchjd.aggregation`.
+    """An aggregator of TorchJD (0.18 or later) as a balancer, such as UPGrad, AlignedMTL or ConFIG
+    of `torchjd.aggregation`: it combines the task gradients on the shared weights.
 
     Quinton and Rey, "Jacobian descent for multi-objective optimization" (2024). `aggregator` makes
-    one vector [S] of a Jacobian [T, S]. Where it has a `pref_vector`, that is set to the `weights`
-    of each draw; to any other the rows w_t g_t are given. The heads keep the plain `weights`.
+    one vector [S] of a Jacobian [T, S]. If it has a `pref_vector`, that is set to the `weights` of
+    each draw; any other is given the rows $w_t g_t$. The heads keep the plain `weights`.
 
-    Raises InputError for one with a preference of its own, and for one with a memory (a `reset`),
-    which the state of a training would lack. A Jacobian that is not finite gives NaN.
+    Raises InputError for an aggregator with a preference of its own, and for one with a memory (a
+    `reset`), which the state of a training would lack. A Jacobian that is not finite gives NaN.
     """
 
     def __init__(self, aggregator: Callable[[Tensor], Tensor]) -> None:

@@ -15,18 +15,20 @@ from pamal_core.tasks import Task, check_names, task_losses
 
 
 class AutoLambda(Balancer):
-    """Task weights that make the next step good for other data.
+    r"""Task weights that make the next step good for other data.
 
     Liu, James, Davison and Johns, "Auto-Lambda: disentangling dynamic task relationships" (TMLR
-    2022), Eq. 3 and 4: with theta' = theta - lr sum_t lambda_t g_t, the weights lambda descend on
-    the sum of the losses at theta' on another batch, every task a primary one; then the network
-    descends along sum_t lambda_t g_t. They approximate the slope by finite differences; with the
-    task gradients g_t at hand it is -lr g_t . grad L(theta'), exactly.
+    2022), Eq. 3 and 4. Let $\theta' = \theta - \eta \sum_t \lambda_t g_t$, with $\eta$ the rate
+    `lr` of the network. The weights $\lambda$ descend on the sum of the losses at $\theta'$ on
+    another batch, every task a primary one; then the network descends along $\sum_t \lambda_t g_t$.
+    They approximate the slope by finite differences; with the task gradients $g_t$ at hand it is
+    $-\eta \, g_t \cdot \nabla L(\theta')$, exactly.
 
-    `loader` yields the other batches, anew in each epoch, as their code has it: the training data
-    in an order of its own, so that no rule sees more data than another. lambda starts at 0.1 and
-    has an Adam of its own with rate `meta_lr` = 1e-4, also as in their code. It replaces `weights`.
-    A step costs T backward passes, and one step of linear scalarisation for the other batch.
+    `loader` yields the other batches, anew in each epoch: as in their code the training data in an
+    order of its own, so that no rule sees more data than another. $\lambda$ starts at 0.1 and has
+    an Adam of its own with rate `meta_lr` = 1e-4, also as in their code. It replaces `weights`. A
+    step costs T backward passes, and one step of linear scalarisation for the other batch. Raises
+    InputError where `loader` yields nothing.
     """
 
     def __init__(

@@ -14,10 +14,11 @@ from pamal_core.shapes import ByMember, ByTask, Theta
 
 @dataclass(frozen=True)
 class Draw:
-    """One alpha of a step: its task `weights`, alpha^T W, and the `losses` of the network there.
+    r"""One alpha of a step: its task `weights` [T], $\alpha^\top W$, and the `losses` [T] of the
+    network there.
 
-    The losses are differentiable in `theta`, a leaf, whose first `num_shared` entries all tasks
-    use. `penalty` are further task weights, which no balancer changes.
+    The losses are differentiable in `theta` [N], a leaf. All tasks use its first `num_shared`
+    entries. `penalty` [T] are the task weights that the penalty adds; no balancer changes them.
     """
 
     alpha: ByMember
@@ -44,19 +45,20 @@ class Draw:
 
 
 class Balancer(ABC):
-    """Turns the T losses of one draw into one direction; may keep a state."""
+    """Turns the T losses of one draw into one direction; it may keep a state from draw to draw."""
 
     @abstractmethod
     def direction(self, draw: Draw) -> Theta:
-        """The balanced gradient of the losses, plus the penalty's weights @ Jacobian as it is.
+        """The balanced gradient of the losses by theta, [N], plus the penalty's task weights times
+        the Jacobian.
 
         An optimiser that descends subtracts a multiple of it.
         """
 
     def parameters(self) -> Iterable[Tensor]:
-        """What the optimiser trains beside the network; nothing unless a subclass says otherwise.
+        """What the optimiser trains beside the network: nothing, unless a subclass says otherwise.
 
-        A balancer adds to their `.grad` itself.
+        The balancer itself adds to their `.grad`.
         """
         return ()
 
@@ -64,7 +66,7 @@ class Balancer(ABC):
         """Called before each epoch with the mean losses of those before it, [epochs, T]."""
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs; nothing unless a subclass says otherwise."""
+        """What a run needs to resume: nothing, unless a subclass says otherwise."""
         return {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -13,22 +13,23 @@ from pamal_core.shapes import Coefficients, Gram
 
 
 class CAGrad(GramBalancer):
-    """The direction near the mean gradient along which the slowest task descends fastest.
+    r"""The direction near the mean gradient along which the slowest task descends fastest.
 
     Liu et al., "Conflict-averse gradient descent for multi-task learning" (NeurIPS 2021), Eq. 3:
-    max over d of min_t g_t . d subject to ||d - g_0|| <= c ||g_0||, with g_t the rows of `jacobian`
-    on the shared weights and g_0 = sum_t w_t g_t, their mean for uniform `weights`. Default `c` =
-    0.4, as in the paper's experiments on supervised multi-task learning. The length of d is that of
-    Algorithm 1; the released code divides it by 1 + c^2, which Adam does not notice.
+    $\max_d \min_t g_t \cdot d$ subject to $\|d - g_0\| \le c \|g_0\|$, with $g_t$ the rows of the
+    Jacobian on the shared weights and $g_0 = \sum_t w_t g_t$, their mean for uniform `weights`. The
+    default `c` = 0.4 is that of their experiments on supervised multi-task learning. d is as long
+    as in Algorithm 1; the released code divides it by $1 + c^2$, which Adam does not notice.
 
-    The dual point w minimises g_w . g_0 + c ||g_0|| ||g_w|| over the simplex, and d = g_0 + s g_w
-    with s ||g_w|| = c ||g_0||. For a given s it is the shortest vector in the hull of g_t + g_0 /
-    s, which `min_norm` finds exactly, and s ||g_w|| grows with s: one root is left to find. There
-    is none where a point of the hull of the gradients is 0 (to 1e-6 of the longest), so that
-    nothing descends on every task, and the ball holds a d that conflicts with none; the one nearest
-    to g_0 is taken. A task with a gradient of 0 is such a case.
+    The dual point w minimises $g_w \cdot g_0 + c \|g_0\| \|g_w\|$ over the simplex, with $g_w =
+    \sum_t w_t g_t$, and $d = g_0 + s g_w$ where $s \|g_w\| = c \|g_0\|$. For a given s it is the
+    point of the shortest vector in the hull of the $g_t + g_0 / s$, which `min_norm` finds exactly.
+    $s \|g_w\|$ grows with s, so one root is left to find. There is none where a point of the hull
+    of the gradients is 0 (to 1e-6 of the longest), so that no direction descends on every task. The
+    ball then holds directions that conflict with no task, and the one nearest to $g_0$ is taken. A
+    task with a gradient of 0 is such a case.
 
-    Equal gradients g, or a single one, give (1 + c) g.
+    Equal gradients g, or a single one, give $(1 + c) g$.
     """
 
     def __init__(self, c: float = 0.4, heads: Literal["plain", "balanced"] = "plain") -> None:

@@ -14,18 +14,18 @@ from pamal_core.shapes import ByTask
 
 
 class DynamicWeightAverage(LossBalancer):
-    """A loss that fell more slowly than the others in the last epoch gets more weight.
+    r"""A loss that fell more slowly than the others in the last epoch gets more weight.
 
     Liu, Johns and Davison, "End-to-end multi-task learning with attention" (CVPR 2019), Eq. 7: the
-    weights of epoch e are T softmax(r / `temperature`), with r_t = L_t(e - 1) / L_t(e - 2), where
-    L_t(e) is the mean loss of epoch e; they are 1 in the first two epochs. They multiply `weights`,
-    so that uniform ones give a mean in place of their sum. The default `temperature` 2 is theirs.
-    A loss that was 0, or had no labels in either epoch, has r_t = 1. The means are those of the
-    training loop.
+    weights of epoch e are $T \, \mathrm{softmax}(r / \tau)$ with $r_t = L_t(e - 1) / L_t(e - 2)$,
+    where $L_t(e)$ is the mean training loss of epoch e and $\tau$ the `temperature`, by default
+    their 2. In the first two epochs they are 1. They multiply `weights`, so that uniform `weights`
+    give the mean over tasks in place of their sum. $r_t$ is 1 for a loss that was 0, or had no
+    labels, in either epoch.
 
     With `steps_per_window` the two windows are not epochs but the last that many steps and as many
-    before them, anew at each step; weights are 1 until there are as many. In the benchmark code of
-    Nash-MTL, and so in that of PaMaL's authors, it is 25.
+    before them, anew at each step; the weights are 1 until there are as many. In the benchmark code
+    of Nash-MTL, and so in that of PaMaL's authors, it is 25.
     """
 
     def __init__(self, temperature: float = 2.0, steps_per_window: int | None = None) -> None:

@@ -13,17 +13,17 @@ BALANCED = 1e-4
 
 
 class EPO(Balancer):
-    """A convex combination of the task gradients that leads to the front where w_1 L_1 = ... =
-    w_T L_T.
+    r"""A convex combination of the task gradients that leads to the point of the front where $w_1
+    L_1 = \dots = w_T L_T$.
 
     Mahapatra and Rajan, "Multi-task learning with user preferences: gradient descent with
     controlled ascent in Pareto optimization" (ICML 2020), Eq. 24, as the solver of Pareto
-    hypernetworks: `weights`, there alpha, are the preference. Off the ray it evens out the w_t L_t
-    and lets no task get worse but those that are too good; on the ray it descends on all. The
-    gradients are those by all of theta, as in Algorithm 1 of Navon et al. (ICLR 2021); their code
-    takes those by the weights of the hypernetwork. Losses must not be negative. It has no
-    hyper-parameters. Where gradients leave no choice, they are weighted by `weights`. As published,
-    it can run into an end of the front from behind and stay there.
+    hypernetworks. The preference w are the `weights`, there alpha. Off this ray it makes the $w_t
+    L_t$ more equal and lets no task get worse but those that are too good; on the ray it descends
+    on all. The gradients are those by all of theta, as in Algorithm 1 of Navon et al. (ICLR 2021);
+    their code takes those by the weights of the hypernetwork. Losses must not be negative. There
+    are no hyper-parameters. Where gradients leave no choice, they are weighted by `weights`. As
+    published, the rule can run into an end of the front from behind and stay there.
     """
 
     @override

@@ -11,18 +11,20 @@ CHUNK = 2**16
 
 
 class GradDrop(GradientBalancer):
-    """At each weight the gradients of one sign are kept, drawn by how pure that sign is.
+    r"""At each weight the gradients of one sign are kept: positive or negative is drawn by how far
+    that sign prevails.
 
-    Algorithm 1 of Chen et al., "Just pick a sign" (NeurIPS 2020): with the purity of Eq. 1, P = (1
-    + sum_t g_t / sum_t |g_t|) / 2 at each entry, and U uniform in [0, 1], the positive entries stay
-    where P > U and the negative ones where P < U, and what stays is added up. Leak 0 and f the
-    identity, their defaults.
+    Algorithm 1 of Chen et al., "Just pick a sign" (NeurIPS 2020). The purity of Eq. 1 is $P =
+    \frac{1}{2} \left( 1 + \sum_t g_t / \sum_t |g_t| \right)$ at each entry. With U uniform in [0,
+    1] the positive entries stay where $P > U$ and the negative ones where $P < U$, and what stays
+    is added up. Leak 0 and f the identity are their defaults.
 
-    They mask the gradient at the activations that the heads share; we that at the shared weights,
-    as the benchmark code of CAGrad does. The rows are w_t g_t, so that uniform
-    `weights` give a mean in place of their sum. U comes from torch's global generator.
+    They mask the gradient at the activations that the heads share; we mask that at the shared
+    weights, as the benchmark code of CAGrad does. The rows are $w_t g_t$, so that uniform `weights`
+    give the mean over tasks in place of their sum. U comes from torch's global generator.
 
-    Where all gradients are 0 so is the direction; equal ones, and a single one, stay as they are.
+    Where all gradients are 0 the direction is 0. Equal gradients, and a single one, stay as they
+    are.
     """
 
     @override

@@ -28,14 +28,14 @@ class GradientBalancer(Balancer):
 
 
 class UnitNorm(GradientBalancer):
-    """Gradient balancing of section 4.2: every task gradient is scaled to unit l2 norm, then
-    weighted.
+    r"""Gradient balancing of section 4.2: every task gradient is scaled to unit l2 norm and then
+    weighted, $\sum_t w_t g_t / \|g_t\|$.
 
-    `form="paper"` does so on the shared weights. `form="released"` follows the authors' code: the
-    whole loss, so that of the heads, too, is divided by the norm of its gradient with respect to
-    the *shared* weights of all members plus 1e-3; that norm is ||alpha|| * ||g_t||, with g_t the
-    gradient by the shared entries of theta, since the gradient of member k is alpha_k g_t. A
-    gradient of norm 0 stays 0.
+    `form="paper"` does so on the shared weights; the heads keep the plain weights.
+    `form="released"` follows the authors' code: it divides the whole loss of a task, and so the
+    gradient of its head, by $\|\alpha\| \|g_t\| + 0.001$, with $g_t$ the gradient by the shared
+    entries of theta. This is the norm of the gradient by the shared weights of all members plus
+    0.001, since the gradient of member k is $\alpha_k g_t$. A gradient of norm 0 stays 0.
     """
 
     def __init__(self, form: Literal["paper", "released"] = "paper") -> None:
@@ -44,7 +44,8 @@ class UnitNorm(GradientBalancer):
 
     @override
     def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
-        """sum_t w_t g_t / ||g_t||; alpha is taken to be `weights`, as where W is the identity."""
+        r"""$\sum_t w_t g_t / \|g_t\|$ for the rows $g_t$ of `jacobian`; alpha is taken to be
+        `weights`, as where W is the identity."""
         scaled = weights / self._norms(jacobian, weights)
         return (scaled.unsqueeze(-2) @ jacobian).squeeze(-2)
 

@@ -8,21 +8,21 @@ from pamal_core.shapes import Coefficients, Gram
 
 
 class IMTL(GramBalancer):
-    """The weighted sum of the task gradients that has equal projections on all of them.
+    r"""The weighted sum of the task gradients that has equal projections on all of them.
 
-    IMTL-G of Liu et al., "Towards impartial multi-task learning" (ICLR 2021), section 3.1: sum_t
-    a_t = 1 and d . u_t the same for all t, with d = sum_t a_t g_t, g_t the rows of `jacobian` on
-    the shared weights, u_t = g_t / ||g_t||. Their closed form inverts a matrix; ours is the same
-    but where that is singular: K b = mu 1, sum_t b_t = 1, with K the cosines between the g_t, then
-    a_t = b_t / ||g_t||, divided by their sum.
+    IMTL-G of Liu et al., "Towards impartial multi-task learning" (ICLR 2021), section 3.1: $d =
+    \sum_t a_t g_t$ with $\sum_t a_t = 1$ and the same $d \cdot u_t$ for every t, where $g_t$ are
+    the rows of the Jacobian on the shared weights and $u_t = g_t / \|g_t\|$. Their closed form
+    inverts a matrix. Where that exists, ours gives the same: with K the cosines between the $g_t$
+    we solve $K b = \mu 1$, $\sum_t b_t = 1$, and take $a_t = b_t / \|g_t\|$, divided by their sum.
 
-    We divide by the absolute value of the sum: with three tasks or more it can be negative, and
-    their direction then ascends on every task. The heads keep the plain `weights`; IMTL-L, the
-    learned loss scales that the authors add for them, is left out, as in the published benchmark
-    code of Nash-MTL. It has no hyper-parameters.
+    We divide by the absolute value of the sum: with three tasks or more the sum can be negative,
+    and their direction then ascends on every task. The heads keep the plain `weights`. IMTL-L, the
+    learned loss scales that the authors add for the heads, is left out, as in the benchmark code of
+    Nash-MTL. There are no hyper-parameters.
 
-    A task with a gradient of 0 is left out; equal gradients share their weight. One task has weight
-    1. The direction is 0 where no d has the same positive projection on all.
+    A task with a gradient of 0 is left out. Equal gradients share their weight. A single task has
+    weight 1. The direction is 0 where no d has the same positive projection on all gradients.
     """
 
     @override

@@ -28,7 +28,7 @@ class LossBalancer(Balancer):
 
 
 class Linear(LossBalancer):
-    """Linear scalarisation: the losses are weighted by alpha^T W as they are (Eq. 2)."""
+    r"""Linear scalarisation: the losses are weighted by $\alpha^\top W$ as they are (Eq. 2)."""
 
     @override
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
@@ -36,16 +36,17 @@ class Linear(LossBalancer):
 
 
 class MovingAverage(LossBalancer):
-    """Loss balancing of section 4.2: each loss is divided by its average over the last steps.
+    r"""Loss balancing of section 4.2: each loss is divided by its mean over the last `history`
+    draws.
 
-    `history` counts draws: with a window of W it spans history / W steps. `form="paper"` divides by
-    abs(mean); the absolute value is ours, since a mean may be negative (it is on the toy problem,
-    where it would turn descent into ascent). The mean includes the present loss; in the first
-    draws, which have fewer before them, it is over those. A loss of exactly 0, as of a batch
-    without labels, does not count in its mean; one whose mean is 0 keeps its weight.
+    With W draws a step these are history / W steps. `form="paper"` multiplies the weight of task t
+    by $1 / |m_t|$, where $m_t$ is the mean of its losses, the present one included; the first draws
+    have a mean over fewer. The absolute value is ours: a mean may be negative, as on the toy
+    problem, and would turn descent into ascent. A loss of exactly 0, as of a batch without labels,
+    does not count in its mean. A task whose mean is 0 keeps its weight.
 
-    `form="released"` multiplies by 1 - abs(mean_t) / sum_t abs(mean_t), as the authors' code does,
-    and leaves the weights as they are for the first history + 1 draws.
+    `form="released"` multiplies by $1 - |m_t| / \sum_s |m_s|$, as the authors' code does, and
+    leaves the weights as they are for the first `history` + 1 draws.
     """
 
     def __init__(self, history: int = 25, form: Literal["paper", "released"] = "paper") -> None:

@@ -7,18 +7,19 @@ from pamal_core.shapes import Coefficients, Gram
 
 
 class MGDA(GramBalancer):
-    """The shortest vector in the convex hull of the task gradients, which descends on every task.
+    r"""The shortest vector in the convex hull of the task gradients, which descends on every task.
 
     Désidéri (2012); as Eq. 3 of Sener and Koltun, "Multi-task learning as multi-objective
-    optimization" (NeurIPS 2018): min over a on the simplex of ||sum_t a_t g_t||^2, with g_t the
-    rows of `jacobian` on the shared weights, not normalised. They iterate (Frank-Wolfe); we solve
-    exactly. The task `weights` count for the heads alone; theirs
-    are weighted by a. It has no hyper-parameters.
+    optimization" (NeurIPS 2018): $\min_a \|\sum_t a_t g_t\|^2$ over a on the simplex, with $g_t$
+    the rows of the Jacobian on the shared weights, not normalised. They iterate (Frank-Wolfe); we
+    solve exactly. The task `weights` count for the heads alone; in their code a weighs the heads,
+    too. There are no hyper-parameters.
 
-    A gradient of 0 makes the direction 0: that task cannot be improved. So a batch without labels
-    of a task moves no shared weight: give this rule batches with labels of every task.
+    A gradient of 0 makes the direction 0, as that task cannot be improved. A batch without labels
+    of a task therefore moves no shared weight: give this rule batches with labels of every task.
 
-    Of equal gradients any share of their weight gives the same direction. One task has weight 1.
+    Equal gradients may share their weight in any way: the direction is the same. A single task has
+    weight 1.
     """
 
     @override

@@ -12,19 +12,20 @@ MAX_STEPS = 200
 
 
 class NashMTL(GramBalancer):
-    """The Nash bargaining solution between tasks: the direction d that maximises sum_t log(g_t .
-    d).
+    r"""The Nash bargaining solution between the tasks: the direction d that maximises $\sum_t
+    \log(g_t \cdot d)$.
 
-    Navon et al., "Multi-task learning as a bargaining game" (ICML 2022), Claim 3.1: d = sum_t a_t
-    g_t with G a = 1 / a, a > 0, where G = J J^T on the shared weights. They approximate a by a
-    sequence of convex programs, 20 at most, and clip the gradient of the shared weights to norm
-    1; we find it exactly, as the minimiser of a'Ga / 2 - sum_t log a_t, and clip nothing. Then
-    ||d|| = sqrt(T), and the scale of no task matters. The heads keep the plain `weights`; theirs
-    are weighted by a. We solve at every step, their default; it has no other hyper-parameters.
+    Navon et al., "Multi-task learning as a bargaining game" (ICML 2022), Claim 3.1: $d = \sum_t a_t
+    g_t$ with $G a = 1 / a$ and $a > 0$, where $G = J J^\top$ on the shared weights. They
+    approximate a by a sequence of convex programs, 20 at most, and clip the gradient of the shared
+    weights to norm 1. We find a exactly, as the minimiser of $\frac{1}{2} a^\top G a - \sum_t \log
+    a_t$, and clip nothing. Then $\|d\| = \sqrt{T}$, whatever the scales of the tasks. The heads
+    keep the plain `weights`; in their code a weighs the heads, too. We solve at every step, which
+    is their default; there are no other hyper-parameters.
 
-    A task with a gradient of 0 is left out. Of equal gradients each gets the same weight. One task
-    has a unit gradient. Where a point of the hull of the unit gradients is 0 (shorter than 1e-6)
-    there is no solution, since no direction descends on all tasks: d is 0.
+    A task with a gradient of 0 is left out. Equal gradients have equal weights. A single task has a
+    unit gradient. Where a point of the hull of the unit gradients is 0 (shorter than 1e-6) no
+    direction descends on all tasks, so there is no solution: d is 0.
     """
 
     @override

@@ -9,16 +9,17 @@ from pamal_core.shapes import Coefficients, Gram
 
 
 class PCGrad(GramBalancer):
-    """Each task gradient loses its component along every other one that it conflicts with, in
-    random order.
+    r"""Each task gradient loses its component along every other gradient that it conflicts with.
 
-    Algorithm 1 of Yu et al., "Gradient surgery for multi-task learning" (NeurIPS 2020): for each t,
-    over the other tasks s in random order, g <- g - (g . g_s) / ||g_s||^2 g_s where g . g_s < 0,
-    starting from g = g_t. They add up the results; we take their sum weighted by `weights`, which
-    is the mean where those are uniform, so that without conflicts it is linear scalarisation. The
-    orders come from torch's global generator. It has no hyper-parameters.
+    Algorithm 1 of Yu et al., "Gradient surgery for multi-task learning" (NeurIPS 2020). For each
+    task t it starts from $g = g_t$ and visits the other tasks s in random order: where $g \cdot g_s
+    < 0$ it replaces g by $g - (g \cdot g_s) \, g_s / \|g_s\|^2$. They add up the results; we take
+    their sum weighted by `weights`. For uniform `weights` this is the mean, and without conflicts
+    it is linear scalarisation. The orders come from torch's global generator. There are no
+    hyper-parameters.
 
-    A gradient of 0 conflicts with nothing, nor do equal ones. One task keeps its gradient.
+    A gradient of 0 conflicts with no other, and equal gradients do not conflict. A single task
+    keeps its gradient.
     """
 
     @override

@@ -8,12 +8,12 @@ from pamal_core.shapes import ByTask
 
 
 class RandomWeighting(LossBalancer):
-    """The weights of the losses are drawn anew at each step.
+    r"""The weights of the losses are drawn at random at each step.
 
-    Lin et al., "Reasonable effectiveness of random weighting" (TMLR 2022): softmax(z) with z ~
-    N(0, 1)^T, their default distribution. We multiply `weights` by T softmax(z): for uniform ones,
-    1 / T, that is theirs. z comes from torch's global generator, which the training loop seeds at
-    every epoch. It has no hyper-parameters.
+    Lin et al., "Reasonable effectiveness of random weighting" (TMLR 2022): $\mathrm{softmax}(z)$
+    with $z \sim N(0, 1)^T$, their default distribution. We multiply `weights` by $T \,
+    \mathrm{softmax}(z)$, which is theirs for uniform `weights`, 1 / T. z comes from torch's global
+    generator, which the training loop seeds at every epoch. There are no hyper-parameters.
     """
 
     @override

@@ -13,20 +13,20 @@ from pamal_core.shapes import ByTask, Theta
 
 
 class RotoGrad(Balancer):
-    """The tasks' gradients by the shared features get one length, and rotations that make them
-    agree.
+    r"""The gradients of the tasks by the shared features get one length, and rotations that make
+    them agree.
 
-    Javaloy and Valera, "RotoGrad: gradient homogenization in multitask learning" (ICLR 2022). With
-    U_t the gradient of loss t by the features R_t z that its head reads and G_t = R_t^T U_t that by
-    z: the encoder receives C sum_t G_t / ||G_t||, where C = sum_t q_t ||G_t|| and q_t, of sum 1, is
-    proportional to ||G_t|| over its value in the first step (Eq. 5 to 8: tasks that have converged
-    least set the length). Rotations descend along -sum_t <R_t^T u_t, v> with u_t = U_t / ||U_t||
-    fixed and v the mean of the G_t / ||G_t||, also fixed (Eq. 11). Heads have the plain gradients,
-    weighted by `weights`.
+    Javaloy and Valera, "RotoGrad: gradient homogenization in multitask learning" (ICLR 2022). Let
+    $U_t$ be the gradient of loss t by the features $R_t z$ that its head reads, and $G_t = R_t^\top
+    U_t$ that by z. The encoder receives $C \sum_t G_t / \|G_t\|$ with $C = \sum_t q_t \|G_t\|$,
+    where the $q_t$ sum to 1 and are proportional to $\|G_t\|$ over its value in the first step (Eq.
+    5 to 8): the tasks that have converged least set the length. The rotations descend along
+    $-\sum_t \langle R_t^\top u_t, v \rangle$ with $u_t = U_t / \|U_t\|$ and v the mean of the $G_t
+    / \|G_t\|$, both fixed (Eq. 11). The heads have the plain gradients, weighted by `weights`.
 
-    `model` is the `Rotated` network that the losses come from. One optimiser trains it all; how
-    much slower the rotations learn is the network's `rate`. A gradient of 0 stays 0. Raises
-    InputError with a penalty, which has no place here. It costs one backward pass, whatever T.
+    `model` is the `Rotated` network that the losses come from. One optimiser trains all of it; the
+    network's `rate` says how much slower the rotations learn. A gradient of 0 stays 0. A draw costs
+    one backward pass, whatever T. Raises InputError with a penalty, which has no place here.
     """
 
     def __init__(self, model: nn.Module) -> None:

@@ -13,17 +13,18 @@ from pamal_core.shapes import ByTask
 
 
 class UncertaintyWeighting(LossBalancer):
-    """Each loss is divided by a learned variance, whose logarithm is paid for.
+    r"""Each loss is divided by a learned variance, and the logarithm of the variance is added.
 
     Kendall, Gal and Cipolla, "Multi-task learning using uncertainty to weigh losses" (CVPR 2018),
-    Eq. 7: sum_t w_t (exp(-s_t) L_t + s_t) / 2, with s_t = log sigma_t^2 (`log_variances`), trained
-    with the network by the same optimiser. This is their form for regression; for classification
-    exp(-s_t) is not halved in theirs. We use one form for every task, as later benchmarks do.
-    Uniform `weights` w_t make a mean of their sum. The s_t start at 0, as in the benchmark code of
-    Nash-MTL.
+    Eq. 7: $\sum_t w_t (e^{-s_t} L_t + s_t) / 2$. The optimiser trains $s_t = \log \sigma_t^2$
+    (`log_variances`, [T]) with the network; they start at 0, as in the benchmark code of Nash-MTL.
+    This is the authors' form for regression; for classification theirs does not halve $e^{-s_t}$.
+    We use one form for every task, as later benchmarks do. With uniform `weights` $w_t$ it is the
+    mean over tasks in place of their sum.
 
-    They stay on the CPU: there are T of them. A loss of exactly 0, as of a batch without labels,
-    leaves its s_t alone.
+    The $s_t$ stay on the CPU: there are T of them. A loss of exactly 0, as of a batch without
+    labels, leaves its $s_t$ as it is. Raises InputError where `num_tasks` is not that of the
+    method.
     """
 
     def __init__(self, num_tasks: int) -> None:

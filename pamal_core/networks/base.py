@@ -3,7 +3,7 @@
 import contextlib
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
+from torch.nn.functional import cosine_similarity
 from torch.nn.modules.batchnorm import _NormBase
 from torch.utils._pytree import tree_map_only
 
@@ -26,13 +27,13 @@ alpha; or "shared", those that training left, one for all alpha."""
 
 
 class Network(nn.Module, ABC):
-    """A map from alpha to weights, and from weights and inputs to one output per task.
+    r"""A map from alpha to weights, and from weights and inputs to one output per task.
 
-    `task_weights` is the matrix W [M, T] of section 4.1: a draw alpha weighs the losses by alpha^T
-    W. `skeleton` is the architecture, whose weights are theta(alpha), the first `num_shared` of
-    them used by all tasks. Its buffers, such as the running statistics of BatchNorm, are shared by
-    all alpha; `recalibrate` re-estimates them for one. With `precision` bfloat16 the architecture
-    runs under autocast; theta, its gradient and the outputs stay as they are.
+    `task_weights` is the matrix W [M, T] of section 4.1: a draw $\alpha$ weighs the losses by
+    $\alpha^\top W$. `skeleton` is the architecture, whose weights are $\theta(\alpha)$; all tasks
+    use the first `num_shared` of them. Its buffers, such as the running statistics of BatchNorm,
+    are shared by all alphas; `recalibrate` re-estimates them for one. With `precision` bfloat16 the
+    architecture runs under autocast; theta, its gradient and the outputs keep their dtype.
     """
 
     task_weights: Tensor
@@ -54,9 +55,27 @@ class Network(nn.Module, ABC):
         return self.task_weights.shape[1]
 
     @property
+    def mixed(self) -> Sequence[nn.Parameter]:
+        """The parameters that alpha mixes, each with an entry per member along its first axis: the
+        gradient of member k's is scaled by alpha_k. None unless theta(alpha) is a mixture."""
+        return ()
+
+    @property
+    def flat(self) -> nn.Parameter | None:
+        """The trained parameter, if there is one, that has weights of the model in theta's order,
+        [N] or a row for each member."""
+        return None
+
+    @property
     def num_shared(self) -> int:
-        """How many weights, the first of theta, all tasks use."""
+        """How many weights all tasks use: the first ones of theta."""
         return self.skeleton.num_shared
+
+    @property
+    def trained_tasks(self) -> list[int]:
+        """The tasks that some member is trained on: the columns of `task_weights` that are not
+        0."""
+        return self.task_weights.any(0).nonzero()[:, 0].tolist()
 
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any
@@ -73,10 +92,12 @@ class Network(nn.Module, ABC):
 
     @abstractmethod
     def weights(self, alphas: ByMember) -> Thetas:
-        """theta(alpha) for each row of `alphas`, differentiable in the network's own parameters."""
+        r"""$\theta(\alpha)$ for each row of `alphas`, differentiable in the network's own
+        parameters."""
 
     def forward(self, theta: Theta, inputs: Inputs | None = None) -> Any:
-        """What the architecture with the weights `theta` returns for `inputs`."""
+        """What the architecture with the weights `theta` [N] returns for `inputs`; InputError
+        unless `theta` is a vector as `weights` makes it."""
         right = (self.skeleton.num_weights,), self.task_weights.dtype
         is_tensor = isinstance(theta, Tensor)
         if inputs is None or not is_tensor or (theta.shape, theta.dtype) != right:
@@ -98,7 +119,8 @@ class Network(nn.Module, ABC):
 
     @contextlib.contextmanager
     def evaluating(self) -> Iterator[None]:
-        """Evaluation mode, after which the mode and the buffers are again as they were."""
+        """Within it the network is in evaluation mode; afterwards its mode and its buffers are as
+        before."""
         modes = [(module, module.training) for module in self.modules()]
         before = [(buffer, buffer.clone()) for buffer in self.buffers()]
         self.eval()
@@ -130,13 +152,16 @@ class Network(nn.Module, ABC):
 
     @torch.no_grad()
     def recalibrate(self, alpha: ArrayLike, calibration: Calibration) -> None:
-        """Re-estimate the running statistics of every normalisation layer that tracks any (of
-        BatchNorm and InstanceNorm) for the network at `alpha`; leave them if it is "shared". What
-        else training writes into buffers goes on from there: a spectral norm takes a step a batch.
+        """Re-estimate the running statistics of normalisation layers (BatchNorm and InstanceNorm
+        that track any) for the network at `alpha`, a point of the simplex with M entries. With
+        "shared" they stay as they are.
 
-        `calibration` are batches whose first entry are the inputs; every batch counts the same.
-        InputError where it is such a batch itself, or has none, as a generator that an alpha before
-        has used up. The statistics are then as before.
+        `calibration` are batches of training data, inputs first; every batch counts the same. Other
+        buffers into which training writes go on from where they are: a spectral norm takes a step a
+        batch.
+
+        InputError where `calibration` is a single batch, or has none, as a generator that an alpha
+        before has used up. The statistics are then as before.
         """
         if isinstance(calibration, str):
             check_choice("calibration", calibration, ["shared"])
@@ -174,7 +199,8 @@ class Network(nn.Module, ABC):
             buffer.copy_(value)
 
     def check_calibration(self, stacklevel: int) -> None:
-        """Warn that nobody said which statistics an alpha gets, where it makes a difference."""
+        """Warn that no `calibration` was given, where it makes a difference which statistics an
+        alpha has."""
         if self.num_members == 1:
             return
         with self.evaluating():
@@ -194,6 +220,17 @@ class Network(nn.Module, ABC):
     def alpha_tensor(self, alpha: ArrayLike) -> ByMember:
         """`alpha`, checked to lie on the simplex, in the dtype and on the device of the network."""
         return torch.as_tensor(on_simplex(alpha, self.num_members)).to(self.task_weights)
+
+    @torch.no_grad()
+    def members(self) -> Float[Tensor, "M N"]:
+        """theta at the corners of the simplex."""
+        return self.weights(torch.eye(self.num_members).to(self.task_weights))
+
+    @torch.no_grad()
+    def member_similarity(self) -> Float[Tensor, "M M"]:
+        """Cosine of the angle between every two members, cos(theta_j, theta_k)."""
+        stacked = self.members()
+        return cosine_similarity(stacked[:, None], stacked[None], dim=-1)
 
     def _estimated(self) -> list[_NormBase]:
         """Switches to training mode; the normalisation layers whose running statistics it

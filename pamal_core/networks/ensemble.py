@@ -1,94 +1,126 @@
 """The weight ensemble: M networks of one architecture, stored as one matrix."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
-from torch.nn.functional import cosine_similarity
 from typing_extensions import override
 
 from pamal_core.errors import InputError, check_type
 from pamal_core.inputs import described
 from pamal_core.networks.base import Network
-from pamal_core.networks.skeleton import Skeleton
+from pamal_core.networks.checkpoints import module_of
+from pamal_core.networks.skeleton import Skeleton, check_parts
 from pamal_core.shapes import ByMember, Thetas
 from pamal_core.simplex import as_array, on_simplex
 
 
 class WeightEnsemble(Network):
-    """Members theta_1 ... theta_M as the rows of Theta, and every convex combination of them
-    (section 4.1).
+    r"""M networks of one architecture, and every convex combination of their weights (section 4.1).
 
-    `stacked` is Theta, one parameter [M, N] that holds the trainable weights of all members, shared
-    columns first. A point of their convex hull is theta(alpha) = alpha^T Theta, a vector [N];
-    calling the ensemble with such a vector and inputs runs the members' own `forward` with these
-    weights.
+    `stacked` is $\Theta$, one parameter [M, N]: its rows are the trainable weights of the members,
+    shared columns first. At a point $\alpha$ of the simplex the weights are $\theta(\alpha) =
+    \alpha^\top \Theta$, a vector [N]. Calling the ensemble with such a vector and inputs runs the
+    members' own `forward` with these weights.
 
-    `members` are M >= 1 modules of one architecture, initialised independently (or trained before).
-    They are copied, never changed. `task_weights` is the matrix W [M, T]: row k says how member k
+    `members` are M >= 1 modules of one architecture, initialised independently or trained before,
+    or checkpoints, state dicts and safetensors files, of `architecture`, a module that says how
+    they run. They are copied, never changed. Trained ones are a front at once where they began as
+    one network; `barrier` tells. `task_weights` is the matrix W [M, T]: row k says how member k
     weighs the tasks. It is the identity by default, one member per task; any rows on the simplex
-    are allowed, and one member with one row is a plain network (linear scalarisation for a uniform
-    row, single-task learning for a one-hot one).
+    are allowed. One member with a uniform row is linear scalarisation, one with a one-hot row
+    single-task learning.
 
     `shared` names the submodules (prefixes of parameter names) whose weights all tasks use; a
     gradient balancer works on those alone. None means all weights.
 
-    Frozen parameters (`requires_grad=False`) are the same for all members, which may share a frozen
-    module: it is kept once. Buffers start as the first member's. `channels_last` is the memory
-    layout of the weights of 2-D convolutions, and so of what they return: the faster one, but
-    `view` may need the other.
+    Frozen parameters (`requires_grad=False`) are the same for all members. Members may share a
+    frozen module, which is kept once. Buffers start as the first member's. With `channels_last` 2-D
+    convolutions have weights and outputs in that memory layout, the faster one; code that calls
+    `view` on an output may need the other.
 
-    Raises InputError where the members differ in architecture, dtype, device or frozen weights, or
-    are modules whose weights cannot be replaced (scripted, compiled or lazy ones).
+    Raises InputError where the members differ in architecture, dtype, device or frozen weights,
+    where a weight cannot be replaced (scripted, compiled or lazy modules), and where a checkpoint
+    is not one of `architecture`.
     """
 
     stacked: nn.Parameter
 
     def __init__(
         self,
-        members: Sequence[nn.Module],
+        members: Sequence[nn.Module | Mapping[str, Tensor] | str | Path],
         *,
+        architecture: nn.Module | None = None,
         task_weights: ArrayLike | None = None,
         shared: str | Iterable[str] | None = None,
         channels_last: bool = True,
     ) -> None:
-        members = _checked(members)
+        members = _checked(members, architecture)
         check_type("channels_last", channels_last, bool, "True")
         skeleton = Skeleton(members[0], shared, channels_last=channels_last)
         stacked = torch.stack([skeleton.flatten(member) for member in members])
-        given = np.eye(len(members)) if task_weights is None else task_weights
-        shape = as_array(given, "task_weights").shape
-        if len(shape) != 2 or shape[0] != len(members) or not shape[1]:
-            raise InputError(
-                f"`task_weights` must be a matrix with {len(members)} rows, one per member. "
-                f"Found shape {shape}."
-            )
-        rows = torch.as_tensor(on_simplex(given, shape[1], name="each row of task_weights"))
-        super().__init__(skeleton, rows.to(stacked))
+        super().__init__(skeleton, rows_of(task_weights, len(members)).to(stacked))
         self.stacked = nn.Parameter(stacked)
 
     @override
     def weights(self, alphas: ByMember) -> Thetas:
-        right = self.stacked.shape[:1], self.stacked.dtype
-        if not isinstance(alphas, Tensor) or (alphas.shape[-1:], alphas.dtype) != right:
-            raise InputError(
-                f"`alphas` must be a tensor [..., {right[0][0]}] of {right[1]}, as `alpha_tensor` "
-                f"makes it. Found {described(alphas)}."
-            )
+        check_alphas(alphas, len(self.stacked), self.stacked.dtype)
         return alphas @ self.stacked
 
-    @torch.no_grad()
-    def member_similarity(self) -> Float[Tensor, "M M"]:
-        """Cosine of the angle between every two members, cos(theta_j, theta_k)."""
-        return cosine_similarity(self.stacked[:, None], self.stacked[None], dim=-1)
+    @property
+    @override
+    def mixed(self) -> Sequence[nn.Parameter]:
+        return (self.stacked,)
+
+    @property
+    @override
+    def flat(self) -> nn.Parameter:
+        return self.stacked
 
 
-def _checked(members: Any) -> list[nn.Module]:
+def rows_of(task_weights: ArrayLike | None, num_members: int) -> Tensor:
+    """The matrix W [M, T], the identity if None; InputError unless its rows are on the simplex."""
+    given = np.eye(num_members) if task_weights is None else task_weights
+    shape = as_array(given, "task_weights").shape
+    if len(shape) != 2 or shape[0] != num_members or not shape[1]:
+        raise InputError(
+            f"`task_weights` must be a matrix with {num_members} rows, one per member. "
+            f"Found shape {shape}."
+        )
+    return torch.as_tensor(on_simplex(given, shape[1], name="each row of task_weights"))
+
+
+def check_alphas(alphas: Any, num_members: int, dtype: torch.dtype) -> None:
+    """InputError unless `alphas` are a tensor [..., M] of this dtype."""
+    if not isinstance(alphas, Tensor) or (alphas.shape[-1:], alphas.dtype) != (
+        (num_members,),
+        dtype,
+    ):
+        raise InputError(
+            f"`alphas` must be a tensor [..., {num_members}] of {dtype}, as `alpha_tensor` "
+            f"makes it. Found {described(alphas)}."
+        )
+
+
+def check_kinds(model: nn.Module) -> None:
+    """InputError unless `model` has trainable weights, of one real dtype and on one device."""
+    kinds = {f"{p.dtype} on {p.device}" for p in model.parameters() if p.requires_grad}
+    if (
+        len(kinds) != 1
+        or not next(p for p in model.parameters() if p.requires_grad).is_floating_point()
+    ):
+        raise InputError(
+            "Members need trainable weights of one real dtype, on one device. "
+            f"Found {', '.join(sorted(kinds)) or 'no trainable weight'}."
+        )
+
+
+def _checked(members: Any, architecture: Any) -> list[nn.Module]:
     """`members` as a list of modules that can be mixed; InputError where they cannot."""
     if isinstance(members, nn.Module) and not isinstance(members, nn.ModuleList):
         raise InputError(
@@ -98,22 +130,16 @@ def _checked(members: Any) -> list[nn.Module]:
     members = list(members) if isinstance(members, Iterable) else [members]
     if not members:
         raise InputError("An ensemble needs at least one member. Found an empty list.")
-    for member in members:
-        if not isinstance(member, nn.Module):
+    for k, member in enumerate(members):
+        if isinstance(member, Mapping | str | Path):
+            members[k] = module_of(member, architecture, k)
+        elif not isinstance(member, nn.Module):
             found = f"the class {member.__name__}" if isinstance(member, type) else repr(member)
             raise InputError(f"Members must be modules, such as Net(). Found {found}.")
-    first = members[0]
-    kinds = {f"{p.dtype} on {p.device}" for p in first.parameters() if p.requires_grad}
-    if (
-        len(kinds) != 1
-        or not next(p for p in first.parameters() if p.requires_grad).is_floating_point()
-    ):
-        raise InputError(
-            "Members need trainable weights of one real dtype, on one device. "
-            f"Found {', '.join(sorted(kinds)) or 'no trainable weight'}."
-        )
+        check_parts(member)
+    check_kinds(members[0])
     for k, member in enumerate(members[1:], start=1):
-        _compare(first, member, k)
+        _compare(members[0], member, k)
     return members
 
 

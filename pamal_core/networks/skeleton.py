@@ -4,10 +4,11 @@ import contextlib
 import copy
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from types import CellType
+from types import CellType, MappingProxyType
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.parameter import is_lazy
@@ -17,6 +18,8 @@ from typing_extensions import override
 from pamal_core.errors import InputError
 from pamal_core.inputs import Inputs, arguments
 from pamal_core.shapes import Theta
+
+NOTHING: Mapping[int, Tensor] = MappingProxyType({})
 
 
 class Skeleton(nn.Module):
@@ -47,35 +50,32 @@ class Skeleton(nn.Module):
         channels_last: bool = True,
     ) -> None:
         super().__init__()
-        _check_parts(model)
-        trainable = {name: p for name, p in model.named_parameters() if p.requires_grad}
-        places = _places(model, trainable)
-        shared_names = _select(places, model, shared)
-        self._names = shared_names + [name for name in trainable if name not in shared_names]
-        self._shapes = [trainable[name].shape for name in self._names]
-        self._sizes = [trainable[name].numel() for name in self._names]
+        check_parts(model)
+        places: dict[Tensor, list[str]] = {}  # of each weight: a tied one has several
+        for place, weight in model.named_parameters(remove_duplicate=False):
+            if weight.requires_grad:
+                places.setdefault(weight, []).append(place)
+        shared_names = _select([*places.values()], model, shared)
+        ordered = sorted(places, key=lambda weight: places[weight][0] not in shared_names)
+        self._names = [places[weight][0] for weight in ordered]
+        self._shapes = [weight.shape for weight in ordered]
+        self._sizes = [weight.numel() for weight in ordered]
         self.num_shared = sum(self._sizes[: len(shared_names)])
         self.num_weights = sum(self._sizes)
         self.model = copied(model)
+        # Of each weight the module and the attribute at each of its places.
+        parts = [[place.rpartition(".") for place in places[weight]] for weight in ordered]
+        self._slots = [[(self.model.get_submodule(p), leaf) for p, _, leaf in at] for at in parts]
         channels_last &= not any(_is_unsafe(module) for module in model.modules())
-        self._moved = [channels_last and _is_kernel(self.model, places[n]) for n in self._names]
+        self._moved = [channels_last and all(map(_is_kernel, at)) for at in self._slots]
         # 32 bytes that stand for the order of theta's entries, kept with the weights: in any other
         # order they are others.
         order = [*zip(self._names, map(list, self._shapes), self._moved, strict=True)]
         digest = hashlib.sha256(repr(order).encode()).digest()
         self.register_buffer("layout", torch.tensor([*digest], dtype=torch.uint8))
-        index = {place: i for i, name in enumerate(self._names) for place in places[name]}
-        # For every module with weights the places of its parameters: an index, or None for those
-        # that theta does not have.
-        self._slots = [
-            (module, {leaf: index.get(_path(path, leaf)) for leaf in module._parameters})
-            for path, module in self.model.named_modules()
-        ]
-        self._slots = [(m, slots) for m, slots in self._slots if {*slots.values()} - {None}]
         frozen = (m for m in self.model.modules() if not m.training and [*m.parameters()])
         self._still = [m for m in frozen if not any(p.requires_grad for p in m.parameters())]
         self._held: Theta | None = None
-        self._empty = torch.empty(0, dtype=torch.uint8)  # one: nothing is made in a forward pass
         self._place()
         self._written = self._sums()
 
@@ -124,21 +124,17 @@ class Skeleton(nn.Module):
                 self._place()
 
     def _place(self) -> None:
-        """Give the model views of the held theta; without one, empty buffers in their place, so
-        that theta alone is trained and saved."""
-        views = [] if self._held is None else self.split(self._held)
-        for module, slots in self._slots:
-            kept = {leaf: module._parameters.get(leaf) for leaf, i in slots.items() if i is None}
-            module._parameters.clear()
-            for leaf, i in slots.items():
-                if i is None:
-                    module._parameters[leaf] = kept[leaf]
-                elif views:
-                    module._buffers.pop(leaf, None)
-                    module._parameters[leaf] = views[i]
-                else:
-                    module._buffers[leaf] = self._empty
-                    module._non_persistent_buffers_set.add(leaf)
+        """Give the model views of the held theta; without one no weights, so that theta alone is
+        trained and saved."""
+        views = [None] * len(self._slots) if self._held is None else self.split(self._held)
+        for slots, view in zip(self._slots, views, strict=True):
+            for module, leaf in slots:
+                module._parameters[leaf] = view  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """The model with its weights: without them some layers say that they have no bias."""
+        with self.holding(torch.empty(self.num_weights, device="meta")):
+            return super().__repr__()
 
     def changed_buffers(self) -> list[str]:
         """The buffers that are no running statistics and not as they were at first: what follows
@@ -167,6 +163,12 @@ class Skeleton(nn.Module):
         """The weights of the model by name, as views of `theta`."""
         return dict(zip(self._names, self.split(theta), strict=True))
 
+    def rows(self, name: str, rows: Float[Tensor, "rows columns"]) -> Tensor:
+        """Rows like those of the weight `name`, in theta's order, as a tensor with its axes."""
+        i = self._names.index(name)
+        shape = torch.Size([len(rows), *self._shapes[i][1:]])
+        return _view(rows.flatten(), shape, self._moved[i])
+
     def flatten(self, model: nn.Module) -> Theta:
         """The weights of `model`, a module of this architecture, as a vector."""
         parameters = dict(model.named_parameters())
@@ -181,25 +183,18 @@ class Skeleton(nn.Module):
         Its class is the model's, its weights are ordinary parameters: it saves, scripts and runs
         without this package.
         """
-        weights = [
-            nn.Parameter(view.clone(memory_format=torch.contiguous_format))
-            for view in self.split(theta)
-        ]
-        model, slots = copied((self.model, self._slots))
-        for module, indices in slots:
-            kept = dict(module._parameters)
-            module._parameters.clear()
-            for leaf, i in indices.items():
-                if i is None:
-                    module._parameters[leaf] = kept[leaf]
-                else:
-                    del module._buffers[leaf]
-                    module._non_persistent_buffers_set.discard(leaf)
-                    setattr(module, leaf, weights[i])  # a recurrent layer keeps a list of them, too
+        with self.holding(theta):
+            views = [getattr(*slots[0]) for slots in self._slots]
+            weights = [v.clone(memory_format=torch.contiguous_format) for v in views]
+            own = {id(v): nn.Parameter(w) for v, w in zip(views, weights, strict=True)}
+            model = copied(self.model, own)
+        for module in model.modules():
+            if isinstance(module, nn.RNNBase):  # it keeps a list of its weights, too
+                module._init_flat_weights()
         return model.eval()
 
 
-def _check_parts(model: nn.Module) -> None:
+def check_parts(model: nn.Module) -> None:
     """InputError where weights cannot be taken out of `model` and put back."""
     modules, trained = {*model.modules()}, {p for p in model.parameters() if p.requires_grad}
 
@@ -241,16 +236,13 @@ def _check_parts(model: nn.Module) -> None:
             raise InputError(f"Members must be ordinary modules. Found {found} ({where}).")
 
 
-def copied(model: Any) -> Any:
-    """A copy of `model`; InputError where it has none. Activations that it keeps lose their
-    graph."""
-    modules = [
-        m for part in tree_leaves(model) if isinstance(part, nn.Module) for m in part.modules()
-    ]
-    found = tree_leaves([vars(module) for module in modules])
+def copied(model: nn.Module, replaced: Mapping[int, Tensor] = NOTHING) -> nn.Module:
+    """A copy of `model`, with other tensors for those whose `id` is in `replaced`; InputError where
+    it has none. Activations that it keeps lose their graph."""
+    found = tree_leaves([vars(module) for module in model.modules()])
     memo = {id(t): t.detach() for t in found if isinstance(t, Tensor) and not t.is_leaf}
     try:
-        return copy.deepcopy(model, memo)
+        return copy.deepcopy(model, {**memo, **replaced})
     except Exception as error:
         raise InputError(f"Members must be modules that can be copied. Found: {error}") from error
 
@@ -267,13 +259,10 @@ def _is_unsafe(module: nn.Module) -> bool:
     )
 
 
-def _is_kernel(model: nn.Module, places: Iterable[str]) -> bool:
-    """Whether a weight is that of 2-D convolutions, at each of its places."""
-    parts = [place.rpartition(".") for place in places]
-    return all(
-        isinstance(model.get_submodule(path), nn.Conv2d) and leaf == "weight"
-        for path, _, leaf in parts
-    )
+def _is_kernel(place: tuple[nn.Module, str]) -> bool:
+    """Whether the weight at a place is that of a 2-D convolution."""
+    module, leaf = place
+    return isinstance(module, nn.Conv2d) and leaf == "weight"
 
 
 def _view(piece: Tensor, shape: torch.Size, is_moved: bool) -> Tensor:
@@ -284,40 +273,21 @@ def _view(piece: Tensor, shape: torch.Size, is_moved: bool) -> Tensor:
     return piece.view(out, height, width, channels).permute(0, 3, 1, 2)
 
 
-def _path(path: str, leaf: str) -> str:
-    return f"{path}.{leaf}" if path else leaf
-
-
-def _places(model: nn.Module, trainable: Mapping[str, Tensor]) -> dict[str, list[str]]:
-    """Every place of each of `trainable`, by name: a tied weight has several, and is one range of
-    theta. A module under two names is one place."""
-    places = [
-        (_path(path, leaf), parameter)
-        for path, module in model.named_modules()
-        for leaf, parameter in module._parameters.items()
-    ]
-    return {
-        name: [place for place, p in places if p is weight] for name, weight in trainable.items()
-    }
-
-
 def _select(
-    places: Mapping[str, list[str]], model: nn.Module, shared: str | Iterable[str] | None
-) -> list[str]:
+    places: list[list[str]], model: nn.Module, shared: str | Iterable[str] | None
+) -> set[str]:
     """The names of the weights that have a place under one of the prefixes in `shared`."""
     if shared is None:
-        return list(places)
+        return {name for name, *_ in places}
     is_one = isinstance(shared, str) or not isinstance(shared, Iterable)
-    prefixes: list[Any] = [shared] if is_one else list(shared)
-    for prefix in prefixes:
-        if not any(_is_under(prefix, names) for names in places.values()):
+    chosen: set[str] = set()
+    for prefix in [shared] if is_one else list(shared):
+        under = {at[0] for at in places if any(f"{p}.".startswith(f"{prefix}.") for p in at)}
+        if not under:
             found = ", ".join(name for name, _ in model.named_children())
             raise InputError(
                 "`shared` must name submodules with trainable weights. "
                 f"Found {prefix!r}; the model has: {found}."
             )
-    return [name for name, names in places.items() if any(_is_under(p, names) for p in prefixes)]
-
-
-def _is_under(prefix: str, places: Iterable[str]) -> bool:
-    return any(place == prefix or place.startswith(f"{prefix}.") for place in places)
+        chosen |= under
+    return chosen

@@ -1,7 +1,7 @@
 """Two-task fronts, as in the paper's Figure 4."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle
+from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
@@ -11,14 +11,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pamal_core.errors import InputError
-from pamal_core.front import Front
+from pamal_core.front import Front, Objective
 from pamal_core.plots import style
+
+COLUMNS, HELD = 4, 0.25
 
 
 def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> Figure:
-    """A front of two tasks twice, by its objectives and by its losses, points coloured by alpha;
-    once where the objectives are the losses, or a task has none. Of several, by their titles, each
-    has a row, on equal axes.
+    """A front of two tasks by its objectives and by its losses, a line along alpha whose ends are
+    named; by its objectives alone where these are the losses, or a task has none. Of several, by
+    their titles, each has a column, on equal axes.
 
     InputError for other numbers of tasks; `plots.ternary` draws three.
     """
@@ -27,31 +29,36 @@ def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> F
     found = [objective.name for objective in first.objectives]
     if len(found) != 2:
         raise InputError(
-            "A front of two tasks is drawn here; triangles_figure and front_3d_figure of "
+            "A front of two tasks is drawn here; triangles_figure and pairwise_figure of "
             f"pamal_core.plots.ternary draw three. Found {', '.join(found)}."
         )
     losses = [f"{objective.task}/loss" for objective in first.objectives]
     has_others = {*losses} <= {*first.table} and losses != found
-    columns = 1 + has_others
-    height, gap = (4, "  ") if len(titled) == 1 else (3 * len(titled), "\n")
-    shared: dict[str, Any] = {"squeeze": False, "sharex": "col", "sharey": "col"}
-    size = (1 + 4 * columns, height)
-    figure, axes = plt.subplots(len(titled), columns, figsize=size, layout="constrained", **shared)
-    for row, (title, front) in zip(axes, titled.items(), strict=True):
-        views = [front, front.on("loss")] if has_others else [front]
-        for ax, every in zip(row, views, strict=True):
-            view = every.finite()
-            values = view.values
-            ax.plot(*values.T, color=style.COLOURS["other"], lw=1, zorder=1)
-            dots = ax.scatter(*values.T, c=view.alphas[:, 0], cmap="cividis", s=45, zorder=2)
-            best = values[view.non_dominated()]
-            ax.scatter(*best.T, s=110, facecolors="none", edgecolors="k", label="non-dominated")
-            x, y = names(view)[0], names(view, gap)[1]
-            ax.set(xlabel=x if ax in axes[-1] else "", ylabel=y)
-        row[0].set_title(title, loc="left")
-    axes[0, 0].legend(loc="best")
-    figure.colorbar(dots, ax=axes, label="$\\alpha_1$, the share of the first member")
-    return style.stamp(figure, provenance)
+    views = [titled, {title: front.on("loss") for title, front in titled.items()}]
+    shown, beside = views[: 1 + has_others], len(titled) == 1
+    shape = (1, len(shown)) if beside else (len(shown), 1)
+    width = style.WIDTH if has_others or len(titled) > 1 else 4.5
+    figure = plt.figure(figsize=(width, 3.1 if beside else 2.5 * len(shown)), layout="constrained")
+    for part, view in zip(figure.subfigures(*shape, squeeze=False).flat, shown, strict=True):
+        axes = part.subplots(1, len(view), squeeze=False, sharex=True, sharey=True)[0]
+        for ax, (title, one) in zip(axes, view.items(), strict=True):
+            front = one.finite()
+            kept, values, color = front.non_dominated(), front.values, style.METHODS["PaMaL"][0]
+            ax.plot(*values.T, color=color, lw=1, zorder=1)
+            look: dict[str, Any] = {"s": 30, "edgecolors": color, "zorder": 2}
+            ax.scatter(*values[kept].T, c=color, label="not dominated", **look)
+            ax.scatter(*values[~kept].T, c=style.PAPER, label="dominated", **look)
+            share = front.alphas[:, 0]
+            if len(values) > 1:
+                for end, k, inner in (("1", share.argmax(), -2), ("0", share.argmin(), 1)):
+                    style.beside(ax, f"α₁ = {end}", values[k], values[share.argsort()[inner]])
+            ax.set_title(title if view is titled else "")
+            ax.locator_params(nbins=4)
+            ax.margins(0.2)
+        x, y = next(iter(view.values())).objectives
+        style.label_once(part, named(x), named(y, "\n"))
+    words = "A line of networks along α₁, the share of the first member; filled: not dominated."
+    return style.stamp(figure, provenance, words)
 
 
 def seeds_figure(
@@ -61,48 +68,79 @@ def seeds_figure(
     provenance: str,
     rivals: Mapping[str, Front] = MappingProxyType({}),
 ) -> Figure:
-    """Figure 4: the front of each seed, by its number, as a line; other methods as points.
+    """Figure 4: the front of each seed, by its number, as a line, whose non-dominated part is
+    thick, and other methods.
 
-    The non-dominated part of a line is thick. `points` maps the name of a single-point method to
-    its runs, which may be none, in an order that gives each its marker; `rivals` maps names such as
-    "PHN" to one of their runs, which leaves the axes where it is further from the others than twice
-    their extent; the legend then counts its points outside. `single` has one value per task, the
-    mean of single-task learning, drawn as a vertical and a horizontal line.
+    `points` maps the name of a method that ends with one network to its runs, which may be none;
+    `rivals` maps names such as "PHN" and "PHN, tuned" to one of their runs, a line. More than three
+    methods have a panel each, on equal axes, which leave out what is further from the fronts and
+    points than half their extent; the panel then counts what is outside. `single` has one value
+    per task, the mean of single-task learning, drawn as a vertical and a horizontal line.
     """
-    fronts = {seed: front.finite() for seed, front in fronts.items()}
-    rivals = {name: front.finite() for name, front in rivals.items()}
-    many = len(points) > 3
-    figure, ax = plt.subplots(figsize=(8.5 if many else 6.5, 5))
-    for (seed, front), colour in zip(fronts.items(), style.colours(len(fronts)), strict=True):
-        ax.plot(*front.values.T, color=colour, lw=1, marker=".", label=f"PaMaL, seed {seed}")
-        kept = np.where(front.non_dominated()[:, None], front.values, np.nan)
-        ax.plot(*kept.T, color=colour, lw=3.5)
-    grey = style.COLOURS["other"]
-    for marker, (name, runs) in zip(style.markers(len(points)), points.items(), strict=True):
-        if runs:
-            x, y = np.concatenate([run.finite().values for run in runs]).T
-            ax.scatter(x, y, s=50, c=grey, ec="w", lw=0.5, marker=marker, label=name, zorder=3)
+    ours = [front.finite() for front in fronts.values()]
+    dots = {name: [run.finite() for run in runs] for name, runs in points.items() if runs}
+    lines = {name: front.finite() for name, front in rivals.items()}
+    looks = style.looks([*dots, *lines])
+    methods = list(dict.fromkeys(name.partition(",")[0] for name in looks))
+    many = len(methods) > 3
+    titles, columns = (methods, COLUMNS) if many else ([""], 1)
+    size = (1.6, style.WIDTH) if many else (4, 6)
+    figure, axes = style.panels(titles, columns, *size, sharex=True, sharey=True)
+    values = np.concatenate([front.values for front in (*ours, *chain(*dots.values()))])
+    low, high = values.min(0), values.max(0)
+    near = values
+    if lines:
+        rest = np.concatenate([front.values for front in lines.values()])
+        within = (np.abs(rest - np.clip(rest, low, high)) <= HELD * (high - low)).all(1)
+        near = np.concatenate([values, rest[within]])
+    style.fit_axes(axes[0], near)
+    (left, right), (bottom, top) = axes[0].get_xlim(), axes[0].get_ylim()
+    for ax, title in zip(axes, titles, strict=True):
+        for seed, front in zip(fronts, ours, strict=True):
+            blue: dict[str, Any] = {"color": style.METHODS["PaMaL"][0]}
+            ax.plot(*front.values.T, **blue, lw=0.8, label="PaMaL")
+            kept = np.where(front.non_dominated()[:, None], front.values, np.nan)
+            ax.plot(*kept.T, **blue, lw=2 if many else 3, marker="o", ms=0 if many else 4)
+            if not many and 1 < len(ours) <= 5:
+                k = front.alphas[:, 0].argmax()
+                style.beside(ax, f"seed {seed}", front.values[k], front.values.mean(0))
+        for name, runs in dots.items():
+            if name == title or not many:
+                x, y = np.concatenate([run.values for run in runs]).T
+                colour, marker = looks[name]["color"], looks[name]["marker"]
+                edge: dict[str, Any] = {"ec": style.INK, "lw": 0.6, "zorder": 3}
+                ax.scatter(x, y, s=36, c=colour, marker=marker, label=name, **edge)
+        outside = 0
+        for name, front in lines.items():
+            if name.partition(",")[0] == title or not many:
+                ax.plot(*front.values.T, **looks[name], lw=1.2, ms=4, mfc=style.PAPER, label=name)
+                x, y = front.values.T
+                outside += ((x < left) | (x > right) | (y < bottom) | (y > top)).sum()
+        if outside:
+            box = {"fc": style.PAPER, "ec": "none", "pad": 1}
+            place: dict[str, Any] = {
+                "transform": ax.transAxes,
+                "fontsize": style.SMALL,
+                "bbox": box,
+            }
+            ax.text(0.04, 0.04, f"{outside} outside", **place)
+        if single is not None:
+            dashes: dict[str, Any] = {"color": style.INK, "ls": "--", "lw": 0.8}
+            ax.axvline(single[0], **dashes, label="single-task, each on its own axis")
+            ax.axhline(single[1], **dashes)
+        ax.locator_params(nbins=4 if many else 7)
+    words = "Each line is one run of PaMaL, its thick part not dominated."
     if single is not None:
-        ax.axvline(single[0], color="k", ls="--", lw=1, label="single-task, each on its own axis")
-        ax.axhline(single[1], color="k", ls="--", lw=1)
-    low, high = np.array([ax.dataLim.min, ax.dataLim.max])
-    held, reach = [low, high], 2 * (high - low)
-    # Dashes unlike those of single-task learning.
-    looks = zip(style.markers(len(rivals), "s^Dv"), cycle(("-.", ":")))
-    for (name, front), (marker, dashes) in zip(rivals.items(), looks, strict=True):
-        near = (np.abs(front.values - np.clip(front.values, low, high)) <= reach).all(1)
-        held.extend(front.values[near])
-        label = name if near.all() else f"{name}, {(~near).sum()} of {len(near)} outside"
-        look: dict[str, Any] = {"ls": dashes, "lw": 1, "marker": marker, "ms": 5, "mfc": "w"}
-        ax.plot(*front.values.T, color="k", label=label, **look)
-    if rivals:
-        style.fit_axes(ax, np.array(held))
-    name_axes(ax, next(iter(fronts.values())))
+        words += " Dashed straight lines: single-task learning, each on its own axis."
     if many:
-        figure.legend(loc="outside right center", fontsize=8)
+        style.label_once(figure, *names(ours[0]))
+        words += " Each panel adds the runs of one method"
+        words += "; a line is a front, dashed: tuned." if lines else "."
     else:
-        ax.legend(loc="lower left")
-    return style.stamp(figure, provenance)
+        name_axes(axes[0], ours[0])
+        shown = dict(zip(*reversed(axes[0].get_legend_handles_labels()), strict=True))
+        axes[0].legend(shown.values(), shown, loc="lower left")
+    return style.stamp(figure, provenance, words)
 
 
 def draw_line(ax: Axes, front: Front, first: Mapping[str, Any], **look: Any) -> None:
@@ -117,14 +155,15 @@ def draw_line(ax: Axes, front: Front, first: Mapping[str, Any], **look: Any) -> 
 
 def names(front: Front, gap: str = "  ") -> list[str]:
     """The objectives of `front` in words, each with the direction that is better."""
-    return [
-        style.directed(style.quantity(objective.name), objective.maximise, gap)
-        for objective in front.objectives
-    ]
+    return [named(objective, gap) for objective in front.objectives]
 
 
-def name_axes(ax: Axes, front: Front, gap: str = "  ", **look: Any) -> None:
+def named(objective: Objective, gap: str = "  ") -> str:
+    """The objective in words, with the direction that is better."""
+    return style.directed(style.quantity(objective.name), objective.maximise, gap)
+
+
+def name_axes(ax: Axes, front: Front, gap: str = "  ") -> None:
     """Name both axes by the objectives of `front`."""
     x, y = names(front, gap)
-    ax.set_xlabel(x, **look)
-    ax.set_ylabel(y, **look)
+    ax.set(xlabel=x, ylabel=y)

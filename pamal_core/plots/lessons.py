@@ -30,6 +30,7 @@ Points = Float[Array, "_ 2"]
 """Points of a plane, such as the losses of two tasks."""
 Outputs = Float[Array, "A X"]
 """A number for each alpha and x."""
+INDEX = "₁₂₃"
 Curve = tuple[Float[Array, " K"], Float[Array, " K"]]
 FRONT: dict[str, Any] = {"color": style.COLOURS["front"], "lw": 6, "alpha": 0.4}
 IN_ORDER: dict[str, Any] = {"color": style.COLOURS["other"], "lw": 0.8}
@@ -48,7 +49,7 @@ def parameter_space_figure(
     `corners` are the members; a point alpha lies at alpha^T corners. `shown` is one alpha whose
     network is marked, with a line to each member whose width is the member's share.
     """
-    figure, axes = style.panels(sets, len(sets), (4.4, 4.2), 10, sharey=True)
+    figure, axes = style.panels(sets, len(sets), 3.6, sharey=True)
     here = shown @ corners
     for ax, alphas in zip(axes, sets.values(), strict=True):
         ax.add_patch(Polygon(corners, fc=style.COLOURS["front"], alpha=0.2, ec="none"))
@@ -56,16 +57,16 @@ def parameter_space_figure(
         ax.plot(*(alphas @ corners).T, ".", color=style.COLOURS["other"], ms=5)
         for k, corner in enumerate(corners):
             ax.plot(*np.stack((here, corner)).T, color=style.SEEDS[k], lw=10 * shown[k])
-            ax.plot(*corner, "o", color=style.SEEDS[k], ms=13, mec="white")
-            name_at = {"xy": 1.13 * corner, "ha": "center", "va": "center", "fontsize": 13}
-            ax.annotate(f"$\\theta_{k + 1}$", **name_at)
-        ax.plot(*here, "X", color="black", ms=11, mec="white")
+            ax.plot(*corner, "o", color=style.SEEDS[k], ms=13, mec=style.PAPER)
+            name_at = {"xy": 1.13 * corner, "ha": "center", "va": "center", "fontsize": 12}
+            ax.annotate(f"θ{INDEX[k]}", **name_at)
+        ax.plot(*here, "X", color=style.INK, ms=11, mec=style.PAPER)
         ax.set(aspect="equal", xlabel="distance in weight space")
         ax.margins(0.14)
     axes[0].set_ylabel("distance in weight space")
-    words = " + ".join(f"{a:g} $\\theta_{k + 1}$" for k, a in enumerate(shown))
-    figure.suptitle(f"$\\theta(\\alpha)$ = {words}, each $\\theta$ with {num_weights:,} weights")
-    return style.stamp(figure, provenance)
+    words = " + ".join(f"{a:g} θ{INDEX[k]}" for k, a in enumerate(shown))
+    figure.suptitle(f"θ(α) = {words}, each θ with {num_weights:,} weights")
+    return style.stamp(figure, provenance, "Members in the plane through them; dots are networks.")
 
 
 def penalty_figure(
@@ -83,7 +84,7 @@ def penalty_figure(
     """
     signs = (", ".join(f"{s} {values.loc[name, s]:.3f}" for s in values) for name in situations)
     titles = [f"{name}\npenalty: {text}" for name, text in zip(situations, signs, strict=True)]
-    figure, axes = style.panels(titles, 2, (4.2, 4.1), 10, sharex=True, sharey=True)
+    figure, axes = style.panels(titles, 2, 3.4, sharex=True, sharey=True)
     colours = style.colours(len(edges))
     for ax, losses in zip(axes, situations.values(), strict=True):
         ax.plot(*front.T, **FRONT, zorder=0)
@@ -98,7 +99,7 @@ def penalty_figure(
         ax.margins(0.1)
     looks = {f"violated edge of task {t}": {"color": c, "lw": 2} for t, c in enumerate(colours, 1)}
     looks |= {"edges in order": IN_ORDER, "exact front": FRONT}
-    return style.finish(figure, provenance, style.key(looks), ncols=4, fontsize=8)
+    return style.finish(figure, provenance, style.key(looks), ncols=2)
 
 
 def two_tasks_figure(
@@ -110,10 +111,10 @@ def two_tasks_figure(
     kept.
     """
     titles = [f"{sum(map(len, graphs))} edges" for graphs in (full, kept)]
-    figure, axes = style.panels(titles, 1, (8.0, 3.2), 10, sharex=True)
+    figure, axes = style.panels(titles, 1, 2.8, sharex=True)
     points, colours = alphas * [1, 0], style.colours(2)
     for ax, graphs in zip(axes, (full, kept), strict=True):
-        ax.axhline(0, color="black", lw=0.8)
+        ax.axhline(0, color=style.INK, lw=0.8)
         for t, (graph, chosen) in enumerate(zip(graphs, kept, strict=True)):
             for i, j in graph:
                 look = {"color": colours[t], "lw": 1.8} if [i, j] in chosen.tolist() else DROPPED
@@ -122,10 +123,10 @@ def two_tasks_figure(
         ax.set(ylim=(-0.28, 0.28), yticks=[], xlim=(-0.03, 1.03))
         ax.spines["left"].set_visible(False)
         ax.grid(False)
-    axes[1].set_xlabel("$\\alpha_1 = 1 - \\alpha_2$")
+    axes[1].set_xlabel("α₁ = 1 - α₂")
     looks = {f"task {t}": {"color": c, "lw": 1.8} for t, c in enumerate(colours, 1)}
     handles = style.key({**looks, "not kept": DROPPED})
-    return style.finish(figure, provenance, handles, ncols=3, fontsize=9)
+    return style.finish(figure, provenance, handles, ncols=3)
 
 
 def three_tasks_figure(
@@ -133,8 +134,8 @@ def three_tasks_figure(
 ) -> Figure:
     """Appendix B1: draws in the triangle, one triangle per task; edges that are not kept dashed."""
     # The layout engine takes ten seconds for ternary axes; known margins need none.
-    figure = plt.figure(figsize=(9.6, 3.4), layout="none")
-    figure.subplots_adjust(0.05, 0.14, 0.96, 0.72, wspace=0.5)
+    figure = plt.figure(figsize=(style.WIDTH, 2.9), layout="none")
+    figure.subplots_adjust(0.06, 0.16, 0.94, 0.72, wspace=0.6)
     for t, (graph, chosen) in enumerate(zip(full, kept, strict=True)):
         ax: Any = figure.add_subplot(1, 3, t + 1, projection="ternary")
         for i, j in graph:
@@ -147,12 +148,13 @@ def three_tasks_figure(
                 )  # fmt: skip
             else:
                 ax.plot(*alphas[[i, j]].T, **DROPPED, zorder=2)
-        ax.scatter(*alphas.T, s=170, color="white", edgecolors="black", zorder=4, clip_on=False)
+        look = {"color": style.PAPER, "edgecolors": style.INK, "clip_on": False}
+        ax.scatter(*alphas.T, s=170, zorder=4, **look)
         for w, alpha in enumerate(alphas, start=1):
-            ax.text(*alpha, str(w), ha="center", va="center", fontsize=9, zorder=5)
-        ax.set(**{f"{side}label": f"$\\alpha_{k}$" for k, side in enumerate("tlr", start=1)})
+            ax.text(*alpha, str(w), ha="center", va="center", zorder=5)
+        ax.set(**{f"{side}label": f"α{INDEX[k]}" for k, side in enumerate("tlr")})
         ax.grid(alpha=0.4)
-        ax.set_title(f"task {t + 1}: {len(graph)} edges, {len(chosen)} kept", pad=30, fontsize=10)
+        ax.set_title(f"task {t + 1}: {len(graph)} edges, {len(chosen)} kept", pad=26, loc="center")
     return style.stamp(figure, provenance)
 
 
@@ -164,9 +166,9 @@ def _arrow(ax: Axes, start: Array, end: Array, *, bend: float, **look: Any) -> N
 
 def _numbered(ax: Axes, points: Points) -> None:
     """The draws, counted from 1."""
-    ax.plot(*points.T, "o", ms=15, mfc="white", mec="black", zorder=3)
+    ax.plot(*points.T, "o", ms=15, mfc=style.PAPER, mec=style.INK, zorder=3)
     for w, (x, y) in enumerate(points, start=1):
-        ax.text(x, y, str(w), ha="center", va="center", fontsize=9, zorder=4)
+        ax.text(x, y, str(w), ha="center", va="center", zorder=4)
 
 
 def hypervolume_figure(
@@ -180,21 +182,21 @@ def hypervolume_figure(
     volumes = [f"hypervolume {front.hypervolume(reference):.4f}" for front in fronts]
     counted = zip(fronts, volumes, strict=True)
     titles = [f"{len(front.alphas)} networks: {volume}" for front, volume in counted]
-    figure, axes = style.panels(titles, len(fronts), (4.4, 4.4), 10, sharey=True)
+    figure, axes = style.panels(titles, len(fronts), 4, sharey=True)
     fill: dict[str, Any] = {"fc": style.COLOURS["front"], "zorder": 0}
     # Outlines above every filling, so that the boxes of the union can be told apart.
-    outline: dict[str, Any] = {"fill": False, "ec": "white", "lw": 1, "zorder": 1}
+    outline: dict[str, Any] = {"fill": False, "ec": style.PAPER, "lw": 1, "zorder": 1}
     for ax, front in zip(axes, fronts, strict=True):
         for point in front.values[(front.values < reference).all(1)]:
             for look in (fill, outline):
                 ax.add_patch(Rectangle(tuple(point), *np.subtract(reference, point), **look))
         kept = front.non_dominated()
         ax.plot(*front.values[kept].T, "o", color=style.COLOURS["second"], label="non-dominated")
-        ax.plot(*front.values[~kept].T, "o", color="black", mfc="white", label="dominated")
-        ax.plot(*reference, "*", ms=16, color="black", label="reference", clip_on=False)
+        ax.plot(*front.values[~kept].T, "o", color=style.INK, mfc=style.PAPER, label="dominated")
+        ax.plot(*reference, "*", ms=16, color=style.INK, label="reference", clip_on=False)
         style.label_losses(ax)
         ax.set_aspect("equal")
-    return style.finish(figure, provenance, ncols=3, fontsize=9)
+    return style.finish(figure, provenance, ncols=3)
 
 
 def densities_figure(
@@ -204,7 +206,7 @@ def densities_figure(
 
     The values of alpha_1 are the middles of equal cells, which together are what a panel shows.
     """
-    figure, axes = style.panels([f"p = {p:g}" for p in draws], 2, (4.0, 2.75))
+    figure, axes = style.panels([f"p = {p:g}" for p in draws], 2, 2.4)
     for ax, (p, sample) in zip(axes, draws.items(), strict=True):
         x, density = densities[p]
         half = (x[1] - x[0]) / 2
@@ -213,31 +215,31 @@ def densities_figure(
         heights = np.histogram(sample, bins)[0] / (len(sample) * np.diff(bins))
         colour, top = style.COLOURS["front"], 1.15 * heights.max()
         ax.stairs(heights, bins, fill=True, color=colour, label="histogram of draws")
-        ax.plot(x, density, color="black", lw=1.5, label="density of Beta(p, p)")
-        ax.set(xlabel="$\\alpha_1$", ylabel="density", ylim=(0, top))
-    return style.finish(figure, provenance, ncols=2, fontsize=9)
+        ax.plot(x, density, color=style.INK, lw=1.5, label="density of Beta(p, p)")
+        ax.set(xlabel="α₁", ylabel="density", ylim=(0, top))
+    return style.finish(figure, provenance, ncols=2)
 
 
 def functions_figure(
     x: Array, a: Array, wanted: Outputs, found: Mapping[str, Outputs], provenance: str
 ) -> Figure:
     """The functions of a family, one thick line for each a, and the networks' on them, dashed."""
-    figure, axes = style.panels(found, len(found), (4.6, 3.8), sharey=True)
+    figure, axes = style.panels(found, len(found), 3.4, sharey=True)
     shades = plt.get_cmap("cividis")(np.linspace(0, 0.9, len(a)))
     for ax, outputs in zip(axes, found.values(), strict=True):
         for n, shade in enumerate(shades):
             ax.plot(x, wanted[n], color=shade, lw=5, alpha=0.35)
-            label = f"$\\alpha$ = {a[n]:.2f}" if len(a) <= 12 else None
+            label = f"α = {a[n]:.2f}" if len(a) <= 12 else None
             ax.plot(x, outputs[n], color=shade, ls="--", lw=1.3, label=label)
-        ax.set_xlabel("$x$")
-    axes[0].set_ylabel("$f(x; \\alpha\\theta + (1 - \\alpha)\\theta')$")
-    return style.finish(figure, provenance, loc="outside right center", fontsize=9)
+        ax.set_xlabel("x")
+    axes[0].set_ylabel("f(x; αθ + (1 - α)θ′)")
+    return style.finish(figure, provenance, loc="outside right center")
 
 
 def errors_figure(x: Array, a: Array, errors: Mapping[str, Outputs], provenance: str) -> Figure:
     """Absolute errors over x and alpha, each evenly spaced, a map for each network; darker is
     better."""
-    figure, axes = style.panels(errors, len(errors), (4.6, 3.8), sharey=True)
+    figure, axes = style.panels(errors, len(errors), 3.4, sharey=True)
     norm = LogNorm(1e-5, max(error.max() for error in errors.values()), clip=True)
     # A value is a pixel, and a few hundred in a row are as many as can be seen: noise takes room.
     thin = -(-len(x) // 500)
@@ -247,9 +249,9 @@ def errors_figure(x: Array, a: Array, errors: Mapping[str, Outputs], provenance:
     extent = (x[0] - dx, x[-1] + dx, a[0] - da, a[-1] + da)
     for ax, error in zip(axes, errors.values(), strict=True):
         image = ax.imshow(error[:, ::thin], norm=norm, cmap="cividis", extent=extent, **pixels)
-        ax.set_xlabel("$x$")
+        ax.set_xlabel("x")
         ax.grid(False)
-    axes[0].set_ylabel("$\\alpha$")
+    axes[0].set_ylabel("α")
     figure.colorbar(image, ax=axes, label="absolute error  (lower is better)", extend="min")
     return style.stamp(figure, provenance)
 
@@ -257,30 +259,34 @@ def errors_figure(x: Array, a: Array, errors: Mapping[str, Outputs], provenance:
 def sizes_figure(curves: Mapping[str, Curve], bound: Curve, provenance: str) -> Figure:
     """Largest errors over the number Q of hidden units, a line for each network, and the bound of
     the comb."""
-    figure, ax = plt.subplots(figsize=(6.5, 4.2))
+    figure, ax = plt.subplots(figsize=(6.5, 4))
     for name, look in style.looks([*curves]).items():
         ax.loglog(*curves[name], label=name, **look)
-    ax.loglog(*bound, color="black", ls="--", label="bound of the comb")
+    ax.loglog(*bound, color=style.INK, ls="--", label="bound of the comb")
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.set_major_formatter("{x:g}")
         axis.set_minor_formatter(NullFormatter())
-    ax.set(xlabel="hidden units $Q$", ylabel=style.directed("largest error", False))
-    return style.finish(figure, provenance, ncols=2, fontsize=9)
+    ax.set(xlabel="hidden units Q", ylabel=style.directed("largest error", False))
+    return style.finish(figure, provenance, ncols=2)
 
 
 def lines_figure(
-    front: Points, lines: Mapping[str, Points], marked: Mapping[str, Points], provenance: str
+    front: Points,
+    lines: Mapping[str, Points],
+    marked: Mapping[str, Points],
+    provenance: str,
+    points: str = "$\\alpha$ of the theorem",
 ) -> Figure:
     """Lines of weight space in the plane of two losses, beside the exact front."""
-    figure, axes = style.panels(lines, len(lines), (4.6, 4.2), sharex=True, sharey=True)
+    figure, axes = style.panels(lines, len(lines), 3.6, sharex=True, sharey=True)
     for ax, (name, line) in zip(axes, lines.items(), strict=True):
         ax.plot(*front.T, color=style.COLOURS["front"], lw=6, alpha=0.6, label="exact front")
-        ax.plot(*line.T, color="black", lw=1, label="the line in weight space")
+        ax.plot(*line.T, color=style.INK, lw=1, label="the line in weight space")
         colour = style.COLOURS["second"]
-        ax.plot(*marked[name].T, "o", color=colour, label="$\\alpha$ of the theorem")
+        ax.plot(*marked[name].T, "o", color=colour, label="α of the theorem")
         style.label_losses(ax)
-    return style.finish(figure, provenance, ncols=3, fontsize=9)
+    return style.finish(figure, provenance, ncols=3)
 
 
 def claim_figure(fronts: Mapping[str, tuple[Front, Front]], provenance: str) -> Figure:
@@ -288,7 +294,7 @@ def claim_figure(fronts: Mapping[str, tuple[Front, Front]], provenance: str) -> 
 
     Points of the subspace are filled where no other dominates them and coloured by alpha_1.
     """
-    figure, axes = style.panels([""] * 2 * len(fronts), 2, (4.0, 3.2))
+    figure, axes = style.panels([""] * 2 * len(fronts), 2, 2.8)
     shown = product(fronts.items(), ("loss", "accuracy"))
     for ax, ((name, (front, rival)), metric) in zip(axes, shown, strict=True):
         view, other = front.on(metric), rival.on(metric)
@@ -296,11 +302,13 @@ def claim_figure(fronts: Mapping[str, tuple[Front, Front]], provenance: str) -> 
         ax.plot(*view.values.T, color=style.COLOURS["other"], lw=1, zorder=1)
         shade: dict[str, Any] = {"cmap": "cividis", "vmin": 0, "vmax": 1, "zorder": 2}
         x, y = view.values.T
-        ax.scatter(x[~kept], y[~kept], s=40, fc="white", ec="black", zorder=2, label="dominated")
-        dots = ax.scatter(x[kept], y[kept], s=60, c=view.alphas[kept, 0], ec="black", **shade)
-        ax.plot(*other.values.T, "D", color=style.COLOURS["ls"], mec="black", label="LS")
-        name_axes(ax, view, fontsize=8)
+        ax.scatter(
+            x[~kept], y[~kept], s=40, fc=style.PAPER, ec=style.INK, zorder=2, label="dominated"
+        )
+        dots = ax.scatter(x[kept], y[kept], s=60, c=view.alphas[kept, 0], ec=style.INK, **shade)
+        ax.plot(*other.values.T, "D", color=style.METHODS["LS"][0], mec=style.INK, label="LS")
+        name_axes(ax, view, "\n")
         ax.locator_params(nbins=5)
-        ax.set_title(f"{name}: {kept.sum()} of {len(kept)} non-dominated", fontsize=9)
-    figure.colorbar(dots, ax=axes, label="$\\alpha_1$ of non-dominated points", aspect=60)
-    return style.finish(figure, provenance, ncols=2, fontsize=9)
+        ax.set_title(f"{name}: {kept.sum()} of {len(kept)} non-dominated")
+    figure.colorbar(dots, ax=axes, label="α₁ of non-dominated points", aspect=60)
+    return style.finish(figure, provenance, ncols=2)

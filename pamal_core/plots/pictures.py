@@ -30,6 +30,7 @@ CLASSES = {  # Okabe and Ito's colours
 }
 UNKNOWN: dict[str, Any] = {"facecolor": "#E6E6E6", "hatch": "//////", "edgecolor": "#8C8C8C"}
 KEY = [Patch(color=colour, label=name) for name, colour in CLASSES.items()]
+HATCHED = "Hatched: no class, or no depth measured."
 KEY.append(Patch(**UNKNOWN, label="void, unknown"))
 
 
@@ -40,9 +41,9 @@ def digits_figure(
     titles = [
         "  ".join(str(int(digit)) for digit in digits) for digits in zip(*labels, strict=True)
     ]
-    figure, axes = style.panels(titles, COLUMNS, (1.1, 1.5), 10)
+    figure, axes = style.panels(titles, COLUMNS, 1.2)
     for ax, image in zip(axes, images, strict=True):
-        ax.imshow(np.asarray(image)[0], cmap="gray_r")
+        ax.imshow(np.asarray(image)[0], cmap="gray")
         ax.set_axis_off()
     return style.stamp(figure, provenance)
 
@@ -63,11 +64,11 @@ def faces_figure(
             "Faces are [n, 3, h, w], with an age, a gender and an ethnicity each. "
             f"Found shape {faces.shape} and {[len(a) for a in labels]} labels."
         )
-    figure, axes = style.panels([""] * n, COLUMNS, (1.1, 1.35))
+    figure, axes = style.panels([""] * n, COLUMNS, 1.2)
     years = ".0f" if np.issubdtype(labels[0].dtype, np.integer) else "+.1f"
     for ax, image, age, gender, ethnicity in zip(axes, faces, *labels, strict=True):
         _show(ax, image.transpose(1, 2, 0))
-        ax.set_xlabel(f"{age:{years}} · {gender} · {chr(ord('A') + ethnicity)}", fontsize=10)
+        ax.set_xlabel(f"{age:{years}} · {gender} · {chr(ord('A') + ethnicity)}")
     return style.stamp(figure, f"Age · gender · ethnicity. {provenance}")
 
 
@@ -87,13 +88,14 @@ def scenes_figure(
             "There must be at least one scene, and as many label and depth maps as pictures. "
             f"Found {len(images)} pictures, {len(labels)} label and {len(depths)} depth maps."
         )
-    size = (1 + 2 * len(images), 6.6 * images.shape[2] / images.shape[3] + 0.5)
+    each = style.WIDTH / len(images) * images.shape[2] / images.shape[3]
+    size = (style.WIDTH, 3 * each + 1.3)
     figure, axes = plt.subplots(3, len(images), figsize=size, squeeze=False)
     for ax, image in zip(axes[0], images, strict=True):
         _show(ax, image.transpose(1, 2, 0))
-    axes[0, 0].set_ylabel("picture", fontsize=9)
+    axes[0, 0].set_ylabel("picture")
     _show_maps(figure, axes[1:], labels, depths, float(depths.max()))
-    return style.finish(figure, provenance, KEY, ncols=8, fontsize=8)
+    return style.finish(figure, provenance, KEY, HATCHED, ncols=4)
 
 
 def prediction_figure(
@@ -117,16 +119,15 @@ def prediction_figure(
             f"{len(titles)}, {len(predicted_labels)} and {len(predicted_depths)}."
         )
     columns = 2 + len(titles)
-    size = (1 + 2.1 * columns, 4.3 * image.shape[1] / image.shape[2] + 0.5)
-    figure, axes = plt.subplots(2, columns, figsize=size)
+    each = style.WIDTH / columns * image.shape[1] / image.shape[2]
+    figure, axes = plt.subplots(2, columns, figsize=(style.WIDTH, 2 * each + 1.4))
     _show(axes[0, 0], image.transpose(1, 2, 0))
     axes[1, 0].set_axis_off()
-    axes[1, 0].legend(handles=KEY, loc="center", ncols=2, fontsize=8)
     labels, depths = [label, *predicted_labels], [depth, *np.maximum(predicted_depths, 1e-6)]
     _show_maps(figure, axes[:, 1:], labels, depths, float(depth.max()))
     for ax, title in zip(axes[0], ("picture", "truth", *titles), strict=True):
-        ax.set_title(title, fontsize=9)
-    return style.stamp(figure, provenance)
+        ax.set_title(title)
+    return style.finish(figure, provenance, KEY, HATCHED, ncols=4)
 
 
 def _show(ax: Axes, pixels: Array, **look: Any) -> AxesImage:
@@ -147,8 +148,7 @@ def _show_maps(figure: Figure, axes: Array, labels: Any, depths: Any, top: float
         _show(above, np.ma.masked_less(label, 0), cmap=colours, **limits, **exact)
         pixels = np.ma.masked_less_equal(depth[0], 0)
         drawn = _show(below, pixels, cmap="cividis", vmin=0, vmax=top, **exact)
-    axes[0, 0].set_ylabel("classes", fontsize=9)
-    axes[1, 0].set_ylabel("inverse depth", fontsize=9)
-    bar = figure.colorbar(drawn, ax=axes[1], fraction=0.03, pad=0.01)
-    bar.set_label("disparity / 256 px", fontsize=8)
-    bar.ax.tick_params(labelsize=8)
+    axes[0, 0].set_ylabel("classes")
+    axes[1, 0].set_ylabel("inverse depth")
+    bar = figure.colorbar(drawn, ax=axes[1], location="bottom", shrink=0.4, aspect=30)
+    bar.set_label("inverse depth, disparity / 256 px")

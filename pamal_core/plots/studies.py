@@ -2,7 +2,9 @@
 by a criterion, and volumes over learning rates."""
 
 from collections.abc import Mapping, Sequence
-from itertools import chain, cycle, product
+from dataclasses import replace
+from itertools import cycle, product
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,12 +20,9 @@ from pamal_core.plots.fronts import draw_line, name_axes, names
 LINE = {"marker": ".", "ms": 4, "lw": 1.2}
 FIRST = {"marker": "o", "ms": 7, "ls": ""}
 """The look of the first member's network on such a line."""
-DASHES = ("-", "--", ":", "-.")
 SHADES = (1.0, 0.6, 0.35)
+SMALL = {"ms": 3.5, "lw": 1}
 HATCHES = ("", "///", "\\\\\\", "...")
-OURS = style.COLOURS["pamal"], style.COLOURS["stl"]
-_, _RED, _GREEN, _PINK, _ = style.SEEDS
-OTHERS = style.COLOURS["ls"], _GREEN, _PINK, _RED, style.COLOURS["front"]
 
 
 class Winner(NamedTuple):
@@ -42,8 +41,10 @@ def heat_maps_figure(
     purple towards -1 and orange towards 1. NaN is left empty.
     """
     quantities = list(next(iter(maps.values())))
-    size = 3.4 * len(quantities), 3 * len(maps)
-    figure, axes = plt.subplots(len(maps), len(quantities), figsize=size, squeeze=False)
+    size = style.WIDTH, 0.8 + 2.1 * len(maps)
+    figure, axes = plt.subplots(
+        len(maps), len(quantities), figsize=size, squeeze=False, sharex=True, sharey=True
+    )
     for column, quantity in zip(axes.T, quantities, strict=True):
         tables = {name: row[quantity] for name, row in maps.items()}
         low, high, colours = np.nanmin([*tables.values()]), np.nanmax([*tables.values()]), "cividis"
@@ -55,24 +56,25 @@ def heat_maps_figure(
                 if np.isfinite(value):
                     # In black or white, whichever can be read.
                     dark = np.dot(image.cmap(image.norm(value))[:3], (0.299, 0.587, 0.114)) < 0.5
-                    look: dict[str, Any] = {"color": "white" if dark else "black", "fontsize": 8}
+                    look: dict[str, Any] = {"color": "w" if dark else "k", "fontsize": style.SMALL}
                     text = f"{value:.4f}" if low >= 0 else f"{value:+.2f}"
                     ax.text(j, i, text, ha="center", va="center", **look)
             ax.set_xticks(range(len(table.columns)), [f"{lam:g}" for lam in table.columns])
             ax.set_yticks(range(len(table.index)), [f"{W}" for W in table.index])
-            ax.set(xlabel="λ", ylabel="W")
-            ax.set_title(name, fontsize=9)
+            ax.set(xlabel="λ", ylabel="W", title=name)
+            ax.label_outer()
             ax.grid(False)
         bar = figure.colorbar(image, ax=column, location="bottom", pad=0.02)
-        bar.set_label(quantity, fontsize=9)
-    return style.stamp(figure, provenance)
+        bar.locator = MaxNLocator(4)
+        bar.set_label(quantity.replace("  (", "\n("))
+    return style.stamp(figure, provenance, "Means over seeds.")
 
 
 def fronts_figure(
     panels: Mapping[tuple[int, float], Mapping[str, Sequence[Front]]], provenance: str
 ) -> Figure:
-    """A panel for each (W, lambda), W downwards and lambda to the right, on equal axes: the fronts
-    of each penalty in its colour, a dash pattern per seed.
+    """A panel for each (W, lambda), W downwards and lambda to the right, on equal axes: for each
+    penalty a line through the means over seeds of the networks of each alpha.
 
     The large dot is the first member, which should be the end that is best at the first task. A
     pair that is not there has no panel. The axes leave out the worst twentieth of the networks in
@@ -80,24 +82,26 @@ def fronts_figure(
     """
     windows, lams = (sorted({*values}) for values in zip(*panels, strict=True))
     penalties = list(dict.fromkeys(name for panel in panels.values() for name in panel))
-    palette = style.colours(len(penalties), ("#000000", *style.SEEDS))
+    palette = style.colours(len(penalties), (style.INK, *style.SEEDS))
     colours = dict(zip(penalties, palette, strict=True))
-    size = (9 / len(lams), 2.0)
     pairs = [*product(windows, lams)]
     titles = ["W = {}, λ = {:g}".format(*pair) if pair in panels else "" for pair in pairs]
-    figure, axes = style.panels(titles, len(lams), size, 9, sharex=True, sharey=True)
+    figure, axes = style.panels(titles, len(lams), 1.5, sharex=True, sharey=True)
+    means = []
     for ax, pair in zip(axes, pairs, strict=True):
         if pair not in panels:
             ax.set_axis_off()
         for name, runs in panels.get(pair, {}).items():
-            for front, dashes in zip(runs, cycle(DASHES)):
-                draw_line(ax, front, FIRST, color=colours[name], ls=dashes, **LINE)
-    every = [front for panel in panels.values() for runs in panel.values() for front in runs]
-    style.fit_axes(axes[0], np.concatenate([front.values for front in every]), leave_out=0.05)
-    style.label_once(figure, *names(every[0]), fontsize=10)
+            tables = pd.concat(front.table for front in runs)
+            means.append(replace(runs[0], table=tables.groupby(level=0).mean()))
+            draw_line(ax, means[-1], FIRST, color=colours[name], **LINE)
+        ax.locator_params(nbins=4)
+    style.fit_axes(axes[0], np.concatenate([mean.values for mean in means]), leave_out=0.05)
+    style.label_once(figure, *names(means[0]))
     key: dict[str, Any] = {name: {"color": c, "marker": "."} for name, c in colours.items()}
-    handles = style.key({**key, "first member": {"color": "grey", **FIRST}})
-    return style.finish(figure, provenance, handles, ncols=len(handles), fontsize=9)
+    handles = style.key({**key, "first member": {"color": style.COLOURS["other"], **FIRST}})
+    words = "Means over seeds of the networks of each α."
+    return style.finish(figure, provenance, handles, words, ncols=len(handles))
 
 
 def sampling_figure(
@@ -108,8 +112,7 @@ def sampling_figure(
     """Fronts for each p, once all of them and once without the space that only p = 0 needs; and
     the cosine of the members [epochs] over the epochs. Seeds are shades of the colour of p."""
     titles = "all networks", "closer", "how equal the members are"
-    space: dict[str, Any] = {"gridspec_kw": {"wspace": 0.06}}
-    figure, (whole, close, cosine) = style.panels(titles, 3, (12.5 / 3, 4.2), **space)
+    figure, (whole, close, cosine) = style.panels(titles, 3, 3.2)
     for (p, runs), colour in zip(fronts.items(), style.colours(len(fronts)), strict=True):
         shades = SHADES if len(runs) <= len(SHADES) else np.geomspace(1, 0.2, len(runs))
         pairs = zip(runs, similarities[p], shades[: len(runs)], strict=True)
@@ -121,11 +124,13 @@ def sampling_figure(
     shown = [f.values for p, runs in fronts.items() for f in runs if p > 0 or len(fronts) == 1]
     style.fit_axes(close, np.concatenate(shown))
     for ax in (whole, close):
-        name_axes(ax, next(iter(fronts.values()))[0])
+        name_axes(ax, next(iter(fronts.values()))[0], "\n")
+        ax.locator_params(nbins=5)
     cosine.xaxis.set_major_locator(MaxNLocator(integer=True))
     cosine.set(xlabel="epoch", ylabel="cosine of the members", ylim=(-0.05, 1.05))
     handles, _ = cosine.get_legend_handles_labels()
-    return style.finish(figure, provenance, handles, ncols=len(fronts))
+    words = "A line for each seed; large dots are first members."
+    return style.finish(figure, provenance, handles, words, ncols=len(fronts))
 
 
 def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -> Figure:
@@ -135,12 +140,12 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
     all attain to what one does. Both objectives are better when higher.
     """
     methods = {name: [one.finite() for one in every] for name, every in methods.items()}
-    figure, ax = plt.subplots(figsize=(7, 5))
+    figure, ax = plt.subplots(figsize=(style.WIDTH, 4.6))
     fronts = [front for of_method in methods.values() for front in of_method]
     style.fit_axes(ax, np.concatenate([front.values[front.non_dominated()] for front in fronts]))
-    looks = zip(methods.items(), style.colours(len(methods)), cycle(HATCHES))
+    looks = zip(methods.items(), style.looks([*methods]).values(), cycle(HATCHES))
     left, below = ax.get_xlim()[0], ax.get_ylim()[0] - 1.0  # out of sight
-    for (name, of_method), colour, hatch in looks:
+    for (name, of_method), look, hatch in looks:
         surfaces = [attained(of_method, share) for share in (1 / len(of_method), 0.5, 1.0)]
         grid = np.unique([left, *(x for surface in surfaces for x in surface[:, 0])])
         # The best second objective that goes with at least each value of the first.
@@ -149,12 +154,17 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
         )
         # At x itself the height is that of the first corner at or right of x: hence "pre".
         band: dict[str, Any] = {"x": grid, "y1": every, "y2": one, "step": "pre", "lw": 0}
+        colour = look["color"]
         ax.fill_between(**band, color=colour, alpha=0.25)
         # The hatch is a layer of its own: in SVG one on a fill of its colour is not seen.
         ax.fill_between(**band, facecolor="none", edgecolor=colour, hatch=hatch, alpha=0.6)
-        ax.step(grid, half, where="pre", color=colour, lw=2, label=name)
+        ax.step(grid, half, where="pre", color=colour, ls=look["ls"], lw=2, label=name)
     name_axes(ax, fronts[0])
-    return style.finish(figure, provenance, ncols=min(len(methods), 4))
+    words = (
+        "What lies below and left of a line at least half of the seeds attain; its band runs from"
+    )
+    words += " what all attain to what one does."
+    return style.finish(figure, provenance, None, words, ncols=2)
 
 
 def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) -> Figure:
@@ -165,57 +175,51 @@ def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) 
     of one seed in the order of alpha; the large hollow marker is where the first task has all the
     weight.
     """
-    figure, axes = plt.subplots(
-        2, len(panels), figsize=(3.6 * len(panels), 6.6), sharex="row", sharey="row", squeeze=False
-    )
+    how: dict[str, Any] = {"sharex": "row", "sharey": "row", "squeeze": False}
+    figure, axes = plt.subplots(2, len(panels), figsize=(style.WIDTH, 6.6), **how)
     looks = style.looks([*next(iter(panels.values()))])
     hollow: dict[str, Any] = {"ms": 10, "mfc": "none", "ls": ""}
     for (above, below), (title, winners) in zip(axes.T, panels.items(), strict=True):
-        lines = [f"{name}: {winner.setting}" for name, winner in winners.items()]
-        above.set_title("\n".join([title, *lines]), fontsize=8)
+        lines = [
+            fill(f"{name}: {winner.setting}", 96 // len(panels)) for name, winner in winners.items()
+        ]
+        above.set_title("\n".join([title, *lines]), fontsize=style.SMALL)
         for name, winner in winners.items():
             for front in winner.fronts:
                 for ax, view in ((above, front), (below, front.on("loss"))):
-                    draw_line(ax, view, hollow, ms=3.5, lw=1, **looks[name])
+                    draw_line(ax, view, hollow, **looks[name], **SMALL)
     some = next(w.fronts[0] for winners in panels.values() for w in winners.values() if w.fronts)
     for row, view in zip(axes, (some, some.on("loss")), strict=True):
         for ax in row:
-            name_axes(ax, view, gap="\n", fontsize=9)
-            ax.tick_params(labelsize=8)
-            ax.locator_params(axis="x", nbins=5)
+            name_axes(ax, view, "\n")
+            ax.locator_params(axis="x", nbins=4)
             if ax is not row[0]:
                 ax.set_ylabel("")
     grey = {"color": style.COLOURS["other"], "marker": "o", **hollow, "ms": 9}
     key = {name: look | {"ms": 5} for name, look in looks.items()}
     handles = style.key(key | {"all weight on the first task": grey})
-    return style.finish(figure, provenance, handles, ncols=len(handles))
+    words = "A line for each seed. Above accuracies, below losses of the same networks."
+    return style.finish(figure, provenance, handles, words, ncols=len(handles))
 
 
 def rates_figure(found: pd.DataFrame, weights: list[str], provenance: str) -> Figure:
     """For each of `weights` a panel, with a line for each setting over the rate of Adam; whiskers
-    are one deviation over seeds. PaMaL is blue and black.
+    are one deviation over seeds.
 
     `found` has a row per run: `setting`, a categorical in the order of the legend, `weights`,
     `rate` and `validation`, a hypervolume.
     """
     settings = [*found.setting.cat.categories]
-    ours = [name for name in settings if name.startswith("PaMaL")]
-    others = [name for name in settings if name not in ours]
-    more = iter(style.colours(len(settings), first=()))
-    looks: dict[str, dict[str, Any]] = {}
-    for group, colours, marks, lw in ((ours, OURS, "oX", 2.2), (others, OTHERS, "sDv^P", 1.3)):
-        for name, colour, marker in zip(group, chain(colours, more), cycle(marks)):
-            looks[name] = {"color": colour, "marker": marker, "lw": lw}
-    size = (4.2 * len(weights) + 2.2) / len(weights), 4.2
+    looks = style.looks(settings)
     titles = [f"weights: {which}" for which in weights]
-    figure, panels = style.panels(titles, len(weights), size, sharey=True)
+    figure, panels = style.panels(titles, len(weights), 4.4, sharey=True)
     drawn: dict[str, Any] = {}
     for ax, which in zip(panels, weights, strict=True):
         measured = found[found.weights == which].dropna()
         for k, (name, runs) in enumerate(measured.groupby("setting", observed=True)):
             volumes = runs.groupby("rate").validation
             beside = [rate * 1.02 ** (k - 2) for rate in volumes.groups]  # not one on another
-            look = looks[name] | {"capsize": 3, "label": name}
+            look = looks[name] | {"capsize": 3, "ms": 5, "label": name}
             drawn[name] = ax.errorbar(beside, volumes.mean(), volumes.std(), **look)
         ax.set(xscale="log", xlabel="learning rate of Adam")
         ticks = sorted(measured.rate.unique())
@@ -223,4 +227,5 @@ def rates_figure(found: pd.DataFrame, weights: list[str], provenance: str) -> Fi
         ax.xaxis.set_minor_locator(NullLocator())
     panels[0].set_ylabel(style.directed("hypervolume, validation", True))
     handles = [drawn[name] for name in settings if name in drawn]
-    return style.finish(figure, provenance, handles, loc="outside right upper")
+    words = "Means over seeds, with one standard deviation."
+    return style.finish(figure, provenance, handles, words, ncols=2)

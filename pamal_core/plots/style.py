@@ -1,7 +1,13 @@
-"""One look for every figure: Okabe and Ito's colours, which colour-blind readers can tell apart."""
+"""One look for every figure: sizes, colours, names of axes, captions.
+
+A figure is `WIDTH` inches wide or less, 720 pixels in a page, so that its letters have the size
+that they are given here. Its caption says what its marks mean, and what data it shows.
+"""
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from io import StringIO
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -12,17 +18,30 @@ from matplotlib.colors import hsv_to_rgb, to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-COLOURS = {
-    "pamal": "#0072B2",
-    "ls": "#E69F00",
-    "stl": "#000000",
-    "front": "#56B4E9",
-    "first": "#0072B2",
-    "second": "#D55E00",
-    "other": "#7F7F7F",
-}
-SEEDS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#F0E442")
+WIDTH = 7.5
+SMALL, NORMAL = 8.25, 9  # points: 11 and 12 pixels
+INK, PAPER = "#1b1f24", "#fdfdfe"
+"""Letters, axes and ground: a page gives both other values in the dark (`--figure-ink`)."""
+BLUE, SKY, RED, GREEN, PINK = "#0072B2", "#56B4E9", "#D55E00", "#009E73", "#CC79A7"
+COLOURS = {"front": SKY, "first": BLUE, "second": RED, "other": "#7F7F7F"}
+"""Okabe and Ito's, which colour-blind readers can tell apart."""
+SEEDS = (BLUE, RED, GREEN, PINK, SKY)
 MARKERS = "osD^v<>PXhdp"
+DASHES = ("-", "--", ":", "-.")
+METHODS = {
+    "PaMaL": (BLUE, "o"),
+    "LS": ("#E69F00", "D"),
+    "STL": (INK, "+"),
+    "PHN": (GREEN, "s"),
+    "COSMOS": (PINK, "^"),
+} | {
+    name: (COLOURS["other"], marker)
+    for name, marker in {
+        "UW": "P", "DWA": "X", "RLW": "v", "MGDA": "<", "PCGrad": ">", "IMTL": "h", "Graddrop": "p",
+        "CAGrad": "*", "Nash-MTL": "d", "Auto-lambda": "H", "RotoGrad": "8", "soup": "4",
+    }.items()
+}  # fmt: skip
+"""The colour and marker of a method, by its printed name, in every figure."""
 # How a figure is written as SVG: without a date, so that equal figures are equal files, and what is
 # rasterised in it at 150 dots an inch.
 VECTOR: dict[str, Any] = {"metadata": {"Date": None}, "dpi": 150}
@@ -31,28 +50,56 @@ LOSSES = tuple(f"task {t} loss  ({WORDS[False]})" for t in (1, 2))
 
 
 def use() -> None:
-    """Set matplotlib's defaults, and SVG for the figures of a notebook; call once per notebook."""
-    plt.rcParams.update(
-        {
-            "figure.dpi": 110,
-            "figure.constrained_layout.use": True,
-            "font.size": 10,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.grid": True,
-            "grid.alpha": 0.25,
-            "legend.frameon": False,
-            "svg.hashsalt": "pamal",  # equal figures are equal files
-            # Letters are outlines: the same everywhere, whichever fonts there are. As text they
-            # could not be searched either, since a page shows a figure as an image.
-            "svg.fonttype": "path",
-        }
-    )
+    """Set matplotlib's defaults, and how a notebook shows figures; call once per notebook."""
+    ink = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
+    values: dict[Any, Any] = {
+        "figure.dpi": 96,
+        "figure.figsize": (WIDTH, 4.6),
+        "figure.constrained_layout.use": True,
+        "font.size": NORMAL,
+        **dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), SMALL),
+        **dict.fromkeys(("axes.titlesize", "figure.titlesize", "figure.labelsize"), NORMAL),
+        "axes.titlelocation": "left",
+        **dict.fromkeys((*ink, "grid.color"), INK),
+        **dict.fromkeys(("figure.facecolor", "savefig.facecolor"), PAPER),
+        "axes.facecolor": "none",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.linewidth": 0.7,
+        "axes.grid": True,
+        "grid.alpha": 0.12,
+        "legend.frameon": False,
+        "svg.hashsalt": "pamal",  # equal figures are equal files
+        # Letters are text, in the font of the page. DejaVu Sans, which comes with matplotlib
+        # and by which they are placed, is wider than what pages have.
+        "svg.fonttype": "none",
+        "font.sans-serif": ["DejaVu Sans"],
+    }
+    plt.rcParams.update(values)
     ipython = sys.modules.get("IPython")
-    if ipython is not None and ipython.get_ipython() is not None:
-        from matplotlib_inline.backend_inline import set_matplotlib_formats  # comes with IPython
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is not None:
+        shell.display_formatter.ipython_display_formatter.for_type(Figure, show)
 
-        set_matplotlib_formats("svg", **VECTOR)  # type: ignore[no-untyped-call]
+
+def show(figure: Figure) -> None:
+    """Display `figure` in a notebook as SVG, and its caption below."""
+    from IPython.display import display
+
+    display({"image/svg+xml": svg(figure), "text/plain": repr(figure)}, raw=True)  # type: ignore[no-untyped-call]
+    caption = str(figure.get_label())
+    if caption:
+        display({"text/markdown": f"*{caption}*", "text/plain": caption}, raw=True)  # type: ignore[no-untyped-call]
+
+
+def svg(figure: Figure) -> str:
+    """`figure` as SVG, whose ink and paper a page may choose."""
+    file = StringIO()
+    figure.savefig(file, format="svg", **VECTOR)
+    text = file.getvalue()
+    for name, colour in (("ink", INK), ("paper", PAPER)):
+        text = text.replace(colour, f"var(--figure-{name}, {colour})")
+    return text
 
 
 def colours(count: int, first: Sequence[str] = SEEDS) -> list[str]:
@@ -68,22 +115,34 @@ def markers(count: int, first: str = MARKERS) -> list[str]:
 
 
 def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """A colour and a marker for each name, no two alike."""
-    found = zip(names, colours(len(names)), markers(len(names)), strict=True)
-    return {name: {"color": colour, "marker": marker} for name, colour, marker in found}
+    """A colour, a marker and dashes for each name, no two alike. What stands before a comma may be
+    a method of `METHODS`, whose colour it has then."""
+    found: dict[str, dict[str, Any]] = {}
+    others, seen = zip(colours(len(names)), markers(len(names)), strict=True), Counter[str]()
+    for name in names:
+        method = name.partition(",")[0]
+        colour, marker = METHODS.get(method) or next(others)
+        k = seen[method]
+        found[name] = {
+            "color": colour,
+            "marker": marker if k == 0 or method not in METHODS else markers(k + 2)[k + 1],
+            "ls": DASHES[k % len(DASHES)],
+        }
+        seen[method] += 1
+    return found
 
 
 def panels(
-    titles: Iterable[str], columns: int, size: tuple[float, float], font: Any = "large", **how: Any
+    titles: Iterable[str], columns: int, height: float, width: float = WIDTH, **how: Any
 ) -> tuple[Figure, list[Axes]]:
-    """A panel of that size for each title, which has the size `font`, row by row; what is left of
-    the last row is empty. `how` is what `plt.subplots` takes besides."""
+    """A panel of that height for each title, row by row, as wide as fits; what is left of the last
+    row is empty. `how` is what `plt.subplots` takes besides."""
     named = [*titles]
     rows = -(-len(named) // columns)
-    figsize = (size[0] * columns, size[1] * rows)
-    figure, axes = plt.subplots(rows, columns, figsize=figsize, squeeze=False, **how)
+    how = {"figsize": (width, height * rows), "squeeze": False, **how}
+    figure, axes = plt.subplots(rows, columns, **how)
     for ax, title in zip(axes.flat, named, strict=False):
-        ax.set_title(title, fontsize=font)
+        ax.set_title(title)
     for ax in axes.flat[len(named) :]:
         ax.set_axis_off()
     return figure, [*axes.flat[: len(named)]]
@@ -104,10 +163,10 @@ def label_losses(ax: Axes) -> None:
     ax.label_outer()
 
 
-def label_once(figure: Figure, x: str = LOSSES[0], y: str = LOSSES[1], **look: Any) -> None:
+def label_once(figure: Figure, x: str = LOSSES[0], y: str = LOSSES[1]) -> None:
     """Name the axes of all panels together, by default by the losses of two tasks."""
-    figure.supxlabel(x, **look)
-    figure.supylabel(y, **look)
+    figure.supxlabel(x)
+    figure.supylabel(y)
 
 
 def directed(text: str, maximise: bool, gap: str = "  ") -> str:
@@ -121,28 +180,39 @@ def quantity(name: str) -> str:
     return f"{metric} on {task}"
 
 
+def beside(ax: Axes, text: str, at: Sequence[float], away: Sequence[float]) -> None:
+    """Write `text` above or below the point `at`, on the side that is not towards `away`."""
+    up = at[1] > away[1]
+    place: dict[str, Any] = {"ha": "center", "va": "bottom" if up else "top", "fontsize": SMALL}
+    ax.annotate(text, (at[0], at[1]), (0, 5 if up else -5), textcoords="offset points", **place)
+
+
 def key(looks: Mapping[str, Mapping[str, Any]]) -> list[Line2D]:
     """A line of each look for a legend, by its label."""
     return [Line2D([], [], label=label, **look) for label, look in looks.items()]
 
 
 def finish(
-    figure: Figure, provenance: str, handles: Sequence[Any] | None = None, **legend: Any
+    figure: Figure,
+    provenance: str,
+    handles: Sequence[Any] | None = None,
+    words: str = "",
+    **legend: Any,
 ) -> Figure:
     """The figure with a legend outside its panels, of `handles` (artists or containers) or of what
-    the panels name, each name once, and stamped."""
+    the panels name, each name once, and with its caption."""
     if handles is None:
         named: dict[str, Any] = {}
         for ax in figure.axes:
             for handle, text in zip(*ax.get_legend_handles_labels(), strict=True):
                 named.setdefault(text, handle)
         handles = [*named.values()]
-    look: dict[str, Any] = {"loc": "outside upper center"} | legend
+    look: dict[str, Any] = {"loc": "outside upper left"} | legend
     figure.legend(handles, [str(handle.get_label()) for handle in handles], **look)
-    return stamp(figure, provenance)
+    return stamp(figure, provenance, words)
 
 
-def stamp(figure: Figure, text: str) -> Figure:
-    """The figure, which says below it what data it shows."""
-    figure.text(0.01, -0.01, text, fontsize=7, color="#555555", va="top")
+def stamp(figure: Figure, provenance: str, words: str = "") -> Figure:
+    """The figure with its caption: what its marks mean, and what data it shows."""
+    figure.set_label(" ".join(filter(None, (words, provenance))))
     return figure

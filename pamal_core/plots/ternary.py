@@ -1,7 +1,8 @@
 """Fronts of three members, as in the paper's Figure 5: a map of each objective over the simplex,
-and the front itself in three dimensions."""
+and the objectives two by two."""
 
 from collections.abc import Mapping
+from itertools import combinations
 from math import isqrt
 from typing import Any
 
@@ -16,12 +17,14 @@ from matplotlib.ticker import MaxNLocator
 from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective
 from pamal_core.plots import style
-from pamal_core.plots.fronts import names
+from pamal_core.plots.fronts import named
 from pamal_core.simplex import lattice
 
 KEPT, BEST = "not dominated", "best of this objective"
-MEMBERS = ("#D55E00", "#009E73", "#CC79A7")
-VIEWS = ((22, 45), (22, -15))  # elevation and azimuth in degrees
+INDEX = "₁₂₃"
+MEMBERS = (style.RED, style.GREEN, style.PINK)
+LOWEST = 0.1
+"""The share of the networks that have the darkest colour: the worst few would take all shades."""
 # The corners of the part of the plane nearest to a point of the lattice with spacing 1, about the
 # point: the centres of the six triangles that meet there, in order around it.
 HEXAGON = np.array([(2, -1, -1), (1, 1, -2), (-1, 2, -1), (-2, 1, 1), (-1, -1, 2), (1, -2, 1)]) / 3
@@ -41,19 +44,20 @@ def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fi
     """One triangle per objective, each point of the lattice a cell with the colour of its value. Of
     several fronts, by their titles, each has a row; an objective has the same colours in all.
 
-    Yellow is better whatever the direction of the objective. Corners are the members, the first on
-    top, then left and right. White dots are the points of a front that are not dominated, the star
-    is the best on this objective. InputError unless each is a whole lattice of three members.
+    Yellow is better whatever the direction of the objective; the worst tenth of all networks has
+    one colour. Corners are the members, the first on top, then left and right; a side has the
+    share of the member that it leads to. White dots are the points of a front that are not
+    dominated, the star is the best on this objective. InputError unless each is a whole lattice of
+    three members.
     """
     titled = fronts if isinstance(fronts, Mapping) else {"": fronts}
-    count = len(next(iter(titled.values())).objectives)
+    count, last = len(next(iter(titled.values())).objectives), [*titled.values()][-1]
     every = np.concatenate([front.values for front in titled.values()])
     every = np.where(np.isfinite(every), every, np.nan)
-    figure = plt.figure(figsize=(3.5 * count, 0.7 + 3 * len(titled)))
-    last = [*titled.values()][-1]
+    figure = plt.figure(figsize=(style.WIDTH, 1 + 2.6 * len(titled)), layout="constrained")
     columns: list[list[Any]] = [[] for _ in range(count)]
     for row, (title, front) in enumerate(titled.items()):
-        kept, members = front.non_dominated(), _members(front)
+        kept = front.non_dominated()
         for t, objective in enumerate(front.objectives):
             place = (len(titled), count, row * count + t + 1)
             ax: Any = figure.add_subplot(*place, projection="ternary")
@@ -63,69 +67,82 @@ def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fi
             projected = [ax.transProjection.transform(cell) for cell in cells(front.alphas)]
             cmap = "cividis" if objective.maximise else "cividis_r"
             mapped = PolyCollection(projected, array=values, cmap=cmap, edgecolors="face", lw=0.8)
-            mapped.set_clim(np.nanmin(every[:, t]), np.nanmax(every[:, t]))
+            ends = (LOWEST, 1) if objective.maximise else (0, 1 - LOWEST)
+            mapped.set_clim(*np.nanquantile(every[:, t], ends))
             ax.add_collection(mapped)
             dots = {"c": "w", "edgecolors": "k", "lw": 0.8, "clip_on": False}
-            ax.scatter(*front.alphas[kept].T, s=16, zorder=4, label=KEPT, **dots)
-            ax.scatter(*front.alphas[best], s=150, zorder=5, marker="*", label=BEST, **dots)
-            for corner, name in zip("tlr", members, strict=True):
-                # The top one is clear of a star.
-                where = {"labelpad": 10} if corner == "t" else {"ha": "center"}
-                getattr(ax, f"set_{corner}label")(name.replace(": ", "\n"), **where)
-                axis = getattr(ax, f"{corner}axis")
-                axis.set_ticks([])
-                axis.set_label_rotation_mode("horizontal")
+            ax.scatter(*front.alphas[kept].T, s=12, zorder=4, label=KEPT, **dots)
+            ax.scatter(*front.alphas[best], s=130, zorder=5, marker="*", label=BEST, **dots)
+            for k, (side, name) in enumerate(zip("tlr", _members(front), strict=True)):
+                getattr(ax, f"{side}axis").set_ticks([])
+                share, look = np.eye(3)[k], {"ha": "center", "fontsize": style.SMALL}
+                corner = share + (0.03 if k == 0 else -0.06) * np.array((1, -0.5, -0.5))
+                ax.text(*corner, f"α{INDEX[k]} = 1\n{name}", va="top" if k else "bottom", **look)
+                opposite = np.where(share == 1, -0.09, 0.545)
+                look |= {"rotation": (0, -60, 60)[k], "va": "center"}
+                ax.text(*opposite, f"α{INDEX[k]} = 0", **look)
             ax.grid(False)
-            ax.set_title("" if t else title, loc="left")
+            ax.set_title("" if t else title)
             columns[t].append(ax)
             if front is last:  # one bar says the colours of all rows
                 below = columns[t] if row else ax
-                bar = figure.colorbar(mapped, ax=below, orientation="horizontal", shrink=0.85)
-                bar.set_label(names(front, gap="\n")[t])
+                way: dict[str, Any] = {
+                    "orientation": "horizontal",
+                    "shrink": 0.85,
+                    "extendfrac": 0.04,
+                }
+                lowest = "min" if objective.maximise else "max"
+                bar = figure.colorbar(mapped, ax=below, extend=lowest, **way)
+                bar.set_label(named(objective, "\n"))
                 _number(bar.ax.xaxis, objective)
-    return style.finish(figure, provenance, ncols=2)
+    words = (
+        "Each cell is one network, each corner a member; a side has no share of the opposite one."
+        " The worst tenth of the networks has one colour."
+    )
+    return style.finish(figure, provenance, None, words, ncols=2)
 
 
-def front_3d_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Figure:
-    """The three objectives of a front against each other, seen from two sides. Of several, by their
-    titles, each has a row.
+def pairwise_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Figure:
+    """The three objectives of a front two by two, a panel for each pair. Of several fronts, by
+    their titles, each has a row, on equal axes.
 
     Neighbours on the lattice are joined. Full points are not dominated, hollow ones are; the
     members have marks of their own. InputError unless each is a whole lattice of three members
     with three objectives.
     """
     titled = fronts if isinstance(fronts, Mapping) else {"": fronts}
-    figure = plt.figure(figsize=(9.8, 5 * len(titled)))
-    figure.set_layout_engine("constrained", rect=(0, 0.06, 1, 0.94))  # a label hangs out
-    for row, (title, front) in enumerate(titled.items()):
+    size = (style.WIDTH, 0.5 + 2.4 * len(titled))
+    how: dict[str, Any] = {"sharex": "col", "sharey": "col", "squeeze": False, "figsize": size}
+    figure, axes = plt.subplots(len(titled), 3, **how)
+    blue: dict[str, Any] = {"s": 14, "edgecolors": style.BLUE, "zorder": 2}
+    for row, (title, front) in zip(axes, titled.items(), strict=True):
         if len(front.objectives) != 3:
-            raise InputError(f"A 3-D front needs 3 objectives. Found {len(front.objectives)}.")
+            raise InputError(f"Pairs of 3 objectives are drawn. Found {len(front.objectives)}.")
         distances = np.abs(front.alphas[:, None] - front.alphas).max(-1) * _steps(front.alphas)
         edges = front.values[np.argwhere(np.triu(np.isclose(distances, 1)))]  # one step apart
         mesh = np.insert(edges, 2, np.nan, axis=1).reshape(-1, 3)  # one line, broken by nan
         kept, member = front.non_dominated(), front.alphas.max(1) == 1
-        for column, (elevation, azimuth) in enumerate(VIEWS, start=1):
-            place = (len(titled), len(VIEWS), row * len(VIEWS) + column)
-            ax: Any = figure.add_subplot(*place, projection="3d")
-            ax.view_init(elevation, azimuth)
-            ax.plot(*mesh.T, color=style.COLOURS["other"], lw=0.6)
-            blue = style.COLOURS["pamal"]
-            dots = {"s": 22, "edgecolors": blue, "depthshade": False}
-            ax.scatter(*front.values[kept & ~member].T, c=blue, label=KEPT, **dots)
-            ax.scatter(*front.values[~kept & ~member].T, c="w", label="dominated", **dots)
+        for ax, pair in zip(row, combinations(range(3), 2), strict=True):
+            ax.plot(*mesh[:, pair].T, color=style.COLOURS["other"], lw=0.5, zorder=1)
+            ax.scatter(*front.values[kept & ~member][:, pair].T, c=style.BLUE, label=KEPT, **blue)
+            hollow = {"c": style.PAPER, "label": "dominated", **blue}
+            ax.scatter(*front.values[~kept & ~member][:, pair].T, **hollow)
             marks = zip(np.eye(3), _members(front), "^<>", MEMBERS, strict=True)
             for alpha, name, marker, colour in marks:
-                point = front.values[(front.alphas == alpha).all(1).argmax()]
-                ax.scatter(*point, s=90, c=colour, marker=marker, depthshade=False, label=name)
-            named = zip(front.objectives, names(front, gap="\n"), strict=True)
-            for axis, (objective, name) in zip((ax.xaxis, ax.yaxis, ax.zaxis), named, strict=True):
-                # An arrow would point the wrong way where an axis runs from right to left.
-                axis.set_label_text(name.replace(" →", "").replace("← ", ""))
-                axis.labelpad = 12
-                axis.set_tick_params(pad=4)
+                point = front.values[(front.alphas == alpha).all(1).argmax(), pair]
+                look = {"s": 70, "c": colour, "marker": marker, "zorder": 3}
+                ax.scatter(*point, label=f"member of {name}", **look)
+            for axis, t in zip((ax.xaxis, ax.yaxis), pair, strict=True):
+                objective = front.objectives[t]
+                if axis is ax.yaxis or ax in axes[-1]:
+                    axis.set_label_text(style.quantity(objective.name))
                 _number(axis, objective)
-            ax.set_title(title if column == 1 else "", loc="left", y=0.93)
-    return style.finish(figure, provenance, ncols=5)
+        row[0].set_title(title)
+    lower = [style.quantity(o.name) for o in front.objectives if not o.maximise]
+    words = "Each point is one network, joined to its neighbours in the triangle. Higher is better"
+    words += f", but for {' and '.join(lower)}." if lower else "."
+    tight = {"columnspacing": 1, "handletextpad": 0.3}
+    return style.finish(figure, provenance, None, words, ncols=5, **tight)
 
 
 def _steps(alphas: np.ndarray) -> int:
@@ -142,11 +159,11 @@ def _steps(alphas: np.ndarray) -> int:
 
 
 def _members(front: Front) -> list[str]:
-    """Each member's name, with the task it is for where there is one."""
+    """Each member by the task it is for, or by its number where there is none."""
     tasks = [objective.task for objective in front.objectives]
     weights = np.eye(3, len(tasks)) if front.task_weights is None else front.task_weights
     return [
-        f"member {k}" + (f": {tasks[row.argmax()]}" if row.max() == 1 else "")
+        tasks[row.argmax()] if row.max() == 1 else f"member {k}"
         for k, row in enumerate(weights, start=1)
     ]
 

@@ -17,15 +17,17 @@ from nbformat import NotebookNode
 from pamal_core.errors import InputError
 from pamal_core.runs.files import write_atomic
 
+INJECTED = "injected-parameters"  # by papermill; a page shows how it was made in other words
 WIDGET = "application/vnd.jupyter.widget-view+json"  # dead in a page: there is no kernel
+INSTEAD = "*In JupyterLab this cell shows a widget. A page has no kernel, which it needs.*"
 
 
 def normalise(notebook: NotebookNode) -> NotebookNode:
     """A copy of an executed notebook without what differs between two identical runs.
 
     Timings, paths, versions of the kernel, cell ids, memory addresses, stderr (progress bars), and
-    how stdout was cut into pieces. The name of the source and the parameters of the run stay, under
-    `metadata.pamal`.
+    how stdout was cut into pieces. In place of a widget stands what it is. The name of the source
+    and the parameters of the run stay, under `metadata.pamal`.
     """
     notebook = copy.deepcopy(notebook)
     provenance = notebook.metadata.get("pamal", {})
@@ -42,6 +44,8 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
         cell.id = f"cell-{number}"
         kept = {key: cell.metadata[key] for key in ("tags", "mystnb") if cell.metadata.get(key)}
         cell.metadata = kept
+        if INJECTED in kept.get("tags", []):
+            cell.metadata["tags"] = [*kept["tags"], "remove-cell"]
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     for count, cell in enumerate(code, start=1):
         cell.execution_count = count
@@ -100,7 +104,11 @@ def _of_its_own(notebook: NotebookNode, source: Path, parameters: dict[str, Any]
 def _normal_outputs(outputs: list[NotebookNode], count: int) -> list[NotebookNode]:
     kept: list[NotebookNode] = []
     for output in outputs:
-        if output.get("name") == "stderr" or WIDGET in output.get("data", {}):
+        if WIDGET in output.get("data", {}):
+            if output.output_type != "execute_result":
+                continue  # a progress bar
+            output = nbformat.v4.new_output("display_data", {"text/markdown": INSTEAD})
+        if output.get("name") == "stderr":
             continue
         if kept and output.get("name", "") == kept[-1].get("name"):
             kept[-1].text += output.text

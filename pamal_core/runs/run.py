@@ -22,7 +22,6 @@ from pamal_core.evaluation import evaluate
 from pamal_core.front import Front
 from pamal_core.method import Method
 from pamal_core.networks.base import Calibration, Network
-from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.optimizers import adam
 from pamal_core.runs.build import build, preference, task_weights
 from pamal_core.runs.checkpoint import load_state, save_state, train_resumably
@@ -172,7 +171,7 @@ def calibration(experiment: Experiment, options: Options, splits: Splits) -> Cal
 
 def similarity(network: Network) -> float | None:
     """The smallest cosine between two members; None where there are no two."""
-    if isinstance(network, WeightEnsemble) and network.num_members > 1:
+    if network.mixed and network.num_members > 1:
         return float(network.member_similarity().min())
     return None
 
@@ -223,9 +222,8 @@ def _train(
     method = method_of(experiment, options, splits, start)
     method.past = [row["losses"] for row in before]
     network, epochs = method.network, cast(int, options.epochs) - len(before)
-    is_scaled = options.method == "pamal" and options.lr_scaling == "members"
-    scale = network.num_members if is_scaled else 1
-    optimizer, halving, average = adam(method, options.lr * scale), None, None
+    is_scaled = matters("lr_scaling", options.method) and options.lr_scaling == "members"
+    optimizer, halving, average = adam(method, options.lr, scaled=is_scaled), None, None
     if experiment.halve_after is not None:
         halving = MultiStepLR(optimizer, [round(epochs * experiment.halve_after)], gamma=0.5)
     if options.average > 0:

@@ -24,6 +24,7 @@ from pamal_core.toy.run import ToyRun
 
 MEMBERS = (style.COLOURS["first"], style.COLOURS["second"])
 FRONT: dict[str, Any] = {"color": style.COLOURS["front"], "lw": 5, "alpha": 0.6, "zorder": 1}
+ENDS = "Dots are starts, crosses are ends."
 SHADES = 100
 SHOWN = (0.0, 0.04, 0.08, 0.16, 0.32, 1.0)
 """When Figure 1 shows the subspace, as shares of the run: most of the way is made early."""
@@ -38,17 +39,14 @@ def figure_1(result: ToyRun) -> list[Figure]:
 
 
 def pairs(result: ToyRun, variant: str) -> list[Figure]:
-    """All pairs of one variant, by its name: their trajectories, and their final subspaces."""
+    """All pairs of one variant, by its name: their trajectories and their final subspaces."""
     if variant not in result.outcomes:
         return []
     outcome, runs = result.outcomes[variant], result.record.summary[variant]["runs"]
     titles = [f"{name}: {run['verdict']}" for name, run in runs.items()]
-    members, final = outcome.members.swapaxes(0, 1), outcome.image()
-    figures = []
-    for what, lines in (("members on their way", members), ("final subspaces", final)):
-        named, title = dict(zip(titles, lines, strict=True)), f"{variant}: {what}"
-        figures.append(pairs_figure(outcome.front, named, title, result.provenance))
-    return figures
+    shown = zip(outcome.members.swapaxes(0, 1), outcome.image(), strict=True)
+    named = dict(zip(titles, shown, strict=True))
+    return [pairs_figure(outcome.front, named, f"{variant}. {result.provenance}")]
 
 
 def surfaces(result: ToyRun, variant: str) -> list[Figure]:
@@ -67,57 +65,49 @@ def trajectories_figure(panels: Mapping[str, Outcome], num_steps: int, provenanc
     red, with dots at the start and crosses at the end, and dashed lines, darker with time, show the
     subspace between them.
     """
-    figure, axes = style.panels(panels, 2, (4.5, 4.2), sharex=True, sharey=True)
+    figure, axes = style.panels(panels, 2, 3.3, sharex=True, sharey=True)
     for ax, outcome in zip(axes, panels.values(), strict=True):
         _draw_panel(ax, outcome, num_steps, 8)
         style.label_losses(ax)
     if any(outcome.num_members == 1 for outcome in panels.values()):
         _add_steps(figure, num_steps, "step, of the LS trajectories")
-    return style.finish(figure, provenance, ncols=3, fontsize=8)
+    return style.finish(figure, provenance, None, ENDS, ncols=3)
 
 
 def methods_figure(panels: Mapping[str, Outcome], num_steps: int, provenance: str) -> Figure:
-    """The same for many methods, in small panels, five to a row."""
-    figure, axes = style.panels(panels, 5, (1.8, 2.1), sharex=True, sharey=True)
+    """The same for many methods, in small panels, four to a row."""
+    figure, axes = style.panels(panels, 4, 1.9, sharex=True, sharey=True)
     for number, (ax, (name, outcome)) in enumerate(zip(axes, panels.items(), strict=True)):
-        ax.set_title(name.replace(", ", ",\n"), fontsize=9)
+        ax.set_title(name.replace(", ", ",\n"))
         _draw_panel(ax, outcome, num_steps, 5, rasterized=True)  # fifty runs would be 600 kB
-        ax.tick_params(labelsize=8, labelbottom=number + 5 >= len(panels))
-    style.label_once(figure, fontsize=10)
-    bar = _add_steps(figure, num_steps, "step, where a run is one network")
-    bar.ax.tick_params(labelsize=8)
-    return style.finish(figure, provenance, ncols=3, fontsize=8)
+        ax.tick_params(labelbottom=number + 4 >= len(panels))
+    style.label_once(figure)
+    _add_steps(figure, num_steps, "step, where a run is one network")
+    return style.finish(figure, provenance, None, ENDS, ncols=3)
 
 
 def pairs_figure(
-    front: Float[Array, "K 2"], runs: Mapping[str, Array], title: str, provenance: str
+    front: Float[Array, "K 2"], runs: Mapping[str, tuple[Array, Array]], provenance: str
 ) -> Figure:
     """Appendix B2: a small panel for each pair, by its title, rows by the start of member 1,
     columns by that of member 2.
 
-    A run is either the trajectories of its members [S, 2, 2], drawn with dots at the start and
-    crosses at the end, or the image of its final subspace [I, 2], drawn dashed.
+    A run is the trajectories of its members [S, 2, 2], drawn with dots at the start and crosses at
+    the end, and the image of its final subspace [I, 2], drawn dashed.
     """
-    # 25 panels are slow to draw: known margins need no layout engine, inner panels no ticks.
-    figure, axes = style.panels(runs, 5, (1.8, 1.8), layout="none")
-    figure.subplots_adjust(0.09, 0.08, 0.99, 0.92, wspace=0.06, hspace=0.2)
-    losses = np.concatenate([front, *(run.reshape(-1, 2) for run in runs.values())])
-    for number, (ax, (name, run)) in enumerate(zip(axes, runs.items(), strict=True)):
-        ax.plot(*front.T, **FRONT)
-        if run.ndim == 3:
-            _draw_members(ax, run, 5)
-        else:
-            ax.plot(*run.T, color="black", ls="--", lw=1.4, zorder=4)
-        style.fit_axes(ax, losses)
-        ax.set_title(name, fontsize=9, pad=3)
+    # 25 panels are slow to draw: known margins need no layout engine.
+    figure, axes = style.panels(runs, 5, 1.55, layout="none", sharex=True, sharey=True)
+    figure.subplots_adjust(0.1, 0.08, 0.99, 0.91, wspace=0.08, hspace=0.25)
+    parts = [front, *(part.reshape(-1, 2) for run in runs.values() for part in run)]
+    for ax, (members, subspace) in zip(axes, runs.values(), strict=True):
+        ax.plot(*front.T, **FRONT, label="analytic front")
+        _draw_members(ax, members, 4)
+        ax.plot(*subspace.T, color=style.INK, ls="--", lw=1.4, zorder=4, label="final subspace")
         ax.grid(False)
-        if number + 5 < len(runs):
-            ax.set_xticks([])
-        if number % 5 > 0:
-            ax.set_yticks([])
-    figure.suptitle(title, y=0.97)
+        ax.locator_params(nbins=4)
+    style.fit_axes(axes[0], np.concatenate(parts))
     style.label_once(figure)
-    return style.stamp(figure, provenance)
+    return style.finish(figure, provenance, None, ENDS, loc="upper center", ncols=4)
 
 
 def surfaces_figure(problem: ToyProblem, members: Float[Array, "2 2"], provenance: str) -> Figure:
@@ -129,8 +119,8 @@ def surfaces_figure(problem: ToyProblem, members: Float[Array, "2 2"], provenanc
     sides = np.linspace(-11, 11, 221), np.linspace(-12, 10, 221)
     grid = np.stack(np.meshgrid(*sides), -1)
     losses, alphas = problem.losses(grid), (0.0, 0.25, 0.5, 0.75, 1.0)
-    titles = [f"$\\alpha$ = {a:g}" for a in alphas]
-    figure, axes = style.panels(titles, len(alphas), (2.4, 3.8), sharey=True)
+    titles = [f"α = {a:g}" for a in alphas]
+    figure, axes = style.panels(titles, len(alphas), 3.2, sharey=True)
     levels = np.arange(np.floor(losses.min()), np.ceil(losses.max()) + 1)
     for ax, a in zip(axes, alphas, strict=True):
         weighted = losses @ np.array([a, 1 - a])
@@ -139,17 +129,18 @@ def surfaces_figure(problem: ToyProblem, members: Float[Array, "2 2"], provenanc
         best = grid[np.unravel_index(weighted.argmin(), weighted.shape)]
         here = np.array([a, 1 - a]) @ members
         ax.plot(*members.T, color=style.COLOURS["front"], lw=3, label="subspace")
-        ax.plot(*best, "o", ms=14, mfc="none", mec="white", mew=1.5, label="lowest loss")
-        ax.plot(*here, "X", ms=9, mfc=MEMBERS[1], mec="white", label="$\\theta(\\alpha)$")
-        ax.set_xlabel("$\\theta_1$")
+        ax.plot(*best, "o", ms=11, mfc="none", mec="white", mew=1.5, label="lowest loss")
+        ax.plot(*here, "X", ms=8, mfc=MEMBERS[1], mec="white", label="θ(α)")
+        ax.set_xlabel("θ₁")
         ax.grid(False)
-    axes[0].set_ylabel("$\\theta_2$")
+    axes[0].set_ylabel("θ₂")
     scale: dict[str, Any] = {"ticks": levels[levels % 5 == 0], "pad": 0.01}
     bar = figure.colorbar(surface, ax=axes, label="weighted loss  (lower is better)", **scale)
     for bands in bar.ax.collections:
         bands.set_rasterized(True)  # browsers leave seams between them
     dark: dict[str, Any] = {"labelcolor": "white", "frameon": True, "facecolor": "0.25"}
-    return style.finish(figure, provenance, ncols=3, **dark)
+    words = "The loss α times that of task 1 plus 1 - α times that of task 2, over the two weights."
+    return style.finish(figure, provenance, None, words, ncols=3, **dark)
 
 
 def _draw_panel(
@@ -164,7 +155,7 @@ def _draw_panel(
     _draw_members(ax, outcome.members[:, outcome.worst], size)
     for share, shade in zip(SHOWN, np.linspace(0.35, 1, len(SHOWN)), strict=True):
         image = outcome.image(round(share * (len(outcome.stacked) - 1)))[outcome.worst]
-        look = {"color": plt.get_cmap("Greys")(shade), "ls": "--", "lw": 1.3}
+        look = {"color": style.INK, "alpha": shade, "ls": "--", "lw": 1.3}
         ax.plot(*image.T, label=f"subspace, step {round(share * num_steps):,}", **look)
 
 
@@ -195,13 +186,13 @@ def _draw_runs(
         )  # fmt: skip
         lines.set_array(shades[shown[starts]] * num_steps / (SHADES - 1))
         ax.add_collection(lines)
-        _draw_ends(ax, run, "black", size)
+        _draw_ends(ax, run, style.INK, size)
 
 
 def _draw_ends(ax: Axes, path: Float[Array, "S 2"], colour: str, size: int) -> None:
     """A dot at the start and a cross at the end."""
     ax.plot(*path[0], "o", color=colour, ms=size, zorder=3)
-    ax.plot(*path[-1], "X", color=colour, ms=size + 2, mec="white", mew=0.7, zorder=5)
+    ax.plot(*path[-1], "X", color=colour, ms=size + 2, mec=style.PAPER, mew=0.7, zorder=5)
 
 
 def _add_steps(figure: Figure, num_steps: int, label: str) -> Colorbar:

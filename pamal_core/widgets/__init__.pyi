@@ -1,4 +1,5 @@
 from .explorer import Explorer, explore
 from .playground import Playground
+from .runs import Runs
 
-__all__ = ["Explorer", "Playground", "explore"]
+__all__ = ["Explorer", "Playground", "Runs", "explore"]

@@ -1,5 +1,6 @@
-// What the widgets share: elements, scales, a plot, a handle that mouse, touch and keys move, and a
-// line for screen readers. Python puts this file in front of each widget, so it exports nothing.
+// What the widgets share: elements, scales, a plot, marks that mouse, touch and keys move, a line for
+// screen readers, a hand that shows what to do. Python puts this file in front of each widget, so it
+// exports nothing.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -67,8 +68,9 @@ function extent(values, share = 0.06) {
 
 /** An empty plot with axes. `node` is the <svg>, `layer` where marks go, `x` and `y` are scales.
  * @param {{ label: string, x: [number, number], y: [number, number], titles: [string, string],
- *   width?: number, height?: number }} options `label` is the plot's name for screen readers */
-function plot({ label, x, y, titles, width = 340, height = 260 }) {
+ *   kinds?: [string, string], width?: number, height?: number }} options `label` is the plot's name
+ *   for screen readers, `kinds` are classes of the titles */
+function plot({ label, x, y, titles, kinds = ["", ""], width = 340, height = 260 }) {
   const box = { left: 58, right: width - 12, top: 10, bottom: height - 44 };
   const scales = { x: linear(x, [box.left, box.right]), y: linear(y, [box.bottom, box.top]) };
   const layer = s("g");
@@ -88,10 +90,10 @@ function plot({ label, x, y, titles, width = 340, height = 260 }) {
     axes.append(s("line", { x1: box.left, x2: box.right, y1: at, y2: at }));
     axes.append(s("text", { x: box.left - 6, y: at + 4, "text-anchor": "end" }, text));
   }
-  const title = { class: "pw-title", "text-anchor": "middle" };
-  axes.append(s("text", { ...title, x: middle[0], y: height - 8 }, titles[0]));
+  const title = (t) => ({ class: `pw-title ${kinds[t]}`, "text-anchor": "middle" });
+  axes.append(s("text", { ...title(0), x: middle[0], y: height - 8 }, titles[0]));
   const turned = `translate(13 ${middle[1]}) rotate(-90)`;
-  axes.append(s("text", { ...title, transform: turned }, titles[1]));
+  axes.append(s("text", { ...title(1), transform: turned }, titles[1]));
   node.append(axes, layer);
   return { node, layer, box, ...scales };
 }
@@ -134,75 +136,6 @@ function draggable(svg, grip, toPoint, byStep, toEnd = () => {}) {
   grip.classList.add("pw-grip");
 }
 
-/** Where `alpha` [M] lies in the plane, for `corners` [M][2]. */
-function simplexToPlane(corners, alpha) {
-  return [0, 1].map((i) => corners.reduce((sum, corner, k) => sum + alpha[k] * corner[i], 0));
-}
-
-/** The alpha [2] of the point of a segment that is nearest to (x, y). */
-function nearestOnSegment([a, b], x, y) {
-  const along = [b[0] - a[0], b[1] - a[1]];
-  const share = ((x - a[0]) * along[0] + (y - a[1]) * along[1]) / (along[0] ** 2 + along[1] ** 2);
-  const clamped = clamp(share, 0, 1);
-  return [1 - clamped, clamped];
-}
-
-/** The alpha [M] of the point nearest to (x, y) on a segment or in a triangle, M = 2 or 3. */
-function planeToSimplex(corners, x, y) {
-  if (corners.length === 2) return nearestOnSegment(corners, x, y);
-  const [a, b, c] = corners;
-  const area = (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1]);
-  const second = ((x - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (y - a[1])) / area;
-  const third = ((b[0] - a[0]) * (y - a[1]) - (x - a[0]) * (b[1] - a[1])) / area;
-  const alpha = [1 - second - third, second, third];
-  if (Math.min(...alpha) >= 0) return alpha;
-  const sides = [[0, 1], [1, 2], [0, 2]].map(([i, j]) => {
-    const [first, last] = nearestOnSegment([corners[i], corners[j]], x, y);
-    return [0, 1, 2].map((k) => (k === i ? first : 0) + (k === j ? last : 0));
-  });
-  const far = (point) => Math.hypot(...simplexToPlane(corners, point).map((v, i) => v - [x, y][i]));
-  return sides.reduce((best, side) => (far(side) < far(best) ? side : best));
-}
-
-/** A handle on a segment (two corners) or in a triangle (three), where alpha can be seen and moved.
- * Returns `place(alpha)`, which moves it there without calling `onChange`.
- * @param {SVGElement} svg @param {number[][]} corners [M][2] @param {{ alpha: number[],
- *   label: string, text?: (alpha: number[]) => string, step?: number,
- *   onChange: (alpha: number[]) => void }} options `text` is what a screen reader says */
-function simplexHandle(svg, corners, { alpha, label, text = alphaText, step = 0.01, onChange }) {
-  let here = alpha;
-  const grip = s("g", { role: "slider", "aria-label": label, "aria-valuemin": 0, "aria-valuemax": 1 },
-    s("circle", { r: 22, class: "pw-halo" }), s("circle", { r: 10, class: "pw-dot" }));
-  const place = (point) => {
-    here = point;
-    const [x, y] = simplexToPlane(corners, here);
-    fill(grip, { transform: `translate(${x} ${y})`, "aria-valuetext": text(here),
-      "aria-valuenow": Number(here[0].toFixed(3)) }, []);
-  };
-  const move = (point) => {
-    place(point);
-    onChange(point);
-  };
-  const size = step * Math.hypot(corners[1][0] - corners[0][0], corners[1][1] - corners[0][1]);
-  const byStep = (dx, dy) => {
-    const [x, y] = simplexToPlane(corners, here);
-    const along = corners.length === 2 ? [dx - dy, 0] : [dx, dy];
-    move(planeToSimplex(corners, x + along[0] * size, y + along[1] * size)
-      .map((v) => Number(v.toFixed(12)))); // so that steps do not gather errors
-  };
-  const toPoint = (x, y) => move(planeToSimplex(corners, x, y));
-  draggable(svg, grip, toPoint, byStep, (isEnd) =>
-    move(corners.map((_, k) => Number(k === (isEnd ? corners.length - 1 : 0)))));
-  svg.append(grip);
-  place(alpha);
-  return place;
-}
-
-/** "0.25, 0.75" */
-function alphaText(alpha) {
-  return alpha.map((value) => value.toFixed(2)).join(", ");
-}
-
 /** `f`, called at most once a frame, with the last arguments. */
 function everyFrame(f) {
   let last = null;
@@ -223,26 +156,33 @@ function liveRegion(el, pause = 400) {
   };
 }
 
-/** What anywidget calls a model, for a page without a kernel. @param {Object} values by name */
-function plainModel(values) {
-  const listeners = {};
-  return {
-    get: (name) => values[name],
-    set: (name, value) => {
-      values[name] = value;
-      (listeners[`change:${name}`] ?? []).forEach((f) => f());
-    },
-    on: (event, f) => { (listeners[event] ??= []).push(f); },
-    save_changes: () => {},
-  };
+/** The class that gives marks and words the colour of task `t`, from 0. */
+function taskKind(t) {
+  return ["pw-one", "pw-two", "pw-three"][t] ?? "pw-chosen";
 }
 
-/** Puts a widget into the page's element `id`, whose values are JSON in the element `id`-data.
- * The element keeps its model as `widgetModel`. */
-function mount(widget, id) {
-  const el = document.getElementById(id);
-  const values = JSON.parse(document.getElementById(`${id}-data`).textContent);
-  el.widgetModel = plainModel(values);
-  widget.render({ model: el.widgetModel, el });
-  el.classList.add("pw-ready");
+const HAND = "M0 0c1.7 0 2.7 1.1 2.7 2.7v7l6.2 1.3c1.7.4 2.7 1.7 2.5 3.3l-1.1 7.7H-.4l-5.8-7.8c-.8-1.3."
+  + "6-2.9 2.1-2.1l1.4.8V2.7C-2.7 1.1-1.7 0 0 0z";
+
+/** The way of a hand that drags the mark at (a, b) of a plot by so much, and back. */
+function thereAndBack({ x, y }, [a, b], [dx, dy]) {
+  const [from, to] = [[x(a), y(b)], [x(a) + dx, y(b) + dy]];
+  return [from, from, to, to, from];
+}
+
+/** A hand that shows once, when `svg` comes into sight, how a mark is dragged through `places`
+ * [n][2]. Who prefers reduced motion does not see it. */
+function showHand(svg, places) {
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  const hand = s("path", { class: "pw-hand", "aria-hidden": "true", d: HAND });
+  const steps = places.map(([x, y]) => ({ transform: `translate(${x}px, ${y}px)` }));
+  const sight = new IntersectionObserver((seen) => {
+    if (!seen.some((entry) => entry.isIntersecting)) return;
+    sight.disconnect();
+    svg.append(hand);
+    hand.animate(steps, { duration: 2200, easing: "ease-in-out" })
+      .finished.then(() => hand.remove(), () => {});
+  }, { threshold: 0.5 });
+  sight.observe(svg);
+  svg.addEventListener("pointerdown", () => { sight.disconnect(); hand.remove(); }, { once: true });
 }

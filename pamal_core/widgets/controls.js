@@ -24,6 +24,21 @@ function firstOf(choices) {
   return Object.fromEntries(Object.entries(choices).map(([name, entry]) => [name, entry[2]]));
 }
 
+/** The settings that an address names, where it names one of the options.
+ * @param {Object} choices { name: [label, options, value] } @param {Object<string, string>} state */
+function settingsIn(choices, state) {
+  const named = Object.entries(choices).map(([name, [, options]]) =>
+    [name, options.find(([value]) => `${value}` === state[name])]);
+  return Object.fromEntries(named.filter(([, option]) => option).map(([name, [value]]) => [name, value]));
+}
+
+/** The settings for an address: those that are not as they were first, nor made by hand. */
+function settingsOut(choices, settings) {
+  return Object.fromEntries(Object.entries(choices)
+    .filter(([name, [,, first]]) => settings[name] !== first && settings[name] !== "own")
+    .map(([name]) => [name, `${settings[name]}`]));
+}
+
 /** A value of a select: a number where it is one. */
 function asNumber(value) {
   return Number.isNaN(Number(value)) ? value : Number(value);
@@ -71,6 +86,11 @@ function player(onFrame, onSwitch = () => {}) {
     else set(false);
   };
   return { button, set };
+}
+
+/** Controls beside each other. */
+function controlsRow(nodes) {
+  return h("div", { class: "pw-controls" }, ...nodes);
 }
 
 /** A button that ends what plays, and then calls `f`. @param {object} play of `player` */

@@ -1,7 +1,7 @@
 // A field where the reader draws the digits that the network is to read.
 
-/** A drawing field of `canvas` x `canvas` pixels, in which digits lie in windows of `side` with
- * their top-left pixels at `corners` [T][row, column]. `onDraw(image)` gets the field as the network
+/** A drawing field of `canvas` x `canvas` pixels, in which the digits of `tasks` lie in frames of
+ * `side` with their top-left pixels at `corners` [T][row, column], each with its task's name. `onDraw(image)` gets the field as the network
  * reads it, Float32Array [side * side], and null where it is empty. */
 function drawingField({ canvas: size, side, corners }, tasks, onDraw) {
   const field = h("canvas", { width: size, height: size, class: "pw-field", tabindex: 0,
@@ -13,9 +13,9 @@ function drawingField({ canvas: size, side, corners }, tasks, onDraw) {
     const grey = Float32Array.from({ length: size * size }, (_, i) => data[4 * i] / 255);
     return grey.some((v) => v > 0) ? resized(grey, side) : null;
   };
-  const frames = corners.map(([row, column], t) => h("span", { class: `pw-frame pw-frame-${t}`,
+  const frames = corners.map(([row, column], t) => h("span", { class: `pw-frame pw-frame-${t} ${taskKind(t)}`,
     "aria-hidden": "true", style: `left: ${(100 * column) / size}%; top: ${(100 * row) / size}%; `
-      + `width: ${(100 * side) / size}%; height: ${(100 * side) / size}%` }));
+      + `width: ${(100 * side) / size}%; height: ${(100 * side) / size}%` }, tasks[t]));
   const cursor = h("span", { class: "pw-pen", "aria-hidden": "true" });
   pen.onMove = (x, y, isDown) => {
     cursor.style.left = `${(100 * x) / size}%`;

@@ -1,6 +1,6 @@
 """The explorer of a trained ensemble in JupyterLab. The packages of the `book` extra are needed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import anywidget
@@ -15,7 +15,6 @@ from pamal_core.evaluation import measure, predict
 from pamal_core.front import Front
 from pamal_core.inputs import Batch, Inputs, moved, num_examples
 from pamal_core.networks.base import Calibration, Network
-from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record
 from pamal_core.runs.run import Experiment, calibration
@@ -32,10 +31,14 @@ class Explorer(anywidget.AnyWidget):
     `pamal_core.evaluate` does with these arguments, and shows those of its metrics that are finite,
     its place on `front`, its distance to each member in weight space, and its outputs for `inputs`,
     of n examples. With `targets`, one tensor [n] per task, outputs are marked right or wrong. A
-    condition on one objective leads to the point that `Front.choose` picks.
+    bound on one of the quantities shown leads to the point that `Front.choose` picks.
 
-    `alpha` [M] can be read and set from Python; `model()` is the network there. InputError for
-    inputs and targets that do not fit.
+    `beside` has what other networks achieve, by name: a value for each column of `front` that they
+    have, such as `{"LS": {"price/loss": 0.4, "sold/accuracy": 0.9}}`. Each is a mark with its name
+    where it has both quantities shown, and a line where it has one.
+
+    It opens at `front.choose()`. `alpha` [M] can be read and set from Python; `model()` is the
+    network there. InputError for inputs, targets and names that do not fit.
     """
 
     _esm = html.source("explorer")
@@ -43,6 +46,7 @@ class Explorer(anywidget.AnyWidget):
     tasks = traitlets.List(traitlets.Unicode()).tag(sync=True)
     alpha = traitlets.List(traitlets.Float()).tag(sync=True)
     points = traitlets.Dict().tag(sync=True)
+    beside: Any = traitlets.List().tag(sync=True)
     gram: Any = traitlets.List().tag(sync=True)
     about = traitlets.Unicode().tag(sync=True)
     pictures = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -52,13 +56,14 @@ class Explorer(anywidget.AnyWidget):
 
     def __init__(
         self,
-        network: WeightEnsemble,
+        network: Network,
         tasks: Sequence[Task],
         front: Front,
         inputs: Inputs,
         *targets: Tensor,
         loader: Iterable[Batch],
         calibration: Calibration | None = None,
+        beside: Mapping[str, Mapping[str, float]] | None = None,
         about: str = "",
     ) -> None:
         if front.alphas.shape[1] != network.num_members:
@@ -73,12 +78,19 @@ class Explorer(anywidget.AnyWidget):
                 f"`targets` must be one tensor for each of {len(tasks)} tasks, with {num} entries. "
                 f"Found shapes {[tuple(t.shape) for t in targets]}."
             )
+        for name, values in (beside or {}).items():
+            if unknown := values.keys() - set(front.table):
+                raise InputError(
+                    f"`beside` must have columns of `front`: {', '.join(front.table)}. Found "
+                    f"{', '.join(sorted(unknown))} of {name}."
+                )
         self._network, self._tasks, self._loader = network, list(tasks), loader
         self._calibration, self._inputs, self._targets = calibration, inputs, targets
         super().__init__(
             tasks=[task.name for task in tasks],
-            alpha=[1 / network.num_members] * network.num_members,
+            alpha=front.choose().alpha.tolist(),
             points=explorer_data.points(front),
+            beside=[{"label": name, "values": {**row}} for name, row in (beside or {}).items()],
             gram=explorer_data.gram(network),
             about=about,
             pictures=explorer_data.pictures(inputs),
@@ -121,10 +133,14 @@ def explore(
     """The explorer of a finished run, for the end of its notebook: its front on validation, and its
     answers to the first eight test examples.
 
-    None where there is nothing to move: no weights at hand, one member, or a method whose networks
-    are no mixtures of members.
+    None where there is nothing to move, and a line that says why: no weights at hand, one member,
+    or a method whose networks are no mixtures of members.
     """
-    if not isinstance(network, WeightEnsemble) or network.num_members == 1:
+    if network is None:
+        print("No explorer here: of this run there is the record, without the weights.")
+        return None
+    if not network.mixed or network.num_members == 1:
+        print(f"No explorer here: {options.method} trains no members to mix.")
         return None
     device = network.task_weights.device
     inputs, *targets = moved(splits.test[:8], device)

@@ -17,7 +17,7 @@ from torchvision.transforms.functional import to_pil_image
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 from pamal_core.inputs import Inputs, num_examples
-from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.networks.base import Network
 from pamal_core.networks.models import SharedBottom
 
 
@@ -31,9 +31,9 @@ def points(front: Front) -> dict[str, Any]:
 
 
 @torch.no_grad()
-def gram(network: WeightEnsemble) -> list[list[float]]:
+def gram(network: Network) -> list[list[float]]:
     """The inner products [M][M] of the members' weights, from which every distance follows."""
-    stacked = network.stacked.double().cpu()
+    stacked = network.members().double().cpu()
     return (stacked @ stacked.T).tolist()
 
 
@@ -81,7 +81,7 @@ def _of_task(output: Tensor, target: Tensor | None) -> list[dict[str, Any]]:
     return [row if row["share"] == row["share"] else {"text": "nan"} for row in rows]
 
 
-def network(ensemble: WeightEnsemble) -> dict[str, Any]:
+def network(ensemble: Network) -> dict[str, Any]:
     """The members' weights, base64 of float32 [M * N], and the layers that a page needs to run the
     ensemble itself.
 

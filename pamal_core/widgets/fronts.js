@@ -1,18 +1,71 @@
-// Fronts: which measured points are dominated, which is best under a condition, what lies nearest.
+// Fronts: which measured points are dominated, which is best under a bound, what lies nearest.
 // A front is { alphas: number[P][M], columns: { name: number[P] }, objectives: [{ name, maximise }] }.
+// Points are compared by goals, [{ name, maximise }] for the columns that are looked at.
 
-/** The objectives of point `p`, each so that more is better: number[T]. */
-function better({ columns, objectives }, p) {
-  return objectives.map(({ name, maximise }) => (maximise ? 1 : -1) * columns[name][p]);
+/** The columns `names` as goals. */
+function goalsOf(front, names) {
+  return names.map((name) => ({ name, maximise: isMaximised(front, name) }));
 }
 
-/** How many points of the front are at least as good as `values` in all objectives and better in
- * one (Definition 1). @param {number[]} values [T], more is better */
-function dominators(front, values) {
-  return front.alphas.filter((_, p) => {
-    const other = better(front, p);
-    return other.every((v, t) => v >= values[t]) && other.some((v, t) => v > values[t]);
-  }).length;
+/** All values of point `p` by name. */
+function valuesAt({ columns }, p) {
+  return Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, column[p]]));
+}
+
+/** The goals of `values`, by name, each so that more is better: number[T]. */
+function better(goals, values) {
+  return goals.map(({ name, maximise }) => (maximise ? 1 : -1) * values[name]);
+}
+
+/** The points that are at least as good as `values` in all goals and better in one (Definition 1).
+ * @param {Object<string, number>} values by name @returns {number[]} their indices */
+function dominators(front, goals, values) {
+  const here = better(goals, values);
+  return front.alphas.map((_, p) => p).filter((p) => {
+    const other = better(goals, valuesAt(front, p));
+    return other.every((v, t) => v >= here[t]) && other.some((v, t) => v > here[t]);
+  });
+}
+
+/** Whether each point is not dominated: boolean[P]. */
+function keptOf(front, goals) {
+  return front.alphas.map((_, p) => dominators(front, goals, valuesAt(front, p)).length === 0);
+}
+
+/** The sum of all goals at each point, scaled as in `Front.choose`: 0 is the worst and 1 the best of
+ * the points that are not dominated. */
+function scores(front, goals) {
+  const all = front.alphas.map((_, p) => better(goals, valuesAt(front, p)));
+  const isKept = keptOf(front, goals);
+  const kept = all.filter((_, p) => isKept[p]);
+  const lows = goals.map((_, t) => Math.min(...kept.map((v) => v[t])));
+  const spans = lows.map((low, t) => Math.max(...kept.map((v) => v[t])) - low || 1);
+  return all.map((v) => v.reduce((sum, value, t) => sum + (value - lows[t]) / spans[t], 0));
+}
+
+/** Which points meet a bound: boolean[P]. @param {{ name: string, value: number } | null} bound */
+function feasible(front, bound) {
+  if (!bound) return front.alphas.map(() => true);
+  const [sign, column] = [isMaximised(front, bound.name) ? 1 : -1, front.columns[bound.name]];
+  return column.map((value) => sign * value >= sign * bound.value);
+}
+
+/** As `Front.choose`: the index of the best compromise among the points that meet `bound`, or among
+ * those in `only`; null where there is none.
+ * @returns {number | null} */
+function choose(front, goals, bound = null, only = null) {
+  const [score, isMet] = [scores(front, goals), feasible(front, bound)];
+  return score.reduce((best, value, p) => {
+    if (!isMet[p] || (only && !only.includes(p))) return best;
+    return best === null || value > score[best] ? p : best;
+  }, null);
+}
+
+/** The point that is best in goal `t`; of several the best compromise. */
+function bestFor(front, goals, t) {
+  const { name, maximise } = goals[t];
+  const value = (maximise ? Math.max : Math.min)(...front.columns[name]);
+  return choose(front, goals, { name, value });
 }
 
 /** Whether two alphas are the same but for rounding. */
@@ -33,22 +86,6 @@ function nearest(front, alpha) {
     (far(other) < far(front.alphas[best]) - 1e-15 ? p : best), 0);
 }
 
-/** As `Front.choose`: the index of the best compromise, scaled over the points that are not
- * dominated, where objective `t` is no worse than `bound`; null where none is.
- * @returns {number | null} */
-function choose(front, t, bound) {
-  const all = front.alphas.map((_, p) => better(front, p));
-  const limit = front.objectives[t].maximise ? bound : -bound;
-  const kept = all.filter((v) => dominators(front, v) === 0);
-  const lows = all[0].map((_, k) => Math.min(...kept.map((v) => v[k])));
-  const spans = lows.map((low, k) => Math.max(...kept.map((v) => v[k])) - low || 1);
-  const score = (v) => v.reduce((sum, value, k) => sum + (value - lows[k]) / spans[k], 0);
-  return all.reduce((best, v, p) => {
-    if (v[t] < limit) return best;
-    return best === null || score(v) > score(all[best]) ? p : best;
-  }, null);
-}
-
 /** The distance of theta(alpha) to each member in weight space: number[M].
  * @param {number[][]} gram the inner products of the members' weights [M][M] */
 function distances(gram, alpha) {
@@ -60,10 +97,14 @@ function distances(gram, alpha) {
   });
 }
 
+/** The task of "top-left/accuracy". */
+function taskOf(name) {
+  return name.slice(0, name.lastIndexOf("/"));
+}
+
 /** "top-left/accuracy" in words. */
 function inWords(name) {
-  const cut = name.lastIndexOf("/");
-  return `${name.slice(cut + 1)} on ${name.slice(0, cut)}`;
+  return `${name.slice(name.lastIndexOf("/") + 1)} on ${taskOf(name)}`;
 }
 
 /** Whether more is better in a column: as its objective says, else by its name. */
@@ -75,4 +116,9 @@ function isMaximised({ objectives }, name) {
 /** An axis title with the direction that is better. */
 function titled(front, name) {
   return isMaximised(front, name) ? `${inWords(name)} (better →)` : `(← better) ${inWords(name)}`;
+}
+
+/** "[0.25, 0.75]", as short as it can be without losing what matters. */
+function bracketed(alpha) {
+  return `[${alpha.map((v) => Number(v.toFixed(6))).join(", ")}]`;
 }

@@ -9,19 +9,24 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-# A widget is made of these files, in this order; of `base` and its own where it is not listed.
+SHARED = ("base", "page")
+# A widget is made of the shared files and these, in this order; of its own where it is not listed.
 PARTS: dict[str, tuple[str, ...]] = {
-    "base": ("base",),
-    "explorer": ("base", "lenet", "fronts", "panels", "drawing", "explorer"),
-    "toy": ("base", "controls", "penalty", "toy_problem", "toy_run", "toy_view", "toy"),
-    "multiforward": ("base", "controls", "penalty", "situations", "multiforward"),
-    "replay": ("base", "controls", "replay"),
+    "base": (),
+    "explorer": (
+        *("simplex", "lenet", "fronts", "front_plot", "front_marks", "panels", "ask", "drawing"),
+        *("digits", "explorer"),
+    ),
+    "toy": ("controls", "penalty", "toy_problem", "toy_run", "toy_view", "toy"),
+    "multiforward": ("simplex", "controls", "penalty", "situations", "multiforward"),
+    "replay": ("controls", "replay"),
+    "runs": ("controls", "runs_state", "runs_plot", "runs_view", "runs_panels", "runs"),
 }
 
 
 def source(name: str) -> str:
     """The widget `name` as one ES module, which exports anywidget's `{ render }`."""
-    parts = PARTS.get(name, ("base", name))
+    parts = (*SHARED, *PARTS.get(name, (name,)))
     return "\n".join((HERE / f"{part}.js").read_text("utf-8") for part in parts)
 
 
@@ -34,13 +39,15 @@ def fragment(name: str, values: dict[str, Any], identifier: str) -> str:
     """The widget `name` as HTML without its style, to be put into a page.
 
     `values` are those of the widget's model. `identifier` is the id of its element, and must be
-    the only one of the page. Nothing is loaded from anywhere, so it works over file:// as well.
+    the only one of the page. Nothing is loaded from anywhere, so it works over file:// as well, and
+    the script runs while the page is read, so that nothing below it jumps.
     """
-    module = source(name).replace("export default ", "const widget = ")
+    code = source(name).replace("export default ", "const widget = ")
     # Inside a script HTML looks for nothing but the end of it; "<\/" is "</" to JSON.
     data = json.dumps(values, separators=(",", ":")).replace("</", "<\\/")
+    script = f'(() => {{\n"use strict";\n{code}\nmount(widget, "{identifier}");\n}})();'
     return (
         f'<div id="{identifier}" class="pw"></div>\n'
         f'<script type="application/json" id="{identifier}-data">{data}</script>\n'
-        f'<script type="module">\n{module}\nmount(widget, "{identifier}");\n</script>\n'
+        f"<script>\n{script}\n</script>\n"
     )

@@ -2,7 +2,6 @@
 // and losses that can be moved.
 
 const HIGHEST = 1.8; // of the losses
-const TASKS = ["pw-one", "pw-two", "pw-three"];
 const SIGNS = { ordered: "ordered, as the text has it", printed: "as Eq. 3 is printed" };
 const FORWARD_CHOICES = { // name of the setting: label, options, first value
   numTasks: ["Tasks", numbered([2, 3]), 2],
@@ -31,7 +30,7 @@ function arrow([x1, y1], [x2, y2], bend, kind, tag = "") {
 
 /** The class of an edge. */
 function edgeKind(violation, t) {
-  return violation > 0 ? `pw-edge-broken ${TASKS[t]}` : "pw-edge-kept";
+  return violation > 0 ? `pw-edge-broken ${taskKind(t)}` : "pw-edge-kept";
 }
 
 /** The alphas on a segment or in a triangle: { node, draw(graphs) }. */
@@ -60,13 +59,13 @@ function alphaPanel(state, onChange) {
   return { node: h("div", { class: state.numTasks === 2 && "pw-row" }, node), draw };
 }
 
-/** One task: its weight against its loss: { node, draw(graph, slopes) }. */
+/** One task: its weight against its loss: { node, draw(graph, slopes), frame }. */
 function taskPanel(state, t, onChange) {
   const frame = plot({ label: `Task ${t + 1}: the weight and the loss of each draw`, x: [-0.08, 1.08],
     y: [-0.1, HIGHEST], titles: [`α of task ${t + 1}`, `loss ${t + 1} (← lower is better)`] });
   const edges = s("g");
   frame.layer.append(edges);
-  const handles = state.alphas.map((_, w) => planeHandle(frame, { kind: TASKS[t], text: `${w + 1}`,
+  const handles = state.alphas.map((_, w) => planeHandle(frame, { kind: taskKind(t), text: `${w + 1}`,
     label: `loss ${t + 1} of draw ${w + 1}`, step: [0, 0.02], range: [0, HIGHEST],
     onChange: (point) => onChange(w, clamp(point[1], 0, HIGHEST)) }));
   const draw = (graph, slopes) => {
@@ -81,7 +80,7 @@ function taskPanel(state, t, onChange) {
     handles.forEach((place, w) => place(points[w], `${points[w][1].toFixed(2)} at alpha `
       + points[w][0].toFixed(2)));
   };
-  return { node: frame.node, draw };
+  return { node: frame.node, draw, frame };
 }
 
 /** The penalty by both signs, task by task. @param {Object} found of `multiForward`, by sign */
@@ -115,9 +114,17 @@ function bothSigns({ losses, alphas, edges }) {
     [sign, multiForward(losses, alphas, { sign, edges })]));
 }
 
-/** @param {{el: HTMLElement}} host the widget needs no values */
-function render({ el }) {
-  const state = firstOf(FORWARD_CHOICES);
+/** A panel of the alphas and one of each task, which call `show` when they have moved something. */
+function forwardPanels(state, show) {
+  const move = (w, alpha) => { state.alphas[w] = alpha; show(); };
+  const lose = (t) => (w, loss) => { state.losses[w][t] = loss; state.situation = "own"; show(); };
+  return { alphas: alphaPanel(state, move),
+    tasks: state.alphas[0].map((_, t) => taskPanel(state, t, lose(t))) };
+}
+
+/** @param {{el: HTMLElement, address?: object}} host the widget needs no values */
+function render({ el, address = NO_ADDRESS }) {
+  const state = { ...firstOf(FORWARD_CHOICES), ...settingsIn(FORWARD_CHOICES, address.read()) };
   const panels = h("div", { class: "pw-panels pw-pair" });
   const result = h("div");
   const say = liveRegion(el, 700);
@@ -130,23 +137,29 @@ function render({ el }) {
     parts.tasks.forEach((panel, t) => panel.draw(edges[t], slopes));
     result.replaceChildren(penaltyTable(found));
     selects.show();
+    address.write(settingsOut(FORWARD_CHOICES, state));
     say(Object.keys(SIGNS).map((k) => `Penalty ${k} ${found[k].value.toFixed(3)}.`).join(" "));
   };
   const build = () => {
     settle(state);
-    const move = (w, alpha) => { state.alphas[w] = alpha; show(); };
-    const lose = (t) => (w, loss) => { state.losses[w][t] = loss; state.situation = "own"; show(); };
-    const tasks = state.alphas[0].map((_, t) => taskPanel(state, t, lose(t)));
-    parts = { alphas: alphaPanel(state, move), tasks };
-    panels.replaceChildren(parts.alphas.node, ...tasks.map(({ node }) => node));
+    parts = forwardPanels(state, show);
+    panels.replaceChildren(parts.alphas.node, ...parts.tasks.map(({ node }) => node));
     show();
   };
   const selects = selectsOf(FORWARD_CHOICES, state, (name, value) => {
     state[name] = asNumber(value);
     (name === "numTasks" || name === "count" ? build : show)();
   });
-  el.append(h("div", { class: "pw-controls" }, ...selects.nodes), panels, forwardLegend(), result);
+  el.append(forwardHint(), controlsRow(selects.nodes), panels, forwardLegend(), result);
   build();
+  const { frame } = parts.tasks[0];
+  showHand(frame.node, thereAndBack(frame, [state.alphas[1][0], state.losses[1][0]], [0, -60]));
+}
+
+/** What there is to do, in a line. */
+function forwardHint() {
+  return h("p", { class: "pw-hint" }, h("b", {}, "Drag a draw"), " along α, or its loss up and down: an edge "
+    + "costs where the draw that weighs a task more has the higher loss.");
 }
 
 /** What the lines are. */

@@ -85,17 +85,18 @@ function replayPlayer(slider, go) {
 
 /** @param {{model: object, el: HTMLElement}} host `model` has the values that
  *   pamal_core.lessons.replay makes */
-function render({ model, el }) {
+function render({ model, el, address = NO_ADDRESS }) {
   const frames = model.get("frames").slice(1); // before training all points are those of guessing
   const names = model.get("objectives");
   const plane = accuracyPlot("The front of each epoch", names.map((name) => `${name} (→)`),
     frames.flatMap(({ values }) => values));
   const drawFronts = frontMarks(plane, frames);
   const volume = volumePlot(frames);
-  const words = h("p", { class: "pw-numbers" });
+  const words = h("p", { class: "pw-numbers pw-words" });
   const say = liveRegion(el);
   const last = frames.length - 1;
-  const slider = h("input", { type: "range", min: 0, max: last, step: 1, value: last,
+  const first = frames.findIndex(({ epoch }) => `${epoch}` === address.read().epoch);
+  const slider = h("input", { type: "range", min: 0, max: last, step: 1, value: first < 0 ? last : first,
     input: () => { play.set(false); show(); } });
   const show = () => {
     const now = Number(slider.value);
@@ -104,13 +105,20 @@ function render({ model, el }) {
     words.textContent = epochWords(frames[now], names);
     slider.setAttribute("aria-valuetext", `epoch ${frames[now].epoch}`);
     say(words.textContent);
+    address.write(now === last ? {} : { epoch: `${frames[now].epoch}` });
   };
   const go = (to) => { slider.value = to; show(); };
   const play = replayPlayer(slider, go);
-  el.append(h("div", { class: "pw-panels pw-pair" }, plane.node, volume.node), replayLegend(),
-    h("div", { class: "pw-controls" }, play.button,
-      h("label", { class: "pw-choice pw-wide" }, "epoch", slider)), words, source(model));
+  el.append(replayHint(), h("div", { class: "pw-controls" }, play.button,
+    h("label", { class: "pw-choice pw-wide" }, "epoch", slider)), words,
+  h("div", { class: "pw-panels pw-pair" }, plane.node, volume.node), replayLegend(), source(model));
   show();
+}
+
+/** What there is to do, in a line. */
+function replayHint() {
+  return h("p", { class: "pw-hint" }, h("b", {}, "Press Play"), ", or move the slider: the front after each "
+    + "epoch of training.");
 }
 
 /** What the marks are. */

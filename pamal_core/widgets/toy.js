@@ -51,16 +51,20 @@ function toyPair(name) {
   return [...name].map((n) => [...TOY_STARTS[Number(n)]]);
 }
 
-/** Set one setting; a penalty needs two draws. */
+/** Set one setting. A penalty needs two draws: returns what else that has changed, in words. */
 function toySet(run, name, value) {
   const { settings } = run;
+  let said = "";
   settings[name] = name === "pair" ? value : asNumber(value);
   if (settings.lam > 0 && settings.W === 1) {
     if (name === "W") settings.lam = 0;
     else settings.W = 2;
+    said = name === "W" ? "The penalty compares draws, and one draw has none to compare with: λ is 0 now."
+      : "The penalty compares draws, so it needs two of them: W is 2 now.";
   }
   if (name === "pair" && value !== "own") run.start = toyPair(value);
   if (name !== "speed") run.restart();
+  return said;
 }
 
 /** What the run has reached, in words. @param {object} run @param {number[][]} front [K][2] */
@@ -78,7 +82,7 @@ function toyWords({ state, share, settings }, front) {
   ].join(" ");
 }
 
-/** The pictures: { nodes, draw(), rescale(), shade() }; a member that is moved calls `onMember`. */
+/** The pictures: { nodes, draw(), rescale(), shade(), frame }; a member that is moved calls `onMember`. */
 function toyPictures(run, onMember) {
   const plane = toyPlane();
   const marks = toyMarks(plane.frame);
@@ -109,7 +113,7 @@ function toyPictures(run, onMember) {
     return losses.front;
   };
   rescale();
-  return { nodes: [plane.node, holder], draw, rescale, shade };
+  return { nodes: [plane.node, holder], draw, rescale, shade, frame: plane.frame };
 }
 
 /** The slider of alpha. */
@@ -119,35 +123,57 @@ function toySlider(run, onChange) {
   return h("label", { class: "pw-choice pw-wide" }, "α₁, the share of member 1", input);
 }
 
-/** @param {{el: HTMLElement}} host the widget needs no values */
-function render({ el }) {
+/** A run with the settings that an address names. */
+function toyRead(state) {
   const run = toyRun(0);
-  const words = h("p", { class: "pw-numbers" });
+  Object.entries(settingsIn(TOY_CHOICES, state)).forEach(([name, value]) => toySet(run, name, value));
+  return run;
+}
+
+/** Plays to the last step, and from the first one where that is shown. */
+function toyPlayer(run, advance, restart) {
+  const isOver = () => run.state.count >= TOY_STEPS;
+  return player(() => { advance(run.settings.speed); return !isOver(); },
+    (isPlaying) => { if (isPlaying && isOver()) restart(); });
+}
+
+/** @param {{el: HTMLElement, address?: object}} host the widget needs no values */
+function render({ el, address = NO_ADDRESS }) {
+  const run = toyRead(address.read());
+  const words = h("p", { class: "pw-numbers pw-words" });
+  const said = h("p", { class: "pw-note pw-said", role: "status" });
   const say = liveRegion(el, 700);
   const pictures = toyPictures(run, (k, point) => {
     play.set(false);
     run.start = run.state.stacked.with(k, point);
     change("pair", "own");
   });
-  const show = () => {
-    words.textContent = toyWords(run, pictures.draw());
-    say(words.textContent);
-  };
+  const show = () => say(words.textContent = toyWords(run, pictures.draw()));
   const change = (name, value) => {
-    toySet(run, name, value);
+    said.textContent = toySet(run, name, value);
     if (name === "scale") pictures.rescale();
     selects.show();
+    address.write(settingsOut(TOY_CHOICES, run.settings));
     show();
   };
   const advance = (count) => { run.advance(count); show(); };
   const selects = selectsOf(TOY_CHOICES, run.settings, change);
-  const play = player(() => { advance(run.settings.speed); return run.state.count < TOY_STEPS; });
+  const restart = () => { run.restart(); show(); };
+  const play = toyPlayer(run, advance, restart);
   const slider = toySlider(run, (share) => { run.share = share; pictures.shade(); show(); });
   const buttons = [play.button, press(play, "Step", () => advance(1)),
-    press(play, "Reset", () => { run.restart(); show(); })];
-  el.append(h("div", { class: "pw-panels pw-pair" }, ...pictures.nodes), toyLegend(), slider,
-    ...[buttons, selects.nodes].map((row) => h("div", { class: "pw-controls" }, ...row)), words);
+    press(play, "Reset", restart)];
+  el.append(toyHint(), controlsRow(buttons), h("div", { class: "pw-panels pw-pair" }, ...pictures.nodes),
+    words, toyLegend(), slider, controlsRow(selects.nodes), said);
+  selects.show();
   show();
+  showHand(pictures.frame.node, thereAndBack(pictures.frame, run.start[0], [60, 50]));
+}
+
+/** What there is to do, in a line. */
+function toyHint() {
+  return h("p", { class: "pw-hint" }, h("b", {}, "Press Play"), ", or drag a member, 1 or 2, to a start of "
+    + "your own: the segment between them falls onto the thick line.");
 }
 
 export default { render };

@@ -1,4 +1,4 @@
-"""The page that documents the package, which is read from the source without importing it."""
+"""The pages that document the package, which are read from the source without importing it."""
 
 import importlib
 import inspect
@@ -16,8 +16,8 @@ import pamal_core
 from pamal_core.networks.models import SharedBottom
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "book" / "api.md").read_text("utf-8")
-NAMES = re.findall(r"\{api\} (\S+)", PAGE)
+PAGES = {path.stem: path.read_text("utf-8") for path in sorted((ROOT / "book").glob("api*.md"))}
+NAMES = [name for page in PAGES.values() for name in re.findall(r"\{api\} (\S+)", page)]
 
 
 @pytest.fixture
@@ -33,7 +33,14 @@ def imported(name):
     return getattr(importlib.import_module(module), last)
 
 
-def test_every_public_name_is_on_the_page_once():
+def plain(text):
+    """`text` in one line, without the marks of code and with the quotes of a keyboard."""
+    text = " ".join(text.replace("`", "").split())
+    typeset = {"“": '"', "”": '"', "\u2018": "'", "\u2019": "'", "…": "...", "–": "--"}
+    return text.translate(str.maketrans(typeset))
+
+
+def test_every_public_name_is_on_one_page_once():
     public = {f"pamal_core.{name}" for name in pamal_core.__all__}
     assert public <= set(NAMES)
     assert len(NAMES) == len(set(NAMES))
@@ -45,7 +52,7 @@ def test_what_is_read_from_the_source_is_what_python_says_of_the_object(api, nam
     theirs = imported(name)
     assert theirs.__module__ == module
     text = "\n".join(api.entry(name, module, found))
-    assert inspect.getdoc(theirs) in text
+    assert plain(inspect.getdoc(theirs)) in plain(text)
     if not name.endswith("Error"):
         head = next(line for line in text.splitlines() if name in line)
         ours = re.findall(r"[(,] \*{0,2}(\w+)(?=[:,=)])", head.replace("(", "( "))
@@ -63,7 +70,45 @@ def test_every_documented_method_of_a_class_is_in_its_entry(api, name):
         function = getattr(value, "fget", None) or getattr(value, "__func__", value)
         if not method.startswith("_") and inspect.isfunction(function) and function.__doc__:
             assert re.search(rf"\{{py:(method|property)\}} {method}\b", text)
-            assert inspect.getdoc(function) in text
+            assert plain(inspect.getdoc(function)) in plain(text)
+
+
+def meant(docstring):
+    """The paragraphs of a docstring as a page shows them, mathematics in MathJax's brackets."""
+    for paragraph in docstring.split("\n\n"):
+        if paragraph.startswith("$$"):
+            yield plain(rf"\[ {paragraph.strip('$')} \]")
+        else:
+            yield plain(re.sub(r"\$(.+?)\$", r"\\(\1\\)", paragraph, flags=re.DOTALL))
+
+
+@pytest.fixture(scope="module")
+def rendered(built_book):
+    """What stands under each name, on any page: its blocks but for entries of methods."""
+    bs4 = pytest.importorskip("bs4", reason="needs the `book` extra")
+    found = {}
+    for page in PAGES:
+        soup = bs4.BeautifulSoup((built_book / f"{page}.html").read_text("utf-8"), "html.parser")
+        for head in soup.select("dt.sig[id]"):
+            blocks = head.find_next_sibling("dd").find_all(True, recursive=False)
+            found[head["id"]] = [block for block in blocks if block.name != "dl"]
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_docstring_is_rendered_as_it_was_meant(rendered, name):
+    """Paragraph by paragraph: none became a list, a heading or a tag, or lost a character."""
+    theirs = imported(name)
+    documented = {name: theirs}
+    if inspect.isclass(theirs):
+        for method, value in vars(theirs).items():
+            function = getattr(value, "fget", None) or getattr(value, "__func__", value)
+            if not method.startswith("_") and inspect.isfunction(function) and function.__doc__:
+                documented[f"{name}.{method}"] = function
+    for full_name, value in documented.items():
+        blocks = [plain(block.get_text()) for block in rendered[full_name]]
+        expected = [*meant(inspect.getdoc(value))]
+        assert [b for b in blocks if not b.startswith("Bases: ")] == expected
 
 
 def test_a_name_that_is_not_there_is_refused(api):
@@ -85,7 +130,7 @@ class People(nn.Module):
 
 
 @pytest.mark.filterwarnings("ignore:All alphas share")
-def test_the_code_of_the_page_runs_as_it_stands(tmp_path, monkeypatch):
+def test_the_code_of_the_pages_runs_as_it_stands(tmp_path, monkeypatch):
     pytest.importorskip("torchjd", reason="needs the `test` extra")
     monkeypatch.chdir(tmp_path)
     torch.manual_seed(0)
@@ -105,7 +150,7 @@ def test_the_code_of_the_page_runs_as_it_stands(tmp_path, monkeypatch):
         "ages": [(x, age) for x, _, age in loader],
         "writer": SimpleNamespace(add_scalar=lambda *args: written.append(args)),
     }
-    for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
+    for block in re.findall(r"```python\n(.*?)```", "\n".join(PAGES.values()), re.DOTALL):
         exec(block, names)
     assert {name for name, *_ in written} == {"group/loss", "age/loss"}
     assert 5 <= len(names["history"]) <= 100

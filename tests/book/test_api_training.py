@@ -1,4 +1,4 @@
-"""The code of the API page that balances and trains runs as it stands there."""
+"""The code of the API pages that balances and trains runs as it stands there."""
 
 import re
 from pathlib import Path
@@ -11,12 +11,13 @@ import pamal_core
 from pamal_core.data.batches import batches
 from pamal_core.networks.models import SharedBottom
 
-PAGE = (Path(__file__).parents[2] / "book" / "api.md").read_text("utf-8")
+BOOK = Path(__file__).parents[2] / "book"
+PAGES = "\n".join(path.read_text("utf-8") for path in sorted(BOOK.glob("api*.md")))
 
 
 def code(section):
-    """The Python of a section of the page, one text."""
-    text = PAGE.split(f"\n## {section}\n")[1].split("\n## ")[0]
+    """The Python of a section of the pages, one text."""
+    text = PAGES.split(f"\n## {section}\n")[1].split("\n## ")[0]
     return "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
 
 
@@ -59,7 +60,7 @@ def test_a_frozen_backbone_is_kept_once_and_exported_as_it_was(names, make_mlp, 
 
 
 def test_an_aggregator_of_torchjd_is_a_balancer(names):
-    exec(code("Balancers"), names)
+    exec(code("A balancer of your own"), names)
     before = names["network"].stacked.detach().clone()
     pamal_core.train(names["method"], names["loader"], epochs=1, progress=False)
     assert type(names["method"].balancer).__name__ == "Aggregated"

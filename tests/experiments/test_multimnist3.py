@@ -60,7 +60,7 @@ def test_the_numbers_the_notebook_quotes_are_those_of_the_records():
         means = [f"{mean:.2f}" for mean in np.mean(best, axis=0)]
         assert f"| {label} | {' | '.join(means)} |" in text
         if label.startswith("PaMaL"):
-            assert "{}, {} and {}%".format(*means) in discrepancies
+            assert f"| {' | '.join(means)} |" in discrepancies
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

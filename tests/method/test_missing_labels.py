@@ -25,7 +25,7 @@ from pamal_core.balancing import (
     UnitNorm,
 )
 from pamal_core.evaluation import predict
-from pamal_core.tasks import _nan_where, task_losses
+from pamal_core.tasks import _nan_where, checked, task_losses
 
 CLASSES = 4
 ALL = [
@@ -174,8 +174,8 @@ class Constant(nn.Module):
 
 def test_labels_off_the_cpu_that_are_no_class_give_nan_in_place_of_a_failed_kernel():
     """On "meta" in place of a GPU, which has no values: those of the flag are asked alone."""
-    count, logits = pamal.classification("c").count, torch.randn(3, CLASSES, device="meta")
-    labels, _, fault = count.checked(logits, torch.empty(3, dtype=torch.long, device="meta"))
+    logits = torch.randn(3, CLASSES, device="meta")
+    labels, _, fault = checked(-100, logits, torch.empty(3, dtype=torch.long, device="meta"))
     assert labels.shape == (3,) and fault.device.type == "meta"
     flags = [_nan_where(torch.tensor(wrong), torch.zeros(1)).item() for wrong in (False, True)]
     assert flags[0] == 0 and math.isnan(flags[1])

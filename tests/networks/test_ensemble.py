@@ -218,10 +218,25 @@ def test_no_weight_is_kept_twice():
     """A placeholder as large as its weight would be cloned by evaluation and moved to devices."""
     ensemble = WeightEnsemble([lenet(), lenet()])
     layout = 32  # bytes
-    assert {b.numel() for b in ensemble.skeleton.buffers()} == {0, layout}
+    assert [b.numel() for b in ensemble.skeleton.buffers()] == [layout]
     copied = WeightEnsemble([Awkward(), Awkward()]).skeleton
-    kept = {n.removeprefix("model.") for n, b in copied.named_buffers() if b.numel()}
+    kept = {n.removeprefix("model.") for n, _ in copied.named_buffers()}
     assert kept == {"layout", *(n for n, _ in Awkward().named_buffers())}
+
+
+def test_an_ensemble_is_printed_with_the_layers_that_it_runs():
+    network = lenet()
+    assert repr(network).replace("\n", "\n    ") in repr(WeightEnsemble([network, lenet()]))
+
+
+def test_a_module_under_two_names_is_shared_by_either():
+    def tied():
+        network = lenet()
+        network.alias = network.encoder
+        return network
+
+    sizes = [WeightEnsemble([tied()], shared=s).num_shared for s in ("encoder", "alias")]
+    assert sizes == [21330, 21330]
 
 
 @pytest.mark.parametrize(

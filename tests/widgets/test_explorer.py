@@ -10,12 +10,13 @@ import pandas as pd
 import pytest
 import torch
 from browser import overflow, serious
-from gestures import swipe
+from gestures import drag, frame, middle, swipe
 from torch.nn import functional as F
 
 from pamal_core import Front, InputError, WeightEnsemble
 from pamal_core.front import Objective
 from pamal_core.networks.models import lenet
+from pamal_core.runs.records import Record
 from pamal_core.widgets import explorer_data
 
 ROOT = Path(__file__).parents[2]
@@ -111,21 +112,25 @@ def test_domination_and_choice_are_those_of_the_front(functions, directions):
     chosen = tuple(Objective(f"t{t}/m", up) for t, up in enumerate(directions))
     front = Front(rng.dirichlet(np.ones(len(directions)), size=30), table, chosen)
     js, points = functions("explorer"), explorer_data.points(front)
+    goals = points["objectives"]
     signed = np.where(directions, 1, -1) * front.values
-    counts = [js.call("dominators", points, row.tolist()) for row in signed]
     better = (signed[None] >= signed[:, None]).all(2) & (signed[None] > signed[:, None]).any(2)
-    assert counts == better.sum(1).tolist()
-    assert [count == 0 for count in counts] == front.non_dominated().tolist()
+    for p, row in enumerate(table.to_dict("records")):
+        assert js.call("dominators", points, goals, row) == np.flatnonzero(better[p]).tolist()
+    assert js.call("keptOf", points, goals) == front.non_dominated().tolist()
+    assert js.call("choose", points, goals) == front.choose().row
     for t, objective in enumerate(chosen):
         none = 99.0 if objective.maximise else -99.0
+        side = "at_least" if objective.maximise else "at_most"
         for bound in (*table[objective.name].sample(6, random_state=t), none):
-            p = js.call("choose", points, t, bound)
-            side = "at_least" if objective.maximise else "at_most"
+            p = js.call("choose", points, goals, {"name": objective.name, "value": bound})
             if p is None:
                 with pytest.raises(InputError):
                     front.choose(**{side: {objective.name: bound}})
             else:
                 assert p == front.choose(**{side: {objective.name: bound}}).row
+        best = {objective.name: front.best()[objective.name]}
+        assert js.call("bestFor", points, goals, t) == front.choose(**{side: best}).row
 
 
 def test_points_and_columns_that_are_not_finite_do_not_reach_the_page():
@@ -148,52 +153,295 @@ def test_distances_follow_from_inner_products(functions):
 def test_keys_drag_and_touch_lead_to_numbers_of_torch(open_widget):
     ensemble, images = published()
     page = open_widget("explorer", VALUES)
-    grip = page.get_by_role("slider", name="alpha")
-    grip.focus()
+    page.get_by_role("slider", name="alpha", exact=True).focus()
     seen = [check_page(page, ensemble, images)]
     for key in ("Home", "ArrowRight", "Shift+ArrowRight", "ArrowRight", "End", "Shift+ArrowLeft"):
         page.keyboard.press(key)
         seen.append(check_page(page, ensemble, images))
-    assert np.array(seen)[:, 1] == pytest.approx([0.5, 0, 0.01, 0.11, 0.12, 1, 0.9])
+    assert np.array(seen)[:, 1] == pytest.approx([VALUES["alpha"][1], 0, 0.01, 0.11, 0.12, 1, 0.9])
 
-    box = page.locator(".pw-dot").first.bounding_box()
-    y = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + box["width"] / 2, y)
+    x, y = middle(page.locator(".pw-dot").first)
+    page.mouse.move(x, y)
     page.mouse.down()
     for step in range(1, 14):
-        page.mouse.move(box["x"] - 25 * step, y + 5)
+        page.mouse.move(x - 25 * step, y + 5)
         seen.append(check_page(page, ensemble, images))
     page.mouse.up()
     assert len({tuple(alpha) for alpha in seen[7:]}) == 13
 
     phone = open_widget("explorer", VALUES, **PHONE)
-    swipe(phone, phone.locator(".pw-dot").first, 80, 0)
-    phone.wait_for_function("JSON.parse(document.querySelector('.pw-alpha').value)[1] > 0.7")
+    swipe(phone, phone.locator(".pw-dot").first, 100, 0)
+    phone.wait_for_function("JSON.parse(document.querySelector('.pw-alpha').value)[1] > 0.6")
     check_page(phone, ensemble, images)
     assert overflow(phone) <= 0
 
 
-def test_a_condition_moves_to_the_best_alpha_that_meets_it_or_says_that_none_does(open_widget):
+def places(page):
+    """Where the ring and the points are on the screen: [2] and [P, 2]."""
+    found = page.evaluate("""() => {
+        const centre = (one) => { const b = one.getBoundingClientRect();
+            return [b.x + b.width / 2, b.y + b.height / 2]; };
+        const points = [...document.querySelectorAll(".pw-plot :is(.pw-kept, .pw-dominated)")];
+        return [centre(document.querySelector(".pw-here .pw-ring")), points.map(centre)]; }""")
+    return np.array(found[0]), np.array(found[1])
+
+
+def check_ring(page):
+    """The ring lies on one of the points; returns the alpha that is shown."""
+    ring, points = places(page)
+    assert np.linalg.norm(points - ring, axis=1).min() < 0.1
+    return shown(page)[0]
+
+
+def test_the_ring_is_dragged_along_the_front_and_a_click_brings_it_nearest(open_widget):
+    ensemble, images = published()
     page = open_widget("explorer", VALUES)
+    before = check_ring(page)
+    drag(page, page.locator(".pw-here .pw-ring"), -90, -5)
+    after = check_page(page, ensemble, images)
+    assert after == check_ring(page) and after[1] > before[1] + 0.2
+    _, points = places(page)
+    for x, y in (
+        (points.min(0) + points.max(0)) / 2,
+        np.add(points.max(0), [20, -10]),
+        points.min(0),
+    ):
+        page.mouse.click(x, y)
+        frame(page)
+        check_page(page, ensemble, images)
+        (ring, points) = places(page)
+        nearest = points[np.linalg.norm(points - [x, y], axis=1).argmin()]
+        assert ring == pytest.approx(nearest, abs=0.1)
+
+
+def test_a_finger_drags_the_ring_and_taps_a_point_and_scrolls_beside_them(open_widget):
+    page = open_widget("explorer", VALUES, **PHONE)
+    before = check_ring(page)
+    swipe(page, page.locator(".pw-here .pw-ring"), -70, -5)
+    after = check_ring(page)
+    assert after[1] > before[1] + 0.2 and page.evaluate("scrollY") == 0
+    x, y = middle(page.locator(".pw-dominated").first)
+    page.touchscreen.tap(x, y)
+    frame(page)
+    ring, _ = places(page)
+    assert ring == pytest.approx([x, y], abs=8) and check_ring(page) != after
+
+
+def test_keys_move_the_ring_the_way_they_say_as_far_as_the_members(open_widget):
+    ensemble, images = published()
+    page = open_widget("explorer", VALUES)
+    ring = page.get_by_role("slider", name="point of the front")
+    ring.focus()
+    first = check_ring(page)[0]
+    page.keyboard.press("ArrowRight")  # right is better for top-left: member 1
+    assert check_page(page, ensemble, images)[0] == pytest.approx(first + 0.01)
+    page.keyboard.press("Shift+ArrowUp")
+    assert check_page(page, ensemble, images)[0] == pytest.approx(first - 0.09)
+    page.keyboard.press("Home")
+    assert check_page(page, ensemble, images) == [1, 0]
+    page.keyboard.press("ArrowRight")
+    assert check_page(page, ensemble, images) == [1, 0]
+    page.keyboard.press("End")
+    assert check_page(page, ensemble, images) == [0, 1]
+    assert ring.get_attribute("aria-valuenow") == "101"
+    words = ring.get_attribute("aria-valuetext")
+    assert words.startswith("top-left 0.00, bottom-right 1.00; accuracy on top-left 0.941")
+
+
+def test_it_opens_at_what_choose_takes_and_of_a_dominated_point_says_a_better_one(open_widget):
     front = front_of(VALUES["points"])
-    page.get_by_label("objective of the condition").select_option("accuracy on top-left")
-    bound = page.get_by_label("bound of the condition")
-    bound.fill("0.964")
-    page.get_by_role("button", name="Find the best").click()
-    expected = front.choose(at_least={"top-left/accuracy": 0.964}).alpha
-    assert shown(page)[0] == pytest.approx(expected.tolist())
+    assert front.choose().alpha.tolist() == VALUES["alpha"]
+    page = open_widget("explorer", VALUES)
+    assert shown(page)[0] == VALUES["alpha"]
+    assert "Not dominated in the quantities shown." in page.text_content(".pw-facts")
+    page.get_by_role("slider", name="alpha", exact=True).focus()
+    page.keyboard.press("Home")
+    worse = front.values[(front.alphas[:, 0] == 1).argmax()]
+    above = (front.values >= worse).all(1) & (front.values > worse).any(1)
+    assert f"Dominated by {above.sum()} of 101" in page.text_content(".pw-facts")
+    page.locator(".pw-facts button").click()
+    alpha = shown(page)[0]
+    assert above[np.abs(front.alphas - alpha).max(1) < 1e-9].all()
+    assert "Not dominated" in page.text_content(".pw-facts")
+
+
+def kept_marks(page):
+    return page.locator(".pw-plot .pw-kept").count()
+
+
+def test_what_is_dominated_follows_the_axes_and_no_quantity_is_on_both(open_widget):
+    page, front = open_widget("explorer", VALUES), front_of(VALUES["points"])
+    assert kept_marks(page) == front.non_dominated().sum()
+    x, y = page.get_by_label("horizontal axis"), page.get_by_label("vertical axis")
+    x.select_option("loss on top-left")
+    y.select_option("loss on bottom-right")
+    by_loss = front.on("loss")
+    assert kept_marks(page) == by_loss.non_dominated().sum() != front.non_dominated().sum()
+    page.get_by_role("button", name="Balanced").click()
+    assert shown(page)[0] == by_loss.choose().alpha.tolist() != front.choose().alpha.tolist()
+    assert "Not dominated" in page.text_content(".pw-facts")
+    x.select_option("loss on bottom-right")
+    assert x.input_value() == "bottom-right/loss" and y.input_value() == "top-left/loss"
+    assert page.locator(".pw-plot").first.get_attribute("aria-label") == (
+        "loss on top-left against loss on bottom-right"
+    )
+
+
+def test_the_buttons_lead_to_the_best_for_each_task_and_the_balanced_one(open_widget):
+    page, front = open_widget("explorer", VALUES), front_of(VALUES["points"])
+    for t, task in enumerate(VALUES["tasks"]):
+        page.get_by_role("button", name=f"Best for {task}").click()
+        name = front.objectives[t].name
+        expected = front.choose(at_least={name: front.values[:, t].max()}).alpha
+        assert shown(page)[0] == pytest.approx(expected.tolist())
+        check_ring(page)
+    page.get_by_role("button", name="Balanced").click()
+    assert shown(page)[0] == VALUES["alpha"]
+
+
+@pytest.mark.parametrize(("metric", "side"), [("accuracy", "at_least"), ("loss", "at_most")])
+def test_a_bound_is_drawn_and_leads_to_the_best_alpha_that_meets_it(open_widget, metric, side):
+    page, front = open_widget("explorer", VALUES), front_of(VALUES["points"]).on(metric)
+    page.get_by_label("horizontal axis").select_option(f"{metric} on top-left")
+    page.get_by_label("vertical axis").select_option(f"{metric} on bottom-right")
+    bound = page.get_by_label("bound", exact=True)
+    for t, task in enumerate(VALUES["tasks"]):
+        page.get_by_label("quantity of the bound").select_option(f"{metric} on {task}")
+        limit = {"at_least": 0.9, "at_most": 0.1}[side]
+        limit = round(float(np.quantile(front.values[:, t], limit)) + 0.0005, 3)
+        bound.fill(f"{limit}")
+        ways = {"at_least": front.values[:, t] >= limit, "at_most": front.values[:, t] <= limit}
+        assert page.locator(".pw-plot .pw-out").count() == (~ways[side]).sum()
+        check_line(page, front.values[:, t], limit, t)
+        page.get_by_role("button", name="Find the best").click()
+        expected = front.choose(**{side: {f"{task}/{metric}": limit}}).alpha
+        assert shown(page)[0] == pytest.approx(expected.tolist())
+        said = page.text_content(".pw-said")
+        assert f"{ways[side].sum()} of 101 points do" in said
+    page.get_by_role("button", name="Remove the bound").click()
+    assert page.locator(".pw-bound, .pw-out").count() == 0
+
+
+def check_line(page, values, limit, t):
+    """The line of the bound lies where the axis has its value, which two points give."""
+    box = page.locator(".pw-bound").bounding_box()
+    at = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)[t]
+    _, points = places(page)
+    low, high = points[:, t].min(), points[:, t].max()
+    ends = (values.min(), values.max()) if t == 0 else (values.max(), values.min())
+    expected = np.interp(limit, *(zip(*sorted(zip(ends, (low, high), strict=True)), strict=True)))
+    assert at == pytest.approx(expected, abs=1)
+
+
+def test_a_bound_that_none_meets_or_that_changes_nothing_is_said(open_widget):
+    page = open_widget("explorer", VALUES)
+    bound = page.get_by_label("bound", exact=True)
+    bound.fill("0.9")
+    assert "which is the best without the bound, too" in page.text_content(".pw-said")
     bound.fill("0.999")
     page.get_by_role("button", name="Find the best").click()
     best = max(VALUES["points"]["columns"]["top-left/accuracy"])
-    assert f"No measured point does. The best is {best:.4f}." in page.text_content(".pw")
-    assert shown(page)[0] == pytest.approx(expected.tolist())
+    assert f"No measured point does. The best is {best:.4f}." in page.text_content(".pw-said")
+    assert shown(page)[0] == VALUES["alpha"]
+    bound.fill("")
+    assert page.locator(".pw-bound").count() == 0
+
+
+def test_alpha_is_typed_and_what_is_no_alpha_is_refused(open_widget):
+    page = open_widget("explorer", VALUES)
+    box = page.get_by_label("alpha in numbers")
+    for text, alpha in (("0.3, 0.7", [0.3, 0.7]), ("[1 0]", [1, 0]), ("0.25", [0.25, 0.75])):
+        box.fill(text)
+        box.press("Enter")
+        assert check_ring(page) == alpha
+    for text in ("0.5, 0.6", "a", "1, 2, 3", "-0.5, 1.5", ""):
+        box.fill(text)
+        box.press("Enter")
+        assert "Expected 2 numbers, none below 0, that sum to 1" in page.inner_text("[role=alert]")
+        assert box.get_attribute("aria-invalid") == "true"
+    page.get_by_role("button", name="Balanced").click()
+    assert shown(page)[0] == VALUES["alpha"] and page.inner_text("[role=alert]") == ""
+
+
+def test_what_others_achieve_is_that_of_their_records_and_is_drawn(open_widget):
+    for other, name in zip(VALUES["beside"], ("ls", "stl-0", "stl-1"), strict=True):
+        record = Record.read(ROOT / f"results/multimnist/{name}_seed_0.json")
+        table = record.front("validation").table
+        assert other["values"] == pytest.approx(table.iloc[0].to_dict(), abs=1e-6)
+    page = open_widget("explorer", VALUES)
+    labels = page.locator(".pw-plot .pw-tip").all_text_contents()
+    assert {"LS", "top-left alone", "bottom-right alone"} < {*labels}
+    assert page.locator(".pw-other").count() == 1 and page.locator("line.pw-alone").count() == 2
+    page.get_by_label("horizontal axis").select_option("loss on bottom-right")
+    assert page.locator(".pw-other").count() == 2  # of its own task a single network has both
 
 
 def test_alpha_is_copied(open_widget):
     page = open_widget("explorer", VALUES, permissions=["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy").click()
     page.get_by_role("button", name="Copied").wait_for()
-    assert page.evaluate("navigator.clipboard.readText()") == "[0.5, 0.5]"
+    assert page.evaluate("navigator.clipboard.readText()") == str(VALUES["alpha"])
+
+
+def test_the_address_keeps_the_state_and_brings_it_back(open_widget):
+    page = open_widget("explorer", VALUES)
+    page.get_by_label("horizontal axis").select_option("loss on top-left")
+    page.get_by_label("bound", exact=True).fill("0.123")
+    page.get_by_label("alpha in numbers").fill("0.2")
+    page.get_by_label("alpha in numbers").press("Enter")
+    page.wait_for_function("location.hash.includes('widget.alpha=0.2,0.8')")
+    state, seen = page.evaluate("location.hash"), shown(page)
+    page.evaluate("location.hash = '#elsewhere'")
+    page.get_by_role("button", name="Balanced").click()
+    page.wait_for_function("location.hash.startsWith('#elsewhere&widget.axes')")
+    page.evaluate("(hash) => { location.hash = hash; }", state)
+    page.wait_for_function("document.querySelector('.pw-alpha').value == '[0.2, 0.8]'")
+    page.reload()
+    page.wait_for_selector(".pw-ready")
+    assert shown(page) == seen
+    assert page.get_by_label("horizontal axis").input_value() == "top-left/loss"
+    assert page.get_by_label("bound", exact=True).input_value() == "0.123"
+    assert page.locator(".pw-bound").count() == 1
+
+
+@pytest.mark.parametrize(
+    "state", ["alpha=2,3", "axes=a|b", "axes=top-left/loss|top-left/loss", "bound=x"]
+)
+def test_an_address_that_does_not_fit_is_passed_over(open_widget, state):
+    page = open_widget("explorer", VALUES)
+    page.evaluate("(state) => { location.hash = `#&widget.${state}`; }", state)
+    page.reload()
+    page.wait_for_selector(".pw-ready")
+    assert shown(page)[0] == VALUES["alpha"] and page.locator(".pw-bound").count() == 0
+    assert page.get_by_label("vertical axis").input_value() == "bottom-right/accuracy"
+
+
+def test_a_hand_shows_once_what_to_do_unless_motion_is_unwelcome(open_widget):
+    page = open_widget("explorer", VALUES)
+    page.wait_for_selector(".pw-hand")
+    page.wait_for_selector(".pw-hand", state="detached")
+    still = open_widget("explorer", VALUES, reduced_motion="reduce")
+    still.wait_for_timeout(500)
+    assert still.locator(".pw-hand").count() == 0
+    assert "Drag the ring" in still.inner_text(".pw-hint")
+
+
+@pytest.mark.parametrize("options", [PHONE, {}], ids=["phone", "desktop"])
+def test_no_part_floats_over_another_and_none_changes_its_height(open_widget, options):
+    page = open_widget("explorer", VALUES, **options)
+    positions = "all => [...new Set(all.map((one) => getComputedStyle(one).position))]"
+    found = page.locator(".pw *").evaluate_all(positions)
+    assert not {*found} & {"sticky", "fixed"}
+    height = "document.querySelector('.pw').getBoundingClientRect().height"
+    before = page.evaluate(height)
+    for name in ("Best for top-left", "Find the best", "Best for bottom-right", "Remove the bound"):
+        page.get_by_role("button", name=name).click()
+        frame(page)
+        assert page.evaluate(height) == pytest.approx(before, abs=1)
+    page.get_by_role("slider", name="alpha", exact=True).focus()
+    page.keyboard.press("Home")
+    assert "Dominated" in page.text_content(".pw-facts")
+    assert page.evaluate(height) == pytest.approx(before, abs=1)
 
 
 def draw_a_seven_and_a_one(page):
@@ -219,14 +467,17 @@ def test_drawn_digits_are_read_as_torch_reads_what_was_drawn(open_widget):
     )
     field = torch.tensor(data)[::4].reshape(1, 1, 36, 36) / 255
     image = F.interpolate(field, size=28, mode="bicubic", antialias=True)
-    expected = shares(ensemble, [0.5, 0.5], image)[0].max(-1)
+    expected = shares(ensemble, VALUES["alpha"], image)[0].max(-1)
     assert expected.indices.tolist() == [7, 1]
+    assert page.locator(".pw-frame").all_text_contents() == VALUES["tasks"]
     found = page.locator(".pw-answer .pw-line").all_text_contents()
     numbers = [re.search(r"(\d) ([\d.]+)$", text).groups() for text in found]
     assert [int(digit) for digit, _ in numbers] == [7, 1]
     assert [float(s) for _, s in numbers] == pytest.approx(expected.values.tolist(), abs=6e-4)
     page.get_by_role("button", name="Clear").click()
-    page.wait_for_function("document.querySelector('.pw-answer').textContent == 'Draw two digits.'")
+    page.wait_for_function(
+        "document.querySelector('.pw-answer').textContent == 'Nothing is drawn yet.'"
+    )
 
 
 def test_the_field_can_be_drawn_on_with_keys_alone(open_widget):
@@ -236,7 +487,9 @@ def test_the_field_can_be_drawn_on_with_keys_alone(open_widget):
         page.keyboard.press(key)
     page.wait_for_selector(".pw-answer img")
     page.keyboard.press("Delete")
-    page.wait_for_function("document.querySelector('.pw-answer').textContent == 'Draw two digits.'")
+    page.wait_for_function(
+        "document.querySelector('.pw-answer').textContent == 'Nothing is drawn yet.'"
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from browser import serious
+from gestures import frame, middle
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -129,14 +130,20 @@ def test_what_does_not_fit_is_refused(parts):
 
 
 def state(explorer):
-    names = ("tasks", "alpha", "points", "gram", "about", "pictures", "names", "predictions")
-    return {name: getattr(explorer, name) for name in (*names, "measured")}
+    names = ("tasks", "alpha", "points", "beside", "gram", "about", "pictures", "names")
+    return {name: getattr(explorer, name) for name in (*names, "predictions", "measured")}
+
+
+def in_the_middle(explorer):
+    """Its state with alpha in the middle, where every key leads somewhere."""
+    explorer.alpha = [1 / len(explorer.alpha)] * len(explorer.alpha)
+    return state(explorer)
 
 
 def test_the_page_asks_for_the_alpha_that_it_shows_and_shows_what_it_is_told(
     parts, explorer, open_widget
 ):
-    page = open_widget("explorer", state(explorer))
+    page = open_widget("explorer", in_the_middle(explorer))
     controls = page.get_by_role("slider", name="alpha")
     assert controls.count() == (1 if len(parts[1]) < 4 else 4)
     controls.first.focus()
@@ -160,8 +167,8 @@ def test_the_page_asks_for_the_alpha_that_it_shows_and_shows_what_it_is_told(
 
 
 def test_a_second_alpha_waits_for_the_answer_to_the_first(explorer, open_widget):
-    page = open_widget("explorer", state(explorer))
-    page.get_by_role("slider").first.focus()
+    page = open_widget("explorer", in_the_middle(explorer))
+    page.get_by_role("slider", name="alpha").first.focus()
     page.evaluate(LISTEN)
     answer = "n => widgetModel.set('measured', { ...widgetModel.get('measured'), alpha: asked[n] })"
     for _ in range(3):
@@ -171,6 +178,42 @@ def test_a_second_alpha_waits_for_the_answer_to_the_first(explorer, open_widget)
     assert page.evaluate("asked.length") == 2
     page.evaluate(answer, 1)
     assert page.evaluate("asked.length") == 2
+
+
+def test_it_opens_at_what_choose_takes(explorer, parts):
+    front = parts[-1]
+    assert explorer.alpha == front.choose().alpha.tolist() == explorer.measured["alpha"]
+
+
+def test_the_ring_leads_to_points_of_the_front_by_click_and_keys(parts, explorer, open_widget):
+    front = parts[-1]
+    page = open_widget("explorer", in_the_middle(explorer))
+    page.evaluate(LISTEN)
+    page.mouse.click(*middle(page.locator(".pw-plot .pw-dominated, .pw-plot .pw-kept").first))
+    frame(page)
+    page.get_by_role("slider", name="point of the front").focus()
+    seen = [json.loads(page.get_by_label("alpha in numbers").input_value())]
+    for key in ("ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown", "Home", "End"):
+        page.keyboard.press(key)
+        seen.append(json.loads(page.get_by_label("alpha in numbers").input_value()))
+    for alpha in seen:
+        assert np.abs(front.alphas - alpha).max(1).min() < 1e-5
+    assert page.evaluate("asked.length") == 1  # the others wait for its answer
+    assert len({tuple(alpha) for alpha in seen}) > 3
+
+
+def test_what_others_achieve_stands_beside_the_front_where_its_columns_have_it(parts, open_widget):
+    network, tasks, data, loader, calibration, front = parts
+    inputs, *targets = data[:4]
+    known = {"loader": loader, "calibration": calibration}
+    row = front.table.iloc[0].to_dict()
+    explorer = Explorer(network, tasks, front, inputs, *targets, beside={"LS": row}, **known)
+    assert explorer.beside == [{"label": "LS", "values": row}]
+    page = open_widget("explorer", state(explorer))
+    assert page.locator(".pw-plot .pw-other").count() == 1
+    assert page.locator(".pw-plot .pw-tip", has_text="LS").count() == 1
+    with pytest.raises(pamal.InputError, match=r"columns of `front`: .*of STL"):
+        Explorer(network, tasks, front, inputs, beside={"STL": {"price": 1.0}}, **known)
 
 
 def test_an_alpha_that_python_sets_moves_the_handle(parts, explorer, open_widget):

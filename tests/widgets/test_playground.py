@@ -63,9 +63,11 @@ def test_the_explorer_of_a_run_starts_from_its_front_and_measures_as_the_run_did
 
 
 @pytest.mark.parametrize("method", ["ls", "phn", "cosmos"])
-def test_what_has_no_members_to_mix_has_no_explorer(method):
+def test_what_has_no_members_to_mix_has_no_explorer_and_says_so(method, capsys):
     options = Options.create(**FIXED, method=method)
     splits = tiny().load(options)
     assert explore(tiny(), options, splits, *run(tiny(), options, splits)) is None
+    assert f"No explorer here: {method} trains no members" in capsys.readouterr().out
     record = run(tiny(), Options.create(**FIXED), splits).record
     assert explore(tiny(), Options.create(**FIXED), splits, record, None) is None
+    assert "there is the record, without the weights" in capsys.readouterr().out

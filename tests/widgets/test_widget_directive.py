@@ -1,5 +1,6 @@
 """The directive `widget` of the book."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 pytest.importorskip("myst_parser", reason="needs the `book` extra")
 
+DATA = Path(__file__).parents[2] / "book" / "_assets" / "widgets" / "multimnist.json"
 EXTENSIONS = Path(__file__).parents[2] / "book" / "_ext"
 SETTINGS = f"""
 import sys
@@ -19,6 +21,7 @@ def setup(app):
 """
 
 
+OPENED = str(json.loads(DATA.read_text())["alpha"])
 EXPLORER = "```{widget} explorer\n:data: multimnist\nA slider and a **front**.\n```\n\n"
 WRONG = {
     "```{widget} nothing\nWords.\n```": "Expected the name of a widget: ",
@@ -47,11 +50,42 @@ def test_two_widgets_of_a_page_stand_beside_each_other(built, open_page):
     page = open_page(folder / "index.html")
     page.wait_for_function("document.querySelectorAll('.pw-ready').length == 2")
     page.get_by_label("alpha in numbers").first.wait_for()
-    page.get_by_role("slider", name="alpha").first.focus()
+    page.get_by_role("slider", name="alpha", exact=True).first.focus()
     page.keyboard.press("Home")
     alphas = page.get_by_label("alpha in numbers")
-    assert [alphas.nth(i).input_value() for i in range(2)] == ["[1, 0]", "[0.5, 0.5]"]
+    assert [alphas.nth(i).input_value() for i in range(2)] == ["[1, 0]", OPENED]
     assert page.get_by_text("A slider and a").count() == 0
+
+
+def test_two_widgets_share_the_address_and_leave_the_pages_own_anchor(built, open_page):
+    page = open_page(built[0] / "index.html")
+    page.evaluate("location.hash = '#a-page'")
+    alphas = page.get_by_label("alpha in numbers")
+    for i, text in enumerate(("[1, 0]", "[0.2, 0.8]")):
+        alphas.nth(i).fill(text)
+        alphas.nth(i).press("Enter")
+    state = "#a-page&pw-explorer-0.alpha=1,0&pw-explorer-1.alpha=0.2,0.8"
+    page.wait_for_function("(state) => location.hash == state", arg=state)
+    uri = (built[0] / "index.html").resolve().as_uri()
+    page.goto((built[0] / "wrong_0.html").resolve().as_uri())
+    page.goto(f"{uri}{state}")
+    assert [alphas.nth(i).input_value() for i in range(2)] == ["[1, 0]", "[0.2, 0.8]"]
+    assert page.evaluate("scrollY") < 100  # at the anchor, not at a widget
+    page.evaluate("location.hash = '#&pw-explorer-1.alpha=0.3,0.7'")
+    page.wait_for_function("scrollY > 0")
+    assert [alphas.nth(i).input_value() for i in range(2)] == ["[1, 0]", "[0.3, 0.7]"]
+    page.locator("a[href='#a-page']").evaluate("a => a.click()")
+    assert page.evaluate("location.hash") == "#a-page"
+    assert alphas.nth(1).input_value() == "[0.3, 0.7]"
+
+
+def test_nothing_jumps_while_a_page_with_widgets_loads(built, open_page):
+    page = open_page(built[0] / "index.html")
+    page.wait_for_timeout(400)
+    shifts = """new Promise((done) => new PerformanceObserver((list) =>
+        done(list.getEntries().reduce((sum, { value }) => sum + value, 0))
+      ).observe({ type: "layout-shift", buffered: true }) ?? setTimeout(() => done(0), 500))"""
+    assert page.evaluate(shifts) < 0.02
 
 
 def test_where_scripts_do_not_run_one_reads_what_there_would_be_to_see(built, open_page):

@@ -133,6 +133,18 @@ def test_losses_and_alphas_are_dragged_by_mouse_and_by_finger(open_widget, gestu
     assert 0.5 < check(page)[0][0, 0] < 0.75
 
 
+def test_the_address_keeps_the_settings_and_brings_them_back(open_widget):
+    page = open_widget("multiforward")
+    select(page, "Tasks").select_option("3")
+    select(page, "Losses").select_option("reversed")
+    page.wait_for_function("location.hash == '#&widget.numTasks=3&widget.situation=reversed'")
+    page.reload()
+    page.wait_for_selector(".pw-ready")
+    assert select(page, "Tasks").input_value() == "3"
+    _, losses = check(page, 3, 5)
+    assert losses[0, 0] > losses[1, 0]
+
+
 def test_three_tasks_have_a_triangle_and_a_plot_each(open_widget):
     page = open_widget("multiforward", viewport={"width": 1200, "height": 1600})
     select(page, "Tasks").select_option("3")

@@ -113,6 +113,15 @@ def test_it_plays_from_the_first_epoch_to_the_last_and_stops(open_widget, data):
     page.get_by_role("button", name="Play").wait_for()
 
 
+def test_the_address_keeps_the_epoch_and_brings_it_back(open_widget, data):
+    page = open_widget("replay", data)
+    page.get_by_role("slider", name="epoch").fill("3")
+    page.wait_for_function("location.hash == '#&widget.epoch=4'")
+    page.reload()
+    page.wait_for_selector(".pw-ready")
+    assert words(page).startswith("After epoch 4:")
+
+
 def test_a_finger_moves_the_epoch(open_widget, data):
     phone = {"has_touch": True, "is_mobile": True, "viewport": {"width": 380, "height": 800}}
     page = open_widget("replay", data, **phone)

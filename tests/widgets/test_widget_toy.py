@@ -221,6 +221,12 @@ def test_a_run_steps_plays_pauses_ends_and_starts_again(open_widget):
     assert (np.abs(check(page)["members"] - ends) < [0.02, 0.08]).all()
     assert "it is covered" in page.inner_text("p.pw-numbers")
     assert page.get_by_role("button", name="Play").is_visible()
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function(
+        "/Step [1-9]\\d?,/.test(document.querySelector('p.pw-numbers').textContent)"
+    )
+    page.get_by_role("button", name="Pause").click()
+    assert 0 < shown(page)["step"] < 50_000
     page.get_by_role("button", name="Reset").click()
     assert shown(page)["step"] == 0
 
@@ -235,8 +241,33 @@ def test_a_penalty_brings_two_draws_and_one_draw_ends_it(open_widget):
     page = open_widget("toy")
     select(page, "λ").select_option("1")
     assert select(page, "W").input_value() == "2"
+    assert page.inner_text(".pw-said").endswith("W is 2 now.")
     select(page, "W").select_option("1")
     assert select(page, "λ").input_value() == "0"
+    assert page.inner_text(".pw-said").endswith("λ is 0 now.")
+    select(page, "W").select_option("4")
+    assert page.inner_text(".pw-said") == ""
+
+
+def test_the_address_keeps_the_settings_and_brings_them_back(open_widget):
+    page = open_widget("toy")
+    select(page, "Start").select_option("points 5 and 3")
+    select(page, "c").select_option("0.1")
+    page.wait_for_function("location.hash == '#&widget.pair=42&widget.scale=0.1'")
+    page.reload()
+    page.wait_for_selector(".pw-ready")
+    assert shown(page)["members"].tolist() == [list(INITIAL_POINTS[4]), list(INITIAL_POINTS[2])]
+    assert select(page, "c").input_value() == "0.1"
+    assert "loss 1 × 0.1" in page.inner_text(".pw-stack + div")
+    select(page, "Start").select_option("points 1 and 4")
+    select(page, "c").select_option("1")
+    page.wait_for_function("location.hash == ''")
+
+
+def test_a_hand_shows_once_that_members_are_dragged(open_widget):
+    page = open_widget("toy")
+    page.wait_for_selector(".pw-hand")
+    page.wait_for_selector(".pw-hand", state="detached")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -39,10 +39,12 @@ def handle(monkeypatch, tmp_path, open_widget):
     """Opens a page with a handle on the given corners, in their middle."""
 
     def open_it(corners, **options):
-        shutil.copy(html.HERE / "base.js", tmp_path)
+        for name in (*html.SHARED, "simplex"):
+            shutil.copy(html.HERE / f"{name}.js", tmp_path)
         shutil.copy(html.HERE / "widgets.css", tmp_path)
         (tmp_path / "handle.js").write_text(HANDLE)
         monkeypatch.setattr(html, "HERE", tmp_path)
+        monkeypatch.setitem(html.PARTS, "handle", ("simplex", "handle"))
         middle = [1 / len(corners)] * len(corners)
         return open_widget("handle", {"corners": corners, "alpha": middle}, **options)
 
@@ -95,7 +97,7 @@ def test_ticks_are_round_numbers_inside_the_interval(functions, low, high, expec
 
 @pytest.mark.parametrize("corners", [SEGMENT, TRIANGLE], ids=["segment", "triangle"])
 def test_a_point_of_the_plane_goes_to_the_nearest_alpha(functions, corners):
-    js = functions("base")
+    js = functions("explorer")
     rng = np.random.default_rng(0)
     candidates = rng.dirichlet(np.full(len(corners), 0.7), size=40_000)
     places = candidates @ np.array(corners)

@@ -1,0 +1,58 @@
+"""Figures of notebooks as part of the page: its font and its colours, light and dark, a number and
+the caption below."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+DRAWN = re.compile(
+    r'<img alt="([^"]*)" src="((?:\.\./)*_images/([^"]+\.svg))" />(?:\s*<p><em>(.*?)</em></p>)?',
+    re.DOTALL,
+)
+# What is not for a page: how matplotlib names itself, and a style that would hold for all of it.
+OUTSIDE = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>|<defs>\s*<style.*?</defs>", re.DOTALL)
+POINT = 4 / 3
+SMALLEST = 0.85
+"""How far a figure shrinks in a narrow page, before it scrolls."""
+
+
+def put_figures_in(
+    app: Sphinx, _page: str, _template: str, context: dict[str, Any], _: Any
+) -> None:
+    """Replace each image of an SVG by the SVG itself, with the caption that follows it."""
+    files = {
+        name: Path(app.srcdir, uri) for uri, name in getattr(app.builder, "images", {}).items()
+    }
+    number = 0
+
+    def drawn(found: re.Match[str]) -> str:
+        nonlocal number
+        number += 1
+        alt, link, name, caption = found.groups()
+        svg = inline(files[name].read_text("utf-8"), f"f{number}-", alt)
+        return (
+            f'<figure class="drawn" id="figure-{number}">'
+            f'<div tabindex="0" role="group" aria-label="Figure {number}">{svg}</div>'
+            f"<figcaption><b>Figure {number}.</b> {caption or ''} "
+            f'<a href="{link}" download="figure-{number}.svg">SVG</a></figcaption></figure>'
+        )
+
+    if "body" in context:
+        context["body"] = DRAWN.sub(drawn, context["body"])
+
+
+def inline(svg: str, prefix: str, alt: str) -> str:
+    """`svg` for a page that has others: the names in it begin with `prefix`, and those that nothing
+    refers to are left out. `alt` is escaped."""
+    svg = OUTSIDE.sub("", svg)
+    used = {*re.findall(r'(?:url\(|href=")#([^")]+)', svg)}
+    named = re.compile(r' id="([^"]*)"')
+    svg = named.sub(lambda m: f' id="{prefix}{m[1]}"' if m[1] in used else "", svg)
+    svg = re.sub(r'(url\(|href=")#', rf"\1#{prefix}", svg)
+    head, inner = svg.split(">", 1)
+    ((box, points),) = re.findall(r'(viewBox="0 0 ([\d.]+) [\d.]+")', head)
+    width = float(points) * POINT
+    size = f"max-width: {width:.0f}px; min-width: {width * SMALLEST:.0f}px"
+    return f'<svg role="img" aria-label="{alt}" {box} style="{size}">{inner}'

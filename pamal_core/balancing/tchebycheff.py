@@ -1,0 +1,40 @@
+"""Smooth Tchebycheff scalarisation."""
+
+from collections.abc import Sequence
+
+import torch
+from typing_extensions import override
+
+from pamal_core.balancing.losses import LossBalancer
+from pamal_core.errors import InputError, check_number
+from pamal_core.shapes import ByTask
+from pamal_core.simplex import as_array
+
+
+class SmoothTchebycheff(LossBalancer):
+    """The smooth maximum of the weighted losses: mu log sum_t exp(w_t (L_t - z_t) / mu).
+
+    Lin et al., "Smooth Tchebycheff scalarization for multi-objective optimization" (ICML 2024), Eq.
+    10. Its gradient is that of the losses with weights w_t s_t, where s is the softmax of
+    w (L - z) / `mu`: the task that lags by its weight counts. For small `mu` it is Tchebycheff's
+    maximum, whose minimum is on any part of a front, concave ones included, where linear weights
+    find the ends alone. `ideal` is z, the losses that no point surpasses: 0 by default, or one
+    number per task. `mu` is in the unit of the losses; it wants losses of like scale.
+    """
+
+    def __init__(self, mu: float = 0.1, ideal: float | Sequence[float] = 0.0) -> None:
+        check_number("mu", mu, 0, above=True)
+        values = as_array(ideal, "ideal")
+        if values.ndim > 1 or not (values == values).all():
+            raise InputError(f"`ideal` must be one number, or one per task. Found {ideal!r}.")
+        self.mu, self.ideal = mu, values.tolist()
+
+    @override
+    def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
+        ideal = torch.as_tensor(self.ideal).to(losses, non_blocking=True)
+        if ideal.ndim and len(ideal) != losses.shape[-1]:
+            raise InputError(
+                f"`ideal` must be one number, or {losses.shape[-1]}, one per task. "
+                f"Found {self.ideal}."
+            )
+        return weights * torch.softmax(weights * (losses - ideal) / self.mu, -1)

@@ -1,0 +1,68 @@
+"""A front in closed form that bends the wrong way, and what training with each weighting finds."""
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy import ndarray as Array
+from torch import Tensor, nn
+
+from pamal_core.balancing import Balancer
+from pamal_core.method import Method
+from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.simplex import lattice
+from pamal_core.tasks import Task
+from pamal_core.training import train
+
+TARGETS = np.array([[1.0, 0.0], [-1.0, 0.0]])
+"""Where each loss is 0."""
+STEPS = 300
+
+
+def losses(theta: Float[Array, "*batch 2"]) -> Float[Array, "*batch 2"]:
+    """1 - exp(-|theta - c_t|^2) for both targets c_t: Fonseca and Fleming's problem (1995)."""
+    return 1 - np.exp(-((theta[..., None, :] - TARGETS) ** 2).sum(-1))
+
+
+def exact(num_points: int = 201) -> Float[Array, "P 2"]:
+    """The Pareto front: the losses on the segment between the targets. It is concave: no point but
+    its ends has the least weighted sum of losses, whatever the weights."""
+    return losses(lattice(2, num_points) @ TARGETS)
+
+
+def trained(balancer: Balancer, *, alpha: float | None = None, seed: int = 0) -> WeightEnsemble:
+    """PaMaL from two points near the origin, with `balancer`; or for one `alpha` a single network
+    with these task weights."""
+    torch.manual_seed(seed)
+    rows = np.eye(2) if alpha is None else np.array([[alpha, 1 - alpha]])
+    network = WeightEnsemble([Point() for _ in rows], task_weights=rows)
+    batch = [(torch.zeros(1), torch.zeros(1), torch.zeros(1))] * STEPS
+    method = Method(network, [Task(str(t), _Loss(t), ()) for t in (0, 1)], balancer=balancer)
+    train(method, batch, epochs=1, lr=2e-2, seed=seed, progress=False)
+    return network
+
+
+@torch.no_grad()
+def found(network: WeightEnsemble, num_points: int = 11) -> Float[Array, "P 2"]:
+    """The losses at so many alphas of an ensemble of two, or of the single network."""
+    alphas = lattice(2, num_points) if network.num_members == 2 else np.ones((1, 1))
+    return losses(network.weights(network.alpha_tensor(alphas)).double().numpy())
+
+
+class Point(nn.Module):
+    """A network that is its two weights, whatever it is given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.theta = nn.Parameter(0.3 * torch.randn(2))
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        """The weights, for each task."""
+        return [self.theta[None]] * 2
+
+
+class _Loss:
+    def __init__(self, task: int) -> None:
+        self.target = torch.tensor(TARGETS[task], dtype=torch.float32)
+
+    def __call__(self, theta: Tensor, _: Tensor) -> Tensor:
+        return 1 - torch.exp(-(theta - self.target).square().sum())

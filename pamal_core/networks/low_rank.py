@@ -1,0 +1,139 @@
+"""The low-rank ensemble: one network, and a small change of it for each member."""
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+from typing_extensions import override
+
+from pamal_core.errors import InputError, check_number, check_type
+from pamal_core.networks.base import Network
+from pamal_core.networks.ensemble import check_alphas, check_kinds, rows_of
+from pamal_core.networks.peft import write_adapters
+from pamal_core.networks.skeleton import Skeleton
+from pamal_core.shapes import ByMember, Thetas
+
+
+class LowRankEnsemble(Network):
+    """theta(alpha) = base + scale / rank * sum_k alpha_k B_k A_k, for every matrix of `model`.
+
+    Hu et al., "LoRA" (ICLR 2022), for one point; Dimitriadis, Frossard and Fleuret, "Pareto
+    low-rank adapters" (ICLR 2025), for a front. `base` [N] are the weights of `model`, trained
+    before or not; member k adds B_k A_k, of rank `rank`. A starts as Kaiming's uniform numbers and
+    B as 0, so that every member starts as `model`. With `train_base` the base is trained, too;
+    without, it stays as it is to the last bit, and the adapters alone have moments in an optimiser.
+
+    A kernel [out, in, h, w] is the matrix [out, in * h * w], with B_k [out, rank] and A_k
+    [rank, in * h * w]: that is the layout of PEFT, and as theta keeps kernels, so that the product
+    is theirs without a copy. Weights of one axis (biases, norms) and those that make one row or
+    column (a head of one output, a class token) belong to the base, and so to all members. All
+    members of a layer are one product, of B [out, M * rank] and A [M * rank, in * h * w].
+
+    `num_members`, `task_weights`, `shared` and `channels_last` are as in a `WeightEnsemble`, and
+    everything takes one for the other. theta and its gradient are as large as the model: this saves
+    optimiser state and files, not activations.
+
+    Raises InputError where `model` has no matrix, or one whose smaller side is less than `rank`.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        num_members: int,
+        rank: int = 4,
+        train_base: bool = False,
+        shared: str | Iterable[str] | None = None,
+        *,
+        scale: float = 4.0,
+        task_weights: ArrayLike | None = None,
+        channels_last: bool = True,
+    ) -> None:
+        check_type("model", model, nn.Module, "Net()")
+        check_number("num_members", num_members, 1, whole=True)
+        check_number("rank", rank, 1, whole=True)
+        check_number("scale", scale, 0, above=True)
+        check_type("train_base", train_base, bool, "True")
+        check_kinds(model)
+        skeleton = Skeleton(model, shared, channels_last=channels_last)
+        base = skeleton.flatten(model)
+        super().__init__(skeleton, rows_of(task_weights, num_members).to(base))
+        self.base = nn.Parameter(base, requires_grad=train_base)
+        self.rank, self.scale = rank, scale
+        views = skeleton.views(base)
+        self._sizes = {name: view.numel() for name, view in views.items()}
+        shapes = {name: view.flatten(1).shape for name, view in views.items() if view.ndim > 1}
+        self.matrices = {name: shape for name, shape in shapes.items() if min(shape) > 1}
+        _check_matrices(self.matrices, rank)
+        self.A, self.B = nn.ParameterDict(), nn.ParameterDict()
+        for name, (rows, columns) in self.matrices.items():
+            A = base.new_empty(num_members, rank, columns)
+            for one in A:  # each by itself: the bound is that of one matrix
+                nn.init.kaiming_uniform_(one, a=math.sqrt(5))
+            self.A[_key(name)] = nn.Parameter(A)
+            self.B[_key(name)] = nn.Parameter(base.new_zeros(num_members, rows, rank))
+
+    @property
+    @override
+    def mixed(self) -> Sequence[nn.Parameter]:
+        return (*self.A.values(), *self.B.values())
+
+    @property
+    @override
+    def flat(self) -> nn.Parameter | None:
+        return self.base if self.base.requires_grad else None
+
+    @override
+    def weights(self, alphas: ByMember) -> Thetas:
+        check_alphas(alphas, self.num_members, self.base.dtype)
+        factors = alphas[..., None, None] * (self.scale / self.rank)
+        pieces: list[Tensor] = []
+        of_base = torch.split(self.base, [*self._sizes.values()])
+        for name, piece in zip(self._sizes, of_base, strict=True):
+            if name in self.matrices:
+                A, B = self.A[_key(name)], self.B[_key(name)]
+                # [..., out, M * rank], so that the product also sums over the members
+                weighted = (factors * B).transpose(-3, -2).flatten(-2)
+                piece = piece + (weighted @ A.flatten(0, 1)).flatten(-2)
+            pieces.append(piece.expand(*alphas.shape[:-1], -1))
+        return torch.cat(pieces, -1)
+
+    @torch.no_grad()
+    def export_adapters(self, folder: str | Path) -> None:
+        """Write the base as `folder`/base.safetensors, a state dict of the model, and member k as
+        `folder`/member_k, an adapter that PEFT loads (`PeftModel.from_pretrained`).
+
+        Adapters of equal weights and "cat" are then theta(alpha): a weight alpha_k for each, with
+        `add_weighted_adapter`. PEFT has no words for some matrices, such as the projection of
+        torch's attention or an LSTM: InputError names them, before anything is written.
+        """
+        members = [
+            {
+                name: (self.skeleton.rows(name, self.A[_key(name)][k]), self.B[_key(name)][k])
+                for name in self.matrices
+            }
+            for k in range(self.num_members)
+        ]
+        model = self.skeleton.export(self.base)
+        write_adapters(Path(folder), model, members, self.rank, self.scale)
+
+
+def _key(name: str) -> str:
+    """`name` as that of a parameter, which may have no dot."""
+    return name.replace(".", "/")
+
+
+def _check_matrices(matrices: dict[str, torch.Size], rank: int) -> None:
+    if not matrices:
+        raise InputError(
+            "A low-rank ensemble needs a model with a matrix or a kernel, of two rows and two "
+            "columns at least. Found none."
+        )
+    smallest = min(matrices, key=lambda name: min(matrices[name]))
+    if rank > min(matrices[smallest]):
+        raise InputError(
+            f"`rank` must be at most {min(matrices[smallest])}, the smaller side of the smallest "
+            f"matrix, {smallest} {list(matrices[smallest])}. Found rank={rank}."
+        )

@@ -1,0 +1,93 @@
+// What the network says of inputs: of images and drawings in a page, or of what a kernel has chosen.
+
+const SHOWN = 8;
+
+/** The images of a page as the network reads them: Float32Array[n], [side * side] each. */
+function imagesOf({ pixels, range: [low, high], labels }) {
+  const all = bytes(pixels);
+  const size = all.length / labels.length;
+  return labels.map((_, i) => Float32Array.from(all.subarray(i * size, (i + 1) * size),
+    (v) => low + (v / 255) * (high - low)));
+}
+
+/** An image as a data URI, dark below 0 and white above 1. @param {Float32Array} image */
+function pictureOf(image) {
+  const side = Math.sqrt(image.length);
+  const canvas = h("canvas", { width: side, height: side });
+  const context = canvas.getContext("2d");
+  const data = context.createImageData(side, side);
+  image.forEach((v, i) => data.data.set([0, 0, 0, 255].map((d, c) => (c < 3 ? v * 255 : d)), 4 * i));
+  context.putImageData(data, 0, 0);
+  return canvas.toDataURL();
+}
+
+/** @param {number[][]} shares [T][classes] @param {number[]} [labels] [T] */
+function verdicts(shares, labels) {
+  return shares.map((ofTask, t) => {
+    const best = ofTask.indexOf(Math.max(...ofTask));
+    const known = labels ? { right: best === labels[t] } : {};
+    return { text: `${best}`, share: ofTask[best], ...known };
+  });
+}
+
+/** Pages of eight test images, and the drawing field: `show(alpha)` runs the network on them. */
+function inPagePanel(model, control) {
+  const [tasks, images, drawing] = ["tasks", "images", "drawing"].map((name) => model.get(name));
+  const predict = inPage(model.get("network"));
+  const all = imagesOf(images);
+  const drawn = h("div", { class: "pw-answer", "aria-live": "polite" });
+  const holder = h("div");
+  let [start, grid, image, alpha] = [0, null, null, model.get("alpha")];
+  const answer = () => drawn.replaceChildren(...(image
+    ? answers(tasks, verdicts(predict(alpha, image)), image) : [EMPTY]));
+  const show = (point) => {
+    alpha = point;
+    grid.show(Array.from({ length: SHOWN }, (_, i) =>
+      verdicts(predict(alpha, all[start + i]), images.labels[start + i])));
+    if (image) answer();
+    control.show(alpha);
+  };
+  const turn = (pages) => {
+    start = (start + pages * SHOWN + all.length) % all.length;
+    const names = images.labels.slice(start).map((l) => l.join(" and "));
+    grid = cards(all.slice(start, start + SHOWN).map(pictureOf), names, tasks);
+    holder.replaceChildren(grid.node);
+    show(alpha);
+  };
+  turn(0);
+  answer();
+  const field = drawingField(drawing, tasks, (input) => { image = input; answer(); });
+  const more = h("button", { type: "button", click: () => turn(1) }, "Eight others");
+  return { node: inPageLayout(tasks, holder, more, field, h("div", {}, drawn, control.node)), show };
+}
+
+const EMPTY = "Nothing is drawn yet.";
+
+/** The answers to a drawing, and the drawing as the network sees it. */
+function answers(tasks, found, image) {
+  const picture = h("img", { src: pictureOf(image), alt: "as the network sees it", class: "dark-light" });
+  return [...found.map((one, t) => h("div", {}, `${tasks[t]}: `, predictionLine(tasks, t, one))), picture];
+}
+
+function inPageLayout(tasks, holder, more, field, beside) {
+  return h("div", {},
+    h("p", { class: "pw-head" }, "What the network at α says of images that it has never seen"),
+    h("p", { class: "pw-note" }, "Half of these images were picked because an answer changes with α. "
+      + "Under each the digits that it shows, the answers, and how sure they are:", ...taskNames(tasks)),
+    holder, h("div", { class: "pw-controls" }, more),
+    h("p", { class: "pw-head" }, "And of your digits"),
+    h("p", { class: "pw-note" }, "Draw one digit in each frame, large and thin; the frames overlap."),
+    h("div", { class: "pw-panels pw-draw" }, field, beside));
+}
+
+/** The chosen inputs, whose predictions come from the kernel. */
+function kernelPanel(model) {
+  const tasks = model.get("tasks");
+  const grid = cards(model.get("pictures"), model.get("names"), tasks);
+  const show = () => grid.show(model.get("predictions"));
+  model.on("change:predictions", show);
+  show();
+  const head = h("p", { class: "pw-head" }, "What the network at α says of the chosen inputs");
+  return { node: h("div", {}, head, h("p", { class: "pw-note" }, "Under each its answers:",
+    ...taskNames(tasks)), grid.node), show: () => {} };
+}

@@ -1,0 +1,236 @@
+"""What the widget over all records is told: every run of a folder, packed into plain values."""
+
+import math
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from pamal_core.errors import InputError
+from pamal_core.plots import style
+from pamal_core.runs import folder, grid
+from pamal_core.runs.methods import METHODS, matters
+from pamal_core.runs.records import Record
+from pamal_core.study import frame, paper, tables
+from pamal_core.study.frame import Setting
+from pamal_core.study.measures import is_better_high
+
+DIGITS = 4
+"""To how many decimals a page has metrics: a test set of 10,000 can tell no more."""
+ALWAYS = {"pamal": ("W", "lam"), "stl": ("task",)}
+"""Options that the name of a setting has even where they are the paper's."""
+SOUGHT = ("W", "lam", "p", "epochs", "lr", "batch_size", "balancing", "task")
+"""Options that a search finds even where they are the paper's."""
+SEED = "%seed%"
+"""What stands for the seed in the texts of a run."""
+FIRST = ("pamal", "ls", "stl")
+"""Of these methods the paper's settings are shown at first."""
+
+
+def pack(results: Path) -> dict[str, Any]:
+    """Every run below `results`. `experiments`, `methods`, `settings`, `alphas` and `texts` are
+    tables, to whose rows an entry of `runs` refers by number.
+
+    `points` of a run are, by split, its fronts: [row of `alphas`, a column for each metric]. A
+    column is the first value and then the differences of each from the one before, in units of the
+    last of `digits` decimals; it is null where the metric was not measured. `records` is how many
+    files there are; those of one run with the same points are one entry. `damaged` says why others
+    could not be read. InputError where there is no record.
+    """
+    found = folder.runs(results)
+    records = {listed["path"]: record for listed, record in found if record}
+    if not records:
+        raise InputError(f"`folder` must have records of runs (.json). Found none in {results}.")
+    same: dict[Any, list[str]] = {}
+    for path, record in records.items():
+        key = frame.of(record), record.seed, str(record.points)
+        same.setdefault(key, []).append(path)
+    settings = sorted({setting for setting, _, _ in same}, key=_place)
+    methods = [*dict.fromkeys(setting.method for setting in settings)]
+    experiments = _experiments(records.values(), settings)
+    alphas: dict[Any, int] = {}
+    texts: dict[str | None, int] = {}
+    runs = []
+    for (setting, seed, _), paths in same.items():
+        record, of = records[paths[0]], experiments[setting.experiment]
+        volumes = (record.hypervolume(split) for split in of["splits"])
+        said = [*(path.replace(*_seed(record)) for path in paths), _command(paths[0], record)]
+        *where, command = (texts.setdefault(text, len(texts)) for text in said)
+        runs.append(
+            {
+                "setting": settings.index(setting),
+                "seed": seed,
+                "records": where,
+                "command": command,
+                "hypervolume": [None if math.isnan(v) else round(v, 5) for v in volumes],
+                "points": _points(record, of, alphas),
+            }
+        )
+    damaged = [listed["why"] for listed, _ in found if listed["state"] == "damaged"]
+    return {
+        "digits": DIGITS,
+        "experiments": [*experiments.values()],
+        "methods": _methods(methods),
+        "settings": [_setting(one, [*experiments], methods) for one in settings],
+        "alphas": [*alphas],
+        "texts": [*texts],
+        "runs": runs,
+        "records": len(records),
+        "damaged": damaged,
+    }
+
+
+def _place(setting: Setting) -> tuple[Any, ...]:
+    """Where a setting stands in a list: by experiment and method as the tables have them, those
+    that differ in W and lambda alone first."""
+    values, order = setting.values, [*METHODS]
+    return (
+        ([*paper.DATA].index(setting.experiment) if setting.experiment in paper.DATA else 99),
+        setting.experiment,
+        order.index(setting.method) if setting.method in order else len(order),
+        setting.method,
+        len(dict(setting.options).keys() - {"W", "lam"}),
+        *(values.get(name) if setting.method == "pamal" else 0 for name in ALWAYS["pamal"]),
+        setting.label(),
+    )
+
+
+def _experiments(
+    records: Iterable[Record], settings: Sequence[Setting]
+) -> dict[str, dict[str, Any]]:
+    """What the runs of an experiment have in common: their splits, their metrics and whether higher
+    is better, which of these are objectives, and the settings to begin with."""
+    made: dict[str, dict[str, Any]] = {}
+    for number, setting in enumerate(settings):
+        name = setting.experiment
+        own = made.setdefault(name, {"name": name, "title": paper.DATA.get(name, name)})
+        own.setdefault("splits", {})
+        own.setdefault("metrics", {})
+        own.setdefault("objectives", {})
+        if setting.method in FIRST and not set(dict(setting.options)) - {"task"}:
+            own.setdefault("start", []).append(number)
+    for record in records:
+        own = made[record.experiment]
+        for point in record.points:
+            own["splits"][_split(point["split"], record)] = None
+            own["metrics"].update(dict.fromkeys(point["metrics"]))
+        own["objectives"] |= record.objectives
+    for own in made.values():
+        said = {name: way == "max" for name, way in own.pop("objectives").items()}
+        names = [*own["metrics"]]
+        own["higher"] = [said.get(name, is_better_high(name)) for name in names]
+        own["objectives"] = [names.index(name) for name in said]
+        own |= {"metrics": names, "splits": [*own["splits"]]}
+    return made
+
+
+def _split(name: str, record: Record) -> str:
+    """The split that points are of; a record with several fronts of a kind numbers them after it."""
+    return name if name in record.summary else name.rpartition(", ")[0] or name
+
+
+def _points(record: Record, of: Mapping[str, Any], alphas: dict[Any, int]) -> list[Any]:
+    """The fronts of a record, by split of its experiment; alphas that are new become a row."""
+    fronts: dict[str, list[dict[str, Any]]] = {}
+    for point in record.points:
+        fronts.setdefault(point["split"], []).append(point)
+    by_split: dict[str, list[Any]] = {split: [] for split in of["splits"]}
+    for name, points in fronts.items():
+        key = tuple(tuple(round(share, DIGITS) for share in point["alpha"]) for point in points)
+        columns = [[point["metrics"].get(metric) for point in points] for metric in of["metrics"]]
+        packed = [None if None in column else _steps(column) for column in columns]
+        by_split[_split(name, record)].append([alphas.setdefault(key, len(alphas)), *packed])
+    return [*by_split.values()]
+
+
+def _steps(column: Sequence[float]) -> list[int]:
+    """The first value and the differences, which have fewer digits along a front."""
+    whole = [round(value * 10**DIGITS) for value in column]
+    return [after - before for before, after in pairwise([0, *whole])]
+
+
+def _methods(names: Sequence[str]) -> list[dict[str, str]]:
+    """The methods in print, in the colours of the figures; those that have none there get others."""
+    rest = [name for name in names if name not in style.COLOURS]
+    others = dict(
+        zip(rest, style.colours(len(rest), ("#D55E00", "#009E73", "#CC79A7")), strict=True)
+    )
+    return [
+        {
+            "name": name,
+            "printed": paper.PRINTED.get(name, name),
+            "colour": style.COLOURS.get(name) or others[name],
+        }
+        for name in names
+    ]
+
+
+def _setting(setting: Setting, experiments: list[str], methods: list[str]) -> dict[str, Any]:
+    """Its name in print, its `key` in an address, the options by which one finds it, and what the
+    paper prints of it, by split and measure."""
+    values, always = setting.values, ALWAYS.get(setting.method, ())
+    named = {name: values[name] for name in always if name in values} | dict(setting.options)
+    sought = {n: values[n] for n in SOUGHT if n in values and matters(n, setting.method)} | named
+    return {
+        "experiment": experiments.index(setting.experiment),
+        "method": methods.index(setting.method),
+        "label": setting.label(*always),
+        "key": ":".join([setting.method, *map(_pair, named.items())]),
+        "options": " ".join(map(_pair, sought.items())),
+        "paper": _printed(setting),
+    }
+
+
+def _pair(option: tuple[str, Any]) -> str:
+    """An option without spaces: "lr=0.001", "weights=0.9/0.1"."""
+    name, value = option
+    values = value if isinstance(value, tuple) else (value,)
+    texts = (f"{v:g}" if isinstance(v, int | float) else f"{v}" for v in values)
+    return f"{name}={'/'.join(texts).replace(' ', '_')}"
+
+
+def _printed(setting: Setting) -> dict[str, dict[str, float]]:
+    """What the paper's tables have of single runs of `setting`, means over their seeds."""
+    found: dict[str, dict[str, float]] = {}
+    for name, table in paper.TABLES.items():
+        row = tables.row_of(setting, name)
+        for printed, number in row.numbers.items() if row else ():
+            measure = table.columns[printed].measure
+            # On test the paper's hypervolume of a baseline is that of its three seeds together.
+            if measure == "hypervolume" and table.split == "test" and setting.method != "pamal":
+                continue
+            mean = float(number.mean) / table.columns[printed].unit
+            if not math.isnan(mean):
+                found.setdefault(table.split, {})[measure] = round(mean, 5)
+    return found
+
+
+def _command(path: str, record: Record) -> str | None:
+    """The command that makes the run again: its notebook's where it has one. The record at `path`
+    is of the grid where that has such a run there; None where nothing here makes it."""
+    with suppress(InputError):  # there is no grid where the package is not in its repository
+        run = grid.by_record().get(path)
+        if run and (frame.of(run), run.seed) == (frame.of(record), record.seed):
+            if not run.notebook:
+                own = shlex.quote(path.replace(*_seed(record)))
+                return f"python -m pamal_core run {own} --results mine"
+            return _papermill(run.notebook, run.parameters)
+    if not (grid.ROOT / "notebooks" / f"{record.experiment}.ipynb").exists():
+        return None
+    data = "full" if frame.is_full(record) else "sample"
+    about = {"data": data, "method": record.method, **record.options, "seed": record.seed}
+    return _papermill(record.experiment, about)
+
+
+def _papermill(notebook: str, parameters: Mapping[str, Any]) -> str:
+    given = {**parameters, "seed": SEED, "out": "mine.json"}
+    said = (shlex.join(("-p", name, str(value))) for name, value in given.items())
+    return f"papermill notebooks/{notebook}.ipynb out.ipynb {' '.join(said)}"
+
+
+def _seed(record: Record) -> tuple[str, str]:
+    """How the grid writes the seed into the name of a record, and what a page has instead, so that
+    the runs of a setting share their texts."""
+    return f"seed_{record.seed}.", f"seed_{SEED}."

@@ -1,0 +1,165 @@
+// The widget over all records: what Python packed, what is selected of it, and the address of that.
+
+/** What `runs_data.pack` made, with its tables joined: settings have their method and their runs,
+ * runs their setting and their texts, and `fronts(split)` unpacks their points when asked. */
+function atlasOf(packed) {
+  const settings = packed.settings.map((row) =>
+    ({ ...row, method: packed.methods[row.method], runs: [] }));
+  const unseeded = (number, seed) => packed.texts[number]?.replaceAll("%seed%", `${seed}`) ?? null;
+  packed.runs.forEach((row) => {
+    const setting = settings[row.setting];
+    const known = {};
+    setting.runs.push({ ...row, setting,
+      records: row.records.map((number) => unseeded(number, row.seed)),
+      command: unseeded(row.command, row.seed),
+      fronts: (split) => (known[split] ??= row.points[split].map(([alphas, ...columns]) => ({
+        alphas: packed.alphas[alphas],
+        columns: columns.map((steps) => steps && unpacked(steps, packed.digits)) }))) });
+  });
+  const experiments = packed.experiments.map((row, number) => {
+    const own = settings.filter((setting) => setting.experiment === number);
+    own.forEach((setting) => setting.runs.sort((a, b) => a.seed - b.seed));
+    const seeds = new Set(own.flatMap((setting) => setting.runs.map((run) => run.seed)));
+    return { ...row, settings: own, seeds: [...seeds].sort((a, b) => a - b),
+      start: row.start?.map((place) => settings[place]) ?? own.slice(0, 3) };
+  });
+  return { ...packed, experiments, settings };
+}
+
+/** A column from its first value and the differences, in units of the last of so many decimals. */
+function unpacked(steps, digits) {
+  let sum = 0;
+  return steps.map((step) => Number(((sum += step) * 10 ** -digits).toFixed(digits)));
+}
+
+/** What is shown of an experiment at first: few curves, two objectives, three seeds. */
+function startOf(experiment) {
+  const [x, y = x] = experiment.objectives;
+  return { experiment, show: experiment.start, seeds: experiment.seeds.slice(0, 3), split: 0, x, y,
+    zoom: null, at: null, isHeld: false };
+}
+
+/** The runs of a setting that are shown: those of the chosen seeds. */
+function chosenRuns(setting, { seeds }) {
+  return setting.runs.filter((run) => seeds.includes(run.seed));
+}
+
+/** What a search looks for in `text`: words as they are, options with their names written alike. */
+function soughtIn(text) {
+  const plain = text.toLowerCase().replace(/λ|lambda\b/g, "lam").replace(/\s*=\s*/g, "=");
+  return plain.split(/[\s,;]+/).filter(Boolean);
+}
+
+/** Whether a setting has all that is sought; an option's value must be the same number. */
+function isFound(setting, sought) {
+  const text = `${setting.method.printed} ${setting.label} ${setting.key}`.toLowerCase();
+  const options = setting.options.toLowerCase().split(" ");
+  const isEqual = (a, b) => a === b || (a !== "" && b !== "" && Number(a) === Number(b));
+  return sought.every((word) => {
+    const [name, value] = word.split("=");
+    if (value === undefined) return text.includes(word);
+    return options.some((option) => {
+      const [own, has] = option.split("=");
+      return own === name && isEqual(has, value);
+    });
+  });
+}
+
+/** The address of a selection: "data=census&split=test&show=ls,uw&seeds=0,1". */
+function addressOf({ experiment, show, seeds, split, x, y, at, isHeld }) {
+  const { metrics, objectives, splits } = experiment;
+  const isUsual = x === objectives[0] && y === (objectives[1] ?? x);
+  const parts = { data: experiment.name, split: splits[split],
+    ...(isUsual ? {} : { x: metrics[x], y: metrics[y] }),
+    show: show.map((setting) => setting.key).join(","),
+    seeds: seeds.length === experiment.seeds.length ? "all" : seeds.join(","),
+    ...(at && isHeld ? { run: at.run.setting.key, seed: at.run.seed, front: at.front, point: at.point } : {}) };
+  const readable = (text) => encodeURIComponent(text).replace(/%(2C|3A|3D|2F)/g, decodeURIComponent);
+  return Object.entries(parts).map(([name, value]) => `${name}=${readable(value)}`).join("&");
+}
+
+/** The parts of an address by name; [] where it is none of ours. */
+function partsOf(address) {
+  const plain = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
+  return address.split("&").filter((part) => part.includes("=")).map((part) => {
+    const [name, ...value] = part.split("=");
+    return [name, plain(value.join("="))];
+  });
+}
+
+/** What an address selects, and which of its parts name nothing here: { state, unknown }. */
+function selectedBy(address, atlas) {
+  const parts = new Map(partsOf(address));
+  const unknown = [];
+  const found = (name, list, of, otherwise) => {
+    if (!parts.has(name)) return otherwise;
+    const value = parts.get(name);
+    const place = list.findIndex((entry) => `${of(entry)}` === value);
+    if (place < 0) unknown.push(`${name}=${value}`);
+    return place < 0 ? otherwise : place;
+  };
+  const listed = (name, list, of, otherwise) => {
+    const values = parts.get(name)?.split(",").filter(Boolean);
+    const entries = values?.map((value) => list.find((entry) => `${of(entry)}` === value)
+      ?? (unknown.push(`${name}=${value}`), null)).filter((entry) => entry !== null);
+    return entries && (entries.length || !values.length) ? [...new Set(entries)] : otherwise;
+  };
+  const experiment = atlas.experiments[found("data", atlas.experiments, (e) => e.name, 0)];
+  const state = startOf(experiment);
+  const same = (value) => value;
+  ["split", "x", "y"].forEach((name) => {
+    state[name] = found(name, name === "split" ? experiment.splits : experiment.metrics, same, state[name]);
+  });
+  state.show = listed("show", experiment.settings, (setting) => setting.key, state.show);
+  state.seeds = parts.get("seeds") === "all" ? experiment.seeds
+    : listed("seeds", experiment.seeds, same, state.seeds);
+  state.at = parts.has("run") ? placeIn(parts, state, unknown) : null;
+  state.isHeld = state.at !== null;
+  const known = ["data", "split", "x", "y", "show", "seeds", "run", "seed", "front", "point"];
+  parts.forEach((value, name) => known.includes(name) || unknown.push(`${name}=${value}`));
+  return { state, unknown };
+}
+
+/** The network that an address names: { run, front, point }; null where it is not shown. */
+function placeIn(parts, state, unknown) {
+  const setting = state.show.find(({ key }) => key === parts.get("run"));
+  const run = setting && chosenRuns(setting, state)
+    .find(({ seed }) => `${seed}` === (parts.get("seed") ?? `${seed}`));
+  const number = (name) => Number(parts.get(name) ?? 0);
+  const front = run?.fronts(state.split)[number("front")];
+  if (front?.alphas[number("point")]) return { run, front: number("front"), point: number("point") };
+  unknown.push(`run=${parts.get("run")}`);
+  return null;
+}
+
+/** The mean of numbers, and their deviation (n - 1): [mean, deviation, how many]. */
+function meanOf(values) {
+  const known = values.filter((value) => value !== null && value !== undefined);
+  const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
+  const square = known.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  return [mean, Math.sqrt(square / (known.length - 1)), known.length];
+}
+
+/** The mean hypervolume of the chosen runs of a setting, as `meanOf`. */
+function volumeOf(setting, state) {
+  return meanOf(chosenRuns(setting, state).map((run) => run.hypervolume[state.split]));
+}
+
+/** The best value of a metric along the fronts of a run; null where it was not measured. */
+function bestOf(run, metric, { split, experiment }) {
+  const values = run.fronts(split).flatMap((front) => front.columns[metric] ?? []);
+  if (!values.length) return null;
+  return (experiment.higher[metric] ? Math.max : Math.min)(...values);
+}
+
+/** A number with so many decimals, or a dash. */
+function digitsOf(value, digits = 4) {
+  return value === null || value === undefined || Number.isNaN(value) ? "–" : value.toFixed(digits);
+}
+
+/** The name of a metric with an arrow for the direction that is better. */
+function metricText({ metrics, higher }, metric) {
+  const cut = metrics[metric].lastIndexOf("/");
+  const [task, name] = [metrics[metric].slice(0, cut), metrics[metric].slice(cut + 1)];
+  return `${name} on ${/^\d+$/.test(task) ? "task " : ""}${task} ${higher[metric] ? "↑" : "↓"}`;
+}
