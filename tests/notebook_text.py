@@ -9,11 +9,6 @@ ROOT = Path(__file__).parents[1]
 NOTEBOOKS, BOOK = ROOT / "notebooks", ROOT / "book"
 
 
-def conclusion(name):
-    """What the notebook `name` says was found, as `passage` has it."""
-    return section(name, "What was found")
-
-
 def section(name, heading):
     """The cell of the notebook `name` that begins with the line `heading`, as `passage` has it."""
     begins = re.compile(rf"#+ {re.escape(heading)}\n")

@@ -43,13 +43,14 @@ def table(
     best: Mapping[str, bool] | None = None,
     filters: Sequence[str] = (),
     ids: Sequence[str] = (),
-    kind: str = "",
+    kind: str = "cards",
 ) -> Html:
     """`found` with its index as the first columns, named as its levels are.
 
     Cells are text as it is, floats with four digits, or `Html`. `best` names columns whose best
     number is bold, and whether that is the largest; `filters` those by whose texts a reader can
-    filter; `ids` are the ids of rows; `kind` a class for the style sheet.
+    filter; `ids` are the ids of rows; `kind` a class for the style sheet, which on a phone makes a
+    card of each row of `cards`.
     """
     rows = [
         [*map(_label, key if isinstance(key, tuple) else (key,)), *values]
@@ -106,7 +107,7 @@ def _text(value: Any) -> str:
         return "" if np.isnan(value) else f"{value:.4f}"
     if isinstance(value, str) and value in MARKS:
         return f'<span class="verdict {value.replace(" ", "-")}">{MARKS[value]} {value}</span>'
-    return "" if value is None or value is pd.NA else escape(str(value))
+    return "" if value is None else escape(str(value), quote=False)
 
 
 def _first_number(text: str) -> float:

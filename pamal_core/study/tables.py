@@ -4,8 +4,7 @@ What is not run is a row, too. A verdict is of one number (`report`); what the v
 are worth together is what they would be of numbers that say nothing (`joint`).
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -78,24 +77,15 @@ def report(name: str, runs: Runs, settings: Iterable[Setting] | None = None) -> 
     table, order = TABLES[name], paper.rows(name)
     chosen = planned(name) if settings is None else settings
     pairs = [(row, setting) for setting in chosen if (row := row_of(setting, name))]
-    names = _labels(pairs, table)
     rows = [
-        {"setting": names[setting]} | _cells(row, printed, table, runs.get(setting, {}))
+        {"setting": setting.label(*(key for key in table.keys if key in row.keys))}
+        | _cells(row, printed, table, runs.get(setting, {}))
         for row, setting in sorted(pairs, key=lambda pair: order.index(pair[0]))
         for printed, column in table.columns.items()
         if setting.method != "stl"
         or column.task in ("", paper.TASKS[table.experiment][setting.values["task"]])
     ]
     return pd.DataFrame(rows).set_index(["setting", "measure"])
-
-
-def _labels(pairs: Sequence[tuple[Row, Setting]], table: Table) -> dict[Setting, str]:
-    """How settings are called: without what the paper leaves open, unless it tells two apart."""
-    open_ = {*table.free} - {"task"}
-    keys = {setting: [key for key in table.keys if key in row.keys] for row, setting in pairs}
-    short = {setting: setting.label(*keys[setting], without=open_) for setting in keys}
-    counts = Counter(short.values())
-    return {s: name if counts[name] == 1 else s.label(*keys[s]) for s, name in short.items()}
 
 
 def compare(runs: Runs) -> pd.DataFrame:
@@ -105,7 +95,7 @@ def compare(runs: Runs) -> pd.DataFrame:
     for name, table in TABLES.items():
         if settings := [setting for setting in runs if row_of(setting, name)]:
             found[table.title] = report(name, runs, settings)
-    return pd.concat(found) if found else pd.DataFrame()
+    return pd.concat(found, names=["table"]) if found else pd.DataFrame()
 
 
 def _cells(row: Row, printed: str, table: Table, runs: Mapping[int, Record]) -> dict[str, object]:
@@ -194,97 +184,86 @@ def joint(name: str, runs: Runs) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, "index")
 
 
-def _measures(found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Each measure of a `report` with its rows, by the setting; what all settings begin with, such
-    as the method, is the name of the index and not said in each."""
+def _measures(name: str, found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Each measure of a `report` with its rows, by the setting. What the paper leaves open is not
+    said, and what all settings begin with, such as the method, is the name of the index."""
+    table = TABLES[name]
+    short: dict[str, str] = {}
+    for setting in planned(name):
+        row = row_of(setting, name)
+        keys = [key for key in table.keys if row and key in row.keys]
+        short[setting.label(*keys)] = setting.label(*keys, without={*table.free} - {"task"})
     for text, of in found.groupby(level=1, sort=False):
-        names = of.index.get_level_values(0).str.partition(", ")
+        names = [short[label].partition(", ") for label in of.index.get_level_values(0)]
         one = len({first for first, _, _ in names}) == 1 < len(names)
-        labels = [rest or first for first, _, rest in names] if one else of.index.droplevel(1)
+        labels = [rest or first if one else first + comma + rest for first, comma, rest in names]
         yield str(text), of.set_axis(pd.Index(labels, name=names[0][0] if one else "method"))
 
 
 def agreement(name: str, runs: Runs, digits: int = 4) -> Html:
-    """For a page: each number of the table `name` with a verdict, drawn against the paper's; above
-    them what they say together. A sentence where nothing is run."""
+    """For a page: each number of the table `name` with a verdict, drawn against the paper's, and
+    above those of a measure what they say together (`joint`). A sentence where nothing is run."""
     found, whole, parts = report(name, runs), joint(name, runs), []
-    counts = found["verdict"].value_counts()
-    if counts.get("not run", 0) == len(found):
+    missing = (found["verdict"] == "not run").sum()
+    if missing == len(found):
         return Html(
             f"<p>None of the runs of this table is made, so that there is no number of ours. "
             f"<code>snakemake -s workflow/Snakefile {TABLES[name].target}</code> makes them.</p>"
         )
-    for text, of in _measures(found[found["verdict"] != "not run"]):
+    for text, of in _measures(name, found[found["verdict"] != "not run"]):
         words = [f"{count} {word}" for word in WORDS if (count := (of["verdict"] == word).sum())]
         said = f"<b>{text}</b>: {', '.join(words)}; margin {of['margin'].iloc[0]:g}."
         if text in whole.index:
             all_of_it = whole.loc[text]
-            away = number(all_of_it["mean difference"], digits, "+")
-            said += f" Mean difference {away}; the table "
-            said += "tells" if all_of_it["tells its rows apart"] else "cannot tell"
-            said += " its rows apart."
+            nulls = ", ".join(f"{all_of_it[null]:.3g} if ours were {null}" for null in NULLS)
+            tells = "tells" if all_of_it["tells its rows apart"] else "cannot tell"
+            away, low, high = (
+                number(all_of_it[one], digits, "+") for one in ("mean difference", "low", "high")
+            )
+            said += (
+                f"<br>All rows together: mean difference {away} [{low}, {high}], rank correlation "
+                f"{all_of_it['rank correlation']:.2f} (p = {all_of_it['p of the rank']:.3f}). "
+                f"Of {len(of)} rows {all_of_it['agree']} agree, and as many as {nulls} "
+                f"(p = {all_of_it['p of the count']:.3f}): the table {tells} its rows apart."
+            )
         ends = Estimate(*(of[c].to_numpy() for c in ("difference", "error", "freedom"))).interval()
         parts += [f"<p>{said}</p>", intervals(of.assign(low=ends[0], high=ends[1]), digits)]
-    if missing := counts.get("not run", 0):
-        labels = found.index[found["verdict"] == "not run"].get_level_values(0).unique()
-        some = f": {'; '.join(labels)}" if len(labels) < 9 else ""
-        parts.append(f"<p>{missing} numbers have no run of ours yet{some}.</p>")
+    parts.append(f"<p>{missing} numbers of this table have no run of ours yet.</p>" * bool(missing))
     return Html("\n".join(parts))
 
 
 def details(name: str, runs: Runs, digits: int = 4) -> Html:
-    """For a page: every number of a `report` in full, the best of ours in bold, and the `joint`
-    verdict. "seeds to decide" counts ours, where nothing is decided."""
-    found, parts = report(name, runs), []
-    for text, of in _measures(found):
-        rows = [
-            {
-                "paper ± sd": spread(Sample(*row[["paper", "paper ±", "paper's seeds"]]), digits),
-                "ours ± sd": spread(Sample(*row[["ours", "ours ±", "seeds"]]), digits),
-                "seeds": row["seeds"] or "",
-                "difference [95 %]": bracket(
-                    Estimate(*row[["difference", "error", "freedom"]]), digits
-                ),
-                "verdict": row["verdict"],
-                "seeds to decide": count(row["seeds to decide"], "more of the paper's")
-                if row["verdict"] == "undecided"
-                else "",
-            }
-            for _, row in of.iterrows()
-        ]
-        best = {"ours ± sd": not text.endswith("\N{DOWNWARDS ARROW}")}
-        shown = html(pd.DataFrame(rows, of.index), best=best, filters=["verdict"])
-        parts += [f"<p><b>{text}</b></p>", shown]
-    whole = joint(name, runs)
-    if len(whole):
-        p = {column: whole[column].map("{:.3f}".format) for column in whole if column[:2] == "p "}
-        nulls = {f"agree if {null}": whole[null].map("{:.3g}".format) for null in NULLS}
-        away = [
-            f"{number(mean, digits, '+')} [{number(low, digits, '+')}, {number(high, digits, '+')}]"
-            for mean, low, high in whole[["mean difference", "low", "high"]].to_numpy()
-        ]
-        together = pd.DataFrame(
-            {
-                "mean difference [95 %]": away,
-                "rank correlation": whole["rank correlation"].map("{:.2f}".format),
-                "its p": p["p of the rank"],
-                "agree": [f"{a} of {n}" for a, n in whole[["agree", "rows"]].to_numpy()],
-                **nulls,
-                "p": p["p of the count"],
-                "tells its rows apart": whole["tells its rows apart"].map(
-                    {True: "yes", False: "no"}
-                ),
-            }
-        )
-        parts += ["<p><b>All rows together</b></p>", html(together.rename_axis("measure"))]
-    return Html("\n".join(parts))
+    """For a page: the rows of a `report` in full, a table for each measure."""
+    found = _measures(name, report(name, runs))
+    return Html("\n".join(f"<p><b>{text}</b></p>{shown(of, digits, text)}" for text, of in found))
 
 
-def count(seeds: float, endless: str) -> str:
-    """A number of `seeds_needed` for a page; `endless` where no number is enough."""
+def shown(found: pd.DataFrame, digits: int = 4, measure: str = "") -> Html:
+    """Rows of a `report` or of `compare` for a page; the best of ours in bold where all are of one
+    `measure`. "seeds to decide" counts ours, where nothing is decided."""
+    rows = [
+        {
+            "paper ± sd": spread(Sample(*row[["paper", "paper ±", "paper's seeds"]]), digits),
+            "ours ± sd": spread(Sample(*row[["ours", "ours ±", "seeds"]]), digits),
+            "seeds": row["seeds"] or "",
+            "difference [95 %]": bracket(
+                Estimate(*row[["difference", "error", "freedom"]]), digits
+            ),
+            "verdict": row["verdict"],
+            "seeds to decide": _count(row["seeds to decide"], row["verdict"]),
+        }
+        for _, row in found.iterrows()
+    ]
+    best = {"ours ± sd": not measure.endswith("\N{DOWNWARDS ARROW}")} if measure else {}
+    return html(pd.DataFrame(rows, found.index), best=best, filters=["verdict"])
+
+
+def _count(seeds: float, word: str) -> str:
+    if word != "undecided":
+        return ""
     if np.isnan(seeds):
         return "two or more"
-    return f"{seeds:.0f}" if np.isfinite(seeds) else endless
+    return f"{seeds:.0f}" if np.isfinite(seeds) else "more of the paper's"
 
 
 def progress(runs: Runs) -> pd.DataFrame:
@@ -310,12 +289,3 @@ def progress(runs: Runs) -> pd.DataFrame:
             "target": table.target,
         }
     return pd.DataFrame.from_dict(found, orient="index").rename_axis("table")
-
-
-def counted(found: pd.DataFrame) -> str:
-    """What became of the numbers of all tables, a paragraph of a page, from `progress`."""
-    agree, differ, undecided = (found[word].sum() for word in WORDS)
-    return (
-        f"Of the numbers in its tables **{agree} agree** with ours and **{differ} differ**. "
-        f"Another {undecided} are undecided: the seeds there are leave both open.\n"
-    )

@@ -1,16 +1,16 @@
 """A claim holds, fails or is undecided by the intervals of its parts, at equal epochs and cost."""
 
 import csv
-import runpy
 
 import numpy as np
+import pandas as pd
 import pytest
 from made_up import record, runs_of, staircase
 from scipy import stats
 
 from pamal_core.errors import InputError
 from pamal_core.runs import grid
-from pamal_core.study import claims, frame
+from pamal_core.study import claims, frame, paper
 from pamal_core.study.claims import at_equal_cost, evidence, judge
 
 PAMAL, LS, UW, STL = "multimnist/pamal", "multimnist/ls", "multimnist/uw", "multimnist/stl"
@@ -120,7 +120,7 @@ def test_a_part_without_records_lets_nothing_be_true_of_all():
     made = seeds(PAMAL, (0.8, 0.81, 0.8)) + seeds(LS, (0.7, 0.7, 0.71))
     row = claim(PAMAL, f"{LS} | {UW}")
     found = judge(row, runs_of(*made))
-    assert found.word == "undecided" and evidence(row, found).endswith("; 1 not run")
+    assert found.word == "undecided" and evidence(row, found).endswith("\n1 not run")
     assert word(row | {"need": "any"}, *made) == "holds"
     assert word(claim(PAMAL, UW), *made) == "not run"
 
@@ -189,11 +189,15 @@ def test_a_claim_has_a_verdict_at_equal_cost():
     longer = seeds(LS, (0.9, 0.9, 0.91), epochs=40)
     row = claim(PAMAL, LS, cost=f"{LS} epochs=40")
     assert word(row, *made, *longer) == "holds"
-    assert at_equal_cost(row, runs_of(*made, *longer)) == "fails"
-    assert at_equal_cost(row, runs_of(*made)) == "not run"
-    assert at_equal_cost(row | {"cost": ""}, runs_of(*made)) == "not run"  # four times the passes
-    assert at_equal_cost(claim(f"{PAMAL} W=1", LS), {}) == ""
-    assert at_equal_cost(claim(PAMAL, holds="> 0.5"), {}) == ""
+    for one, others, expected in (
+        (row, longer, "fails"),
+        (row, [], "not run"),
+        (row | {"cost": ""}, [], "not run"),  # four times the passes
+        (claim(f"{PAMAL} W=1", LS), seeds(f"{PAMAL}", (0.8, 0.81, 0.8), W=1), "holds"),  # as many
+        (claim(PAMAL, holds="> 0.5"), [], ""),  # of one side alone
+    ):
+        found = runs_of(*made, *others)
+        assert at_equal_cost(one, found, judge(one, found)) == expected
 
 
 # How often a verdict is wrong.
@@ -234,16 +238,18 @@ def test_the_evidence_has_each_interval_and_the_seeds_that_would_decide():
     made = seeds(PAMAL, (0.83, 0.8, 0.82)) + seeds(LS, (0.8, 0.8, 0.8))
     found = judge(row, runs_of(*made))
     low, high = stats.t.interval(0.95, 2, 0.05 / 3, stats.sem([0.03, 0, 0.02]))
-    text = f"hypervolume, LS +0.0167 ({low:+.4f} to {high:+.4f}; 3 seeds)"
-    assert found.word == "undecided" and evidence(row, found).startswith(text)
-    needed = int(evidence(row, found).split("; ")[-1].split()[0])
+    number = f"+0.0167 [{low:+.4f}, {high:+.4f}]"
+    assert found.word == "undecided" and claims.estimate(row, found) == number
+    assert evidence(row, found) == f"hypervolume, LS: {number}, 3 seeds"
+    needed = int(claims.to_decide(row, found))
     spread = np.std([0.03, 0, 0.02], ddof=1)
 
     def decided(seeds):
         return stats.t.isf(0.025, seeds - 1) * spread / np.sqrt(seeds) < 0.05 / 3
 
     assert decided(needed) and not decided(needed - 1)
-    assert evidence(row, judge(row, {})) == "no record"
+    nothing = judge(row, {})
+    assert claims.estimate(row, nothing) == claims.to_decide(row, nothing) == ""
 
 
 def test_many_comparisons_are_shown_by_their_ends():
@@ -251,9 +257,11 @@ def test_many_comparisons_are_shown_by_their_ends():
     for k, where in enumerate((LS, UW, "multimnist/dwa", "multimnist/rlw")):
         made += seeds(where, np.array([0.7, 0.7, 0.71]) + k / 100)
     row = claim(PAMAL, "baselines")
-    text = evidence(row, judge(row, runs_of(*made)))
-    assert text.startswith("4 comparisons, from hypervolume, RLW +0.0700") and "DWA" not in text
-    assert "to hypervolume, LS +0.1000" in text and text.endswith("; 8 not run")
+    found = judge(row, runs_of(*made))
+    assert claims.estimate(row, found) == "+0.0700 to +0.1000 (4 comparisons)"
+    first, *_, last, missing = evidence(row, found).splitlines()
+    assert first.startswith("hypervolume, RLW: +0.0700 [") and missing == "8 not run"
+    assert last.startswith("hypervolume, LS: +0.1000 [")
 
 
 def test_a_claim_is_added_by_a_row(tmp_path):
@@ -262,11 +270,11 @@ def test_a_claim_is_added_by_a_row(tmp_path):
         csv.writer(file).writerows([COLUMNS, row.values(), (row | {"theirs": UW}).values()])
     made = seeds(PAMAL, (0.8, 0.81, 0.8)) + seeds(LS, (0.7, 0.7, 0.71))
     found = claims.table(runs_of(*made), path)
-    assert found.loc[1, ["claim", "where", "verdict", "at equal cost"]].tolist() == [
-        *("a claim", "5.1", "holds", "not run"),
+    assert found.loc[1, ["claim", "data", "where", "equal epochs", "equal cost"]].tolist() == [
+        *("a claim", "MultiMNIST", "5.1", "holds", "not run"),
     ]
     assert found.loc[1, "p"] == pytest.approx(2 * min(judge(row, runs_of(*made)).p))
-    assert found.loc[2, "verdict"] == "not run" and np.isnan(found.loc[2, "p"])
+    assert found.loc[2, "equal epochs"] == "not run" and np.isnan(found.loc[2, "p"])
 
 
 @pytest.mark.parametrize(
@@ -284,10 +292,36 @@ def test_a_row_that_says_nothing_is_refused(changed, message):
         word(claim(PAMAL) | changed, record())
 
 
-def test_the_landing_page_has_the_verdicts_of_the_page_of_reproductions(runs):
-    pytest.importorskip("sphinx", reason="needs the `book` extra")
-    verdicts = runpy.run_path(str(grid.ROOT / "book/_ext/verdicts.py"))
-    found, expected = dict(verdicts["claims"](verdicts["PAGE"])), claims.table(runs)
-    assert found == dict(zip(expected["claim"], expected["verdict"], strict=True))
-    assert {*found.values()} <= {*verdicts["ORDER"]} == {*claims.WORDS}
-    assert "```{verdicts}" in (grid.ROOT / "book/index.md").read_text("utf-8")
+def test_seeds_to_decide_are_counted_for_several_comparisons_too():
+    made = seeds(PAMAL, (0.83, 0.8, 0.82))
+    made += seeds(LS, (0.8, 0.8, 0.8)) + seeds(UW, (0.81, 0.8, 0.8))
+    row = claim(PAMAL, f"{LS} | {UW}")
+    needed = claims.to_decide(row, judge(row, runs_of(*made)))
+    alone = [claim(PAMAL, one) for one in (LS, UW)]
+    each = [int(claims.to_decide(one, judge(one, runs_of(*made))) or 3) for one in alone]
+    assert int(needed) == max(each) > 3  # all of them must hold
+    assert claims.to_decide(row, judge(row, runs_of(*made[:3]))) == ""  # not run
+
+
+def test_a_verdict_of_the_printed_sign_only_says_so():
+    found = pd.DataFrame(
+        {
+            "claim": [f"It gains{sign}: Census" for sign in (claims.PRINTED, claims.TEXT)],
+            "data": "Census",
+            "equal epochs": ["holds", "undecided"],
+            "equal cost": "",
+            **{"estimate": "", "seeds to decide": "", "p": 0.5, "where": "5.1", "evidence": "a\nb"},
+        }
+    )
+    note = "(with the printed sign only)"
+    assert claims.shown(found).count(note) == 1
+    assert note not in claims.shown(found.assign(**{"equal epochs": "holds"}))
+
+
+def test_every_claim_has_an_anchor_of_its_own_on_the_page(runs):
+    every = [*paper.read(claims.FILE), *paper.read(claims.FINDINGS)]
+    anchors = [claims.anchor(row["claim"]) for row in every]
+    assert len({*anchors}) == len(anchors)
+    page = (grid.ROOT / "book/results/reproduction.ipynb").read_text("utf-8")
+    for row in paper.read(claims.FILE):
+        assert page.count(f'id=\\"{claims.anchor(row["claim"])}\\"') == 1
