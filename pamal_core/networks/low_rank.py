@@ -118,7 +118,7 @@ class LowRankEnsemble(Network):
             }
             for k in range(self.num_members)
         ]
-        model = self.skeleton.export(self.base)
+        model = self.skeleton.export(self.base.detach())
         write_adapters(Path(folder), model, members, self.rank, self.scale)
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import copy
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from types import CellType
 from typing import Any
 
@@ -176,6 +176,22 @@ class Skeleton(nn.Module):
         weights = [parameters[name].detach() for name in self._names]
         pairs = zip(weights, self._moved, strict=True)
         return torch.cat([(w.permute(0, 2, 3, 1) if m else w).flatten() for w, m in pairs])
+
+    @torch.no_grad()
+    def put(self, theta: Theta, buffers: Mapping[str, Tensor], model: nn.Module) -> None:
+        """Copy theta, these buffers and what is frozen into `model`, and switch it to evaluation
+        mode; InputError unless it is a module of this architecture."""
+        given = {**self.views(theta), **dict(self.model.named_parameters()), **buffers}
+        places = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+        same = given.keys() == places.keys()
+        if not same or any(given[name].shape != place.shape for name, place in places.items()):
+            raise InputError(
+                f"`into` must be a module that `export` returned, a {type(self.model).__name__}. "
+                f"Found a {type(model).__name__} with other weights or buffers."
+            )
+        for name, place in places.items():
+            place.copy_(given[name])
+        model.eval()
 
     @torch.no_grad()
     def export(self, theta: Theta) -> nn.Module:
