@@ -13,17 +13,18 @@ share of that end's value."""
 
 
 def barrier(front: Front) -> dict[str, float]:
-    """By how much the middle of `front` is worse than the line between its ends, for each
-    objective, in its own unit: 0.05 of an accuracy is 0.05 below, 0.05 of a loss 0.05 above.
+    r"""By how much the middle of `front` is worse than the line between its ends, for each
+    objective and in its unit: 0.05 of an accuracy is 0.05 below the line, 0.05 of a loss 0.05
+    above. A negative number is better than the line.
 
-    The middle is the point whose alpha is nearest to (1/M, ..., 1/M); the line is sum_k alpha_k
-    v_k, with v_k the objective at corner k. What is below 0 is better than the line. Frankle et
-    al., "Linear mode connectivity and the lottery ticket hypothesis" (ICML 2020), call the largest
-    such gap along the line the error barrier: it is small for networks that share the first part of
-    their training, and as large as can be for those that start independently.
+    The middle is the point whose alpha is nearest to (1/M, ..., 1/M). The line is $\sum_k \alpha_k
+    v_k$, with $v_k$ the objective at corner k. Frankle et al., "Linear mode connectivity and the
+    lottery ticket hypothesis" (ICML 2020), call the largest such gap along the line the error
+    barrier. It is small for networks that share the first part of their training, and as large as
+    can be for those that start independently.
 
-    A warning says so where the middle is worse than every end by more than a tenth of the worst
-    end's value. InputError unless every corner is a point of `front`.
+    Warns where the middle is worse than every end by more than a tenth of the worst end's value.
+    Raises InputError unless every corner is a point of `front`.
     """
     check_type("front", front, Front, "evaluate(network, tasks, loader)")
     finite = front.finite()

@@ -1,22 +1,27 @@
-"""Several processes, one per GPU, that share the draws of a step.
+"""Several processes, one per GPU, that share a step: its draws, or for one draw its batch.
 
-Started by `torchrun`, every process sees the same batch and draws the same alphas, back-propagates
-those whose turn is its own, and adds up the gradients of all with one all-reduce: the gradient, and
-so the run, is that of a single process but for the order of sums. On its own a process has all the
-draws, and nothing here does anything.
+Started by `torchrun`, every process sees the same batch and draws the same alphas. Of several draws
+each back-propagates those whose turn is its own, and one all-reduce adds up the gradients. Of a
+single draw each has a part of the batch, and the gradients of the losses are added up before a
+balancer sees them. Either way the gradient, and so the run, is that of a single process but for the
+order of sums. On its own a process has everything, and nothing here does anything.
 """
 
 import atexit
 import os
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 import torch.distributed as dist
 from jaxtyping import Shaped
 from torch import Tensor, nn
+from torch.utils._pytree import tree_map_only
 
 from pamal_core.balancing.base import Balancer
 from pamal_core.errors import InputError
+from pamal_core.inputs import Batch, num_examples
+from pamal_core.shapes import ByTask
 
 
 def join() -> None:
@@ -42,27 +47,99 @@ def is_first() -> bool:
 
 
 def check(window: int, balancer: Balancer) -> None:
-    """InputError unless `window` draws of a method with this balancer can be shared evenly."""
+    """InputError unless `window` draws of a method with this balancer can be shared evenly, or the
+    batch of one can be split."""
+    if splits(window):
+        if balancer.makes_own_passes:
+            raise InputError(
+                f"{type(balancer).__name__} makes passes of its own, which several processes that "
+                "split a batch cannot share. Use one process."
+            )
+        return
     if window % count():
         raise InputError(
-            "`W` must be a multiple of the number of processes, which share the draws of a step. "
-            f"Found W={window} and {count()} processes."
+            "`W` must be 1, of which several processes split the batch, or a multiple of their "
+            f"number, so that they share the draws of a step. Found W={window} and {count()} "
+            "processes."
         )
     if count() > 1 and (balancer.state_dict() or list(balancer.parameters())):
         raise InputError(
-            f"Several processes cannot share the memory of {type(balancer).__name__}. "
-            "Use one process, or a balancer that has none."
+            "Several processes need a balancer without a memory, which they could not share. "
+            f"Found {type(balancer).__name__} and {count()} processes."
         )
 
 
+def splits(window: int) -> bool:
+    """Whether the processes split the batch, as a step has a single draw."""
+    return count() > 1 and window == 1
+
+
+def part(batch: Batch) -> Batch:
+    """This process's part of the examples of a batch that is split; InputError unless all have as
+    many. What has no axis of examples, such as a number, is whole."""
+    size = num_examples(batch[1:]) or num_examples(batch[0])
+    if size % count() or not size:
+        raise InputError(
+            "The batch must be a multiple of the number of processes, which split it where W is 1: "
+            f"drop a last one that is smaller. Found {size} examples and {count()} processes."
+        )
+    own = slice(dist.get_rank() * size // count(), (dist.get_rank() + 1) * size // count())
+
+    def cut(tensor: Tensor) -> Tensor:
+        return tensor[own] if tensor.ndim and len(tensor) == size else tensor
+
+    return tree_map_only(Tensor, cut, batch)
+
+
+def check_batches(loader: Iterable[Batch]) -> None:
+    """InputError before a training where a loader that knows the sizes of its batches has one that
+    cannot be split."""
+    sampler = getattr(loader, "batch_sampler", None) or getattr(loader, "sampler", None)
+    size = getattr(sampler, "batch_size", None)
+    if sampler is None or size is None:
+        return
+    last = 0 if sampler.drop_last else len(sampler.sampler) % size
+    if size % count() or last % count():
+        raise InputError(
+            "The batch must be a multiple of the number of processes, which split it where W is 1. "
+            f"Found batches of {size}, the last of {last or size}, and {count()} processes."
+        )
+
+
+def of_batch(losses: ByTask, counts: ByTask) -> ByTask:
+    """The losses of the whole batch from those of this part of it, means over `counts` labels each;
+    their gradient is this part's share."""
+    share = losses * (counts / total(counts.clone()).clamp(min=1)).to(losses)
+    return _Total.apply(share)  # type: ignore[no-untyped-call]
+
+
+def total(values: Tensor) -> Tensor:
+    """Their sum over the processes, in place, the same to the last bit in all."""
+    dist.all_reduce(values)
+    return values
+
+
+class _Total(torch.autograd.Function):
+    """A sum over the processes, each of which differentiates its own term."""
+
+    @staticmethod
+    def forward(ctx: Any, share: Tensor) -> Tensor:
+        return total(share.clone())
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> Tensor:
+        return slope
+
+
 def mine(draws: Shaped[Tensor, "W *rest"]) -> Shaped[Tensor, "V *rest"]:
-    """Of a tensor with a row per draw the rows whose turn is this process's."""
-    return draws if count() == 1 else draws[dist.get_rank() :: count()]
+    """Of a tensor with a row per draw the rows whose turn is this process's; a single one is
+    everybody's."""
+    return draws if count() == 1 or splits(len(draws)) else draws[dist.get_rank() :: count()]
 
 
-def gather(own: Shaped[Tensor, "V *rest"]) -> Shaped[Tensor, "W *rest"]:
+def gather(own: Shaped[Tensor, "V *rest"], window: int) -> Shaped[Tensor, "W *rest"]:
     """The rows of all processes, in the order of the draws; undoes `mine`."""
-    if count() == 1:
+    if count() == 1 or splits(window):
         return own
     parts = [torch.empty_like(own) for _ in range(count())]
     dist.all_gather(parts, own.contiguous())

@@ -111,7 +111,8 @@ class Front:
     def upwards(self) -> "Front":
         """The same points with all objectives to be maximised, as in the paper's Figure 5:
         "age/loss", where lower is better, becomes "age/negative loss", its negative."""
-        names = {o.name: _negative(o.name) for o in self.objectives if not o.maximise}
+        lower = [o.name for o in self.objectives if not o.maximise]
+        names = {name: "/negative ".join(name.rsplit("/", 1)) for name in lower}
         negated = self.table.assign(**{name: -self.table[name] for name in names})
         objectives = tuple(Objective(names.get(o.name, o.name), True) for o in self.objectives)
         return replace(self, table=negated.rename(columns=names), objectives=objectives)
@@ -204,9 +205,8 @@ class Front:
         """The value of each objective at the point whose alpha is nearest to (1/M, ..., 1/M)."""
         front = self.finite()
         nearest = np.linalg.norm(front.alphas - 1 / front.alphas.shape[1], axis=1).argmin()
-        return {
-            o.name: float(v) for o, v in zip(self.objectives, front.values[nearest], strict=True)
-        }
+        names = [o.name for o in self.objectives]
+        return dict(zip(names, front.values[nearest].tolist(), strict=True))
 
     def best(self) -> dict[str, float]:
         """The best value of each objective on its own: "the best of the sampled subspace" of the
@@ -360,11 +360,6 @@ def attained(fronts: Sequence[Front], share: float) -> np.ndarray:
     points = np.concatenate([front.values * sign for front in fronts])
     sets = np.repeat(np.arange(len(fronts)), [len(front.values) for front in fronts])
     return moocore.eaf(points, sets, percentiles=[100 * share])[:, :-1] * sign
-
-
-def _negative(name: str) -> str:
-    task, _, metric = name.rpartition("/")
-    return f"{task}/negative {metric}"
 
 
 def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:

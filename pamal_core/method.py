@@ -18,7 +18,7 @@ from pamal_core.networks.base import Network
 from pamal_core.penalties import MultiForward, Penalty
 from pamal_core.shapes import ByMember, ByTask, Theta
 from pamal_core.simplex import Dirichlet
-from pamal_core.tasks import Task, check_names, task_losses
+from pamal_core.tasks import Task, check_names, label_counts, task_losses
 
 
 class NonFiniteError(ArithmeticError):
@@ -92,7 +92,8 @@ class Method:
         self, batch: Batch, alphas: Float[Tensor, "W M"], *, check: bool = True
     ) -> Float[Tensor, "W T"]:
         """A step for given `alphas`: it adds the gradient of the total loss to `.grad` and returns
-        the losses [W, T]. Several processes do their share of the draws each.
+        the losses [W, T]. Several processes do their share of the draws each, or of the batch
+        where there is a single draw.
 
         NonFiniteError at the first draw with a loss that is NaN or infinite. With `check=False`
         nothing waits for a GPU, and the caller looks at the losses.
@@ -101,6 +102,8 @@ class Method:
         with W. The penalty couples them: all W graphs are kept until its slopes are known.
         """
         weights = alphas @ self.network.task_weights
+        is_split = distributed.splits(self.window)
+        batch = distributed.part(batch) if is_split else batch
         own = [*zip(distributed.mine(alphas), distributed.mine(weights), strict=True)]
         if self.penalty.lam > 0:
             thetas = [self.network.weights(alpha) for alpha, _ in own]
@@ -108,7 +111,9 @@ class Method:
                 self._draw(batch, *one, theta.detach().requires_grad_(), check)
                 for theta, one in zip(thetas, own, strict=True)
             ]
-            losses = distributed.gather(torch.stack([draw.losses.detach() for draw in draws]))
+            losses = distributed.gather(
+                torch.stack([draw.losses.detach() for draw in draws]), len(alphas)
+            )
             extra = distributed.mine(self.penalty.task_weights(losses, weights))
             for theta, draw, c in zip(thetas, draws, extra, strict=True):
                 with self.network.holding(draw.theta):
@@ -117,8 +122,9 @@ class Method:
                 torch.autograd.backward(theta, direction)
         else:
             alone = [self._alone(batch, *one, check) for one in own]
-            losses = distributed.gather(torch.stack(alone))
-        distributed.add_up(self.parameters())
+            losses = distributed.gather(torch.stack(alone), len(alphas))
+        if not is_split:
+            distributed.add_up(self.parameters())
         return losses
 
     def explain(self, losses: Float[Tensor, "W T"], alphas: Float[Tensor, "W M"]) -> str:
@@ -148,9 +154,12 @@ class Method:
         """The draw of `alpha`, whose weights are the leaf `theta`."""
         inputs, *targets = batch
         outputs = self.network(theta, inputs)
-        losses = task_losses(self.tasks, outputs, targets)
+        losses, collect = task_losses(self.tasks, outputs, targets), None
+        if distributed.splits(self.window):
+            losses = distributed.of_batch(losses, label_counts(self.tasks, targets, losses))
+            collect = distributed.total
         if check and not losses.isfinite().all():
             if losses.device.type != "cpu":  # where labels that are no class are named
                 task_losses(self.tasks, *tree_map_only(Tensor, Tensor.cpu, (outputs, targets)))
             raise NonFiniteError(self.explain(losses[None], alpha[None]))
-        return Draw(alpha, weights, theta, losses, self.network.num_shared)
+        return Draw(alpha, weights, theta, losses, self.network.num_shared, collect=collect)

@@ -66,13 +66,14 @@ class Dirichlet:
 
 @dataclass(frozen=True)
 class Annealed(Dirichlet):
-    """Draws near the centre at first and near the corners at the end: Dir(p) as training begins,
-    Dir(`end`) when it ends, and p^(1 - s) end^s after the share s of the steps.
+    r"""Draws near the centre at first and near the corners at the end: after the share s of the
+    steps $\alpha \sim \mathrm{Dir}(p^{1 - s} e^s)$, from `p` = p as training begins to `end` = e
+    when it ends.
 
     Dimitriadis, Frossard and Fleuret, "Pareto low-rank adapters" (ICLR 2025), move rays from the
-    centre of the simplex to its faces that way, so that the base learns what all tasks need before
-    the adapters part. Their rays are laid out evenly, ours are drawn. `train` tells the progress;
-    where a loader has no length, once an epoch.
+    centre of the simplex to its faces in this way: the base learns what all tasks need before the
+    adapters part. Their rays are laid out evenly; ours are drawn. `train` tells the progress, or
+    once an epoch where a loader has no length.
     """
 
     p: float | tuple[float, ...] = 10.0

@@ -132,6 +132,8 @@ def train(
     a step that is not finite, and the error comes within 50 steps and this epoch. Other optimizers
     wait for it once a step, with `average` twice, and rules that are solved on the CPU once a draw.
     """
+    if distributed.splits(method.window):
+        distributed.check_batches(loader)
     checks.check_arguments(method, loader, epochs, seed, {"lr": lr, "clip_norm": clip_norm})
     if optimizer is None:
         optimizer = adam(method, 1e-3 if lr is None else lr)
@@ -229,7 +231,8 @@ def _step(
         parameter.grad = None
     try:
         alphas = method.draw(rng, progress)
-        with checks.metrics_checked(method, batch[1:]) if is_first else nullcontext():
+        seen = distributed.part(batch) if distributed.splits(method.window) else batch
+        with checks.metrics_checked(method, seen[1:]) if is_first else nullcontext():
             losses = method.accumulate(batch, alphas, check=is_first or not on_gpu)
         _guard(training, number, losses, alphas, on_gpu)
         if training.clip_norm is not None:

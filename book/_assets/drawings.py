@@ -27,6 +27,7 @@ from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem, pareto_set
 from pamal_core.widgets.explorer_data import pictures
 
 HERE = Path(__file__).parent
+TARGET = HERE / "drawings"
 WIDE, HIGH = 360, 300
 LEFT, TOP, RIGHT, BOTTOM = 16, 34, 344, 268
 """The frame of a panel in its picture."""
@@ -122,9 +123,9 @@ class Panel:
 
     def write(self, name: str, seen: str) -> None:
         """The picture as a file; `seen` is what it says to who cannot see it."""
-        (HERE / "drawings").mkdir(exist_ok=True)
+        TARGET.mkdir(exist_ok=True)
         text = "\n".join(self.parts)
-        (HERE / "drawings" / f"{name}.svg").write_text(
+        (TARGET / f"{name}.svg").write_text(
             f'<svg class="drawn" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}" '
             f'role="img" aria-label="{seen}">\n<style>\n{STYLE}\n</style>\n{text}\n</svg>\n',
             encoding="utf-8",
@@ -328,5 +329,6 @@ def choose() -> None:
     )
 
 
-for draw in (conflict, idea, digit, order, choose):
-    draw()
+if __name__ == "__main__":
+    for draw in (conflict, idea, digit, order, choose):
+        draw()

@@ -8,6 +8,7 @@ from api import Api
 from citation import Citation
 from docutils import nodes
 from figures import put_figures_in
+from hypervolumes import Hypervolumes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from verdicts import Verdicts
@@ -42,21 +43,20 @@ def mend_citations(
         context["body"] = context["body"].replace(list_of, '<div class="citation-list">')
 
 
-def take_title_from_toc(app: Sphinx, tree: nodes.document) -> None:
-    """Call the page that was just read as `_toc.yml` does, in its heading, in the contents, in a
-    window's title and in search: one notebook may be several pages."""
+def take_title_from_toc(app: Sphinx, _tree: nodes.document) -> None:
+    """Call the page that was just read as `_toc.yml` does, in the contents, in a window's title and
+    in search: its heading may say more, and pages of one notebook have one heading."""
     name, toc = app.env.docname, app.env.external_site_map
     if name in toc and toc[name].title:
         title = nodes.title("", toc[name].title)
         app.env.titles[name] = app.env.longtitles[name] = title
-        heading = next(tree.findall(nodes.title))
-        heading.replace_self(title.deepcopy())
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """These run before sphinx_external_toc and Sphinx look at the settings (priority 500, 800)."""
     app.add_directive("api", Api)
     app.add_directive("citation", Citation)
+    app.add_directive("hypervolumes", Hypervolumes)
     app.add_directive("verdicts", Verdicts)
     app.add_directive("widget", Widget)
     app.connect("config-inited", use_top_level_toc, priority=100)

@@ -31,6 +31,8 @@ class AutoLambda(Balancer):
     InputError where `loader` yields nothing.
     """
 
+    makes_own_passes = True
+
     def __init__(
         self,
         network: Network,

@@ -61,7 +61,7 @@ class DynamicWeightAverage(LossBalancer):
 
     @override
     def state_dict(self) -> dict[str, Any]:
-        return {"past": list(self.past)} if self.past else {}
+        return {} if self.steps_per_window is None else {"past": list(self.past)}
 
     @override
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -29,6 +29,8 @@ class RotoGrad(Balancer):
     one backward pass, whatever T. Raises InputError with a penalty, which has no place here.
     """
 
+    makes_own_passes = True
+
     def __init__(self, model: nn.Module) -> None:
         if not isinstance(model, Rotated):
             raise InputError(f"RotoGrad needs a `Rotated` network. Found {type(model)}.")
@@ -40,7 +42,9 @@ class RotoGrad(Balancer):
         if draw.penalty is not None:
             raise InputError("RotoGrad takes no penalty. Found one.")
         if (cut := self.model.cut) is None:
-            raise InputError("RotoGrad needs losses of its `Rotated` network in training mode.")
+            raise InputError(
+                "RotoGrad needs losses of its `Rotated` network in training mode. Found others."
+            )
         self.model.cut = None
         theta, total = draw.theta, draw.weights @ draw.losses
         heads, *gradients = torch.autograd.grad(total, [theta, *cut.rotated])

@@ -12,14 +12,14 @@ from pamal_core.simplex import as_array
 
 
 class SmoothTchebycheff(LossBalancer):
-    """The smooth maximum of the weighted losses: mu log sum_t exp(w_t (L_t - z_t) / mu).
+    r"""The smooth maximum of the weighted losses: $\mu \log \sum_t \exp(w_t (L_t - z_t) / \mu)$.
 
     Lin et al., "Smooth Tchebycheff scalarization for multi-objective optimization" (ICML 2024), Eq.
-    10. Its gradient is that of the losses with weights w_t s_t, where s is the softmax of
-    w (L - z) / `mu`: the task that lags by its weight counts. For small `mu` it is Tchebycheff's
-    maximum, whose minimum is on any part of a front, concave ones included, where linear weights
-    find the ends alone. `ideal` is z, the losses that no point surpasses: 0 by default, or one
-    number per task. `mu` is in the unit of the losses; it wants losses of like scale.
+    10. Its gradient is that of the losses with weights $w_t s_t$, where s is the softmax of $w (L -
+    z) / \mu$: the task that lags by its weight counts most. For small `mu` it is Tchebycheff's
+    maximum. The minimum of that lies on any part of a front, concave ones included, of which linear
+    weights find only the ends. `ideal` is z, the losses that no point surpasses: 0 by default, or
+    one number per task. `mu` is in the unit of the losses; losses should have like scales.
     """
 
     def __init__(self, mu: float = 0.1, ideal: float | Sequence[float] = 0.0) -> None:

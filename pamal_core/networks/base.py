@@ -25,6 +25,9 @@ Calibration = Iterable[Batch] | Literal["shared"]
 """Batches of training data, inputs first, on which running statistics are re-estimated for each
 alpha; or "shared", those that training left, one for all alpha."""
 
+KEPT = 256
+"""Of how many alphas `at` keeps the running statistics."""
+
 
 class Network(nn.Module, ABC):
     r"""A map from alpha to weights, and from weights and inputs to one output per task.
@@ -42,6 +45,7 @@ class Network(nn.Module, ABC):
     def __init__(self, skeleton: Skeleton, task_weights: Float[Tensor, "M T"]) -> None:
         super().__init__()
         self.skeleton = skeleton
+        self._kept: tuple[Calibration | None, list[int], dict[Any, dict[str, Tensor]]] | None = None
         self.register_buffer("task_weights", task_weights)
 
     @property
@@ -108,6 +112,12 @@ class Network(nn.Module, ABC):
             )
         if self.precision == torch.float32:
             return self.skeleton(theta, inputs)
+        if self.precision == torch.float16 and torch.is_grad_enabled() and theta.requires_grad:
+            raise InputError(
+                "Gradients of float16 need a scaler of losses (GradScaler), whose scale balancers, "
+                "penalties and norms would see: networks are trained with precision float32 or "
+                "bfloat16. Found float16, which is for evaluation alone."
+            )
         with torch.autocast(theta.device.type, self.precision):
             outputs = self.skeleton(theta, inputs)
         return tree_map_only(Tensor, lambda output: output.to(theta), outputs)
@@ -149,6 +159,47 @@ class Network(nn.Module, ABC):
             else:
                 self.recalibrate(alpha, calibration)
             return self.skeleton.export(theta)
+
+    @torch.no_grad()
+    def at(
+        self, alpha: ArrayLike, into: nn.Module, *, calibration: Calibration | None = None
+    ) -> nn.Module:
+        """Put the network at `alpha`, a point of the simplex with M entries, into the module `into`
+        that `export` returned, in place, and return it: the same as another `export`, as fast as
+        its weights can be mixed and copied.
+
+        Running statistics are estimated when an alpha is first asked for, and kept for the last 256
+        of this `calibration` as long as the weights do not change. Threads hold one lock while they
+        call it, and each has a module of its own, or holds the lock while it runs the model, too.
+
+        InputError unless `into` is a module of this architecture.
+        """
+        point = self.alpha_tensor(alpha)
+        buffers = self._buffers_at(point, calibration)
+        self.skeleton.put(self.weights(point), buffers, into)
+        return into
+
+    def _buffers_at(self, point: ByMember, calibration: Calibration | None) -> dict[str, Tensor]:
+        """The buffers of the model at `point`, from the last alphas where they are kept."""
+        shared = dict(self.skeleton.model.named_buffers())
+        if isinstance(calibration, str):
+            check_choice("calibration", calibration, ["shared"])
+            return shared
+        weights = [parameter._version for parameter in self.parameters()]
+        if self._kept is None or self._kept[0] is not calibration or self._kept[1] != weights:
+            self._kept = calibration, weights, {}
+        kept, key = self._kept[2], tuple(point.tolist()) if calibration is not None else ()
+        if key not in kept:
+            if calibration is None:
+                self.check_calibration(stacklevel=4)
+                kept[key] = {}
+            else:
+                with self.evaluating():
+                    self.recalibrate(point, calibration)
+                    kept[key] = {name: buffer.clone() for name, buffer in shared.items()}
+            if len(kept) > KEPT:
+                del kept[next(iter(kept))]
+        return kept[key] or shared
 
     @torch.no_grad()
     def recalibrate(self, alpha: ArrayLike, calibration: Calibration) -> None:

@@ -33,7 +33,7 @@ class Conditioned(Network):
     ) -> None:
         if shared not in dict(model.named_children()):
             found = ", ".join(name for name, _ in model.named_children())
-            raise InputError(f"The model needs a submodule {shared!r} for alpha. It has: {found}.")
+            raise InputError(f"The model needs a submodule {shared!r} for alpha. Found: {found}.")
         model, image_size = copy.deepcopy(model), tuple(example.shape[2:])
         setattr(model, shared, JoinAlpha(getattr(model, shared), num_tasks, image_size))
         skeleton = Skeleton(model, shared)

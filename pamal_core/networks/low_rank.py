@@ -18,23 +18,25 @@ from pamal_core.shapes import ByMember, Thetas
 
 
 class LowRankEnsemble(Network):
-    """theta(alpha) = base + scale / rank * sum_k alpha_k B_k A_k, for every matrix of `model`.
+    r"""One network, and a change of low rank for each member: $\theta(\alpha) = \theta_0 +
+    \frac{s}{r} \sum_k \alpha_k B_k A_k$, for every matrix of `model`.
 
     Hu et al., "LoRA" (ICLR 2022), for one point; Dimitriadis, Frossard and Fleuret, "Pareto
-    low-rank adapters" (ICLR 2025), for a front. `base` [N] are the weights of `model`, trained
-    before or not; member k adds B_k A_k, of rank `rank`. A starts as Kaiming's uniform numbers and
-    B as 0, so that every member starts as `model`. With `train_base` the base is trained, too;
-    without, it stays as it is to the last bit, and the adapters alone have moments in an optimiser.
+    low-rank adapters" (ICLR 2025), for a front. `base` [N] is $\theta_0$, the weights of `model`,
+    trained before or not. Member k adds $B_k A_k$ of rank r = `rank`, times s / r with s = `scale`.
+    A starts as Kaiming's uniform numbers and B as 0, so that every member starts as `model`. With
+    `train_base` the base is trained, too. Without it the base stays as it is to the last bit, and
+    an optimiser has moments for the adapters alone.
 
-    A kernel [out, in, h, w] is the matrix [out, in * h * w], with B_k [out, rank] and A_k
-    [rank, in * h * w]: that is the layout of PEFT, and as theta keeps kernels, so that the product
-    is theirs without a copy. Weights of one axis (biases, norms) and those that make one row or
-    column (a head of one output, a class token) belong to the base, and so to all members. All
-    members of a layer are one product, of B [out, M * rank] and A [M * rank, in * h * w].
+    A kernel [out, in, h, w] is the matrix [out, in * h * w], with $B_k$ [out, rank] and $A_k$
+    [rank, in * h * w]. That is the layout of PEFT, and theta keeps kernels so, too: the product
+    needs no copy. Weights of one axis (biases, norms) and those that make one row or column (a head
+    of one output, a class token) belong to the base, and so to all members. All members of a layer
+    are one product, of B [out, M * rank] and A [M * rank, in * h * w].
 
     `num_members`, `task_weights`, `shared` and `channels_last` are as in a `WeightEnsemble`, and
-    everything takes one for the other. theta and its gradient are as large as the model: this saves
-    optimiser state and files, not activations.
+    whatever takes the one takes the other. theta and its gradient are as large as the model: this
+    saves optimiser state and files, not activations.
 
     Raises InputError where `model` has no matrix, or one whose smaller side is less than `rank`.
     """
@@ -116,7 +118,7 @@ class LowRankEnsemble(Network):
             }
             for k in range(self.num_members)
         ]
-        model = self.skeleton.export(self.base)
+        model = self.skeleton.export(self.base.detach())
         write_adapters(Path(folder), model, members, self.rank, self.scale)
 
 

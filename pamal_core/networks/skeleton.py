@@ -4,7 +4,7 @@ import contextlib
 import copy
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from types import CellType, MappingProxyType
+from types import CellType
 from typing import Any
 
 import torch
@@ -18,8 +18,6 @@ from typing_extensions import override
 from pamal_core.errors import InputError
 from pamal_core.inputs import Inputs, arguments
 from pamal_core.shapes import Theta
-
-NOTHING: Mapping[int, Tensor] = MappingProxyType({})
 
 
 class Skeleton(nn.Module):
@@ -67,7 +65,10 @@ class Skeleton(nn.Module):
         parts = [[place.rpartition(".") for place in places[weight]] for weight in ordered]
         self._slots = [[(self.model.get_submodule(p), leaf) for p, _, leaf in at] for at in parts]
         channels_last &= not any(_is_unsafe(module) for module in model.modules())
-        self._moved = [channels_last and all(map(_is_kernel, at)) for at in self._slots]
+        self._moved = [
+            channels_last and all(isinstance(m, nn.Conv2d) and leaf == "weight" for m, leaf in at)
+            for at in self._slots
+        ]
         # 32 bytes that stand for the order of theta's entries, kept with the weights: in any other
         # order they are others.
         order = [*zip(self._names, map(list, self._shapes), self._moved, strict=True)]
@@ -177,6 +178,22 @@ class Skeleton(nn.Module):
         return torch.cat([(w.permute(0, 2, 3, 1) if m else w).flatten() for w, m in pairs])
 
     @torch.no_grad()
+    def put(self, theta: Theta, buffers: Mapping[str, Tensor], model: nn.Module) -> None:
+        """Copy theta, these buffers and what is frozen into `model`, and switch it to evaluation
+        mode; InputError unless it is a module of this architecture."""
+        given = {**self.views(theta), **dict(self.model.named_parameters()), **buffers}
+        places = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+        same = given.keys() == places.keys()
+        if not same or any(given[name].shape != place.shape for name, place in places.items()):
+            raise InputError(
+                f"`into` must be a module that `export` returned, a {type(self.model).__name__}. "
+                f"Found a {type(model).__name__} with other weights or buffers."
+            )
+        for name, place in places.items():
+            place.copy_(given[name])
+        model.eval()
+
+    @torch.no_grad()
     def export(self, theta: Theta) -> nn.Module:
         """The model with the weights `theta` as a plain module in evaluation mode.
 
@@ -186,8 +203,7 @@ class Skeleton(nn.Module):
         with self.holding(theta):
             views = [getattr(*slots[0]) for slots in self._slots]
             weights = [v.clone(memory_format=torch.contiguous_format) for v in views]
-            own = {id(v): nn.Parameter(w) for v, w in zip(views, weights, strict=True)}
-            model = copied(self.model, own)
+            model = copied(self.model, zip(views, map(nn.Parameter, weights), strict=True))
         for module in model.modules():
             if isinstance(module, nn.RNNBase):  # it keeps a list of its weights, too
                 module._init_flat_weights()
@@ -236,13 +252,14 @@ def check_parts(model: nn.Module) -> None:
             raise InputError(f"Members must be ordinary modules. Found {found} ({where}).")
 
 
-def copied(model: nn.Module, replaced: Mapping[int, Tensor] = NOTHING) -> nn.Module:
-    """A copy of `model`, with other tensors for those whose `id` is in `replaced`; InputError where
-    it has none. Activations that it keeps lose their graph."""
+def copied(model: nn.Module, replaced: Iterable[tuple[Tensor, Tensor]] = ()) -> nn.Module:
+    """A copy of `model`, in which the second of each pair stands for the first; InputError where it
+    cannot be copied. Activations that it keeps lose their graph."""
     found = tree_leaves([vars(module) for module in model.modules()])
     memo = {id(t): t.detach() for t in found if isinstance(t, Tensor) and not t.is_leaf}
+    memo |= {id(old): new for old, new in replaced}
     try:
-        return copy.deepcopy(model, {**memo, **replaced})
+        return copy.deepcopy(model, memo)
     except Exception as error:
         raise InputError(f"Members must be modules that can be copied. Found: {error}") from error
 
@@ -257,12 +274,6 @@ def _is_unsafe(module: nn.Module) -> bool:
         and max(module.stride) > 1
         and module.in_channels // module.groups < 16
     )
-
-
-def _is_kernel(place: tuple[nn.Module, str]) -> bool:
-    """Whether the weight at a place is that of a 2-D convolution."""
-    module, leaf = place
-    return isinstance(module, nn.Conv2d) and leaf == "weight"
 
 
 def _view(piece: Tensor, shape: torch.Size, is_moved: bool) -> Tensor:

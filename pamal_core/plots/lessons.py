@@ -276,7 +276,7 @@ def lines_figure(
     lines: Mapping[str, Points],
     marked: Mapping[str, Points],
     provenance: str,
-    points: str = "$\\alpha$ of the theorem",
+    points: str = "α of the theorem",
 ) -> Figure:
     """Lines of weight space in the plane of two losses, beside the exact front."""
     figure, axes = style.panels(lines, len(lines), 3.6, sharex=True, sharey=True)
@@ -284,7 +284,7 @@ def lines_figure(
         ax.plot(*front.T, color=style.COLOURS["front"], lw=6, alpha=0.6, label="exact front")
         ax.plot(*line.T, color=style.INK, lw=1, label="the line in weight space")
         colour = style.COLOURS["second"]
-        ax.plot(*marked[name].T, "o", color=colour, label="α of the theorem")
+        ax.plot(*marked[name].T, "o", color=colour, label=points)
         style.label_losses(ax)
     return style.finish(figure, provenance, ncols=3)
 

@@ -24,11 +24,12 @@ from pamal_core.method import Method
 from pamal_core.networks.conditioned import Conditioned
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.networks.hypernetwork import Hypernetwork
+from pamal_core.networks.low_rank import LowRankEnsemble
 from pamal_core.networks.rotated import Rotated
 from pamal_core.penalties import Cosine, MultiForward
 from pamal_core.runs.methods import METHODS
 from pamal_core.runs.options import Options
-from pamal_core.simplex import Dirichlet, on_simplex
+from pamal_core.simplex import Annealed, Dirichlet, on_simplex
 from pamal_core.tasks import Task
 
 
@@ -53,6 +54,10 @@ def build(
         given = Conditioned(make_network(num_tasks), num_tasks, shared=shared, example=example)
         return Method(given, tasks, preference(o), penalty=Cosine(o.lam))
     rows = task_weights(o, num_tasks)
+    if o.method == "low_rank":
+        one = make_network(0)
+        adapted = LowRankEnsemble(one, num_tasks, o.rank, o.train_base, shared)
+        return Method(adapted, tasks, preference(o), window=o.W)
     if o.method == "rotograd":
         example = train[:2][0]
         members: list[nn.Module] = [Rotated(make_network(0), example) for _ in rows]
@@ -82,7 +87,7 @@ def build(
 def task_weights(options: Options, num_tasks: int) -> np.ndarray:
     """The matrix W [M, T] that makes a weight ensemble the method `options` name."""
     match options.method:
-        case "pamal":
+        case "pamal" | "low_rank":
             return np.eye(num_tasks)
         case "stl":
             if options.task >= num_tasks:
@@ -100,6 +105,8 @@ def task_weights(options: Options, num_tasks: int) -> np.ndarray:
 def preference(options: Options) -> Dirichlet:
     """How alpha is drawn."""
     p = tuple(options.p) if isinstance(options.p, list) else options.p
+    if options.p_first is not None:
+        return Annealed(options.p_first, options.draws == "stratified", end=p)
     return Dirichlet(p, options.draws == "stratified")
 
 

@@ -28,8 +28,9 @@ class Row:
 
 
 _BALANCING = ("balancing", "balancing_form", "history")
-_DRAWING = ("p", "draws", "grid")
+_DRAWING = ("p", "p_first", "draws", "grid")
 _PAMAL = ("lam", "W", "penalty", "edges", "skip", *_DRAWING, *_BALANCING, "lr_scaling")
+_LOW_RANK = ("rank", "train_base", "shared_epochs", "W", *_DRAWING, "lr_scaling")
 _PHN = (*_DRAWING, "solver", "chunk")
 
 METHODS: dict[str, Row] = {
@@ -48,6 +49,7 @@ METHODS: dict[str, Row] = {
     "auto_lambda": Row("Auto-lambda"),
     "rotograd": Row("RotoGrad"),
     "soup": Row("Rewarded soup", options=("shared_epochs",), one_network=False),
+    "low_rank": Row("Low rank", options=_LOW_RANK, one_network=False),
     "phn": Row("PHN", options=_PHN, published={"p": 0.2}, one_network=False),
     "cosmos": Row(
         "COSMOS", options=(*_DRAWING, "lam"), published={"p": 1.2, "lam": 2.0}, one_network=False

@@ -17,7 +17,9 @@ from nbformat import NotebookNode
 from pamal_core.errors import InputError
 from pamal_core.runs.files import write_atomic
 
-INJECTED = "injected-parameters"  # by papermill; a page shows how it was made in other words
+INJECTED = "injected-parameters"  # by papermill; a page says in other words how it is made
+# Cells for pages of one kind of data, and the kind of data whose pages leave them out.
+ONLY = {"full-data": "sample", "sample-data": "full"}
 WIDGET = "application/vnd.jupyter.widget-view+json"  # dead in a page: there is no kernel
 INSTEAD = "*In JupyterLab this cell shows a widget. A page has no kernel, which it needs.*"
 
@@ -40,11 +42,13 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
         "language_info": {"name": "python"},
         "pamal": provenance,
     }
+    data = provenance.get("parameters", {}).get("data")
+    hidden = {INJECTED} | {tag for tag, other in ONLY.items() if data == other}
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"
         kept = {key: cell.metadata[key] for key in ("tags", "mystnb") if cell.metadata.get(key)}
         cell.metadata = kept
-        if INJECTED in kept.get("tags", []):
+        if hidden & {*kept.get("tags", [])}:
             cell.metadata["tags"] = [*kept["tags"], "remove-cell"]
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     for count, cell in enumerate(code, start=1):

@@ -50,9 +50,12 @@ class Options(BaseModel):
     W: int = Field(1, ge=1, description="draws of alpha a step")
     lam: float = Field(0.0, ge=0, allow_inf_nan=False, description="strength of the penalty")
     p: NonNegative | list[NonNegative] = Field(1.0, description="Dirichlet concentration")
+    p_first: float | None = Field(None, gt=0, allow_inf_nan=False, description="p at the start")
     draws: Literal["independent", "stratified"] = "independent"
     weights: list[NonNegative] | None = Field(None, description="of the tasks in LS")
-    shared_epochs: int | None = Field(None, ge=1, description="of a soup, half of all by default")
+    shared_epochs: int | None = Field(None, ge=1, description="of one network before the members")
+    rank: int = Field(4, ge=1, description="of the adapters of low_rank")
+    train_base: bool = Field(False, description="whether low_rank trains what members share")
     average: float = Field(0.0, ge=0, lt=1, description="decay of averaged weights")
     penalty: Literal["ordered", "printed"] = "ordered"
     edges: Literal["lex", "full"] = "lex"

@@ -87,7 +87,10 @@ class Experiment:
         """`options` with the `defaults` for `splits` where they were left unset."""
         values = self.defaults["sample" if splits.is_sample else "full"]
         unset = {n: v for n, v in values.items() if n not in options.model_fields_set}
-        if options.method == "soup":
+        begins_as_one = options.method == "low_rank" and (
+            not options.train_base or options.shared_epochs is not None
+        )
+        if options.method == "soup" or begins_as_one:
             epochs = options.epochs or values["epochs"]
             shared = options.shared_epochs or max(epochs // 2, 1)
             if shared >= epochs:
@@ -210,12 +213,14 @@ def _train(
     """The network with its last weights, or with `options.average` the mean of the weights over the
     steps, with BatchNorm's last statistics; and a row for each epoch.
 
-    A rewarded soup begins as one network, trained on all tasks for `shared_epochs`.
+    With `shared_epochs`, as a rewarded soup has them and adapters of a base that is not trained,
+    it begins as one network, trained on all tasks for so long.
     """
     start: nn.Module | None = None
     before: list[dict[str, Any]] = []
-    if options.method == "soup":
-        alone = {"method": "ls", "epochs": options.shared_epochs, "average": 0.0}
+    if options.shared_epochs is not None:
+        alone = {"method": "ls", "epochs": options.shared_epochs, "shared_epochs": None}
+        alone |= {"average": 0.0}
         first = options.model_copy(update=alone)
         one, before = _train(experiment, first, splits, files.shared if files else None)
         start = one.export([1.0], calibration="shared")

@@ -55,17 +55,17 @@ class Setting(NamedTuple):
         """With which Adam trains it: for PaMaL M times the option `lr`, unless that is plain. An
         experiment of the paper has a member for each task."""
         values = self.values
-        scaled = self.method == "pamal" and values["lr_scaling"] == "members"
+        scaled = self.method in ("pamal", "low_rank") and values["lr_scaling"] == "members"
         return values["lr"] * (len(paper.TASKS[self.experiment]) if scaled else 1)
 
     @property
     def passes(self) -> int:
         """How often it sees each training example."""
         values = self.values
-        if self.method == "soup":
-            own = values["epochs"] - values["shared_epochs"]
-            return values["shared_epochs"] + own * len(paper.TASKS[self.experiment])
-        return values["epochs"] * (values["W"] if self.method == "pamal" else 1)
+        first = values["shared_epochs"] or 0
+        members = len(paper.TASKS[self.experiment]) if self.method == "soup" else 1
+        draws = values["W"] if self.method in ("pamal", "low_rank") else members
+        return first + (values["epochs"] - first) * draws
 
     @property
     def task(self) -> str:

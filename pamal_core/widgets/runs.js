@@ -41,7 +41,7 @@ function notesPanel({ records, runs, damaged }) {
   const node = h("div", { class: "pw-note" });
   const show = (ignored) => node.replaceChildren(
     h("div", {}, `${records} records of ${runs.length} runs. Filled marks: no other network of the run is better `
-      + "on both axes. The shape of a mark is its seed."),
+      + "on both axes. The shape of a mark is its seed. HV is the mean hypervolume of the shown seeds."),
     ...(damaged.length ? [h("details", {}, h("summary", {}, `${damaged.length} damaged record`
       + `${damaged.length > 1 ? "s are" : " is"} left out.`), ...damaged.map((why) => h("div", {}, why)))] : []),
     ...(ignored.length ? [h("div", { role: "status", class: "pw-ignored" },
@@ -85,13 +85,14 @@ function addressIn(model, el, onChange) {
 
 /** The buttons that zoom. */
 function zoomButtons(onZoom) {
-  return [["+", "Zoom in", 2], ["−", "Zoom out", 0.5], ["All", "Show all", 0]].map(([text, label, factor]) =>
+  return [["+", "Zoom in", 2], ["−", "Zoom out", 0.5], ["Reset", "Reset zoom", 0]].map(([text, label, factor]) =>
     h("button", { type: "button", "aria-label": label, click: () => onZoom(factor) }, text));
 }
 
 /** All parts in their places. */
 function placeRuns(el, { choices, plot, readout, shown, list, notes }, zoom) {
   el.classList.add("pw", "pw-runs");
+  el.dataset.lmSuppressShortcuts = "true"; // arrow keys are ours, also inside JupyterLab
   el.append(...choices.nodes, h("div", { class: "pw-panels" },
     h("div", { class: "pw-main" }, plot.node, h("div", { class: "pw-controls" }, ...zoom)),
     h("div", { class: "pw-side" }, shown.node, readout.node)),
@@ -127,7 +128,7 @@ function changeRuns(widget, patch) {
   const { list } = widget.parts;
   if (before.split !== state.split || before.seeds !== state.seeds) list.show(state, widget.sought);
   else list.tick(state);
-  widget.address.write(addressOf(state));
+  widget.address.write(selectionText(state));
 }
 
 /** Looks at a network; without one at the last. One that is held stays while the mouse moves. */
@@ -138,7 +139,7 @@ function lookAt(widget, at, isHeld) {
   widget.parts.plot.mark(state);
   widget.parts.readout.show(state);
   if (state.at) widget.say(networkText(state.at, state));
-  if (isHeld || wasHeld) widget.address.write(addressOf(state));
+  if (isHeld || wasHeld) widget.address.write(selectionText(state));
 }
 
 /** Whether the network that is looked at is still among those that are shown. */
@@ -158,7 +159,7 @@ function partsOfRuns(widget, zoom) {
   return {
     choices: choicesPanel(widget.atlas, change, (state) => {
       goTo(widget, state);
-      widget.address.write(addressOf(state));
+      widget.address.write(selectionText(state));
     }),
     plot: runsPlot((at, isHeld) => lookAt(widget, at, isHeld), zoom),
     readout: readout(),

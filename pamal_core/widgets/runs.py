@@ -1,4 +1,4 @@
-"""Every run of a folder in one picture, in JupyterLab. The packages of the `book` extra are needed."""
+"""Every run of a folder in one picture, in JupyterLab. The `book` extra is needed."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ class Runs(anywidget.AnyWidget):
     """The runs whose records are in `folder`, at any depth, as fronts to choose from and compare.
 
     The records are read once. `selection` says what is shown, in the words of the address of the
-    book's page, such as "data=census&show=ls,uw&seeds=0"; it can be read and set from Python.
+    book's page, such as "split=test&show=ls,uw&seeds=0"; it can be read and set from Python.
     InputError for a folder without records; damaged ones are counted and named in the widget.
     """
 

@@ -2,6 +2,7 @@
 
 import math
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
@@ -23,6 +24,8 @@ ALWAYS = {"pamal": ("W", "lam"), "stl": ("task",)}
 """Options that the name of a setting has even where they are the paper's."""
 SOUGHT = ("W", "lam", "p", "epochs", "lr", "batch_size", "balancing", "task")
 """Options that a search finds even where they are the paper's."""
+TOGETHER = {"all": "LS and PaMaL", "baselines": "The baselines"}
+"""What the toy problem calls several methods in one record."""
 SEED = "%seed%"
 """What stands for the seed in the texts of a run."""
 FIRST = ("pamal", "ls", "stl")
@@ -52,33 +55,42 @@ def pack(results: Path) -> dict[str, Any]:
     experiments = _experiments(records.values(), settings)
     alphas: dict[Any, int] = {}
     texts: dict[str | None, int] = {}
-    runs = []
-    for (setting, seed, _), paths in same.items():
-        record, of = records[paths[0]], experiments[setting.experiment]
-        volumes = (record.hypervolume(split) for split in of["splits"])
-        said = [*(path.replace(*_seed(record)) for path in paths), _command(paths[0], record)]
-        *where, command = (texts.setdefault(text, len(texts)) for text in said)
-        runs.append(
-            {
-                "setting": settings.index(setting),
-                "seed": seed,
-                "records": where,
-                "command": command,
-                "hypervolume": [None if math.isnan(v) else round(v, 5) for v in volumes],
-                "points": _points(record, of, alphas),
-            }
-        )
+    runs = [
+        {"setting": settings.index(setting)}
+        | _run(records[paths[0]], paths, experiments[setting.experiment], alphas, texts)
+        for (setting, _, _), paths in same.items()
+    ]
     damaged = [listed["why"] for listed, _ in found if listed["state"] == "damaged"]
     return {
         "digits": DIGITS,
         "experiments": [*experiments.values()],
         "methods": _methods(methods),
         "settings": [_setting(one, [*experiments], methods) for one in settings],
-        "alphas": [*alphas],
+        "alphas": [[[*alpha] for alpha in front] for front in alphas],
         "texts": [*texts],
         "runs": runs,
         "records": len(records),
         "damaged": damaged,
+    }
+
+
+def _run(
+    record: Record,
+    paths: Sequence[str],
+    of: Mapping[str, Any],
+    alphas: dict[Any, int],
+    texts: dict[str | None, int],
+) -> dict[str, Any]:
+    """A run, whose record is at each of `paths`; what is new to the tables becomes a row there."""
+    said = [*(path.replace(*_seed(record)) for path in paths), _command(paths[0], record)]
+    *where, command = (texts.setdefault(text, len(texts)) for text in said)
+    volumes = (record.hypervolume(split) for split in of["splits"])
+    return {
+        "seed": record.seed,
+        "records": where,
+        "command": command,
+        "hypervolume": [None if math.isnan(v) else round(v, 5) for v in volumes],
+        "points": _points(record, of, alphas),
     }
 
 
@@ -100,21 +112,23 @@ def _place(setting: Setting) -> tuple[Any, ...]:
 def _experiments(
     records: Iterable[Record], settings: Sequence[Setting]
 ) -> dict[str, dict[str, Any]]:
-    """What the runs of an experiment have in common: their splits, their metrics and whether higher
-    is better, which of these are objectives, and the settings to begin with."""
+    """What the runs of an experiment have in common: their splits, those of most runs first, their
+    metrics and whether higher is better, which of these are objectives, and the settings to begin
+    with."""
     made: dict[str, dict[str, Any]] = {}
     for number, setting in enumerate(settings):
         name = setting.experiment
         own = made.setdefault(name, {"name": name, "title": paper.DATA.get(name, name)})
-        own.setdefault("splits", {})
+        own.setdefault("splits", Counter())
         own.setdefault("metrics", {})
         own.setdefault("objectives", {})
         if setting.method in FIRST and not set(dict(setting.options)) - {"task"}:
             own.setdefault("start", []).append(number)
     for record in records:
         own = made[record.experiment]
+        of_record = dict.fromkeys(_split(point["split"], record) for point in record.points)
+        own["splits"].update([*of_record])
         for point in record.points:
-            own["splits"][_split(point["split"], record)] = None
             own["metrics"].update(dict.fromkeys(point["metrics"]))
         own["objectives"] |= record.objectives
     for own in made.values():
@@ -122,12 +136,12 @@ def _experiments(
         names = [*own["metrics"]]
         own["higher"] = [said.get(name, is_better_high(name)) for name in names]
         own["objectives"] = [names.index(name) for name in said]
-        own |= {"metrics": names, "splits": [*own["splits"]]}
+        own |= {"metrics": names, "splits": [name for name, _ in own["splits"].most_common()]}
     return made
 
 
 def _split(name: str, record: Record) -> str:
-    """The split that points are of; a record with several fronts of a kind numbers them after it."""
+    """The split of points; a record with several fronts of a split numbers them after its name."""
     return name if name in record.summary else name.rpartition(", ")[0] or name
 
 
@@ -152,19 +166,17 @@ def _steps(column: Sequence[float]) -> list[int]:
 
 
 def _methods(names: Sequence[str]) -> list[dict[str, str]]:
-    """The methods in print, in the colours of the figures; those that have none there get others."""
-    rest = [name for name in names if name not in style.COLOURS]
-    others = dict(
-        zip(rest, style.colours(len(rest), ("#D55E00", "#009E73", "#CC79A7")), strict=True)
-    )
-    return [
-        {
-            "name": name,
-            "printed": paper.PRINTED.get(name, name),
-            "colour": style.COLOURS.get(name) or others[name],
-        }
-        for name in names
-    ]
+    """The methods in print, in the colours of the figures; those that share the grey of others
+    there, since their markers tell them apart, get a colour each."""
+    grey = style.COLOURS["other"]
+    known = {name: style.METHODS.get(_printed_name(name), (grey,))[0] for name in names}
+    rest = [name for name in names if known[name] == grey]
+    known |= zip(rest, style.colours(len(rest), (style.RED,)), strict=True)
+    return [{"name": n, "printed": _printed_name(n), "colour": known[n]} for n in names]
+
+
+def _printed_name(method: str) -> str:
+    return paper.PRINTED.get(method) or TOGETHER.get(method, method)
 
 
 def _setting(setting: Setting, experiments: list[str], methods: list[str]) -> dict[str, Any]:
@@ -176,7 +188,7 @@ def _setting(setting: Setting, experiments: list[str], methods: list[str]) -> di
     return {
         "experiment": experiments.index(setting.experiment),
         "method": methods.index(setting.method),
-        "label": setting.label(*always),
+        "label": setting.label(*always).replace(setting.method, _printed_name(setting.method), 1),
         "key": ":".join([setting.method, *map(_pair, named.items())]),
         "options": " ".join(map(_pair, sought.items())),
         "paper": _printed(setting),

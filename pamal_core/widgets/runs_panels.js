@@ -37,14 +37,13 @@ function numbersTable({ run, front, point }, state) {
   const heads = ["", "this network", "best of the run", `mean of ${runs.length} seed${runs.length > 1 ? "s" : ""}`, "paper"];
   return h("table", { class: "pw-table pw-numbers" },
     h("caption", { class: "pw-hidden" }, `On ${experiment.splits[split]}`),
-    h("thead", {}, h("tr", {}, ...heads.map((head) => (head ? h("th", { scope: "col" }, head) : h("td"))))),
-    h("tbody", {}, ...volume, ...metrics.filter(Boolean)));
+    headOf(heads), h("tbody", {}, ...volume, ...metrics.filter(Boolean)));
 }
 
 /** The command of a run, to be copied. */
 function commandRow({ command }) {
   if (!command) return h("p", { class: "pw-note" }, "No notebook or grid of this package makes this run.");
-  const text = h("textarea", { readonly: true, rows: 3, "aria-label": "command that makes this run", class: "pw-command" });
+  const text = h("textarea", { readonly: true, rows: 4, "aria-label": "command that makes this run", class: "pw-command" });
   text.value = command;
   const button = h("button", { type: "button", click: async () => {
     text.select();
@@ -77,13 +76,14 @@ function shownPanel({ hide, look: lookAt }) {
         h("td", {}, h("button", { type: "button", class: "pw-plain", "aria-label": `Hide ${setting.label}`,
           click: () => hide(setting) }, "×")));
     });
-    const heads = ["", "shown", "seeds", "HV ↑", "paper’s", ""];
+    const heads = ["", "shown", "seeds", "HV ↑", "paper", ""];
     node.replaceChildren(h("table", { class: "pw-table pw-numbers" }, headOf(heads), h("tbody", {}, ...rows)),
       ...(state.show.length > ROWS ? [h("p", { class: "pw-note" }, `And ${state.show.length - ROWS} more.`)] : []));
   };
   return { node, show };
 }
 
+/** The head of a table; a column without a name has an empty cell. */
 function headOf(heads) {
   return h("thead", {}, h("tr", {}, ...heads.map((head) => (head ? h("th", { scope: "col" }, head) : h("td")))));
 }
@@ -110,7 +110,7 @@ function listPanel({ change, find }) {
   const put = (settings, isShown) => change({ show: isShown ? [...new Set([...state.show, ...settings])]
     : state.show.filter((setting) => !settings.includes(setting)) });
   const button = (text, isShown) => h("button", { type: "button", click: () => put(found, isShown) }, text);
-  const table = h("table", { class: "pw-table pw-numbers" }, headOf(["setting", "seeds", "HV ↑", "paper’s"]), body);
+  const table = h("table", { class: "pw-table pw-numbers" }, headOf(["setting", "seeds", "HV ↑", "paper"]), body);
   const node = h("div", {}, h("div", { class: "pw-controls" }, h("label", { class: "pw-choice" }, "Search ", search),
     methods, order, button("Show all listed", true), button("Hide all listed", false), said),
   h("div", { class: "pw-list", tabindex: 0, role: "region", "aria-label": "settings" }, table));

@@ -66,14 +66,15 @@ function isFound(setting, sought) {
 }
 
 /** The address of a selection: "data=census&split=test&show=ls,uw&seeds=0,1". */
-function addressOf({ experiment, show, seeds, split, x, y, at, isHeld }) {
+function selectionText({ experiment, show, seeds, split, x, y, at, isHeld }) {
   const { metrics, objectives, splits } = experiment;
   const isUsual = x === objectives[0] && y === (objectives[1] ?? x);
   const parts = { data: experiment.name, split: splits[split],
     ...(isUsual ? {} : { x: metrics[x], y: metrics[y] }),
     show: show.map((setting) => setting.key).join(","),
     seeds: seeds.length === experiment.seeds.length ? "all" : seeds.join(","),
-    ...(at && isHeld ? { run: at.run.setting.key, seed: at.run.seed, front: at.front, point: at.point } : {}) };
+    ...(at && isHeld ? { run: at.run.setting.key, seed: at.run.seed,
+      ...(at.front ? { front: at.front } : {}), point: at.point } : {}) };
   const readable = (text) => encodeURIComponent(text).replace(/%(2C|3A|3D|2F)/g, decodeURIComponent);
   return Object.entries(parts).map(([name, value]) => `${name}=${readable(value)}`).join("&");
 }

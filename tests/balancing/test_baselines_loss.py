@@ -118,6 +118,12 @@ def test_dwa_by_windows_of_steps_is_that_of_a_loop_and_goes_on_from_its_state():
         DynamicWeightAverage(steps_per_window=0)
 
 
+def test_several_processes_learn_of_a_memory_of_steps_before_the_first():
+    """`distributed.check` refuses a balancer with a state: each process would see its own draws."""
+    assert DynamicWeightAverage(steps_per_window=2).state_dict()
+    assert not DynamicWeightAverage().state_dict()
+
+
 def test_rlw_draws_a_softmax_of_normal_numbers_at_every_step():
     torch.manual_seed(4)
     z = torch.randn(2)

@@ -41,7 +41,20 @@ def test_the_number_of_lines_that_it_promises_is_what_its_reader_writes():
     lines = [line for source in YOURS for line in source.splitlines()]
     written = [line for line in lines if line.strip() and not line.strip().startswith("#")]
     (promised,) = re.findall(r"(\d+)\s+lines", NOTEBOOK.cells[0].source)
-    assert len(written) == int(promised) <= 25
+    assert len(written) == int(promised) <= 26
+
+
+def test_the_block_to_paste_runs_as_it_stands_and_leaves_a_file(tmp_path):
+    """With one epoch for its ten; a warning would be an error, as in every test."""
+    (block,) = re.findall(r"```python\n(.*?)```", NOTEBOOK.cells[1].source, re.DOTALL)
+    assert block.count("epochs=10") == 1
+    (tmp_path / "block.py").write_text(block.replace("epochs=10", "epochs=1"))
+    command = [sys.executable, "-W", "error", tmp_path / "block.py"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.count("LS [") == 3 and "non_dominated" in run.stdout
+    weights = torch.load(tmp_path / "model.pt", weights_only=True)
+    assert {"backbone.1.weight", "left.bias", "right.bias"} <= set(weights)
 
 
 def test_the_chosen_network_keeps_the_condition_and_is_the_best_compromise_that_does(
@@ -106,7 +119,8 @@ def test_what_is_exported_loads_where_this_package_is_not(after, tmp_path):
 
 
 def test_the_snippets_for_other_losses_and_balancers_run_as_they_stand(after):
-    text = "\n".join(c.source for c in NOTEBOOK.cells if c.cell_type == "markdown")
+    last = NOTEBOOK.cells[2:]  # the block to paste has a test of its own
+    text = "\n".join(c.source for c in last if c.cell_type == "markdown")
     snippets = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert len(snippets) >= 2
     names = dict(after)

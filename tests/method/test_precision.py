@@ -9,6 +9,8 @@ import torch
 from tiny_experiment import tiny
 from torch import nn
 
+from pamal_core.errors import InputError
+from pamal_core.evaluation import predict
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.networks.models import lenet
@@ -16,6 +18,7 @@ from pamal_core.networks.skeleton import Skeleton
 from pamal_core.runs.options import Options
 from pamal_core.runs.run import run
 from pamal_core.tasks import classification
+from pamal_core.training import train
 
 TASKS = [classification("first"), classification("second")]
 BATCH = (torch.rand(16, 1, 28, 28), torch.randint(10, (16,)), torch.randint(10, (16,)))
@@ -93,3 +96,17 @@ def test_compiling_is_an_option_that_names_no_other_run(monkeypatch):
     assert compiled == []
     assert run(tiny(), Options.create(epochs=1, compile=True)).record.key == plain.key
     assert len(compiled) == 1
+
+
+def test_float16_is_refused_for_training_in_one_sentence_and_evaluates():
+    method = make_method()
+    method.network.precision = torch.float16
+    before = method.network.stacked.detach().clone()
+    with pytest.raises(InputError, match=r"a scaler of losses \(GradScaler\).* Found float16"):
+        train(method, [BATCH], epochs=1, progress=False)
+    assert torch.equal(method.network.stacked, before) and method.network.stacked.grad is None
+    near = predict(method.network, ALPHAS[0], BATCH[0])
+    method.network.precision = torch.float32
+    exact = predict(method.network, ALPHAS[0], BATCH[0])
+    torch.testing.assert_close(near, exact, rtol=0.02, atol=0.01)
+    assert not torch.equal(near[0], exact[0])

@@ -103,7 +103,7 @@ def test_the_exported_network_gives_the_same_outputs_for_its_alpha(make):
 
 
 def test_a_model_without_the_shared_submodule_is_refused():
-    with pytest.raises(InputError, match=r"submodule 'trunk' for alpha\. It has: encoder, heads"):
+    with pytest.raises(InputError, match=r"submodule 'trunk' for alpha\. Found: encoder, heads"):
         Conditioned(mlp(6), 2, shared="trunk", example=torch.rand(3, 4))
 
 

@@ -179,3 +179,85 @@ def test_a_word_that_names_no_calibration_is_refused():
     ensemble = WeightEnsemble([Tracked(), Tracked()])
     with pytest.raises(InputError, match=r"`calibration` must be one of shared\. Found 'own'"):
         ensemble.export([0.5, 0.5], calibration="own")
+
+
+def test_a_module_in_place_is_the_exported_one_at_every_alpha():
+    ensemble, calibration = WeightEnsemble([Tracked(), Tracked()]), batches()
+    trained_statistics(ensemble)
+    x, model = batches(1)[0][0], ensemble.export([1, 0], calibration="shared").train()
+    parameters = [*model.parameters()]
+    for given in ("shared", calibration):
+        for alpha in ([0.3, 0.7], [0, 1], [0.3, 0.7]):
+            assert ensemble.at(alpha, into=model, calibration=given) is model
+            expected = ensemble.export(alpha, calibration=given)
+            for one, other in zip(model(x), expected(x), strict=True):
+                assert torch.equal(one, other)
+    assert all(p is q for p, q in zip(parameters, model.parameters(), strict=True))
+    assert ensemble.training
+
+
+def test_the_statistics_of_an_alpha_are_estimated_once_until_the_weights_change():
+    class Counted(list):
+        times = 0
+
+        def __iter__(self):
+            self.times += 1
+            return super().__iter__()
+
+    ensemble, calibration = WeightEnsemble([Tracked(), Tracked()]), Counted(batches())
+    model = ensemble.export([1, 0], calibration="shared")
+    for _ in range(3):
+        ensemble.at([0.5, 0.5], into=model, calibration=calibration)
+    assert calibration.times == 1
+    with torch.no_grad():
+        ensemble.stacked.mul_(2)
+    ensemble.at([0.5, 0.5], into=model, calibration=calibration)
+    assert calibration.times == 2
+    expected = ensemble.export([0.5, 0.5], calibration=calibration)
+    torch.testing.assert_close(model.state_dict(), expected.state_dict())
+    for share in torch.linspace(0, 1, 300):
+        ensemble.at([share, 1 - share], into=model, calibration=calibration)
+    assert len(ensemble._kept[2]) == 256
+
+
+def test_who_does_not_say_which_statistics_a_module_in_place_gets_is_told_once():
+    ensemble = WeightEnsemble([Tracked(), Tracked()])
+    model = ensemble.export([1, 0], calibration="shared")
+    with pytest.warns(UserWarning, match="share the running statistics"):
+        ensemble.at([0.5, 0.5], into=model)
+    ensemble.at([0.2, 0.8], into=model)
+
+
+def test_what_is_frozen_comes_along_and_another_architecture_is_refused():
+    members = [Frozen(False), Frozen(False)]
+    ensemble = WeightEnsemble(members)
+    model = Frozen(False)
+    with torch.no_grad():
+        model.part[0].weight.fill_(9.0)
+    ensemble.at([0.5, 0.5], into=model)
+    assert torch.equal(model.part[0].weight, members[0].part[0].weight)
+    for other in (Tracked(), nn.Linear(3, 4)):
+        with pytest.raises(InputError, match="`into` must be a module that `export` returned"):
+            ensemble.at([0.5, 0.5], into=other)
+
+
+def test_threads_with_a_module_each_and_one_lock_answer_as_the_alpha_they_asked_for():
+    import threading
+    from concurrent.futures import ThreadPoolExecutor
+
+    ensemble, calibration = WeightEnsemble([Tracked(), Tracked()]), batches()
+    x, lock, own = batches(1)[0][0], threading.Lock(), threading.local()
+
+    def answer(share):
+        with lock:
+            if not hasattr(own, "model"):
+                own.model = ensemble.export([1, 0], calibration="shared")
+            model = ensemble.at([share, 1 - share], into=own.model, calibration=calibration)
+        return model(x)[0].detach()
+
+    shares = [k / 10 for k in range(11)] * 3
+    with ThreadPoolExecutor(4) as pool:
+        found = [*pool.map(answer, shares)]
+    for share, output in zip(shares, found, strict=True):
+        expected = ensemble.export([share, 1 - share], calibration=calibration)(x)[0]
+        torch.testing.assert_close(output, expected)

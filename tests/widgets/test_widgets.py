@@ -70,6 +70,12 @@ def test_scripts_stay_under_250_lines_and_their_functions_under_30(path):
         assert length - 1 <= 30, lines[start]
 
 
+@pytest.mark.parametrize("widget", html.PARTS)
+def test_no_two_parts_of_a_widget_give_one_name_to_two_things(widget):
+    names = re.findall(r"^(?:async )?(?:function|const|let) (\w+)", html.source(widget), re.M)
+    assert sorted(names) == sorted({*names})
+
+
 def test_the_static_part_imports_nothing_but_the_standard_library():
     code = "import runpy, sys; runpy.run_path(sys.argv[1])['style']()"
     path = str(html.HERE / "html.py")

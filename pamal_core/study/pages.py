@@ -1,0 +1,109 @@
+"""What the page of one run says first, what it was found, and last, how it is made. Both follow the
+parameters of the page: numbers are those of its own records."""
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pamal_core.runs import grid
+from pamal_core.runs.options import assigned
+from pamal_core.runs.records import Record
+from pamal_core.study import frame, paper, tables
+from pamal_core.study.frame import Runs, Setting
+
+
+def opening(record: Record, runs: Runs) -> str:
+    """What was found, in Markdown: what the run of `record` ends with, what it is beside the paper,
+    and beside LS; `runs` are those of its setting."""
+    setting, front, full = frame.of(record), record.front("validation"), frame.is_full(record)
+    data, count = paper.DATA[record.experiment], len(front.alphas)
+    what = setting.label() if full else paper.PRINTED[record.method]
+    told = f"One run of {what} on {data if full else f'the built-in sample of {data}'} ends with "
+    if count == 1:
+        told += "one network."
+    else:
+        kept = front.non_dominated().sum()
+        told += f"**{count} networks to choose from**; {kept} of them are not dominated. "
+        told += trade(front.competition())
+    if not full:
+        return (
+            f"{told} A sample shows how a method behaves; it says nothing of the paper's numbers."
+        )
+    return " ".join(filter(None, (told, beside_the_paper(runs), beside_ls(setting, runs))))
+
+
+def trade(competition: float) -> str:
+    """Whether a gain on one task costs another, by the rank correlation of what is achieved."""
+    number = f"the rank correlation of what they achieve is {competition:.2f}."
+    told = "A gain on one task costs another" if competition < -0.3 else "There is little to trade"
+    return f"{told}: {number}".replace("-", "\N{MINUS SIGN}")
+
+
+def beside_the_paper(runs: Runs) -> str:
+    """The last hypervolume, or else the first number, that the paper has for `runs`, and all its
+    verdicts."""
+    found = tables.compare(runs)
+    if not len(found):
+        return "The paper has no number for this setting."
+    volumes = found[found.index.get_level_values(-1) == "hypervolume ↑"]
+    row = volumes.iloc[-1] if len(volumes) else found.iloc[0]
+    measure, _, percent = str(row.name[-1]).rstrip(" ↑↓").partition(", ")
+    ours, theirs = (f"{value:.4g} {percent}".strip() for value in (row.ours, row.paper))
+    counts = found["verdict"].value_counts()
+    verdicts = ", ".join(f"{word} {count}" for word, count in counts.items())
+    return (
+        f"The mean {measure} is {ours}; the paper has {theirs}. "
+        f"Verdicts on the paper's numbers: {verdicts}."
+    )
+
+
+def beside_ls(setting: Setting, runs: Runs) -> str:
+    """The hypervolume of LS at as many epochs, for the paper's setting of another method."""
+    ls, ours = (
+        frame.measured(found, one, "hypervolume", "validation").mean()
+        for found, one in ((frame.read(), Setting(setting.experiment, "ls")), (runs, setting))
+    )
+    if setting.options or setting.method == "ls" or np.isnan([ls, ours]).any():
+        return ""
+    return (
+        f"At equal epochs the one network of LS has a hypervolume of {ls:.4f}, and this {ours:.4f}."
+    )
+
+
+def making(notebook: str, namespace: Mapping[str, Any], record: Record, runs: Runs) -> str:
+    """How the page is made, in Markdown: its command, cost and expectation. `namespace` are the
+    `globals()` of the notebook."""
+    volumes = frame.measured(runs, frame.of(record), "hypervolume", "validation")
+    expect = f"validation hypervolume {volumes[record.seed]:.4f} with seed {record.seed}"
+    if len(volumes) > 1:
+        expect += f"; {volumes.mean():.4f} ± {volumes.std():.4f} over {len(volumes)} seeds"
+    if np.isnan(volumes[record.seed]):
+        expect = "the same numbers on the same machine"
+    rows = {
+        "command": f"`{command(notebook, namespace)}`",
+        "cost": cost(record),
+        "expect": expect,
+    }
+    return "\n".join(["| | |", "| --- | --- |", *(f"| {k} | {v} |" for k, v in rows.items())])
+
+
+def command(notebook: str, namespace: Mapping[str, Any]) -> str:
+    """What makes the page again: every parameter that papermill was given."""
+    given = [source for source in namespace["In"] if source.startswith("# Parameters")][1:]
+    names = dict.fromkeys(name for source in given for name in assigned(source))
+    options = "".join(f" -p {name} {shlex.quote(str(namespace[name]))}" for name in names)
+    return f"papermill notebooks/{notebook}.ipynb out.ipynb{options}"
+
+
+def cost(record: Record) -> str:
+    """What a run of the kind of `record` takes, in words."""
+    if not frame.is_full(record):
+        return "a minute or less on two cores, without any files"
+    costs = grid.Run(record.experiment, record.method, {}, 0, (), (), ()).cost
+    if np.isnan(costs.seconds):
+        return "not measured: it wants a GPU"
+    return (
+        f"{costs.seconds / 60:.1f} minutes a seed with one thread, the median of {costs.runs} runs"
+    )
