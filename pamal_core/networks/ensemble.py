@@ -53,7 +53,7 @@ class WeightEnsemble(Network):
 
     def __init__(
         self,
-        members: Sequence[nn.Module | Mapping[str, Tensor] | str | Path],
+        members: Sequence[nn.Module | Mapping[str, Any] | str | Path],
         *,
         architecture: nn.Module | None = None,
         task_weights: ArrayLike | None = None,
