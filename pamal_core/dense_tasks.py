@@ -130,9 +130,9 @@ def _cross_entropies(
 
 def _confusion(num_classes: int, ignore: int, logits: Tensor, labels: Tensor) -> Tensor:
     """The confusion matrix of a batch."""
-    labels, counted, fault = _classes(ignore, logits, labels)
+    labels, counted, _ = _classes(ignore, logits, labels)
     classes, lost = answers(logits, counted)
-    return exact(confusion_matrix(classes, labels, counted, num_classes)) + (fault + lost)
+    return exact(confusion_matrix(classes, labels, counted, num_classes)) + lost
 
 
 def _classes(ignore: int, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor | float]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -15,7 +15,6 @@ from pamal_core.inputs import described
 from pamal_core.memory import is_out_of_memory
 from pamal_core.shapes import ByTask
 
-T = TypeVar("T")
 Values = tuple[Tensor, Tensor]
 """A value for every label, and whether it counts."""
 
@@ -187,8 +186,8 @@ def judged(task: Task, metric: Metric, output: Tensor, target: Tensor) -> float:
 
 
 def _taken(
-    task: Task, what: str, function: Callable[[Tensor, Tensor], T], output: Tensor, target: Tensor
-) -> T:
+    task: Task, what: str, function: Callable[[Tensor, Tensor], Any], output: Tensor, target: Tensor
+) -> Any:
     try:
         return function(output, target)
     except Exception as error:  # whatever a function of the user's may raise
@@ -223,8 +222,11 @@ def _sum_of_means(
     output: Tensor,
     target: Tensor,
 ) -> Float[Tensor, " 2"]:
-    value, seen = exact(mean(output, target).detach()), count(target)
-    seen = exact(torch.as_tensor(seen, device=value.device))
+    value, number = exact(mean(output, target).detach()), count(target)
+    if isinstance(number, Tensor):
+        seen = exact(number).to(value.device)
+    else:  # filled in there, so that nothing waits for a GPU
+        seen = torch.full_like(value, number)
     return torch.stack([(value * seen).where(seen > 0, 0), seen])
 
 
@@ -314,7 +316,7 @@ def right(ignore_index: int, logits: Tensor, labels: Tensor) -> Values:
     labels, counted, fault = checked(ignore_index, logits, labels)
     truth = labels.argmax(1) if labels.is_floating_point() else labels
     classes, lost = answers(logits, counted)
-    return (classes == truth) + (fault + lost), counted
+    return (classes == truth) + (fault + lost.to(logits)), counted
 
 
 def _cross_entropy(ignore_index: int, logits: Tensor, labels: Tensor) -> Tensor:

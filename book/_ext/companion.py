@@ -8,6 +8,7 @@ from api import Api
 from citation import Citation
 from docutils import nodes
 from figures import put_figures_in
+from hypervolumes import Hypervolumes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from verdicts import Verdicts
@@ -42,21 +43,34 @@ def mend_citations(
         context["body"] = context["body"].replace(list_of, '<div class="citation-list">')
 
 
-def take_title_from_toc(app: Sphinx, tree: nodes.document) -> None:
-    """Call the page that was just read as `_toc.yml` does, in its heading, in the contents, in a
-    window's title and in search: one notebook may be several pages."""
+def name_toggles(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any
+) -> None:
+    """Say what the arrow beside an entry with sections does: the theme gives it no name."""
+    if "generate_toctree_html" in context:
+        made = context["generate_toctree_html"]
+
+        def named(*args: Any, **options: Any) -> str:
+            opened = '<summary aria-label="Show or hide its sections">'
+            return str(made(*args, **options)).replace("<summary>", opened)
+
+        context["generate_toctree_html"] = named
+
+
+def take_title_from_toc(app: Sphinx, _tree: nodes.document) -> None:
+    """Call the page that was just read as `_toc.yml` does, in the contents, in a window's title and
+    in search: its heading may say more, and pages of one notebook have one heading."""
     name, toc = app.env.docname, app.env.external_site_map
     if name in toc and toc[name].title:
         title = nodes.title("", toc[name].title)
         app.env.titles[name] = app.env.longtitles[name] = title
-        heading = next(tree.findall(nodes.title))
-        heading.replace_self(title.deepcopy())
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """These run before sphinx_external_toc and Sphinx look at the settings (priority 500, 800)."""
     app.add_directive("api", Api)
     app.add_directive("citation", Citation)
+    app.add_directive("hypervolumes", Hypervolumes)
     app.add_directive("verdicts", Verdicts)
     app.add_directive("widget", Widget)
     app.connect("config-inited", use_top_level_toc, priority=100)
@@ -64,5 +78,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", use_widget_style, priority=100)
     app.connect("doctree-read", take_title_from_toc, priority=600)  # titles are collected at 500
     app.connect("html-page-context", mend_citations)
+    app.connect("html-page-context", name_toggles, priority=900)  # after the theme
     app.connect("html-page-context", put_figures_in)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

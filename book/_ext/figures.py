@@ -19,13 +19,13 @@ SMALLEST = 0.85
 
 
 def put_figures_in(
-    app: Sphinx, _page: str, _template: str, context: dict[str, Any], _: Any
+    app: Sphinx, docname: str, _template: str, context: dict[str, Any], _: Any
 ) -> None:
     """Replace each image of an SVG by the SVG itself, with the caption that follows it."""
     files = {
         name: Path(app.srcdir, uri) for uri, name in getattr(app.builder, "images", {}).items()
     }
-    number = 0
+    number, page = 0, docname.rpartition("/")[2]
 
     def drawn(found: re.Match[str]) -> str:
         nonlocal number
@@ -36,7 +36,8 @@ def put_figures_in(
             f'<figure class="drawn" id="figure-{number}">'
             f'<div tabindex="0" role="group" aria-label="Figure {number}">{svg}</div>'
             f"<figcaption><b>Figure {number}.</b> {caption or ''} "
-            f'<a href="{link}" download="figure-{number}.svg">SVG</a></figcaption></figure>'
+            f'<a href="{link}" download="{page}_figure_{number}.svg" target="_blank" '
+            f'aria-label="Save figure {number} as SVG">SVG</a></figcaption></figure>'
         )
 
     if "body" in context:

@@ -178,11 +178,12 @@ def cell(line: Line, column: str) -> str:
 def in_numbers(line: Line) -> str:
     """Each estimate with its 95 % interval and its number of seeds."""
     texts = []
-    for column, (_, part) in line.cells.items():
-        texts.append(f"{column}: {line.text(part.estimate.value)}" if part.estimate else column)
-        if part.seeds:
-            low, high = map(line.text, part.estimate.interval())
-            texts[-1] += f" ({low} to {high}; {' against '.join(map(str, part.seeds))} seeds)"
+    for column, (word, (_, estimate, seeds)) in line.cells.items():
+        number = line.text(estimate.value) if np.isfinite(estimate.value) else word
+        if seeds:
+            low, high = map(line.text, estimate.interval())
+            number += f" ({low} to {high}; {' against '.join(map(str, seeds))} seeds)"
+        texts.append(f"{column}: {number}")
     return f"{line.claim['measure']}, {line.claim['split']}. {'; '.join(texts)}"
 
 

@@ -34,8 +34,9 @@ def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> F
         )
     losses = [f"{objective.task}/loss" for objective in first.objectives]
     has_others = {*losses} <= {*first.table} and losses != found
-    views = [titled, {title: front.on("loss") for title, front in titled.items()}]
-    shown, beside = views[: 1 + has_others], len(titled) == 1
+    shown, beside = [titled], len(titled) == 1
+    if has_others:
+        shown.append({title: front.on("loss") for title, front in titled.items()})
     shape = (1, len(shown)) if beside else (len(shown), 1)
     width = style.WIDTH if has_others or len(titled) > 1 else 4.5
     figure = plt.figure(figsize=(width, 3.1 if beside else 2.5 * len(shown)), layout="constrained")
@@ -84,7 +85,7 @@ def seeds_figure(
     methods = list(dict.fromkeys(name.partition(",")[0] for name in looks))
     many = len(methods) > 3
     titles, columns = (methods, COLUMNS) if many else ([""], 1)
-    size = (1.6, style.WIDTH) if many else (4, 6)
+    size = (1.6, style.WIDTH) if many else (4.0, 6.0)
     figure, axes = style.panels(titles, columns, *size, sharex=True, sharey=True)
     values = np.concatenate([front.values for front in (*ours, *chain(*dots.values()))])
     low, high = values.min(0), values.max(0)

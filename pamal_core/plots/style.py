@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.colors import hsv_to_rgb, to_hex
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, FigureBase
 from matplotlib.lines import Line2D
 
 WIDTH = 7.5
@@ -38,7 +38,7 @@ METHODS = {
     name: (COLOURS["other"], marker)
     for name, marker in {
         "UW": "P", "DWA": "X", "RLW": "v", "MGDA": "<", "PCGrad": ">", "IMTL": "h", "Graddrop": "p",
-        "CAGrad": "*", "Nash-MTL": "d", "Auto-lambda": "H", "RotoGrad": "8", "soup": "4",
+        "CAGrad": "*", "Nash-MTL": "d", "Auto-lambda": "H", "RotoGrad": "8", "Rewarded soup": "4",
     }.items()
 }  # fmt: skip
 """The colour and marker of a method, by its printed name, in every figure."""
@@ -118,9 +118,11 @@ def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """A colour, a marker and dashes for each name, no two alike. What stands before a comma may be
     a method of `METHODS`, whose colour it has then."""
     found: dict[str, dict[str, Any]] = {}
-    others, seen = zip(colours(len(names)), markers(len(names)), strict=True), Counter[str]()
-    for name in names:
-        method = name.partition(",")[0]
+    methods, seen = [name.partition(",")[0] for name in names], Counter[str]()
+    taken = {METHODS[method][0] for method in methods if method in METHODS}
+    free = [colour for colour in colours(len(names) + len(taken)) if colour not in taken]
+    others = zip(free, markers(len(free)), strict=True)
+    for name, method in zip(names, methods, strict=True):
         colour, marker = METHODS.get(method) or next(others)
         k = seen[method]
         found[name] = {
@@ -163,7 +165,7 @@ def label_losses(ax: Axes) -> None:
     ax.label_outer()
 
 
-def label_once(figure: Figure, x: str = LOSSES[0], y: str = LOSSES[1]) -> None:
+def label_once(figure: FigureBase, x: str = LOSSES[0], y: str = LOSSES[1]) -> None:
     """Name the axes of all panels together, by default by the losses of two tasks."""
     figure.supxlabel(x)
     figure.supylabel(y)
@@ -180,7 +182,7 @@ def quantity(name: str) -> str:
     return f"{metric} on {task}"
 
 
-def beside(ax: Axes, text: str, at: Sequence[float], away: Sequence[float]) -> None:
+def beside(ax: Axes, text: str, at: Float[np.ndarray, "2"], away: Float[np.ndarray, "2"]) -> None:
     """Write `text` above or below the point `at`, on the side that is not towards `away`."""
     up = at[1] > away[1]
     place: dict[str, Any] = {"ha": "center", "va": "bottom" if up else "top", "fontsize": SMALL}

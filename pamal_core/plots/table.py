@@ -107,7 +107,7 @@ def _text(value: Any) -> str:
         return "" if np.isnan(value) else f"{value:.4f}"
     if isinstance(value, str) and value in MARKS:
         return f'<span class="verdict {value.replace(" ", "-")}">{MARKS[value]} {value}</span>'
-    return "" if value is None or value is pd.NA else escape(str(value))
+    return "" if value is None else escape(str(value), quote=False)
 
 
 def _first_number(text: str) -> float:

@@ -130,7 +130,7 @@ def estimate(claim: Claim, found: Finding) -> str:
     if len(texts) < 2:
         return "".join(texts)
     first, last = (text.split(" [")[0] for text in (texts[0], texts[-1]))
-    return f"{first} to {last} ({len(texts)} comparisons)"
+    return f"{first} to {last}"
 
 
 def evidence(claim: Claim, found: Finding) -> str:
@@ -275,17 +275,6 @@ def _measured(runs: Runs, setting: Setting, measure: str, split: str) -> "pd.Ser
     return pd.Series(found, dtype=float)
 
 
-def counted(found: pd.DataFrame) -> str:
-    """What became of all claims of a `table`, a paragraph of a page."""
-    hold, fail, undecided, not_run = ((found["equal epochs"] == word).sum() for word in WORDS)
-    cost = [(found["equal cost"] == word).sum() for word in WORDS]
-    return (
-        f"Of the paper's claims **{hold} hold** at equal epochs and **{fail} fail**. Another "
-        f"{undecided} are undecided by the seeds there are, and {not_run} are not run. At equal "
-        f"cost, where both sides see the data equally often, {cost[0]} hold and {cost[1]} fail.\n\n"
-    )
-
-
 AHEAD = {
     "holds": "is ahead of",
     "fails": "is behind",
@@ -310,7 +299,7 @@ def anchor(claim: str) -> str:
     return "claim-" + re.sub("[^a-z0-9]+", "-", claim.lower()).strip("-")
 
 
-def shown(found: pd.DataFrame) -> Html:
+def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
     """A `table` for a page: a row has the id `anchor`, its evidence is folded, and what holds for
     the printed sign of the penalty only says so."""
     words = dict(zip(found["claim"], found["equal epochs"], strict=True))
@@ -331,11 +320,12 @@ def shown(found: pd.DataFrame) -> Html:
     return html(
         rows.drop(columns=single).set_index("claim"),
         filters=["data", "equal epochs", "equal cost"],
-        ids=[*map(anchor, found["claim"])],
+        ids=[*map(anchor, found["claim"])] if anchored else (),
     )
 
 
 def _folded(text: str) -> Html:
     lines = text.splitlines()
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return Html(f"<details><summary>evidence</summary><ul>{items}</ul></details>" if lines else "")
+    summary = f"{len(lines)} parts" if len(lines) > 1 else "evidence"
+    return Html(f"<details><summary>{summary}</summary><ul>{items}</ul></details>" if lines else "")

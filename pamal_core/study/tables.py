@@ -95,7 +95,7 @@ def compare(runs: Runs) -> pd.DataFrame:
     for name, table in TABLES.items():
         if settings := [setting for setting in runs if row_of(setting, name)]:
             found[table.title] = report(name, runs, settings)
-    return pd.concat(found) if found else pd.DataFrame()
+    return pd.concat(found, names=["table"]) if found else pd.DataFrame()
 
 
 def _cells(row: Row, printed: str, table: Table, runs: Mapping[int, Record]) -> dict[str, object]:
@@ -201,11 +201,11 @@ def _measures(name: str, found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFram
 
 
 def agreement(name: str, runs: Runs, digits: int = 4) -> Html:
-    """For a page: each number of the table `name` with a verdict, drawn against the paper's; above
-    them what they say together. A sentence where nothing is run."""
+    """For a page: each number of the table `name` with a verdict, drawn against the paper's, and
+    above those of a measure what they say together (`joint`). A sentence where nothing is run."""
     found, whole, parts = report(name, runs), joint(name, runs), []
-    counts = found["verdict"].value_counts()
-    if counts.get("not run", 0) == len(found):
+    missing = (found["verdict"] == "not run").sum()
+    if missing == len(found):
         return Html(
             f"<p>None of the runs of this table is made, so that there is no number of ours. "
             f"<code>snakemake -s workflow/Snakefile {TABLES[name].target}</code> makes them.</p>"
@@ -215,72 +215,55 @@ def agreement(name: str, runs: Runs, digits: int = 4) -> Html:
         said = f"<b>{text}</b>: {', '.join(words)}; margin {of['margin'].iloc[0]:g}."
         if text in whole.index:
             all_of_it = whole.loc[text]
-            away = number(all_of_it["mean difference"], digits, "+")
-            said += f" Mean difference {away}; the table "
-            said += "tells" if all_of_it["tells its rows apart"] else "cannot tell"
-            said += " its rows apart."
+            nulls = ", ".join(f"{all_of_it[null]:.3g} if ours were {null}" for null in NULLS)
+            tells = "tells" if all_of_it["tells its rows apart"] else "cannot tell"
+            away, low, high = (
+                number(all_of_it[one], digits, "+") for one in ("mean difference", "low", "high")
+            )
+            said += (
+                f"<br>All rows together: mean difference {away} [{low}, {high}], rank correlation "
+                f"{all_of_it['rank correlation']:.2f} (p = {all_of_it['p of the rank']:.3f}). "
+                f"Of {len(of)} rows {all_of_it['agree']} agree, and as many as {nulls} "
+                f"(p = {all_of_it['p of the count']:.3f}): the table {tells} its rows apart."
+            )
         ends = Estimate(*(of[c].to_numpy() for c in ("difference", "error", "freedom"))).interval()
         parts += [f"<p>{said}</p>", intervals(of.assign(low=ends[0], high=ends[1]), digits)]
-    if missing := counts.get("not run", 0):
-        labels = found.index[found["verdict"] == "not run"].get_level_values(0).unique()
-        some = f": {'; '.join(labels)}" if len(labels) < 9 else ""
-        parts.append(f"<p>{missing} numbers have no run of ours yet{some}.</p>")
+    parts.append(f"<p>{missing} numbers of this table have no run of ours yet.</p>" * bool(missing))
     return Html("\n".join(parts))
 
 
 def details(name: str, runs: Runs, digits: int = 4) -> Html:
-    """For a page: every number of a `report` in full, the best of ours in bold, and the `joint`
-    verdict. "seeds to decide" counts ours, where nothing is decided."""
-    found, parts = report(name, runs), []
-    for text, of in _measures(name, found):
-        rows = [
-            {
-                "paper ± sd": spread(Sample(*row[["paper", "paper ±", "paper's seeds"]]), digits),
-                "ours ± sd": spread(Sample(*row[["ours", "ours ±", "seeds"]]), digits),
-                "seeds": row["seeds"] or "",
-                "difference [95 %]": bracket(
-                    Estimate(*row[["difference", "error", "freedom"]]), digits
-                ),
-                "verdict": row["verdict"],
-                "seeds to decide": count(row["seeds to decide"], "more of the paper's")
-                if row["verdict"] == "undecided"
-                else "",
-            }
-            for _, row in of.iterrows()
-        ]
-        best = {"ours ± sd": not text.endswith("\N{DOWNWARDS ARROW}")}
-        shown = html(pd.DataFrame(rows, of.index), best=best, filters=["verdict"])
-        parts += [f"<p><b>{text}</b></p>", shown]
-    whole = joint(name, runs)
-    if len(whole):
-        p = {column: whole[column].map("{:.3f}".format) for column in whole if column[:2] == "p "}
-        nulls = {f"agree if {null}": whole[null].map("{:.3g}".format) for null in NULLS}
-        away = [
-            f"{number(mean, digits, '+')} [{number(low, digits, '+')}, {number(high, digits, '+')}]"
-            for mean, low, high in whole[["mean difference", "low", "high"]].to_numpy()
-        ]
-        together = pd.DataFrame(
-            {
-                "mean difference [95 %]": away,
-                "rank correlation": whole["rank correlation"].map("{:.2f}".format),
-                "its p": p["p of the rank"],
-                "agree": [f"{a} of {n}" for a, n in whole[["agree", "rows"]].to_numpy()],
-                **nulls,
-                "p": p["p of the count"],
-                "tells its rows apart": whole["tells its rows apart"].map(
-                    {True: "yes", False: "no"}
-                ),
-            }
-        )
-        parts += ["<p><b>All rows together</b></p>", html(together.rename_axis("measure"))]
-    return Html("\n".join(parts))
+    """For a page: the rows of a `report` in full, a table for each measure."""
+    found = _measures(name, report(name, runs))
+    return Html("\n".join(f"<p><b>{text}</b></p>{shown(of, digits, text)}" for text, of in found))
 
 
-def count(seeds: float, endless: str) -> str:
-    """A number of `seeds_needed` for a page; `endless` where no number is enough."""
+def shown(found: pd.DataFrame, digits: int = 4, measure: str = "") -> Html:
+    """Rows of a `report` or of `compare` for a page; the best of ours in bold where all are of one
+    `measure`. "seeds to decide" counts ours, where nothing is decided."""
+    rows = [
+        {
+            "paper ± sd": spread(Sample(*row[["paper", "paper ±", "paper's seeds"]]), digits),
+            "ours ± sd": spread(Sample(*row[["ours", "ours ±", "seeds"]]), digits),
+            "seeds": row["seeds"] or "",
+            "difference [95 %]": bracket(
+                Estimate(*row[["difference", "error", "freedom"]]), digits
+            ),
+            "verdict": row["verdict"],
+            "seeds to decide": _count(row["seeds to decide"], row["verdict"]),
+        }
+        for _, row in found.iterrows()
+    ]
+    best = {"ours ± sd": not measure.endswith("\N{DOWNWARDS ARROW}")} if measure else {}
+    return html(pd.DataFrame(rows, found.index), best=best, filters=["verdict"])
+
+
+def _count(seeds: float, word: str) -> str:
+    if word != "undecided":
+        return ""
     if np.isnan(seeds):
         return "two or more"
-    return f"{seeds:.0f}" if np.isfinite(seeds) else endless
+    return f"{seeds:.0f}" if np.isfinite(seeds) else "more of the paper's"
 
 
 def progress(runs: Runs) -> pd.DataFrame:
@@ -306,12 +289,3 @@ def progress(runs: Runs) -> pd.DataFrame:
             "target": table.target,
         }
     return pd.DataFrame.from_dict(found, orient="index").rename_axis("table")
-
-
-def counted(found: pd.DataFrame) -> str:
-    """What became of the numbers of all tables, a paragraph of a page, from `progress`."""
-    agree, differ, undecided = (found[word].sum() for word in WORDS)
-    return (
-        f"Of the numbers in its tables **{agree} agree** with ours and **{differ} differ**. "
-        f"Another {undecided} are undecided: the seeds there are leave both open.\n"
-    )

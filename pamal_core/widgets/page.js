@@ -19,7 +19,7 @@ const NO_ADDRESS = { read: () => ({}), write: () => {} };
 
 /** The state of widget `id` in the page's address: "#anchor&id.name=value&...". The anchor is the
  * page's own, and every widget reads and writes only what begins with its id. */
-function addressOf(id) {
+function widgetAddress(id) {
   const parts = () => {
     const [anchor, ...states] = location.hash.slice(1).split("&");
     return [anchor, [...new URLSearchParams(states.join("&"))]];
@@ -51,7 +51,7 @@ function addressOf(id) {
 function mount(widget, id) {
   const el = document.getElementById(id);
   const values = JSON.parse(document.getElementById(`${id}-data`).textContent);
-  const address = addressOf(id);
+  const address = widgetAddress(id);
   const render = () => {
     el.widgetModel = plainModel({ ...values });
     el.replaceChildren();

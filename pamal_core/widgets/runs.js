@@ -85,13 +85,14 @@ function addressIn(model, el, onChange) {
 
 /** The buttons that zoom. */
 function zoomButtons(onZoom) {
-  return [["+", "Zoom in", 2], ["−", "Zoom out", 0.5], ["All", "Show all", 0]].map(([text, label, factor]) =>
+  return [["+", "Zoom in", 2], ["−", "Zoom out", 0.5], ["Reset", "Reset zoom", 0]].map(([text, label, factor]) =>
     h("button", { type: "button", "aria-label": label, click: () => onZoom(factor) }, text));
 }
 
 /** All parts in their places. */
 function placeRuns(el, { choices, plot, readout, shown, list, notes }, zoom) {
   el.classList.add("pw", "pw-runs");
+  el.dataset.lmSuppressShortcuts = "true"; // arrow keys are ours, also inside JupyterLab
   el.append(...choices.nodes, h("div", { class: "pw-panels" },
     h("div", { class: "pw-main" }, plot.node, h("div", { class: "pw-controls" }, ...zoom)),
     h("div", { class: "pw-side" }, shown.node, readout.node)),

@@ -55,22 +55,11 @@ def pack(results: Path) -> dict[str, Any]:
     experiments = _experiments(records.values(), settings)
     alphas: dict[Any, int] = {}
     texts: dict[str | None, int] = {}
-    runs = []
-    for (setting, seed, _), paths in same.items():
-        record, of = records[paths[0]], experiments[setting.experiment]
-        volumes = (record.hypervolume(split) for split in of["splits"])
-        said = [*(path.replace(*_seed(record)) for path in paths), _command(paths[0], record)]
-        *where, command = (texts.setdefault(text, len(texts)) for text in said)
-        runs.append(
-            {
-                "setting": settings.index(setting),
-                "seed": seed,
-                "records": where,
-                "command": command,
-                "hypervolume": [None if math.isnan(v) else round(v, 5) for v in volumes],
-                "points": _points(record, of, alphas),
-            }
-        )
+    runs = [
+        {"setting": settings.index(setting)}
+        | _run(records[paths[0]], paths, experiments[setting.experiment], alphas, texts)
+        for (setting, _, _), paths in same.items()
+    ]
     damaged = [listed["why"] for listed, _ in found if listed["state"] == "damaged"]
     return {
         "digits": DIGITS,
@@ -82,6 +71,26 @@ def pack(results: Path) -> dict[str, Any]:
         "runs": runs,
         "records": len(records),
         "damaged": damaged,
+    }
+
+
+def _run(
+    record: Record,
+    paths: Sequence[str],
+    of: Mapping[str, Any],
+    alphas: dict[Any, int],
+    texts: dict[str | None, int],
+) -> dict[str, Any]:
+    """A run, whose record is at each of `paths`; what is new to the tables becomes a row there."""
+    said = [*(path.replace(*_seed(record)) for path in paths), _command(paths[0], record)]
+    *where, command = (texts.setdefault(text, len(texts)) for text in said)
+    volumes = (record.hypervolume(split) for split in of["splits"])
+    return {
+        "seed": record.seed,
+        "records": where,
+        "command": command,
+        "hypervolume": [None if math.isnan(v) else round(v, 5) for v in volumes],
+        "points": _points(record, of, alphas),
     }
 
 

@@ -37,14 +37,13 @@ function numbersTable({ run, front, point }, state) {
   const heads = ["", "this network", "best of the run", `mean of ${runs.length} seed${runs.length > 1 ? "s" : ""}`, "paper"];
   return h("table", { class: "pw-table pw-numbers" },
     h("caption", { class: "pw-hidden" }, `On ${experiment.splits[split]}`),
-    h("thead", {}, h("tr", {}, ...heads.map((head) => (head ? h("th", { scope: "col" }, head) : h("td"))))),
-    h("tbody", {}, ...volume, ...metrics.filter(Boolean)));
+    headOf(heads), h("tbody", {}, ...volume, ...metrics.filter(Boolean)));
 }
 
 /** The command of a run, to be copied. */
 function commandRow({ command }) {
   if (!command) return h("p", { class: "pw-note" }, "No notebook or grid of this package makes this run.");
-  const text = h("textarea", { readonly: true, rows: 3, "aria-label": "command that makes this run", class: "pw-command" });
+  const text = h("textarea", { readonly: true, rows: 4, "aria-label": "command that makes this run", class: "pw-command" });
   text.value = command;
   const button = h("button", { type: "button", click: async () => {
     text.select();
@@ -84,6 +83,7 @@ function shownPanel({ hide, look: lookAt }) {
   return { node, show };
 }
 
+/** The head of a table; a column without a name has an empty cell. */
 function headOf(heads) {
   return h("thead", {}, h("tr", {}, ...heads.map((head) => (head ? h("th", { scope: "col" }, head) : h("td")))));
 }

@@ -73,7 +73,8 @@ function selectionText({ experiment, show, seeds, split, x, y, at, isHeld }) {
     ...(isUsual ? {} : { x: metrics[x], y: metrics[y] }),
     show: show.map((setting) => setting.key).join(","),
     seeds: seeds.length === experiment.seeds.length ? "all" : seeds.join(","),
-    ...(at && isHeld ? { run: at.run.setting.key, seed: at.run.seed, front: at.front, point: at.point } : {}) };
+    ...(at && isHeld ? { run: at.run.setting.key, seed: at.run.seed,
+      ...(at.front ? { front: at.front } : {}), point: at.point } : {}) };
   const readable = (text) => encodeURIComponent(text).replace(/%(2C|3A|3D|2F)/g, decodeURIComponent);
   return Object.entries(parts).map(([name, value]) => `${name}=${readable(value)}`).join("&");
 }

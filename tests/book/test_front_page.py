@@ -40,6 +40,7 @@ def known():
 
 def test_what_holds_has_eight_lines_at_most_with_the_words_of_the_study(first, known):
     runs, found = frame.read(), [*rows(first)]
+    assert "nan" not in re.search(r'<table class="verdicts">.*?</details>', first, re.DOTALL)[0]
     assert 0 < len(found) == len(LINES) <= 8
     for (cells, _), (_, name) in zip(found, LINES, strict=True):
         epochs = claims.judge(known[name], runs)
@@ -97,6 +98,22 @@ def test_the_picture_fits_and_no_cell_is_longer_than_a_line(built_book, open_pag
     assert len(boxes) > 30 and max(boxes) < (45 if width == 1400 else 60)
     right = page.locator(".verdicts").evaluate("(table) => table.getBoundingClientRect().right")
     assert right <= width
+
+
+@pytest.mark.parametrize("name", ["multiforward_multimnist", "multiforward_census"])
+def test_every_hypervolume_over_w_and_lambda_is_there_the_paper_s_and_ours(first, name):
+    runs, printed = frame.read(), paper.table(name).set_index(["W", "lam"])["mean"]
+    found = re.findall(r'<table class="hypervolumes">.*?</table>', first, re.DOTALL)
+    text = found[name == "multiforward_census"]
+    cells = [re.findall(r"<td>([\d.]+)</td>", row) for row in text.split("<tr class=")[1:]]
+    for place, window in enumerate((2, 3, 4, 5)):
+        assert cells[2 * place] == [f"{printed[window, lam]:.4f}" for lam in (0, 2, 5, 10)]
+        for cell, lam in zip(cells[2 * place + 1], (0, 2, 5, 10), strict=True):
+            sign = "; penalty=printed; skip=as_released" if lam else ""
+            experiment = name.removeprefix("multiforward_")
+            by_seed = runs[frame.select(f"{experiment}/pamal W={window}; lam={lam}{sign}")]
+            mean = sum(record.hypervolume() for record in by_seed.values()) / len(by_seed)
+            assert cell == f"{mean:.4f}"
 
 
 def test_how_to_cite_is_what_the_citation_file_says(first):

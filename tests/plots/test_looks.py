@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib.colors import to_rgb
 
 from pamal_core.front import Front, Objective
 from pamal_core.plots import fronts, lessons, pictures, studies, style
@@ -51,10 +52,10 @@ def test_any_number_of_colours_and_markers_differ_and_begin_with_those_of_the_st
 
 
 def test_panels_are_as_many_as_asked_for_and_the_rest_of_the_grid_is_empty():
-    figure, axes = style.panels("abcdefg", 3, (2.0, 1.0))
+    figure, axes = style.panels("abcdefg", 3, 1.0, 6.0)
     assert len(axes) == 7 and figure.get_size_inches().tolist() == [6, 3]
     assert [ax.axison for ax in figure.axes] == [True] * 7 + [False] * 2
-    assert [ax.get_title() for ax in figure.axes] == [*"abcdefg", "", ""]
+    assert [ax.get_title(loc="left") + ax.get_title() for ax in figure.axes] == [*"abcdefg", "", ""]
 
 
 def test_every_p_has_its_lines_and_its_name_and_every_seed_its_shade():
@@ -68,13 +69,15 @@ def test_every_p_has_its_lines_and_its_name_and_every_seed_its_shade():
     assert len(figure.axes[2].lines) == 9 == distinct(figure.axes[2].lines)
 
 
-def test_every_penalty_has_its_colour_and_every_seed_its_dashes():
+def test_every_penalty_has_its_colour_and_its_seeds_are_one_line_through_their_means():
     names = [f"penalty {k}" for k in range(MANY)]
     panels = {(1, 0.0): {name: [front()] for name in names}}
     (ax,) = studies.fronts_figure(panels, "made up").axes
     assert len(ax.lines) == 2 * MANY and distinct(ax.lines[::2]) == MANY
-    (ax,) = studies.fronts_figure({(1, 0.0): {"one": [front()] * 9}}, "made up").axes
-    assert len(ax.lines) == 18
+    (ax,) = studies.fronts_figure({(1, 0.0): {"one": [front(), front(0.2)]}}, "made up").axes
+    line, first = ax.lines
+    np.testing.assert_allclose(line.get_xydata(), front(0.1).values)
+    np.testing.assert_allclose(first.get_xydata(), front(0.1).values[front().alphas[:, 0] == 1])
 
 
 def test_every_method_has_its_band_and_its_line():
@@ -93,18 +96,56 @@ def test_every_winner_of_a_criterion_is_drawn_and_named():
     assert named(figure) == [*winners, "all weight on the first task"]
 
 
-def test_every_seed_every_single_point_method_and_every_rival_is_drawn():
+def test_every_method_has_one_colour_and_marker_and_its_settings_differ_in_dashes():
+    assert len({marker for _, marker in style.METHODS.values()}) == len(style.METHODS)
+    looks = style.looks(["PaMaL", "LS", "PHN", "PHN, tuned", "PHN, other", "UW", "new", "newer"])
+    for name in ("PaMaL", "LS", "PHN", "UW"):
+        assert (looks[name]["color"], looks[name]["marker"]) == style.METHODS[name]
+    three = [look for name, look in looks.items() if name.startswith("PHN")]
+    assert len({look["color"] for look in three}) == 1
+    assert len({(look["marker"], look["ls"]) for look in three}) == 3
+    assert len({tuple(look.values()) for look in looks.values()}) == len(looks) == 8
+
+
+def test_the_methods_of_the_package_are_those_of_the_table_of_colours():
+    from pamal_core.runs.methods import METHODS
+
+    assert {row.printed for row in METHODS.values()} == {*style.METHODS}
+
+
+def test_methods_that_are_compared_often_can_be_told_apart_without_colour():
+    def lightness(colour):
+        return np.dot(to_rgb(colour), (0.2126, 0.7152, 0.0722))
+
+    colours = [style.METHODS[name][0] for name in ("PaMaL", "LS", "STL")]
+    light = sorted(map(lightness, colours))
+    assert min(np.diff(light)) > 0.15
+
+
+def test_few_methods_share_a_panel_and_many_have_one_each_with_every_line_of_pamal():
     points = {f"method {k}": [front()] for k in range(MANY)}
     rivals = {f"rival {k}": front() for k in range(MANY)}
-    figure = fronts.seeds_figure(
-        dict.fromkeys(range(MANY), front()), points, None, "made up", rivals
-    )
+    seeds = dict.fromkeys(range(MANY), front())
+    figure = fronts.seeds_figure(seeds, {"LS": [front()]}, (0.5, 0.5), "made up")
     (ax,) = figure.axes
-    seeds = [line for line in ax.lines if line.get_label().startswith("PaMaL, seed")]
-    others = [line for line in ax.lines if line.get_label().startswith("rival")]
-    assert len(seeds) == MANY == distinct(seeds) and len(others) == MANY == distinct(others)
-    shapes = {c.get_paths()[0].vertices.tobytes() for c in ax.collections}
-    assert len(ax.collections) == MANY == len(shapes)
+    assert len(ax.collections) == 1 and len(ax.lines) == 2 * MANY + 2
+    figure = fronts.seeds_figure(seeds, points, None, "made up", rivals)
+    panels = [ax for ax in figure.axes if ax.axison]
+    assert [ax.get_title(loc="left") + ax.get_title() for ax in panels] == [*points, *rivals]
+    limits = {(ax.get_xlim(), ax.get_ylim()) for ax in panels}
+    assert len(limits) == 1  # what is compared has the same axes
+    for ax in panels[:MANY]:
+        assert len(ax.lines) == 2 * MANY and len(ax.collections) == 1
+    for ax in panels[MANY:]:
+        assert len(ax.lines) == 2 * MANY + 1 and not ax.collections
+
+
+def test_a_rival_far_away_is_counted_and_does_not_set_the_axes():
+    points = {f"method {k}": [front()] for k in range(4)}
+    figure = fronts.seeds_figure({0: front()}, points, None, "made up", {"far": front(9.0)})
+    *_, far = (ax for ax in figure.axes if ax.axison)
+    assert far.get_xlim()[1] < 2
+    assert [text.get_text() for text in far.texts] == ["4 outside"]
 
 
 def test_every_setting_has_its_line_over_the_rates():

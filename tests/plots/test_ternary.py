@@ -43,7 +43,7 @@ def test_points_that_are_not_finite_are_blank_cells_and_neither_best_nor_on_the_
     alphas = lattice(3)
     values = alphas.copy()
     values[0, 0], values[30, 1] = lost, -lost
-    for draw in (ternary.triangles_figure, ternary.front_3d_figure):
+    for draw in (ternary.triangles_figure, ternary.pairwise_figure):
         with pytest.warns(UserWarning, match="2 of 66 points of the front are left out"):
             figure = draw(front(values), "made up")
         figure.canvas.draw()
@@ -53,8 +53,14 @@ def test_points_that_are_not_finite_are_blank_cells_and_neither_best_nor_on_the_
                 0,
                 30,
             ]
-            assert first.get_clim() == (0, 0.9)
+            finite = np.delete(values[:, 0], 0)
+            assert first.get_clim() == (np.quantile(finite, ternary.LOWEST), 0.9)
         plt.close(figure)
+
+
+def title(ax):
+    """On whichever side the style has it."""
+    return ax.get_title(loc="left") + ax.get_title()
 
 
 def panels(figure):
@@ -116,13 +122,17 @@ def test_the_first_member_is_on_top_the_second_left_and_the_third_right():
         top, left, right = centres[members]
         assert top[1] == centres[:, 1].max()
         assert left[0] == centres[:, 0].min() and right[0] == centres[:, 0].max()
-        # The name of a corner stands nearer to it than to the others, on the screen.
-        for k, label in enumerate((ax.taxis.label, ax.laxis.label, ax.raxis.label)):
-            box = label.get_window_extent()
-            at = np.array([box.x0 + box.width / 2, box.y0 + box.height / 2])
-            away = np.linalg.norm(ax.transData.transform(centres[members]) - at, axis=1)
-            assert away.argmin() == k
-            assert label.get_text().startswith(f"member {k + 1}\n")
+        # The name of a corner stands nearer to it than to the others, on the screen, and that of a
+        # side nearer to its middle than to the middles of others.
+        places = ax.transData.transform(centres[members])
+        middles = np.array([np.delete(places, k, axis=0).mean(0) for k in range(3)])
+        for k in range(3):
+            for label, ends in zip(ax.texts[2 * k : 2 * k + 2], (places, middles), strict=True):
+                box = label.get_window_extent()
+                at = np.array([box.x0 + box.width / 2, box.y0 + box.height / 2])
+                assert np.linalg.norm(ends - at, axis=1).argmin() == k
+        names = ["α₁ = 1\nfirst", "α₁ = 0", "α₂ = 1\nsecond", "α₂ = 0", "α₃ = 1\nthird", "α₃ = 0"]
+        assert [label.get_text() for label in ax.texts] == names
         np.testing.assert_allclose(star.get_offsets(), ax.transProjection.transform(np.eye(3)[[t]]))
         assert len(kept.get_offsets()) == 66  # nothing is dominated where the shares compete
 
@@ -152,49 +162,50 @@ def test_each_triangle_has_a_bar_with_its_quantity_direction_and_unit():
         "loss on third\n(← lower is better)",
     ]
     ticks = [[label.get_text() for label in bar.get_xticklabels()] for bar in bars]
-    assert ticks[0][0] == "0%" and all(tick.endswith("%") for tick in ticks[0])
+    assert ticks[0] and all(tick.endswith("%") for tick in ticks[0])
     assert not any("%" in tick for tick in ticks[1] + ticks[2])
-    assert "made up" in {text.get_text() for text in figure.texts}
+    assert figure.get_label().endswith("made up")
 
 
 def test_a_member_for_several_tasks_is_named_by_its_number_alone():
     weights = np.array([[1, 0, 0], [0, 1, 0], [0.2, 0.3, 0.5]])
     figure = ternary.triangles_figure(front(task_weights=weights), "made up")
-    names = [getattr(panels(figure)[0], f"get_{side}label")() for side in "tlr"]
-    assert names == ["member 1\nfirst", "member 2\nsecond", "member 3"]
+    names = [label.get_text() for label in panels(figure)[0].texts[::2]]
+    assert names == ["α₁ = 1\nfirst", "α₂ = 1\nsecond", "α₃ = 1\nmember 3"]
 
 
-def test_the_3d_front_joins_neighbours_and_marks_dominated_points_and_members():
+def test_the_objectives_two_by_two_join_neighbours_and_mark_dominated_points_and_members():
     alphas = lattice(3)
     values = alphas.copy()
     values[alphas.min(1) == 0.3] -= 0.5  # three points near the centre, dominated
-    figure = ternary.front_3d_figure(front(values, directions=(True,) * 3), "made up")
+    figure = ternary.pairwise_figure(front(values, directions=(True, True, False)), "made up")
     figure.canvas.draw()
-    one, two = figure.axes
-    assert (one.elev, one.azim) != (two.elev, two.azim)
-    for ax in figure.axes:
+    for ax, pair in zip(figure.axes, ([0, 1], [0, 2], [1, 2]), strict=True):
         (mesh,) = ax.lines
-        assert np.isnan(mesh.get_data_3d()[0]).sum() == 165  # 3 n (n - 1) / 2 edges
-        kept, dominated, *members = ax.collections
-        counts = [len(dots.get_offsets()) for dots in (kept, dominated, *members)]
-        assert counts == [66 - 3 - 3, 3, 1, 1, 1]
-        at = [[float(c[0]) for c in m._offsets3d] for m in members]
-        np.testing.assert_allclose(at, np.eye(3))
-        assert ax.get_xlabel() == "accuracy on first\n(higher is better)"
-        assert ax.get_zlabel() == "loss on third\n(higher is better)"
+        assert np.isnan(mesh.get_xdata()).sum() == 165  # 3 n (n - 1) / 2 edges
+        _, _, *members = ax.collections
+        at = [m.get_offsets()[0] for m in members]
+        np.testing.assert_allclose(at, np.eye(3)[:, pair])
+        names = np.array(["accuracy on first", "score on second", "loss on third"])[pair]
+        assert [ax.get_xlabel(), ax.get_ylabel()] == list(names)
+    assert "Higher is better, but for loss on third." in figure.get_label()
+    higher = ternary.pairwise_figure(front(values, directions=(True,) * 3), "made up").axes[0]
+    counts = [len(dots.get_offsets()) for dots in higher.collections]
+    assert counts == [66 - 3 - 3, 3, 1, 1, 1]
 
 
 def test_each_line_of_the_mesh_is_one_step_of_the_lattice_long():
-    figure = ternary.front_3d_figure(front(alphas=RNG.permutation(lattice(3, 6))), "made up")
-    path = np.transpose(figure.axes[0].lines[0].get_data_3d())
+    figure = ternary.pairwise_figure(front(alphas=RNG.permutation(lattice(3, 6))), "made up")
+    path = figure.axes[0].lines[0].get_xydata()
     start, end, gap = path[::3], path[1::3], path[2::3]
     assert np.isnan(gap).all()
-    np.testing.assert_allclose(np.linalg.norm(end - start, axis=1), np.sqrt(2) / 5)
+    steps = np.abs(end - start).max(axis=1)
+    np.testing.assert_allclose(steps, 1 / 5)
 
 
-def test_a_3d_front_of_other_than_three_objectives_is_refused():
-    with pytest.raises(InputError, match=r"needs 3 objectives\. Found 2"):
-        ternary.front_3d_figure(front(lattice(3)[:, :2]), "made up")
+def test_pairs_of_other_than_three_objectives_are_refused():
+    with pytest.raises(InputError, match=r"Pairs of 3 objectives are drawn\. Found 2"):
+        ternary.pairwise_figure(front(lattice(3)[:, :2]), "made up")
 
 
 def test_examples_fill_rows_and_leave_the_rest_of_the_last_one_empty():
@@ -208,7 +219,7 @@ def test_examples_fill_rows_and_leave_the_rest_of_the_last_one_empty():
 
 
 def test_the_figure_of_two_tasks_says_which_ones_draw_three():
-    with pytest.raises(InputError, match="triangles_figure and front_3d_figure of"):
+    with pytest.raises(InputError, match="triangles_figure and pairwise_figure of"):
         front_figure(front())
 
 
@@ -217,18 +228,20 @@ def test_several_fronts_have_a_row_each_under_their_titles_with_equal_colours():
     figure = ternary.triangles_figure({"seed 3": front(), "seed 5": weak}, "made up")
     shown = panels(figure)
     assert len(shown) == 2 * 3
-    assert [ax.get_title(loc="left") for ax in shown] == ["seed 3", "", "", "seed 5", "", ""]
-    assert {ax.collections[0].get_clim() for ax in shown} == {(0.0, 1.0)}
+    assert [title(ax) for ax in shown] == ["seed 3", "", "", "seed 5", "", ""]
+    assert len({ax.collections[0].get_clim() for ax in shown[::3]}) == 1
     upwards = {title: front(directions=(True,) * 3) for title in ("seed 3", "seed 5")}
-    views = ternary.front_3d_figure(upwards, "made up").axes
-    assert [ax.get_title(loc="left") for ax in views] == ["seed 3", "", "seed 5", ""]
+    views = ternary.pairwise_figure(upwards, "made up").axes
+    assert [title(ax) for ax in views] == ["seed 3", "", "", "seed 5", "", ""]
+    assert len({(ax.get_xlim(), ax.get_ylim()) for ax in views[::3]}) == 1
 
 
-def test_several_fronts_of_two_tasks_have_a_row_each_on_equal_axes():
+def test_several_fronts_of_two_tasks_have_a_column_each_on_equal_axes():
     two = front(lattice(3)[:, :2])
     weak = front(lattice(3)[:, :2] / 2)
     figure = front_figure({"seed 3": two, "seed 5": weak})
-    one, other = (ax for ax in figure.axes if ax.get_label() != "<colorbar>")
-    assert [one.get_title(loc="left"), other.get_title(loc="left")] == ["seed 3", "seed 5"]
+    one, other = figure.axes
+    assert [title(one), title(other)] == ["seed 3", "seed 5"]
     assert one.get_xlim() == other.get_xlim() and one.get_ylim() == other.get_ylim()
-    assert not one.get_xlabel() and other.get_xlabel()
+    (part,) = figure.subfigs
+    assert part.get_supxlabel() == "accuracy on first  (higher is better →)"

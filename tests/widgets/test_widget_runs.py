@@ -181,6 +181,20 @@ def test_a_mouse_names_what_is_near_it_and_a_click_holds_it(open_runs):
     page.wait_for_url(f"**run=ls&seed={second[-1]}*")
 
 
+def test_a_drag_takes_the_marks_that_it_comes_near(open_runs):
+    page = open_runs("data=multimnist&show=ls&seeds=0,1,2", viewport={"width": 1000, "height": 900})
+    places = marks(page)
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    names = []
+    for place in places:
+        page.mouse.move(*place, steps=3)
+        drawn(page)
+        names.append(head(page))
+    page.mouse.up()
+    assert sorted(names) == [f"LS, seed {seed} (held)" for seed in (0, 1, 2)]
+
+
 def test_a_finger_takes_the_mark_that_is_nearest(open_runs):
     page = open_runs("data=multimnist&show=ls&seeds=0,1,2", **PHONE)
     page.locator(".pw-runs-plot").scroll_into_view_if_needed()
@@ -284,7 +298,7 @@ def test_zoom_keeps_what_is_looked_at_in_the_picture(open_runs):
     page.keyboard.press("+")
     assert page.locator(".pw-axes text").all_text_contents() != ticks
     assert page.locator(".pw-at circle").count() == 1 and "LS, seed 1" in head(page)
-    page.get_by_role("button", name="Show all", exact=True).click()
+    page.get_by_role("button", name="Reset zoom").click()
     assert page.locator(".pw-axes text").all_text_contents() == ticks
 
 
