@@ -131,13 +131,15 @@ def _checked(members: Any, architecture: Any) -> list[nn.Module]:
     members = list(members) if isinstance(members, Iterable) else [members]
     if not members:
         raise InputError("An ensemble needs at least one member. Found an empty list.")
-    for k, member in enumerate(members):
-        if isinstance(member, Mapping | str | Path):
-            members[k] = module_of(member, architecture, k)
-        elif not isinstance(member, nn.Module):
+    members = [
+        module_of(member, architecture, k) if isinstance(member, Mapping | str | Path) else member
+        for k, member in enumerate(members)
+    ]
+    for member in members:
+        if not isinstance(member, nn.Module):
             found = f"the class {member.__name__}" if isinstance(member, type) else repr(member)
             raise InputError(f"Members must be modules, such as Net(). Found {found}.")
-        check_parts(members[k])
+        check_parts(member)
     check_kinds(members[0])
     for k, member in enumerate(members[1:], start=1):
         _compare(members[0], member, k)
