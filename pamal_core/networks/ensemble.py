@@ -136,7 +136,7 @@ def _checked(members: Any, architecture: Any) -> list[nn.Module]:
         elif not isinstance(member, nn.Module):
             found = f"the class {member.__name__}" if isinstance(member, type) else repr(member)
             raise InputError(f"Members must be modules, such as Net(). Found {found}.")
-        check_parts(member)
+        check_parts(members[k])
     check_kinds(members[0])
     for k, member in enumerate(members[1:], start=1):
         _compare(members[0], member, k)

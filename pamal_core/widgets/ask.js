@@ -6,7 +6,7 @@ const RULE = "“Best” and “balanced” mean the highest mean of the quantit
 /** A number that is suggested as a bound: the median of the column. */
 function suggested(front, name) {
   const values = [...front.columns[name]].sort((a, b) => a - b);
-  return Number(values[Math.floor(values.length / 2)].toFixed(3));
+  return Number(values[Math.floor(values.length / 2)].toPrecision(4));
 }
 
 /** What the bound leaves, in words, and the best point of that. */

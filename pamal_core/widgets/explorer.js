@@ -86,7 +86,7 @@ export default {
     const opened = { alpha: model.get("alpha"), axes: firstAxes(points).join("|") };
     const read = explorerRead(address.read(), points, opened.alpha);
     const view = read.view;
-    let alpha = read.alpha;
+    let alpha = isPage ? points.alphas[nearest(points, read.alpha)] : read.alpha;
     const show = () => {
       const known = knownAt(model, alpha);
       [parts.front, parts.table].forEach((part) => part.show(known));

@@ -379,15 +379,6 @@ def test_the_accuracies_quoted_on_the_page_of_multimnist3_are_those_of_the_recor
         found = runs[select(f"multimnist3/{setting}")].values()
         best = np.mean([record.front("test").values.max(0) for record in found], axis=0)
         assert "| {:.2f} | {:.2f} | {:.2f} |".format(*(100 * best)) in text
-        if setting == "pamal":
-            words = "are {:.2f}, {:.2f} and {:.2f} %".format(*(100 * best))
-            assert words in passage("multimnist3", "title")
-
-
-def test_the_mean_hypervolumes_that_pages_begin_with_are_those_of_the_records(runs):
-    digits, people = (mean(groups(runs, [Setting(d, "pamal")])) for d in ("multimnist", "census"))
-    assert f"validation hypervolume is {digits:.3f} in" in passage("multimnist", "title")
-    assert f"have a validation hypervolume of {people:.4f} in" in passage("census", "title")
 
 
 # Figure 4.

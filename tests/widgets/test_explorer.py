@@ -394,6 +394,8 @@ def test_the_address_keeps_the_state_and_brings_it_back(open_widget):
     page.evaluate("location.hash = '#elsewhere'")
     page.get_by_role("button", name="Balanced").click()
     page.wait_for_function("location.hash.startsWith('#elsewhere&widget.axes')")
+    page.evaluate("location.hash = '#&widget.alpha=0.333,0.667'")  # between measured points
+    page.wait_for_function("document.querySelector('.pw-alpha').value == '[0.33, 0.67]'")
     page.evaluate("(hash) => { location.hash = hash; }", state)
     page.wait_for_function("document.querySelector('.pw-alpha').value == '[0.2, 0.8]'")
     page.reload()
