@@ -43,7 +43,7 @@ def test_what_the_page_of_draws_says_is_what_the_points_say(data, runs):
         assert f"{abs(np.mean(cosines)):.2f} for p = {p:g}" in text
         assert f"{middle:.3f} for p = {p:g}" in text
     volumes = {
-        p: np.mean([r.front("test").hypervolume((0, 0)) for r in of]) for p, of in found.items()
+        p: np.mean([r.front("test").hypervolume((0.0, 0.0)) for r in of]) for p, of in found.items()
     }
     assert text.endswith(f"is that of p = {max(volumes, key=volumes.__getitem__):g}.")
 
@@ -204,7 +204,7 @@ def ends(setting, other, measure, runs):
 
 
 def test_what_the_page_of_choices_says_is_what_the_records_say(runs):
-    text = passage("choices", "choices-5") + passage("choices", "choices-8")
+    text = "".join(passage("choices", f"choices-{k}") for k in (5, 6, 8))
     census, digits, three = "census/pamal", "multimnist/pamal", "multimnist3/pamal"
     loss, gradient = (f"{census} balancing={name}" for name in ("loss", "gradient"))
     members = f"{three} lr_scaling=members"
