@@ -360,7 +360,7 @@ def test_each_setting_has_a_panel_with_a_line_per_penalty_and_the_first_member_m
     figure = plots.fronts_figure(sweeps.fronts(runs_of(*everything((0, 1)))), "made by hand")
     panels = {ax.get_title(): ax for ax in figure.axes if ax.axison}
     assert len(panels) == 17 and len(figure.axes) == 20
-    assert len(panels["W = 1, λ = 0"].lines) == 2  # the line of the means and the dot
+    assert len(panels["W = 1, λ = 0"].lines) == 2  # line and dot
     lines = panels["W = 5, λ = 10"].lines
     assert len(lines) == 2 * 2 and len({line.get_color() for line in lines}) == 2
     assert [line.get_xydata().tolist() for line in lines[:2]] == [

@@ -348,6 +348,28 @@ def test_what_the_page_of_reproductions_says_is_what_its_tables_say(runs):
     assert joint["cosmos"]["low"].item() > 0
 
 
+def test_what_the_first_page_says_of_the_sign_and_of_the_ends(runs):
+    text = page("index")
+    start = "The penalty brings losses into order, lambda = 5 against 0, with the sign "
+    said = {
+        claim["claim"].removeprefix(start): claims.judge(claim, runs).word
+        for claim in paper.read(claims.FILE)
+        if claim["claim"].startswith(start) and claim["claim"].endswith("Census")
+    }
+    assert said == {"as printed: Census": "fails", "of the text: Census": "holds"}
+    reverse = frame.measured(
+        runs, select("census/pamal penalty=printed; skip=as_released"), "order", "test"
+    )
+    assert "reverses the order of the front" in text and (reverse > 0).all()
+    assert "it brings the front into order" in text
+    ends = [
+        record.front("test").non_dominated()[[0, -1]]
+        for name in ("multimnist/pamal", "census/pamal")
+        for record in runs[select(name)].values()
+    ]
+    assert "members themselves are mostly dominated" in text and np.mean(ends) < 0.1
+
+
 def test_the_readme_counts_the_claims(runs):
     number = len(claims.table(runs))
     assert f"every table of the paper and {number} of its claims" in readme()
