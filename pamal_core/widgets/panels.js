@@ -132,9 +132,11 @@ function parsedAlpha(text, num) {
 function alphaRow(num, onChange) {
   const said = h("span", { class: "pw-note pw-wrong", role: "alert" });
   const wrong = (text) => { said.textContent = text; input.setAttribute("aria-invalid", text !== ""); };
+  let last = null;
   const typed = () => {
     const alpha = parsedAlpha(input.value, num);
     wrong(alpha ? "" : `Expected ${num} numbers, none below 0, that sum to 1. Found ${input.value}.`);
+    last = null;
     if (alpha) onChange(alpha);
   };
   const input = h("input", { "aria-label": "alpha in numbers", class: "pw-alpha", spellcheck: "false",
@@ -150,7 +152,9 @@ function alphaRow(num, onChange) {
     setTimeout(() => { button.textContent = "Copy α"; }, 1500);
   };
   const button = h("button", { type: "button", class: "pw-copy", click: copy }, "Copy α");
-  const show = (alpha) => {
+  const show = (alpha) => { // what is being typed stays where only an answer has come
+    if (last && isSame(alpha, last) && input.getRootNode().activeElement === input) return;
+    last = alpha;
     input.value = bracketed(alpha);
     input.size = Math.max(12, input.value.length);
     wrong("");
