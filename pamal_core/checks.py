@@ -36,6 +36,8 @@ def check_arguments(
         if value is not None:
             check_number(name, value, 0, above=True)
     check_loader(loader, epochs, "epoch")
+    if not torch.is_grad_enabled():
+        raise InputError("`train` needs gradients. Found no_grad or inference_mode around it.")
 
 
 def check_training(training: "Training") -> None:

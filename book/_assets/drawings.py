@@ -32,28 +32,28 @@ WIDE, HIGH = 360, 300
 LEFT, TOP, RIGHT, BOTTOM = 16, 34, 344, 268
 """The frame of a panel in its picture."""
 STYLE = """
-.drawn { color-scheme: light dark; display: block; width: 100%; max-width: 30rem; height: auto;
+.sketch { color-scheme: light dark; display: block; width: 100%; max-width: 30rem; height: auto;
   margin: 0.5rem auto; --one: light-dark(#0072b2, #56b4e9); --two: light-dark(#b04d00, #e69f00);
   --good: light-dark(#00694d, #3fd0a4); --ink: light-dark(#1f2328, #e6edf3);
   --soft: light-dark(#57606a, #9ea7b1); --faint: light-dark(#d0d7de, #3d444d);
   --paper: var(--pst-color-background, light-dark(#ffffff, #14181e)); }
-html[data-theme=light] .drawn { color-scheme: light; }
-html[data-theme=dark] .drawn { color-scheme: dark; }
-.drawn text { font: 13px system-ui, sans-serif; fill: var(--ink); stroke: var(--paper);
+html[data-theme=light] .sketch { color-scheme: light; }
+html[data-theme=dark] .sketch { color-scheme: dark; }
+.sketch text { font: 13px system-ui, sans-serif; fill: var(--ink); stroke: var(--paper);
   stroke-width: 4px; paint-order: stroke; stroke-linejoin: round; }
-.drawn .title { font-weight: 600; font-size: 14px; }
-.drawn .soft { fill: var(--soft); font-size: 12px; }
-.drawn .one { --hue: var(--one); } .drawn .two { --hue: var(--two); }
-.drawn .good { --hue: var(--good); } .drawn .ink { --hue: var(--ink); }
-.drawn .grey { --hue: var(--soft); } .drawn .faint { --hue: var(--faint); }
-.drawn text:is(.one, .two, .good) { fill: var(--hue); font-weight: 600; }
-.drawn path { fill: none; stroke: var(--hue); stroke-width: 2; stroke-linejoin: round; }
-.drawn circle { fill: var(--hue); stroke: var(--paper); stroke-width: 1.5; }
-.drawn circle.hollow { fill: var(--paper); stroke: var(--hue); stroke-width: 2; }
-.drawn rect { fill: var(--hue); opacity: 0.14; } .drawn .thin { stroke-width: 1; }
-.drawn .contour { stroke-width: 1; opacity: 0.3; }
-.drawn .band { stroke-width: 9; opacity: 0.35; stroke-linecap: round; }
-.drawn .dashed { stroke-dasharray: 5 4; } .drawn .heavy { stroke-width: 3.5; }
+.sketch .title { font-weight: 600; font-size: 14px; }
+.sketch .soft { fill: var(--soft); font-size: 12px; }
+.sketch .one { --hue: var(--one); } .sketch .two { --hue: var(--two); }
+.sketch .good { --hue: var(--good); } .sketch .ink { --hue: var(--ink); }
+.sketch .grey { --hue: var(--soft); } .sketch .faint { --hue: var(--faint); }
+.sketch text:is(.one, .two, .good) { fill: var(--hue); font-weight: 600; }
+.sketch path { fill: none; stroke: var(--hue); stroke-width: 2; stroke-linejoin: round; }
+.sketch circle { fill: var(--hue); stroke: var(--paper); stroke-width: 1.5; }
+.sketch circle.hollow { fill: var(--paper); stroke: var(--hue); stroke-width: 2; }
+.sketch rect { fill: var(--hue); opacity: 0.14; } .sketch .thin { stroke-width: 1; }
+.sketch .contour { stroke-width: 1; opacity: 0.3; }
+.sketch .band { stroke-width: 9; opacity: 0.35; stroke-linecap: round; }
+.sketch .dashed { stroke-dasharray: 5 4; } .sketch .heavy { stroke-width: 3.5; }
 """.strip()
 
 
@@ -126,7 +126,7 @@ class Panel:
         TARGET.mkdir(exist_ok=True)
         text = "\n".join(self.parts)
         (TARGET / f"{name}.svg").write_text(
-            f'<svg class="drawn" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}" '
+            f'<svg class="sketch" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}" '
             f'role="img" aria-label="{seen}">\n<style>\n{STYLE}\n</style>\n{text}\n</svg>\n',
             encoding="utf-8",
         )

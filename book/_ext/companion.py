@@ -43,6 +43,20 @@ def mend_citations(
         context["body"] = context["body"].replace(list_of, '<div class="citation-list">')
 
 
+def name_toggles(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any
+) -> None:
+    """Say what the arrow beside an entry with sections does: the theme gives it no name."""
+    if "generate_toctree_html" in context:
+        made = context["generate_toctree_html"]
+
+        def named(*args: Any, **options: Any) -> str:
+            opened = '<summary aria-label="Show or hide its sections">'
+            return str(made(*args, **options)).replace("<summary>", opened)
+
+        context["generate_toctree_html"] = named
+
+
 def take_title_from_toc(app: Sphinx, _tree: nodes.document) -> None:
     """Call the page that was just read as `_toc.yml` does, in the contents, in a window's title and
     in search: its heading may say more, and pages of one notebook have one heading."""
@@ -64,5 +78,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", use_widget_style, priority=100)
     app.connect("doctree-read", take_title_from_toc, priority=600)  # titles are collected at 500
     app.connect("html-page-context", mend_citations)
+    app.connect("html-page-context", name_toggles, priority=900)  # after the theme
     app.connect("html-page-context", put_figures_in)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

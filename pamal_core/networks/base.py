@@ -102,6 +102,11 @@ class Network(nn.Module, ABC):
     def forward(self, theta: Theta, inputs: Inputs | None = None) -> Any:
         """What the architecture with the weights `theta` [N] returns for `inputs`; InputError
         unless `theta` is a vector as `weights` makes it."""
+        if torch.is_autocast_enabled(self.task_weights.device.type):
+            raise InputError(
+                "A network mixes its weights in full precision: set `network.precision = "
+                "torch.bfloat16` in place of an autocast around it. Found torch.autocast."
+            )
         right = (self.skeleton.num_weights,), self.task_weights.dtype
         is_tensor = isinstance(theta, Tensor)
         if inputs is None or not is_tensor or (theta.shape, theta.dtype) != right:

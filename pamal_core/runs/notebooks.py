@@ -17,7 +17,6 @@ from nbformat import NotebookNode
 from pamal_core.errors import InputError
 from pamal_core.runs.files import write_atomic
 
-INJECTED = "injected-parameters"  # by papermill; a page says in other words how it is made
 # Cells for pages of one kind of data, and the kind of data whose pages leave them out.
 ONLY = {"full-data": "sample", "sample-data": "full"}
 WIDGET = "application/vnd.jupyter.widget-view+json"  # dead in a page: there is no kernel
@@ -43,7 +42,7 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
         "pamal": provenance,
     }
     data = provenance.get("parameters", {}).get("data")
-    hidden = {INJECTED} | {tag for tag, other in ONLY.items() if data == other}
+    hidden = {tag for tag, other in ONLY.items() if data == other}
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"
         kept = {key: cell.metadata[key] for key in ("tags", "mystnb") if cell.metadata.get(key)}

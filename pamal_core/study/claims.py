@@ -130,7 +130,7 @@ def estimate(claim: Claim, found: Finding) -> str:
     if len(texts) < 2:
         return "".join(texts)
     first, last = (text.split(" [")[0] for text in (texts[0], texts[-1]))
-    return f"{first} to {last} ({len(texts)} comparisons)"
+    return f"{first} to {last}"
 
 
 def evidence(claim: Claim, found: Finding) -> str:
@@ -327,4 +327,5 @@ def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
 def _folded(text: str) -> Html:
     lines = text.splitlines()
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return Html(f"<details><summary>evidence</summary><ul>{items}</ul></details>" if lines else "")
+    summary = f"{len(lines)} parts" if len(lines) > 1 else "evidence"
+    return Html(f"<details><summary>{summary}</summary><ul>{items}</ul></details>" if lines else "")

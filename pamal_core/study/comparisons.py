@@ -87,16 +87,22 @@ def methods(
 ) -> pd.DataFrame:
     """A row for each setting of records in `folder`: its seeds, and mean ± deviation of each of the
     `measures`, named by their headings; "not run" without records."""
-    return pd.DataFrame(
-        {
-            name: {"seeds": len(runs.get(setting, ()))}
-            | {
-                heading: summary(frame.measured(runs, setting, measure, split))
-                for heading, measure in measures.items()
-            }
-            for setting, name in labels(data, folder).items()
+    return _summaries(runs, {n: s for s, n in labels(data, folder).items()}, measures, split)
+
+
+def _summaries(
+    runs: Runs, settings: Mapping[Any, Setting], measures: Mapping[str, str], split: str
+) -> pd.DataFrame:
+    """A row for each of `settings`, by its name: its seeds, and a `summary` of each measure."""
+    rows = {
+        name: {"seeds": len(runs.get(setting, ()))}
+        | {
+            heading: summary(frame.measured(runs, setting, measure, split))
+            for heading, measure in measures.items()
         }
-    ).T
+        for name, setting in settings.items()
+    }
+    return pd.DataFrame.from_dict(rows, "index", dtype=object)
 
 
 def ahead(
@@ -191,20 +197,16 @@ def against_baselines(data: str, runs: Runs) -> pd.DataFrame:
 
 def order(data: str, runs: Runs) -> pd.DataFrame:
     """For each setting of PaMaL, the paper's and those beyond it, the rank correlation of how much
-    a point cares about a task with its loss, by task (-1 is a front in order), and the hypervolume;
-    means over seeds."""
-    found, measures = {}, [*(f"order of {task}/loss" for task in paper.TASKS[data]), "hypervolume"]
-    for setting in dict.fromkeys([Setting(data, "pamal"), *settings(data, "beyond/")]):
-        if setting.method == "pamal" and setting in runs:
-            of_it = frame.rows({setting: runs[setting]}, [], measures)
-            *orders, hypervolume = of_it[measures].mean()
-            found[label(setting, "average"), weights(setting)] = {
-                **{t: f"{m:.3f}" for t, m in zip(paper.TASKS[data], orders, strict=True)},
-                "hypervolume ↑": f"{hypervolume:.4f}",
-                "seeds": len(of_it),
-            }
-    rows = pd.MultiIndex.from_tuples(found, names=["setting", "weights"])
-    return pd.DataFrame([*found.values()], rows)
+    a point cares about a task with its loss, by task (-1 is a front in order), and the hypervolume,
+    over seeds on validation."""
+    every = dict.fromkeys([Setting(data, "pamal"), *settings(data, "beyond/")])
+    made = [setting for setting in every if setting.method == "pamal" and setting in runs]
+    measures = {task: f"order of {task}/loss" for task in paper.TASKS[data]}
+    measures["hypervolume ↑"] = "hypervolume"
+    named = {(label(setting, "average"), weights(setting)): setting for setting in made}
+    return _summaries(runs, named, measures, "validation").rename_axis(
+        ["setting", "weights"][: 2 if made else 1]
+    )
 
 
 def weights(setting: Setting) -> str:

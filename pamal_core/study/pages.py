@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from pamal_core.runs import grid
-from pamal_core.runs.options import assigned
 from pamal_core.runs.records import Record
 from pamal_core.study import frame, paper, tables
 from pamal_core.study.frame import Runs, Setting
@@ -92,8 +91,10 @@ def making(notebook: str, namespace: Mapping[str, Any], record: Record, runs: Ru
 def command(notebook: str, namespace: Mapping[str, Any]) -> str:
     """What makes the page again: every parameter that papermill was given."""
     given = [source for source in namespace["In"] if source.startswith("# Parameters")][1:]
-    names = dict.fromkeys(name for source in given for name in assigned(source))
-    options = "".join(f" -p {name} {shlex.quote(str(namespace[name]))}" for name in names)
+    values: dict[str, Any] = {}
+    for source in given:  # not from the namespace: a later cell may use the name for something else
+        exec(source, {}, values)
+    options = "".join(f" -p {name} {shlex.quote(str(value))}" for name, value in values.items())
     return f"papermill notebooks/{notebook}.ipynb out.ipynb{options}"
 
 

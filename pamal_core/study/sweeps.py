@@ -11,7 +11,6 @@ import pandas as pd
 
 from pamal_core.front import Front
 from pamal_core.plots.studies import Winner
-from pamal_core.runs.records import Record
 from pamal_core.study import frame, paper, tables
 from pamal_core.study.frame import Runs, Setting
 from pamal_core.study.measures import value
@@ -33,6 +32,7 @@ ORDER = CHANGE | {"more": "**less in order**", "less": "**better in order**"}
 """What the verdict on a difference says in a sentence."""
 BEST = {"hypervolume \N{UPWARDS ARROW}": True}
 """The column whose best is bold in a page."""
+ANSWERED = ("hypervolume \N{UPWARDS ARROW}", "rank correlation \N{DOWNWARDS ARROW}")
 CHANGED = {
     "hypervolume ↑": "hypervolume",
     "rank correlation ↓": "order",
@@ -108,26 +108,14 @@ def _data(runs: Runs) -> str:
     return next(iter(runs)).experiment
 
 
-def multi_forward_answer(runs: Runs, penalties: Sequence[str]) -> str:
-    """What W, a penalty and its sign change, in sentences of a page that follow the intervals."""
-    found, changes = multi_forward(runs, ["hypervolume"]), effects(runs, penalties)
+def draws(runs: Runs) -> "pd.Series[Any]":
+    """What the largest W changes against the least without a penalty, as `differences` has it,
+    named "W = ... to W = ..."."""
+    found = multi_forward(runs, ["hypervolume"])
     alone = found[found.penalty == NONE].pivot_table("hypervolume", "seed", "W")
     few, many = alone.columns.min(), alone.columns.max()
-    (row,) = differences({"": (alone[few], alone[many])}, ("few", "many")).to_dict("records")
-    text = (
-        f"**{paper.DATA[_data(runs)]}.** From W = {few} to W = {many} without a penalty the "
-        f"hypervolume changes by {row['difference [95 %]']}: {CHANGE[row['verdict']]}."
-    )
-    for name in penalties if len(changes) else ():
-        lam = changes.index.get_level_values("λ")[-1]
-        volume, order = (changes.loc[(measure, name, lam)] for measure in [*CHANGED][:2])
-        before, now = float(order["without"]), float(order["with"])
-        text += (
-            f" The penalty `{name}` with λ = {lam} changes it by {volume['difference [95 %]']}: "
-            f"{CHANGE[volume['verdict']]}. The rank correlation of weight and loss goes from "
-            f"{before:+.2f} to {now:+.2f}: {ORDER[order['verdict']]}."
-        )
-    return text
+    pair = {f"W = {few} to W = {many}": (alone[few], alone[many])}
+    return differences(pair, ("few", "many")).iloc[0]
 
 
 def effects(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
@@ -175,10 +163,11 @@ def sampling(runs: Runs) -> pd.DataFrame:
     """A row per p, mean ± deviation over its seeds on test: the cosine of the members at the end of
     training, the hypervolume, and the best value of each objective along the subspace and its value
     in the middle of it."""
-    return _sampled(runs).groupby("p").agg(summary)
+    return sampled(runs).groupby("p").agg(summary)
 
 
-def _sampled(runs: Runs) -> pd.DataFrame:
+def sampled(runs: Runs) -> pd.DataFrame:
+    """A row for each run: p, and what `sampling` summarises."""
     return pd.DataFrame(
         {"p": setting.values["p"]}
         | {name: value(record, name, "test") for name in ("cosine of the members", "hypervolume")}
@@ -186,21 +175,6 @@ def _sampled(runs: Runs) -> pd.DataFrame:
         | {f"{name}, best": best for name, best in record.front("test").best().items()}
         for setting, by_seed in runs.items()
         for record in by_seed.values()
-    )
-
-
-def sampling_answer(runs: Runs) -> str:
-    """How p changes members and the middle between them, in sentences of a page."""
-    means = _sampled(runs).groupby("p").mean()
-    low, high = means.index.min(), means.index.max()
-    cosines, middles = means["cosine of the members"], means.filter(like="middle").mean(axis=1)
-    best = means["hypervolume"].idxmax()
-    return (
-        f"**{paper.DATA[_data(runs)]}.** At the end of training the cosine between the members is "
-        f"{abs(cosines[low]):.2f} for p = {low:g} and {cosines[high]:.2f} for p = {high:g}. The "
-        f"network in the middle has a mean accuracy of {middles[low]:.3f} for p = {low:g} and of "
-        f"{middles[high]:.3f} for p = {high:g}. The largest mean hypervolume is that of "
-        f"p = {best:g}."
     )
 
 
@@ -234,27 +208,6 @@ def beside_the_paper(name: str, runs: Runs) -> pd.DataFrame:
     if theirs.notna().any(axis=None):
         both = both.join(theirs.rename(columns=TITLES).add_prefix("paper: "))
     return both
-
-
-def orders_answer(data: str, found: Mapping[str, pd.DataFrame], runs: Runs) -> str:
-    """How many settings of each method that pass a threshold run backwards, and which has the
-    largest hypervolume, in sentences of a page; `found` is `swept` by method."""
-    ours = np.mean([r.hypervolume() for by in _of(runs, "pamal") for r in by.values()] or [np.nan])
-    text = f"**{paper.DATA[data]}.**"
-    for method, table in found.items():
-        name, passing = paper.PRINTED[method], table[table.spearman < -0.5]
-        best = table.hypervolume.idxmax()
-        text += (
-            f" Of {len(table)} settings of {name} {len(passing)} have S < \N{MINUS SIGN}0.5, and "
-            f"**{(passing.order < 0).sum()} of these run backwards**. The largest hypervolume of "
-            f"{name} is {table.hypervolume[best]:.4f}, of a front whose `order` is "
-            f"{table.order[best]:+.2f}."
-        )
-    return text + (f" PaMaL has {ours:.4f}." if np.isfinite(ours) else "")
-
-
-def _of(runs: Runs, method: str) -> list[Mapping[int, Record]]:
-    return [by_seed for setting, by_seed in runs.items() if setting.method == method]
 
 
 def winner(table: pd.DataFrame, threshold: float | None) -> tuple[Any, ...] | None:

@@ -48,6 +48,28 @@ def test_bfloat16_leaves_weights_gradients_and_outputs_in_float32_and_is_near():
     assert not torch.equal(near, exact)
 
 
+@pytest.mark.parametrize(
+    ("around", "found"),
+    [
+        (lambda: torch.autocast("cpu", torch.bfloat16), "network.precision = .* torch.autocast"),
+        (torch.no_grad, "`train` needs gradients. Found no_grad or inference_mode"),
+        (torch.inference_mode, "`train` needs gradients"),
+    ],
+)
+def test_a_training_in_a_context_that_is_not_meant_for_it_moves_nothing(around, found):
+    method = make_method()
+    before = method.network.stacked.detach().clone()
+    with around(), pytest.raises(InputError, match=found):
+        train(method, [BATCH], epochs=1, progress=False)
+    assert torch.equal(method.network.stacked, before)
+
+
+def test_evaluation_under_autocast_is_refused_in_a_sentence():
+    network = make_method().network
+    with torch.autocast("cpu", torch.bfloat16), pytest.raises(InputError, match="precision"):
+        predict(network, [0.5, 0.5], BATCH[0])
+
+
 def test_the_architecture_itself_runs_in_bfloat16():
     seen = []
     method = make_method()

@@ -171,7 +171,7 @@ def test_longer_runs_have_the_passes_of_pamal_and_those_of_larger_batches_its_st
 def test_the_order_of_each_setting_of_pamal_is_that_of_its_records(data, runs):
     table = comparisons.order(data, runs)
     assert table.index.is_unique and table.seeds.ge(3).all()
-    label, task = comparisons.label(Setting(data, "pamal")), table.columns[0]
+    label, task = comparisons.label(Setting(data, "pamal")), table.columns[1]
     correlations = []
     for found in runs[Setting(data, "pamal")].values():
         seen = [p for p in found.points if p["split"] == "validation"]
@@ -179,7 +179,8 @@ def test_the_order_of_each_setting_of_pamal_is_that_of_its_records(data, runs):
             *[(p["alpha"][0], p["metrics"][f"{task}/loss"]) for p in seen], strict=True
         )
         correlations.append(spearmanr(cares, losses).statistic)
-    assert table.loc[(label, "last"), task] == f"{np.mean(correlations):.3f}"
+    mean, deviation = np.mean(correlations), np.std(correlations, ddof=1)
+    assert table.loc[(label, "last"), task] == f"{mean:.4f} ± {deviation:.4f}"
     assert comparisons.order(data, {}).empty
 
 

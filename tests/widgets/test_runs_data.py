@@ -1,7 +1,6 @@
 """What the widget over all records is told, and its form for JupyterLab."""
 
 import json
-import math
 import shlex
 import shutil
 import subprocess
@@ -212,8 +211,3 @@ def test_in_jupyterlab_it_is_a_widget_over_a_folder(own):
     (own / "empty").mkdir()
     with pytest.raises(InputError, match="must have records"):
         Runs(own / "empty")
-
-
-def test_hypervolumes_without_a_number_are_not_zero(packed):
-    volumes = [v for run in packed["runs"] for v in run["hypervolume"]]
-    assert None in volumes and all(v is None or (v > 0 and math.isfinite(v)) for v in volumes)
