@@ -38,8 +38,8 @@ METHODS = {
     name: (COLOURS["other"], marker)
     for name, marker in {
         "UW": "P", "DWA": "X", "RLW": "v", "MGDA": "<", "PCGrad": ">", "IMTL": "h", "Graddrop": "p",
-        "CAGrad": "*", "Nash-MTL": "d", "Auto-lambda": "H", "RotoGrad": "8",
-        "Rewarded soup": "4", "Low rank": "3",
+        "CAGrad": "*", "Nash-MTL": "d", "Auto-lambda": "H", "RotoGrad": "8", "Rewarded soup": "4",
+        "Low rank": "3",
     }.items()
 }  # fmt: skip
 """The colour and marker of a method, by its printed name, in every figure."""
