@@ -53,7 +53,7 @@ class WeightEnsemble(Network):
 
     def __init__(
         self,
-        members: Sequence[nn.Module | Mapping[str, Tensor] | str | Path],
+        members: Sequence[nn.Module | Mapping[str, Any] | str | Path],
         *,
         architecture: nn.Module | None = None,
         task_weights: ArrayLike | None = None,
@@ -122,7 +122,8 @@ def check_kinds(model: nn.Module) -> None:
 
 def _checked(members: Any, architecture: Any) -> list[nn.Module]:
     """`members` as a list of modules that can be mixed; InputError where they cannot."""
-    if isinstance(members, nn.Module) and not isinstance(members, nn.ModuleList):
+    is_one = isinstance(members, nn.Module | Mapping | str | Path)
+    if is_one and not isinstance(members, nn.ModuleList):
         raise InputError(
             "`members` must be a list of modules, one per member. Found a single "
             f"{type(members).__name__}; [net] makes an ensemble of one."

@@ -12,7 +12,10 @@ TOC = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
 ENTRIES = [entry for part in TOC["parts"] for entry in part["chapters"] if "file" in entry]
 OWN = {
     name: ROOT / ("" if name == "README" else "book") / f"{name}.md"
-    for name in ("index", "running", "figures", "bibliography", "README")
+    for name in (
+        *("index", "running", "figures", "bibliography", "README"),
+        *("ten_minutes", "glossary", "method", "discrepancies"),
+    )
 }
 
 
@@ -45,7 +48,7 @@ def test_previous_and_next_follow_the_contents(built_book):
 def sentences(text):
     """Those outside tables, code, captions and addresses."""
     text = re.sub(r"^```.*?^```$|^:::.*?$|^\|.*?$|^#.*?$", "", text, flags=re.DOTALL | re.MULTILINE)
-    text = re.sub(r"`[^`]*`|\]\([^)]*\)", "", text)
+    text = re.sub(r"`[^`]*`|\]\([^)]*\)|\$\$.*?\$\$|\$[^$]*\$", "", text, flags=re.DOTALL)
     blocks = re.split(r"\n\s*(?:\n|[-*]|\d+\.)\s", text)
     for block in blocks:
         yield from re.split(r"(?<=[.!?:])\s+(?=[A-Z*\[])", " ".join(block.split()))
