@@ -53,7 +53,7 @@ class WeightEnsemble(Network):
 
     def __init__(
         self,
-        members: Sequence[nn.Module | Mapping[str, Tensor] | str | Path],
+        members: Sequence[nn.Module | Mapping[str, Any] | str | Path],
         *,
         architecture: nn.Module | None = None,
         task_weights: ArrayLike | None = None,
@@ -122,7 +122,8 @@ def check_kinds(model: nn.Module) -> None:
 
 def _checked(members: Any, architecture: Any) -> list[nn.Module]:
     """`members` as a list of modules that can be mixed; InputError where they cannot."""
-    if isinstance(members, nn.Module) and not isinstance(members, nn.ModuleList):
+    is_one = isinstance(members, nn.Module | Mapping | str | Path)
+    if is_one and not isinstance(members, nn.ModuleList):
         raise InputError(
             "`members` must be a list of modules, one per member. Found a single "
             f"{type(members).__name__}; [net] makes an ensemble of one."
@@ -130,13 +131,15 @@ def _checked(members: Any, architecture: Any) -> list[nn.Module]:
     members = list(members) if isinstance(members, Iterable) else [members]
     if not members:
         raise InputError("An ensemble needs at least one member. Found an empty list.")
-    for k, member in enumerate(members):
-        if isinstance(member, Mapping | str | Path):
-            members[k] = module_of(member, architecture, k)
-        elif not isinstance(member, nn.Module):
+    members = [
+        module_of(member, architecture, k) if isinstance(member, Mapping | str | Path) else member
+        for k, member in enumerate(members)
+    ]
+    for member in members:
+        if not isinstance(member, nn.Module):
             found = f"the class {member.__name__}" if isinstance(member, type) else repr(member)
             raise InputError(f"Members must be modules, such as Net(). Found {found}.")
-        check_parts(members[k])
+        check_parts(member)
     check_kinds(members[0])
     for k, member in enumerate(members[1:], start=1):
         _compare(members[0], member, k)

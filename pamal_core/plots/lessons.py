@@ -182,7 +182,7 @@ def hypervolume_figure(
     volumes = [f"hypervolume {front.hypervolume(reference):.4f}" for front in fronts]
     counted = zip(fronts, volumes, strict=True)
     titles = [f"{len(front.alphas)} networks: {volume}" for front, volume in counted]
-    figure, axes = style.panels(titles, len(fronts), 4, sharey=True)
+    figure, axes = style.panels(titles, len(fronts), 4.0, sharey=True)
     fill: dict[str, Any] = {"fc": style.COLOURS["front"], "zorder": 0}
     # Outlines above every filling, so that the boxes of the union can be told apart.
     outline: dict[str, Any] = {"fill": False, "ec": style.PAPER, "lw": 1, "zorder": 1}

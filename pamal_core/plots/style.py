@@ -39,6 +39,7 @@ METHODS = {
     for name, marker in {
         "UW": "P", "DWA": "X", "RLW": "v", "MGDA": "<", "PCGrad": ">", "IMTL": "h", "Graddrop": "p",
         "CAGrad": "*", "Nash-MTL": "d", "Auto-lambda": "H", "RotoGrad": "8", "Rewarded soup": "4",
+        "Low rank": "3",
     }.items()
 }  # fmt: skip
 """The colour and marker of a method, by its printed name, in every figure."""

@@ -65,6 +65,7 @@ function explorerRead(state, front, alpha) {
 /** All panels in their places; returns what speaks to screen readers. */
 function place(model, el, { control, row, ask, quick, front, table, notes, inputs }) {
   el.classList.add("pw", "pw-explorer");
+  el.setAttribute("data-lm-suppress-shortcuts", "true"); // else JupyterLab takes arrow keys and Enter
   el.append(alphaHint(model), quick.node,
     h("div", { class: "pw-panels" }, h("div", {}, front.node, h("p", { class: "pw-note" }, model.get("about"))),
       h("div", {}, table.node, notes, ask.node)),

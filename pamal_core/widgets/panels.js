@@ -132,13 +132,28 @@ function parsedAlpha(text, num) {
 function alphaRow(num, onChange) {
   const said = h("span", { class: "pw-note pw-wrong", role: "alert" });
   const wrong = (text) => { said.textContent = text; input.setAttribute("aria-invalid", text !== ""); };
+  let last = null;
   const typed = () => {
     const alpha = parsedAlpha(input.value, num);
     wrong(alpha ? "" : `Expected ${num} numbers, none below 0, that sum to 1. Found ${input.value}.`);
+    last = null;
     if (alpha) onChange(alpha);
   };
   const input = h("input", { "aria-label": "alpha in numbers", class: "pw-alpha", spellcheck: "false",
     autocomplete: "off", change: typed });
+  const show = (alpha) => { // what is being typed stays where only an answer has come
+    if (last && isSame(alpha, last) && input.getRootNode().activeElement === input) return;
+    last = alpha;
+    input.value = bracketed(alpha);
+    input.size = Math.max(12, input.value.length);
+    wrong("");
+  };
+  return { node: h("div", { class: "pw-controls" }, h("label", { class: "pw-choice" }, "α =", input),
+    copyButton(input), said), show };
+}
+
+/** A button that copies what an input has, or selects it where that is not allowed. */
+function copyButton(input) {
   const copy = async () => {
     input.select();
     try {
@@ -150,13 +165,7 @@ function alphaRow(num, onChange) {
     setTimeout(() => { button.textContent = "Copy α"; }, 1500);
   };
   const button = h("button", { type: "button", class: "pw-copy", click: copy }, "Copy α");
-  const show = (alpha) => {
-    input.value = bracketed(alpha);
-    input.size = Math.max(12, input.value.length);
-    wrong("");
-  };
-  return { node: h("div", { class: "pw-controls" }, h("label", { class: "pw-choice" }, "α =", input),
-    button, said), show };
+  return button;
 }
 
 /** What is known of `alpha` beside its metrics, with the way to a better point where it is dominated

@@ -151,7 +151,7 @@ def test_the_figures_show_what_they_are_given():
     assert [ax.get_title() for ax in figure.axes] == ["one", "two"]
     assert [len(ax.lines) for ax in figure.axes] == [4, 4]
     figure = plots.errors_figure(X, a, {"one": abs(wanted)}, "made up")
-    assert figure.axes[0].get_ylabel() == "$\\alpha$"
+    assert figure.axes[0].get_ylabel() == "α"
     sizes = np.array([10.0, 20.0]), np.array([0.1, 0.02])
     figure = plots.sizes_figure({"one": sizes}, sizes, "made up")
     assert figure.axes[0].get_ylabel() == "largest error  (← lower is better)"

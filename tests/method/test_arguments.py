@@ -103,7 +103,7 @@ ENSEMBLE = {
     ),
     "a number": (lambda: WeightEnsemble(3), "Members must be modules, .* Found 3"),
     "a class": (lambda: WeightEnsemble([Net, Net]), "Found the class Net"),
-    "a dict": (lambda: WeightEnsemble({"a": Net()}), "Members must be modules, .* Found 'a'"),
+    "a dict": (lambda: WeightEnsemble({"a": Net()}), "must be a list .* Found a single dict"),
     "none": (lambda: WeightEnsemble([]), "at least one member. Found an empty list"),
     "the same twice": (lambda: WeightEnsemble([Net()] * 2), "must not share trainable parameters"),
     "tasks by one row": (lambda: ensemble(task_weights=[0.5, 0.5]), r"Found shape \(2,\)"),

@@ -356,13 +356,13 @@ def test_the_heat_maps_show_the_numbers_of_the_records_in_their_cells():
     assert clims == [(0.6, 0.628), (-1, 1)] * 2
 
 
-def test_each_setting_has_a_panel_with_a_line_per_run_and_the_first_member_marked():
+def test_each_setting_has_a_panel_with_a_line_per_penalty_and_the_first_member_marked():
     figure = plots.fronts_figure(sweeps.fronts(runs_of(*everything((0, 1)))), "made by hand")
     panels = {ax.get_title(): ax for ax in figure.axes if ax.axison}
     assert len(panels) == 17 and len(figure.axes) == 20
-    assert len(panels["W = 1, λ = 0"].lines) == 2 * 2  # seeds times (line and dot)
+    assert len(panels["W = 1, λ = 0"].lines) == 2  # line and dot
     lines = panels["W = 5, λ = 10"].lines
-    assert len(lines) == 2 * 2 * 2 and len({line.get_color() for line in lines}) == 2
+    assert len(lines) == 2 * 2 and len({line.get_color() for line in lines}) == 2
     assert [line.get_xydata().tolist() for line in lines[:2]] == [
         [[0.9, 0.7], [0.8, 0.8]],
         [[0.9, 0.7]],

@@ -43,7 +43,7 @@ def test_what_the_page_of_draws_says_is_what_the_points_say(data, runs):
         assert f"{abs(np.mean(cosines)):.2f} for p = {p:g}" in text
         assert f"{middle:.3f} for p = {p:g}" in text
     volumes = {
-        p: np.mean([r.front("test").hypervolume((0, 0)) for r in of]) for p, of in found.items()
+        p: np.mean([r.front("test").hypervolume((0.0, 0.0)) for r in of]) for p, of in found.items()
     }
     assert text.endswith(f"is that of p = {max(volumes, key=volumes.__getitem__):g}.")
 
@@ -204,7 +204,7 @@ def ends(setting, other, measure, runs):
 
 
 def test_what_the_page_of_choices_says_is_what_the_records_say(runs):
-    text = passage("choices", "choices-5") + passage("choices", "choices-8")
+    text = "".join(passage("choices", f"choices-{k}") for k in (5, 6, 8))
     census, digits, three = "census/pamal", "multimnist/pamal", "multimnist3/pamal"
     loss, gradient = (f"{census} balancing={name}" for name in ("loss", "gradient"))
     members = f"{three} lr_scaling=members"
@@ -346,6 +346,28 @@ def test_what_the_page_of_reproductions_says_is_what_its_tables_say(runs):
     assert "COSMOS ends higher here than in the paper in every setting" in text
     assert (tables.report("cosmos_multimnist", runs)["difference"] > 0).all()
     assert joint["cosmos"]["low"].item() > 0
+
+
+def test_what_the_first_page_says_of_the_sign_and_of_the_ends(runs):
+    text = page("index")
+    start = "The penalty brings losses into order, lambda = 5 against 0, with the sign "
+    said = {
+        claim["claim"].removeprefix(start): claims.judge(claim, runs).word
+        for claim in paper.read(claims.FILE)
+        if claim["claim"].startswith(start) and claim["claim"].endswith("Census")
+    }
+    assert said == {"as printed: Census": "fails", "of the text: Census": "holds"}
+    reverse = frame.measured(
+        runs, select("census/pamal penalty=printed; skip=as_released"), "order", "test"
+    )
+    assert "reverses the order of the front" in text and (reverse > 0).all()
+    assert "it brings the front into order" in text
+    ends = [
+        record.front("test").non_dominated()[[0, -1]]
+        for name in ("multimnist/pamal", "census/pamal")
+        for record in runs[select(name)].values()
+    ]
+    assert "members themselves are mostly dominated" in text and np.mean(ends) < 0.1
 
 
 def test_the_readme_counts_the_claims(runs):

@@ -180,6 +180,18 @@ def test_a_second_alpha_waits_for_the_answer_to_the_first(explorer, open_widget)
     assert page.evaluate("asked.length") == 2
 
 
+def test_what_is_typed_stays_while_an_answer_comes(parts, explorer, open_widget):
+    page = open_widget("explorer", in_the_middle(explorer))
+    page.evaluate(LISTEN)
+    text = json.dumps([1.0] + [0.0] * (len(explorer.alpha) - 1))
+    box = page.get_by_label("alpha in numbers")
+    box.fill(text)
+    page.evaluate("told => widgetModel.set('measured', told)", explorer.measured)
+    assert box.input_value() == text
+    box.press("Enter")
+    assert page.evaluate("asked") == [json.loads(text)]
+
+
 def test_it_opens_at_what_choose_takes(explorer, parts):
     front = parts[-1]
     assert explorer.alpha == front.choose().alpha.tolist() == explorer.measured["alpha"]
