@@ -132,9 +132,9 @@ def train(
     a step that is not finite, and the error comes within 50 steps and this epoch. Other optimizers
     wait for it once a step, with `average` twice, and rules that are solved on the CPU once a draw.
     """
+    checks.check_arguments(method, loader, epochs, seed, {"lr": lr, "clip_norm": clip_norm})
     if distributed.splits(method.window):
         distributed.check_batches(loader)
-    checks.check_arguments(method, loader, epochs, seed, {"lr": lr, "clip_norm": clip_norm})
     if optimizer is None:
         optimizer = adam(method, 1e-3 if lr is None else lr)
     elif lr is not None:

@@ -20,7 +20,7 @@ TASKS = [regression("height"), classification("kind"), regression("width")]
 
 
 CONDITIONED = ["phn", "cosmos"]
-NAMES = [name for name in METHODS if name not in ("pamal", "ls", "stl", "soup")]
+NAMES = [name for name in METHODS if name not in ("pamal", "ls", "stl", "soup", "low_rank")]
 
 
 def make_method(name, data, num_tasks=2, norm=False, **options):

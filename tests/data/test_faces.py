@@ -108,7 +108,7 @@ def test_the_figure_shows_every_face_over_its_labels(as_floats):
     assert texts[3] == f"{age} · {genders[3]} · {'ABCDE'[ethnicities[3]]}"
     pixels = figure.axes[3].images[0].get_array()
     np.testing.assert_array_equal(pixels, shown[3].transpose(1, 2, 0))
-    assert "made up" in figure.texts[0].get_text()
+    assert "made up" in figure.get_label()
 
 
 def test_labels_of_the_figure_do_not_overlap():

@@ -198,7 +198,7 @@ def test_a_figure_of_scenes_has_three_rows_a_legend_and_a_scale(sample):
     assert len(figure.axes) == 3 * 4 + 1  # the scale is one of them
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names == [*pictures.CLASSES, "void, unknown"]
-    assert "disparity" in figure.axes[-1].get_ylabel()
+    assert "disparity" in figure.axes[-1].get_xlabel()
     classes, depths = (figure.axes[i].images[0].get_array() for i in (4, 8))
     assert np.array_equal(np.ma.getmaskarray(classes), sample[1][0] < 0)
     assert np.array_equal(np.ma.getmaskarray(depths), sample[2][0, 0] == 0)
