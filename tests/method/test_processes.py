@@ -111,9 +111,9 @@ def test_draws_that_cannot_be_shared_evenly_are_refused(monkeypatch):
         InputError, match=r"`W` must be 1, .* or a multiple .* Found W=3 and 2 processes"
     ):
         distributed.check(3, Linear())
-    with pytest.raises(InputError, match="without a memory, .* Found MovingAverage"):
+    with pytest.raises(InputError, match=r"without a memory, .* Found MovingAverage"):
         distributed.check(4, MovingAverage())
-    with pytest.raises(InputError, match="without a memory, .* Found UncertaintyWeighting"):
+    with pytest.raises(InputError, match=r"without a memory, .* Found UncertaintyWeighting"):
         distributed.check(4, UncertaintyWeighting(2))
     distributed.check(4, Linear())
 
