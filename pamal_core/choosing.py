@@ -1,5 +1,6 @@
 """Choosing one point of a front. No torch here."""
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -17,6 +18,8 @@ Weights = Mapping[str, float | int] | Sequence[float | int] | np.ndarray
 """One number >= 0 per objective, by name or in their order."""
 Bounds = Mapping[str, float | int]
 """Columns of a front's table and the least, or the most, that is accepted of each."""
+LOWER, HIGHER = ("loss", "error"), ("accuracy", "IoU")
+"""How the names of metrics end that are better the lower, or the higher, they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +57,7 @@ def choose(
     low, span = better[kept].min(0), np.ptp(better[kept], axis=0)
     scaled = _weights(front, weights) * ((better - low) / np.where(span > 0, span, 1))
     bounds = [*_bounds(finite, "at_least", at_least), *_bounds(finite, "at_most", at_most)]
+    _warn_of_the_wrong_side(finite, at_least, at_most)
     met = np.flatnonzero(sum((bound.missed for bound in bounds), np.zeros(len(better))) == 0)
     if not len(met):
         raise InputError(_conflict(finite, rows, bounds))
@@ -106,6 +110,25 @@ def _bounds(front: "Front", side: str, limits: Bounds) -> Iterator[_Bound]:
         short = np.clip(limit - values if side == "at_least" else values - limit, 0, None)
         text = f"{name} {side.replace('_', ' ')} {limit:.4g}"
         yield _Bound(text, name, values, np.where(np.isfinite(values), short, np.inf))
+
+
+def _warn_of_the_wrong_side(front: "Front", at_least: Bounds, at_most: Bounds) -> None:
+    """A warning for each column that is bounded on the side that is better, and only there."""
+    known = [name for name in front.table if name.endswith(LOWER + HIGHER)]
+    maximise = {name: name.endswith(HIGHER) for name in known}
+    maximise |= {o.name: o.maximise for o in front.objectives}
+    for name in [name for name in front.table if (name in at_least) != (name in at_most)]:
+        if maximise.get(name) == (name in at_most):
+            side, place, good, other = (
+                ("at_most", "above", "higher", "at_least")
+                if name in at_most
+                else ("at_least", "below", "lower", "at_most")
+            )
+            warnings.warn(
+                f"`{side}` bounds {name} from {place}, where {good} is better: `{other}` is the "
+                "bound that keeps it good.",
+                stacklevel=4,
+            )
 
 
 def _conflict(front: "Front", rows: np.ndarray, bounds: Sequence[_Bound]) -> str:

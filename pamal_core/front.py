@@ -12,12 +12,10 @@ import moocore
 import numpy as np
 import pandas as pd
 
-from pamal_core.choosing import Bounds, Choice, Weights, choose
+from pamal_core.choosing import HIGHER, LOWER, Bounds, Choice, Weights, choose
 from pamal_core.errors import InputError
 from pamal_core.simplex import as_array
 
-LOWER, HIGHER = ("loss", "error"), ("accuracy", "IoU")
-"""How the names of metrics end that are better the lower, or the higher, they are."""
 LONG = 1e11
 """Of n points in T > 4 objectives an exact hypervolume takes some n^(T-2) steps: here seconds."""
 NO_BOUNDS: Bounds = MappingProxyType({})
@@ -231,7 +229,8 @@ class Front:
         With `knee` it is the point from which every move to another costs most per unit gained.
 
         `at_least` and `at_most` map names of columns of the table, objectives or not, to bounds.
-        They mean what they say, whichever direction is better. InputError where no point meets them
+        They mean what they say, whichever direction is better; a warning says where a column is
+        bounded only on the side that is better. InputError where no point meets them
         all: it names the bounds that conflict and the nearest point.
         """
         return choose(self, weights, at_least, at_most, knee)

@@ -62,7 +62,10 @@ def task_losses(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> 
     InputError as `by_task` has it, and unless the loss of each takes what it is given and makes
     one number of it.
     """
-    return torch.stack([_loss(*triple) for triple in by_task(tasks, outputs, targets)])
+    names = ", ".join(task.name for task in tasks)
+    in_order = isinstance(outputs, tuple | list) and len(tasks) > 1
+    hint = f" (are outputs and targets in the order of the tasks: {names}?)" if in_order else ""
+    return torch.stack([_loss(*triple, hint) for triple in by_task(tasks, outputs, targets)])
 
 
 def labelled(tasks: Sequence[Task], targets: Sequence[Any], device: torch.device) -> ByTask:
@@ -159,10 +162,10 @@ def _targets(tasks: Sequence[Task], targets: Sequence[Any]) -> list[Tensor | Non
     return [targets[0].get(name) for name in names]
 
 
-def _loss(task: Task, output: Tensor, target: Tensor | None) -> Float[Tensor, ""]:
+def _loss(task: Task, output: Tensor, target: Tensor | None, hint: str) -> Float[Tensor, ""]:
     if target is None:
         return output.flatten()[:0].sum()  # depends on the output, but with a gradient of 0
-    loss = _taken(task, "loss", task.loss, output, target)
+    loss = _taken(task, "loss", task.loss, output, target, hint)
     if not isinstance(loss, Tensor) or loss.ndim:
         raise InputError(
             f"The loss of task {task.name} must be one number, the mean over the batch. "
@@ -186,7 +189,12 @@ def judged(task: Task, metric: Metric, output: Tensor, target: Tensor) -> float:
 
 
 def _taken(
-    task: Task, what: str, function: Callable[[Tensor, Tensor], Any], output: Tensor, target: Tensor
+    task: Task,
+    what: str,
+    function: Callable[[Tensor, Tensor], Any],
+    output: Tensor,
+    target: Tensor,
+    hint: str = "",
 ) -> Any:
     try:
         return function(output, target)
@@ -196,7 +204,7 @@ def _taken(
         shapes = [described(part).removeprefix("one tensor ") for part in (output, target)]
         raise InputError(
             f"The {what} of task {task.name} must take what it is given. "
-            f"Found output {shapes[0]} and target {shapes[1]}: {error}"
+            f"Found output {shapes[0]} and target {shapes[1]}: {error}{hint}"
         ) from error
 
 

@@ -225,8 +225,10 @@ def digit() -> None:
     shown, names = gain.argmax(1).tolist(), values["tasks"]
     ends = {"member 1": ("one", (0, 0), "start"), "member 2": ("two", (1, 0), "end")}
     panel = Panel("How sure the network is, on two images", (0, 1), (0, 1.12))
-    panel.axes("", "share given to the right digit")
-    for t, (look, x, y) in enumerate((("one", 0.78, 0.28), ("two", 0.03, 0.76))):
+    panel.axes("", "probability of the correct digit")
+    for tick in (0, 1):
+        panel.text(str(tick), (0, tick), "soft", "end", (-4, 4))
+    for t, (look, x, y) in enumerate((("one", 0.03, 0.76), ("two", 0.78, 0.85))):
         i = shown[t]
         panel.line(np.stack([alphas[:, 1], right[:, t, i].numpy()], -1), f"{look} heavy")
         (left, top), png = panel.at([(x, y)])[0], pictures(images[i : i + 1])[0]
@@ -234,15 +236,16 @@ def digit() -> None:
             f'<image x="{left:.0f}" y="{top:.0f}" width="64" height="64" href="{png}" '
             'style="image-rendering: pixelated"/>'
         )
-        side = ("end", (64, -8)) if t == 0 else ("start", (0, -8))
-        panel.text(f"{names[t]}: {labels[i, t]}", (x, y), look, *side)
+        end, side = ((0, right[0, t, i]), "start") if t == 0 else ((1, right[-1, t, i]), "end")
+        panel.text(f"{names[t]}: {labels[i, t]}", end, look, side, (8 if t == 0 else -8, -10))
     for word, (look, place, side) in ends.items():
         panel.text(word, place, look, side, (0, 18))
     panel.text("α moves →", (0.5, 0), "soft", "middle", (0, 18))
     panel.write(
         "digit",
-        f"As alpha moves from member 1 to member 2 the share that the network gives to the right "
-        f"{names[0]} digit of one image falls, and to the right {names[1]} digit of another rises.",
+        "As alpha moves from member 1 to member 2 the probability that the network gives to the "
+        f"correct {names[0]} digit of one image falls, and to the correct {names[1]} digit of "
+        "another rises.",
     )
     panel = Panel("How often it is right, on 10,000 images", (0, 1), (0.925, 0.97))
     panel.axes("", "accuracy (higher is better)")

@@ -49,12 +49,18 @@ def digits_figure(
 
 
 def faces_figure(
-    images: ArrayLike, ages: ArrayLike, genders: ArrayLike, ethnicities: ArrayLike, provenance: str
+    images: ArrayLike,
+    ages: ArrayLike,
+    genders: ArrayLike,
+    ethnicities: ArrayLike,
+    provenance: str,
+    third: str = "ethnicity",
 ) -> Figure:
     """Rows of faces over their labels, "34 · 1 · C"; arrays or tensors.
 
     `images` [n, 3, h, w] are uint8, or floats in [0, 1]. Ages [n] are whole years, or standardised
-    where they are floats; ethnicities [n] count from 0, printed as A. InputError where the lengths
+    where they are floats; ethnicities [n] count from 0, printed as A, and `third` is their name
+    in the caption. InputError where the lengths
     or the shape are others.
     """
     faces, *labels = (np.asarray(a) for a in (images, ages, genders, ethnicities))
@@ -69,7 +75,7 @@ def faces_figure(
     for ax, image, age, gender, ethnicity in zip(axes, faces, *labels, strict=True):
         _show(ax, image.transpose(1, 2, 0))
         ax.set_xlabel(f"{age:{years}} · {gender} · {chr(ord('A') + ethnicity)}")
-    return style.stamp(figure, f"Age · gender · ethnicity. {provenance}")
+    return style.stamp(figure, f"Age · gender · {third}. {provenance}")
 
 
 def scenes_figure(

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from pamal_core.choosing import LOWER
 from pamal_core.errors import InputError
-from pamal_core.front import LOWER, Front
+from pamal_core.front import Front
 from pamal_core.runs.records import Record
 from pamal_core.study.fronts import dominated_by_a_neighbour
 

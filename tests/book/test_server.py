@@ -2,40 +2,47 @@
 
 import json
 import re
+import sys
 import threading
 import time
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import nn
 
-from pamal_core import LowRankEnsemble, classification
+from pamal_core import LowRankEnsemble
 from pamal_core.networks.models import SharedBottom
 
 PAGE = Path(__file__).parents[2] / "notebooks" / "from_what_you_have.ipynb"
 
 
+class Net(SharedBottom):
+    def __init__(self):
+        super().__init__(
+            nn.Sequential(nn.Linear(4, 8), nn.ReLU()), [nn.Linear(8, 3), nn.Linear(8, 2)]
+        )
+
+
 @pytest.fixture
-def server():
-    """The network that is served, and the address."""
+def server(tmp_path, monkeypatch):
+    """The names of the server, from a module and a file as the page has them, and the address."""
     pytest.importorskip("fastapi", reason="needs the `test` extra")
     uvicorn = pytest.importorskip("uvicorn", reason="needs the `test` extra")
     cells = ["".join(cell["source"]) for cell in json.loads(PAGE.read_text("utf-8"))["cells"]]
     (code,) = re.findall(r"```python\n(.*?)```", "\n".join(cells), re.DOTALL)
-    encoder = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU())
-    network = LowRankEnsemble(SharedBottom(encoder, [nn.Linear(8, 3), nn.Linear(8, 2)]), 2, rank=2)
+    network = LowRankEnsemble(Net(), 2, rank=2, train_base=True)
     with torch.no_grad():
         for adapter in network.mixed:
             adapter.normal_()
-    names = {
-        "network": network,
-        "tasks": [classification("digit"), classification("even")],
-        "calibration": [(torch.randn(64, 4),)],
-    }
+    torch.save(network.state_dict(), tmp_path / "network.pt")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "model", SimpleNamespace(Net=Net))
+    names = {}
     exec(code, names)
     one = uvicorn.Server(uvicorn.Config(names["app"], port=0, log_level="critical"))
     thread = threading.Thread(target=one.run)
@@ -63,7 +70,7 @@ def test_each_request_is_answered_by_the_network_at_its_trade_off(server):
     with ThreadPoolExecutor(4) as pool:
         answers = [*pool.map(lambda share: ask(address, rows.tolist(), digit=share), shares)]
     for share, answer in zip(shares, answers, strict=True):
-        model = names["network"].export([share, 1 - share], calibration=names["calibration"])
+        model = names["network"].export([share, 1 - share])
         expected = [output.argmax(1).tolist() for output in model(rows)]
         assert [answer["digit"], answer["even"]] == expected
     assert answers[0] != answers[4]

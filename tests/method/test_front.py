@@ -117,9 +117,28 @@ def test_bounds_are_literal_and_may_name_any_column():
     points = replace(points, table=points.table.assign(**{"a/loss": [0.1, np.nan, 0.5]}))
     assert points.choose().row == 1  # a NaN that is not compared discards nothing
     assert points.choose(at_most={"a/loss": 0.3}).row == 0
-    assert points.choose(at_least={"a/loss": 0.3}).row == 2
+    with pytest.warns(UserWarning, match="`at_least` bounds a/loss from below"):
+        assert points.choose(at_least={"a/loss": 0.3}).row == 2
     assert points.choose(at_most={"a/loss": 9.0}).row != 1  # but it meets no bound
     assert points.choose(at_least={"a/accuracy": 0.7}, at_most={"a/accuracy": 0.7}).row == 1
+
+
+def test_a_bound_on_the_side_that_is_better_warns_and_is_kept_all_the_same():
+    costs = front([[0.9, 0.1], [0.7, 0.6], [0.2, 0.9]], maximise=False, alphas=np.eye(3))
+    with pytest.warns(UserWarning) as found:
+        assert costs.choose(at_least={"a/loss": 0.8}).row == 0
+    assert [str(one.message) for one in found] == [
+        "`at_least` bounds a/loss from below, where lower is better: `at_most` is the bound that "
+        "keeps it good."
+    ]
+    points = front([[0.9, 0.1], [0.7, 0.6], [0.2, 0.9]], alphas=np.eye(3))
+    with pytest.warns(UserWarning, match="`at_most` bounds b/accuracy from above, where higher"):
+        assert points.choose(at_most={"b/accuracy": 0.2}).row == 0
+    # A direction that nobody knows, and a column with both bounds, give no warning: an error here.
+    unknown = replace(points, table=points.table.assign(**{"a/time": [1.0, 2.0, 3.0]}))
+    assert unknown.choose(at_least={"a/time": 2.5}).row == 2
+    assert unknown.choose(at_most={"a/time": 1.5}).row == 0
+    assert costs.choose(at_least={"a/loss": 0.5}, at_most={"a/loss": 0.8}).row == 1
 
 
 def test_weights_choose_by_their_mean_whether_by_name_or_in_order():
