@@ -113,7 +113,7 @@ def test_what_the_page_of_multi_forward_training_says_is_what_the_points_say(dat
         change, _ = effect(found, name, 10.0)
         (low, high), turned = interval(change[:, 0]), interval(change[:, 1])
         word = words.get((low > 0, high > 0), "undecided")
-        assert f"`{name}` with λ = 10 makes the hypervolume **{word}**" in text
+        assert f"`{name}` with λ = 10: hypervolume **{word}**" in text
         row = f"{change[:, 0].mean():+.4f} [{low:+.4f}, {high:+.4f}]"
         assert row in rows[f"hypervolume, {name}, λ = 10"]
         row = f"{change[:, 1].mean():+.4f} [{turned[0]:+.4f}, {turned[1]:+.4f}]"
