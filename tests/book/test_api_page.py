@@ -35,7 +35,7 @@ def imported(name):
 
 def plain(text):
     """`text` in one line, without the marks of code and with the quotes of a keyboard."""
-    text = " ".join(text.replace("`", "").split())
+    text = " ".join(text.replace("`", "").split()).replace(r"\[ ", r"\[").replace(r" \]", r"\]")
     typeset = {"“": '"', "”": '"', "\u2018": "'", "\u2019": "'", "…": "...", "–": "--"}
     return text.translate(str.maketrans(typeset))
 
@@ -77,7 +77,7 @@ def meant(docstring):
     """The paragraphs of a docstring as a page shows them, mathematics in MathJax's brackets."""
     for paragraph in docstring.split("\n\n"):
         if paragraph.startswith("$$"):
-            yield plain(rf"\[ {paragraph.strip('$')} \]")
+            yield plain(rf"\[{paragraph.strip('$').strip()}\]")
         else:
             yield plain(re.sub(r"\$(.+?)\$", r"\\(\1\\)", paragraph, flags=re.DOTALL))
 
