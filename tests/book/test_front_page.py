@@ -101,6 +101,7 @@ def test_a_count_opens_the_claims_with_that_verdict(built_book, open_page):
     link = page.locator("p a", has_text=re.compile(r"^\d+ fail$"))
     count = link.text_content().split()[0]
     link.click()
+    page.wait_for_selector("#the-claims .table-bar")
     rows = page.locator("#the-claims tbody tr:visible")
     assert rows.count() == int(count)
 
