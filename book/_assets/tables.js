@@ -71,6 +71,10 @@ function makeFilters(table, heads, rows) {
     select.ariaLabel = name;
     select.add(new Option(`${name}: all`, "*"));
     for (const [own, count] of counts) select.add(new Option(`${own || "(empty)"}: ${count}`, own));
+    // An address with ?equal-epochs=holds shows the rows with that word in that column.
+    const asked = new URLSearchParams(location.search).get(name.replaceAll(" ", "-"));
+    const option = asked && [...select.options].find((one) => one.value.endsWith(asked));
+    if (option) option.selected = true;
     select.column = k;
     return [select];
   });

@@ -14,12 +14,13 @@ import html
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 import numpy as np
+import pandas as pd
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
@@ -116,17 +117,27 @@ class Verdicts(SphinxDirective):
                 rows.append(read(match[1], *known[match[2]], runs))
             except ValueError:
                 raise self.error(f"Expected one comparison. {match[2]!r} has several.") from None
-        counts = Counter(claims.judge(claim, runs).word for claim in paper.read(claims.FILE))
-        return [raw(picture(rows)), *self.count(counts)]
+        return [raw(picture(rows)), raw(counted(claims.table(runs)))]
 
-    def count(self, counts: Counter[str]) -> Iterator[nodes.Node]:
-        """How many claims have which verdict, as a bar and in words."""
-        parts = (f'<i class="{css(w)}" style="flex: {counts[w]}"></i>' for w in claims.WORDS)
-        yield raw(f'<div class="v-counts" aria-hidden="true">{"".join(parts)}</div>')
-        verbs = zip(claims.WORDS, ("hold", "fail", "undecided", "not run"), strict=True)
-        link = f"[{counts.total()} claims of the paper](results/reproduction.ipynb#the-claims)"
-        each = ", ".join(f"{counts[word]} {verb}" for word, verb in verbs)
-        yield from self.parse_text_to_nodes(f"{link}: {each}.")
+
+def counted(found: pd.DataFrame) -> str:
+    """How many claims of a table have which verdict, as a bar and in words that open those rows,
+    and how many of those that hold and fail stand among them all."""
+    of = found.groupby("equal epochs")["p"]
+    counts, stand = Counter(of.size().to_dict()), of.apply(lambda p: (p < 0.05).sum())
+    parts = (f'<i class="{css(w)}" style="flex: {counts[w]}"></i>' for w in claims.WORDS)
+    verbs = zip(claims.WORDS, ("hold", "fail", "undecided", "not run"), strict=True)
+    page = PAGES[claims.FILE]
+    each = ", ".join(
+        f'<a href="{page}?equal-epochs={quote(word)}#the-claims">{counts[word]} {verb}</a>'
+        for word, verb in verbs
+    )
+    held, failed = (f"{stand.get(word, 0)} of {counts[word]}" for word in claims.WORDS[:2])
+    return (
+        f'<div class="v-counts" aria-hidden="true">{"".join(parts)}</div>'
+        f'<p><a href="{page}#the-claims">{len(found)} claims of the paper</a>: {each}. '
+        f"After Holm's correction over all claims {held} still hold and {failed} still fail.</p>"
+    )
 
 
 def picture(rows: list[str | Line]) -> str:
@@ -146,6 +157,8 @@ def picture(rows: list[str | Line]) -> str:
             texts.append(f'<tr class="v-question">{head}</tr>')
             continue
         link = f'<a href="{row.page}#{claims.anchor(row.claim["claim"])}">{row.label}</a>'
+        seeds = " against ".join(map(str, row.cells[EPOCHS][1].seeds))
+        link += f' <span class="v-seeds">{seeds} seeds</span>' if seeds else ""
         plot = f'<td class="v-plot">{drawing(row, edges[kind(row)])}</td>'
         cells = "".join(map(partial(cell, row), MARKS))
         texts.append(f'<tr><th scope="row">{link}</th>{plot}{cells}</tr>')

@@ -159,11 +159,14 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
         # The hatch is a layer of its own: in SVG one on a fill of its colour is not seen.
         ax.fill_between(**band, facecolor="none", edgecolor=colour, hatch=hatch, alpha=0.6)
         ax.step(grid, half, where="pre", color=colour, ls=look["ls"], lw=2, label=name)
+        if all(len(front.values) == 1 for front in of_method):
+            single = np.concatenate([front.values for front in of_method])
+            ax.plot(*single.T, marker=look.get("marker", "o"), ls="", color=colour, ms=6, mec="w")
     name_axes(ax, fronts[0])
     words = (
         "What lies below and left of a line at least half of the seeds attain; its band runs from"
     )
-    words += " what all attain to what one does."
+    words += " what all attain to what one does. Markers are single networks, one per seed."
     return style.finish(figure, provenance, None, words, ncols=2)
 
 

@@ -37,6 +37,10 @@ class Html(str):
         return "a table"
 
 
+class Weak(str):
+    """A verdict that would not stand among all those of its table; it is not bold."""
+
+
 def table(
     found: pd.DataFrame,
     *,
@@ -106,7 +110,8 @@ def _text(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return "" if np.isnan(value) else f"{value:.4f}"
     if isinstance(value, str) and value in MARKS:
-        return f'<span class="verdict {value.replace(" ", "-")}">{MARKS[value]} {value}</span>'
+        look = value.replace(" ", "-") + " weak" * isinstance(value, Weak)
+        return f'<span class="verdict {look}">{MARKS[value]} {value}</span>'
     return "" if value is None else escape(str(value), quote=False)
 
 
@@ -143,7 +148,7 @@ def drawn(
     value: float, low: float, high: float, margin: float, reach: float, digits: int = 4
 ) -> Html:
     """An interval on an axis from -`reach` to `reach`, with a band of `margin` to either side of 0;
-    what is outside ends at the rim. Nothing for NaN."""
+    what is outside ends at the rim, a dot as an arrow. Nothing for NaN."""
     if np.isnan(value):
         return Html("")
 
@@ -152,6 +157,11 @@ def drawn(
 
     said, line = f"{value:+.{digits}f}", ""
     band, fixed = float(at(margin)), 'vector-effect="non-scaling-stroke"'
+    dot = f'<path stroke-width="9" {fixed} d="M{at(value)} 0h.01"/>'
+    if abs(value) > reach:
+        side = 1 if value > 0 else -1
+        tip = f"M{97 * side} -6L{102 * side} 0L{97 * side} 6"
+        dot = f'<path fill="none" stroke-width="3" {fixed} d="{tip}"/>'
     if not np.isnan(low):
         said += f", 95 % interval {low:+.{digits}f} to {high:+.{digits}f}"
         line = f'<path {fixed} d="M{at(low)} 0H{at(high)}"/>'
@@ -161,5 +171,5 @@ def drawn(
         f'data-value="{value:.6f}"><title>{said}</title>'
         f'<rect class="band" x="{-band}" y="-10" width="{2 * band}" height="20" stroke="none" '
         f'fill="currentColor" opacity=".16"/><path stroke-width="1" {fixed} d="M0 -10V10"/>{line}'
-        f'<path stroke-width="9" {fixed} d="M{at(value)} 0h.01"/></svg>'
+        f"{dot}</svg>"
     )

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from pamal_core.errors import check_choice
-from pamal_core.plots.table import Html
+from pamal_core.plots.table import Html, Weak
 from pamal_core.plots.table import table as html
 from pamal_core.study import frame, paper, tables
 from pamal_core.study.frame import Runs, Setting
@@ -300,8 +300,9 @@ def anchor(claim: str) -> str:
 
 
 def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
-    """A `table` for a page: a row has the id `anchor`, its evidence is folded, and what holds for
-    the printed sign of the penalty only says so."""
+    """A `table` for a page: a row has the id `anchor`, its evidence is folded, a verdict whose p is
+    above 0.05 is `Weak`, and what holds for the printed sign of the penalty only says so. A claim
+    of equal passes has no verdict at equal epochs."""
     words = dict(zip(found["claim"], found["equal epochs"], strict=True))
 
     def said(claim: str, word: str) -> str:
@@ -311,8 +312,15 @@ def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
             claim + note
         )  # fmt: skip
 
+    weak = found["p"] > LEVEL * 2
+    verdicts = found["equal epochs"].where(~weak, found["equal epochs"].map(Weak))
+    at_passes = found["claim"].str.contains(" passes")
     rows = found.assign(
         claim=[*map(said, found["claim"], found["equal epochs"])],
+        **{
+            "equal epochs": verdicts.astype(object).mask(at_passes, ""),
+            "equal cost": found["equal cost"].astype(object).mask(at_passes, verdicts),
+        },
         p=["" if np.isnan(p) else f"{p:.3f}" for p in found["p"]],
         evidence=[_folded(text) for text in found["evidence"]],
     )

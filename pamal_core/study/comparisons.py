@@ -157,8 +157,8 @@ def _cost(found: Sequence[Sequence[Record]]) -> dict[str, Any]:
         "passes": sum(frame.of(record).passes for record in found[0]),
         "minutes": f"{np.median(seconds) / 60:.1f}",
         "hypervolume ↑ ± sd": spread(Sample.of(volumes)),
-        "networks": len(union(found[0]).alphas),
-        "seeds": len(found),
+        "networks": str(len(union(found[0]).alphas)),
+        "seeds": str(len(found)),
     }
 
 

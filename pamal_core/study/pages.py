@@ -66,9 +66,8 @@ def beside_ls(setting: Setting, runs: Runs) -> str:
     )
     if setting.options or setting.method == "ls" or np.isnan([ls, ours]).any():
         return ""
-    return (
-        f"At equal epochs the one network of LS has a hypervolume of {ls:.4f}, and this {ours:.4f}."
-    )
+    said = f"the one network of LS has a hypervolume of {ls:.4f}, and this front {ours:.4f}."
+    return f"At equal epochs {said}"
 
 
 def making(notebook: str, namespace: Mapping[str, Any], record: Record, runs: Runs) -> str:

@@ -118,6 +118,19 @@ def draws(runs: Runs) -> "pd.Series[Any]":
     return differences(pair, ("few", "many")).iloc[0]
 
 
+def best(runs: Runs, penalties: Sequence[str]) -> "pd.Series[Any]":
+    """What the W and lambda with the largest mean hypervolume change against the least W without a
+    penalty, as `differences` has it, named by them."""
+    found = multi_forward(runs, ["hypervolume"])
+    found = found[found.penalty.isin([NONE, *penalties])]
+    volumes = found.pivot_table("hypervolume", "seed", ["penalty", "W", "lam"])
+    name, window, lam = top = volumes.mean().idxmax()
+    few = found.W.min()
+    said = f"W = {window}, λ = {lam:g}" + (f", {name}" if lam else "")
+    pair = {f"best ({said}) against W = {few}": (volumes[NONE, few, 0.0], volumes[top])}
+    return differences(pair, ("few", "best")).iloc[0]
+
+
 def effects(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
     """What a penalty changes: runs without one, "without", and with it, on validation; a row for
     each of `CHANGED`, each of `penalties` and lambda. The number of a seed is a mean over those W

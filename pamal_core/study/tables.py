@@ -211,7 +211,10 @@ def agreement(name: str, runs: Runs, digits: int = 4) -> Html:
             f"<code>snakemake -s workflow/Snakefile {TABLES[name].target}</code> makes them.</p>"
         )
     for text, of in _measures(name, found[found["verdict"] != "not run"]):
-        words = [f"{count} {word}" for word in WORDS if (count := (of["verdict"] == word).sum())]
+        counts = {word: (of["verdict"] == word).sum() for word in WORDS}
+        words = [
+            f"{n} {word if n == 1 else word.removesuffix('s')}" for word, n in counts.items() if n
+        ]
         said = f"<b>{text}</b>: {', '.join(words)}; margin {of['margin'].iloc[0]:g}."
         if text in whole.index:
             all_of_it = whole.loc[text]

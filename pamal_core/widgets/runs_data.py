@@ -204,10 +204,14 @@ def _pair(option: tuple[str, Any]) -> str:
 
 
 def _printed(setting: Setting) -> dict[str, dict[str, float]]:
-    """What the paper's tables have of single runs of `setting`, means over their seeds."""
+    """What the paper's tables have of single runs of `setting`, means over their seeds. Those over
+    W and lambda have the printed sign of the penalty, as released."""
     found: dict[str, dict[str, float]] = {}
+    values = setting.values
     for name, table in paper.TABLES.items():
         row = tables.row_of(setting, name)
+        if table.keys == ("W", "lam") and values["lam"] and values["penalty"] != "printed":
+            continue
         for printed, number in row.numbers.items() if row else ():
             measure = table.columns[printed].measure
             # On test the paper's hypervolume of a baseline is that of its three seeds together.

@@ -86,7 +86,24 @@ def test_the_count_of_claims_is_that_of_the_records(first):
     words = [claims.judge(claim, runs).word for claim in every]
     verbs = dict(zip(claims.WORDS, ("hold", "fail", "undecided", "not run"), strict=True))
     each = ", ".join(f"{words.count(word)} {verb}" for word, verb in verbs.items())
-    assert f"{len(every)} claims of the paper" in first and f": {each}." in first
+    text = re.sub("<[^>]*>", "", first)
+    assert f"{len(every)} claims of the paper: {each}." in text
+    found = claims.table(runs)
+    held, failed = (
+        f"{((found['equal epochs'] == word) & (found['p'] < 0.05)).sum()} of {words.count(word)}"
+        for word in ("holds", "fails")
+    )
+    assert f"{held} still hold and {failed} still fail" in text
+
+
+def test_a_count_opens_the_claims_with_that_verdict(built_book, open_page):
+    page = open_page(built_book / "index.html")
+    link = page.locator("p a", has_text=re.compile(r"^\d+ fail$"))
+    count = link.text_content().split()[0]
+    link.click()
+    page.wait_for_selector("#the-claims .table-bar")
+    rows = page.locator("#the-claims tbody tr:visible")
+    assert rows.count() == int(count)
 
 
 @pytest.mark.parametrize("width", [380, 1400])

@@ -121,7 +121,10 @@ def test_a_setting_says_what_the_paper_prints_of_it(packed):
     on_multimnist = {s["key"]: s for s in packed["settings"] if s["experiment"] == 0}
     setting = on_multimnist["pamal:W=4:lam=5"]
     assert setting["label"] == "PaMaL, W = 4, λ = 5"
-    assert setting["paper"]["validation"]["hypervolume"] == 0.9143  # appendix B1
+    assert "hypervolume" not in setting["paper"].get("validation", {})
+    released = on_multimnist["pamal:W=4:lam=5:penalty=printed:skip=as_released"]
+    assert released["paper"]["validation"]["hypervolume"] == 0.9143  # appendix B1, as released
+    assert "hypervolume" in on_multimnist["pamal:W=4:lam=0"]["paper"]["validation"]
     # That of a baseline on test is of three seeds together, which is no mean over runs.
     assert [*on_multimnist["ls"]["paper"]["test"]] == ["top-left/accuracy", "bottom-right/accuracy"]
 
