@@ -174,9 +174,13 @@ def test_only_the_members_of_an_ensemble_learn_at_a_multiple_of_the_rate(method,
 
     monkeypatch.setattr(torch.optim.Adam, "step", step)
     epochs = 1 + (method in ("soup", "low_rank"))  # one is shared
+    given = {"method": method, "epochs": epochs, "device": "cpu"}
+    if method == "low_rank":
+        given["rank"] = 2
     for scaling in ("members", "plain")[: 1 + (method == "pamal")]:
-        run(tiny(), Options.create(method=method, epochs=epochs, device="cpu", lr_scaling=scaling))
-    others = {"pamal": {2e-3}, "low_rank": {2e-3}, "auto_lambda": {1e-4}}  # the second, of its weights of the tasks
+        run(tiny(), Options.create(**given, lr_scaling=scaling))
+    # Those of Auto-lambda are of its weights of the tasks.
+    others = {"pamal": {2e-3}, "low_rank": {2e-3}, "auto_lambda": {1e-4}}
     assert {*seen} == {1e-3} | others.get(method, set())
 
 
