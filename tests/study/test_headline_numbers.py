@@ -145,7 +145,7 @@ def test_the_pages_show_the_headline_numbers():
     page = shown("beyond")
     for claim, numbers in found.items():
         if claim.startswith("MultiMNIST, rate"):
-            assert "{:+.4f} ({:+.4f} to {:+.4f}".format(*numbers) in page, claim
+            assert "{:+.4f} [{:+.4f}, {:+.4f}]".format(*numbers) in page, claim
 
 
 if __name__ == "__main__":
