@@ -120,7 +120,7 @@ def test_what_the_page_of_multi_forward_training_says_is_what_the_points_say(dat
         assert row in rows[f"rank correlation, {name}, λ = 10"]
     before, there = change[:, 1].mean(), effect(found, "printed+as_released", 10.0)[1][:, 1].mean()
     before = there - before
-    said = "on Census from" if data == "census" else "On MultiMNIST it goes from"
+    said = "On Census it goes from" if data == "census" else "On MultiMNIST it goes from"
     assert before < 0 < there
     assert f"{said} {before:.2f} to {there:.2f}" in page("discrepancies")
 
