@@ -1,5 +1,6 @@
 """What the book needs beyond jupyter-book: its table of contents, offline math, and widgets."""
 
+import re
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from sphinx.config import Config
 from verdicts import Verdicts
 from widget import WIDGETS, Widget
 
+# The parameters of a long signature, one on each line.
+PARAMETERS = re.compile(r'<dl>\n(<dd><em class="sig-param">.*?)</dl>', re.DOTALL)
 MATHJAX = files("sphinx-mathjax-offline") / "static/mathjax/tex-svg-full.js"
 
 
@@ -41,6 +44,19 @@ def mend_citations(
     list_of = '<div role="list" class="citation-list">'
     if "body" in context:
         context["body"] = context["body"].replace(list_of, '<div class="citation-list">')
+
+
+def mend_signatures(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any
+) -> None:
+    """Make the parameters of a long signature plain lines: Sphinx writes them as a list of
+    definitions without a term, which such a list may not be."""
+
+    def lines(found: re.Match[str]) -> str:
+        return found[1].replace("<dd>", '<div class="sig-line">').replace("</dd>", "</div>")
+
+    if "body" in context:
+        context["body"] = PARAMETERS.sub(lines, context["body"])
 
 
 def name_toggles(
@@ -78,6 +94,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", use_widget_style, priority=100)
     app.connect("doctree-read", take_title_from_toc, priority=600)  # titles are collected at 500
     app.connect("html-page-context", mend_citations)
+    app.connect("html-page-context", mend_signatures)
     app.connect("html-page-context", name_toggles, priority=900)  # after the theme
     app.connect("html-page-context", put_figures_in)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
