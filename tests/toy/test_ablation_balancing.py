@@ -92,7 +92,7 @@ def test_the_figure_has_a_panel_for_each_method(short):
     figure = short.figure(0.1)
     shown = [ax.get_title().replace("\n", " ") for ax in figure.axes if ax.get_title()]
     assert shown == list(short.outcomes[0.1])
-    assert "1,000 steps" in figure.texts[-1].get_text()
+    assert "1,000 steps" in figure.get_label()
     plt.close(figure)
 
 
