@@ -141,8 +141,8 @@ def test_the_figure_says_how_many_points_are_left(claimed):
     figure = plots.claim_figure({"a run": (front, front)}, "made up")
     left, right, _ = figure.axes
     assert left.get_title() == right.get_title() == "a run: 3 of 11 non-dominated"
-    assert left.get_xlabel().split() == "loss on age (← lower is better)".split()
-    assert right.get_ylabel().split() == "accuracy on education (higher is better →)".split()
+    named = [" ".join(text.split()) for text in (left.get_xlabel(), right.get_ylabel())]
+    assert named == ["loss on age (← lower is better)", "accuracy on education (higher is better →)"]
 
 
 # How tasks compete.
