@@ -142,7 +142,10 @@ def test_the_figure_says_how_many_points_are_left(claimed):
     left, right, _ = figure.axes
     assert left.get_title() == right.get_title() == "a run: 3 of 11 non-dominated"
     named = [" ".join(text.split()) for text in (left.get_xlabel(), right.get_ylabel())]
-    assert named == ["loss on age (← lower is better)", "accuracy on education (higher is better →)"]
+    assert named == [
+        "loss on age (← lower is better)",
+        "accuracy on education (higher is better →)",
+    ]
 
 
 # How tasks compete.
