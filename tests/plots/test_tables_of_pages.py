@@ -76,4 +76,6 @@ def test_all_rows_of_a_dot_plot_share_an_axis_of_a_few_margins():
     assert head[3] == "ours \N{MINUS SIGN} paper, \N{PLUS-MINUS SIGN}0.025"
     assert [row[0] for row in rows] == ["LS", "UW", "RLW"] and rows[2][3] == ""
     dots = [numbers(path)[0] for path in re.findall(r'width="9".*?d="(.*?)"', intervals(found))]
-    assert dots == [40, 100]
+    assert dots == [40]
+    arrow = "M97 -6L102 0L97 6"  # beyond the rim, to the right
+    assert intervals(found).count(arrow) == 1 and arrow in intervals(found).split("UW")[1]
