@@ -56,7 +56,7 @@ class Ablation:
             f"No data: the formula of appendix B2. Seed {o.seed}; {steps:,} steps, "
             f"learning rate {o.lr:g}, tanh {o.tanh}."
         )
-        return figures.methods_figure(self.outcomes[scale], steps, provenance)
+        return figures.trajectories_figure(self.outcomes[scale], steps, provenance, small=True)
 
     def table(self, scale: float) -> pd.DataFrame:
         """A row for each method: what ended on the front, and where (`Outcome.ends`)."""
