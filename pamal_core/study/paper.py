@@ -211,7 +211,7 @@ def rows(name: str) -> list[Row]:
                 deviation = group[printed].std()
             if np.isnan(deviation) and of.experiment == "multimnist" and column.task:
                 task = TASKS["multimnist"].index(column.task) + 1
-                seeds = authors().query("task == @task and alpha_1.isna()").groupby("method")
+                seeds = authors().query(f"task == {task} and alpha_1.isna()").groupby("method")
                 deviation = seeds["value"].std().get(ours[method], np.nan)
             numbers[printed] = Sample(float(group[printed].mean()), float(deviation), SEEDS)
         given = {
