@@ -1,7 +1,6 @@
 """What the page of one run says first, what it was found, and last, how it is made. Both follow the
 parameters of the page: numbers are those of its own records."""
 
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -93,8 +92,7 @@ def command(notebook: str, namespace: Mapping[str, Any]) -> str:
     values: dict[str, Any] = {}
     for source in given:  # not from the namespace: a later cell may use the name for something else
         exec(source, {}, values)
-    options = "".join(f" -p {name} {shlex.quote(str(value))}" for name, value in values.items())
-    return f"papermill notebooks/{notebook}.ipynb out.ipynb{options}"
+    return grid.papermill(notebook, values)
 
 
 def cost(record: Record) -> str:
