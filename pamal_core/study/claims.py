@@ -77,23 +77,22 @@ def table(runs: Runs, file: Path = FILE) -> pd.DataFrame:
     nobody has given theirs as many), the estimate, how many seeds would decide what is undecided,
     and the evidence, a line a part. `p` is Holm's, of all claims that have been run: below 0.05 the
     verdict stands among them all."""
-    rows = []
-    for claim in paper.read(file):
-        found = judge(claim, runs)
-        rows.append(
-            {
-                "claim": claim["claim"],
-                "data": paper.DATA[_settings(claim["ours"])[0].experiment],
-                "equal epochs": found.word,
-                "equal cost": at_equal_cost(claim, runs, found),
-                "estimate": estimate(claim, found),
-                "seeds to decide": to_decide(claim, found),
-                "p": min(1.0, 2 * min(found.p)) if found.word != "not run" else np.nan,
-                "where": claim["where"],
-                "evidence": evidence(claim, found),
-            }
-        )
-    made = pd.DataFrame(rows, pd.RangeIndex(1, len(rows) + 1))
+    claims = paper.read(file)
+    judged = [(claim, judge(claim, runs)) for claim in claims]
+    made = pd.DataFrame(
+        {
+            "claim": claim["claim"],
+            "data": paper.DATA[_settings(claim["ours"])[0].experiment],
+            "equal epochs": found.word,
+            "equal cost": at_equal_cost(claim, runs, found),
+            "estimate": estimate(claim, found),
+            "seeds to decide": to_decide(claim, found),
+            "p": min(1.0, 2 * min(found.p)) if found.word != "not run" else np.nan,
+            "where": claim["where"],
+            "evidence": evidence(claim, found),
+        }
+        for claim, found in judged
+    ).set_axis(pd.RangeIndex(1, len(claims) + 1))
     run = made["p"].notna()
     made.loc[run, "p"] = holm(made.loc[run, "p"].to_numpy())
     return made

@@ -26,9 +26,8 @@ def opening(record: Record, runs: Runs) -> str:
         told += f"**{count} networks to choose from**; {kept} of them are not dominated. "
         told += trade(front.competition())
     if not full:
-        return (
-            f"{told} A sample shows how a method behaves; it says nothing of the paper's numbers."
-        )
+        said = "A sample shows how a method behaves; it says nothing of the paper's numbers."
+        return f"{told} {said}"
     return " ".join(filter(None, (told, beside_the_paper(runs), beside_ls(setting, runs))))
 
 
@@ -59,10 +58,8 @@ def beside_the_paper(runs: Runs) -> str:
 
 def beside_ls(setting: Setting, runs: Runs) -> str:
     """The hypervolume of LS at as many epochs, for the paper's setting of another method."""
-    ls, ours = (
-        frame.measured(found, one, "hypervolume", "validation").mean()
-        for found, one in ((frame.read(), Setting(setting.experiment, "ls")), (runs, setting))
-    )
+    one, both = Setting(setting.experiment, "ls"), {**frame.read(), **runs}
+    ls, ours = (frame.measured(both, s, "hypervolume", "validation").mean() for s in (one, setting))
     if setting.options or setting.method == "ls" or np.isnan([ls, ours]).any():
         return ""
     said = f"the one network of LS has a hypervolume of {ls:.4f}, and this front {ours:.4f}."
@@ -78,12 +75,10 @@ def making(notebook: str, namespace: Mapping[str, Any], record: Record, runs: Ru
         expect += f"; {volumes.mean():.4f} ± {volumes.std():.4f} over {len(volumes)} seeds"
     if np.isnan(volumes[record.seed]):
         expect = "the same numbers on the same machine"
-    rows = {
-        "command": f"`{command(notebook, namespace)}`",
-        "cost": cost(record),
-        "expect": expect,
-    }
-    return "\n".join(["| | |", "| --- | --- |", *(f"| {k} | {v} |" for k, v in rows.items())])
+    return (
+        f"| | |\n| --- | --- |\n| command | `{command(notebook, namespace)}` |\n"
+        f"| cost | {cost(record)} |\n| expect | {expect} |"
+    )
 
 
 def command(notebook: str, namespace: Mapping[str, Any]) -> str:
