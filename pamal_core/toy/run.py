@@ -124,23 +124,17 @@ def _train(options: ToyOptions, num_steps: int) -> dict[str, Outcome]:
             for name, outcome in by_name.items()
         }
     outcomes: dict[str, Outcome] = {}
-    chosen = [
-        v
-        for v in VARIANTS
-        if options.method in ("all", v.method)
-        if v.method == "ls" or options.balancing in ("all", v.balancing)
-    ]
+    chosen = (v for v in VARIANTS if options.method in ("all", v.method))
+    chosen = (v for v in chosen if v.method == "ls" or options.balancing in ("all", v.balancing))
     for method, group in groupby(chosen, lambda v: v.method):
         variants, one = [*group], options.model_copy(update={"method": method})
-        rows, starts = task_weights(one, 2), initial_pairs()[::5, :1]
-        own: dict[str, Any] = {}
+        rows, own = task_weights(one, 2), dict[str, Any](starts=initial_pairs()[::5, :1])
         if method == "pamal":
             own = {"penalty": multi_forward(options), "window": options.W}
-            starts, own["preference"] = initial_pairs(), preference(options)
+            own |= {"preference": preference(options)}
         stacked = Pairs(
             ToyProblem(np.array([v.scale for v in variants]).reshape(-1, 1, 1), options.tanh),
             [balancer(one.model_copy(update={"balancing": v.balancing})) for v in variants],
-            starts=starts,
             task_weights=rows,
             lr=options.lr * (len(rows) if options.lr_scaling == "members" else 1),
             seed=options.seed,
