@@ -72,11 +72,9 @@ class Finding(NamedTuple):
 
 
 def table(runs: Runs, file: Path = FILE) -> pd.DataFrame:
-    """A row for each claim of `file`: what it says, of which data, the verdict at equal epochs and
-    at equal cost, passes over the data ("" where a claim is of one side alone, "not run" where
-    nobody has given theirs as many), the estimate, how many seeds would decide what is undecided,
-    and the evidence, a line a part. `p` is Holm's, of all claims that have been run: below 0.05 the
-    verdict stands among them all."""
+    """A row for each claim of `file`: what it says, of which data, its verdicts, the estimate, how
+    many seeds would decide it, and the evidence. `p` is Holm's, of all claims that have been run:
+    below 0.05 the verdict stands among them all."""
     claims = paper.read(file)
     judged = [(claim, judge(claim, runs)) for claim in claims]
     made = pd.DataFrame(
@@ -120,7 +118,7 @@ def _tested(claim: Claim, parts: Sequence[Estimate]) -> tuple[float, float]:
 
 def at_equal_cost(claim: Claim, runs: Runs, found: Finding) -> str:
     """The verdict where both sides see the data equally often, which `found` is where they do so
-    anyway; "" for a level."""
+    anyway; "not run" where nobody has given theirs as many passes; "" for a level."""
     if claim["cost"]:
         return judge(claim, runs, "cost").word
     passes = [{setting.passes for setting in two if setting} for two in _pairs(claim, "theirs")]
@@ -291,9 +289,9 @@ def anchor(claim: str) -> str:
 
 
 def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
-    """A `table` for a page: a row has the id `anchor`, its evidence is folded, a verdict whose p is
-    above 0.05 is `Weak`, and what holds for the printed sign of the penalty only says so. A claim
-    of equal passes has no verdict at equal epochs."""
+    """A `table` for a page: a row has the id `anchor`, a verdict whose p is above 0.05 is `Weak`,
+    and what holds for the printed sign of the penalty only says so. A claim of equal passes has no
+    verdict at equal epochs."""
     words = dict(zip(found["claim"], found["equal epochs"], strict=True))
 
     def said(claim: str, word: str) -> str:

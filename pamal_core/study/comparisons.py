@@ -1,7 +1,5 @@
 """Settings against settings, seed by seed: choices, equal cost, rates, and the authors' own seeds.
-
-Numbers are of validation, from (0, 0), unless a column says otherwise; higher hypervolume is
-better.
+Numbers are of validation, from (0, 0), unless a column says otherwise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -232,8 +230,8 @@ def authors() -> dict[str, dict[int, Front]]:
 def figure_4(data: str, runs: Runs) -> Figure:
     """Figure 4 of the paper, left (MultiMNIST) or right (Census), on test: the first three seeds of
     PaMaL and of every baseline, and of PHN and COSMOS one run with the setting of their authors and
-    one that is tuned, with the largest hypervolume on validation of all that the paper tried, as
-    far as there are records. InputError without PaMaL or single-task learning."""
+    one with the largest hypervolume on validation of all that the paper tried, as far as there are
+    records. InputError without PaMaL or single-task learning."""
     single = [
         frame.measured(runs, Setting(data, "stl").having(task=t), f"{task}/accuracy", "test").mean()
         for t, task in enumerate(paper.TASKS[data])

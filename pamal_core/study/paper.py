@@ -211,8 +211,8 @@ def rows(name: str) -> list[Row]:
                 deviation = group[printed].std()
             if np.isnan(deviation) and of.experiment == "multimnist" and column.task:
                 task = TASKS["multimnist"].index(column.task) + 1
-                seeds = authors().query(f"task == {task} and alpha_1.isna()").groupby("method")
-                deviation = seeds["value"].std().get(ours[method], np.nan)
+                of_row = f"method == {ours[method]!r} and task == {task} and alpha_1.isna()"
+                deviation = authors().query(of_row)["value"].std()
             numbers[printed] = Sample(float(group[printed].mean()), float(deviation), SEEDS)
         given = {
             key: value.lower() if isinstance(value, str) else value  # as we write it

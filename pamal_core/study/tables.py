@@ -70,10 +70,9 @@ def report(
     """The table `name` of the paper with every setting that it asks for, run or not; or with those
     of `settings` that belong to it. A `short` one does not say what the paper leaves open.
 
-    Ours is the mean over the seeds that there are, the paper's over three; "±" are standard
-    deviations over seeds (n - 1). The difference is ours minus the paper's, with its standard error
-    and degrees of freedom (Welch); `verdict` says what it means for the margin that `columns.csv`
-    declares; and "seeds to decide" how many of ours would give a verdict if means and deviations
+    "±" are standard deviations over seeds (n - 1). The difference is ours minus the paper's, with
+    its standard error and degrees of freedom (Welch), and `verdict` what it means for the margin of
+    `columns.csv`. "seeds to decide" are how many of ours would give one if means and deviations
     stayed as they are, infinite where the paper's seeds are too few for any number of ours.
     """
     table, order = TABLES[name], paper.rows(name)
