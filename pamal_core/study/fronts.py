@@ -61,8 +61,8 @@ def dominates(one: Front, other: Front) -> Bool[np.ndarray, "P Q"]:
 
 def dominated_by_a_neighbour(front: Front) -> Bool[np.ndarray, " P"]:
     """Which points a neighbour dominates, in the order of the points."""
-    count = len(front.alphas)
-    near = np.eye(count, k=1) + np.eye(count, k=-1) > 0
+    places = np.arange(len(front.alphas))
+    near = np.abs(np.subtract.outer(places, places)) == 1
     return (dominates(front, front) & near).any(0)
 
 

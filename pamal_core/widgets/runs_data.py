@@ -120,7 +120,7 @@ def _experiments(
     for name in dict.fromkeys(setting.experiment for setting in settings):
         splits, metrics, ways = Counter[str](), dict[str, None](), dict[str, str]()
         for record in (one for one in records if one.experiment == name):
-            splits.update(dict.fromkeys(_split(point["split"], record) for point in record.points))
+            splits.update([*dict.fromkeys(_split(p["split"], record) for p in record.points)])
             metrics |= dict.fromkeys(m for point in record.points for m in point["metrics"])
             ways |= record.objectives
         names = [*metrics]
