@@ -208,7 +208,7 @@ def agreement(name: str, runs: Runs, digits: int = 4) -> Html:
         )
     for text, of in _measures(found[found["verdict"] != "not run"]):
         counts = ((word, (of["verdict"] == word).sum()) for word in WORDS)
-        words = [f"{n} {word.removesuffix('s' * (n > 1))}" for word, n in counts if n]
+        words = [f"{n} {word if n == 1 else word.removesuffix('s')}" for word, n in counts if n]
         said = f"<b>{text}</b>: {', '.join(words)}; margin {of['margin'].iloc[0]:g}."
         if text in whole.index:
             all_of_it = whole.loc[text]

@@ -98,11 +98,11 @@ def _run(
 def _place(setting: Setting) -> tuple[Any, ...]:
     """Where a setting stands in a list: by experiment and method as the tables have them, those
     that differ in W and lambda alone first."""
-    (experiment, method, options), values, known = setting, setting.values, [*METHODS, method]
+    (experiment, method, options), values = setting, setting.values
     return (
         [*paper.DATA, experiment].index(experiment),
         experiment,
-        known.index(method),
+        [*METHODS, method].index(method),
         method,
         len(dict(options).keys() - {"W", "lam"}),
         *(values.get(name) if method == "pamal" else 0 for name in ALWAYS["pamal"]),
