@@ -183,7 +183,7 @@ def _pairs(claim: Claim, theirs: str) -> list[tuple[Setting, Setting | None]]:
         return [(setting, None) for setting in ours]
     if name == "baselines":
         rivals = [Setting(own.experiment, m) for m in paper.ONE_NETWORK if m != own.method]
-        others = [setting for setting in rivals if setting in frame.planned()]
+        others = [setting for setting in rivals if setting in frame.planned(own.experiment)]
     elif name.startswith("table "):
         check_choice("table", name := name.removeprefix("table "), [*paper.TABLES])
         others = [s for s in tables.planned(name) if s.method == own.method and s not in ours]

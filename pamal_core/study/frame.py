@@ -119,9 +119,11 @@ def of(run: Record | grid.Run) -> Setting:
 
 
 @cache
-def planned() -> frozenset[Setting]:
-    """The settings of all runs of the grid."""
-    return frozenset(of(run) for run in grid.by_record().values())
+def planned(data: str, folder: str = "") -> tuple[Setting, ...]:
+    """The settings of the grid on `data`, of records in `folder`."""
+    runs = (run for run in grid.by_record().values() if run.experiment == data)
+    found = (of(run) for run in runs if any(record.startswith(folder) for record in run.records))
+    return tuple(dict.fromkeys(found))
 
 
 def is_full(record: Record) -> bool:

@@ -4,7 +4,6 @@
 add its CSV there, a row to `tables.csv`, and one to `columns.csv` for each of its columns.
 """
 
-import csv
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -136,8 +135,7 @@ HOW = ("precision", "chunk")
 
 def read(path: Path) -> list[dict[str, str]]:
     """The rows of a CSV."""
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+    return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
 
 
 def read_tables(folder: Path) -> dict[str, Table]:
