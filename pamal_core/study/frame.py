@@ -37,9 +37,8 @@ LABELS = {
 
 
 class Setting(NamedTuple):
-    """What was trained, but for its seed and the place it ran. `options` are those that differ from
-    the paper's setting of this experiment and method (`paper.setting`), by name; that of data that
-    are not the full ones is `data`, "sample" for the built-in ones."""
+    """What was trained, but for its seed. `options` are those that differ from the paper's
+    (`paper.setting`), by name; `data` is one where they are not the full ones."""
 
     experiment: str
     method: str
@@ -74,9 +73,8 @@ class Setting(NamedTuple):
 
     def having(self, **options: Any) -> "Setting":
         """The setting with these options instead; None is the paper's value."""
-        given = {**dict(self.options), **options}
-        kept = {name: value for name, value in given.items() if value is not None}
-        return make(self.experiment, self.method, kept)
+        given = (dict(self.options) | options).items()
+        return make(self.experiment, self.method, {n: v for n, v in given if v is not None})
 
     def label(self, *always: str, without: Iterable[str] = ()) -> str:
         """The method and the options that differ from the paper's; those in `always`, and the task
@@ -136,9 +134,8 @@ def select(text: str) -> Setting:
     where, _, options = text.partition(" ")
     experiment, _, method = where.partition("/")
     if experiment not in paper.DATA or not method:
-        raise InputError(
-            f'A setting is written "experiment/method option=value; ...". Found {text!r}.'
-        )
+        form = "experiment/method option=value; ..."
+        raise InputError(f'A setting is written "{form}". Found {text!r}.')
     return make(experiment, method, grid.parameters(options))
 
 
