@@ -1,7 +1,5 @@
-"""The toy problem's figures: Figure 1, the grids of appendix B2, the surfaces of A2.
-
-Those of a `ToyRun` are lists, empty where the run has nothing to show in them.
-"""
+"""The toy problem's figures: Figure 1, the grids of appendix B2, the surfaces of A2. Those of a
+`ToyRun` are lists, empty where the run has nothing to show in them."""
 
 from collections.abc import Mapping
 from itertools import groupby
