@@ -238,6 +238,8 @@ def details(name: str, runs: Runs, digits: int = 4) -> Html:
 def shown(found: pd.DataFrame, digits: int = 4, measure: str = "") -> Html:
     """Rows of a `report` or of `compare` for a page; the best of ours in bold where all are of one
     `measure`. "seeds to decide" counts ours, where nothing is decided."""
+    needed = found["seeds to decide"].map("{:.0f}".format)
+    needed = needed.replace({"nan": "two or more", "inf": "more of the paper's"})
     rows = [
         {
             "paper ± sd": spread(Sample(*row[["paper", "paper ±", "paper's seeds"]]), digits),
@@ -247,20 +249,12 @@ def shown(found: pd.DataFrame, digits: int = 4, measure: str = "") -> Html:
                 Estimate(*row[["difference", "error", "freedom"]]), digits
             ),
             "verdict": row["verdict"],
-            "seeds to decide": _count(row["seeds to decide"], row["verdict"]),
+            "seeds to decide": count if row["verdict"] == "undecided" else "",
         }
-        for _, row in found.iterrows()
+        for (_, row), count in zip(found.iterrows(), needed, strict=True)
     ]
     best = {"ours ± sd": not measure.endswith("\N{DOWNWARDS ARROW}")} if measure else {}
     return html(pd.DataFrame(rows, found.index), best=best, filters=["verdict"])
-
-
-def _count(seeds: float, word: str) -> str:
-    if word != "undecided":
-        return ""
-    if np.isnan(seeds):
-        return "two or more"
-    return f"{seeds:.0f}" if np.isfinite(seeds) else "more of the paper's"
 
 
 def progress(runs: Runs) -> pd.DataFrame:
