@@ -25,7 +25,7 @@ LABELS = {
     "balancing": "{} balancing",
     "penalty": "{} sign",
     "skip": "penalty {}",
-    "epochs": "{} epochs",
+    "epochs": "{:g} epochs",
     "batch_size": "batches of {:,}",
     "lr": "lr = {}",
     "lr_scaling": "rate {}",
@@ -59,13 +59,23 @@ class Setting(NamedTuple):
         return values["lr"] * (len(paper.TASKS[self.experiment]) if scaled else 1)
 
     @property
-    def passes(self) -> int:
+    def passes(self) -> int | float:
         """How often it sees each training example."""
+        first, each = self._shared_and_each
+        return first + (self.values["epochs"] - first) * each
+
+    def with_passes(self, passes: int | float) -> "Setting":
+        """The setting with as many epochs as make so many `passes`, whole or not."""
+        first, each = self._shared_and_each
+        return self.having(epochs=first + (passes - first) / each)
+
+    @property
+    def _shared_and_each(self) -> tuple[int, int]:
+        """Epochs that one pass is made in, and the passes of each epoch after them."""
         values = self.values
-        first = values["shared_epochs"] or 0
         members = len(paper.TASKS[self.experiment]) if self.method == "soup" else 1
-        draws = values["W"] if self.method in ("pamal", "low_rank") else members
-        return first + (values["epochs"] - first) * draws
+        each = values["W"] if self.method in ("pamal", "low_rank") else members
+        return values["shared_epochs"] or 0, each
 
     @property
     def task(self) -> str:
