@@ -27,8 +27,8 @@ LABELS = {
     "skip": "penalty {}",
     "epochs": "{:g} epochs",
     "batch_size": "batches of {:,}",
-    "lr": "lr = {}",
-    "lr_scaling": "rate {}",
+    "lr": "rate {:g}",
+    "lr_scaling": "{} rate",
     "draws": "{} draws",
     "draw": "data drawn with seed {}",
     "average": "EMA {}",
@@ -89,11 +89,13 @@ class Setting(NamedTuple):
         return make(self.experiment, self.method, kept)
 
     def label(self, *always: str, without: Iterable[str] = ()) -> str:
-        """The method and the options that differ from the paper's; those in `always`, and the task
-        of STL, in any case."""
+        """The method and the options that differ from the paper's, those in `always`, and the task
+        of STL, in any case. Of a learning rate it is that of Adam."""
         if self.method == "stl":
             always = ("task", *always)
         shown = {name: self.values[name] for name in always} | dict(self.options)
+        if "lr" in shown:
+            shown["lr"] = self.rate
         if "task" in shown:
             shown["task"] = paper.TASKS.get(self.experiment, range(99))[shown["task"]]
         texts = [
