@@ -54,9 +54,9 @@ class Setting(NamedTuple):
     def rate(self) -> float:
         """With which Adam trains it: for PaMaL M times the option `lr`, unless that is plain. An
         experiment of the paper has a member for each task."""
-        values = self.values
+        values, members = self.values, len(paper.TASKS[self.experiment])
         scaled = self.method in ("pamal", "low_rank") and values["lr_scaling"] == "members"
-        return values["lr"] * (len(paper.TASKS[self.experiment]) if scaled else 1)
+        return values["lr"] * (members if scaled else 1)
 
     @property
     def passes(self) -> int | float:
@@ -113,13 +113,12 @@ Runs = Mapping[Setting, Mapping[int, Record]]
 def make(experiment: str, method: str, options: Mapping[str, Any]) -> Setting:
     """The setting of a run with these `options`, whatever else is as in the paper."""
     usual = paper.setting(experiment, method)
-    differing = {n: _fixed(v) for n, v in options.items() if n not in usual or v != usual[n]}
+    differing = {
+        name: tuple(value) if isinstance(value, list) else value  # so that it can be a key
+        for name, value in options.items()
+        if name not in usual or value != usual[name]
+    }
     return Setting(experiment, method, tuple(sorted(differing.items())))
-
-
-def _fixed(value: Any) -> Any:
-    """`value` with tuples for its lists, so that it can be a key."""
-    return tuple(map(_fixed, value)) if isinstance(value, list) else value
 
 
 def of(run: Record | grid.Run) -> Setting:
@@ -176,11 +175,11 @@ def with_others(record: Record, folder: Path = RESULTS) -> Runs:
     return runs([*read(folder).get(of(record), {}).values(), record])
 
 
-def few(found: Runs, seed: int, number: int = paper.SEEDS) -> dict[int, Record]:
+def few(found: Runs, seed: int) -> dict[int, Record]:
     """Of the one setting in `found` the run of `seed` and as many of the first others as make
-    `number`, for a page that draws each."""
+    three, for a page that draws each."""
     (by_seed,) = found.values()
-    kept = sorted(by_seed, key=lambda other: (other != seed, other))[:number]
+    kept = sorted(by_seed, key=lambda other: (other != seed, other))[: paper.SEEDS]
     return {kept_seed: by_seed[kept_seed] for kept_seed in sorted(kept)}
 
 
