@@ -13,7 +13,7 @@ at most.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import product
 from pathlib import Path
@@ -103,15 +103,20 @@ def judge(claim: Claim, runs: Runs, theirs: str = "theirs") -> Finding:
     """What becomes of a row of `claims.csv`, with the settings in its cell `theirs`. InputError for
     a setting, a measure, a condition or a need that is not known."""
     check_choice("need", claim["need"], [*NEED])
-    condition, parts = Condition.read(claim["holds"]), [*_parts(claim, runs, theirs)]
+    Condition.read(claim["holds"])
+    parts = [*_parts(claim, runs, theirs)]
     if not any(part.seeds for part in parts):
         return Finding("not run", (1.0, 1.0), parts)
-    p = [condition.tested(part.estimate) for part in parts]
-    least = NEED[claim["need"]](len(parts))
-    holds = of_parts([one for one, _ in p], least)
-    fails = of_parts([other for _, other in p], len(parts) - least + 1)
+    holds, fails = p = _tested(claim, [part.estimate for part in parts])
     word = "holds" if holds < LEVEL else "fails" if fails < LEVEL else "undecided"
-    return Finding(word, (holds, fails), parts)
+    return Finding(word, p, parts)
+
+
+def _tested(claim: Claim, parts: Sequence[Estimate]) -> tuple[float, float]:
+    """The p of a claim's holding and of its failing; of a part without records both are 1."""
+    least = NEED[claim["need"]](len(parts))
+    holds, fails = zip(*map(Condition.read(claim["holds"]).tested, parts), strict=True)
+    return of_parts(holds, least), of_parts(fails, len(parts) - least + 1)
 
 
 def at_equal_cost(claim: Claim, runs: Runs, found: Finding) -> str:
@@ -135,30 +140,26 @@ def estimate(claim: Claim, found: Finding) -> str:
 
 def evidence(claim: Claim, found: Finding) -> str:
     """A line for each part, from the least to the most, with its interval and its seeds."""
-    known = _known(found)
-    lines = [f"{part.name}: {_number(claim, part)}, {_seeds(part)}" for part in known]
-    missing = len(found.parts) - len(known)
+    lines = []
+    for part in _known(found):
+        seeds = f"{' against '.join(map(str, part.seeds))} seed{'s' * (part.seeds != (1,))}"
+        lines.append(f"{part.name}: {_number(claim, part)}, {seeds}")
+    missing = len(found.parts) - len(lines)
     return "\n".join([*lines, *([f"{missing} not run"] if missing else [])])
 
 
 def to_decide(claim: Claim, found: Finding) -> str:
     """How many seeds would decide an undecided claim if all its estimates and deviations stayed as
     they are; "" of another, and where no number of seeds would."""
-    known, condition = _known(found), Condition.read(claim["holds"])
-    if found.word != "undecided" or any(np.isnan(part.estimate.error) for part in known):
+    if found.word != "undecided" or any(np.isnan(p.estimate.error) for p in _known(found)):
         return ""
-    missing = [(1.0, 1.0)] * (len(found.parts) - len(known))
 
     def decides(seeds: int) -> bool:
         scaled = [
-            Estimate(value, error * np.sqrt(min(part.seeds) / seeds), seeds - 1)
-            for part in known
-            for value, error, _ in [part.estimate]
+            Estimate(value, error * np.sqrt(min(measured, default=0) / seeds), seeds - 1)
+            for _, (value, error, _), measured in found.parts
         ]
-        p = [*(condition.tested(one) for one in scaled), *missing]
-        least = NEED[claim["need"]](len(p))
-        holds = of_parts([one for one, _ in p], least)
-        return min(holds, of_parts([other for _, other in p], len(p) - least + 1)) < LEVEL
+        return min(_tested(claim, scaled)) < LEVEL
 
     needed = seeds_needed(decides)
     return f"{needed:g}" if np.isfinite(needed) else ""
@@ -174,10 +175,6 @@ def _number(claim: Claim, part: Part) -> str:
         return bracket(part.estimate, sign="+" if claim["theirs"] else "")
     value, low, high = np.exp([part.estimate.value, *part.estimate.interval()])
     return f"{value:.2f} times" + ("" if np.isnan(low) else f" [{low:.2f}, {high:.2f}]")
-
-
-def _seeds(part: Part) -> str:
-    return " against ".join(map(str, part.seeds)) + (" seed" if part.seeds == (1,) else " seeds")
 
 
 def _pairs(claim: Claim, theirs: str) -> list[tuple[Setting, Setting | None]]:
@@ -211,7 +208,7 @@ def _settings(text: str) -> list[Setting]:
 
 def _parts(claim: Claim, runs: Runs, theirs: str) -> Iterator[Part]:
     of_ratio, pairs = Condition.read(claim["holds"]).of_ratio, _pairs(claim, theirs)
-    several = len({one for one, _ in pairs}) > 1
+    several, split = len({one for one, _ in pairs}) > 1, claim["split"]
     for (one, two), measure in product(pairs, claim["measure"].split("; ")):
         first, _, second = measure.partition(" | ")
         made = runs.get(one, {}).values()
@@ -226,17 +223,12 @@ def _parts(claim: Claim, runs: Runs, theirs: str) -> Iterator[Part]:
             if two:
                 shared = {option for option, _ in {*one.options} & {*two.options}}
                 text += f", {two.label(without=shared)}"
-            ours = _measured(runs, one, name, claim["split"])
-            if two is None:
-                yield _part(text, np.log(ours) if of_ratio else ours)
-                continue
-            rival = _measured(runs, two, second or name, claim["split"])
-            if of_ratio:
-                yield _part(text, np.log(ours), np.log(rival))
-            elif is_better_high(name):
-                yield _part(text, ours, rival)
-            else:
-                yield _part(text, -ours, -rival)
+            numbers = [_measured(runs, one, name, split)]
+            if two:
+                sign = 1 if of_ratio or is_better_high(name) else -1
+                rival = _measured(runs, two, second or name, split)
+                numbers = [sign * numbers[0], sign * rival]
+            yield _part(text, *(np.log(one) if of_ratio else one for one in numbers))
 
 
 def _part(name: str, ours: "pd.Series[float]", theirs: "pd.Series[float] | None" = None) -> Part:
@@ -308,9 +300,8 @@ def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
     def said(claim: str, word: str) -> str:
         other = words.get(claim.replace(PRINTED, TEXT), word) if PRINTED in claim else word
         note = " (with the printed sign only)" if word == "holds" != other else ""
-        return claim.rpartition(": ")[0] + note if claim.endswith(tuple(paper.DATA.values())) else (
-            claim + note
-        )  # fmt: skip
+        of_data = claim.endswith(tuple(paper.DATA.values()))
+        return (claim.rpartition(": ")[0] if of_data else claim) + note
 
     weak = found["p"] > LEVEL * 2
     verdicts = found["equal epochs"].where(~weak, found["equal epochs"].map(Weak))
