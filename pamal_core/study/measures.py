@@ -79,8 +79,8 @@ OF_NAMES: dict[str, Callable[[Record, str, str], Any]] = {
     "chosen ": _of_chosen,
     # of a metric or loss: the rank correlation of how much a point cares about the task with it
     "order of ": lambda record, split, name: record.summary[split]["spearman"].get(name),
-    # of a baseline of the toy problem, whose split is "c = 0.1": the number of `ends`, and the share
-    # of them that are at task 2
+    # of a baseline of the toy problem, whose split is "c = 0.1": the number of `ends`, and the
+    # share of them that are at task 2
     "ends on the front of ": lambda record, split, name: len(ends(record, f"{name}, {split}")),
     "ends at task 2 of ": lambda record, split, name: np.mean(
         ends(record, f"{name}, {split}") or np.nan
