@@ -44,15 +44,11 @@ class _Bound:
 
 
 def choose(
-    front: "Front",
-    weights: Weights | None,
-    at_least: Bounds,
-    at_most: Bounds,
-    knee: bool,
+    front: "Front", weights: Weights | None, at_least: Bounds, at_most: Bounds, knee: bool
 ) -> Choice:
     """See `Front.choose`."""
     finite, rows = front.finite(), np.flatnonzero(front.is_finite)
-    better = np.where(finite.maximise, 1, -1) * finite.values
+    better = finite.better
     kept = finite.non_dominated()
     low, span = better[kept].min(0), np.ptp(better[kept], axis=0)
     scaled = _weights(front, weights) * ((better - low) / np.where(span > 0, span, 1))

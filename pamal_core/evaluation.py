@@ -94,11 +94,7 @@ def measure(
 
 @torch.no_grad()
 def predict(
-    network: Network,
-    alpha: ArrayLike,
-    inputs: Inputs,
-    *,
-    calibration: Calibration | None = None,
+    network: Network, alpha: ArrayLike, inputs: Inputs, *, calibration: Calibration | None = None
 ) -> Any:
     """What the network at `alpha`, a point of the simplex with M entries, returns for `inputs`: a
     list or a dict of the output for each task.
@@ -142,10 +138,7 @@ def _theta(
 
 
 def _metrics(
-    network: Network,
-    theta: Tensor,
-    tasks: Sequence[Task],
-    loader: Iterable[Batch],
+    network: Network, theta: Tensor, tasks: Sequence[Task], loader: Iterable[Batch]
 ) -> dict[str, float]:
     """A row of the table: the value of each metric over all batches."""
     trained = network.trained_tasks

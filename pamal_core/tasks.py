@@ -68,21 +68,12 @@ def task_losses(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> 
     return torch.stack([_loss(*triple, hint) for triple in by_task(tasks, outputs, targets)])
 
 
-def labelled(tasks: Sequence[Task], targets: Sequence[Any], device: torch.device) -> ByTask:
-    """For each task 1 where what follows the inputs in a batch has any label of it, else 0."""
+def label_counts(tasks: Sequence[Task], targets: Sequence[Any], device: torch.device) -> ByTask:
+    """How many labels of each task follow the inputs in a batch."""
     found = torch.zeros(len(tasks), device=device)
     for t, (task, target) in enumerate(zip(tasks, _targets(tasks, targets), strict=True)):
-        if target is not None:
-            found[t] = task.count is len or task.count(target) > 0
-    return found
-
-
-def label_counts(tasks: Sequence[Task], targets: Sequence[Any], like: Tensor) -> ByTask:
-    """How many labels of each task follow the inputs in a batch, as a tensor `like` another."""
-    found = torch.zeros(len(tasks), device=like.device)
-    for t, (task, target) in enumerate(zip(tasks, _targets(tasks, targets), strict=True)):
-        if target is not None:
-            found[t] = task.count(target)
+        if target is not None:  # a target for the whole batch has no length
+            found[t] = target.numel() if task.count is len else task.count(target)
     return found
 
 
@@ -91,19 +82,17 @@ def check_names(tasks: Sequence[Task]) -> None:
     they would be one column."""
     if not isinstance(tasks, tuple | list) or not all(isinstance(task, Task) for task in tasks):
         raise InputError(f"`tasks` must be a list of Tasks. Found {described(tasks)}.")
+    names = {"task": [task.name for task in tasks]}
     for task in tasks:
         found = task.metrics
         if not isinstance(found, tuple | list) or not all(isinstance(m, Metric) for m in found):
             raise InputError(
                 f"Task {task.name} must have a tuple of Metrics. Found {described(found)}."
             )
-        _check_distinct(f"Every metric of task {task.name}", [metric.name for metric in found])
-    _check_distinct("Every task", [task.name for task in tasks])
-
-
-def _check_distinct(what: str, names: Sequence[str]) -> None:
-    if len(set(names)) < len(names):
-        raise InputError(f"{what} must have a name of its own. Found {', '.join(names)}.")
+        names[f"metric of task {task.name}"] = [metric.name for metric in found]
+    for what, given in names.items():
+        if len(set(given)) < len(given):
+            raise InputError(f"Every {what} must have a name of its own. Found {', '.join(given)}.")
 
 
 def by_task(
@@ -181,11 +170,13 @@ def statistic(task: Task, metric: Metric, output: Tensor, target: Tensor) -> Ten
 
 def judged(task: Task, metric: Metric, output: Tensor, target: Tensor) -> float:
     """The value of `metric` on one batch; InputError where it has none."""
-
-    def value(*given: Tensor) -> float:
-        return float(metric.value(metric.statistic(*given)))
-
-    return _taken(task, f"metric {metric.name}", value, output, target)
+    return _taken(
+        task,
+        f"metric {metric.name}",
+        lambda *given: float(metric.value(metric.statistic(*given))),
+        output,
+        target,
+    )
 
 
 def _taken(

@@ -50,19 +50,11 @@ def reading(what: str, place: Path | str) -> Iterator[None]:
         raise InputError(f"Expected {what}. {place} could not be read: {error}.") from error
 
 
-def content(path: Path, *, unpack: bool = False) -> bytes:
-    """The bytes of the file at `path`, with `unpack` of what is in this gzip file; InputError where
-    it cannot be read to its end."""
-    what, opened = ("a whole gzip file", gzip.open) if unpack else ("a file", open)
-    with reading(what, path), opened(path, "rb") as file:
-        return bytes(file.read())
-
-
 def verified(
     path: Path, sha256: str, *, url: str, unpack: bool = False, download: bool = False
 ) -> bytes:
-    """The `content` of the file at `path`, once it has this SHA-256 (64 hex digits); with `unpack`
-    it does not matter how it was compressed.
+    """The bytes of the file at `path`, once they have this SHA-256 (64 hex digits); with `unpack`
+    what is in this gzip file, however it was compressed.
 
     A missing file is fetched from `url` if `download`; it appears under its name only when it is
     whole and right. A wrong file is never replaced: it may be all the user has.
@@ -89,7 +81,9 @@ def verified(
             f"Expected a file at {path}. Found none. Fetch it from {url} and put it there, "
             'or name another data root ("data_root" or $PAMAL_DATA).'
         )
-    whole = content(path, unpack=unpack)
+    what, opened = ("a whole gzip file", gzip.open) if unpack else ("a file", open)
+    with reading(what, path), opened(path, "rb") as file:
+        whole = bytes(file.read())
     if (found := hashlib.sha256(whole).hexdigest()) != sha256:
         raise InputError(
             f"{path} is truncated, corrupt or another file. Expected SHA-256 {sha256}"

@@ -35,9 +35,9 @@ def trained(balancer: Balancer, *, alpha: float | None = None, seed: int = 0) ->
     torch.manual_seed(seed)
     rows = np.eye(2) if alpha is None else np.array([[alpha, 1 - alpha]])
     network = WeightEnsemble([Point() for _ in rows], task_weights=rows)
-    batch = [(torch.zeros(1), torch.zeros(1), torch.zeros(1))] * STEPS
-    method = Method(network, [Task(str(t), _Loss(t), ()) for t in (0, 1)], balancer=balancer)
-    train(method, batch, epochs=1, lr=2e-2, seed=seed, progress=False)
+    batches = [(torch.zeros(1), *torch.tensor(TARGETS, dtype=torch.float32)[:, None])] * STEPS
+    method = Method(network, [Task(name, loss, ()) for name in "01"], balancer=balancer)
+    train(method, batches, epochs=1, lr=2e-2, seed=seed, progress=False)
     return network
 
 
@@ -60,9 +60,6 @@ class Point(nn.Module):
         return [self.theta[None]] * 2
 
 
-class _Loss:
-    def __init__(self, task: int) -> None:
-        self.target = torch.tensor(TARGETS[task], dtype=torch.float32)
-
-    def __call__(self, theta: Tensor, _: Tensor) -> Tensor:
-        return 1 - torch.exp(-(theta - self.target).square().sum())
+def loss(theta: Tensor, target: Tensor) -> Tensor:
+    """`losses` of one target, for training."""
+    return 1 - torch.exp(-(theta - target).square().sum())

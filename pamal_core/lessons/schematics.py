@@ -49,8 +49,7 @@ def four_situations(window: int) -> tuple[Float[Array, "W 2"], dict[str, Float[A
     """
     alphas = lattice(2, window)
     on, aside = alphas @ CENTRES, np.array([0.0, OFF])
-    one_off = on.copy()
-    one_off[window // 2] += aside
+    one_off = on + aside * (np.arange(window) == window // 2)[:, None]
     thetas = {
         "in order, on the front": on,
         "one draw off the front": one_off,
@@ -65,10 +64,13 @@ def penalties(
 ) -> pd.DataFrame:
     """The value of `MultiForward` (Eq. 3) in each situation, lower is better: a column per sign."""
     weights = torch.as_tensor(alphas)
-    losses = {name: torch.as_tensor(values) for name, values in situations.items()}
-    rules = {"ordered": MultiForward(1.0, "ordered"), "printed": MultiForward(1.0, "printed")}
-    found = {s: {n: r(at, weights).item() for n, at in losses.items()} for s, r in rules.items()}
-    return pd.DataFrame(found)
+    found = {
+        sign: [
+            MultiForward(1.0, sign)(torch.as_tensor(v), weights).item() for v in situations.values()
+        ]
+        for sign in ("ordered", "printed")
+    }
+    return pd.DataFrame(found, index=[*situations])
 
 
 def three_members(seed: int) -> tuple[int, Float[Array, "3 2"]]:

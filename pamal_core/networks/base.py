@@ -4,7 +4,6 @@ import contextlib
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, Literal
 
 import torch
@@ -126,11 +125,6 @@ class Network(nn.Module, ABC):
         with torch.autocast(theta.device.type, self.precision):
             outputs = self.skeleton(theta, inputs)
         return tree_map_only(Tensor, lambda output: output.to(theta), outputs)
-
-    def holding(self, theta: Theta) -> AbstractContextManager[None]:
-        """Within it the weights of the architecture are views of `theta`, as a backward pass needs
-        them where the model recomputes parts of its forward pass (activation checkpointing)."""
-        return self.skeleton.holding(theta)
 
     @contextlib.contextmanager
     def evaluating(self) -> Iterator[None]:

@@ -60,9 +60,12 @@ class WeightEnsemble(Network):
         shared: str | Iterable[str] | None = None,
         channels_last: bool = True,
     ) -> None:
-        members = _checked(members, architecture)
+        members = _modules(members, architecture)
         check_type("channels_last", channels_last, bool, "True")
+        check_kinds(members[0])
         skeleton = Skeleton(members[0], shared, channels_last=channels_last)
+        for k, member in enumerate(members[1:], start=1):
+            _compare(members[0], member, k)
         stacked = torch.stack([skeleton.flatten(member) for member in members])
         super().__init__(skeleton, rows_of(task_weights, len(members)).to(stacked))
         self.stacked = nn.Parameter(stacked)
@@ -120,8 +123,7 @@ def check_kinds(model: nn.Module) -> None:
         )
 
 
-def _checked(members: Any, architecture: Any) -> list[nn.Module]:
-    """`members` as a list of modules that can be mixed; InputError where they cannot."""
+def _modules(members: Any, architecture: Any) -> list[nn.Module]:
     is_one = isinstance(members, nn.Module | Mapping | str | Path)
     if is_one and not isinstance(members, nn.ModuleList):
         raise InputError(
@@ -139,10 +141,6 @@ def _checked(members: Any, architecture: Any) -> list[nn.Module]:
         if not isinstance(member, nn.Module):
             found = f"the class {member.__name__}" if isinstance(member, type) else repr(member)
             raise InputError(f"Members must be modules, such as Net(). Found {found}.")
-        check_parts(member)
-    check_kinds(members[0])
-    for k, member in enumerate(members[1:], start=1):
-        _compare(members[0], member, k)
     return members
 
 
@@ -151,6 +149,7 @@ def _compare(first: nn.Module, member: nn.Module, k: int) -> None:
 
     A frozen module may be one and the same in all members.
     """
+    check_parts(member)
     trained = {p for p in member.parameters() if p.requires_grad}
     if member is first or trained & {*first.parameters()}:
         raise InputError(f"Members must not share trainable parameters. Found that 0 and {k} do.")

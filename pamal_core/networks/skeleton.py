@@ -127,7 +127,8 @@ class Skeleton(nn.Module):
     def _place(self) -> None:
         """Give the model views of the held theta; without one no weights, so that theta alone is
         trained and saved."""
-        views = [None] * len(self._slots) if self._held is None else self.split(self._held)
+        held = self._held
+        views = [None] * len(self._slots) if held is None else [*self.views(held).values()]
         for slots, view in zip(self._slots, views, strict=True):
             for module, leaf in slots:
                 module._parameters[leaf] = view  # type: ignore[assignment]
@@ -150,19 +151,15 @@ class Skeleton(nn.Module):
             if not isinstance(module, _NormBase) and buffer is not None
         }
 
-    def split(self, theta: Theta) -> list[Tensor]:
-        """The weights of the model as views of `theta`, in its order."""
+    def views(self, theta: Theta) -> dict[str, Tensor]:
+        """The weights of the model by name, as views of `theta`, in its order."""
         if theta.shape != (self.num_weights,):
             raise InputError(
                 f"The weights of one point of the simplex are a vector [{self.num_weights}]. "
                 f"Found {list(theta.shape)}: `alpha` must be one point, with M entries."
             )
         pieces = zip(torch.split(theta, self._sizes), self._shapes, self._moved, strict=True)
-        return [_view(piece, shape, is_moved) for piece, shape, is_moved in pieces]
-
-    def views(self, theta: Theta) -> dict[str, Tensor]:
-        """The weights of the model by name, as views of `theta`."""
-        return dict(zip(self._names, self.split(theta), strict=True))
+        return dict(zip(self._names, (_view(*one) for one in pieces), strict=True))
 
     def rows(self, name: str, rows: Float[Tensor, "rows columns"]) -> Tensor:
         """Rows like those of the weight `name`, in theta's order, as a tensor with its axes."""

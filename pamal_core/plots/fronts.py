@@ -34,9 +34,8 @@ def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> F
         )
     losses = [f"{objective.task}/loss" for objective in first.objectives]
     has_others = {*losses} <= {*first.table} and losses != found
-    shown, beside = [titled], len(titled) == 1
-    if has_others:
-        shown.append({title: front.on("loss") for title, front in titled.items()})
+    by_loss = {title: front.on("loss") for title, front in titled.items()} if has_others else {}
+    shown, beside = [*filter(None, (titled, by_loss))], len(titled) == 1
     shape = (1, len(shown)) if beside else (len(shown), 1)
     width = style.WIDTH if has_others or len(titled) > 1 else 4.5
     figure = plt.figure(figsize=(width, 3.1 if beside else 2.5 * len(shown)), layout="constrained")
@@ -89,12 +88,9 @@ def seeds_figure(
     figure, axes = style.panels(titles, columns, *size, sharex=True, sharey=True)
     values = np.concatenate([front.values for front in (*ours, *chain(*dots.values()))])
     low, high = values.min(0), values.max(0)
-    near = values
-    if lines:
-        rest = np.concatenate([front.values for front in lines.values()])
-        within = (np.abs(rest - np.clip(rest, low, high)) <= HELD * (high - low)).all(1)
-        near = np.concatenate([values, rest[within]])
-    style.fit_axes(axes[0], near)
+    rest = np.concatenate([values, *(front.values for front in lines.values())])
+    near = (np.abs(rest - np.clip(rest, low, high)) <= HELD * (high - low)).all(1)
+    style.fit_axes(axes[0], rest[near])
     (left, right), (bottom, top) = axes[0].get_xlim(), axes[0].get_ylim()
     for ax, title in zip(axes, titles, strict=True):
         for seed, front in zip(fronts, ours, strict=True):
@@ -108,9 +104,8 @@ def seeds_figure(
         for name, runs in dots.items():
             if name == title or not many:
                 x, y = np.concatenate([run.values for run in runs]).T
-                colour, marker = looks[name]["color"], looks[name]["marker"]
-                edge: dict[str, Any] = {"ec": style.INK, "lw": 0.6, "zorder": 3}
-                ax.scatter(x, y, s=36, c=colour, marker=marker, label=name, **edge)
+                look = {key: looks[name][key] for key in ("color", "marker")}
+                ax.scatter(x, y, s=36, **look, label=name, ec=style.INK, lw=0.6, zorder=3)
         outside = 0
         for name, front in lines.items():
             if name.partition(",")[0] == title or not many:
@@ -119,12 +114,8 @@ def seeds_figure(
                 outside += ((x < left) | (x > right) | (y < bottom) | (y > top)).sum()
         if outside:
             box = {"fc": style.PAPER, "ec": "none", "pad": 1}
-            place: dict[str, Any] = {
-                "transform": ax.transAxes,
-                "fontsize": style.SMALL,
-                "bbox": box,
-            }
-            ax.text(0.04, 0.04, f"{outside} outside", **place)
+            place: dict[str, Any] = {"transform": ax.transAxes, "fontsize": style.SMALL}
+            ax.text(0.04, 0.04, f"{outside} outside", **place, bbox=box)
         if single is not None:
             dashes: dict[str, Any] = {"color": style.INK, "ls": "--", "lw": 0.8}
             ax.axvline(single[0], **dashes, label="single-task, each on its own axis")
@@ -134,7 +125,7 @@ def seeds_figure(
     if single is not None:
         words += " Dashed straight lines: single-task learning, each on its own axis."
     if many:
-        style.label_once(figure, *names(ours[0]))
+        style.label_once(figure, *map(named, ours[0].objectives))
         words += " Each panel adds the runs of one method"
         words += "; a line is a front, dashed: tuned." if lines else "."
     else:
@@ -148,15 +139,8 @@ def draw_line(ax: Axes, front: Front, first: Mapping[str, Any], **look: Any) -> 
     """The front as a line along alpha with a mark per network; that of the first member has the
     look `first` besides."""
     front = front.finite()
-    x, y = front.values.T
-    ax.plot(x, y, **look)
-    k = front.alphas[:, 0].argmax()
-    ax.plot(x[k], y[k], **{**look, "label": None, **first})
-
-
-def names(front: Front, gap: str = "  ") -> list[str]:
-    """The objectives of `front` in words, each with the direction that is better."""
-    return [named(objective, gap) for objective in front.objectives]
+    ax.plot(*front.values.T, **look)
+    ax.plot(*front.values[front.alphas[:, 0].argmax()], **{**look, "label": None, **first})
 
 
 def named(objective: Objective, gap: str = "  ") -> str:
@@ -166,5 +150,5 @@ def named(objective: Objective, gap: str = "  ") -> str:
 
 def name_axes(ax: Axes, front: Front, gap: str = "  ") -> None:
     """Name both axes by the objectives of `front`."""
-    x, y = names(front, gap)
-    ax.set(xlabel=x, ylabel=y)
+    x, y = front.objectives
+    ax.set(xlabel=named(x, gap), ylabel=named(y, gap))

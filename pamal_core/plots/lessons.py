@@ -165,7 +165,6 @@ def _arrow(ax: Axes, start: Array, end: Array, *, bend: float, **look: Any) -> N
 
 
 def _numbered(ax: Axes, points: Points) -> None:
-    """The draws, counted from 1."""
     ax.plot(*points.T, "o", ms=15, mfc=style.PAPER, mec=style.INK, zorder=3)
     for w, (x, y) in enumerate(points, start=1):
         ax.text(x, y, str(w), ha="center", va="center", zorder=4)
@@ -179,9 +178,10 @@ def hypervolume_figure(
     Points that add no box, being worse than the reference in a loss, are drawn without one;
     dominated points hollow.
     """
-    volumes = [f"hypervolume {front.hypervolume(reference):.4f}" for front in fronts]
-    counted = zip(fronts, volumes, strict=True)
-    titles = [f"{len(front.alphas)} networks: {volume}" for front, volume in counted]
+    titles = [
+        f"{len(front.alphas)} networks: hypervolume {front.hypervolume(reference):.4f}"
+        for front in fronts
+    ]
     figure, axes = style.panels(titles, len(fronts), 4.0, sharey=True)
     fill: dict[str, Any] = {"fc": style.COLOURS["front"], "zorder": 0}
     # Outlines above every filling, so that the boxes of the union can be told apart.
@@ -242,8 +242,7 @@ def errors_figure(x: Array, a: Array, errors: Mapping[str, Outputs], provenance:
     figure, axes = style.panels(errors, len(errors), 3.4, sharey=True)
     norm = LogNorm(1e-5, max(error.max() for error in errors.values()), clip=True)
     # A value is a pixel, and a few hundred in a row are as many as can be seen: noise takes room.
-    thin = -(-len(x) // 500)
-    x = x[::thin]
+    x = x[:: (thin := -(-len(x) // 500))]
     dx, da = (x[1] - x[0]) / 2, (a[1] - a[0]) / 2
     pixels: dict[str, Any] = {"origin": "lower", "aspect": "auto", "interpolation": "none"}
     extent = (x[0] - dx, x[-1] + dx, a[0] - da, a[-1] + da)
@@ -302,9 +301,8 @@ def claim_figure(fronts: Mapping[str, tuple[Front, Front]], provenance: str) -> 
         ax.plot(*view.values.T, color=style.COLOURS["other"], lw=1, zorder=1)
         shade: dict[str, Any] = {"cmap": "cividis", "vmin": 0, "vmax": 1, "zorder": 2}
         x, y = view.values.T
-        ax.scatter(
-            x[~kept], y[~kept], s=40, fc=style.PAPER, ec=style.INK, zorder=2, label="dominated"
-        )
+        hollow: dict[str, Any] = {"fc": style.PAPER, "ec": style.INK, "zorder": 2}
+        ax.scatter(x[~kept], y[~kept], s=40, label="dominated", **hollow)
         dots = ax.scatter(x[kept], y[kept], s=60, c=view.alphas[kept, 0], ec=style.INK, **shade)
         ax.plot(*other.values.T, "D", color=style.METHODS["LS"][0], mec=style.INK, label="LS")
         name_axes(ax, view, "\n")

@@ -30,17 +30,15 @@ CLASSES = {  # Okabe and Ito's colours
 }
 UNKNOWN: dict[str, Any] = {"facecolor": "#E6E6E6", "hatch": "//////", "edgecolor": "#8C8C8C"}
 KEY = [Patch(color=colour, label=name) for name, colour in CLASSES.items()]
+KEY += [Patch(**UNKNOWN, label="void, unknown")]
 HATCHED = "Hatched: no class, or no depth measured."
-KEY.append(Patch(**UNKNOWN, label="void, unknown"))
 
 
 def digits_figure(
     images: Sequence[ArrayLike], labels: Sequence[Sequence[int]], provenance: str
 ) -> Figure:
     """Rows of images [n, 1, h, w] under their labels, T lists of n in the order of the tasks."""
-    titles = [
-        "  ".join(str(int(digit)) for digit in digits) for digits in zip(*labels, strict=True)
-    ]
+    titles = ["  ".join(str(int(d)) for d in digits) for digits in zip(*labels, strict=True)]
     figure, axes = style.panels(titles, COLUMNS, 1.2)
     for ax, image in zip(axes, images, strict=True):
         ax.imshow(np.asarray(image)[0], cmap="gray")
@@ -60,8 +58,7 @@ def faces_figure(
 
     `images` [n, 3, h, w] are uint8, or floats in [0, 1]. Ages [n] are whole years, or standardised
     where they are floats; ethnicities [n] count from 0, printed as A, and `third` is their name
-    in the caption. InputError where the lengths
-    or the shape are others.
+    in the caption. InputError for other shapes.
     """
     faces, *labels = (np.asarray(a) for a in (images, ages, genders, ethnicities))
     n = len(faces)

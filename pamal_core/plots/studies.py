@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 
 from pamal_core.front import Front, attained
 from pamal_core.plots import style
-from pamal_core.plots.fronts import draw_line, name_axes, names
+from pamal_core.plots.fronts import draw_line, name_axes, named
 
 LINE = {"marker": ".", "ms": 4, "lw": 1.2}
 FIRST = {"marker": "o", "ms": 7, "ls": ""}
@@ -41,10 +41,9 @@ def heat_maps_figure(
     purple towards -1 and orange towards 1. NaN is left empty.
     """
     quantities = list(next(iter(maps.values())))
+    how: dict[str, Any] = {"squeeze": False, "sharex": True, "sharey": True}
     size = style.WIDTH, 0.8 + 2.1 * len(maps)
-    figure, axes = plt.subplots(
-        len(maps), len(quantities), figsize=size, squeeze=False, sharex=True, sharey=True
-    )
+    figure, axes = plt.subplots(len(maps), len(quantities), figsize=size, **how)
     for column, quantity in zip(axes.T, quantities, strict=True):
         tables = {name: row[quantity] for name, row in maps.items()}
         low, high, colours = np.nanmin([*tables.values()]), np.nanmax([*tables.values()]), "cividis"
@@ -56,9 +55,9 @@ def heat_maps_figure(
                 if np.isfinite(value):
                     # In black or white, whichever can be read.
                     dark = np.dot(image.cmap(image.norm(value))[:3], (0.299, 0.587, 0.114)) < 0.5
-                    look: dict[str, Any] = {"color": "w" if dark else "k", "fontsize": style.SMALL}
+                    look = {"color": "w" if dark else "k", "ha": "center", "va": "center"}
                     text = f"{value:.4f}" if low >= 0 else f"{value:+.2f}"
-                    ax.text(j, i, text, ha="center", va="center", **look)
+                    ax.text(j, i, text, fontsize=style.SMALL, **look)
             ax.set_xticks(range(len(table.columns)), [f"{lam:g}" for lam in table.columns])
             ax.set_yticks(range(len(table.index)), [f"{W}" for W in table.index])
             ax.set(xlabel="λ", ylabel="W", title=name)
@@ -81,7 +80,7 @@ def fronts_figure(
     each objective, which would take most of the room.
     """
     windows, lams = (sorted({*values}) for values in zip(*panels, strict=True))
-    penalties = list(dict.fromkeys(name for panel in panels.values() for name in panel))
+    penalties = dict.fromkeys(name for panel in panels.values() for name in panel)
     palette = style.colours(len(penalties), (style.INK, *style.SEEDS))
     colours = dict(zip(penalties, palette, strict=True))
     pairs = [*product(windows, lams)]
@@ -97,7 +96,7 @@ def fronts_figure(
             draw_line(ax, means[-1], FIRST, color=colours[name], **LINE)
         ax.locator_params(nbins=4)
     style.fit_axes(axes[0], np.concatenate([mean.values for mean in means]), leave_out=0.05)
-    style.label_once(figure, *names(means[0]))
+    style.label_once(figure, *map(named, means[0].objectives))
     key: dict[str, Any] = {name: {"color": c, "marker": "."} for name, c in colours.items()}
     handles = style.key({**key, "first member": {"color": style.COLOURS["other"], **FIRST}})
     words = "Means over seeds of the networks of each α."
@@ -143,9 +142,9 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
     figure, ax = plt.subplots(figsize=(style.WIDTH, 4.6))
     fronts = [front for of_method in methods.values() for front in of_method]
     style.fit_axes(ax, np.concatenate([front.values[front.non_dominated()] for front in fronts]))
-    looks = zip(methods.items(), style.looks([*methods]).values(), cycle(HATCHES))
+    looks = zip(style.looks([*methods]).items(), methods.values(), cycle(HATCHES))
     left, below = ax.get_xlim()[0], ax.get_ylim()[0] - 1.0  # out of sight
-    for (name, of_method), look, hatch in looks:
+    for (name, look), of_method, hatch in looks:
         surfaces = [attained(of_method, share) for share in (1 / len(of_method), 0.5, 1.0)]
         grid = np.unique([left, *(x for surface in surfaces for x in surface[:, 0])])
         # The best second objective that goes with at least each value of the first.
@@ -163,10 +162,8 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
             single = np.concatenate([front.values for front in of_method])
             ax.plot(*single.T, marker=look.get("marker", "o"), ls="", color=colour, ms=6, mec="w")
     name_axes(ax, fronts[0])
-    words = (
-        "What lies below and left of a line at least half of the seeds attain; its band runs from"
-    )
-    words += " what all attain to what one does. Markers are single networks, one per seed."
+    words = "What lies below and left of a line at least half of the seeds attain; its band runs"
+    words += " from what all attain to what one does. Markers are single networks, one per seed."
     return style.finish(figure, provenance, None, words, ncols=2)
 
 
@@ -183,9 +180,7 @@ def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) 
     looks = style.looks([*next(iter(panels.values()))])
     hollow: dict[str, Any] = {"ms": 10, "mfc": "none", "ls": ""}
     for (above, below), (title, winners) in zip(axes.T, panels.items(), strict=True):
-        lines = [
-            fill(f"{name}: {winner.setting}", 96 // len(panels)) for name, winner in winners.items()
-        ]
+        lines = (fill(f"{name}: {w.setting}", 96 // len(panels)) for name, w in winners.items())
         above.set_title("\n".join([title, *lines]), fontsize=style.SMALL)
         for name, winner in winners.items():
             for front in winner.fronts:
@@ -212,9 +207,8 @@ def rates_figure(found: pd.DataFrame, weights: list[str], provenance: str) -> Fi
     `found` has a row per run: `setting`, a categorical in the order of the legend, `weights`,
     `rate` and `validation`, a hypervolume.
     """
-    settings = [*found.setting.cat.categories]
-    looks = style.looks(settings)
-    titles = [f"weights: {which}" for which in weights]
+    looks = style.looks([*found.setting.cat.categories])
+    titles = (f"weights: {which}" for which in weights)
     figure, panels = style.panels(titles, len(weights), 4.4, sharey=True)
     drawn: dict[str, Any] = {}
     for ax, which in zip(panels, weights, strict=True):
@@ -229,6 +223,6 @@ def rates_figure(found: pd.DataFrame, weights: list[str], provenance: str) -> Fi
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks], rotation=45)
         ax.xaxis.set_minor_locator(NullLocator())
     panels[0].set_ylabel(style.directed("hypervolume, validation", True))
-    handles = [drawn[name] for name in settings if name in drawn]
+    handles = [drawn[name] for name in looks if name in drawn]
     words = "Means over seeds, with one standard deviation."
     return style.finish(figure, provenance, handles, words, ncols=2)

@@ -78,8 +78,7 @@ def use() -> None:
     }
     plt.rcParams.update(values)
     ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    if shell is not None:
+    if ipython and (shell := ipython.get_ipython()):
         shell.display_formatter.ipython_display_formatter.for_type(Figure, show)
 
 
@@ -88,8 +87,7 @@ def show(figure: Figure) -> None:
     from IPython.display import display
 
     display({"image/svg+xml": svg(figure), "text/plain": repr(figure)}, raw=True)  # type: ignore[no-untyped-call]
-    caption = str(figure.get_label())
-    if caption:
+    if caption := str(figure.get_label()):
         display({"text/markdown": f"*{caption}*", "text/plain": caption}, raw=True)  # type: ignore[no-untyped-call]
 
 
@@ -110,9 +108,9 @@ def colours(count: int, first: Sequence[str] = SEEDS) -> list[str]:
     return [*first, *rest][:count]
 
 
-def markers(count: int, first: str = MARKERS) -> list[str]:
-    """That many markers, no two alike: those of `first`, then numbers."""
-    return [*first, *(f"${k}$" for k in range(len(first) + 1, count + 1))][:count]
+def markers(count: int) -> list[str]:
+    """That many markers, no two alike: `MARKERS`, then numbers."""
+    return [*MARKERS, *(f"${k}$" for k in range(len(MARKERS) + 1, count + 1))][:count]
 
 
 def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -156,8 +154,8 @@ def fit_axes(ax: Axes, values: Float[np.ndarray, "P 2"], leave_out: float = 0) -
     little more."""
     low, high = np.quantile(values, leave_out, axis=0), values.max(0)
     margin = 0.05 * (high - low)
-    (left, bottom), (right, top) = low - margin, high + margin
-    ax.set(xlim=(left, right), ylim=(bottom, top))
+    x, y = np.stack([low - margin, high + margin], axis=1)
+    ax.set(xlim=x, ylim=y)
 
 
 def label_losses(ax: Axes) -> None:

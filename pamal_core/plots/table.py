@@ -56,10 +56,10 @@ def table(
     filter; `ids` are the ids of rows; `kind` a class for the style sheet, which on a phone makes a
     card of each row of `cards`.
     """
-    rows = [
-        [*map(_label, key if isinstance(key, tuple) else (key,)), *values]
-        for key, values in zip(found.index, found.to_numpy(object), strict=True)
-    ]
+    keys = found.index.to_frame().map(
+        lambda key: f"{key:g}" if isinstance(key, float) else str(key)
+    )
+    rows = np.concatenate([keys.to_numpy(object), found.to_numpy(object)], axis=1)
     heads = [*(str(name or "") for name in found.index.names), *map(str, found.columns)]
     texts = [[_text(value) for value in row] for row in rows]
     columns = [
@@ -70,17 +70,16 @@ def table(
     for head, largest in (best or {}).items():
         if head in heads:
             k = heads.index(head)
-            numbers = np.array([_first_number(text) for text in columns[k]])
+            found_numbers = (re.search(r"[+-]?\d+(\.\d+)?", text) for text in columns[k])
+            numbers = np.array([float(one[0]) if one else np.nan for one in found_numbers])
             if np.isfinite(numbers).sum() > 1:
                 top = np.nanmax(numbers) if largest else np.nanmin(numbers)
                 for row in np.flatnonzero(numbers == top):
                     texts[row][k] = f"<b>{texts[row][k]}</b>"
     look = [' class="number"' if one else "" for one in numeric]
-    marks = [' data-filter=""' if head in filters else "" for head in heads]
-    head = "".join(
-        f'<th scope="col"{c}{f}>{escape(h)}</th>'
-        for h, c, f in zip(heads, look, marks, strict=True)
-    )
+    marks = (' data-filter=""' if head in filters else "" for head in heads)
+    parts = zip(look, marks, map(escape, heads), strict=True)
+    head = "".join(f'<th scope="col"{css}{mark}>{text}</th>' for css, mark, text in parts)
     body = []
     for number, (values, cells) in enumerate(zip(rows, texts, strict=True)):
         words = [value for value in values if isinstance(value, str) and value in MARKS]
@@ -92,16 +91,11 @@ def table(
             for h, c, text in zip(heads[1:], look[1:], cells[1:], strict=True)
         )
         body.append(f"<tr{own}{classes}>{first}{rest}</tr>")
-    name = f"dataframe {kind}".strip()
+    rest = "\n".join(body)
     return Html(
-        f'<table class="{name}"><thead><tr>{head}</tr></thead>\n<tbody>'
-        + "\n".join(body)
-        + "</tbody></table>"
+        f'<table class="dataframe {kind}"><thead><tr>{head}</tr></thead>\n'
+        f"<tbody>{rest}</tbody></table>"
     )
-
-
-def _label(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
 
 
 def _text(value: Any) -> str:
@@ -115,11 +109,6 @@ def _text(value: Any) -> str:
     return "" if value is None else escape(str(value), quote=False)
 
 
-def _first_number(text: str) -> float:
-    found = re.search(r"[+-]?\d+(\.\d+)?", text)
-    return float(found[0]) if found else np.nan
-
-
 def intervals(found: pd.DataFrame, digits: int = 4) -> Html:
     """A row for each number with a verdict: a dot at ours minus the paper's, its 95 % interval, and
     as a band the margin within which it agrees.
@@ -128,9 +117,8 @@ def intervals(found: pd.DataFrame, digits: int = 4) -> Html:
     All rows share an axis, from -`MOST_MARGINS` margins to as many at most.
     """
     known = found[found["difference"].notna()]
-    ends = known[["low", "high", "difference"]].abs().max(axis=1).fillna(0)
-    widest = known["margin"].max()
-    reach = float(np.clip(ends.max(), 2 * widest, MOST_MARGINS * widest)) if len(known) else 1.0
+    end, widest = known[["low", "high", "difference"]].abs().max().max(), known["margin"].max()
+    reach = float(np.clip(end, 2 * widest, MOST_MARGINS * widest)) if len(known) else 1.0
     axis = f"ours \N{MINUS SIGN} paper, \N{PLUS-MINUS SIGN}{reach:.{max(digits - 1, 1)}f}"
     rows = [
         {

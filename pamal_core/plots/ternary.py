@@ -86,19 +86,12 @@ def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fi
             columns[t].append(ax)
             if front is last:  # one bar says the colours of all rows
                 below = columns[t] if row else ax
-                way: dict[str, Any] = {
-                    "orientation": "horizontal",
-                    "shrink": 0.85,
-                    "extendfrac": 0.04,
-                }
-                lowest = "min" if objective.maximise else "max"
-                bar = figure.colorbar(mapped, ax=below, extend=lowest, **way)
-                bar.set_label(named(objective, "\n"))
+                way: dict[str, Any] = {"orientation": "horizontal", "shrink": 0.85}
+                way |= {"extend": "min" if objective.maximise else "max", "extendfrac": 0.04}
+                bar = figure.colorbar(mapped, ax=below, label=named(objective, "\n"), **way)
                 _number(bar.ax.xaxis, objective)
-    words = (
-        "Each cell is one network, each corner a member; a side has no share of the opposite one."
-        " The worst tenth of the networks has one colour."
-    )
+    words = "Each cell is one network, each corner a member; a side has no share of the opposite"
+    words += " one. The worst tenth of the networks has one colour."
     return style.finish(figure, provenance, None, words, ncols=2)
 
 

@@ -6,6 +6,7 @@ until something is trained.
 
 import importlib
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -169,6 +170,12 @@ def _table(name: str, **options: Any) -> pd.DataFrame:
     if not path.exists():
         raise InputError(f"The grid needs the repository. Found no {path}.")
     return pd.read_csv(path, **options)
+
+
+def papermill(notebook: str, given: Mapping[str, Any]) -> str:
+    """The command that executes a notebook of this repository with the parameters `given`."""
+    options = (f" -p {name} {shlex.quote(str(value))}" for name, value in given.items())
+    return f"papermill notebooks/{notebook}.ipynb out.ipynb{''.join(options)}"
 
 
 def parameters(text: str) -> dict[str, Any]:

@@ -6,7 +6,6 @@ No torch here. The packages of the `book` extra are needed.
 import copy
 import os
 import re
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from pamal_core.errors import InputError
+from pamal_core.runs import grid
 from pamal_core.runs.files import write_atomic
 
 # Cells for pages of one kind of data, and the kind of data whose pages leave them out.
@@ -89,8 +89,7 @@ def run(source: Path, target: Path, parameters: dict[str, Any]) -> None:
 def _of_its_own(notebook: NotebookNode, source: Path, parameters: dict[str, Any]) -> NotebookNode:
     """The executed `notebook` with the command that makes it in its row "| command |", and the
     parameters that it was given folded in the place of those of the source."""
-    given = "".join(f" -p {name} {shlex.quote(str(v))}" for name, v in parameters.items())
-    command = f"papermill notebooks/{source.name} out.ipynb{given}"
+    command = grid.papermill(source.stem, parameters)
     for cell in notebook.cells:
         tags = cell.metadata.get("tags", [])
         if cell.cell_type == "markdown":

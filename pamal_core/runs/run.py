@@ -273,7 +273,7 @@ def _evaluate(
     # all its epochs did.
     seconds, memory = sum(row.pop("seconds") for row in history), peak_memory(device)
     start = time.perf_counter()
-    alphas = arc(network.num_members) if options.grid == "arc" else None
+    alphas = arc() if options.grid == "arc" else None
     seen = {"": calibration(experiment, options, splits)}
     if options.batch_norm == "both":
         seen = {"": "shared", ", recalibrated": seen[""]}

@@ -33,20 +33,15 @@ def choices(runs: Runs, measure: str = "hypervolume", method: str | None = None)
     """A row for each pair of `workflow/choices.csv`, two settings that differ in one option: what
     `measure` is with our default and with the other value, and their difference; "not run" where no
     seed has both. `method` leaves the pairs of other methods out."""
-    chosen = [
-        row for row in grid.read("choices") if method in (None, frame.select(row["setting"]).method)
-    ]
-    pairs = {
-        number: [
-            frame.select(row["setting"]).having(**grid.parameters(f"{row['option']}={row[which]}"))
-            for which in ("default", "other")
-        ]
-        for number, row in enumerate(chosen)
-    }
-    found = _paired(runs, pairs, ("default", "other"), measure)
-    found.insert(0, "option", [f"{r['option']}: {r['default']} → {r['other']}" for r in chosen])
-    found.insert(0, "runs", [row["runs"] for row in chosen])
-    return found.set_index(pd.Index([row["topic"] for row in chosen], name="choice"))
+    pairs, names = {}, ("default", "other")
+    for row in grid.read("choices"):
+        setting, option = frame.select(row["setting"]), row["option"]
+        if method in (None, setting.method):
+            values = (grid.parameters(f"{option}={row[name]}") for name in names)
+            key = row["topic"], row["runs"], f"{option}: {row['default']} → {row['other']}"
+            pairs[key] = [setting.having(**value) for value in values]
+    found = _paired(runs, pairs, names, measure).rename_axis(["choice", "runs", "option"])
+    return found.reset_index(["runs", "option"])
 
 
 def _paired(
@@ -83,42 +78,31 @@ def labels(data: str, folder: str) -> dict[Setting, str]:
 
 
 def methods(
-    data: str, folder: str, runs: Runs, measures: Mapping[str, str], split: str = "test"
+    named: Mapping[Setting, Any], runs: Runs, measures: Mapping[str, str], split: str = "test"
 ) -> pd.DataFrame:
-    """A row for each setting of records in `folder`: its seeds, and mean ± deviation of each of the
+    """A row for each setting, by its name: its seeds, and mean ± deviation of each of the
     `measures`, named by their headings; "not run" without records."""
-    return _summaries(runs, {n: s for s, n in labels(data, folder).items()}, measures, split)
-
-
-def _summaries(
-    runs: Runs, settings: Mapping[Any, Setting], measures: Mapping[str, str], split: str
-) -> pd.DataFrame:
-    """A row for each of `settings`, by its name: its seeds, and a `summary` of each measure."""
     rows = {
         name: {"seeds": len(runs.get(setting, ()))}
         | {
             heading: summary(frame.measured(runs, setting, measure, split))
             for heading, measure in measures.items()
         }
-        for name, setting in settings.items()
+        for setting, name in named.items()
     }
     return pd.DataFrame.from_dict(rows, "index", dtype=object)
 
 
 def ahead(
-    data: str, folder: str, runs: Runs, measures: Mapping[str, str], split: str = "test"
+    named: Mapping[Setting, Any], runs: Runs, measures: Mapping[str, str], split: str = "test"
 ) -> pd.DataFrame:
-    """Each PaMaL in `folder` minus each other method of all tasks there, seed by seed, by each of
-    the `measures`."""
-    found = labels(data, folder)
-    ours = [setting for setting in found if setting.method == "pamal"]
-    others = [s for s in found if s.method not in ("pamal", "stl") and s in runs]
-    pairs = {(found[one], found[other]): (other, one) for one in ours for other in others}
-    by_measure = {
-        heading: _paired(runs, pairs, ("other", "PaMaL"), measure, split)
-        for heading, measure in measures.items()
-    }
-    return pd.concat(by_measure)
+    """Each PaMaL of the settings, by their names, minus each other method of all tasks, seed by
+    seed, by each of the `measures`."""
+    ours = [setting for setting in named if setting.method == "pamal"]
+    others = [s for s in named if s.method not in ("pamal", "stl") and s in runs]
+    pairs = {(named[one], named[other]): (other, one) for one in ours for other in others}
+    names = "other", "PaMaL"
+    return pd.concat({h: _paired(runs, pairs, names, m, split) for h, m in measures.items()})
 
 
 def label(setting: Setting, *without: str) -> str:
@@ -144,22 +128,18 @@ def contenders(data: str, runs: Runs) -> Mapping[str, BySeed]:
 def costs(found: Mapping[str, BySeed]) -> pd.DataFrame:
     """A row for each contender, "not run" without records: forward passes for each training
     example, minutes of training (the median over seeds), mean and deviation of the hypervolume."""
-    rows = {name: _cost([*by_seed.values()]) for name, by_seed in found.items()}
+    rows: dict[str, dict[str, Any]] = {name: {"passes": "not run"} for name in found}
+    for name, by_seed in found.items():
+        if made := [*by_seed.values()]:
+            seconds = [sum(r.cost["train_seconds"] or 0.0 for r in group) for group in made]
+            rows[name] = {
+                "passes": sum(frame.of(record).passes for record in made[0]),
+                "minutes": f"{np.median(seconds) / 60:.1f}",
+                "hypervolume ↑ ± sd": spread(Sample.of([*map(volume, made)])),
+                "networks": str(len(union(made[0]).alphas)),
+                "seeds": str(len(made)),
+            }
     return pd.DataFrame.from_dict(rows, "index", dtype=object).rename_axis("method")
-
-
-def _cost(found: Sequence[Sequence[Record]]) -> dict[str, Any]:
-    if not found:
-        return {"passes": "not run"}
-    volumes = [volume(group) for group in found]
-    seconds = [sum(record.cost["train_seconds"] or 0.0 for record in group) for group in found]
-    return {
-        "passes": sum(frame.of(record).passes for record in found[0]),
-        "minutes": f"{np.median(seconds) / 60:.1f}",
-        "hypervolume ↑ ± sd": spread(Sample.of(volumes)),
-        "networks": str(len(union(found[0]).alphas)),
-        "seeds": str(len(found)),
-    }
 
 
 def of_equal_cost(data: str, runs: Runs) -> dict[str, list[Front]]:
@@ -168,9 +148,9 @@ def of_equal_cost(data: str, runs: Runs) -> dict[str, list[Front]]:
     found = {name: [*by_seed.values()] for name, by_seed in contenders(data, runs).items()}
     extras = [s for s in settings(data, "beyond/") if [*dict(s.options)] == ["epochs"]]
     longer = [label(setting) for setting in extras if found[label(setting)]]
-    longer.sort(key=lambda name: float(np.mean([volume(group) for group in found[name]])))
+    longer.sort(key=lambda name: np.mean([*map(volume, found[name])]))
     chosen = [label(Setting(data, "pamal")), *longer[-1:], FIVE]
-    return {name: [union(group) for group in found[name]] for name in chosen if found[name]}
+    return {name: [*map(union, found[name])] for name in chosen if found[name]}
 
 
 def tricks(data: str, runs: Runs) -> pd.DataFrame:
@@ -178,13 +158,12 @@ def tricks(data: str, runs: Runs) -> pd.DataFrame:
     PaMaL, both with the EMA."""
     found, last = {}, {}
     for setting in settings(data, "beyond/"):
-        own = dict(setting.options)
+        own, without = dict(setting.options), setting.having(average=None)
         if "average" in own and not {"draws", "epochs", "lr"} & own.keys():
-            without = setting.having(average=None)
             found[f"{label(without)}: EMA {own['average']}"] = without, setting
         if own.keys() == {"draws", "average"}:
-            independent = setting.having(draws=None)
-            last["PaMaL: stratified draws, both with the EMA"] = independent, setting
+            changed = "PaMaL: stratified draws, both with the EMA"
+            last[changed] = setting.having(draws=None), setting
     return _paired(runs, found | last).rename_axis("change")
 
 
@@ -199,14 +178,12 @@ def order(data: str, runs: Runs) -> pd.DataFrame:
     """For each setting of PaMaL, the paper's and those beyond it, the rank correlation of how much
     a point cares about a task with its loss, by task (-1 is a front in order), and the hypervolume,
     over seeds on validation."""
-    every = dict.fromkeys([Setting(data, "pamal"), *settings(data, "beyond/")])
-    made = [setting for setting in every if setting.method == "pamal" and setting in runs]
+    every = [Setting(data, "pamal"), *settings(data, "beyond/")]
+    named = {s: (label(s, "average"), weights(s)) for s in every if s.method == "pamal"}
+    made = {setting: name for setting, name in named.items() if setting in runs}
     measures = {task: f"order of {task}/loss" for task in paper.TASKS[data]}
-    measures["hypervolume ↑"] = "hypervolume"
-    named = {(label(setting, "average"), weights(setting)): setting for setting in made}
-    return _summaries(runs, named, measures, "validation").rename_axis(
-        ["setting", "weights"][: 2 if made else 1]
-    )
+    found = methods(made, runs, measures | {"hypervolume ↑": "hypervolume"}, "validation")
+    return found.rename_axis(["setting", "weights"][: 2 if made else 1])
 
 
 def weights(setting: Setting) -> str:
@@ -271,19 +248,19 @@ def figure_4(data: str, runs: Runs) -> Figure:
     if not fronts["pamal"] or np.isnan(single).any():
         raise InputError(f"Figure 4 needs runs of PaMaL and of STL. Found none of both on {data}.")
     points = {paper.PRINTED[method]: [*fronts[method].values()] for method in paper.ONE_NETWORK}
-    sweeps = [method for method in ("phn", "cosmos") if fronts[method]]
-    rivals = {paper.PRINTED[m]: fronts[m][min(fronts[m])] for m in sweeps}
-    for method in sweeps:
+    sweeps = {method: paper.PRINTED[method] for method in ("phn", "cosmos") if fronts[method]}
+    rivals = {name: fronts[method][min(fronts[method])] for method, name in sweeps.items()}
+    for method, name in sweeps.items():
         tried = {s: [*runs[s].values()] for s in tables.planned(f"{method}_{data}") if s in runs}
         best = max(tried, key=lambda s: np.mean([r.hypervolume() for r in tried[s]]), default=None)
         if best is not None:
-            rivals[f"{paper.PRINTED[method]}, tuned"] = tried[best][0].front("test")
+            rivals[f"{name}, tuned"] = tried[best][0].front("test")
     provenance = f"{paper.DATA[data]}, full data, test."
     if counts := {len(found) for found in points.values() if found}:
         seeds = " to ".join(map(str, sorted({min(counts), max(counts)})))
         provenance += f" Baselines: {seeds} seeds each."
     if rivals:
-        names = " and ".join(paper.PRINTED[method] for method in sweeps)
+        names = " and ".join(sweeps.values())
         provenance += (
             f" {names}: one seed, the setting of their authors, and the best on validation."
         )
@@ -294,13 +271,10 @@ def draws(runs: Runs) -> pd.DataFrame:
     """How far the draw of MultiMNIST's data moves a number, on test: a row for each method that has
     been run on several and each measure, means over the seeds that all draws have, and the standard
     deviations between draws and between seeds (within a draw, pooled). Higher is better."""
-    found, measures = (
-        {},
-        [*(f"{task}/accuracy" for task in paper.TASKS["multimnist"]), "hypervolume"],
-    )
+    accuracies, found = [f"{task}/accuracy" for task in paper.TASKS["multimnist"]], {}
     for usual in dict.fromkeys(s.having(draw=None) for s in runs if "draw" in dict(s.options)):
         drawn = {s.values["draw"]: s for s in runs if s.having(draw=None) == usual}
-        for measure in measures:
+        for measure in (*accuracies, "hypervolume"):
             columns = {k: frame.measured(runs, drawn[k], measure, "test") for k in sorted(drawn)}
             by_seed = pd.DataFrame(columns).dropna()
             found[label(usual), measure] = {

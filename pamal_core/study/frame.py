@@ -25,10 +25,10 @@ LABELS = {
     "balancing": "{} balancing",
     "penalty": "{} sign",
     "skip": "penalty {}",
-    "epochs": "{} epochs",
+    "epochs": "{:g} epochs",
     "batch_size": "batches of {:,}",
-    "lr": "lr = {}",
-    "lr_scaling": "rate {}",
+    "lr": "rate {:g}",
+    "lr_scaling": "{} rate",
     "draws": "{} draws",
     "draw": "data drawn with seed {}",
     "average": "EMA {}",
@@ -54,18 +54,28 @@ class Setting(NamedTuple):
     def rate(self) -> float:
         """With which Adam trains it: for PaMaL M times the option `lr`, unless that is plain. An
         experiment of the paper has a member for each task."""
-        values = self.values
+        values, members = self.values, len(paper.TASKS[self.experiment])
         scaled = self.method in ("pamal", "low_rank") and values["lr_scaling"] == "members"
-        return values["lr"] * (len(paper.TASKS[self.experiment]) if scaled else 1)
+        return values["lr"] * (members if scaled else 1)
 
     @property
-    def passes(self) -> int:
+    def passes(self) -> int | float:
         """How often it sees each training example."""
+        first, each = self._shared_and_each
+        return first + (self.values["epochs"] - first) * each
+
+    def with_passes(self, passes: int | float) -> "Setting":
+        """The setting with as many epochs as make so many `passes`, whole or not."""
+        first, each = self._shared_and_each
+        return self.having(epochs=first + (passes - first) / each)
+
+    @property
+    def _shared_and_each(self) -> tuple[int, int]:
+        """Epochs that one pass is made in, and the passes of each epoch after them."""
         values = self.values
-        first = values["shared_epochs"] or 0
         members = len(paper.TASKS[self.experiment]) if self.method == "soup" else 1
-        draws = values["W"] if self.method in ("pamal", "low_rank") else members
-        return first + (values["epochs"] - first) * draws
+        each = values["W"] if self.method in ("pamal", "low_rank") else members
+        return values["shared_epochs"] or 0, each
 
     @property
     def task(self) -> str:
@@ -79,11 +89,13 @@ class Setting(NamedTuple):
         return make(self.experiment, self.method, kept)
 
     def label(self, *always: str, without: Iterable[str] = ()) -> str:
-        """The method and the options that differ from the paper's; those in `always`, and the task
-        of STL, in any case."""
+        """The method and the options that differ from the paper's, those in `always`, and the task
+        of STL, in any case. Of a learning rate it is that of Adam."""
         if self.method == "stl":
             always = ("task", *always)
         shown = {name: self.values[name] for name in always} | dict(self.options)
+        if "lr" in shown:
+            shown["lr"] = self.rate
         if "task" in shown:
             shown["task"] = paper.TASKS.get(self.experiment, range(99))[shown["task"]]
         texts = [
@@ -101,13 +113,12 @@ Runs = Mapping[Setting, Mapping[int, Record]]
 def make(experiment: str, method: str, options: Mapping[str, Any]) -> Setting:
     """The setting of a run with these `options`, whatever else is as in the paper."""
     usual = paper.setting(experiment, method)
-    differing = {n: _fixed(v) for n, v in options.items() if n not in usual or v != usual[n]}
+    differing = {
+        name: tuple(value) if isinstance(value, list) else value  # so that it can be a key
+        for name, value in options.items()
+        if name not in usual or value != usual[name]
+    }
     return Setting(experiment, method, tuple(sorted(differing.items())))
-
-
-def _fixed(value: Any) -> Any:
-    """`value` with tuples for its lists, so that it can be a key."""
-    return tuple(map(_fixed, value)) if isinstance(value, list) else value
 
 
 def of(run: Record | grid.Run) -> Setting:
@@ -164,11 +175,11 @@ def with_others(record: Record, folder: Path = RESULTS) -> Runs:
     return runs([*read(folder).get(of(record), {}).values(), record])
 
 
-def few(found: Runs, seed: int, number: int = paper.SEEDS) -> dict[int, Record]:
+def few(found: Runs, seed: int) -> dict[int, Record]:
     """Of the one setting in `found` the run of `seed` and as many of the first others as make
-    `number`, for a page that draws each."""
+    three, for a page that draws each."""
     (by_seed,) = found.values()
-    kept = sorted(by_seed, key=lambda other: (other != seed, other))[:number]
+    kept = sorted(by_seed, key=lambda other: (other != seed, other))[: paper.SEEDS]
     return {kept_seed: by_seed[kept_seed] for kept_seed in sorted(kept)}
 
 

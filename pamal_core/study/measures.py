@@ -21,18 +21,22 @@ def order(record: Record, split: str) -> float:
     return float("nan") if None in losses else sum(losses) / len(losses)
 
 
-def ends(record: Record, variant: str) -> list[dict[str, float]]:
-    """The final losses of the runs of single networks on the toy problem that end on the front."""
-    runs = record.summary[variant]["runs"]
+def ends(record: Record, variant: str) -> list[bool]:
+    """For each run of a single network on the toy problem that ends on the front, whether that is
+    in the half where task 2 is better; `variant` ends with the scale c of loss 1."""
+    runs, scale = record.summary[variant]["runs"], float(variant.rpartition(" ")[2])
     on = {f"{variant}, {name}" for name, run in runs.items() if run["verdict"] == "subset"}
-    return [point["metrics"] for point in record.points if point["split"] in on]
+    found = [point["metrics"] for point in record.points if point["split"] in on]
+    return [losses["2/loss"] < losses["1/loss"] / scale for losses in found]
 
 
-def ends_at_task_2(record: Record, variant: str) -> float:
-    """The share of `ends` in the half of the front where task 2 is better; `variant` ends with the
-    scale c of loss 1. NaN where none is on the front."""
-    scale, found = float(variant.rpartition(" ")[2]), ends(record, variant)
-    return float(np.mean([end["2/loss"] < end["1/loss"] / scale for end in found] or np.nan))
+def _of_chosen(record: Record, split: str, name: str) -> float:
+    alpha = record.front(split.replace("test", "validation")).choose().alpha
+    front = record.front(split)
+    row = front.table[(front.alphas == alpha).all(1)].iloc[0]
+    if name == "hypervolume":  # only where all objectives are to be as large as can be
+        return row[[o.name for o in front.objectives]].prod() if all(front.maximise) else np.nan
+    return float(row.get(name, np.nan))
 
 
 OF_RECORDS: dict[str, Callable[[Record, str], Any]] = {
@@ -70,56 +74,45 @@ OF_FRONTS: dict[str, Callable[[Front], Any]] = {
     # the largest extent in an objective of the points that no other dominates
     "span": lambda front: np.ptp(front.values[front.non_dominated()], axis=0).max(),
 }
+OF_NAMES: dict[str, Callable[[Record, str, str], Any]] = {
+    # of the network that `Front.choose` takes on validation: "hypervolume", from 0, or a column
+    "chosen ": _of_chosen,
+    # of a metric or loss: the rank correlation of how much a point cares about the task with it
+    "order of ": lambda record, split, name: record.summary[split]["spearman"].get(name),
+    # of a baseline of the toy problem, whose split is "c = 0.1": the number of `ends`, and the
+    # share of them that are at task 2
+    "ends on the front of ": lambda record, split, name: len(ends(record, f"{name}, {split}")),
+    "ends at task 2 of ": lambda record, split, name: np.mean(
+        ends(record, f"{name}, {split}") or np.nan
+    ),
+}
+"""Of a record, a split and the name that follows."""
 LOW = {"competition", "competition in loss", "order", "cosine of the members", "training time"}
 """Which of them are better the lower they are."""
 
 
 def value(record: Record, measure: str, split: str) -> float:
-    """A measure of `OF_RECORDS` or `OF_FRONTS`; or by its name, such as "age/accuracy", the best of
-    an objective along the front, on its own; or "order of" a metric or loss, the rank correlation
-    of how much a point cares about the task with it. "chosen" before one of these is that of the
-    one network that `Front.choose` takes on validation. Of a baseline of the toy problem it may be
-    "ends on the front of", their number, or "ends at task 2 of"; the split is then "c = 0.1". NaN
-    where the record does not have it."""
+    """A measure of `OF_RECORDS` or `OF_FRONTS`; one of `OF_NAMES` and a name; or by its name, such
+    as "age/accuracy", the best of an objective along the front, on its own. NaN where the record
+    does not have it."""
+    prefix = next(filter(measure.startswith, OF_NAMES), None)
     if measure in OF_RECORDS:
         found = OF_RECORDS[measure](record, split)
     elif measure in OF_FRONTS:
         found = OF_FRONTS[measure](record.front(split))
-    elif measure.startswith("chosen "):
-        found = _of_chosen(record, measure.removeprefix("chosen "), split)
-    elif measure.startswith("order of "):
-        found = record.summary[split]["spearman"].get(measure.removeprefix("order of "))
-    elif measure.startswith("ends on the front of "):
-        found = len(ends(record, f"{measure.removeprefix('ends on the front of ')}, {split}"))
-    elif measure.startswith("ends at task 2 of "):
-        found = ends_at_task_2(record, f"{measure.removeprefix('ends at task 2 of ')}, {split}")
+    elif prefix:
+        found = OF_NAMES[prefix](record, split, measure.removeprefix(prefix))
     elif "/" not in measure:
         known = ", ".join([*OF_RECORDS, *OF_FRONTS])
         raise InputError(f"A measure is one of {known}, or task/metric. Found {measure!r}.")
     else:
         found = record.summary[split]["best"].get(measure)
-        if found is None:
-            found = _best(record.front(split), *measure.rsplit("/", 1))
+        if found is None:  # the best of a metric that is not compared
+            front, (task, metric) = record.front(split), measure.rsplit("/", 1)
+            own = tuple(objective for objective in front.objectives if objective.task == task)
+            if own and measure in front.table:
+                found = replace(front, objectives=own).on(metric).best()[measure]
     return np.nan if found is None else float(found)
-
-
-def _of_chosen(record: Record, name: str, split: str) -> float:
-    """Of the network chosen on validation its "hypervolume", from 0, where all objectives are to be
-    as large as can be, or a column of the table."""
-    alpha = record.front(split.replace("test", "validation")).choose().alpha
-    front = record.front(split)
-    row = front.table[(front.alphas == alpha).all(1)].iloc[0]
-    if name == "hypervolume":
-        return row[[o.name for o in front.objectives]].prod() if all(front.maximise) else np.nan
-    return float(row.get(name, np.nan))
-
-
-def _best(front: Front, task: str, metric: str) -> float | None:
-    """The best of a metric that is not compared."""
-    own = tuple(objective for objective in front.objectives if objective.task == task)
-    if not own or f"{task}/{metric}" not in front.table:
-        return None
-    return replace(front, objectives=own).on(metric).best()[f"{task}/{metric}"]
 
 
 def is_better_high(name: str) -> bool:

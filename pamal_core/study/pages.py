@@ -1,7 +1,6 @@
 """What the page of one run says first, what it was found, and last, how it is made. Both follow the
 parameters of the page: numbers are those of its own records."""
 
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,9 +26,8 @@ def opening(record: Record, runs: Runs) -> str:
         told += f"**{count} networks to choose from**; {kept} of them are not dominated. "
         told += trade(front.competition())
     if not full:
-        return (
-            f"{told} A sample shows how a method behaves; it says nothing of the paper's numbers."
-        )
+        said = "A sample shows how a method behaves; it says nothing of the paper's numbers."
+        return f"{told} {said}"
     return " ".join(filter(None, (told, beside_the_paper(runs), beside_ls(setting, runs))))
 
 
@@ -60,10 +58,8 @@ def beside_the_paper(runs: Runs) -> str:
 
 def beside_ls(setting: Setting, runs: Runs) -> str:
     """The hypervolume of LS at as many epochs, for the paper's setting of another method."""
-    ls, ours = (
-        frame.measured(found, one, "hypervolume", "validation").mean()
-        for found, one in ((frame.read(), Setting(setting.experiment, "ls")), (runs, setting))
-    )
+    one, both = Setting(setting.experiment, "ls"), {**frame.read(), **runs}
+    ls, ours = (frame.measured(both, s, "hypervolume", "validation").mean() for s in (one, setting))
     if setting.options or setting.method == "ls" or np.isnan([ls, ours]).any():
         return ""
     said = f"the one network of LS has a hypervolume of {ls:.4f}, and this front {ours:.4f}."
@@ -79,12 +75,10 @@ def making(notebook: str, namespace: Mapping[str, Any], record: Record, runs: Ru
         expect += f"; {volumes.mean():.4f} ± {volumes.std():.4f} over {len(volumes)} seeds"
     if np.isnan(volumes[record.seed]):
         expect = "the same numbers on the same machine"
-    rows = {
-        "command": f"`{command(notebook, namespace)}`",
-        "cost": cost(record),
-        "expect": expect,
-    }
-    return "\n".join(["| | |", "| --- | --- |", *(f"| {k} | {v} |" for k, v in rows.items())])
+    return (
+        f"| | |\n| --- | --- |\n| command | `{command(notebook, namespace)}` |\n"
+        f"| cost | {cost(record)} |\n| expect | {expect} |"
+    )
 
 
 def command(notebook: str, namespace: Mapping[str, Any]) -> str:
@@ -93,8 +87,7 @@ def command(notebook: str, namespace: Mapping[str, Any]) -> str:
     values: dict[str, Any] = {}
     for source in given:  # not from the namespace: a later cell may use the name for something else
         exec(source, {}, values)
-    options = "".join(f" -p {name} {shlex.quote(str(value))}" for name, value in values.items())
-    return f"papermill notebooks/{notebook}.ipynb out.ipynb{options}"
+    return grid.papermill(notebook, values)
 
 
 def cost(record: Record) -> str:

@@ -211,15 +211,13 @@ def rows(name: str) -> list[Row]:
                 deviation = group[printed].std()
             if np.isnan(deviation) and of.experiment == "multimnist" and column.task:
                 task = TASKS["multimnist"].index(column.task) + 1
-                seeds = authors()
-                is_it = (seeds["method"] == ours[method]) & (seeds["task"] == task)
-                deviation = seeds.loc[is_it & seeds["alpha_1"].isna(), "value"].std()
+                seeds = authors().query(f"task == {task} and alpha_1.isna()").groupby("method")
+                deviation = seeds["value"].std().get(ours[method], np.nan)
             numbers[printed] = Sample(float(group[printed].mean()), float(deviation), SEEDS)
-        given = {k: _ours(v) for k, v in zip(keys, values, strict=True) if v == v}
+        given = {
+            key: value.lower() if isinstance(value, str) else value  # as we write it
+            for key, value in zip(keys, values, strict=True)
+            if value == value
+        }
         made.append(Row(ours[method], given, numbers))
     return made
-
-
-def _ours(value: Any) -> Any:
-    """The value of an option as we write it."""
-    return value.lower() if isinstance(value, str) else value

@@ -35,7 +35,8 @@ class Sample(NamedTuple):
     def of(cls, values: Sequence[float] | np.ndarray) -> "Sample":
         """That of `values`, one for each seed."""
         mean = float(np.mean(values)) if len(values) else np.nan
-        return cls(mean, deviation(values), len(values))
+        deviation = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
+        return cls(mean, deviation, len(values))
 
     def minus(self, other: "Sample") -> "Estimate":
         """The difference of the two means, by Welch, whose degrees of freedom are at most those of
@@ -84,8 +85,7 @@ class Estimate(NamedTuple):
 
     def below(self, bound: float) -> Any:
         """The p of its being `bound` or more."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return stdtr(self.freedom, (np.asarray(self.value) - bound) / self.error)
+        return self._replace(value=-np.asarray(self.value)).above(-bound)
 
 
 def verdict(estimate: Estimate, margin: Number) -> Any:
@@ -118,17 +118,11 @@ class Condition(NamedTuple):
     @classmethod
     def read(cls, text: str) -> "Condition":
         """From "> 0.5", "< 1.5 times" or "19 to 23"; InputError for another text."""
-        words = text.removesuffix(" times").split()
+        said = text.removesuffix(" times")
+        sign, _, bound = said.partition(" ")
+        span = {">": f"{bound} to inf", "<": f"-inf to {bound}"}.get(sign, said)
         try:
-            match words:
-                case [">", bound]:
-                    low, high = float(bound), np.inf
-                case ["<", bound]:
-                    low, high = -np.inf, float(bound)
-                case [least, "to", most]:
-                    low, high = float(least), float(most)
-                case _:
-                    raise ValueError
+            low, high = map(float, span.split(" to "))
         except ValueError:
             raise InputError(
                 f'A condition is written "> 0.5", "< 1.5 times" or "19 to 23". Found {text!r}.'
@@ -160,16 +154,6 @@ def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
     return np.minimum(1.0, stepped)[np.argsort(order)]
 
 
-def deviation(values: Sequence[float] | np.ndarray) -> float:
-    """The standard deviation over seeds, divided by one less than their number; NaN of one."""
-    return float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
-
-
-def interval(values: Sequence[float] | np.ndarray, coverage: float = 0.95) -> tuple[float, float]:
-    """Student's interval for the mean of what `values` are drawn from; NaN of one."""
-    return Estimate.of(values).interval(coverage)
-
-
 def number(value: float, digits: int = 4, sign: str = "") -> str:
     """A number for a page; nothing for NaN."""
     return "" if np.isnan(value) else f"{value:{sign}.{digits}f}"
@@ -198,19 +182,16 @@ def differences(
     """A row for each pair of numbers by seed: both means, called `names`, over the seeds that both
     have, the mean of second minus first with its 95 % interval (Student's, of the paired
     differences), and whether the second is "more", "less" or "undecided" by that interval."""
-    return pd.DataFrame({label: _difference(*pair, names) for label, pair in pairs.items()}).T
-
-
-def _difference(
-    first: "pd.Series[float]", second: "pd.Series[float]", names: tuple[str, str]
-) -> dict[str, Any]:
-    both = pd.concat([first, second], axis=1, keys=names, join="inner").sort_index()
-    found = Estimate.of((both[names[1]] - both[names[0]]).to_numpy())
-    low, high = found.interval()
-    word = "more" if low > 0 else "less" if high < 0 else "undecided" if len(both) else "not run"
-    return {
-        **{name: number(mean) for name, mean in both.mean().items()},
-        "difference [95 %]": bracket(found),
-        "verdict": word,
-        "seeds": len(both),
-    }
+    rows = {}
+    for label, pair in pairs.items():
+        both = pd.concat(pair, axis=1, keys=names, join="inner").sort_index()
+        found = Estimate.of((both[names[1]] - both[names[0]]).to_numpy())
+        low, high = found.interval()
+        decided = "more" if low > 0 else "less" if high < 0 else "undecided"
+        rows[label] = {
+            **both.mean().map(number),
+            "difference [95 %]": bracket(found),
+            "verdict": decided if len(both) else "not run",
+            "seeds": len(both),
+        }
+    return pd.DataFrame(rows).T

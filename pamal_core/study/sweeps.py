@@ -32,7 +32,6 @@ ORDER = CHANGE | {"more": "**less in order**", "less": "**better in order**"}
 """What the verdict on a difference says in a sentence."""
 BEST = {"hypervolume \N{UPWARDS ARROW}": True}
 """The column whose best is bold in a page."""
-ANSWERED = ("hypervolume \N{UPWARDS ARROW}", "rank correlation \N{DOWNWARDS ARROW}")
 CHANGED = {
     "hypervolume ↑": "hypervolume",
     "rank correlation ↓": "order",
@@ -53,14 +52,10 @@ def printed(name: str) -> pd.DataFrame:
 def _printed_beside(name: str, runs: Runs, ours: pd.DataFrame) -> pd.DataFrame:
     """The rows of `printed` for those of `ours`: NaN where the paper has no such setting, or a run
     with these keys is not the paper's, as one of a sample or with other options."""
-    table, own = paper.TABLES[name], {row.method for row in paper.rows(name)}
-    found: dict[bool, set[tuple[Any, ...]]] = {True: set(), False: set()}
-    for setting in runs:
-        if setting.method in own:
-            key = tuple(setting.values[key] for key in table.keys)
-            found[tables.row_of(setting, name) is not None].add(key)
-    theirs = printed(name)
-    return theirs[theirs.index.isin(found[True] - found[False])].reindex(ours.index)
+    keys, own = paper.TABLES[name].keys, {row.method for row in paper.rows(name)}
+    others = (s for s in runs if s.method in own and not tables.row_of(s, name))
+    theirs = printed(name).drop([tuple(s.values[k] for k in keys) for s in others], errors="ignore")
+    return theirs.reindex(ours.index)
 
 
 # W times lambda (appendix B1)
@@ -91,7 +86,8 @@ def hypervolumes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
     mean ± deviation over seeds (n - 1), for each penalty and in the paper. The paper's is empty
     where it has no number, as at W = 1, which it only draws, or where a run is not the paper's.
     """
-    found, name = multi_forward(runs, ["hypervolume"]), f"multiforward_{_data(runs)}"
+    found = multi_forward(runs, ["hypervolume"])
+    name = f"multiforward_{next(iter(runs)).experiment}"
     parts = {
         name: of_penalty(found, name).groupby(["W", "lam"])["hypervolume"].agg(summary)
         for name in penalties
@@ -100,35 +96,25 @@ def hypervolumes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
     theirs = _printed_beside(name, runs, ours)
     deviations = theirs["std"] * np.sqrt(paper.TABLES[name].divisor / 2)
     pairs = zip(theirs["mean"], deviations, strict=True)
-    texts = [spread(Sample(mean, deviation, 0)) for mean, deviation in pairs]
+    texts = [spread(Sample(*pair, 0)) for pair in pairs]
     return ours.assign(paper=texts).fillna("").rename_axis(["W", "λ"])
 
 
-def _data(runs: Runs) -> str:
-    return next(iter(runs)).experiment
-
-
-def draws(runs: Runs) -> "pd.Series[Any]":
-    """What the largest W changes against the least without a penalty, as `differences` has it,
-    named "W = ... to W = ..."."""
-    found = multi_forward(runs, ["hypervolume"])
-    alone = found[found.penalty == NONE].pivot_table("hypervolume", "seed", "W")
-    few, many = alone.columns.min(), alone.columns.max()
-    pair = {f"W = {few} to W = {many}": (alone[few], alone[many])}
-    return differences(pair, ("few", "many")).iloc[0]
-
-
-def best(runs: Runs, penalties: Sequence[str]) -> "pd.Series[Any]":
-    """What the W and lambda with the largest mean hypervolume change against the least W without a
-    penalty, as `differences` has it, named by them."""
+def changes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
+    """What more draws change against the least W without a penalty, as `differences` has it: the
+    largest W without one, and the W and lambda with the largest mean hypervolume."""
     found = multi_forward(runs, ["hypervolume"])
     found = found[found.penalty.isin([NONE, *penalties])]
     volumes = found.pivot_table("hypervolume", "seed", ["penalty", "W", "lam"])
+    alone = volumes[NONE].droplevel("lam", axis=1)
+    few, many = alone.columns.min(), alone.columns.max()
     name, window, lam = top = volumes.mean().idxmax()
-    few = found.W.min()
     said = f"W = {window}, λ = {lam:g}" + (f", {name}" if lam else "")
-    pair = {f"best ({said}) against W = {few}": (volumes[NONE, few, 0.0], volumes[top])}
-    return differences(pair, ("few", "best")).iloc[0]
+    pairs = {
+        f"W = {few} to W = {many}": (alone[few], alone[many]),
+        f"best ({said}) against W = {few}": (alone[few], volumes[top]),
+    }
+    return differences(pairs, ("few", "other"))
 
 
 def effects(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
@@ -202,14 +188,13 @@ def swept(name: str, runs: Runs) -> pd.DataFrame:
     accuracy, mean over tasks, 1 is right and -1 backwards. Either is NaN where one task has the
     same accuracy at every alpha, with any of the seeds.
     """
-    table = paper.TABLES[name]
-    measures = {f"{task}/accuracy": f"{task}/accuracy" for task in paper.TASKS[table.experiment]}
-    measures |= {"hypervolume": "hypervolume", "competition": "spearman"}
-    measures |= {"order in metrics": "order"}
-    own = {setting: by for setting, by in runs.items() if setting.method == name.split("_")[0]}
-    found = frame.rows(own, table.keys, [*measures]).rename(columns=measures)
-    by_setting = found.groupby([*table.keys], sort=False)[[*measures.values()]]
-    return by_setting.agg(lambda numbers: numbers.mean(skipna=False))
+    table, (method, data) = paper.TABLES[name], name.split("_")
+    measures = [f"{task}/accuracy" for task in paper.TASKS[data]]
+    measures += ["hypervolume", "competition", "order in metrics"]
+    own = {setting: by_seed for setting, by_seed in runs.items() if setting.method == method}
+    found = frame.rows(own, table.keys, measures).groupby([*table.keys], sort=False)[measures]
+    means = found.agg(lambda numbers: numbers.mean(skipna=False))
+    return means.rename(columns={"competition": "spearman", "order in metrics": "order"})
 
 
 def beside_the_paper(name: str, runs: Runs) -> pd.DataFrame:
@@ -258,12 +243,12 @@ def panels(runs: Runs, sweeps: Mapping[str, pd.DataFrame]) -> dict[str, dict[str
     """For each criterion PaMaL and the winners in `sweeps`, with their validation fronts."""
 
     def of(method: str, names: Sequence[str] = (), values: tuple[Any, ...] = ()) -> list[Front]:
-        chosen = [
-            by_seed
+        return [
+            record.front()
             for setting, by_seed in runs.items()
             if setting.method == method and tuple(setting.values[n] for n in names) == values
+            for record in by_seed.values()
         ]
-        return [record.front() for by_seed in chosen for record in by_seed.values()]
 
     shown = {}
     for criterion, threshold in CRITERIA.items():

@@ -64,9 +64,11 @@ def planned(name: str) -> dict[Setting, list[int]]:
     return found
 
 
-def report(name: str, runs: Runs, settings: Iterable[Setting] | None = None) -> pd.DataFrame:
+def report(
+    name: str, runs: Runs, settings: Iterable[Setting] | None = None, short: bool = False
+) -> pd.DataFrame:
     """The table `name` of the paper with every setting that it asks for, run or not; or with those
-    of `settings` that belong to it.
+    of `settings` that belong to it. A `short` one does not say what the paper leaves open.
 
     Ours is the mean over the seeds that there are, the paper's over three; "±" are standard
     deviations over seeds (n - 1). The difference is ours minus the paper's, with its standard error
@@ -77,8 +79,9 @@ def report(name: str, runs: Runs, settings: Iterable[Setting] | None = None) -> 
     table, order = TABLES[name], paper.rows(name)
     chosen = planned(name) if settings is None else settings
     pairs = [(row, setting) for setting in chosen if (row := row_of(setting, name))]
+    unsaid = {*table.free} - {"task"} if short else ()
     rows = [
-        {"setting": setting.label(*(key for key in table.keys if key in row.keys))}
+        {"setting": setting.label(*(key for key in table.keys if key in row.keys), without=unsaid)}
         | _cells(row, printed, table, runs.get(setting, {}))
         for row, setting in sorted(pairs, key=lambda pair: order.index(pair[0]))
         for printed, column in table.columns.items()
@@ -184,17 +187,11 @@ def joint(name: str, runs: Runs) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, "index")
 
 
-def _measures(name: str, found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Each measure of a `report` with its rows, by the setting. What the paper leaves open is not
-    said, and what all settings begin with, such as the method, is the name of the index."""
-    table = TABLES[name]
-    short: dict[str, str] = {}
-    for setting in planned(name):
-        row = row_of(setting, name)
-        keys = [key for key in table.keys if row and key in row.keys]
-        short[setting.label(*keys)] = setting.label(*keys, without={*table.free} - {"task"})
+def _measures(found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Each measure of a `report` with its rows, by the setting. What all settings begin with, such
+    as the method, is the name of the index."""
     for text, of in found.groupby(level=1, sort=False):
-        names = [short[label].partition(", ") for label in of.index.get_level_values(0)]
+        names = [label.partition(", ") for label in of.index.get_level_values(0)]
         one = len({first for first, _, _ in names}) == 1 < len(names)
         labels = [rest or first if one else first + comma + rest for first, comma, rest in names]
         yield str(text), of.set_axis(pd.Index(labels, name=names[0][0] if one else "method"))
@@ -203,31 +200,30 @@ def _measures(name: str, found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFram
 def agreement(name: str, runs: Runs, digits: int = 4) -> Html:
     """For a page: each number of the table `name` with a verdict, drawn against the paper's, and
     above those of a measure what they say together (`joint`). A sentence where nothing is run."""
-    found, whole, parts = report(name, runs), joint(name, runs), []
+    found, whole, parts = report(name, runs, short=True), joint(name, runs), []
     missing = (found["verdict"] == "not run").sum()
     if missing == len(found):
         return Html(
             f"<p>None of the runs of this table is made, so that there is no number of ours. "
             f"<code>snakemake -s workflow/Snakefile {TABLES[name].target}</code> makes them.</p>"
         )
-    for text, of in _measures(name, found[found["verdict"] != "not run"]):
-        counts = {word: (of["verdict"] == word).sum() for word in WORDS}
-        words = [
-            f"{n} {word if n == 1 else word.removesuffix('s')}" for word, n in counts.items() if n
-        ]
+    for text, of in _measures(found[found["verdict"] != "not run"]):
+        counts = ((word, (of["verdict"] == word).sum()) for word in WORDS)
+        words = [f"{n} {word.removesuffix('s' * (n > 1))}" for word, n in counts if n]
         said = f"<b>{text}</b>: {', '.join(words)}; margin {of['margin'].iloc[0]:g}."
         if text in whole.index:
             all_of_it = whole.loc[text]
             nulls = ", ".join(f"{all_of_it[null]:.3g} if ours were {null}" for null in NULLS)
-            tells = "tells" if all_of_it["tells its rows apart"] else "cannot tell"
+            tells = "tells" if all_of_it["tells its rows apart"] else "does not tell"
             away, low, high = (
                 number(all_of_it[one], digits, "+") for one in ("mean difference", "low", "high")
             )
             said += (
-                f"<br>All rows together: mean difference {away} [{low}, {high}], rank correlation "
-                f"{all_of_it['rank correlation']:.2f} (p = {all_of_it['p of the rank']:.3f}). "
-                f"Of {len(of)} rows {all_of_it['agree']} agree, and as many as {nulls} "
-                f"(p = {all_of_it['p of the count']:.3f}): the table {tells} its rows apart."
+                f"<br>All rows together: mean difference {away} [{low}, {high}]; rank correlation "
+                f"with the paper's {all_of_it['rank correlation']:.2f} (p = "
+                f"{all_of_it['p of the rank']:.3f}). {all_of_it['agree']} of {len(of)} rows agree; "
+                f"it would be {nulls}. So the number of agreements {tells} the rows apart "
+                f"(p = {all_of_it['p of the count']:.3f})."
             )
         ends = Estimate(*(of[c].to_numpy() for c in ("difference", "error", "freedom"))).interval()
         parts += [f"<p>{said}</p>", intervals(of.assign(low=ends[0], high=ends[1]), digits)]
@@ -237,7 +233,7 @@ def agreement(name: str, runs: Runs, digits: int = 4) -> Html:
 
 def details(name: str, runs: Runs, digits: int = 4) -> Html:
     """For a page: the rows of a `report` in full, a table for each measure."""
-    found = _measures(name, report(name, runs))
+    found = _measures(report(name, runs, short=True))
     return Html("\n".join(f"<p><b>{text}</b></p>{shown(of, digits, text)}" for text, of in found))
 
 
@@ -280,11 +276,10 @@ def progress(runs: Runs) -> pd.DataFrame:
         of = report(name, runs)
         verdicts = of["verdict"].value_counts()
         away = Estimate.of((of["difference"] / of["margin"]).dropna().to_numpy())
-        low, high = away.interval()
         found[table.title] = {
             **{word: verdicts.get(word, 0) for word in WORDS},
             "ours \N{MINUS SIGN} paper, \N{PLUS-MINUS SIGN}3 margins": drawn(
-                away.value, low, high, 1.0, 3.0, 2
+                away.value, *away.interval(), 1.0, 3.0, 2
             ),
             "runs made": len(made),
             "of": len(wanted),

@@ -3,7 +3,8 @@ with each balancing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from itertools import product
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -15,9 +16,9 @@ from pamal_core.runs.options import Options
 from pamal_core.toy import figures
 from pamal_core.toy import rules as toy_rules
 from pamal_core.toy.outcomes import Outcome
-from pamal_core.toy.pairs import Pairs, baselines, initial_pairs
+from pamal_core.toy.pairs import Pairs, initial_pairs
 from pamal_core.toy.problem import ToyProblem
-from pamal_core.toy.run import MOMENTS, Positive
+from pamal_core.toy.run import MOMENTS, Positive, baselines
 
 SCALES = (1.0, 0.1)
 WORST_PAIR = 10
@@ -56,7 +57,7 @@ class Ablation:
             f"No data: the formula of appendix B2. Seed {o.seed}; {steps:,} steps, "
             f"learning rate {o.lr:g}, tanh {o.tanh}."
         )
-        return figures.methods_figure(self.outcomes[scale], steps, provenance)
+        return figures.trajectories_figure(self.outcomes[scale], steps, provenance, small=True)
 
     def table(self, scale: float) -> pd.DataFrame:
         """A row for each method: what ended on the front, and where (`Outcome.ends`)."""
@@ -65,20 +66,16 @@ class Ablation:
 
 def run(options: BalancingOptions) -> Ablation:
     """Train every baseline from the five initial points, and PaMaL from the worst pair."""
-    scales, num_steps = np.array(SCALES), options.epochs * toy_rules.EPOCH
-    given: dict[str, Any] = {"lr": options.lr, "seed": options.seed}
-    every = num_steps // MOMENTS
-    alone = baselines(SCALES, options.tanh, num_steps, every, **given)
-    pairs = Pairs(
-        ToyProblem(np.repeat(scales, len(BALANCERS))[:, None, None], options.tanh),
-        [make() for _ in SCALES for make in BALANCERS.values()],
+    num_steps, balancers = options.epochs * toy_rules.EPOCH, [*BALANCERS.values()]
+    outcomes = baselines(options, SCALES, num_steps)
+    stacked = Pairs(
+        ToyProblem(np.repeat(SCALES, len(balancers))[:, None, None], options.tanh),
+        [make() for _ in SCALES for make in balancers],
         initial_pairs()[[WORST_PAIR]],
-        **given,
-    )
-    paired = np.split(pairs.run(num_steps, every), len(SCALES), axis=1)
-    outcomes: dict[float, dict[str, Outcome]] = {}
-    for scale, single, pair in zip(SCALES, alone, paired, strict=True):
-        problem = ToyProblem(scale, options.tanh)
-        named = single | dict(zip(BALANCERS, pair.swapaxes(0, 1), strict=True))
-        outcomes[scale] = {name: Outcome(problem, weights) for name, weights in named.items()}
+        lr=options.lr,
+        seed=options.seed,
+    ).run(num_steps, num_steps // MOMENTS)
+    variants = zip(product(SCALES, BALANCERS), stacked.swapaxes(0, 1), strict=True)
+    for (scale, name), weights in variants:
+        outcomes[scale][name] = Outcome(ToyProblem(scale, options.tanh), weights)
     return Ablation(options, outcomes)

@@ -12,14 +12,12 @@ from jaxtyping import Float
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from numpy import ndarray as Array
 
 from pamal_core.plots import style
 from pamal_core.toy.outcomes import VARIANTS, Outcome
-from pamal_core.toy.problem import ToyProblem
 from pamal_core.toy.run import ToyRun
 
 MEMBERS = (style.COLOURS["first"], style.COLOURS["second"])
@@ -38,87 +36,84 @@ def figure_1(result: ToyRun) -> list[Figure]:
     return [trajectories_figure(one, result.num_steps, result.provenance) for one in panels]
 
 
-def pairs(result: ToyRun, variant: str) -> list[Figure]:
-    """All pairs of one variant, by its name: their trajectories and their final subspaces."""
-    if variant not in result.outcomes:
-        return []
-    outcome, runs = result.outcomes[variant], result.record.summary[variant]["runs"]
-    titles = [f"{name}: {run['verdict']}" for name, run in runs.items()]
-    shown = zip(outcome.members.swapaxes(0, 1), outcome.image(), strict=True)
-    named = dict(zip(titles, shown, strict=True))
-    return [pairs_figure(outcome.front, named, f"{variant}. {result.provenance}")]
-
-
-def surfaces(result: ToyRun, variant: str) -> list[Figure]:
-    """The weighted loss as alpha sweeps from 0 to 1, with the final subspace of the worst pair."""
-    if variant not in result.outcomes:
-        return []
-    outcome = result.outcomes[variant]
-    members = outcome.stacked[-1, outcome.worst]
-    return [surfaces_figure(outcome.problem, members, result.provenance)]
-
-
-def trajectories_figure(panels: Mapping[str, Outcome], num_steps: int, provenance: str) -> Figure:
-    """Figure 1: how runs move through loss space, a panel for each method, by its name.
+def trajectories_figure(
+    panels: Mapping[str, Outcome], num_steps: int, provenance: str, small: bool = False
+) -> Figure:
+    """Figure 1: how runs move through loss space, a panel for each method, by its name; many are
+    `small`, four to a row.
 
     Runs of a single member are coloured by step; the two members of the worst pair are blue and
     red, with dots at the start and crosses at the end, and dashed lines, darker with time, show the
     subspace between them.
     """
-    figure, axes = style.panels(panels, 2, 3.3, sharex=True, sharey=True)
-    for ax, outcome in zip(axes, panels.values(), strict=True):
-        _draw_panel(ax, outcome, num_steps, 8)
-        style.label_losses(ax)
-    if any(outcome.num_members == 1 for outcome in panels.values()):
-        _add_steps(figure, num_steps, "step, of the LS trajectories")
-    return style.finish(figure, provenance, None, ENDS, ncols=3)
-
-
-def methods_figure(panels: Mapping[str, Outcome], num_steps: int, provenance: str) -> Figure:
-    """The same for many methods, in small panels, four to a row."""
-    figure, axes = style.panels(panels, 4, 1.9, sharex=True, sharey=True)
+    columns, height, size = (4, 1.9, 5) if small else (2, 3.3, 8)
+    figure, axes = style.panels(panels, columns, height, sharex=True, sharey=True)
     for number, (ax, (name, outcome)) in enumerate(zip(axes, panels.items(), strict=True)):
-        ax.set_title(name.replace(", ", ",\n"))
-        _draw_panel(ax, outcome, num_steps, 5, rasterized=True)  # fifty runs would be 600 kB
-        ax.tick_params(labelbottom=number + 4 >= len(panels))
-    style.label_once(figure)
-    _add_steps(figure, num_steps, "step, where a run is one network")
+        ax.plot(*outcome.front.T, **FRONT, label="analytic front")
+        if outcome.num_members == 1:
+            # Small, for many methods: fifty runs would be 600 kB.
+            _draw_runs(ax, outcome.members[:, :, 0], num_steps, size - 1, rasterized=small)
+        else:
+            _draw_members(ax, outcome.members[:, outcome.worst], size)
+            for share, shade in zip(SHOWN, np.linspace(0.35, 1, len(SHOWN)), strict=True):
+                image = outcome.image(round(share * (len(outcome.stacked) - 1)))[outcome.worst]
+                look = {"color": style.INK, "alpha": shade, "ls": "--", "lw": 1.3}
+                ax.plot(*image.T, label=f"subspace, step {round(share * num_steps):,}", **look)
+        if small:
+            ax.set_title(name.replace(", ", ",\n"))
+            ax.tick_params(labelbottom=number + columns >= len(panels))
+        else:
+            style.label_losses(ax)
+    if small:
+        style.label_once(figure)
+    if any(outcome.num_members == 1 for outcome in panels.values()):
+        label = "step, where a run is one network" if small else "step, of the LS trajectories"
+        colours = plt.cm.ScalarMappable(Normalize(0, num_steps), "viridis")
+        figure.colorbar(colours, ax=figure.axes, pad=0.01, label=label)
     return style.finish(figure, provenance, None, ENDS, ncols=3)
 
 
-def pairs_figure(
-    front: Float[Array, "K 2"], runs: Mapping[str, tuple[Array, Array]], provenance: str
-) -> Figure:
-    """Appendix B2: a small panel for each pair, by its title, rows by the start of member 1,
-    columns by that of member 2.
+def pairs(result: ToyRun, variant: str) -> list[Figure]:
+    """Appendix B2: all pairs of one variant, by its name, in small panels, rows by the start of
+    member 1, columns by that of member 2.
 
-    A run is the trajectories of its members [S, 2, 2], drawn with dots at the start and crosses at
-    the end, and the image of its final subspace [I, 2], drawn dashed.
+    The trajectories of the members have dots at the start and crosses at the end, and the image of
+    the final subspace is dashed.
     """
+    if variant not in result.outcomes:
+        return []
+    outcome, runs = result.outcomes[variant], result.record.summary[variant]["runs"]
+    titles = [f"{name}: {run['verdict']}" for name, run in runs.items()]
     # 25 panels are slow to draw: known margins need no layout engine.
-    figure, axes = style.panels(runs, 5, 1.55, layout="none", sharex=True, sharey=True)
+    figure, axes = style.panels(titles, 5, 1.55, layout="none", sharex=True, sharey=True)
     figure.subplots_adjust(0.1, 0.08, 0.99, 0.91, wspace=0.08, hspace=0.25)
-    parts = [front, *(part.reshape(-1, 2) for run in runs.values() for part in run)]
-    for ax, (members, subspace) in zip(axes, runs.values(), strict=True):
-        ax.plot(*front.T, **FRONT, label="analytic front")
-        _draw_members(ax, members, 4)
+    members, subspaces = outcome.members.swapaxes(0, 1), outcome.image()
+    for ax, run, subspace in zip(axes, members, subspaces, strict=True):
+        ax.plot(*outcome.front.T, **FRONT, label="analytic front")
+        _draw_members(ax, run, 4)
         ax.plot(*subspace.T, color=style.INK, ls="--", lw=1.4, zorder=4, label="final subspace")
         ax.grid(False)
         ax.locator_params(nbins=4)
+    parts = [part.reshape(-1, 2) for part in (outcome.front, members, subspaces)]
     style.fit_axes(axes[0], np.concatenate(parts))
     style.label_once(figure)
-    return style.finish(figure, provenance, None, ENDS, loc="upper center", ncols=4)
+    words = f"{variant}. {result.provenance}"
+    return [style.finish(figure, words, None, ENDS, loc="upper center", ncols=4)]
 
 
-def surfaces_figure(problem: ToyProblem, members: Float[Array, "2 2"], provenance: str) -> Figure:
+def surfaces(result: ToyRun, variant: str) -> list[Figure]:
     """Appendix A2: the weighted loss over the plane of weights as alpha sweeps, darker is lower.
 
-    The line is the subspace between the members, the cross theta(alpha), the ring the point of the
-    grid where the weighted loss is lowest.
+    The line is the final subspace of the worst pair, the cross theta(alpha), the ring the point of
+    the grid where the weighted loss is lowest.
     """
+    if variant not in result.outcomes:
+        return []
+    outcome = result.outcomes[variant]
+    members = outcome.stacked[-1, outcome.worst]
     sides = np.linspace(-11, 11, 221), np.linspace(-12, 10, 221)
     grid = np.stack(np.meshgrid(*sides), -1)
-    losses, alphas = problem.losses(grid), (0.0, 0.25, 0.5, 0.75, 1.0)
+    losses, alphas = outcome.problem.losses(grid), (0.0, 0.25, 0.5, 0.75, 1.0)
     titles = [f"α = {a:g}" for a in alphas]
     figure, axes = style.panels(titles, len(alphas), 3.2, sharey=True)
     levels = np.arange(np.floor(losses.min()), np.ceil(losses.max()) + 1)
@@ -140,23 +135,7 @@ def surfaces_figure(problem: ToyProblem, members: Float[Array, "2 2"], provenanc
         bands.set_rasterized(True)  # browsers leave seams between them
     dark: dict[str, Any] = {"labelcolor": "white", "frameon": True, "facecolor": "0.25"}
     words = "The loss α times that of task 1 plus 1 - α times that of task 2, over the two weights."
-    return style.finish(figure, provenance, None, words, ncols=3, **dark)
-
-
-def _draw_panel(
-    ax: Axes, outcome: Outcome, num_steps: int, size: int, rasterized: bool = False
-) -> None:
-    """The front; all runs of a single member, or the worst pair with its subspace, darker with
-    time."""
-    ax.plot(*outcome.front.T, **FRONT, label="analytic front")
-    if outcome.num_members == 1:
-        _draw_runs(ax, outcome.members[:, :, 0], num_steps, size - 1, rasterized)
-        return
-    _draw_members(ax, outcome.members[:, outcome.worst], size)
-    for share, shade in zip(SHOWN, np.linspace(0.35, 1, len(SHOWN)), strict=True):
-        image = outcome.image(round(share * (len(outcome.stacked) - 1)))[outcome.worst]
-        look = {"color": style.INK, "alpha": shade, "ls": "--", "lw": 1.3}
-        ax.plot(*image.T, label=f"subspace, step {round(share * num_steps):,}", **look)
+    return [style.finish(figure, result.provenance, None, words, ncols=3, **dark)]
 
 
 def _draw_members(ax: Axes, run: Float[Array, "S 2 2"], size: int) -> None:
@@ -193,9 +172,3 @@ def _draw_ends(ax: Axes, path: Float[Array, "S 2"], colour: str, size: int) -> N
     """A dot at the start and a cross at the end."""
     ax.plot(*path[0], "o", color=colour, ms=size, zorder=3)
     ax.plot(*path[-1], "X", color=colour, ms=size + 2, mec=style.PAPER, mew=0.7, zorder=5)
-
-
-def _add_steps(figure: Figure, num_steps: int, label: str) -> Colorbar:
-    """What the colours of the runs of one member mean."""
-    colours = plt.cm.ScalarMappable(Normalize(0, num_steps), "viridis")
-    return figure.colorbar(colours, ax=figure.axes, pad=0.01, label=label)

@@ -17,7 +17,7 @@ from scipy.spatial import KDTree
 from pamal_core.front import Front, Objective
 from pamal_core.runs.records import Record
 from pamal_core.simplex import lattice
-from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem
+from pamal_core.toy.problem import ToyProblem
 
 OBJECTIVES = (Objective("1/loss", False), Objective("2/loss", False))
 
@@ -39,7 +39,7 @@ class Variant(NamedTuple):
     def name(self) -> str:
         """For records and figures."""
         balanced = "" if self.balancing == "none" else f", {self.balancing} balancing"
-        return f"{ {'pamal': 'PaMaL', 'ls': 'LS'}[self.method] }, c = {self.scale:g}{balanced}"
+        return f"{'LS' if self.method == 'ls' else 'PaMaL'}, c = {self.scale:g}{balanced}"
 
 
 VARIANTS = (
@@ -118,15 +118,13 @@ class Outcome:
     def names(self) -> list[str]:
         """The initial points of each run, counted from 1: "2" for a single network, "2-5" for a
         pair."""
-        points = [str(i + 1) for i in range(len(INITIAL_POINTS))]
-        return ["-".join(pair) for pair in product(points, repeat=self.num_members)]
+        return ["-".join(pair) for pair in product("12345", repeat=self.num_members)]
 
     @property
     def worst(self) -> int:
         """The run of Figure 1: the members' initial losses on their own tasks have the largest
         sum."""
-        own = np.arange(self.num_members)
-        return int(self.members[0][:, own, own].sum(-1).argmax())
+        return int(np.trace(self.members[0], axis1=1, axis2=2).argmax())
 
     def fronts(self) -> list[Front]:
         """The final subspace of each run at 11 alphas."""

@@ -4,7 +4,6 @@ NumPy, not torch: on so little data torch spends most of its time on each call."
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Literal
 
 import numpy as np
 import torch
@@ -17,7 +16,7 @@ from pamal_core.errors import InputError
 from pamal_core.penalties import MultiForward
 from pamal_core.simplex import Dirichlet
 from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem
-from pamal_core.toy.rules import EPOCH, Adam, Rule, linear, rule_of, rules
+from pamal_core.toy.rules import EPOCH, Adam, Rule, linear, rule_of
 
 
 def initial_pairs() -> Float[Array, "25 2 2"]:
@@ -89,31 +88,3 @@ class Pairs:
         for done in tqdm(range(0, num_steps, EPOCH), disable=not self.progress, unit="epoch"):
             draws = [self.preference.sample(EPOCH * self.window, num_members, r) for r in rngs]
             yield from np.stack([d.reshape(shape) for d in draws], 1)[: num_steps - done]
-
-
-def baselines(
-    scales: Sequence[float],
-    tanh: Literal["printed", "earlier"],
-    num_steps: int,
-    every: int,
-    *,
-    lr: float,
-    seed: int,
-    progress: bool = False,
-) -> list[dict[str, Float[Array, "S 5 1 2"]]]:
-    """Every baseline from the five initial points: for each scale the weights every so many steps,
-    by its name."""
-    named, number = rules(lr, seed), len(INITIAL_POINTS)
-    # The scales of a rule lie side by side as ensembles, so that it is called once for all.
-    stacked = Pairs(
-        ToyProblem(np.repeat(np.array(scales), number)[:, None], tanh),
-        [*named.values()],
-        np.tile(np.array(INITIAL_POINTS), (len(scales), 1))[:, None],
-        task_weights=np.full((1, 2), 0.5),
-        preference=Dirichlet(np.inf),  # 1 for the one member; random draws are 1 but for rounding
-        lr=lr,
-        seed=seed,
-        progress=progress,
-    ).run(num_steps, every)
-    split = np.split(stacked.swapaxes(0, 1), len(scales), axis=2)
-    return [dict(zip(named, weights, strict=True)) for weights in split]

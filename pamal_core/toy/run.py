@@ -1,6 +1,7 @@
 """The illustrative example (Figure 1, appendices A2 and B2) from all pairs of points."""
 
 import time
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
@@ -14,10 +15,11 @@ from pamal_core.runs.build import balancer, multi_forward, preference, task_weig
 from pamal_core.runs.devices import peak_memory
 from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record, run_key, versions
+from pamal_core.simplex import Dirichlet
 from pamal_core.toy.outcomes import OBJECTIVES, VARIANTS, Outcome
-from pamal_core.toy.pairs import Pairs, baselines, initial_pairs
-from pamal_core.toy.problem import ToyProblem
-from pamal_core.toy.rules import EPOCH
+from pamal_core.toy.pairs import Pairs, initial_pairs
+from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem
+from pamal_core.toy.rules import EPOCH, rules
 
 PAPER_EPOCHS = 50
 MOMENTS = 500
@@ -113,41 +115,32 @@ def run(options: ToyOptions) -> ToyRun:
 def _train(options: ToyOptions, num_steps: int) -> dict[str, Outcome]:
     """What becomes of the variants that `options` choose: LS from each initial point, PaMaL from
     all pairs of them, all variants of a method side by side."""
-    outcomes: dict[str, Outcome] = {}
-    every = num_steps // MOMENTS
     if options.method == "baselines":
         scales = list(dict.fromkeys(v.scale for v in VARIANTS))
-        alone = baselines(
-            scales, options.tanh, num_steps, every, lr=options.lr, seed=options.seed, progress=True
-        )
+        alone = baselines(options, scales, num_steps, progress=True)
         return {
-            f"{name}, c = {scale:g}": Outcome(ToyProblem(scale, options.tanh), weights)
-            for scale, by_name in zip(scales, alone, strict=True)
-            for name, weights in by_name.items()
+            f"{name}, c = {scale:g}": outcome
+            for scale, by_name in alone.items()
+            for name, outcome in by_name.items()
         }
-    chosen = [
-        v
-        for v in VARIANTS
-        if options.method in ("all", v.method)
-        if v.method == "ls" or options.balancing in ("all", v.balancing)
-    ]
+    outcomes: dict[str, Outcome] = {}
+    chosen = (v for v in VARIANTS if options.method in ("all", v.method))
+    chosen = (v for v in chosen if v.method == "ls" or options.balancing in ("all", v.balancing))
     for method, group in groupby(chosen, lambda v: v.method):
         variants, one = [*group], options.model_copy(update={"method": method})
-        rows, starts = task_weights(one, 2), initial_pairs()[::5, :1]
-        own: dict[str, Any] = {}
+        rows, own = task_weights(one, 2), dict[str, Any](starts=initial_pairs()[::5, :1])
         if method == "pamal":
             own = {"penalty": multi_forward(options), "window": options.W}
-            starts, own["preference"] = initial_pairs(), preference(options)
+            own |= {"preference": preference(options)}
         stacked = Pairs(
             ToyProblem(np.array([v.scale for v in variants]).reshape(-1, 1, 1), options.tanh),
             [balancer(one.model_copy(update={"balancing": v.balancing})) for v in variants],
-            starts=starts,
             task_weights=rows,
             lr=options.lr * (len(rows) if options.lr_scaling == "members" else 1),
             seed=options.seed,
             progress=True,
             **own,
-        ).run(num_steps, every)
+        ).run(num_steps, num_steps // MOMENTS)
         for variant, weights in zip(variants, stacked.swapaxes(0, 1), strict=True):
             outcome = Outcome(ToyProblem(variant.scale, options.tanh), weights, variant.within)
             finite = np.isfinite(weights).all((0, 2, 3))
@@ -156,3 +149,30 @@ def _train(options: ToyOptions, num_steps: int) -> dict[str, Outcome]:
                 raise NonFiniteError(f"{variant.name}, {name}: a weight is NaN or infinite.")
             outcomes[variant.name] = outcome
     return outcomes
+
+
+def baselines(
+    options: Any, scales: Sequence[float], num_steps: int, progress: bool = False
+) -> dict[float, dict[str, Outcome]]:
+    """By scale and name what becomes of every baseline, from the five initial points; `options` say
+    the rate, the seed and the sign of tanh."""
+    named, number = rules(options.lr, options.seed), len(INITIAL_POINTS)
+    # The scales of a rule lie side by side as ensembles, so that it is called once for all.
+    stacked = Pairs(
+        ToyProblem(np.repeat(np.array(scales), number)[:, None], options.tanh),
+        [*named.values()],
+        np.tile(np.array(INITIAL_POINTS), (len(scales), 1))[:, None],
+        task_weights=np.full((1, 2), 0.5),
+        preference=Dirichlet(np.inf),  # 1 for the one member; random draws are 1 but for rounding
+        lr=options.lr,
+        seed=options.seed,
+        progress=progress,
+    ).run(num_steps, num_steps // MOMENTS)
+    split = np.split(stacked.swapaxes(0, 1), len(scales), axis=2)
+    return {
+        scale: {
+            n: Outcome(ToyProblem(scale, options.tanh), w)
+            for n, w in zip(named, weights, strict=True)
+        }
+        for scale, weights in zip(scales, split, strict=True)
+    }

@@ -30,10 +30,9 @@ def points(front: Front) -> dict[str, Any]:
     return {"alphas": front.alphas.tolist(), "columns": columns, "objectives": [*objectives]}
 
 
-@torch.no_grad()
 def gram(network: Network) -> list[list[float]]:
     """The inner products [M][M] of the members' weights, from which every distance follows."""
-    stacked = network.members().double().cpu()
+    stacked = network.members().detach().double().cpu()
     return (stacked @ stacked.T).tolist()
 
 
@@ -44,7 +43,7 @@ def pictures(inputs: Inputs) -> list[str]:
         return [""] * num_examples(inputs)
     found = []
     for image in inputs.detach().float().cpu():
-        low, high = image.min(), image.max()
+        low, high = image.aminmax()
         grey = ((image - low) / (high - low).clamp(min=1e-6) * 255).round().to(torch.uint8)
         file = io.BytesIO()
         to_pil_image(grey).save(file, "png")

@@ -3,7 +3,7 @@
 import math
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -110,33 +110,32 @@ def _place(setting: Setting) -> tuple[Any, ...]:
 
 
 def _experiments(
-    records: Iterable[Record], settings: Sequence[Setting]
+    records: Collection[Record], settings: Sequence[Setting]
 ) -> dict[str, dict[str, Any]]:
     """What the runs of an experiment have in common: their splits, those of most runs first, their
     metrics and whether higher is better, which of these are objectives, and the settings to begin
     with."""
     made: dict[str, dict[str, Any]] = {}
-    for number, setting in enumerate(settings):
-        name = setting.experiment
-        own = made.setdefault(name, {"name": name, "title": paper.DATA.get(name, name)})
-        own.setdefault("splits", Counter())
-        own.setdefault("metrics", {})
-        own.setdefault("objectives", {})
-        if setting.method in FIRST and not set(dict(setting.options)) - {"task"}:
-            own.setdefault("start", []).append(number)
-    for record in records:
-        own = made[record.experiment]
-        of_record = dict.fromkeys(_split(point["split"], record) for point in record.points)
-        own["splits"].update([*of_record])
-        for point in record.points:
-            own["metrics"].update(dict.fromkeys(point["metrics"]))
-        own["objectives"] |= record.objectives
-    for own in made.values():
-        said = {name: way == "max" for name, way in own.pop("objectives").items()}
-        names = [*own["metrics"]]
-        own["higher"] = [said.get(name, is_better_high(name)) for name in names]
-        own["objectives"] = [names.index(name) for name in said]
-        own |= {"metrics": names, "splits": [name for name, _ in own["splits"].most_common()]}
+    for name in dict.fromkeys(setting.experiment for setting in settings):
+        splits, metrics, ways = Counter[str](), dict[str, None](), dict[str, str]()
+        for record in (one for one in records if one.experiment == name):
+            splits.update(dict.fromkeys(_split(point["split"], record) for point in record.points))
+            metrics |= dict.fromkeys(m for point in record.points for m in point["metrics"])
+            ways |= record.objectives
+        names = [*metrics]
+        made[name] = {
+            "name": name,
+            "title": paper.DATA.get(name, name),
+            "splits": [split for split, _ in splits.most_common()],
+            "metrics": names,
+            "objectives": [names.index(objective) for objective in ways],
+            "higher": [ways[n] == "max" if n in ways else is_better_high(n) for n in names],
+            "start": [
+                number
+                for number, (experiment, method, options) in enumerate(settings)
+                if experiment == name and method in FIRST and not {*dict(options)} - {"task"}
+            ],
+        }
     return made
 
 
@@ -226,24 +225,19 @@ def _printed(setting: Setting) -> dict[str, dict[str, float]]:
 def _command(path: str, record: Record) -> str | None:
     """The command that makes the run again: its notebook's where it has one. The record at `path`
     is of the grid where that has such a run there; None where nothing here makes it."""
+    notebook: str = record.experiment
+    parameters = {"data": "full" if frame.is_full(record) else "sample", "method": record.method}
+    parameters |= record.options
     with suppress(InputError):  # there is no grid where the package is not in its repository
         run = grid.by_record().get(path)
         if run and (frame.of(run), run.seed) == (frame.of(record), record.seed):
             if not run.notebook:
                 own = shlex.quote(path.replace(*_seed(record)))
                 return f"python -m pamal_core run {own} --results mine"
-            return _papermill(run.notebook, run.parameters)
-    if not (grid.ROOT / "notebooks" / f"{record.experiment}.ipynb").exists():
+            notebook, parameters = run.notebook, run.parameters
+    if not (grid.ROOT / "notebooks" / f"{notebook}.ipynb").exists():
         return None
-    data = "full" if frame.is_full(record) else "sample"
-    about = {"data": data, "method": record.method, **record.options, "seed": record.seed}
-    return _papermill(record.experiment, about)
-
-
-def _papermill(notebook: str, parameters: Mapping[str, Any]) -> str:
-    given = {**parameters, "seed": SEED, "out": "mine.json"}
-    said = (shlex.join(("-p", name, str(value))) for name, value in given.items())
-    return f"papermill notebooks/{notebook}.ipynb out.ipynb {' '.join(said)}"
+    return grid.papermill(notebook, parameters | {"seed": SEED, "out": "mine.json"})
 
 
 def _seed(record: Record) -> tuple[str, str]:

@@ -21,7 +21,7 @@ function atlasOf(packed) {
     own.forEach((setting) => setting.runs.sort((a, b) => a.seed - b.seed));
     const seeds = new Set(own.flatMap((setting) => setting.runs.map((run) => run.seed)));
     return { ...row, settings: own, seeds: [...seeds].sort((a, b) => a - b),
-      start: row.start?.map((place) => settings[place]) ?? own.slice(0, 3) };
+      start: row.start.length ? row.start.map((place) => settings[place]) : own.slice(0, 3) };
   });
   return { ...packed, experiments, settings };
 }

@@ -5,6 +5,10 @@ import io
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
+import numpy as np
+import pytest
+from PIL import Image
+
 
 def test_each_table_of_a_notebook_is_saved_as_it_is_shown(built_book, open_page):
     page = open_page(built_book / "results" / "census.html")
@@ -29,3 +33,20 @@ def test_each_figure_of_a_notebook_is_a_file_beside_the_page(built_book, open_pa
     for address in links.evaluate_all("(all) => all.map((one) => one.href)"):
         path = Path(unquote(urlparse(address).path))
         assert path.suffix == ".svg" and "<svg" in path.read_text("utf-8")[:2000]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_each_figure_is_saved_as_the_png_that_is_seen(built_book, open_page, theme):
+    page = open_page(built_book / "results" / "census.html", color_scheme=theme)
+    page.evaluate("(theme) => { document.documentElement.dataset.theme = theme; }", theme)
+    links = page.get_by_role("link", name="as PNG")
+    assert links.count() == page.locator("figure.drawn").count() > 0
+    with page.expect_download() as download:
+        links.first.click()
+    assert download.value.suggested_filename == "census_figure_1.png"
+    saved = Image.open(download.value.path()).convert("RGB")
+    drawn = page.locator("figure.drawn svg").first
+    shown = Image.open(io.BytesIO(drawn.screenshot())).convert("RGB").resize(saved.size)
+    assert saved.size[0] > drawn.bounding_box()["width"]
+    difference = np.abs(np.asarray(saved, float) - np.asarray(shown, float))
+    assert np.asarray(saved).std() > 10 and difference.mean() < 5

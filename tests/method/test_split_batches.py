@@ -84,8 +84,8 @@ def test_a_training_of_two_processes_is_that_of_one(tmp_path):
 
 def test_the_labels_of_each_task_are_counted():
     inputs, first, second = batches()[0]
-    assert label_counts(TASKS, [first, second], inputs).tolist() == [7, 12]
-    assert label_counts(TASKS, [{"second": second}], inputs).tolist() == [0, 12]
+    assert label_counts(TASKS, [first, second], inputs.device).tolist() == [7, 12]
+    assert label_counts(TASKS, [{"second": second}], inputs.device).tolist() == [0, 12]
 
 
 APART = """

@@ -12,10 +12,8 @@ from pamal_core.study.statistics import (
     Condition,
     Estimate,
     Sample,
-    deviation,
     differences,
     holm,
-    interval,
     of_parts,
     seeds_needed,
     verdict,
@@ -28,25 +26,27 @@ def test_the_interval_is_students_as_scipy_has_it(number, coverage):
     values = np.random.default_rng(number).normal(size=number)
     error = stats.sem(values)
     expected = stats.t.interval(coverage, number - 1, loc=values.mean(), scale=error)
-    assert interval(values, coverage) == pytest.approx(expected)
+    assert Estimate.of(values).interval(coverage) == pytest.approx(expected)
 
 
 def test_the_interval_of_three_values_by_hand():
     # Their mean is 1 and their deviation the root of 3; Student's 0.975 quantile of 2 is 4.3027.
-    assert interval([0.0, 0.0, 3.0]) == pytest.approx((1 - 4.3027, 1 + 4.3027), abs=1e-4)
-    np.testing.assert_equal(interval([0.2]), (np.nan, np.nan))
+    assert Estimate.of([0.0, 0.0, 3.0]).interval() == pytest.approx(
+        (1 - 4.3027, 1 + 4.3027), abs=1e-4
+    )
+    np.testing.assert_equal(Estimate.of([0.2]).interval(), (np.nan, np.nan))
 
 
 @pytest.mark.parametrize("number", [2, 3, 10])
 def test_the_interval_holds_the_mean_as_often_as_it_says(number):
     drawn = np.random.default_rng(0).normal(1.0, 0.5, size=(4000, number))
-    held = [low <= 1.0 <= high for low, high in map(interval, drawn)]
+    held = [low <= 1.0 <= high for low, high in (Estimate.of(d).interval() for d in drawn)]
     assert np.mean(held) == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 4000))
 
 
 def test_deviations_divide_by_one_less_than_the_number():
-    assert deviation([0.9, 0.92]) == pytest.approx(0.02 / np.sqrt(2))
-    assert np.isnan(deviation([0.9])) and np.isnan(deviation([]))
+    assert Sample.of([0.9, 0.92]).deviation == pytest.approx(0.02 / np.sqrt(2))
+    assert np.isnan(Sample.of([0.9]).deviation) and np.isnan(Sample.of([]).deviation)
 
 
 def test_a_difference_is_welchs_as_scipy_has_it():

@@ -15,7 +15,7 @@ from pamal_core.runs import grid
 from pamal_core.study import claims, comparisons, frame, paper, sweeps, tables
 from pamal_core.study.frame import Setting, groups, select, volume
 from pamal_core.study.paper import table
-from pamal_core.study.statistics import interval
+from pamal_core.study.statistics import Estimate
 
 OURS = "PaMaL, W = 4, λ = 0"
 STRATIFIED = f"{OURS}, stratified draws"
@@ -104,14 +104,14 @@ def test_what_the_page_of_multi_forward_training_says_is_what_the_points_say(dat
     text = answer("ablation_multiforward", paper.DATA[data])
     rows = dict(summary_rows("ablation_multiforward", data))
     draws = [found[5, 0.0, "none"][s][0] - found[1, 0.0, "none"][s][0] for s in range(3)]
-    low, high = interval(draws)
+    low, high = Estimate.of(draws).interval()
     words = {(True, True): "larger", (False, False): "smaller"}
     if data == "census":  # MultiMNIST has ten seeds there
         said = f"{np.mean(draws):+.4f} [{low:+.4f}, {high:+.4f}]"
         assert said in rows["hypervolume, W = 1 to W = 5, no penalty"]
     for name in ("ordered", "printed+as_released"):
         change, _ = effect(found, name, 10.0)
-        (low, high), turned = interval(change[:, 0]), interval(change[:, 1])
+        (low, high), turned = (Estimate.of(change[:, k]).interval() for k in (0, 1))
         word = words.get((low > 0, high > 0), "undecided")
         assert f"`{name}` with λ = 10: hypervolume **{word}**" in text
         row = f"{change[:, 0].mean():+.4f} [{low:+.4f}, {high:+.4f}]"
@@ -224,7 +224,7 @@ def ends(setting, other, measure, runs):
     one, two = (
         frame.measured(runs, select(text), measure, "validation") for text in (setting, other)
     )
-    return interval((two - one).dropna().to_numpy())
+    return Estimate.of((two - one).dropna().to_numpy()).interval()
 
 
 def test_what_the_page_of_choices_says_is_what_the_records_say(runs):

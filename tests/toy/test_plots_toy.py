@@ -6,12 +6,13 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.collections import LineCollection
 
+from pamal_core.runs.records import Record
 from pamal_core.toy import figures as toy
 from pamal_core.toy.outcomes import Outcome
 from pamal_core.toy.problem import ToyProblem
+from pamal_core.toy.run import ToyOptions, ToyRun
 
 matplotlib.use("Agg")
-FRONT = np.linspace((-2.0, 0.0), (0.0, -20.0), 50)
 RNG = np.random.default_rng(0)
 
 
@@ -71,15 +72,26 @@ def test_three_methods_leave_the_fourth_panel_empty():
     assert [ax.axison for ax in figure.axes] == [True, True, True, False]
 
 
+def run_of(made, titles=()):
+    """A finished run of one variant, "v", with these verdicts of its pairs."""
+    summary = {"v": {"runs": {name: {"verdict": verdict} for name, verdict in titles}}}
+    record = Record(**dict.fromkeys(["experiment", "method", "data"], "toy"), options={"epochs": 1},
+        seed=0, objectives={}, points=[], summary=summary, cost={}, versions={})  # fmt: skip
+    return ToyRun(ToyOptions(), record, {"v": made})
+
+
 def test_a_grid_has_a_panel_for_each_pair_with_its_verdict_its_members_and_its_subspace():
+    made = outcome(RNG.normal(size=(11, 25, 2, 2)))
+    verdicts = [(name, "exact") for name in made.names]
+    (figure,) = toy.pairs(run_of(made, verdicts), "v")
     titles = [f"{i}-{j}: exact" for i in range(1, 6) for j in range(1, 6)]
-    run = RNG.normal(size=(11, 2, 2)), FRONT + 1
-    figure = toy.pairs_figure(FRONT, dict.fromkeys(titles, run), "made up")
     assert [ax.get_title(loc="left") + ax.get_title() for ax in figure.axes] == titles
     assert figure.get_supxlabel() == "task 1 loss  (← lower is better)"
-    for ax in figure.axes:
-        assert any(np.array_equal(line.get_xydata(), run[1]) for line in ax.lines)
-        assert sum(np.array_equal(line.get_xydata(), run[0][:, 0]) for line in ax.lines) == 1
+    for ax, members, image in zip(
+        figure.axes, made.members.swapaxes(0, 1), made.image(), strict=True
+    ):
+        for drawn in (made.front, members[:, 0], members[:, 1], image):
+            assert sum(np.array_equal(line.get_xydata(), drawn) for line in ax.lines) == 1
     figure.canvas.draw()
 
 
@@ -89,7 +101,7 @@ def test_surfaces_mark_the_network_at_each_alpha():
             return ((theta[..., None, :] - [[1, 0], [-1, 0]]) ** 2).sum(-1)
 
     members = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    figure = toy.surfaces_figure(Bowls(), members, "made up")
+    (figure,) = toy.surfaces(run_of(Outcome(Bowls(), members[None, None])), "v")
     for ax, expected in zip(figure.axes, (-1, -0.5, 0, 0.5, 1), strict=False):
         _, lowest, network = ax.lines
         assert network.get_xydata().tolist() == [[expected, 0]]
