@@ -226,9 +226,11 @@ def _shown(path: Path) -> Answer:
     fields |= {name: value for name, value in record.summary.items() if name not in parts}
     said = [_definitions([(name, _cell(value)) for name, value in fields.items()])]
     if any(parts.values()):
+        flat = [pd.json_normalize(dict(part), sep=" ", max_level=1) for part in parts.values()]
+        summary = pd.concat([one.astype(object) for one in flat]).set_axis([*parts]).T
         # What is nested deeper, such as each run of the toy problem, is in the document alone.
-        flat = pd.DataFrame(map(_flat, parts.values()), index=[*parts], dtype=object).T
-        said.append(flat.map(_cell).to_string(line_width=WIDTH))
+        deep = summary.map(lambda value: isinstance(value, Mapping)).any(axis=1)
+        said.append(summary[~deep].map(_cell).to_string(line_width=WIDTH))
     if any(point["split"] == "test" for point in record.points):
         front = record.front("test")
         is_short = len(front.table) <= SHORT
@@ -240,17 +242,6 @@ def _shown(path: Path) -> Answer:
         said.append(f"{title}\n{_table(frame)}")
     document = {"path": path, "key": record.key} | record.model_dump(mode="json")
     return document, said, True
-
-
-def _flat(part: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of `part` and those one level below, without what is nested deeper."""
-    below = {n: v if isinstance(v, Mapping) else {"": v} for n, v in part.items()}
-    return {
-        f"{name} {inner}".strip(): value
-        for name, each in below.items()
-        for inner, value in each.items()
-        if not isinstance(value, Mapping)
-    }
 
 
 def _table(rows: pd.DataFrame, spec: str = ".4f") -> str:

@@ -12,32 +12,16 @@ from torch import Tensor
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torch.utils._pytree import tree_map_only
 
-from pamal_core.errors import InputError, check_choice, check_number, check_type
-from pamal_core.inputs import Batch, check_loader, described
+from pamal_core.errors import InputError, check_choice
+from pamal_core.inputs import Batch, described
 from pamal_core.method import Method
-from pamal_core.tasks import by_task, judged
+from pamal_core.tasks import by_task, taken
 
 if TYPE_CHECKING:
     from pamal_core.training import Training  # which imports this module
 
 NOT_COMPARED = {"foreach", "fused", "capturable", "differentiable", "initial_lr", "params"}
 """Settings of an optimiser that say how it computes, not what."""
-
-
-def check_arguments(
-    method: Any, loader: Any, epochs: Any, seed: Any, positive: Mapping[str, Any]
-) -> None:
-    """InputError where an argument of `train` is of the wrong type or out of range; those in
-    `positive` may be None."""
-    check_type("method", method, Method, "Method(network, tasks)")
-    check_number("epochs", epochs, 1, whole=True)
-    check_number("seed", seed, 0, whole=True)
-    for name, value in positive.items():
-        if value is not None:
-            check_number(name, value, 0, above=True)
-    check_loader(loader, epochs, "epoch")
-    if not torch.is_grad_enabled():
-        raise InputError("`train` needs gradients. Found no_grad or inference_mode around it.")
 
 
 def check_training(training: "Training") -> None:
@@ -112,7 +96,7 @@ def metrics_checked(method: Method, targets: Batch) -> Iterator[None]:
                 continue
             for metric in task.metrics:
                 with contextlib.suppress(ArithmeticError):  # 0 / 0: a batch may have no label
-                    judged(task, metric, output, target)
+                    taken(task, f"metric {metric.name}", metric, output, target)
 
 
 def made_with(training: "Training") -> dict[str, str]:

@@ -18,7 +18,7 @@ from pamal_core.front import Front, Objective
 from pamal_core.inputs import Batch, Inputs, check_loader, moved
 from pamal_core.networks.base import Calibration, Network
 from pamal_core.simplex import lattice, on_simplex, sampled
-from pamal_core.tasks import Task, by_task, check_names, statistic
+from pamal_core.tasks import Task, by_task, check_names, taken
 
 
 def objectives(tasks: Sequence[Task]) -> tuple[Objective, ...]:
@@ -94,11 +94,7 @@ def measure(
 
 @torch.no_grad()
 def predict(
-    network: Network,
-    alpha: ArrayLike,
-    inputs: Inputs,
-    *,
-    calibration: Calibration | None = None,
+    network: Network, alpha: ArrayLike, inputs: Inputs, *, calibration: Calibration | None = None
 ) -> Any:
     """What the network at `alpha`, a point of the simplex with M entries, returns for `inputs`: a
     list or a dict of the output for each task.
@@ -142,10 +138,7 @@ def _theta(
 
 
 def _metrics(
-    network: Network,
-    theta: Tensor,
-    tasks: Sequence[Task],
-    loader: Iterable[Batch],
+    network: Network, theta: Tensor, tasks: Sequence[Task], loader: Iterable[Batch]
 ) -> dict[str, float]:
     """A row of the table: the value of each metric over all batches."""
     trained = network.trained_tasks
@@ -158,7 +151,8 @@ def _metrics(
             task, output, target = triples[t]
             if target is not None:
                 for m, metric in enumerate(task.metrics):
-                    part = statistic(task, metric, output, target)
+                    name = f"metric {metric.name}"
+                    part = taken(task, name, metric.statistic, output, target)
                     totals[t, m] = totals[t, m] + part if (t, m) in totals else part
     if batch is None:
         raise InputError("The loader must yield at least one batch. Found none.")

@@ -4,6 +4,7 @@ import io
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -64,6 +65,11 @@ class Front:
     def values(self) -> np.ndarray:
         """The objectives, each in its own direction: [P, T]."""
         return self.table[[o.name for o in self.objectives]].to_numpy(float)
+
+    @property
+    def better(self) -> np.ndarray:
+        """The objectives with the signs with which higher is better: [P, T]."""
+        return np.where(self.maximise, 1, -1) * self.values
 
     @property
     def maximise(self) -> list[bool]:
@@ -179,7 +185,7 @@ class Front:
         1 is a front in order, 0 a reversed one. NaN where all weights are equal.
         """
         front = self.finite()
-        weights, better = front._weights(), np.where(front.maximise, 1, -1) * front.values
+        weights, better = front._weights(), front.better
         cares = weights[:, None] < weights
         with np.errstate(invalid="ignore"):
             return (cares & (better[:, None] < better)).sum((0, 1)) / cares.sum((0, 1))
@@ -191,12 +197,7 @@ class Front:
         This is the paper's criterion for PHN and COSMOS (appendix B4). NaN for a single task or
         point.
         """
-        better = np.where(self.maximise, 1, -1) * self.finite().values
-        rows, columns = np.triu_indices(better.shape[1], k=1)
-        pairs = [
-            _rank_correlation(better[:, i], better[:, j])
-            for i, j in zip(rows, columns, strict=True)
-        ]
+        pairs = [_rank_correlation(a, b) for a, b in combinations(self.finite().better.T, 2)]
         return float(np.mean(pairs)) if pairs else float("nan")
 
     def middle(self) -> dict[str, float]:
@@ -209,9 +210,9 @@ class Front:
     def best(self) -> dict[str, float]:
         """The best value of each objective on its own: "the best of the sampled subspace" of the
         paper's tables."""
-        values = self.finite().values
-        pick = np.where(self.maximise, values.max(0), values.min(0))
-        return {o.name: float(v) for o, v in zip(self.objectives, pick, strict=True)}
+        front = self.finite()
+        rows = zip(self.objectives, front.better.argmax(0), front.values.T, strict=True)
+        return {o.name: float(column[row]) for o, row, column in rows}
 
     def choose(
         self,
@@ -355,10 +356,10 @@ def attained(fronts: Sequence[Front], share: float) -> np.ndarray:
     """The empirical attainment surface of `fronts`, each from another seed: the corners [K, T] of
     what at least `share` of them reach or surpass, in the units of the objectives."""
     fronts = [front.finite() for front in fronts]
-    sign = np.where(fronts[0].maximise, -1, 1)
-    points = np.concatenate([front.values * sign for front in fronts])
-    sets = np.repeat(np.arange(len(fronts)), [len(front.values) for front in fronts])
-    return moocore.eaf(points, sets, percentiles=[100 * share])[:, :-1] * sign
+    points = np.concatenate([-front.better for front in fronts])
+    sets = np.repeat(np.arange(len(fronts)), [len(front.table) for front in fronts])
+    corners = moocore.eaf(points, sets, percentiles=[100 * share])[:, :-1]
+    return corners * np.where(fronts[0].maximise, -1, 1)
 
 
 def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:

@@ -49,11 +49,7 @@ def too_large(method: "Method", batch: Batch, optimizer: torch.optim.Optimizer) 
 
 
 def _fits(
-    method: "Method",
-    batch: Batch,
-    optimizer: torch.optim.Optimizer,
-    size: int,
-    window: int,
+    method: "Method", batch: Batch, optimizer: torch.optim.Optimizer, size: int, window: int
 ) -> bool:
     """Whether a whole step does: the first one also allocates the moments of Adam."""
     rng, network = np.random.default_rng(0), method.network

@@ -116,7 +116,7 @@ class Method:
             )
             extra = distributed.mine(self.penalty.task_weights(losses, weights))
             for theta, draw, c in zip(thetas, draws, extra, strict=True):
-                with self.network.holding(draw.theta):
+                with self.network.skeleton.holding(draw.theta):
                     direction = self.balancer.direction(replace(draw, penalty=c))
                 # For an ensemble this adds dL/dTheta_k = alpha_k dL/dtheta.
                 torch.autograd.backward(theta, direction)
@@ -142,7 +142,7 @@ class Method:
         """One draw on its own, whose graph is gone when this returns; its losses."""
         theta = self.network.weights(alpha)
         leaf = theta.detach().requires_grad_()
-        with self.network.holding(leaf):  # once for both passes
+        with self.network.skeleton.holding(leaf):  # once for both passes
             draw = self._draw(batch, alpha, weights, leaf, check)
             direction = self.balancer.direction(draw)
         torch.autograd.backward(theta, direction)
@@ -156,7 +156,7 @@ class Method:
         outputs = self.network(theta, inputs)
         losses, collect = task_losses(self.tasks, outputs, targets), None
         if distributed.splits(self.window):
-            losses = distributed.of_batch(losses, label_counts(self.tasks, targets, losses))
+            losses = distributed.of_batch(losses, label_counts(self.tasks, targets, losses.device))
             collect = distributed.total
         if check and not losses.isfinite().all():
             if losses.device.type != "cpu":  # where labels that are no class are named

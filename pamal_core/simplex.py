@@ -91,7 +91,6 @@ class Annealed(Dirichlet):
 
     @override
     def at(self, progress: float) -> Dirichlet:
-        check_number("progress", progress, 0)
         first, last = np.asarray(self.p), np.asarray(self.end)
         found = first ** (1 - progress) * last**progress
         return Dirichlet(tuple(found.tolist()) if found.ndim else float(found), self.stratified)
@@ -138,17 +137,12 @@ def sampled(num_members: int, num_draws: int = 256, seed: int = 0) -> np.ndarray
     return np.vstack([np.eye(num_members), np.full((1, num_members), 1 / num_members), draws])
 
 
-def arc(num_members: int, num_points: int = 11) -> np.ndarray:
+def arc(num_points: int = 11) -> np.ndarray:
     """Points on a quarter of the unit circle, at equal angles, scaled to the simplex: [P, 2].
 
     Where the codes of PHN, COSMOS and the paper evaluate these two. It runs from the first corner
     to the second like the lattice, and is denser in the middle.
     """
-    if num_members != 2 or num_points < 2:
-        raise InputError(
-            "An arc needs num_members=2 and num_points >= 2. "
-            f"Found num_members={num_members}, num_points={num_points}."
-        )
     angles = np.linspace(0, np.pi / 2, num_points)
     points = np.stack([np.cos(angles), np.sin(angles)], 1).clip(0)
     return points / points.sum(1, keepdims=True)

@@ -33,6 +33,10 @@ class Metric:
     statistic: Callable[[Tensor, Tensor], Tensor]
     value: Callable[[Tensor], float]
 
+    def __call__(self, output: Tensor, target: Tensor) -> float:
+        """The metric of one batch."""
+        return float(self.value(self.statistic(output, target)))
+
 
 @dataclass(frozen=True)
 class Task:
@@ -68,21 +72,12 @@ def task_losses(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> 
     return torch.stack([_loss(*triple, hint) for triple in by_task(tasks, outputs, targets)])
 
 
-def labelled(tasks: Sequence[Task], targets: Sequence[Any], device: torch.device) -> ByTask:
-    """For each task 1 where what follows the inputs in a batch has any label of it, else 0."""
+def label_counts(tasks: Sequence[Task], targets: Sequence[Any], device: torch.device) -> ByTask:
+    """How many labels of each task follow the inputs in a batch."""
     found = torch.zeros(len(tasks), device=device)
     for t, (task, target) in enumerate(zip(tasks, _targets(tasks, targets), strict=True)):
-        if target is not None:
-            found[t] = task.count is len or task.count(target) > 0
-    return found
-
-
-def label_counts(tasks: Sequence[Task], targets: Sequence[Any], like: Tensor) -> ByTask:
-    """How many labels of each task follow the inputs in a batch, as a tensor `like` another."""
-    found = torch.zeros(len(tasks), device=like.device)
-    for t, (task, target) in enumerate(zip(tasks, _targets(tasks, targets), strict=True)):
-        if target is not None:
-            found[t] = task.count(target)
+        if target is not None:  # a target for the whole batch has no length
+            found[t] = target.numel() if task.count is len else task.count(target)
     return found
 
 
@@ -91,19 +86,17 @@ def check_names(tasks: Sequence[Task]) -> None:
     they would be one column."""
     if not isinstance(tasks, tuple | list) or not all(isinstance(task, Task) for task in tasks):
         raise InputError(f"`tasks` must be a list of Tasks. Found {described(tasks)}.")
+    names = {"task": [task.name for task in tasks]}
     for task in tasks:
         found = task.metrics
         if not isinstance(found, tuple | list) or not all(isinstance(m, Metric) for m in found):
             raise InputError(
                 f"Task {task.name} must have a tuple of Metrics. Found {described(found)}."
             )
-        _check_distinct(f"Every metric of task {task.name}", [metric.name for metric in found])
-    _check_distinct("Every task", [task.name for task in tasks])
-
-
-def _check_distinct(what: str, names: Sequence[str]) -> None:
-    if len(set(names)) < len(names):
-        raise InputError(f"{what} must have a name of its own. Found {', '.join(names)}.")
+        names[f"metric of task {task.name}"] = [metric.name for metric in found]
+    for what, given in names.items():
+        if len(set(given)) < len(given):
+            raise InputError(f"Every {what} must have a name of its own. Found {', '.join(given)}.")
 
 
 def by_task(
@@ -165,7 +158,7 @@ def _targets(tasks: Sequence[Task], targets: Sequence[Any]) -> list[Tensor | Non
 def _loss(task: Task, output: Tensor, target: Tensor | None, hint: str) -> Float[Tensor, ""]:
     if target is None:
         return output.flatten()[:0].sum()  # depends on the output, but with a gradient of 0
-    loss = _taken(task, "loss", task.loss, output, target, hint)
+    loss = taken(task, "loss", task.loss, output, target, hint)
     if not isinstance(loss, Tensor) or loss.ndim:
         raise InputError(
             f"The loss of task {task.name} must be one number, the mean over the batch. "
@@ -174,21 +167,7 @@ def _loss(task: Task, output: Tensor, target: Tensor | None, hint: str) -> Float
     return loss
 
 
-def statistic(task: Task, metric: Metric, output: Tensor, target: Tensor) -> Tensor:
-    """That of `metric`; InputError where it does not take what it is given."""
-    return _taken(task, f"metric {metric.name}", metric.statistic, output, target)
-
-
-def judged(task: Task, metric: Metric, output: Tensor, target: Tensor) -> float:
-    """The value of `metric` on one batch; InputError where it has none."""
-
-    def value(*given: Tensor) -> float:
-        return float(metric.value(metric.statistic(*given)))
-
-    return _taken(task, f"metric {metric.name}", value, output, target)
-
-
-def _taken(
+def taken(
     task: Task,
     what: str,
     function: Callable[[Tensor, Tensor], Any],
@@ -196,6 +175,8 @@ def _taken(
     target: Tensor,
     hint: str = "",
 ) -> Any:
+    """What `function`, the loss or a metric of `task`, makes of these; InputError where it does not
+    take them."""
     try:
         return function(output, target)
     except Exception as error:  # whatever a function of the user's may raise

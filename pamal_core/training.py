@@ -15,12 +15,12 @@ from torch.optim.swa_utils import AveragedModel
 from tqdm.auto import tqdm
 
 from pamal_core import checks, distributed
-from pamal_core.errors import InputError
-from pamal_core.inputs import Batch, moved
+from pamal_core.errors import InputError, check_number, check_type
+from pamal_core.inputs import Batch, check_loader, moved
 from pamal_core.memory import is_out_of_memory, too_large
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.optimizers import adam
-from pamal_core.tasks import labelled
+from pamal_core.tasks import label_counts
 
 READ_EVERY = 50
 """Steps after which a GPU is asked whether all of them were finite."""
@@ -132,7 +132,15 @@ def train(
     a step that is not finite, and the error comes within 50 steps and this epoch. Other optimizers
     wait for it once a step, with `average` twice, and rules that are solved on the CPU once a draw.
     """
-    checks.check_arguments(method, loader, epochs, seed, {"lr": lr, "clip_norm": clip_norm})
+    check_type("method", method, Method, "Method(network, tasks)")
+    check_number("epochs", epochs, 1, whole=True)
+    check_number("seed", seed, 0, whole=True)
+    for name, value in (("lr", lr), ("clip_norm", clip_norm)):
+        if value is not None:
+            check_number(name, value, 0, above=True)
+    check_loader(loader, epochs, "epoch")
+    if not torch.is_grad_enabled():
+        raise InputError("`train` needs gradients. Found no_grad or inference_mode around it.")
     if distributed.splits(method.window):
         distributed.check_batches(loader)
     if optimizer is None:
@@ -195,7 +203,7 @@ def _epoch(
             epoch = len(training.history) + 1
             raise NonFiniteError(f"Stopped in epoch {epoch}, step {steps}. {error}") from error
         total += losses.mean(0)
-        counts += labelled(method.tasks, batch[1:], device)
+        counts += label_counts(method.tasks, batch[1:], device) > 0
         if steps % READ_EVERY == 0:
             _ask(training)
         if scheduler is not None and by_step:
@@ -232,6 +240,8 @@ def _step(
     try:
         alphas = method.draw(rng, progress)
         seen = distributed.part(batch) if distributed.splits(method.window) else batch
+        if is_first:
+            distributed.check_alike(method.network, batch)
         with checks.metrics_checked(method, seen[1:]) if is_first else nullcontext():
             losses = method.accumulate(batch, alphas, check=is_first or not on_gpu)
         _guard(training, number, losses, alphas, on_gpu)
@@ -259,7 +269,8 @@ def _guard(training: Training, number: int, losses: Tensor, alphas: Tensor, on_g
     parameters = method.parameters()
     gradients = [p.grad for p in parameters if p.grad is not None]
     if not on_gpu:  # the losses were looked at draw by draw
-        is_finite = all(map(_is_finite, gradients))
+        # A sum is finite only where all are, and writes nothing; of finite values it may overflow.
+        is_finite = all(bool(g.sum().isfinite() or g.isfinite().all()) for g in gradients)
     else:
         flag = get_total_norm(gradients, torch.inf).isfinite() & losses.isfinite().all()
         # What torch's own scaler asks; a state that was loaded may have undone it.
@@ -288,9 +299,3 @@ def _ask(training: Training) -> None:
             f"{training.method.explain(losses, alphas)} Steps that were not finite and left the "
             f"weights as they were: {', '.join(str(step[0]) for step in wrong)}."
         )
-
-
-def _is_finite(values: Tensor) -> bool:
-    """Whether all are. A sum is finite only then, and writes nothing; of finite values it may
-    overflow, so that it does not decide alone."""
-    return bool(values.sum().isfinite()) or bool(values.isfinite().all())

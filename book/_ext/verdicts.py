@@ -46,13 +46,13 @@ PAGES = {claims.FILE: "results/reproduction.html", claims.FINDINGS: "results/bey
 
 
 class Line(NamedTuple):
-    """A label, the page of the evidence, a claim, and by column its word and what it rests on: ""
-    for the paper; a column is left out where it asks no other question."""
+    """A label, the page of the evidence, a claim, and by column its word ("" for the paper), what
+    it rests on, and Holm's p; a column is left out where it asks no other question."""
 
     label: str
     page: str
     claim: Claim
-    cells: dict[str, tuple[str, Part]]
+    cells: dict[str, tuple[str, Part, float]]
 
     def ahead(self, value: float) -> float:
         """How far a number is on the side of the bound where the claim holds."""
@@ -68,19 +68,21 @@ class Line(NamedTuple):
 
     def edge(self) -> float:
         """How far from the bound the furthest end of an interval is."""
-        ends = [(e.value, *e.interval()) for _, (_, e, _) in self.cells.values()]
+        ends = [(e.value, *e.interval()) for _, (_, e, _), _ in self.cells.values()]
         return float(np.nanmax(np.abs([self.ahead(end) for three in ends for end in three] or [0])))
 
 
-def read(label: str, page: str, claim: Claim, runs: Runs) -> Line:
-    """The line of `claim`; ValueError where it is several comparisons."""
+def read(label: str, page: str, claim: Claim, row: pd.Series, runs: Runs) -> Line:
+    """The line of `claim`, whose row of the table is `row`; ValueError where it is several
+    comparisons."""
     cells = {}
-    for column, side in ((EPOCHS, "theirs"), (COST, "cost")):
-        if side == "theirs" or claim[side]:
-            word, _, parts = claims.judge(claim, runs, side)
-            (cells[column],) = ((word, part) for part in parts)
+    found = claims.judge(claim, runs)
+    cost = claims.at_equal_cost(claim, runs, found)
+    for column, its, p in ((EPOCHS, found, "p"), (COST, cost, "p at equal cost")):
+        if its and (its is not found or column == EPOCHS):
+            (cells[column],) = ((its.word, part, float(row[p])) for part in its.parts)
     if np.isfinite(number := printed(claim)):
-        cells[PAPER] = "", Part("", Estimate(number, np.nan, 0))
+        cells[PAPER] = "", Part("", Estimate(number, np.nan, 0)), np.nan
     return Line(label, page, claim, cells)
 
 
@@ -105,7 +107,12 @@ class Verdicts(SphinxDirective):
         for path in (*PAGES, *frame.RESULTS.rglob("*.json")):
             self.env.note_dependency(str(path))
         runs = frame.read()
-        known = {c["claim"]: (page, c) for file, page in PAGES.items() for c in paper.read(file)}
+        judged = {file: claims.table(runs, file) for file in PAGES}
+        known = {
+            claim["claim"]: (page, claim, row)
+            for file, page in PAGES.items()
+            for claim, (_, row) in zip(paper.read(file), judged[file].iterrows(), strict=True)
+        }
         rows: list[str | Line] = []
         for text in filter(None, map(str.strip, self.content)):
             if text.startswith("# "):
@@ -117,14 +124,14 @@ class Verdicts(SphinxDirective):
                 rows.append(read(match[1], *known[match[2]], runs))
             except ValueError:
                 raise self.error(f"Expected one comparison. {match[2]!r} has several.") from None
-        return [raw(picture(rows)), raw(counted(claims.table(runs)))]
+        return [raw(picture(rows)), raw(counted(judged[claims.FILE]))]
 
 
 def counted(found: pd.DataFrame) -> str:
     """How many claims of a table have which verdict, as a bar and in words that open those rows,
     and how many of those that hold and fail stand among them all."""
     of = found.groupby("equal epochs")["p"]
-    counts, stand = Counter(of.size().to_dict()), of.apply(lambda p: (p < 0.05).sum())
+    counts, stand = Counter(of.size().to_dict()), of.apply(lambda p: (p < claims.STANDS).sum())
     parts = (f'<i class="{css(w)}" style="flex: {counts[w]}"></i>' for w in claims.WORDS)
     verbs = zip(claims.WORDS, ("hold", "fail", "undecided", "not run"), strict=True)
     page = PAGES[claims.FILE]
@@ -136,7 +143,7 @@ def counted(found: pd.DataFrame) -> str:
     return (
         f'<div class="v-counts" aria-hidden="true">{"".join(parts)}</div>'
         f'<p><a href="{page}#the-claims">{len(found)} claims of the paper</a>: {each}. '
-        f"After Holm's correction over all claims {held} still hold and {failed} still fail.</p>"
+        f"After Holm's correction over all verdicts {held} still hold and {failed} still fail.</p>"
     )
 
 
@@ -157,8 +164,6 @@ def picture(rows: list[str | Line]) -> str:
             texts.append(f'<tr class="v-question">{head}</tr>')
             continue
         link = f'<a href="{row.page}#{claims.anchor(row.claim["claim"])}">{row.label}</a>'
-        seeds = " against ".join(map(str, row.cells[EPOCHS][1].seeds))
-        link += f' <span class="v-seeds">{seeds} seeds</span>' if seeds else ""
         plot = f'<td class="v-plot">{drawing(row, edges[kind(row)])}</td>'
         cells = "".join(map(partial(cell, row), MARKS))
         texts.append(f'<tr><th scope="row">{link}</th>{plot}{cells}</tr>')
@@ -182,20 +187,28 @@ def cell(line: Line, column: str) -> str:
     """The word and the number of a column, under its name where there is no head."""
     if column not in line.cells:
         return '<td class="v-none">\N{EN DASH}</td>'
-    word, part = line.cells[column]
+    word, part, p = line.cells[column]
     number = line.text(part.estimate.value) if np.isfinite(part.estimate.value) else ""
-    its = f'<span class="v-word {css(word)}">{word}</span> ' if word else ""
-    return f"<td><b>{key(column)}{column}</b>{its}{number}</td>"
+    weak = "" if p < claims.STANDS else " v-weak"
+    its = f'<span class="v-word {css(word)}{weak}">{word}</span> ' if word else ""
+    seeds = f' <span class="v-seeds">{in_seeds(part)}</span>' if part.seeds else ""
+    return f"<td><b>{key(column)}{column}</b>{its}{number}{seeds}</td>"
+
+
+def in_seeds(part: Part) -> str:
+    """How many seeds it rests on."""
+    return f"{' against '.join(map(str, part.seeds))} seeds"
 
 
 def in_numbers(line: Line) -> str:
     """Each estimate with its 95 % interval and its number of seeds."""
     texts = []
-    for column, (word, (_, estimate, seeds)) in line.cells.items():
+    for column, (word, part, p) in line.cells.items():
+        estimate = part.estimate
         number = line.text(estimate.value) if np.isfinite(estimate.value) else word
-        if seeds:
+        if part.seeds:
             low, high = map(line.text, estimate.interval())
-            number += f" ({low} to {high}; {' against '.join(map(str, seeds))} seeds)"
+            number += f" ({low} to {high}; {in_seeds(part)}; p = {p:.3f} after Holm)"
         texts.append(f"{column}: {number}")
     return f"{line.claim['measure']}, {line.claim['split']}. {'; '.join(texts)}"
 
@@ -207,7 +220,7 @@ def drawing(line: Line, edge: float) -> str:
         return round(WIDTH / 2 * (1 + 0.95 * line.ahead(value) / edge), 1)
 
     found = [f'<path class="v-bound" d="M{WIDTH / 2} 0v{HEIGHT}"/>']
-    for column, (word, (_, estimate, _)) in line.cells.items():
+    for column, (word, (_, estimate, _), _) in line.cells.items():
         if np.isfinite(estimate.value):
             y, (low, high) = HEIGHTS[column], map(x, estimate.interval())
             bar = f'<path d="M{low} {y}H{high}"/>' if np.isfinite(low) else ""

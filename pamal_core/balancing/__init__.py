@@ -6,46 +6,25 @@ broadcast over leading dimensions, but for the Gram balancers, which solve a sma
 Jacobian.
 """
 
-from pamal_core.balancing.aggregated import Aggregated
-from pamal_core.balancing.auto_lambda import AutoLambda
-from pamal_core.balancing.base import Balancer, Draw
-from pamal_core.balancing.cagrad import CAGrad
-from pamal_core.balancing.dwa import DynamicWeightAverage
-from pamal_core.balancing.epo import EPO
-from pamal_core.balancing.graddrop import GradDrop
-from pamal_core.balancing.gradients import GradientBalancer, UnitNorm
-from pamal_core.balancing.gram import GramBalancer
-from pamal_core.balancing.imtl import IMTL
-from pamal_core.balancing.losses import Linear, LossBalancer, MovingAverage
-from pamal_core.balancing.mgda import MGDA
-from pamal_core.balancing.nash_mtl import NashMTL
-from pamal_core.balancing.pcgrad import PCGrad
-from pamal_core.balancing.rlw import RandomWeighting
-from pamal_core.balancing.rotograd import RotoGrad
-from pamal_core.balancing.tchebycheff import SmoothTchebycheff
-from pamal_core.balancing.uncertainty import UncertaintyWeighting
-
-__all__ = [
-    "EPO",
-    "IMTL",
-    "MGDA",
-    "Aggregated",
-    "AutoLambda",
-    "Balancer",
-    "CAGrad",
-    "Draw",
-    "DynamicWeightAverage",
-    "GradDrop",
-    "GradientBalancer",
-    "GramBalancer",
-    "Linear",
-    "LossBalancer",
-    "MovingAverage",
-    "NashMTL",
-    "PCGrad",
-    "RandomWeighting",
-    "RotoGrad",
-    "SmoothTchebycheff",
-    "UncertaintyWeighting",
-    "UnitNorm",
-]
+from pamal_core.balancing.aggregated import Aggregated as Aggregated
+from pamal_core.balancing.auto_lambda import AutoLambda as AutoLambda
+from pamal_core.balancing.base import Balancer as Balancer
+from pamal_core.balancing.base import Draw as Draw
+from pamal_core.balancing.cagrad import CAGrad as CAGrad
+from pamal_core.balancing.dwa import DynamicWeightAverage as DynamicWeightAverage
+from pamal_core.balancing.epo import EPO as EPO
+from pamal_core.balancing.graddrop import GradDrop as GradDrop
+from pamal_core.balancing.gradients import GradientBalancer as GradientBalancer
+from pamal_core.balancing.gradients import UnitNorm as UnitNorm
+from pamal_core.balancing.gram import GramBalancer as GramBalancer
+from pamal_core.balancing.imtl import IMTL as IMTL
+from pamal_core.balancing.losses import Linear as Linear
+from pamal_core.balancing.losses import LossBalancer as LossBalancer
+from pamal_core.balancing.losses import MovingAverage as MovingAverage
+from pamal_core.balancing.mgda import MGDA as MGDA
+from pamal_core.balancing.nash_mtl import NashMTL as NashMTL
+from pamal_core.balancing.pcgrad import PCGrad as PCGrad
+from pamal_core.balancing.rlw import RandomWeighting as RandomWeighting
+from pamal_core.balancing.rotograd import RotoGrad as RotoGrad
+from pamal_core.balancing.tchebycheff import SmoothTchebycheff as SmoothTchebycheff
+from pamal_core.balancing.uncertainty import UncertaintyWeighting as UncertaintyWeighting

@@ -74,7 +74,7 @@ class AutoLambda(Balancer):
             raise InputError("`loader` must yield batches anew in each epoch. Found none.")
         inputs, *targets = moved(batch, theta.device)
         kept = [(buffer, buffer.clone()) for buffer in self.network.skeleton.buffers()]
-        with self.network.holding(theta.requires_grad_()):
+        with self.network.skeleton.holding(theta.requires_grad_()):
             losses = task_losses(self.tasks, self.network(theta, inputs), targets)
             torch.autograd.backward(losses.sum())
         for buffer, value in kept:

@@ -5,19 +5,17 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
 
 from pamal_core.data import cityscapes_files
-from pamal_core.data.augmentation import zoom_and_flip
-from pamal_core.data.cache import cached
 from pamal_core.data.cityscapes_files import Scene, Size
-from pamal_core.data.files import data_root, expect
-from pamal_core.data.images import Images
+from pamal_core.data.files import cached, data_root, expect
+from pamal_core.data.images import DepthScaling, Images, zoom_and_flip
 from pamal_core.data.samples import streets
-from pamal_core.data.splits import Splits, check_at_least, fingerprint, splits, takes_sample
-from pamal_core.errors import check_choice
+from pamal_core.data.splits import Splits, fingerprint, splits, takes_sample
 
 FULL_SIZE, SAMPLE_SIZE = (128, 256), (32, 64)
 VALIDATION = 500  # of the 2,975 training scenes
@@ -29,9 +27,9 @@ def load(
     data: str = "auto",
     root: str | Path | None = None,
     *,
-    setting: str = "II",
+    setting: Literal["I", "II"] = "II",
     augment: bool | None = None,
-    depth_scaling: str = "multiply",
+    depth_scaling: DepthScaling = "multiply",
     size: Size | None = None,
     validation: int | None = None,
     limit: int | None = None,
@@ -56,12 +54,6 @@ def load(
     128 x 256, of the sample 32 x 64. Decoded scenes are kept under $PAMAL_CACHE (1 GB; the first
     time takes minutes). `limit` keeps at most so many scenes of each part.
     """
-    check_choice("setting", setting, ("I", "II"))
-    check_at_least(1, validation=validation, limit=limit)
-    check_at_least(0, seed=seed)
-    is_size = size is None or min(size) >= 1
-    expect(is_size, "`size` to be a height and a width of at least 1", size)
-    check_choice("depth_scaling", depth_scaling, ("multiply", "divide"))
     folder = data_root(root) / "cityscapes"
     is_sample = takes_sample(data, folder)
     size = size or (SAMPLE_SIZE if is_sample else FULL_SIZE)

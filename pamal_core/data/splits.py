@@ -9,7 +9,7 @@ import numpy as np
 from torch.utils.data import TensorDataset
 
 from pamal_core.data.files import reading
-from pamal_core.errors import InputError, check_choice
+from pamal_core.errors import check_choice
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,6 @@ def is_there(folder: Path) -> bool:
     passed over."""
     with reading("a folder", folder):
         return folder.exists() and any(not p.name.startswith(".") for p in folder.iterdir())
-
-
-def check_at_least(least: int, **values: int | None) -> None:
-    """InputError unless all `values`, named like the arguments, are at least `least` or None."""
-    for name, value in values.items():
-        if value is not None and value < least:
-            raise InputError(f"`{name}` must be at least {least}. Found {name}={value}.")
 
 
 def splits(

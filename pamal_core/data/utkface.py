@@ -1,6 +1,7 @@
 """UTKFace (sections 5.2, B3 and C1): the age, gender and ethnicity of a face."""
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
@@ -10,9 +11,8 @@ from pamal_core.data import utkface_files
 from pamal_core.data.files import data_root, expect
 from pamal_core.data.images import Images
 from pamal_core.data.samples import faces as drawn_faces
-from pamal_core.data.splits import Splits, check_at_least, fingerprint, splits, takes_sample
+from pamal_core.data.splits import Splits, fingerprint, splits, takes_sample
 from pamal_core.data.utkface_files import Faces
-from pamal_core.errors import check_choice
 
 # Tenths for training, validation and test; the paper leaves none for validation.
 SHARES = {"70/10/20": (7, 1, 2), "paper": (8, 0, 2)}
@@ -26,7 +26,7 @@ def load(
     root: str | Path | None = None,
     *,
     size: int | None = None,
-    split: str = "70/10/20",
+    split: Literal["70/10/20", "paper"] = "70/10/20",
     limit: int | None = None,
     seed: int = 0,
 ) -> Splits:
@@ -49,10 +49,6 @@ def load(
 
     InputError also where too few images are left to split or all ages are equal.
     """
-    check_choice("split", split, [*SHARES])
-    check_at_least(1, size=size)
-    check_at_least(2, limit=limit)
-    check_at_least(0, seed=seed)
     folder = data_root(root) / "utkface"
     is_sample = takes_sample(data, folder)
     size = size or (SAMPLE_SIZE if is_sample else FULL_SIZE)

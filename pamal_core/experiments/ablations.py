@@ -15,7 +15,7 @@ from pamal_core.data.splits import Splits
 from pamal_core.errors import InputError
 from pamal_core.experiments import census, listed, multimnist
 from pamal_core.runs import grid
-from pamal_core.runs.options import NonNegative, Options
+from pamal_core.runs.options import Count, Natural, NonNegative, Options
 from pamal_core.runs.records import Record
 from pamal_core.runs.run import Experiment
 from pamal_core.runs.sweep import file_name, sweep
@@ -29,7 +29,6 @@ LAMS = (0.0, 2.0, 5.0, 10.0)
 EXCERPT: dict[str, tuple[float, ...]] = {"p": (0.1, 1.0), "lam": (1.0, 5.0), "lr": (1e-3,)}
 Some = Field(min_length=1)
 Listed = BeforeValidator(listed)
-Count = Annotated[int, Field(ge=1)]
 
 
 class AblationOptions(Options):
@@ -42,7 +41,7 @@ class AblationOptions(Options):
     )
     sample_epochs: ClassVar[int] = 3
     experiment: Literal["census", "multimnist"] = "census"
-    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Listed, Some] = (0,)
+    seeds: Annotated[tuple[Natural, ...], Listed, Some] = (0,)
     results: str | None = None
 
     def settings(self, is_sample: bool) -> list[Setting]:

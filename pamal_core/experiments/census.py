@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field
 from pamal_core.data import census
 from pamal_core.experiments import listed
 from pamal_core.networks.models import mlp
-from pamal_core.runs.options import Options
+from pamal_core.runs.options import Count, Options, Strength
 from pamal_core.runs.run import Experiment
 from pamal_core.tasks import classification
 
@@ -21,8 +21,8 @@ class CensusOptions(Options):
     order.
     """
 
-    W: Annotated[int, Field(ge=1)] = 2
-    lam: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 5.0
+    W: Count = 2
+    lam: Strength = 5.0
     tasks: Annotated[
         tuple[Question, ...],
         BeforeValidator(lambda given: tuple(sorted({*listed(given)}, key=str))),
@@ -39,6 +39,6 @@ EXPERIMENT = Experiment(
     make_network=lambda o, splits, extra: mlp(
         splits.train.tensors[0].shape[1] + extra, len(o.tasks)
     ),
-    reference=0.0,
+    reference=(0.0, 0.0, 0.0),
     defaults={"full": {"epochs": 10}, "sample": {"epochs": 10}},
 )

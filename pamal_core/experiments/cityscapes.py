@@ -1,12 +1,12 @@
 """CityScapes (sections 5.3, B4 and C1): what each pixel of a street scene shows, and how far away
 it is."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from pamal_core.data import cityscapes
 from pamal_core.data.splits import Splits
@@ -14,7 +14,7 @@ from pamal_core.dense_tasks import depth, segmentation
 from pamal_core.evaluation import predict
 from pamal_core.networks.base import Network
 from pamal_core.networks.segnet import segnet
-from pamal_core.runs.options import NonNegative, Options
+from pamal_core.runs.options import Count, NonNegative, Options, Positive, Strength
 from pamal_core.runs.run import Experiment, calibration
 
 NUM_CLASSES = 7
@@ -34,18 +34,18 @@ class CityScapesOptions(Options):
     """
 
     unless_pamal: ClassVar = {"balancing": "none"}
-    W: Annotated[int, Field(ge=1)] = 3
-    lam: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+    W: Count = 3
+    lam: Strength = 1.0
     p: NonNegative | list[NonNegative] = 7.0
     balancing: Literal["none", "loss", "gradient"] = "gradient"
-    lr: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1e-4
-    batch_size: Annotated[int, Field(ge=1)] = 8
+    lr: Positive = 1e-4
+    batch_size: Count = 8
     setting: Literal["II", "I"] = "II"
-    validation: Annotated[int, Field(ge=1)] | None = None
+    validation: Count | None = None
     augment: bool | None = None
     depth_scaling: Literal["multiply", "divide"] = "multiply"
-    width: Annotated[int, Field(ge=1)] = 64
-    limit: Annotated[int, Field(ge=1)] | None = None
+    width: Count = 64
+    limit: Count | None = None
 
     @model_validator(mode="after")
     def _has_scenes_to_validate_on(self) -> "CityScapesOptions":

@@ -1,12 +1,10 @@
 """MultiMNIST (sections 5.1, B1 and C1): two digits in one image, one task for each."""
 
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from pamal_core.data import multimnist
 from pamal_core.networks.models import lenet
-from pamal_core.runs.options import Options
+from pamal_core.runs.options import Count, Natural, Options
 from pamal_core.runs.run import Experiment
 from pamal_core.tasks import classification
 
@@ -16,10 +14,10 @@ class MultiMNISTOptions(Options):
     validation shares its digits with training, as in the authors' code, and which draw of digits
     the images are composed of: the seed of the data, whatever `seed` trains on them."""
 
-    W: Annotated[int, Field(ge=1)] = 4
+    W: Count = 4
     offset: Literal[6, 8] = 6
     split: Literal["disjoint", "released"] = "disjoint"
-    draw: Annotated[int, Field(ge=0)] = 0
+    draw: Natural = 0
 
 
 EXPERIMENT = Experiment(

@@ -1,12 +1,8 @@
 """MultiMNIST3 (section 5.2 and appendix C3): three digits in one image, one task for each."""
 
-from typing import Annotated
-
-from pydantic import Field
-
 from pamal_core.data import multimnist
 from pamal_core.networks.models import lenet
-from pamal_core.runs.options import Options
+from pamal_core.runs.options import Natural, Options
 from pamal_core.runs.run import Experiment
 from pamal_core.tasks import classification
 
@@ -23,7 +19,7 @@ class MultiMNIST3Options(Options):
     """
 
     antialias: bool = False
-    draw: Annotated[int, Field(ge=0)] = 0
+    draw: Natural = 0
 
 
 EXPERIMENT = Experiment(

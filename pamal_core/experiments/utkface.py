@@ -7,7 +7,7 @@ from pydantic import Field
 
 from pamal_core.data import utkface
 from pamal_core.networks.resnet import resnet18
-from pamal_core.runs.options import NonNegative, Options
+from pamal_core.runs.options import Count, NonNegative, Options
 from pamal_core.runs.run import Experiment
 from pamal_core.tasks import classification, regression
 
@@ -25,10 +25,10 @@ class UTKFaceOptions(Options):
     """
 
     unless_pamal: ClassVar = {"balancing": "none"}
-    W: Annotated[int, Field(ge=1)] = 3
+    W: Count = 3
     p: NonNegative | list[NonNegative] = 2.0
     balancing: Literal["none", "loss", "gradient"] = "gradient"
-    width: Annotated[int, Field(ge=1)] = 64
+    width: Count = 64
     size: Annotated[int, Field(ge=32, multiple_of=32)] | None = None
     stem: Literal["released", "torchvision"] = "released"
     split: Literal["70/10/20", "paper"] = "70/10/20"

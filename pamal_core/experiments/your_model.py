@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from pamal_core.runs.options import NonNegative, Options
+from pamal_core.runs.options import Count, NonNegative, Options
 
 
 class YourModelOptions(Options):
@@ -14,8 +14,8 @@ class YourModelOptions(Options):
     of the exported network."""
 
     known: ClassVar = ("seed", "epochs", "W", "lam", "p", "at_least", "device", "out")
-    epochs: Annotated[int, Field(ge=1)] = 8
-    W: Annotated[int, Field(ge=1)] = 2
+    epochs: Count = 8
+    W: Count = 2
     lam: NonNegative = 2.0
     at_least: Annotated[float, Field(ge=0, le=1)] = 0.85
 

@@ -4,7 +4,6 @@ import contextlib
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, Literal
 
 import torch
@@ -127,11 +126,6 @@ class Network(nn.Module, ABC):
             outputs = self.skeleton(theta, inputs)
         return tree_map_only(Tensor, lambda output: output.to(theta), outputs)
 
-    def holding(self, theta: Theta) -> AbstractContextManager[None]:
-        """Within it the weights of the architecture are views of `theta`, as a backward pass needs
-        them where the model recomputes parts of its forward pass (activation checkpointing)."""
-        return self.skeleton.holding(theta)
-
     @contextlib.contextmanager
     def evaluating(self) -> Iterator[None]:
         """Within it the network is in evaluation mode; afterwards its mode and its buffers are as
@@ -179,6 +173,7 @@ class Network(nn.Module, ABC):
 
         InputError unless `into` is a module of this architecture.
         """
+        check_type("into", into, nn.Module, "network.export(alpha)")
         point = self.alpha_tensor(alpha)
         buffers = self._buffers_at(point, calibration)
         self.skeleton.put(self.weights(point), buffers, into)

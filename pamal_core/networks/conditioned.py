@@ -54,7 +54,15 @@ class JoinAlpha(nn.Module):
         super().__init__()
         # Parameters come before those of submodules: alpha is the first T entries of theta.
         self.alpha = nn.Parameter(torch.full((num_tasks,), 1 / num_tasks))
-        self.upsample = _upsampler(num_tasks, image_size) if image_size else nn.Identity()
+        self.upsample: nn.Module = nn.Identity()
+        if image_size:  # by way of 10 x 10, as in the code of COSMOS
+            self.upsample = nn.Sequential(
+                nn.ConvTranspose2d(num_tasks, num_tasks, 4, bias=False),
+                nn.ReLU(),
+                nn.ConvTranspose2d(num_tasks, num_tasks, 6, stride=2, padding=1, bias=False),
+                nn.ReLU(),
+                nn.Upsample(size=image_size),
+            )
         self.encoder = encoder
         self.is_image = bool(image_size)
 
@@ -63,14 +71,3 @@ class JoinAlpha(nn.Module):
         alpha = self.alpha[None, :, None, None] if self.is_image else self.alpha[None]
         joined = self.upsample(alpha)
         return self.encoder(torch.cat([x, joined.expand(len(x), *joined.shape[1:])], 1))
-
-
-def _upsampler(num_tasks: int, image_size: tuple[int, ...]) -> nn.Module:
-    """From [1, T, 1, 1] to [1, T, H, W], by way of 10 x 10, as in the code of COSMOS."""
-    return nn.Sequential(
-        nn.ConvTranspose2d(num_tasks, num_tasks, kernel_size=4, bias=False),
-        nn.ReLU(),
-        nn.ConvTranspose2d(num_tasks, num_tasks, kernel_size=6, stride=2, padding=1, bias=False),
-        nn.ReLU(),
-        nn.Upsample(size=image_size),
-    )

@@ -60,9 +60,12 @@ class WeightEnsemble(Network):
         shared: str | Iterable[str] | None = None,
         channels_last: bool = True,
     ) -> None:
-        members = _checked(members, architecture)
+        members = _modules(members, architecture)
         check_type("channels_last", channels_last, bool, "True")
+        check_kinds(members[0])
         skeleton = Skeleton(members[0], shared, channels_last=channels_last)
+        for k, member in enumerate(members[1:], start=1):
+            _compare(members[0], member, k)
         stacked = torch.stack([skeleton.flatten(member) for member in members])
         super().__init__(skeleton, rows_of(task_weights, len(members)).to(stacked))
         self.stacked = nn.Parameter(stacked)
@@ -97,10 +100,8 @@ def rows_of(task_weights: ArrayLike | None, num_members: int) -> Tensor:
 
 def check_alphas(alphas: Any, num_members: int, dtype: torch.dtype) -> None:
     """InputError unless `alphas` are a tensor [..., M] of this dtype."""
-    if not isinstance(alphas, Tensor) or (alphas.shape[-1:], alphas.dtype) != (
-        (num_members,),
-        dtype,
-    ):
+    right = (num_members,), dtype
+    if not isinstance(alphas, Tensor) or (alphas.shape[-1:], alphas.dtype) != right:
         raise InputError(
             f"`alphas` must be a tensor [..., {num_members}] of {dtype}, as `alpha_tensor` "
             f"makes it. Found {described(alphas)}."
@@ -109,19 +110,16 @@ def check_alphas(alphas: Any, num_members: int, dtype: torch.dtype) -> None:
 
 def check_kinds(model: nn.Module) -> None:
     """InputError unless `model` has trainable weights, of one real dtype and on one device."""
-    kinds = {f"{p.dtype} on {p.device}" for p in model.parameters() if p.requires_grad}
-    if (
-        len(kinds) != 1
-        or not next(p for p in model.parameters() if p.requires_grad).is_floating_point()
-    ):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    kinds = {f"{p.dtype} on {p.device}" for p in trained}
+    if len(kinds) != 1 or not trained[0].is_floating_point():
         raise InputError(
             "Members need trainable weights of one real dtype, on one device. "
             f"Found {', '.join(sorted(kinds)) or 'no trainable weight'}."
         )
 
 
-def _checked(members: Any, architecture: Any) -> list[nn.Module]:
-    """`members` as a list of modules that can be mixed; InputError where they cannot."""
+def _modules(members: Any, architecture: Any) -> list[nn.Module]:
     is_one = isinstance(members, nn.Module | Mapping | str | Path)
     if is_one and not isinstance(members, nn.ModuleList):
         raise InputError(
@@ -139,10 +137,6 @@ def _checked(members: Any, architecture: Any) -> list[nn.Module]:
         if not isinstance(member, nn.Module):
             found = f"the class {member.__name__}" if isinstance(member, type) else repr(member)
             raise InputError(f"Members must be modules, such as Net(). Found {found}.")
-        check_parts(member)
-    check_kinds(members[0])
-    for k, member in enumerate(members[1:], start=1):
-        _compare(members[0], member, k)
     return members
 
 
@@ -151,6 +145,7 @@ def _compare(first: nn.Module, member: nn.Module, k: int) -> None:
 
     A frozen module may be one and the same in all members.
     """
+    check_parts(member)
     trained = {p for p in member.parameters() if p.requires_grad}
     if member is first or trained & {*first.parameters()}:
         raise InputError(f"Members must not share trainable parameters. Found that 0 and {k} do.")
@@ -170,7 +165,7 @@ def _compare(first: nn.Module, member: nn.Module, k: int) -> None:
         warnings.warn(
             f"Members 0 and {k} have different buffers; the ensemble keeps those of member 0. "
             "Give `evaluate` and `export` a `calibration`, if they are running statistics.",
-            stacklevel=4,
+            stacklevel=3,
         )
 
 

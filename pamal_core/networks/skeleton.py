@@ -127,7 +127,8 @@ class Skeleton(nn.Module):
     def _place(self) -> None:
         """Give the model views of the held theta; without one no weights, so that theta alone is
         trained and saved."""
-        views = [None] * len(self._slots) if self._held is None else self.split(self._held)
+        held = self._held
+        views = [None] * len(self._slots) if held is None else [*self.views(held).values()]
         for slots, view in zip(self._slots, views, strict=True):
             for module, leaf in slots:
                 module._parameters[leaf] = view  # type: ignore[assignment]
@@ -150,19 +151,15 @@ class Skeleton(nn.Module):
             if not isinstance(module, _NormBase) and buffer is not None
         }
 
-    def split(self, theta: Theta) -> list[Tensor]:
-        """The weights of the model as views of `theta`, in its order."""
+    def views(self, theta: Theta) -> dict[str, Tensor]:
+        """The weights of the model by name, as views of `theta`, in its order."""
         if theta.shape != (self.num_weights,):
             raise InputError(
                 f"The weights of one point of the simplex are a vector [{self.num_weights}]. "
                 f"Found {list(theta.shape)}: `alpha` must be one point, with M entries."
             )
         pieces = zip(torch.split(theta, self._sizes), self._shapes, self._moved, strict=True)
-        return [_view(piece, shape, is_moved) for piece, shape, is_moved in pieces]
-
-    def views(self, theta: Theta) -> dict[str, Tensor]:
-        """The weights of the model by name, as views of `theta`."""
-        return dict(zip(self._names, self.split(theta), strict=True))
+        return dict(zip(self._names, (_view(*one) for one in pieces), strict=True))
 
     def rows(self, name: str, rows: Float[Tensor, "rows columns"]) -> Tensor:
         """Rows like those of the weight `name`, in theta's order, as a tensor with its axes."""
@@ -183,7 +180,7 @@ class Skeleton(nn.Module):
         mode; InputError unless it is a module of this architecture."""
         given = {**self.views(theta), **dict(self.model.named_parameters()), **buffers}
         places = {**dict(model.named_parameters()), **dict(model.named_buffers())}
-        same = given.keys() == places.keys()
+        same = given.keys() == places.keys() and not any(p.is_meta for p in places.values())
         if not same or any(given[name].shape != place.shape for name, place in places.items()):
             raise InputError(
                 f"`into` must be a module that `export` returned, a {type(self.model).__name__}. "
@@ -236,6 +233,8 @@ def check_parts(model: nn.Module) -> None:
             found = "one that is compiled: give the module that it was made from"
         elif any(is_lazy(p) for p in module._parameters.values()):
             found = "one without weights yet: a lazy module needs a first call"
+        elif any(p is not None and p.is_meta for p in module._parameters.values()):
+            found = "one on the meta device, which has no numbers: load its weights first"
         elif getattr(module, "sparse", False) and isinstance(
             module, nn.Embedding | nn.EmbeddingBag
         ):
@@ -292,7 +291,7 @@ def _select(
         return {name for name, *_ in places}
     is_one = isinstance(shared, str) or not isinstance(shared, Iterable)
     chosen: set[str] = set()
-    for prefix in [shared] if is_one else list(shared):
+    for prefix in [shared] if is_one else [*shared] or ["nothing"]:
         under = {at[0] for at in places if any(f"{p}.".startswith(f"{prefix}.") for p in at)}
         if not under:
             found = ", ".join(name for name, _ in model.named_children())

@@ -13,6 +13,10 @@ from pamal_core.runs.methods import METHODS, matters
 
 AnyOptions = TypeVar("AnyOptions", bound="Options")
 NonNegative = Annotated[float, Field(ge=0)]
+Strength = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Natural = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=1)]
 
 SETTINGS = {"W", "lam", "p", "balancing", "task"}
 """What the paper varies. A record of a method that has them names them, default or not."""
@@ -46,36 +50,36 @@ class Options(BaseModel):
     unless_pamal: ClassVar[Mapping[str, Any]] = {}
 
     method: Annotated[str, AfterValidator(_known)] = "pamal"
-    task: int = Field(0, ge=0, description="the task STL learns, from 0")
-    W: int = Field(1, ge=1, description="draws of alpha a step")
-    lam: float = Field(0.0, ge=0, allow_inf_nan=False, description="strength of the penalty")
-    p: NonNegative | list[NonNegative] = Field(1.0, description="Dirichlet concentration")
-    p_first: float | None = Field(None, gt=0, allow_inf_nan=False, description="p at the start")
+    task: Natural = 0  # that STL learns, from 0
+    W: Count = 1  # draws of alpha a step
+    lam: Strength = 0.0  # of the penalty
+    p: NonNegative | list[NonNegative] = 1.0  # Dirichlet concentration
+    p_first: Positive | None = None  # p at the start
     draws: Literal["independent", "stratified"] = "independent"
-    weights: list[NonNegative] | None = Field(None, description="of the tasks in LS")
-    shared_epochs: int | None = Field(None, ge=1, description="of one network before the members")
-    rank: int = Field(4, ge=1, description="of the adapters of low_rank")
-    train_base: bool = Field(False, description="whether low_rank trains what members share")
-    average: float = Field(0.0, ge=0, lt=1, description="decay of averaged weights")
+    weights: list[NonNegative] | None = None  # of the tasks in LS
+    shared_epochs: Count | None = None  # of one network before the members
+    rank: Count = 4  # of the adapters of low_rank
+    train_base: bool = False  # whether low_rank trains what members share
+    average: Annotated[float, Field(ge=0, lt=1)] = 0.0  # decay of averaged weights
     penalty: Literal["ordered", "printed"] = "ordered"
     edges: Literal["lex", "full"] = "lex"
     skip: Literal["never", "as_released"] = "never"
     balancing: Literal["none", "loss", "gradient"] = "none"
     balancing_form: Literal["paper", "released"] = "paper"
-    history: int = Field(25, ge=1, description="steps of loss balancing")
+    history: Count = 25  # steps of loss balancing
     heads: Literal["plain", "balanced"] = "plain"
-    c: float = Field(0.4, ge=0, lt=1, description="radius of CAGrad")
-    temperature: float = Field(2.0, gt=0, allow_inf_nan=False, description="of DWA")
-    steps_per_window: int | None = Field(None, ge=1, description="of DWA, an epoch by default")
+    c: Annotated[float, Field(ge=0, lt=1)] = 0.4  # radius of CAGrad
+    temperature: Positive = 2.0  # of DWA
+    steps_per_window: Count | None = None  # of DWA, an epoch by default
     solver: Literal["linear", "epo"] = "linear"
-    chunk: int | None = Field(None, ge=1, description="weights PHN writes at a time")
+    chunk: Count | None = None  # weights PHN writes at a time
     grid: Literal["lattice", "arc"] = "lattice"
     batch_norm: Literal["shared", "recalibrated", "both"] = "shared"
-    lr: float = Field(1e-3, gt=0, allow_inf_nan=False)
+    lr: Positive = 1e-3
     lr_scaling: Literal["members", "plain"] = "members"
-    batch_size: int = Field(256, ge=1)
-    epochs: int | None = Field(None, ge=1)
-    seed: int = Field(0, ge=0)
+    batch_size: Count = 256
+    epochs: Count | None = None
+    seed: Natural = 0
     data: Literal["auto", "sample", "full"] = "auto"
     data_root: str | None = None
     device: str = "auto"

@@ -3,8 +3,8 @@
 A row says of which runs something is claimed (`ours`), beside which (`theirs`; empty where the
 claim is about a level), what is measured and on which split, and what that must be (`holds`; of a
 difference ours minus theirs, turned so that larger is better). Several settings or measures are
-several parts, and `need` says how many of them must be so. `cost` names what stands for `theirs`
-where both see the data equally often. To add a claim is to add a row.
+several parts, and `need` says how many of them must be so. At equal cost each of `theirs` is
+trained for as many passes over the data as ours. To add a claim is to add a row.
 
 The numbers of a part are of seeds, one by one where both sides have the same. By Student's interval
 it meets the condition, fails it or is undecided, and the claim by the partial conjunction of its
@@ -49,6 +49,10 @@ NEED: dict[str, Callable[[int], int]] = {
     "most": lambda parts: parts // 2 + 1,
 }
 """How many of so many parts must meet the condition."""
+STANDS = 2 * LEVEL
+"""What Holm's p is below where a verdict stands among all of its table."""
+AT_COST = "At equal cost"
+"""The line of the evidence that its parts follow."""
 Claim = Mapping[str, str]
 """A row of the file."""
 
@@ -70,38 +74,52 @@ class Finding(NamedTuple):
     p: tuple[float, float]
     parts: list[Part]
 
+    @property
+    def two_sided(self) -> float:
+        """The p of the word; NaN of what is not run."""
+        return min(1.0, 2 * min(self.p)) if self.word != "not run" else np.nan
+
 
 def table(runs: Runs, file: Path = FILE) -> pd.DataFrame:
-    """A row for each claim of `file`: what it says, of which data, its verdicts, the estimate, how
-    many seeds would decide it, and the evidence. `p` is Holm's, of all claims that have been run:
-    below 0.05 the verdict stands among them all."""
-    claims = paper.read(file)
-    judged = [(claim, judge(claim, runs)) for claim in claims]
-    made = pd.DataFrame(
-        {
-            "claim": claim["claim"],
-            "data": paper.DATA[_settings(claim["ours"])[0].experiment],
-            "equal epochs": found.word,
-            "equal cost": at_equal_cost(claim, runs, found),
-            "estimate": estimate(claim, found),
-            "seeds to decide": to_decide(claim, found),
-            "p": min(1.0, 2 * min(found.p)) if found.word != "not run" else np.nan,
-            "where": claim["where"],
-            "evidence": evidence(claim, found),
-        }
-        for claim, found in judged
-    ).set_axis(pd.RangeIndex(1, len(claims) + 1))
-    run = made["p"].notna()
-    made.loc[run, "p"] = holm(made.loc[run, "p"].to_numpy())
+    """A row for each claim of `file`: what it says, of which data, the verdict at equal epochs and
+    at equal cost (`at_equal_cost`; "" of None), the estimate, how many seeds would decide what is
+    undecided, and the evidence: what is asked, and a line a part. `p` and `p at equal cost` are
+    Holm's, of all verdicts in both columns: below 0.05 one stands among them all."""
+    rows = []
+    for claim in paper.read(file):
+        found = judge(claim, runs)
+        cost = at_equal_cost(claim, runs, found)
+        lines = [asked(claim, found), *evidence(claim, found)]
+        if cost and cost is not found:
+            lines += [AT_COST, *evidence(claim, cost)]
+        rows.append(
+            {
+                "claim": claim["claim"],
+                "data": paper.DATA[_settings(claim["ours"])[0].experiment],
+                "equal epochs": found.word,
+                "equal cost": cost.word if cost else "",
+                "estimate": estimate(claim, found),
+                "seeds to decide": to_decide(claim, found),
+                "p": found.two_sided,
+                "p at equal cost": cost.two_sided if cost and cost is not found else np.nan,
+                "same": cost is found,
+                "where": claim["where"],
+                "evidence": "\n".join(lines),
+            }
+        )
+    made = pd.DataFrame(rows, pd.RangeIndex(1, len(rows) + 1))
+    p = made[["p", "p at equal cost"]].to_numpy(copy=True)
+    p[~np.isnan(p)] = holm(p[~np.isnan(p)])
+    made["p"], made["p at equal cost"] = p[:, 0], np.where(made.pop("same"), p[:, 0], p[:, 1])
     return made
 
 
-def judge(claim: Claim, runs: Runs, theirs: str = "theirs") -> Finding:
-    """What becomes of a row of `claims.csv`, with the settings in its cell `theirs`. InputError for
-    a setting, a measure, a condition or a need that is not known."""
+def judge(claim: Claim, runs: Runs, equal_cost: bool = False) -> Finding:
+    """What becomes of a row of `claims.csv`; `equal_cost` gives each of theirs the passes of ours.
+    InputError for a setting, a measure, a condition or a need that is not known."""
     check_choice("need", claim["need"], [*NEED])
     Condition.read(claim["holds"])
-    parts = [*_parts(claim, runs, theirs)]
+    parts = [*_parts(claim, runs, equal_cost)]
     if not any(part.seeds for part in parts):
         return Finding("not run", (1.0, 1.0), parts)
     holds, fails = p = _tested(claim, [part.estimate for part in parts])
@@ -116,13 +134,16 @@ def _tested(claim: Claim, parts: Sequence[Estimate]) -> tuple[float, float]:
     return of_parts(holds, least), of_parts(fails, len(parts) - least + 1)
 
 
-def at_equal_cost(claim: Claim, runs: Runs, found: Finding) -> str:
-    """The verdict where both sides see the data equally often, which `found` is where they do so
-    anyway; "not run" where nobody has given theirs as many passes; "" for a level."""
-    if claim["cost"]:
-        return judge(claim, runs, "cost").word
-    passes = [{setting.passes for setting in two if setting} for two in _pairs(claim, "theirs")]
-    return ("not run" if any(len(n) > 1 for n in passes) else found.word) if claim["theirs"] else ""
+def at_equal_cost(claim: Claim, runs: Runs, found: Finding) -> Finding | None:
+    """The verdict where both sides see the data equally often: `found`, that at equal epochs, where
+    they do so anyway. None where nothing is compared, or the cost itself is."""
+    pairs = [(one, two) for one, two in _pairs(claim) if two]
+    if all(one.passes == two.passes for one, two in pairs):
+        return found if pairs else None
+    of_cost = any(two.with_passes(one.passes) == one for one, two in pairs)
+    if of_cost or claim["measure"] == "training time":
+        return None
+    return judge(claim, runs, equal_cost=True)
 
 
 def estimate(claim: Claim, found: Finding) -> str:
@@ -135,14 +156,24 @@ def estimate(claim: Claim, found: Finding) -> str:
     return f"{first} to {last}"
 
 
-def evidence(claim: Claim, found: Finding) -> str:
+def asked(claim: Claim, found: Finding) -> str:
+    """What is measured, and what it must be."""
+    difference = "" if not claim["theirs"] else ", ours \N{MINUS SIGN} theirs"
+    if difference and claim["holds"].endswith("times"):
+        difference = ", ours / theirs"
+    of = f" of {claim['need']} parts" if len(found.parts) > 1 else ""
+    measure = claim["measure"].replace(" | ", " against ")
+    return f"Asked{of}: {measure}, {claim['split']}{difference}, {claim['holds']}"
+
+
+def evidence(claim: Claim, found: Finding) -> list[str]:
     """A line for each part, from the least to the most, with its interval and its seeds."""
     lines = []
     for part in _known(found):
         seeds = f"{' against '.join(map(str, part.seeds))} seed{'s' * (part.seeds != (1,))}"
         lines.append(f"{part.name}: {_number(claim, part)}, {seeds}")
     missing = len(found.parts) - len(lines)
-    return "\n".join([*lines, *([f"{missing} not run"] if missing else [])])
+    return [*lines, *([f"{missing} not run"] if missing else [])]
 
 
 def to_decide(claim: Claim, found: Finding) -> str:
@@ -174,11 +205,11 @@ def _number(claim: Claim, part: Part) -> str:
     return f"{value:.2f} times" + ("" if np.isnan(low) else f" [{low:.2f}, {high:.2f}]")
 
 
-def _pairs(claim: Claim, theirs: str) -> list[tuple[Setting, Setting | None]]:
+def _pairs(claim: Claim) -> list[tuple[Setting, Setting | None]]:
     """The settings that are compared: one by one where there are as many on both sides, else each
     of ours with each of theirs."""
     ours = _settings(claim["ours"])
-    name, own = claim[theirs], ours[0]
+    name, own = claim["theirs"], ours[0]
     if not name:
         return [(setting, None) for setting in ours]
     if name == "baselines":
@@ -203,8 +234,10 @@ def _settings(text: str) -> list[Setting]:
     return found
 
 
-def _parts(claim: Claim, runs: Runs, theirs: str) -> Iterator[Part]:
-    of_ratio, pairs = Condition.read(claim["holds"]).of_ratio, _pairs(claim, theirs)
+def _parts(claim: Claim, runs: Runs, equal_cost: bool) -> Iterator[Part]:
+    of_ratio, pairs = Condition.read(claim["holds"]).of_ratio, _pairs(claim)
+    if equal_cost:
+        pairs = [(one, two and two.with_passes(one.passes)) for one, two in pairs]
     several, split = len({one for one, _ in pairs}) > 1, claim["split"]
     for (one, two), measure in product(pairs, claim["measure"].split("; ")):
         first, _, second = measure.partition(" | ")
@@ -297,28 +330,26 @@ def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
         of_data = claim.endswith(tuple(paper.DATA.values()))
         return (claim.rpartition(": ")[0] if of_data else claim) + note
 
-    weak = found["p"] > LEVEL * 2
-    verdicts = found["equal epochs"].where(~weak, found["equal epochs"].map(Weak))
+    verdicts, at_cost = (
+        found[name].astype(object).mask(found[p] > STANDS, found[name].map(Weak))
+        for name, p in (("equal epochs", "p"), ("equal cost", "p at equal cost"))
+    )
     at_passes = found["claim"].str.contains(" passes")
     rows = found.assign(
         claim=[*map(said, found["claim"], found["equal epochs"])],
-        **{
-            "equal epochs": verdicts.astype(object).mask(at_passes, ""),
-            "equal cost": found["equal cost"].astype(object).mask(at_passes, verdicts),
-        },
+        **{"equal epochs": verdicts.mask(at_passes, ""), "equal cost": at_cost},
         p=["" if np.isnan(p) else f"{p:.3f}" for p in found["p"]],
-        evidence=[_folded(text) for text in found["evidence"]],
+        evidence=[*map(_folded, found["evidence"], found["p at equal cost"])],
     )
     single = [name for name in ("data", "where", "seeds to decide") if rows[name].nunique() < 2]
     return html(
-        rows.drop(columns=single).set_index("claim"),
+        rows.drop(columns=[*single, "p at equal cost"]).set_index("claim"),
         filters=["data", "equal epochs", "equal cost"],
         ids=[*map(anchor, found["claim"])] if anchored else (),
     )
 
 
-def _folded(text: str) -> Html:
-    lines = text.splitlines()
-    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    summary = f"{len(lines)} parts" if len(lines) > 1 else "evidence"
-    return Html(f"<details><summary>{summary}</summary><ul>{items}</ul></details>" if lines else "")
+def _folded(text: str, p: float) -> Html:
+    lines = [line.replace(AT_COST, f"{AT_COST}, p = {p:.3f}") for line in text.splitlines()]
+    items = "\n".join(f"<li>{escape(line)}</li>" for line in lines)
+    return Html(f"<details><summary>evidence</summary>\n<ul>{items}</ul></details>")

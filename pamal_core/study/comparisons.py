@@ -115,14 +115,12 @@ def contenders(data: str, runs: Runs) -> Mapping[str, BySeed]:
 
 def costs(found: Mapping[str, BySeed]) -> pd.DataFrame:
     """A row for each contender, "not run" without records: forward passes for each training
-    example, minutes of training (the median over seeds), mean and deviation of the hypervolume."""
+    example, mean and deviation of the hypervolume."""
     rows: dict[str, dict[str, Any]] = {name: {"passes": "not run"} for name in found}
     for name, by_seed in found.items():
         if made := [*by_seed.values()]:
-            seconds = [sum(r.cost["train_seconds"] or 0.0 for r in group) for group in made]
             rows[name] = {
                 "passes": sum(frame.of(record).passes for record in made[0]),
-                "minutes": f"{np.median(seconds) / 60:.1f}",
                 "hypervolume ↑ ± sd": spread(Sample.of([*map(volume, made)])),
                 "networks": str(len(union(made[0]).alphas)),
                 "seeds": str(len(made)),

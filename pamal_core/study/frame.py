@@ -25,10 +25,10 @@ LABELS = {
     "balancing": "{} balancing",
     "penalty": "{} sign",
     "skip": "penalty {}",
-    "epochs": "{} epochs",
+    "epochs": "{:g} epochs",
     "batch_size": "batches of {:,}",
-    "lr": "lr = {}",
-    "lr_scaling": "rate {}",
+    "lr": "rate {:g}",
+    "lr_scaling": "{} rate",
     "draws": "{} draws",
     "draw": "data drawn with seed {}",
     "average": "EMA {}",
@@ -58,13 +58,23 @@ class Setting(NamedTuple):
         return values["lr"] * (members if scaled else 1)
 
     @property
-    def passes(self) -> int:
+    def passes(self) -> int | float:
         """How often it sees each training example."""
+        first, each = self._shared_and_each
+        return first + (self.values["epochs"] - first) * each
+
+    def with_passes(self, passes: int | float) -> "Setting":
+        """The setting with as many epochs as make so many `passes`, whole or not."""
+        first, each = self._shared_and_each
+        return self.having(epochs=first + (passes - first) / each)
+
+    @property
+    def _shared_and_each(self) -> tuple[int, int]:
+        """Epochs that one pass is made in, and the passes of each epoch after them."""
         values = self.values
-        first = values["shared_epochs"] or 0
         members = len(paper.TASKS[self.experiment]) if self.method == "soup" else 1
-        draws = values["W"] if self.method in ("pamal", "low_rank") else members
-        return first + (values["epochs"] - first) * draws
+        each = values["W"] if self.method in ("pamal", "low_rank") else members
+        return values["shared_epochs"] or 0, each
 
     @property
     def task(self) -> str:
@@ -77,11 +87,13 @@ class Setting(NamedTuple):
         return make(self.experiment, self.method, {n: v for n, v in given if v is not None})
 
     def label(self, *always: str, without: Iterable[str] = ()) -> str:
-        """The method and the options that differ from the paper's; those in `always`, and the task
-        of STL, in any case."""
+        """The method and the options that differ from the paper's, those in `always`, and the task
+        of STL, in any case. Of a learning rate it is that of Adam."""
         if self.method == "stl":
             always = ("task", *always)
         shown = {name: self.values[name] for name in always} | dict(self.options)
+        if "lr" in shown:
+            shown["lr"] = self.rate
         if "task" in shown:
             shown["task"] = paper.TASKS.get(self.experiment, range(99))[shown["task"]]
         texts = [

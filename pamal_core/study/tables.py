@@ -213,15 +213,16 @@ def agreement(name: str, runs: Runs, digits: int = 4) -> Html:
         if text in whole.index:
             all_of_it = whole.loc[text]
             nulls = ", ".join(f"{all_of_it[null]:.3g} if ours were {null}" for null in NULLS)
-            tells = "tells" if all_of_it["tells its rows apart"] else "cannot tell"
+            tells = "tells" if all_of_it["tells its rows apart"] else "does not tell"
             away, low, high = (
                 number(all_of_it[one], digits, "+") for one in ("mean difference", "low", "high")
             )
             said += (
-                f"<br>All rows together: mean difference {away} [{low}, {high}], rank correlation "
-                f"{all_of_it['rank correlation']:.2f} (p = {all_of_it['p of the rank']:.3f}). "
-                f"Of {len(of)} rows {all_of_it['agree']} agree, and as many as {nulls} "
-                f"(p = {all_of_it['p of the count']:.3f}): the table {tells} its rows apart."
+                f"<br>All rows together: mean difference {away} [{low}, {high}]; rank correlation "
+                f"with the paper's {all_of_it['rank correlation']:.2f} (p = "
+                f"{all_of_it['p of the rank']:.3f}). {all_of_it['agree']} of {len(of)} rows agree; "
+                f"it would be {nulls}. So the number of agreements {tells} the rows apart "
+                f"(p = {all_of_it['p of the count']:.3f})."
             )
         ends = Estimate(*(of[c].to_numpy() for c in ("difference", "error", "freedom"))).interval()
         parts += [f"<p>{said}</p>", intervals(of.assign(low=ends[0], high=ends[1]), digits)]

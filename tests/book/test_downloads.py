@@ -2,8 +2,17 @@
 
 import csv
 import io
+import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import unquote, urlparse
+from zipfile import ZipFile
+
+import numpy as np
+import pytest
+from PIL import Image
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_each_table_of_a_notebook_is_saved_as_it_is_shown(built_book, open_page):
@@ -29,3 +38,39 @@ def test_each_figure_of_a_notebook_is_a_file_beside_the_page(built_book, open_pa
     for address in links.evaluate_all("(all) => all.map((one) => one.href)"):
         path = Path(unquote(urlparse(address).path))
         assert path.suffix == ".svg" and "<svg" in path.read_text("utf-8")[:2000]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_each_figure_is_saved_as_the_png_that_is_seen(built_book, open_page, theme):
+    page = open_page(built_book / "results" / "census.html", color_scheme=theme)
+    page.evaluate("(theme) => { document.documentElement.dataset.theme = theme; }", theme)
+    links = page.get_by_role("link", name="as PNG")
+    assert links.count() == page.locator("figure.drawn").count() > 0
+    with page.expect_download() as download:
+        links.first.click()
+    assert download.value.suggested_filename == "census_figure_1.png"
+    saved = Image.open(download.value.path()).convert("RGB")
+    drawn = page.locator("figure.drawn svg").first
+    shown = Image.open(io.BytesIO(drawn.screenshot())).convert("RGB").resize(saved.size)
+    assert saved.size[0] > drawn.bounding_box()["width"]
+    difference = np.abs(np.asarray(saved, float) - np.asarray(shown, float))
+    assert np.asarray(saved).std() > 10 and difference.mean() < 5
+
+
+def test_the_book_carries_the_project(built_book, tmp_path):
+    git = ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard"]
+    listed = subprocess.run(git, capture_output=True, text=True)
+    with ZipFile(built_book / "pamal_companion.zip") as archive:
+        names = {name.removeprefix("pamal_companion/") for name in archive.namelist()}
+        archive.extractall(tmp_path)
+    if listed.returncode == 0:
+        assert names == {*listed.stdout.splitlines()}
+    code = "from pamal_core.runs import grid; print(grid.ROOT, len(grid.runs()))"
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path / "pamal_companion",
+        capture_output=True,
+        text=True,
+    )
+    root, number = found.stdout.split()
+    assert Path(root) == tmp_path / "pamal_companion" and int(number) > 500

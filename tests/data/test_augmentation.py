@@ -6,8 +6,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pamal_core.data import augmentation
-from pamal_core.data.augmentation import SCALES, zoom_and_flip
+from pamal_core.data import images
+from pamal_core.data.images import SCALES, zoom_and_flip
 
 augment = zoom_and_flip
 
@@ -23,7 +23,7 @@ def scenes(n=6, height=16, width=32, seed=0):
 
 def fixed(monkeypatch, scale, corner=(0.0, 0.0), flip=False):
     """Every example is drawn this scale, this corner as shares, and flipped or not."""
-    monkeypatch.setattr(augmentation, "SCALES", (scale,))
+    monkeypatch.setattr(images, "SCALES", (scale,))
     real = torch.rand
 
     def rand(*shape):

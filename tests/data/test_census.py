@@ -44,13 +44,13 @@ def sample():
 @pytest.fixture(scope="module")
 def people():
     """The training file of the sample."""
-    return parse(texts()[0], "sample")
+    return parse(texts()[0])
 
 
 @pytest.fixture(scope="module")
 def full_files():
     """The two real files, parsed."""
-    return [parse(gzip.decompress((FOLDER / n).read_bytes()), n) for n in census.FILES]
+    return [parse(gzip.decompress((FOLDER / n).read_bytes())) for n in census.FILES]
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_the_features_are_what_pandas_and_scikit_learn_make_of_the_columns(peopl
 def test_a_masters_degree_is_high_unless_it_is_misspelt_as_in_the_release(
     education, mended, released
 ):
-    row = parse(content(line(AHGA=education)), "one")
+    row = parse(content(line(AHGA=education)))
     assert [labels(row, ["education"], m)[0].item() for m in ("mended", "as_released")] == [
         mended,
         released,
@@ -120,7 +120,7 @@ def test_a_masters_degree_is_high_unless_it_is_misspelt_as_in_the_release(
 def test_the_other_tasks_are_forty_years_fifty_thousand_dollars_and_no_marriage():
     yes = line(AAGE="40", INCOME="50000+.", AMARITL="Never married")
     no = line(AAGE="39", INCOME="- 50000.", AMARITL="Divorced")
-    for answers in labels(parse(content(yes, no), "two"), ["age", "income", "never-married"]):
+    for answers in labels(parse(content(yes, no)), ["age", "income", "never-married"]):
         assert answers.tolist() == [1, 0]
 
 
@@ -215,55 +215,10 @@ def test_auto_does_not_pass_over_a_file_that_is_not_the_original(tmp_path, damag
         census.load("auto", tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (content(line(), line()[4:]), "42 fields separated by commas. Found 41 in line 2"),
-        (content(line() + ", more"), "Found 43 in line 1"),
-        (content(line(), "", line()), "Found 1 in line 2"),
-        (b"", "bad must have at least one row to learn from. Found none"),
-        (content(line(HHDFMX=ODD_HOUSEHOLD)), "at least one row to learn from. Found none"),
-        (content(line(WKSWORK="many")), "numbers in AAGE, .*WKSWORK.*'many'"),
-        (content(line(AAGE="")), "numbers in AAGE, "),
-        (b"\xff" + content(line()), "bad must have .*"),
-    ],
-)
-def test_a_file_of_another_form_is_named_with_the_line(text, message):
-    with pytest.raises(InputError, match=message):
-        parse(text, "bad")
-
-
-@pytest.mark.parametrize(
-    ("column", "name"), [("ARACE", "Martian"), (BINARY, "Other"), ("VETYN", "7")]
-)
-def test_a_category_that_training_does_not_know_is_named_with_its_column(people, column, name):
-    encoder = Encoder.fit(people, np.arange(100), PAIR)
-    test = parse(content(line(), line(**{column: name})), "test")
-    with pytest.raises(InputError, match=f"Column {column} .* Found '{name}'"):
-        encoder.features(test)
-
-
 def test_a_test_file_may_lack_categories(people):
     encoder = Encoder.fit(people, np.arange(100), PAIR)
-    one = encoder.features(parse(content(line()), "one"))
+    one = encoder.features(parse(content(line())))
     np.testing.assert_array_equal(one[0], encoder.features(people)[0])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"data": "fulll"}, r"auto, sample, full\. Found 'fulll'"),
-        ({"seed": -1}, "`seed` must be at least 0. Found seed=-1"),
-        ({"masters": "high"}, "`masters` must be one of mended, as_released. Found 'high'"),
-        ({"tasks": ("age",)}, r"two or three of \['age', .*Found \['age'\]"),
-        ({"tasks": ("age", "age")}, "two or three"),
-        ({"tasks": ("age", "height")}, r"Found \['age', 'height'\]"),
-        ({"tasks": tuple(TASKS)}, "two or three"),
-    ],
-)
-def test_an_unknown_option_is_named(options, message):
-    with pytest.raises(InputError, match=message):
-        census.load(**{"data": "sample"} | options)
 
 
 @needs_census

@@ -90,12 +90,6 @@ def test_a_face_looks_the_same_at_any_size():
     assert np.abs(small - averaged).mean() < 15 < other
 
 
-@pytest.mark.parametrize(("num", "size"), [(0, 32), (-1, 32), (4, 15)])
-def test_no_face_and_faces_too_small_to_see_are_refused(num, size):
-    with pytest.raises(InputError, match=rf"Found num={num} and size={size}"):
-        faces(num, size, 0)
-
-
 @pytest.mark.parametrize("as_floats", [False, True])
 def test_the_figure_shows_every_face_over_its_labels(as_floats):
     images, ages, genders, ethnicities = faces(11, 16, 0)

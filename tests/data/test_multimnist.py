@@ -182,24 +182,6 @@ def test_auto_does_not_pass_over_a_corrupt_file(tmp_path, name):
         multimnist.load("auto", tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"data": "fulll"}, r"auto, sample, full\. Found 'fulll'"),
-        ({"split": "paper"}, "disjoint, released. Found 'paper'"),
-        ({"seed": -1}, "`seed` must be at least 0. Found seed=-1"),
-        ({"offset": 7}, r"\(2, 7\)"),
-        ({"num_digits": 4}, r"\(4, None\)"),
-        ({"num_digits": 3, "offset": 6}, r"\(3, 6\)"),
-        ({"sizes": (10, 10)}, r"three numbers .* Found \(10, 10\)"),
-        ({"sizes": (10, 0, 10)}, "each at least 1"),
-    ],
-)
-def test_an_unknown_option_is_named(options, message):
-    with pytest.raises(InputError, match=message):
-        multimnist.load(**{"data": "sample"} | options)
-
-
 @needs_mnist
 def test_full_mnist_has_the_papers_sizes(full):
     again = multimnist.load("auto")

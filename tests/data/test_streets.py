@@ -185,14 +185,6 @@ def test_classes_and_depths_can_be_learnt_but_are_not_solved_by_colour_and_place
     assert 0.01 < error < abs(mean_map[at_new[1:]] - d_new)[known].mean()
 
 
-@pytest.mark.parametrize(
-    ("num", "size", "seed"), [(0, (32, 64), 0), (1, (7, 64), 0), (1, (32, 7), 0), (1, (32, 64), -1)]
-)
-def test_bad_input_is_named(num, size, seed):
-    with pytest.raises(InputError, match=r"Found num=.*size=.*seed="):
-        scenes(num, size, seed)
-
-
 def test_a_figure_of_scenes_has_three_rows_a_legend_and_a_scale(sample):
     figure = pictures.scenes_figure(*(part[:4] for part in sample), "made up")
     assert len(figure.axes) == 3 * 4 + 1  # the scale is one of them

@@ -164,18 +164,3 @@ def test_too_few_images_and_equal_ages_are_named(folder, contents, message):
     write_folder(folder, contents)
     with pytest.raises(InputError, match=message):
         utkface.load("full", folder.parent)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"data": "fulll"}, r"auto, sample, full\. Found 'fulll'"),
-        ({"split": "80/20"}, r"one of 70/10/20, paper\. Found '80/20'"),
-        ({"size": 0}, "`size` must be at least 1. Found size=0"),
-        ({"limit": 1}, "`limit` must be at least 2. Found limit=1"),
-        ({"seed": -1}, "`seed` must be at least 0. Found seed=-1"),
-    ],
-)
-def test_an_unknown_option_is_named(options, message):
-    with pytest.raises(InputError, match=message):
-        utkface.load(**{"data": "sample"} | options)

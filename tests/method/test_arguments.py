@@ -41,7 +41,6 @@ from pamal_core.balancing import (
 )
 from pamal_core.errors import InputError
 from pamal_core.evaluation import predict
-from pamal_core.simplex import arc
 from pamal_core.tasks import task_losses
 
 
@@ -226,7 +225,6 @@ METHOD = {
     "a lattice of 2.5": (lambda: lattice(2.5), "whole number >= 1. Found num_members=2.5"),
     "a lattice of words": (lambda: lattice("2"), "whole number >= 1. Found num_members='2'"),
     "a lattice of a point": (lambda: lattice(2, 1), "whole number >= 2. Found num_points=1"),
-    "an arc of three": (lambda: arc(3), "num_members=2 .* Found num_members=3"),
 }
 BALANCERS = {
     "another form": (lambda: MovingAverage(form="mean"), "`form` must be one of paper, released"),

@@ -157,16 +157,11 @@ def test_draws_of_equal_weight_have_no_edge_between_them():
 
 
 def test_the_arc_has_equal_angles_and_lies_on_the_simplex():
-    points = arc(2)
+    points = arc()
     np.testing.assert_allclose(points.sum(1), 1)
     np.testing.assert_allclose(points[[0, 5, -1]], [[1, 0], [0.5, 0.5], [0, 1]], atol=1e-15)
     angles = np.arctan2(points[:, 1], points[:, 0])
     np.testing.assert_allclose(np.diff(angles), np.pi / 20)
-
-
-def test_an_arc_is_for_two_members():
-    with pytest.raises(InputError, match=r"num_members=2 .* Found num_members=3"):
-        arc(3)
 
 
 def test_sampled_points_are_the_corners_the_centre_and_even_draws():

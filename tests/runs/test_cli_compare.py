@@ -59,7 +59,7 @@ def test_every_baseline_with_a_row_is_there_and_no_other(committed):
 
 def test_cosmos_stands_beside_its_row(committed):
     title = TABLES["cosmos_census"].title
-    row = find(committed, title, "COSMOS, λ = 2, p = 0.5, lr = 0.001", "hypervolume ↑")
+    row = find(committed, title, "COSMOS, λ = 2, p = 0.5, rate 0.001", "hypervolume ↑")
     printed = table("cosmos_census").query("p == 0.5 and lam == 2 and lr == 0.001")
     path = RESULTS / "ablation_phn_cosmos/census/cosmos-p=0.5-lam=2.0-lr=0.001_seed_0.json"
     summary = Record.read(path).summary["validation"]

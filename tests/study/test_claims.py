@@ -14,11 +14,11 @@ from pamal_core.study import claims, frame, paper
 from pamal_core.study.claims import at_equal_cost, evidence, judge
 
 PAMAL, LS, UW, STL = "multimnist/pamal", "multimnist/ls", "multimnist/uw", "multimnist/stl"
-COLUMNS = ("claim", "where", "ours", "theirs", "cost", "measure", "split", "need", "holds")
+COLUMNS = ("claim", "where", "ours", "theirs", "measure", "split", "need", "holds")
 
 
-def claim(ours, theirs="", measure="hypervolume", holds="> 0", need="all", cost="", split="test"):
-    values = ("a claim", "5.1", ours, theirs, cost, measure, split, need, holds)
+def claim(ours, theirs="", measure="hypervolume", holds="> 0", need="all", split="test"):
+    values = ("a claim", "5.1", ours, theirs, measure, split, need, holds)
     return dict(zip(COLUMNS, values, strict=True))
 
 
@@ -91,7 +91,7 @@ def test_a_ratio_is_of_means_of_logarithms():
     row = claim(PAMAL, LS, "training time", "< 3 times")
     found = judge(row, runs_of(*made))
     ratio = np.exp(np.mean(np.log([10 / 5, 12 / 6.5, 11 / 5.2])))
-    assert found.word == "holds" and f"{ratio:.2f} times" in evidence(row, found)
+    assert found.word == "holds" and f"{ratio:.2f} times" in evidence(row, found)[0]
     assert word(row | {"holds": "< 1.5 times"}, *made) == "fails"
 
 
@@ -120,14 +120,14 @@ def test_a_part_without_records_lets_nothing_be_true_of_all():
     made = seeds(PAMAL, (0.8, 0.81, 0.8)) + seeds(LS, (0.7, 0.7, 0.71))
     row = claim(PAMAL, f"{LS} | {UW}")
     found = judge(row, runs_of(*made))
-    assert found.word == "undecided" and evidence(row, found).endswith("\n1 not run")
+    assert found.word == "undecided" and evidence(row, found)[-1] == "1 not run"
     assert word(row | {"need": "any"}, *made) == "holds"
     assert word(claim(PAMAL, UW), *made) == "not run"
 
 
 def test_settings_are_compared_one_by_one_or_each_with_each():
     def names(*cells):
-        pairs = claims._pairs(claim(*cells), "theirs")
+        pairs = claims._pairs(claim(*cells))
         return [(one.values["p"], two.values["p"]) for one, two in pairs]
 
     ours = f"{PAMAL} W=1; p={{0.1,1,100}}"
@@ -137,10 +137,10 @@ def test_settings_are_compared_one_by_one_or_each_with_each():
 
 
 def test_baselines_are_those_with_one_network_but_ones_own_and_a_table_all_its_other_settings():
-    baselines = [two.method for _, two in claims._pairs(claim(LS, "baselines"), "theirs")]
+    baselines = [two.method for _, two in claims._pairs(claim(LS, "baselines"))]
     assert "uw" in baselines and "cagrad" in baselines and len(baselines) == 11
     assert not {"ls", "pamal", "phn", "cosmos", "stl"} & {*baselines}
-    others = claims._pairs(claim(PAMAL, "table multiforward_multimnist"), "theirs")
+    others = claims._pairs(claim(PAMAL, "table multiforward_multimnist"))
     assert len(others) == 15 and all(two.method == "pamal" != two for _, two in others)
 
 
@@ -187,17 +187,39 @@ def test_the_share_of_points_that_are_near_a_setting():
 def test_a_claim_has_a_verdict_at_equal_cost():
     made = seeds(PAMAL, (0.8, 0.81, 0.8)) + seeds(LS, (0.7, 0.7, 0.71))
     longer = seeds(LS, (0.9, 0.9, 0.91), epochs=40)
-    row = claim(PAMAL, LS, cost=f"{LS} epochs=40")
+    lower = seeds(LS, (0.7, 0.7, 0.71), epochs=40)
+    row = claim(PAMAL, LS)
     assert word(row, *made, *longer) == "holds"
     for one, others, expected in (
         (row, longer, "fails"),
-        (row, [], "not run"),
-        (row | {"cost": ""}, [], "not run"),  # four times the passes
+        (row, [], "not run"),  # four times the passes
+        (claim(PAMAL, f"{LS} | {UW}"), longer, "fails"),  # whatever the other would be
+        (claim(PAMAL, f"{LS} | {UW}"), lower, "undecided"),  # the other has not been run as long
         (claim(f"{PAMAL} W=1", LS), seeds(f"{PAMAL}", (0.8, 0.81, 0.8), W=1), "holds"),  # as many
-        (claim(PAMAL, holds="> 0.5"), [], ""),  # of one side alone
+        (
+            claim(f"{PAMAL} W=1", PAMAL),
+            seeds(PAMAL, (0.8, 0.81, 0.8), W=1),
+            "not run",
+        ),  # 2.5 epochs
     ):
         found = runs_of(*made, *others)
-        assert at_equal_cost(one, found, judge(one, found)) == expected
+        assert at_equal_cost(one, found, judge(one, found)).word == expected
+    for one in (
+        claim(PAMAL, holds="> 0.5"),  # of one side alone
+        claim(f"{LS} epochs=40", LS),  # of the cost itself
+        claim(PAMAL, LS, "training time", "< 1.5 times"),
+    ):
+        found = runs_of(*made, *longer)
+        assert at_equal_cost(one, found, judge(one, found)) is None
+
+
+@pytest.mark.parametrize(
+    "setting", ["pamal", "pamal W=1", "pamal W=3; epochs=20", "ls", "soup shared_epochs=4"]
+)
+def test_a_setting_with_other_passes_has_as_many(setting):
+    one = frame.select(f"multimnist/{setting}")
+    assert one.with_passes(one.passes) == one
+    assert one.with_passes(68).passes == pytest.approx(68)
 
 
 # How often a verdict is wrong.
@@ -240,7 +262,7 @@ def test_the_evidence_has_each_interval_and_the_seeds_that_would_decide():
     low, high = stats.t.interval(0.95, 2, 0.05 / 3, stats.sem([0.03, 0, 0.02]))
     number = f"+0.0167 [{low:+.4f}, {high:+.4f}]"
     assert found.word == "undecided" and claims.estimate(row, found) == number
-    assert evidence(row, found) == f"hypervolume, LS: {number}, 3 seeds"
+    assert evidence(row, found) == [f"hypervolume, LS: {number}, 3 seeds"]
     needed = int(claims.to_decide(row, found))
     spread = np.std([0.03, 0, 0.02], ddof=1)
 
@@ -259,9 +281,28 @@ def test_many_comparisons_are_shown_by_their_ends():
     row = claim(PAMAL, "baselines")
     found = judge(row, runs_of(*made))
     assert claims.estimate(row, found) == "+0.0700 to +0.1000"
-    first, *_, last, missing = evidence(row, found).splitlines()
+    first, *_, last, missing = evidence(row, found)
     assert first.startswith("hypervolume, RLW: +0.0700 [") and missing == "8 not run"
     assert last.startswith("hypervolume, LS: +0.1000 [")
+
+
+def test_verdicts_at_equal_cost_are_corrected_with_the_others(tmp_path):
+    path = tmp_path / "claims.csv"
+    both = [claim(PAMAL, LS), claim(f"{PAMAL} W=1", LS)]  # the second has equal passes anyway
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([COLUMNS, *(row.values() for row in both)])
+    made = seeds(PAMAL, (0.8, 0.81, 0.8)) + seeds(PAMAL, (0.8, 0.82, 0.8), W=1)
+    made += seeds(LS, (0.7, 0.7, 0.71)) + seeds(LS, (0.79, 0.8, 0.78), epochs=40)
+    runs = runs_of(*made)
+    found = claims.table(runs, path)
+    own = [judge(both[0], runs), judge(both[0], runs, equal_cost=True), judge(both[1], runs)]
+    p = np.sort([2 * min(one.p) for one in own]) * [3, 2, 1]
+    expected = np.minimum(1, np.maximum.accumulate(p))
+    together = [found.loc[1, "p"], found.loc[1, "p at equal cost"], found.loc[2, "p"]]
+    np.testing.assert_allclose(np.sort(together), expected)
+    assert found.loc[2, "p at equal cost"] == found.loc[2, "p"]
+    text = found.loc[1, "evidence"].splitlines()
+    assert text[2] == claims.AT_COST and text[3].startswith("hypervolume, LS, 40 epochs: +")
 
 
 def test_a_claim_is_added_by_a_row(tmp_path):
@@ -274,6 +315,8 @@ def test_a_claim_is_added_by_a_row(tmp_path):
         *("a claim", "MultiMNIST", "5.1", "holds", "not run"),
     ]
     assert found.loc[1, "p"] == pytest.approx(2 * min(judge(row, runs_of(*made)).p))
+    asked = "Asked: top-left/accuracy, test, ours \N{MINUS SIGN} theirs, > 0"
+    assert found.loc[1, "evidence"].splitlines()[0] == asked
     assert found.loc[2, "equal epochs"] == "not run" and np.isnan(found.loc[2, "p"])
 
 
@@ -310,7 +353,8 @@ def test_a_verdict_of_the_printed_sign_only_says_so():
             "data": "Census",
             "equal epochs": ["holds", "undecided"],
             "equal cost": "",
-            **{"estimate": "", "seeds to decide": "", "p": 0.5, "where": "5.1", "evidence": "a\nb"},
+            **{"estimate": "", "seeds to decide": "", "p": 0.5, "p at equal cost": np.nan},
+            **{"where": "5.1", "evidence": "a\nb"},
         }
     )
     note = "(with the printed sign only)"

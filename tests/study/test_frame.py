@@ -96,7 +96,7 @@ def test_labels_name_what_differs_in_words():
     assert select("multimnist/pamal").label() == "PaMaL"
     assert select("multimnist/pamal").label("W", "lam") == "PaMaL, W = 4, λ = 0"
     long = select("census/pamal lr=0.0003; draws=stratified; average=0.999; batch_size=1024")
-    assert long.label() == ("PaMaL, batches of 1,024, lr = 0.0003, stratified draws, EMA 0.999")
+    assert long.label() == ("PaMaL, batches of 1,024, rate 0.0006, stratified draws, EMA 0.999")
     assert long.label(without=["average", "lr"]) == "PaMaL, batches of 1,024, stratified draws"
     assert select("multimnist/ls weights=[0.9, 0.1]").label() == "LS, weights = (0.9, 0.1)"
     assert (

@@ -118,7 +118,7 @@ def test_the_headline_numbers_are_those_of_the_package(runs):
     texts = claims.table(runs, claims.FINDINGS).set_index("claim")["evidence"]
     for claim in found:
         if claim.startswith("MultiMNIST, rate"):
-            numbers = re.findall(r"[+-]\d\.\d{4}", texts[claim])
+            numbers = re.findall(r"[+-]\d\.\d{4}", texts[claim].splitlines()[1])
             assert numbers == [f"{number:+.4f}" for number in found[claim]], claim
     three = tables.report("multimnist3", runs).loc["PaMaL"]
     by_name = three.sort_index()["ours"]  # bottom, top-left, top-right

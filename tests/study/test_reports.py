@@ -409,7 +409,7 @@ def test_a_row_that_is_not_run_is_added_by_a_row_of_the_grid(monkeypatch):
     monkeypatch.setattr(grid, "_all", lambda: (*every, run))
     after = tables.report("multiforward_census", {})
     (new,) = {*after.index} - {*before.index}
-    assert new == ("PaMaL, W = 3, λ = 2, rate plain", "hypervolume ↑")
+    assert new == ("PaMaL, W = 3, λ = 2, plain rate", "hypervolume ↑")
     assert after.loc[new, "verdict"] == "not run"
     assert (
         after.loc[new, "paper"]

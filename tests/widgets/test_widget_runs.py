@@ -235,8 +235,8 @@ def test_settings_are_searched_by_their_options_as_one_writes_them(open_runs):
         found = rows.all_text_contents()
         assert found and all("W = 4, λ = 5" in label for label in found), text
         assert not any("λ = 50" in label for label in found)
-    search.fill("lr = 0.002 LS")
-    assert rows.all_text_contents()[0] == " LS, lr = 0.002"
+    search.fill("rate 0.002 LS")
+    assert rows.all_text_contents()[0] == " LS, rate 0.002"
     search.fill("")
     page.get_by_role("combobox", name="Order").select_option("best")
     volumes = page.locator(".pw-list tbody tr td:nth-child(3)").all_text_contents()

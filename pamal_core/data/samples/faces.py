@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int64, UInt8
 
-from pamal_core.data.files import expect
-
 Array = np.ndarray
 Labels = Int64[Array, " num"]
 
@@ -32,10 +30,8 @@ def faces(
     say nothing.
 
     Equal arguments give equal bytes. A face depends on `seed` and its number alone, but for the
-    noise of its pixels: larger pictures show the same ones again. InputError where `num` < 1 or
-    `size` < 16.
+    noise of its pixels: larger pictures show the same ones again.
     """
-    expect(num >= 1 and size >= 16, "num >= 1 and size >= 16", f"num={num} and size={size}")
     images, labels = np.empty((num, 3, size, size), np.uint8), np.empty((3, num), np.int64)
     for k in range(num):
         rng = np.random.default_rng([seed, k])

@@ -7,8 +7,6 @@ import numpy as np
 from jaxtyping import Float32, Int8, UInt8
 from numpy.random import Generator, default_rng
 
-from pamal_core.data.files import expect
-
 Array = np.ndarray
 Thing = tuple[str, float, float, Array]
 FLAT, CONSTRUCTION, OBJECT, NATURE, SKY, HUMAN, VEHICLE, VOID = (*range(7), -1)
@@ -49,12 +47,7 @@ def scenes(
     depth is 1.85 over the distance in metres; 0 where it is unknown: sky, bonnet, what a second
     camera to the right does not see, and a few holes. A street depends on `seed` and its number
     alone: larger pictures show the same ones again.
-
-    Raises InputError unless `num` is at least 1, both sides at least 8 and `seed` at least 0.
     """
-    needed = "`num` of at least 1, `size` of at least 8 pixels a side and `seed` of at least 0"
-    given = f"num={num}, size={size}, seed={seed}"
-    expect(num >= 1 and min(size) >= 8 and seed >= 0, needed, given)
     images, labels = np.empty((num, 3, *size), np.uint8), np.empty((num, *size), np.int8)
     depths = np.empty((num, 1, *size), np.float32)
     for k in range(num):
