@@ -89,9 +89,9 @@ def table(runs: Runs, file: Path = FILE) -> pd.DataFrame:
     for claim in paper.read(file):
         found = judge(claim, runs)
         cost = at_equal_cost(claim, runs, found)
+        other = cost if cost is not found else None
         lines = [asked(claim, found), *evidence(claim, found)]
-        if cost and cost is not found:
-            lines += [AT_COST, *evidence(claim, cost)]
+        lines += [AT_COST, *evidence(claim, other)] if other else []
         rows.append(
             {
                 "claim": claim["claim"],
@@ -101,7 +101,7 @@ def table(runs: Runs, file: Path = FILE) -> pd.DataFrame:
                 "estimate": estimate(claim, found),
                 "seeds to decide": to_decide(claim, found),
                 "p": found.two_sided,
-                "p at equal cost": cost.two_sided if cost and cost is not found else np.nan,
+                "p at equal cost": other.two_sided if other else np.nan,
                 "same": cost is found,
                 "where": claim["where"],
                 "evidence": "\n".join(lines),
