@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_map_only
 from pamal_core.errors import InputError, check_choice
 from pamal_core.inputs import Batch, described
 from pamal_core.method import Method
-from pamal_core.tasks import by_task, judged
+from pamal_core.tasks import by_task, taken
 
 if TYPE_CHECKING:
     from pamal_core.training import Training  # which imports this module
@@ -96,7 +96,7 @@ def metrics_checked(method: Method, targets: Batch) -> Iterator[None]:
                 continue
             for metric in task.metrics:
                 with contextlib.suppress(ArithmeticError):  # 0 / 0: a batch may have no label
-                    judged(task, metric, output, target)
+                    taken(task, f"metric {metric.name}", metric, output, target)
 
 
 def made_with(training: "Training") -> dict[str, str]:

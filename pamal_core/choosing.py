@@ -1,7 +1,7 @@
 """Choosing one point of a front. No torch here."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -18,6 +18,9 @@ Weights = Mapping[str, float | int] | Sequence[float | int] | np.ndarray
 """One number >= 0 per objective, by name or in their order."""
 Bounds = Mapping[str, float | int]
 """Columns of a front's table and the least, or the most, that is accepted of each."""
+Missed = dict[tuple[str, str], np.ndarray]
+"""For the column and the words of each bound by how much each point misses it [P], inf where it is
+not finite."""
 LOWER, HIGHER = ("loss", "error"), ("accuracy", "IoU")
 """How the names of metrics end that are better the lower, or the higher, they are."""
 
@@ -32,17 +35,6 @@ class Choice:
     metrics: dict[str, float]
 
 
-@dataclass(frozen=True)
-class _Bound:
-    """What it demands in words, the column, its values [P], and by how much each of them misses the
-    bound [P], inf where it is not finite."""
-
-    text: str
-    column: str
-    values: np.ndarray
-    missed: np.ndarray
-
-
 def choose(
     front: "Front", weights: Weights | None, at_least: Bounds, at_most: Bounds, knee: bool
 ) -> Choice:
@@ -52,11 +44,11 @@ def choose(
     kept = finite.non_dominated()
     low, span = better[kept].min(0), np.ptp(better[kept], axis=0)
     scaled = _weights(front, weights) * ((better - low) / np.where(span > 0, span, 1))
-    bounds = [*_bounds(finite, "at_least", at_least), *_bounds(finite, "at_most", at_most)]
+    missed = _missed(finite, "at_least", at_least) | _missed(finite, "at_most", at_most)
     _warn_of_the_wrong_side(finite, at_least, at_most)
-    met = np.flatnonzero(sum((bound.missed for bound in bounds), np.zeros(len(better))) == 0)
+    met = np.flatnonzero(sum(missed.values(), np.zeros(len(better))) == 0)
     if not len(met):
-        raise InputError(_conflict(finite, rows, bounds))
+        raise InputError(_conflict(finite, rows, missed))
     # An objective of weight 0 leaves points alike of which one dominates the other.
     met = met[moocore.is_nondominated(better[met], maximise=True, keep_weakly=True)]
     score = _trade_off(scaled[met], scaled[kept]) if knee else scaled[met].sum(1)
@@ -91,7 +83,8 @@ def _weights(front: "Front", weights: Weights | None) -> np.ndarray:
     return np.array(given, dtype=float)
 
 
-def _bounds(front: "Front", side: str, limits: Bounds) -> Iterator[_Bound]:
+def _missed(front: "Front", side: str, limits: Bounds) -> Missed:
+    missed = {}
     if not isinstance(limits, Mapping):
         raise InputError(f"`{side}` must be a dict of columns and bounds. Found {limits!r}.")
     for name, limit in limits.items():
@@ -105,7 +98,8 @@ def _bounds(front: "Front", side: str, limits: Bounds) -> Iterator[_Bound]:
             )
         short = np.clip(limit - values if side == "at_least" else values - limit, 0, None)
         text = f"{name} {side.replace('_', ' ')} {limit:.4g}"
-        yield _Bound(text, name, values, np.where(np.isfinite(values), short, np.inf))
+        missed[name, text] = np.where(np.isfinite(values), short, np.inf)
+    return missed
 
 
 def _warn_of_the_wrong_side(front: "Front", at_least: Bounds, at_most: Bounds) -> None:
@@ -113,13 +107,10 @@ def _warn_of_the_wrong_side(front: "Front", at_least: Bounds, at_most: Bounds) -
     known = [name for name in front.table if name.endswith(LOWER + HIGHER)]
     maximise = {name: name.endswith(HIGHER) for name in known}
     maximise |= {o.name: o.maximise for o in front.objectives}
+    sides = ("at_least", "below", "lower", "at_most"), ("at_most", "above", "higher", "at_least")
     for name in [name for name in front.table if (name in at_least) != (name in at_most)]:
         if maximise.get(name) == (name in at_most):
-            side, place, good, other = (
-                ("at_most", "above", "higher", "at_least")
-                if name in at_most
-                else ("at_least", "below", "lower", "at_most")
-            )
+            side, place, good, other = sides[name in at_most]
             warnings.warn(
                 f"`{side}` bounds {name} from {place}, where {good} is better: `{other}` is the "
                 "bound that keeps it good.",
@@ -127,25 +118,25 @@ def _warn_of_the_wrong_side(front: "Front", at_least: Bounds, at_most: Bounds) -
             )
 
 
-def _conflict(front: "Front", rows: np.ndarray, bounds: Sequence[_Bound]) -> str:
+def _conflict(front: "Front", rows: np.ndarray, missed: Missed) -> str:
     """Which bounds no point meets, alone or in pairs, and the point that misses them by least, in
     shares of the extent of each column."""
-    alone = [f"{b.text} (by {b.missed.min():.2g} or more)" for b in bounds if b.missed.min()]
-    pairs = [
-        f"{one.text} together with {two.text}"
-        for one, two in combinations([b for b in bounds if not b.missed.min()], 2)
-        if (one.missed + two.missed).min()
-    ]
-    every = [f"all of {', '.join(b.text for b in bounds)}, though any two of them are met"]
+    by_text = {text: short for (_, text), short in missed.items()}
+    alone = [f"{text} (by {s.min():.2g} or more)" for text, s in by_text.items() if s.min()]
+    met = {text: short for text, short in by_text.items() if not short.min()}
+    both = [(a, b) for a, b in combinations(met, 2) if (met[a] + met[b]).min()]
+    pairs = [f"{a} together with {b}" for a, b in both]
+    every = [f"all of {', '.join(by_text)}, though any two of them are met"]
     reasons = alone + pairs or every
     more = [f"{len(reasons) - 3} more"] * (len(reasons) > 3)
-    extents = [np.ptp(b.values[np.isfinite(b.values)]) or 1.0 for b in bounds]
-    far = sum(b.missed / extent for b, extent in zip(bounds, extents, strict=True))
+    columns = [front.table[name].to_numpy(float) for name, _ in missed]
+    extents = [np.ptp(column[np.isfinite(column)]) or 1.0 for column in columns]
+    far = sum(short / extent for short, extent in zip(missed.values(), extents, strict=True))
     best = int(np.argmin(far))
     found = [
-        f"{b.column} {b.values[best]:.4g}"
-        + (f" ({b.missed[best]:.2g} off)" if b.missed[best] else "")
-        for b in bounds
+        f"{name} {front.table[name].iloc[best]:.4g}"
+        + (f" ({short[best]:.2g} off)" if short[best] else "")
+        for (name, _), short in missed.items()
     ]
     return (
         f"No point of the front meets {'; nor '.join(reasons[:3] + more)}. The nearest is row "

@@ -18,7 +18,7 @@ from pamal_core.front import Front, Objective
 from pamal_core.inputs import Batch, Inputs, check_loader, moved
 from pamal_core.networks.base import Calibration, Network
 from pamal_core.simplex import lattice, on_simplex, sampled
-from pamal_core.tasks import Task, by_task, check_names, statistic
+from pamal_core.tasks import Task, by_task, check_names, taken
 
 
 def objectives(tasks: Sequence[Task]) -> tuple[Objective, ...]:
@@ -151,7 +151,8 @@ def _metrics(
             task, output, target = triples[t]
             if target is not None:
                 for m, metric in enumerate(task.metrics):
-                    part = statistic(task, metric, output, target)
+                    name = f"metric {metric.name}"
+                    part = taken(task, name, metric.statistic, output, target)
                     totals[t, m] = totals[t, m] + part if (t, m) in totals else part
     if batch is None:
         raise InputError("The loader must yield at least one batch. Found none.")

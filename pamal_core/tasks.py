@@ -33,6 +33,10 @@ class Metric:
     statistic: Callable[[Tensor, Tensor], Tensor]
     value: Callable[[Tensor], float]
 
+    def __call__(self, output: Tensor, target: Tensor) -> float:
+        """The metric of one batch."""
+        return float(self.value(self.statistic(output, target)))
+
 
 @dataclass(frozen=True)
 class Task:
@@ -154,7 +158,7 @@ def _targets(tasks: Sequence[Task], targets: Sequence[Any]) -> list[Tensor | Non
 def _loss(task: Task, output: Tensor, target: Tensor | None, hint: str) -> Float[Tensor, ""]:
     if target is None:
         return output.flatten()[:0].sum()  # depends on the output, but with a gradient of 0
-    loss = _taken(task, "loss", task.loss, output, target, hint)
+    loss = taken(task, "loss", task.loss, output, target, hint)
     if not isinstance(loss, Tensor) or loss.ndim:
         raise InputError(
             f"The loss of task {task.name} must be one number, the mean over the batch. "
@@ -163,23 +167,7 @@ def _loss(task: Task, output: Tensor, target: Tensor | None, hint: str) -> Float
     return loss
 
 
-def statistic(task: Task, metric: Metric, output: Tensor, target: Tensor) -> Tensor:
-    """That of `metric`; InputError where it does not take what it is given."""
-    return _taken(task, f"metric {metric.name}", metric.statistic, output, target)
-
-
-def judged(task: Task, metric: Metric, output: Tensor, target: Tensor) -> float:
-    """The value of `metric` on one batch; InputError where it has none."""
-    return _taken(
-        task,
-        f"metric {metric.name}",
-        lambda *given: float(metric.value(metric.statistic(*given))),
-        output,
-        target,
-    )
-
-
-def _taken(
+def taken(
     task: Task,
     what: str,
     function: Callable[[Tensor, Tensor], Any],
@@ -187,6 +175,8 @@ def _taken(
     target: Tensor,
     hint: str = "",
 ) -> Any:
+    """What `function`, the loss or a metric of `task`, makes of these; InputError where it does not
+    take them."""
     try:
         return function(output, target)
     except Exception as error:  # whatever a function of the user's may raise

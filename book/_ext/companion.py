@@ -1,4 +1,4 @@
-"""What the book needs beyond jupyter-book: its table of contents, offline math, and widgets."""
+"""What the book needs beyond jupyter-book: its table of contents, offline math, widgets, source."""
 
 import re
 from importlib.resources import files
@@ -10,6 +10,7 @@ from citation import Citation
 from docutils import nodes
 from figures import put_figures_in
 from hypervolumes import Hypervolumes
+from source import put_source_in
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from verdicts import Verdicts
@@ -97,4 +98,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", mend_signatures)
     app.connect("html-page-context", name_toggles, priority=900)  # after the theme
     app.connect("html-page-context", put_figures_in)
+    app.connect("build-finished", put_source_in)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -49,11 +49,9 @@ class DynamicWeightAverage(LossBalancer):
             if len(self.past) == self.past.maxlen:
                 before, last = torch.stack([*self.past]).to(losses).chunk(2)
                 self.factors = self._factors(before.mean(0), last.mean(0))
-        return (
-            weights
-            if self.factors is None
-            else weights * self.factors.to(weights, non_blocking=True)
-        )
+        if self.factors is None:
+            return weights
+        return weights * self.factors.to(weights, non_blocking=True)
 
     def _factors(self, before: Tensor, last: Tensor) -> Tensor:
         ratios = torch.where((before == 0) | (last / before).isnan(), 1, last / before)

@@ -11,9 +11,8 @@ import numpy as np
 import torch
 
 from pamal_core.data import cityscapes_files
-from pamal_core.data.cache import cached
 from pamal_core.data.cityscapes_files import Scene, Size
-from pamal_core.data.files import data_root, expect
+from pamal_core.data.files import cached, data_root, expect
 from pamal_core.data.images import DepthScaling, Images, zoom_and_flip
 from pamal_core.data.samples import streets
 from pamal_core.data.splits import Splits, fingerprint, splits, takes_sample

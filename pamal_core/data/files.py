@@ -1,17 +1,21 @@
-"""Where data files live, how one is known to be the right one, and how a wrong one is named."""
+"""Where data files live, how one is known to be the right one, how a wrong one is named, and how
+what takes long to decode is kept."""
 
 import gzip
 import hashlib
 import lzma
 import os
+import secrets
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tokenize import TokenError
+from typing import BinaryIO
 
+import numpy as np
 from PIL.Image import DecompressionBombError
 
 from pamal_core.errors import InputError
@@ -21,6 +25,8 @@ UNREADABLE = (
     *(OSError, EOFError, KeyError, RuntimeError, SyntaxError, TypeError, ValueError, TokenError),
     *(lzma.LZMAError, zlib.error, zipfile.BadZipFile, DecompressionBombError),
 )
+
+Arrays = dict[str, np.ndarray]
 
 
 def data_root(given: str | Path | None = None) -> Path:
@@ -91,3 +97,51 @@ def verified(
             f"from {url}."
         )
     return whole
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file that, once written, replaces `path` in one step; on failure `path` is as it was."""
+    # Not a tempfile: those are for their owner's eyes only, and the result would be, too.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def cache_root() -> Path:
+    """The folder of what can be made again: $PAMAL_CACHE, else ~/.cache/pamal/cache."""
+    return Path(os.environ.get("PAMAL_CACHE") or "~/.cache/pamal/cache").expanduser()
+
+
+def cached(name: str, identity: str, make: Callable[[], Arrays]) -> Arrays:
+    """The arrays of `make()`, from the cache where an earlier call has left them.
+
+    `name` is for the eyes, `identity` says what the arrays follow from: other files or another size
+    must change it. A file that is damaged or has another identity is made again. Where the cache
+    cannot be written a warning says so, and the arrays are returned all the same.
+    """
+    path = cache_root() / f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.npz"
+    # A file that is no archive comes as an array, which is no context manager: a TypeError.
+    with suppress(*UNREADABLE), path.open("rb") as file, np.load(file) as archive:
+        arrays = dict(archive)  # the archive has a CRC of each
+        if str(arrays.pop("identity")) == identity:
+            return arrays
+    arrays = make()
+    try:
+        with replacing(path) as out:  # straight from the arrays: a copy might not fit
+            np.savez(out, identity=np.array(identity), **arrays)  # type: ignore[arg-type]
+    except OSError as error:
+        warnings.warn(
+            f"Could not keep the decoded data at {path}: {error.strerror or error}. They will be "
+            "decoded again next time. $PAMAL_CACHE names another folder.",
+            stacklevel=2,
+        )
+    return arrays

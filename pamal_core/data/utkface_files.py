@@ -13,8 +13,7 @@ import numpy as np
 from jaxtyping import Int64, UInt8
 from PIL import Image
 
-from pamal_core.data.cache import cached
-from pamal_core.data.files import expect, reading
+from pamal_core.data.files import cached, expect, reading
 from pamal_core.errors import InputError
 
 SITE = "https://susanqq.github.io/UTKFace/"

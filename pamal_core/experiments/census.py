@@ -39,6 +39,6 @@ EXPERIMENT = Experiment(
     make_network=lambda o, splits, extra: mlp(
         splits.train.tensors[0].shape[1] + extra, len(o.tasks)
     ),
-    reference=0.0,
+    reference=(0.0, 0.0, 0.0),
     defaults={"full": {"epochs": 10}, "sample": {"epochs": 10}},
 )

@@ -100,10 +100,8 @@ def rows_of(task_weights: ArrayLike | None, num_members: int) -> Tensor:
 
 def check_alphas(alphas: Any, num_members: int, dtype: torch.dtype) -> None:
     """InputError unless `alphas` are a tensor [..., M] of this dtype."""
-    if not isinstance(alphas, Tensor) or (alphas.shape[-1:], alphas.dtype) != (
-        (num_members,),
-        dtype,
-    ):
+    right = (num_members,), dtype
+    if not isinstance(alphas, Tensor) or (alphas.shape[-1:], alphas.dtype) != right:
         raise InputError(
             f"`alphas` must be a tensor [..., {num_members}] of {dtype}, as `alpha_tensor` "
             f"makes it. Found {described(alphas)}."
@@ -112,11 +110,9 @@ def check_alphas(alphas: Any, num_members: int, dtype: torch.dtype) -> None:
 
 def check_kinds(model: nn.Module) -> None:
     """InputError unless `model` has trainable weights, of one real dtype and on one device."""
-    kinds = {f"{p.dtype} on {p.device}" for p in model.parameters() if p.requires_grad}
-    if (
-        len(kinds) != 1
-        or not next(p for p in model.parameters() if p.requires_grad).is_floating_point()
-    ):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    kinds = {f"{p.dtype} on {p.device}" for p in trained}
+    if len(kinds) != 1 or not trained[0].is_floating_point():
         raise InputError(
             "Members need trainable weights of one real dtype, on one device. "
             f"Found {', '.join(sorted(kinds)) or 'no trainable weight'}."
@@ -169,7 +165,7 @@ def _compare(first: nn.Module, member: nn.Module, k: int) -> None:
         warnings.warn(
             f"Members 0 and {k} have different buffers; the ensemble keeps those of member 0. "
             "Give `evaluate` and `export` a `calibration`, if they are running statistics.",
-            stacklevel=4,
+            stacklevel=3,
         )
 
 

@@ -6,14 +6,13 @@ lock, and what `write_atomic` is writing.
 """
 
 import glob
-import os
-import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from pamal_core.data.files import replacing
 from pamal_core.errors import InputError
 
 WEIGHTS = ".safetensors"
@@ -78,18 +77,9 @@ def is_held(lock: Path) -> bool:
 def write_atomic(path: Path, content: bytes) -> None:
     """Replace `path` by `content` in one step; on failure `path` is as it was, and InputError says
     why."""
-    # Not a tempfile: those are for their owner's eyes only, and the result would be, too.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("xb") as file:
+        with replacing(path) as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
     except OSError as error:
         reason = error.strerror or error
         raise InputError(f"Could not write {path}: {reason}. Nothing was changed.") from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)

@@ -19,7 +19,6 @@ from pamal_core.data.batches import batches
 from pamal_core.data.splits import Splits
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
-from pamal_core.front import Front
 from pamal_core.method import Method
 from pamal_core.networks.base import Calibration, Network
 from pamal_core.optimizers import adam
@@ -45,7 +44,7 @@ class Experiment:
     `options` is the class of its options, `tasks` may be a function of them. `make_network(options,
     splits, extra)` makes one member for the data, freshly initialised, with `extra` more input
     features (or channels) than they have. `reference` is the point the hypervolume is taken from,
-    in the units of each task's first metric; a single number stands for as many as there are tasks.
+    in the units of each task's first metric; a run may have fewer tasks.
     `defaults` are the values of options that depend on whether the data are "full" or a "sample",
     `epochs` always among them. `halve_after` is the share of the epochs after which the learning
     rate is halved, once. `evaluation_batch` is the number of examples evaluated at a time.
@@ -56,7 +55,7 @@ class Experiment:
     tasks: tuple[Task, ...] | Callable[[Any], tuple[Task, ...]]
     load: Callable[[Any], Splits]
     make_network: Callable[[Any, Splits, int], nn.Module]
-    reference: tuple[float, ...] | float
+    reference: tuple[float, ...]
     defaults: dict[str, dict[str, Any]]
     shared: str = "encoder"
     halve_after: float | None = None
@@ -68,8 +67,7 @@ class Experiment:
 
     def reference_of(self, options: Options) -> tuple[float, ...]:
         """`reference`, a number for each task."""
-        r = self.reference
-        return r if isinstance(r, tuple) else (r,) * len(self.tasks_of(options))
+        return self.reference[: len(self.tasks_of(options))]
 
     def check(self, options: Options) -> None:
         """InputError where `options` do not fit the tasks or this machine: before data are loaded,
@@ -133,7 +131,7 @@ def run(
     splits = splits or experiment.load(options)
     options = experiment.resolved(options, splits)
     if not options.out:
-        return _make(experiment, options, splits, None)
+        return _evaluate(experiment, options, splits, *_train(experiment, options, splits, None))
     files, key = RunFiles(Path(options.out)), run_key(experiment.about(options, splits))
     record = Record.find(files.record, key)
     if record is None:
@@ -142,7 +140,8 @@ def run(
             distributed.wait()
             record = Record.find(files.record, key)  # somebody else may have made it by now
             if record is None:
-                made = _make(experiment, options, splits, files)
+                trained = _train(experiment, options, splits, files)
+                made = _evaluate(experiment, options, splits, *trained)
                 if made.network and distributed.is_first():
                     # Weights first: a run counts as finished once its record is there.
                     state = {"key": key, "network": dict(made.network.state_dict())}
@@ -199,19 +198,12 @@ def method_of(
     return method
 
 
-def _make(
-    experiment: Experiment, options: Options, splits: Splits, files: RunFiles | None
-) -> Result:
-    """Train, going on from the checkpoint in `files`, and evaluate."""
-    network, history = _train(experiment, options, splits, files)
-    return Result(_evaluate(experiment, options, splits, network, history), network)
-
-
 def _train(
     experiment: Experiment, options: Options, splits: Splits, files: RunFiles | None
 ) -> tuple[Network, list[dict[str, Any]]]:
     """The network with its last weights, or with `options.average` the mean of the weights over the
-    steps, with BatchNorm's last statistics; and a row for each epoch.
+    steps, with BatchNorm's last statistics; and a row for each epoch. It goes on from the
+    checkpoint in `files`.
 
     With `shared_epochs`, as a rewarded soup has them and adapters of a base that is not trained,
     it begins as one network, trained on all tasks for so long.
@@ -265,8 +257,8 @@ def _evaluate(
     splits: Splits,
     network: Network,
     history: list[dict[str, Any]],
-) -> Record:
-    """The record of a run that ended with `network`. With `batch_norm` "both" there are two more
+) -> Result:
+    """What a run that ended with `network` comes to. With `batch_norm` "both" there are two more
     splits, "validation, recalibrated" and "test, recalibrated"."""
     tasks, device = experiment.tasks_of(options), network.task_weights.device
     # The seconds of an epoch are kept with the checkpoint, so that a run that is resumed costs what
@@ -277,15 +269,14 @@ def _evaluate(
     seen = {"": calibration(experiment, options, splits)}
     if options.batch_norm == "both":
         seen = {"": "shared", ", recalibrated": seen[""]}
-    fronts: dict[str, Front] = {}
-    for ending, statistics in seen.items():
-        for name, part in (("validation", splits.validation), ("test", splits.test)):
-            if name == "test" and part is splits.validation:
-                fronts[name + ending] = fronts["validation" + ending]
-                continue
-            loader = batches(part, experiment.evaluation_batch, device=device)
-            fronts[name + ending] = evaluate(network, tasks, loader, alphas, calibration=statistics)
-    return Record(
+    parts = {"validation": splits.validation, "test": splits.test}
+    loaders = {n: batches(p, experiment.evaluation_batch, device=device) for n, p in parts.items()}
+    fronts = {
+        name + ending: evaluate(network, tasks, loader, alphas, calibration=statistics)
+        for ending, statistics in seen.items()
+        for name, loader in loaders.items()
+    }
+    record = Record(
         **experiment.about(options, splits),
         objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
         points=[point for split, front in fronts.items() for point in front.to_points(split)],
@@ -298,3 +289,4 @@ def _evaluate(
         },
         versions=versions(),
     )
+    return Result(record, network)

@@ -5,14 +5,15 @@ const TOY_PAIRS = TOY_STARTS.flatMap((_, i) => TOY_STARTS.map((__, j) =>
   [`${i}${j}`, `points ${i + 1} and ${j + 1}`]));
 const TOY_CHOICES = { // name of the setting: label, options, first value
   pair: ["Start", [...TOY_PAIRS, ["own", "where dragged"]], "03"],
-  W: ["W", numbered([1, 2, 4, 8]), 1],
-  p: ["p", numbered([0.2, 1, 5]), 1],
-  lam: ["λ", numbered([0, 1, 5, 10]), 0],
-  sign: ["Sign", [["ordered", "ordered"], ["printed", "as printed"]], "ordered"],
-  scale: ["c", numbered([1, 0.1]), 1],
-  balancing: ["Balancing", [["none", "none"], ["gradient", "gradient"], ["loss", "loss"]], "none"],
   speed: ["Steps a frame", numbered([1, 20, 100, 400]), 100],
+  scale: ["c, scale of loss 1", numbered([1, 0.1]), 1],
+  balancing: ["Balancing", [["none", "none"], ["gradient", "gradient"], ["loss", "loss"]], "none"],
+  W: ["W, draws a step", numbered([1, 2, 4, 8]), 1],
+  p: ["p, Dirichlet", numbered([0.2, 1, 5]), 1],
+  lam: ["λ, penalty", numbered([0, 1, 5, 10]), 0],
+  sign: ["Sign of it", [["ordered", "as described"], ["printed", "as printed"]], "ordered"],
 };
+const TOY_SIMPLE = 2; // so many are in view at first
 
 /** Within what distance the segment counts as covering the front, as on the toy problem's page. */
 function toyWithin({ scale, balancing }) {
@@ -73,12 +74,12 @@ function toyWords({ state, share, settings }, front) {
   const point = (values) => `(${values.map((v) => v.toFixed(2).replace("-", "−")).join(", ")})`;
   const here = toyLosses(toyBetween([share, 1 - share], state.stacked), scale).losses;
   const gap = toyGap(front, toyImage(state.stacked, scale, 401));
-  const covered = gap <= toyWithin(settings) ? "it is covered" : "it is not covered";
+  const covered = gap <= toyWithin(settings) ? "covers it" : "does not cover it";
   return [
     `Step ${state.count.toLocaleString("en")} of ${TOY_STEPS.toLocaleString("en")}.`,
     `Members at ${point(state.stacked[0])} and ${point(state.stacked[1])}.`,
     `Losses at α₁ = ${share.toFixed(2)}: ${point(here)}.`,
-    `The segment misses the front by up to ${gap.toFixed(2)} in loss: ${covered}.`,
+    `The segment misses the front by up to ${gap.toFixed(2)} in loss, and ${covered}.`,
   ].join(" ");
 }
 
@@ -164,10 +165,19 @@ function render({ el, address = NO_ADDRESS }) {
   const buttons = [play.button, press(play, "Step", () => advance(1)),
     press(play, "Reset", restart)];
   el.append(toyHint(), controlsRow(buttons), h("div", { class: "pw-panels pw-pair" }, ...pictures.nodes),
-    words, toyLegend(), slider, controlsRow(selects.nodes), said);
+    words, toyLegend(), slider, toySettings(run.settings, selects.nodes), said);
   selects.show();
   show();
   showHand(pictures.frame.node, thereAndBack(pictures.frame, run.start[0], [60, 50]));
+}
+
+/** The selects; those of Algorithm 1 beyond the start are folded, unless the address sets one. */
+function toySettings(settings, nodes) {
+  const own = Object.entries(TOY_CHOICES).slice(TOY_SIMPLE);
+  const open = own.some(([name, [, , first]]) => settings[name] !== first);
+  return h("div", {}, controlsRow(nodes.slice(0, TOY_SIMPLE)),
+    h("details", { class: "pw-more", open }, h("summary", {}, "More settings: scale, balancing, draws, penalty"),
+      controlsRow(nodes.slice(TOY_SIMPLE))));
 }
 
 /** What there is to do, in a line. */

@@ -2,12 +2,17 @@
 
 import csv
 import io
+import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import unquote, urlparse
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
 from PIL import Image
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_each_table_of_a_notebook_is_saved_as_it_is_shown(built_book, open_page):
@@ -50,3 +55,22 @@ def test_each_figure_is_saved_as_the_png_that_is_seen(built_book, open_page, the
     assert saved.size[0] > drawn.bounding_box()["width"]
     difference = np.abs(np.asarray(saved, float) - np.asarray(shown, float))
     assert np.asarray(saved).std() > 10 and difference.mean() < 5
+
+
+def test_the_book_carries_the_project(built_book, tmp_path):
+    git = ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard"]
+    listed = subprocess.run(git, capture_output=True, text=True)
+    with ZipFile(built_book / "pamal_companion.zip") as archive:
+        names = {name.removeprefix("pamal_companion/") for name in archive.namelist()}
+        archive.extractall(tmp_path)
+    if listed.returncode == 0:
+        assert names == {*listed.stdout.splitlines()}
+    code = "from pamal_core.runs import grid; print(grid.ROOT, len(grid.runs()))"
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path / "pamal_companion",
+        capture_output=True,
+        text=True,
+    )
+    root, number = found.stdout.split()
+    assert Path(root) == tmp_path / "pamal_companion" and int(number) > 500

@@ -12,7 +12,7 @@ from PIL import Image
 
 from pamal_core.data import cityscapes, cityscapes_files
 from pamal_core.data.batches import batches
-from pamal_core.data.cache import cached
+from pamal_core.data.files import cached
 from pamal_core.data.samples import streets
 from pamal_core.errors import InputError
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from pamal_core.data.cache import cache_root
+from pamal_core.data.files import cache_root
 from pamal_core.data.utkface_files import read
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from torchvision.transforms import Resize
 
-from pamal_core.data.cache import cache_root
+from pamal_core.data.files import cache_root
 from pamal_core.data.splits import is_there
 from pamal_core.data.utkface_files import labels, read
 from pamal_core.errors import InputError

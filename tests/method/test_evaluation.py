@@ -117,7 +117,7 @@ def test_alphas_off_the_simplex_and_empty_loaders_are_refused(make_mlp, tasks, b
 def test_accuracy_is_the_share_of_right_answers():
     accuracy = classification("a").metrics[0]
     logits, labels = torch.eye(4)[[0, 1, 2, 3]], torch.tensor([0, 1, 0, 0])
-    assert accuracy.value(accuracy.statistic(logits, labels)) == 0.5
+    assert accuracy(logits, labels) == 0.5
     assert accuracy.maximise
 
 
@@ -142,15 +142,15 @@ def test_answers_that_are_no_numbers_have_no_accuracy(value, shape):
     whole = (logits[2:].argmax(1) == 0).double().mean().item()
     logits[:2, 1] = value
     (accuracy,) = (m for m in classification("kind").metrics if m.name == "accuracy")
-    assert math.isnan(accuracy.value(accuracy.statistic(logits, labels)))
+    assert math.isnan(accuracy(logits, labels))
     labels[:2] = -100  # those count no more
-    assert accuracy.value(accuracy.statistic(logits, labels)) == pytest.approx(whole)
+    assert accuracy(logits, labels) == pytest.approx(whole)
 
 
 def test_classes_that_are_ruled_out_are_no_fault():
     logits = torch.tensor([[0.1, -torch.inf, 0.2], [0.3, 0.2, -torch.inf]])
     accuracy = classification("kind").metrics[0]
-    assert accuracy.value(accuracy.statistic(logits, torch.tensor([2, 1]))) == 0.5
+    assert accuracy(logits, torch.tensor([2, 1])) == 0.5
 
 
 def test_no_network_wins_by_answers_that_are_no_numbers():

@@ -25,14 +25,14 @@ def sweep_here(folder, log):
     import torch
 
     torch.set_num_threads(1)
-    make = module._make
+    make = module._train
 
     def noted(about, options, *rest):
         with Path(log).open("a") as file:
             file.write(f"{options.seed}\n")
         return make(about, options, *rest)
 
-    module._make = noted
+    module._train = noted
     sweep(tiny(), OPTIONS, SETTINGS, folder, progress=False)
 
 

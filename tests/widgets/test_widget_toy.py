@@ -145,7 +145,9 @@ def test_what_the_page_says_to_try_happens(js):
 
 
 def select(page, name):
-    return page.get_by_role("combobox", name=name, exact=True)
+    """The select of a setting by the beginning of its label, in view."""
+    page.locator("details.pw-more").evaluate("(node) => { node.open = true; }")
+    return page.get_by_role("combobox", name=re.compile(rf"^{name}(,|$)"))
 
 
 def shown(page):
@@ -219,7 +221,7 @@ def test_a_run_steps_plays_pauses_ends_and_starts_again(open_widget):
     ends = pareto_set(2)[::-1]
     # The Pareto set is a little bent; a straight segment lies between its middle and its ends.
     assert (np.abs(check(page)["members"] - ends) < [0.02, 0.08]).all()
-    assert "it is covered" in page.inner_text("p.pw-numbers")
+    assert "and covers it" in page.inner_text("p.pw-numbers")
     assert page.get_by_role("button", name="Play").is_visible()
     page.get_by_role("button", name="Play").click()
     page.wait_for_function(
@@ -229,6 +231,16 @@ def test_a_run_steps_plays_pauses_ends_and_starts_again(open_widget):
     assert 0 < shown(page)["step"] < 50_000
     page.get_by_role("button", name="Reset").click()
     assert shown(page)["step"] == 0
+
+
+def test_settings_that_a_beginner_needs_not_are_folded(open_widget):
+    page = open_widget("toy")
+    names = page.get_by_role("combobox").evaluate_all(
+        "(all) => all.map((s) => s.parentNode.innerText)"
+    )
+    assert [name.split("\n")[0] for name in names] == ["Start", "Steps a frame"]
+    page.get_by_text("More settings").click()
+    assert page.get_by_role("combobox").count() == 8
 
 
 def test_nothing_moves_before_play_is_pressed(open_widget):
@@ -256,6 +268,7 @@ def test_the_address_keeps_the_settings_and_brings_them_back(open_widget):
     page.wait_for_function("location.hash == '#&widget.pair=42&widget.scale=0.1'")
     page.reload()
     page.wait_for_selector(".pw-ready")
+    assert page.locator("details.pw-more").get_attribute("open") is not None
     assert shown(page)["members"].tolist() == [list(INITIAL_POINTS[4]), list(INITIAL_POINTS[2])]
     assert select(page, "c").input_value() == "0.1"
     assert "loss 1 × 0.1" in page.inner_text(".pw-stack + div")

@@ -1,0 +1,38 @@
+"""The project itself as a file of the book: who has the book has the code and every record."""
+
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).parents[2]
+NAME = "pamal_companion"
+FOLDERS = ("book", "notebooks", "pamal_core", "tests", "results", "workflow", "benchmarks", ".ci")
+FILES = ("*.md", "_*.yml", "environment.yml", "pyproject.toml", "constraints.txt", "CITATION.cff")
+OTHERS = ("LICENSE", "Makefile", ".gitattributes", ".gitignore", ".pre-commit-config.yaml")
+CODE = {".py", ".pyi", ".ipynb", ".js", ".css", ".toml", ".yml", ".yaml"}
+KINDS = CODE | {".md", ".bib", ".svg", ".csv", ".json", ".txt"}
+NAMES = {"Snakefile", "run"}
+MADE = {"__pycache__", "fresh", ".snakemake", ".ipynb_checkpoints"}
+
+
+def sources() -> list[Path]:
+    """The files of the project, without what is made from them."""
+    found = [path for pattern in (*FILES, *OTHERS) for path in ROOT.glob(pattern)]
+    for folder in FOLDERS:
+        found += [
+            path
+            for path in (ROOT / folder).rglob("*")
+            if (path.suffix in KINDS or path.name in NAMES)
+            and path.is_file()
+            and not MADE & {*path.relative_to(ROOT).parts}
+        ]
+    return sorted(found)
+
+
+def put_source_in(app: Sphinx, exception: Exception | None) -> None:
+    """Write `NAME`.zip beside the first page."""
+    if exception is None and app.builder.format == "html":
+        with ZipFile(Path(app.outdir, f"{NAME}.zip"), "w", ZIP_DEFLATED) as archive:
+            for path in sources():
+                archive.write(path, Path(NAME, path.relative_to(ROOT)))
