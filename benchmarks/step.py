@@ -13,8 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from timing import report, seconds, training_step
-from torch.profiler import ProfilerActivity, profile
+from timing import peak_bytes, report, seconds, training_step
 
 from pamal_core import Dirichlet, Linear, Method, MultiForward, WeightEnsemble, classification
 from pamal_core.networks.models import lenet
@@ -54,16 +53,6 @@ def ratios(rounds: int) -> dict[str, list[float]]:
         found["our LS"].append(first / seconds(ls, 20))
         found["a plain PyTorch loop"].append(first / seconds(plain, 20))
     return found
-
-
-def peak_bytes(step: Callable[[], None]) -> int:
-    """The most that one step adds to what is allocated already."""
-    step()
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
-        step()
-    events = [e for e in recorded.profiler.kineto_results.events() if e.name() == "[memory]"]
-    changes = [e.nbytes() for e in sorted(events, key=lambda e: e.start_ns())]
-    return int(np.cumsum(changes).max())
 
 
 if __name__ == "__main__":

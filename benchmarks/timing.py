@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
+from torch.profiler import ProfilerActivity, profile
 
 from pamal_core import Method
 
@@ -23,11 +24,23 @@ def training_step(method: Method, batch: Sequence[torch.Tensor], lr: float) -> C
     return step
 
 
-def seconds(step: Callable[[], None], repeats: int) -> float:
-    start = time.perf_counter()
+def seconds(
+    step: Callable[[], None], repeats: int, clock: Callable[[], float] = time.perf_counter
+) -> float:
+    start = clock()
     for _ in range(repeats):
         step()
-    return time.perf_counter() - start
+    return clock() - start
+
+
+def peak_bytes(step: Callable[[], None]) -> int:
+    """The most that one step adds to what is allocated already."""
+    step()
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
+        step()
+    events = [e for e in recorded.profiler.kineto_results.events() if e.name() == "[memory]"]
+    changes = [e.nbytes() for e in sorted(events, key=lambda e: e.start_ns())]
+    return int(np.cumsum(changes).max())
 
 
 def report(ratios: Mapping[str, Sequence[float]]) -> None:

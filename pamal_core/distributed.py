@@ -8,6 +8,7 @@ order of sums. On its own a process has everything, and nothing here does anythi
 """
 
 import atexit
+import hashlib
 import os
 from collections.abc import Iterable
 from typing import Any
@@ -16,7 +17,7 @@ import torch
 import torch.distributed as dist
 from jaxtyping import Shaped
 from torch import Tensor, nn
-from torch.utils._pytree import tree_map_only
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from pamal_core.balancing.base import Balancer
 from pamal_core.errors import InputError
@@ -103,6 +104,23 @@ def check_batches(loader: Iterable[Batch]) -> None:
         raise InputError(
             "The batch must be a multiple of the number of processes, which split it where W is 1. "
             f"Found batches of {size}, the last of {last or size}, and {count()} processes."
+        )
+
+
+def check_alike(network: nn.Module, batch: Batch) -> None:
+    """InputError before a first step unless all processes have the same weights and batch."""
+    if count() == 1:
+        return
+    tensors = [t for t in tree_leaves([[*network.parameters()], batch]) if isinstance(t, Tensor)]
+    text = repr([(t.shape, t.detach().flatten()[:64].tolist()) for t in tensors])
+    number = int.from_bytes(hashlib.sha256(text.encode()).digest()[:7])
+    both = torch.tensor([number, -number], device=next(network.parameters()).device)
+    dist.all_reduce(both, dist.ReduceOp.MIN)
+    if both.sum() != 0:  # the least and the largest differ
+        raise InputError(
+            "Every process must begin with the same weights and see the same batches, whole ones: "
+            "call torch.manual_seed before modules and loaders are made, and use no "
+            "DistributedSampler. Found others in some."
         )
 
 

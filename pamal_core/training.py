@@ -239,6 +239,8 @@ def _step(
     try:
         alphas = method.draw(rng, progress)
         seen = distributed.part(batch) if distributed.splits(method.window) else batch
+        if is_first:
+            distributed.check_alike(method.network, batch)
         with checks.metrics_checked(method, seen[1:]) if is_first else nullcontext():
             losses = method.accumulate(batch, alphas, check=is_first or not on_gpu)
         _guard(training, number, losses, alphas, on_gpu)

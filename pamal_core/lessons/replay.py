@@ -21,11 +21,7 @@ IMAGES = 2000
 
 def replay(experiment: Experiment, options: Options, splits: Splits) -> dict[str, Any]:
     """Train PaMaL on two tasks as `experiment` does, and measure 11 alphas before the first epoch
-    and after each one.
-
-    Each frame has the epoch, the first metric of each task at each alpha as `values` [11][2], which
-    points no other dominates, and the hypervolume (higher is better).
-    """
+    and after each one: `frames`, whose `values` [11][2] are the first metric of each task."""
     options = experiment.resolved(options, splits)
     tasks, reference = experiment.tasks_of(options), experiment.reference_of(options)
     if options.method != "pamal" or len(tasks) != 2 or experiment.halve_after:

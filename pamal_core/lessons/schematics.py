@@ -42,11 +42,8 @@ def bowls(thetas: Float[Array, "*batch 2"]) -> Float[Array, "*batch 2"]:
 
 
 def four_situations(window: int) -> tuple[Float[Array, "W 2"], dict[str, Float[Array, "W 2"]]]:
-    """`window` evenly spaced draws of alpha, and their losses under four ensembles (Figure 3).
-
-    The members lie at the centres of the bowls; one network is off; the members are swapped; the
-    members are both off. From four draws on the one that is off is out of order for both tasks.
-    """
+    """`window` evenly spaced draws of alpha, and their losses under four ensembles (Figure 3). From
+    four draws on the one that is off the front is out of order for both tasks."""
     alphas = lattice(2, window)
     on, aside = alphas @ CENTRES, np.array([0.0, OFF])
     one_off = on + aside * (np.arange(window) == window // 2)[:, None]
@@ -75,10 +72,8 @@ def penalties(
 
 def three_members(seed: int) -> tuple[int, Float[Array, "3 2"]]:
     """The number of weights N of the paper's perceptron for three tasks and 468 features, and
-    where three members of it, initialised independently, lie in the plane through them.
-
-    Distances in the plane are those in weight space. Every alpha^T Theta lies in this plane, at the
-    same combination of the three points.
+    where three members of it, initialised independently, lie in the plane through them. Every
+    alpha^T Theta lies in this plane, at the same combination of the three points.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

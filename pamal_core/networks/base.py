@@ -169,6 +169,7 @@ class Network(nn.Module, ABC):
 
         InputError unless `into` is a module of this architecture.
         """
+        check_type("into", into, nn.Module, "network.export(alpha)")
         point = self.alpha_tensor(alpha)
         buffers = self._buffers_at(point, calibration)
         self.skeleton.put(self.weights(point), buffers, into)

@@ -11,12 +11,13 @@ from torch import Tensor, nn
 
 from pamal_core.errors import InputError
 from pamal_core.inputs import described
-from pamal_core.networks.skeleton import copied
+from pamal_core.networks.skeleton import check_parts, copied
 
 
 def module_of(checkpoint: Any, architecture: nn.Module | None, k: int) -> nn.Module:
-    """A copy of `architecture` with the weights and buffers of `checkpoint`, that of member `k`;
-    InputError unless they are all there, of the right shapes, and nothing else is."""
+    """A copy of `architecture` with the weights and buffers of `checkpoint`, that of member `k`, in
+    the dtypes of `architecture`; InputError unless they are all there, of the right shapes, and
+    nothing else is."""
     if not isinstance(architecture, nn.Module):
         raise InputError(
             "State dicts and files have no forward pass: `architecture` must be a module of "
@@ -29,6 +30,7 @@ def module_of(checkpoint: Any, architecture: nn.Module | None, k: int) -> nn.Mod
             "A state dict has tensors by their names, as `Net().state_dict()` gives it. "
             f"Found {described(state)} for member {k}."
         )
+    check_parts(architecture)
     module = copied(architecture)
     expected = module.state_dict()
     names = defaultdict(set)  # of one weight: a file need have a tied one once
@@ -42,15 +44,37 @@ def module_of(checkpoint: Any, architecture: nn.Module | None, k: int) -> nn.Mod
         for name, value in expected.items()
         if name in state and state[name].shape != value.shape
     ]
+    found += [
+        f"{name} is {value.dtype}, {value.layout}, on {value.device}, in place of dense numbers "
+        f"such as {expected[name].dtype}"
+        for name, value in state.items()
+        if name in expected and not _fits(value, expected[name])
+    ]
+    if not found:
+        found = [
+            f"{there[0]} and {other} are one weight and differ"
+            for there in (sorted(every & state.keys()) for every in names.values())
+            for other in there[1:]
+            if not torch.equal(state[there[0]], state[other])
+        ]
     if found:
         rest = f" and {len(found) - 3} more" if len(found) > 3 else ""
+        prefix = next(iter(state), "").partition(".")[0] + "."
+        is_wrapped = {str(name).removeprefix(prefix) for name in state} == expected.keys()
         raise InputError(
             f"A checkpoint must be one of `architecture`, a {type(architecture).__name__}. "
             f"Found that member {k} is not: {'; '.join(found[:3])}{rest}."
+            + (f" All its names begin with {prefix!r}: take that off." if is_wrapped else "")
         )
     with torch.no_grad():
         module.load_state_dict(state, strict=False)
     return module
+
+
+def _fits(value: Tensor, place: Tensor) -> bool:
+    """Whether the numbers of `value` can be copied into `place`: whole ones are no weights."""
+    is_dense = value.layout == torch.strided and not (value.is_meta or value.is_quantized)
+    return is_dense and (value.is_floating_point() or not place.is_floating_point())
 
 
 def _read(path: str | Path, k: int) -> Mapping[str, Tensor]:

@@ -180,7 +180,7 @@ class Skeleton(nn.Module):
         mode; InputError unless it is a module of this architecture."""
         given = {**self.views(theta), **dict(self.model.named_parameters()), **buffers}
         places = {**dict(model.named_parameters()), **dict(model.named_buffers())}
-        same = given.keys() == places.keys()
+        same = given.keys() == places.keys() and not any(p.is_meta for p in places.values())
         if not same or any(given[name].shape != place.shape for name, place in places.items()):
             raise InputError(
                 f"`into` must be a module that `export` returned, a {type(self.model).__name__}. "
@@ -233,6 +233,8 @@ def check_parts(model: nn.Module) -> None:
             found = "one that is compiled: give the module that it was made from"
         elif any(is_lazy(p) for p in module._parameters.values()):
             found = "one without weights yet: a lazy module needs a first call"
+        elif any(p is not None and p.is_meta for p in module._parameters.values()):
+            found = "one on the meta device, which has no numbers: load its weights first"
         elif getattr(module, "sparse", False) and isinstance(
             module, nn.Embedding | nn.EmbeddingBag
         ):
@@ -289,7 +291,7 @@ def _select(
         return {name for name, *_ in places}
     is_one = isinstance(shared, str) or not isinstance(shared, Iterable)
     chosen: set[str] = set()
-    for prefix in [shared] if is_one else list(shared):
+    for prefix in [shared] if is_one else [*shared] or ["nothing"]:
         under = {at[0] for at in places if any(f"{p}.".startswith(f"{prefix}.") for p in at)}
         if not under:
             found = ", ".join(name for name, _ in model.named_children())

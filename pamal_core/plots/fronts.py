@@ -68,14 +68,12 @@ def seeds_figure(
     provenance: str,
     rivals: Mapping[str, Front] = MappingProxyType({}),
 ) -> Figure:
-    """Figure 4: the front of each seed, by its number, as a line, whose non-dominated part is
-    thick, and other methods.
+    """Figure 4: the front of each seed, by its number, and other methods.
 
     `points` maps the name of a method that ends with one network to its runs, which may be none;
-    `rivals` maps names such as "PHN" and "PHN, tuned" to one of their runs, a line. More than three
-    methods have a panel each, on equal axes, which leave out what is further from the fronts and
-    points than half their extent; the panel then counts what is outside. `single` has one value
-    per task, the mean of single-task learning, drawn as a vertical and a horizontal line.
+    `rivals` maps names such as "PHN" and "PHN, tuned" to one of their runs. More than three methods
+    have a panel each, on equal axes, which leave out what is further from the fronts and points
+    than `HELD` of their extent, and count it. `single` is the mean of single-task learning [T].
     """
     ours = [front.finite() for front in fronts.values()]
     dots = {name: [run.finite() for run in runs] for name, runs in points.items() if runs}

@@ -1,7 +1,5 @@
 """Drawings of the method (the subspace, the penalty's graphs, the hypervolume, the preference), and
 figures of Theorem 1 and Claim 1.
-
-Edges of graphs come from `simplex.edges`, the values of the penalty from whoever calls.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +23,7 @@ from pamal_core.plots import style
 from pamal_core.plots.fronts import name_axes
 
 Graphs = Sequence[Int[Array, "_ 2"]]
-"""The edges (i, j) between draws, for each task."""
+"""The edges (i, j) between draws, for each task, as `simplex.edges` has them."""
 Points = Float[Array, "_ 2"]
 """Points of a plane, such as the losses of two tasks."""
 Outputs = Float[Array, "A X"]
@@ -44,10 +42,8 @@ def parameter_space_figure(
     num_weights: int,
     provenance: str,
 ) -> Figure:
-    """Three members in the plane through them, a panel for each set of alphas inside.
-
-    `corners` are the members; a point alpha lies at alpha^T corners. `shown` is one alpha whose
-    network is marked, with a line to each member whose width is the member's share.
+    """Three members, `corners`, in the plane through them, a panel for each set of alphas inside.
+    `shown` is one alpha whose network is marked, with a line to each member as wide as its share.
     """
     figure, axes = style.panels(sets, len(sets), 3.6, sharey=True)
     here = shown @ corners
@@ -105,11 +101,8 @@ def penalty_figure(
 def two_tasks_figure(
     alphas: Float[Array, "W 2"], full: Graphs, kept: Graphs, provenance: str
 ) -> Figure:
-    """Appendix B1: draws on the line from member 2 to member 1, task 1 above it, task 2 below.
-
-    One above the other: the full graph, its edges that are not kept dashed, and the graph that is
-    kept.
-    """
+    """Appendix B1: draws on the line from member 2 to member 1, task 1 above it, task 2 below: the
+    full graph, its edges that are not kept dashed, and under it the graph that is kept."""
     titles = [f"{sum(map(len, graphs))} edges" for graphs in (full, kept)]
     figure, axes = style.panels(titles, 1, 2.8, sharex=True)
     points, colours = alphas * [1, 0], style.colours(2)
@@ -174,10 +167,7 @@ def hypervolume_figure(
     fronts: Sequence[Front], reference: tuple[float, float], provenance: str
 ) -> Figure:
     """Two losses: the boxes between the points of each front and `reference`, and their union.
-
-    Points that add no box, being worse than the reference in a loss, are drawn without one;
-    dominated points hollow.
-    """
+    Points that are worse than the reference in a loss have none."""
     titles = [
         f"{len(front.alphas)} networks: hypervolume {front.hypervolume(reference):.4f}"
         for front in fronts
@@ -202,10 +192,8 @@ def hypervolume_figure(
 def densities_figure(
     draws: Mapping[float, Float[Array, " _"]], densities: Mapping[float, Curve], provenance: str
 ) -> Figure:
-    """For each p a histogram of alpha_1 and the density, as pairs (alpha_1, density).
-
-    The values of alpha_1 are the middles of equal cells, which together are what a panel shows.
-    """
+    """For each p a histogram of alpha_1 and the density, as pairs (alpha_1, density), at the
+    middles of equal cells, which together are what a panel shows."""
     figure, axes = style.panels([f"p = {p:g}" for p in draws], 2, 2.4)
     for ax, (p, sample) in zip(axes, draws.items(), strict=True):
         x, density = densities[p]
@@ -289,10 +277,7 @@ def lines_figure(
 
 
 def claim_figure(fronts: Mapping[str, tuple[Front, Front]], provenance: str) -> Figure:
-    """Each pair of a subspace and a rival twice: losses on the left, accuracies on the right.
-
-    Points of the subspace are filled where no other dominates them and coloured by alpha_1.
-    """
+    """Each pair of a subspace and a rival twice: losses on the left, accuracies on the right."""
     figure, axes = style.panels([""] * 2 * len(fronts), 2, 2.8)
     shown = product(fronts.items(), ("loss", "accuracy"))
     for ax, ((name, (front, rival)), metric) in zip(axes, shown, strict=True):

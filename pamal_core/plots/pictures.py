@@ -82,10 +82,7 @@ def scenes_figure(
     provenance: str,
 ) -> Figure:
     """A column for each scene: the picture, the classes 0 ... 6 and the inverse depth of its
-    pixels.
-
-    Void pixels (class -1) and pixels without a depth (0 or less) are hatched.
-    """
+    pixels; void ones (class -1) and those without a depth (0 or less) are hatched."""
     if not 0 < len(images) == len(labels) == len(depths):
         raise InputError(
             "There must be at least one scene, and as many label and depth maps as pictures. "
@@ -111,10 +108,8 @@ def prediction_figure(
     provenance: str,
 ) -> Figure:
     """One scene: the picture, the true classes above the true inverse depth, and a column with its
-    title for each of P predictions of the two.
-
-    What has no truth is hatched in the truth alone: a network predicts a class and a depth for
-    every pixel. All depths share the colour scale of the true ones.
+    title for each of P predictions of the two, which have no gaps. All depths share the colour
+    scale of the true ones.
     """
     if not 0 < len(titles) == len(predicted_labels) == len(predicted_depths):
         raise InputError(

@@ -73,11 +73,8 @@ def fronts_figure(
     panels: Mapping[tuple[int, float], Mapping[str, Sequence[Front]]], provenance: str
 ) -> Figure:
     """A panel for each (W, lambda), W downwards and lambda to the right, on equal axes: for each
-    penalty a line through the means over seeds of the networks of each alpha.
-
-    The large dot is the first member, which should be the end that is best at the first task. A
-    pair that is not there has no panel. The axes leave out the worst twentieth of the networks in
-    each objective, which would take most of the room.
+    penalty a line through the means over seeds of the networks of each alpha. The axes leave out
+    the worst twentieth of the networks in each objective, which would take most of the room.
     """
     windows, lams = (sorted({*values}) for values in zip(*panels, strict=True))
     penalties = dict.fromkeys(name for panel in panels.values() for name in panel)
@@ -169,12 +166,8 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
 
 def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) -> Figure:
     """A column for each criterion, whose title has the setting of every method: above the fronts by
-    their objectives, below by their losses, on equal axes.
-
-    `panels` maps criteria to methods to winners, the same methods for each. A line joins the points
-    of one seed in the order of alpha; the large hollow marker is where the first task has all the
-    weight.
-    """
+    their objectives, below by their losses, on equal axes. `panels` maps criteria to methods to
+    winners, the same methods for each."""
     how: dict[str, Any] = {"sharex": "row", "sharey": "row", "squeeze": False}
     figure, axes = plt.subplots(2, len(panels), figsize=(style.WIDTH, 6.6), **how)
     looks = style.looks([*next(iter(panels.values()))])
@@ -201,8 +194,7 @@ def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) 
 
 
 def rates_figure(found: pd.DataFrame, weights: list[str], provenance: str) -> Figure:
-    """For each of `weights` a panel, with a line for each setting over the rate of Adam; whiskers
-    are one deviation over seeds.
+    """For each of `weights` a panel, with a line for each setting over the rate of Adam.
 
     `found` has a row per run: `setting`, a categorical in the order of the legend, `weights`,
     `rate` and `validation`, a hypervolume.

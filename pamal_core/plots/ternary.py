@@ -41,14 +41,10 @@ def cells(alphas: np.ndarray) -> np.ndarray:
 
 
 def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Figure:
-    """One triangle per objective, each point of the lattice a cell with the colour of its value. Of
+    """One triangle per objective, each point of the lattice a cell with the colour of its value,
+    yellow where that is better. Corners are the members, the first on top, then left and right. Of
     several fronts, by their titles, each has a row; an objective has the same colours in all.
-
-    Yellow is better whatever the direction of the objective; the worst tenth of all networks has
-    one colour. Corners are the members, the first on top, then left and right; a side has the
-    share of the member that it leads to. White dots are the points of a front that are not
-    dominated, the star is the best on this objective. InputError unless each is a whole lattice of
-    three members.
+    InputError unless each is a whole lattice of three members.
     """
     titled = fronts if isinstance(fronts, Mapping) else {"": fronts}
     count, last = len(next(iter(titled.values())).objectives), [*titled.values()][-1]
@@ -96,12 +92,9 @@ def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fi
 
 
 def pairwise_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Figure:
-    """The three objectives of a front two by two, a panel for each pair. Of several fronts, by
-    their titles, each has a row, on equal axes.
-
-    Neighbours on the lattice are joined. Full points are not dominated, hollow ones are; the
-    members have marks of their own. InputError unless each is a whole lattice of three members
-    with three objectives.
+    """The three objectives of a front two by two, a panel for each pair; neighbours on the lattice
+    are joined. Of several fronts, by their titles, each has a row, on equal axes. InputError unless
+    each is a whole lattice of three members with three objectives.
     """
     titled = fronts if isinstance(fronts, Mapping) else {"": fronts}
     size = (style.WIDTH, 0.5 + 2.4 * len(titled))

@@ -214,7 +214,7 @@ def _pairs(claim: Claim) -> list[tuple[Setting, Setting | None]]:
         return [(setting, None) for setting in ours]
     if name == "baselines":
         rivals = [Setting(own.experiment, m) for m in paper.ONE_NETWORK if m != own.method]
-        others = [setting for setting in rivals if setting in frame.planned()]
+        others = [setting for setting in rivals if setting in frame.planned(own.experiment)]
     elif name.startswith("table "):
         check_choice("table", name := name.removeprefix("table "), [*paper.TABLES])
         others = [s for s in tables.planned(name) if s.method == own.method and s not in ours]
@@ -322,9 +322,9 @@ def anchor(claim: str) -> str:
 
 
 def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
-    """A `table` for a page: a row has the id `anchor`, its evidence is folded, a verdict whose p is
-    above 0.05 is `Weak`, and what holds for the printed sign of the penalty only says so. A claim
-    of equal passes has no verdict at equal epochs."""
+    """A `table` for a page: a row has the id `anchor`, a verdict whose p is above 0.05 is `Weak`,
+    and what holds for the printed sign of the penalty only says so. A claim of equal passes has no
+    verdict at equal epochs."""
     words = dict(zip(found["claim"], found["equal epochs"], strict=True))
 
     def said(claim: str, word: str) -> str:

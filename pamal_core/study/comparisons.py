@@ -1,7 +1,5 @@
 """Settings against settings, seed by seed: choices, equal cost, rates, and the authors' own seeds.
-
-Numbers are of validation, from (0, 0), unless a column says otherwise; higher hypervolume is
-better.
+Numbers are of validation, from (0, 0), unless a column says otherwise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +15,7 @@ from pamal_core.plots.fronts import seeds_figure
 from pamal_core.runs import grid
 from pamal_core.runs.records import Record
 from pamal_core.study import frame, paper, tables
-from pamal_core.study.frame import Runs, Setting, groups, union, volume
+from pamal_core.study.frame import Runs, Setting, groups, planned, union, volume
 from pamal_core.study.statistics import Sample, differences, spread, summary
 
 SPLITS = ("validation", "test")
@@ -59,19 +57,9 @@ def _paired(
     return differences({text: (of(one), of(two)) for text, (one, two) in pairs.items()}, names)
 
 
-def settings(data: str, folder: str = "") -> list[Setting]:
-    """The settings of the grid on `data`, of records in `folder`."""
-    found = (
-        frame.of(run)
-        for run in grid.by_record().values()
-        if run.experiment == data and any(r.startswith(folder) for r in run.records)
-    )
-    return list(dict.fromkeys(found))
-
-
 def labels(data: str, folder: str) -> dict[Setting, str]:
     """The settings of records in `folder`, each by what it does not share with all the others."""
-    found = settings(data, folder)
+    found = planned(data, folder)
     shared = set.intersection(*(set(setting.options) for setting in found))
     usual = {name for name, _ in shared}
     return {s: s.label(*("W",) * (s.method == "pamal"), without=usual) for s in found}
@@ -117,7 +105,7 @@ def contenders(data: str, runs: Runs) -> Mapping[str, BySeed]:
     runs of LS with other weights."""
 
     def extras(option: str) -> list[Setting]:
-        return [s for s in settings(data, "beyond/") if option in dict(s.options)]
+        return [s for s in planned(data, "beyond/") if option in dict(s.options)]
 
     single = [Setting(data, method) for method in RIVALS[data]]
     alone = [Setting(data, "pamal"), *extras("draws"), *single, *extras("epochs")]
@@ -144,7 +132,7 @@ def of_equal_cost(data: str, runs: Runs) -> dict[str, list[Front]]:
     """The fronts by seed of PaMaL, of the best network trained for as many passes, and of the five
     runs, as far as there are records."""
     found = {name: [*by_seed.values()] for name, by_seed in contenders(data, runs).items()}
-    extras = [s for s in settings(data, "beyond/") if [*dict(s.options)] == ["epochs"]]
+    extras = [s for s in planned(data, "beyond/") if [*dict(s.options)] == ["epochs"]]
     longer = [label(setting) for setting in extras if found[label(setting)]]
     longer.sort(key=lambda name: np.mean([*map(volume, found[name])]))
     chosen = [label(Setting(data, "pamal")), *longer[-1:], FIVE]
@@ -155,7 +143,7 @@ def tricks(data: str, runs: Runs) -> pd.DataFrame:
     """What an EMA of the weights changes for each method that has one, and stratified draws for
     PaMaL, both with the EMA."""
     found, last = {}, {}
-    for setting in settings(data, "beyond/"):
+    for setting in planned(data, "beyond/"):
         own, without = dict(setting.options), setting.having(average=None)
         if "average" in own and not {"draws", "epochs", "lr"} & own.keys():
             found[f"{label(without)}: EMA {own['average']}"] = without, setting
@@ -176,7 +164,7 @@ def order(data: str, runs: Runs) -> pd.DataFrame:
     """For each setting of PaMaL, the paper's and those beyond it, the rank correlation of how much
     a point cares about a task with its loss, by task (-1 is a front in order), and the hypervolume,
     over seeds on validation."""
-    every = [Setting(data, "pamal"), *settings(data, "beyond/")]
+    every = [Setting(data, "pamal"), *planned(data, "beyond/")]
     named = {s: (label(s, "average"), weights(s)) for s in every if s.method == "pamal"}
     made = {setting: name for setting, name in named.items() if setting in runs}
     measures = {task: f"order of {task}/loss" for task in paper.TASKS[data]}
@@ -196,7 +184,7 @@ def rates(data: str, runs: Runs) -> pd.DataFrame:
     rows = [
         {"setting": label(s, "lr", "lr_scaling", "average"), "rate": s.rate, "weights": weights(s)}
         | ({"seed": seed} | {split: r.hypervolume(split) for split in SPLITS} if r else {})
-        for s in settings(data)
+        for s in planned(data)
         if s.method in ("pamal", *paper.ONE_NETWORK) and not paper.OF_DATA & dict(s.options).keys()
         for seed, r in runs.get(s, {None: None}).items()
     ]
@@ -230,8 +218,8 @@ def authors() -> dict[str, dict[int, Front]]:
 def figure_4(data: str, runs: Runs) -> Figure:
     """Figure 4 of the paper, left (MultiMNIST) or right (Census), on test: the first three seeds of
     PaMaL and of every baseline, and of PHN and COSMOS one run with the setting of their authors and
-    one that is tuned, with the largest hypervolume on validation of all that the paper tried, as
-    far as there are records. InputError without PaMaL or single-task learning."""
+    one with the largest hypervolume on validation of all that the paper tried, as far as there are
+    records. InputError without PaMaL or single-task learning."""
     single = [
         frame.measured(runs, Setting(data, "stl").having(task=t), f"{task}/accuracy", "test").mean()
         for t, task in enumerate(paper.TASKS[data])

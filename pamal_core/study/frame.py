@@ -37,9 +37,8 @@ LABELS = {
 
 
 class Setting(NamedTuple):
-    """What was trained, but for its seed and the place it ran. `options` are those that differ from
-    the paper's setting of this experiment and method (`paper.setting`), by name; that of data that
-    are not the full ones is `data`, "sample" for the built-in ones."""
+    """What was trained, but for its seed. `options` are those that differ from the paper's
+    (`paper.setting`), by name; `data` is one where they are not the full ones."""
 
     experiment: str
     method: str
@@ -84,9 +83,8 @@ class Setting(NamedTuple):
 
     def having(self, **options: Any) -> "Setting":
         """The setting with these options instead; None is the paper's value."""
-        given = {**dict(self.options), **options}
-        kept = {name: value for name, value in given.items() if value is not None}
-        return make(self.experiment, self.method, kept)
+        given = (dict(self.options) | options).items()
+        return make(self.experiment, self.method, {n: v for n, v in given if v is not None})
 
     def label(self, *always: str, without: Iterable[str] = ()) -> str:
         """The method and the options that differ from the paper's, those in `always`, and the task
@@ -131,9 +129,11 @@ def of(run: Record | grid.Run) -> Setting:
 
 
 @cache
-def planned() -> frozenset[Setting]:
-    """The settings of all runs of the grid."""
-    return frozenset(of(run) for run in grid.by_record().values())
+def planned(data: str, folder: str = "") -> tuple[Setting, ...]:
+    """The settings of the grid on `data`, of records in `folder`."""
+    runs = (run for run in grid.by_record().values() if run.experiment == data)
+    found = (of(run) for run in runs if any(record.startswith(folder) for record in run.records))
+    return tuple(dict.fromkeys(found))
 
 
 def is_full(record: Record) -> bool:
@@ -146,9 +146,8 @@ def select(text: str) -> Setting:
     where, _, options = text.partition(" ")
     experiment, _, method = where.partition("/")
     if experiment not in paper.DATA or not method:
-        raise InputError(
-            f'A setting is written "experiment/method option=value; ...". Found {text!r}.'
-        )
+        form = "experiment/method option=value; ..."
+        raise InputError(f'A setting is written "{form}". Found {text!r}.')
     return make(experiment, method, grid.parameters(options))
 
 

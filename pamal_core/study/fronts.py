@@ -13,10 +13,7 @@ from pamal_core.front import Front
 
 def landmarks(front: Front) -> pd.DataFrame:
     """Some rows of `front.to_frame()`, for a front too long to read: each member, the point nearest
-    to the centre, and the best point of each objective.
-
-    Only their alphas and objectives. The first of equal points is taken; a point may appear twice.
-    """
+    to the centre, and the (first) best point of each objective; alphas and objectives alone."""
     members = front.alphas.shape[1]
     named = {f"member {k + 1}": front.alphas[:, k].argmax() for k in range(members)}
     named["centre"] = np.linalg.norm(front.alphas - 1 / members, axis=1).argmin()
@@ -30,13 +27,12 @@ def landmarks(front: Front) -> pd.DataFrame:
 
 
 def competition(front: Front) -> pd.DataFrame:
-    """Spearman's correlation between the achievements on every two tasks, better being larger: -1
-    where one task always gains what the other loses. By metric and by loss.
+    """`Front.competition` of every two tasks, by metric and by loss: -1 where one task always gains
+    what the other loses, NaN for a single point.
 
     Over all points, where it cannot be low for every two: the weights themselves, on the lattice of
-    66 points, have -0.47. And over the edge between the members of the two tasks, where there is no
-    third task and -1 is possible. `Front.competition` is the mean over every two tasks, the paper's
-    criterion for PHN and COSMOS (appendix B4). NaN for a single point.
+    66 points, have -0.47. And over the edge between the members of the two tasks, where -1 is
+    possible.
     """
     rows: dict[str, dict[str, float]] = {}
     for two in combinations(range(len(front.objectives)), 2):
@@ -67,12 +63,10 @@ def dominated_by_a_neighbour(front: Front) -> Bool[np.ndarray, " P"]:
 
 
 def claim_1(front: Front, rival: Front) -> dict[str, int | float]:
-    """How far Claim 1 holds for P points of two members, in the order of their alphas.
-
-    How many no other point of the front dominates, and how many neither neighbour does, which is
-    the paper's relaxed reading on the lattice; how many of the two members are among the former;
-    Spearman's correlation of alpha_t with being good at task t, where 1 is the right order for
-    losses and for accuracies; and how many points of the front `rival` dominates.
+    """How far Claim 1 holds for P points of two members, in the order of their alphas: how many
+    no other point of the front dominates, how many neither neighbour does (the paper's relaxed
+    reading on the lattice), and how many points `rival` dominates. The order is Spearman's
+    correlation of alpha_t with being good at task t, 1 where it is right.
     """
     kept = front.non_dominated()
     order = np.where(front.maximise, 1, -1) * front.spearman()

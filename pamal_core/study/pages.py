@@ -1,5 +1,4 @@
-"""What the page of one run says first, what it was found, and last, how it is made. Both follow the
-parameters of the page: numbers are those of its own records."""
+"""What the page of one run says of its own records: first what was found, last how it is made."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,8 +12,8 @@ from pamal_core.study.frame import Runs, Setting
 
 
 def opening(record: Record, runs: Runs) -> str:
-    """What was found, in Markdown: what the run of `record` ends with, what it is beside the paper,
-    and beside LS; `runs` are those of its setting."""
+    """What the run of `record` ends with, what it is beside the paper, and beside LS, in Markdown;
+    `runs` are those of its setting."""
     setting, front, full = frame.of(record), record.front("validation"), frame.is_full(record)
     data, count = paper.DATA[record.experiment], len(front.alphas)
     what = setting.label() if full else paper.PRINTED[record.method]

@@ -4,7 +4,6 @@
 add its CSV there, a row to `tables.csv`, and one to `columns.csv` for each of its columns.
 """
 
-import csv
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -73,9 +72,8 @@ def setting(experiment: str, method: str) -> Mapping[str, Any]:
 
 
 class Column(NamedTuple):
-    """A column of a CSV: the measure that it prints, how that is written, the column of its
-    deviation, if any, and how far from it a number still agrees, absolute or as "5%" of it. What is
-    in per cent says so in `text`."""
+    """A column of a CSV: the measure that it prints, how that is written ("%" where in per cent),
+    the column of its deviation, and how far from it a number still agrees, absolute or "5%"."""
 
     measure: str
     text: str
@@ -102,10 +100,10 @@ class Table(NamedTuple):
     """A table of the paper: where its numbers are, and which runs belong to a row.
 
     `place` is the label in the LaTeX source; `csv` and `rows` (a query, all if empty) are the
-    numbers, `columns` what they measure on `split`. A row is told by its method and by the options
+    numbers, `columns` what they measure on `split`. A row is told by its method and the options
     `keys`. A run belongs to it whose other options are the paper's but for those that are `fixed`
-    here and those that are `free`: which the paper leaves open, or which say how a run is made and
-    not what it is. `divisor` is what the printed deviations of three seeds divide by.
+    here and those that are `free`, which the paper leaves open or which say how a run is made.
+    `divisor` is what the printed deviations of three seeds divide by.
     """
 
     title: str
@@ -136,8 +134,7 @@ HOW = ("precision", "chunk")
 
 def read(path: Path) -> list[dict[str, str]]:
     """The rows of a CSV."""
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+    return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
 
 
 def read_tables(folder: Path) -> dict[str, Table]:
@@ -178,8 +175,7 @@ def authors() -> pd.DataFrame:
 
 
 class Row(NamedTuple):
-    """A row of a table: the method by our name, the values of the keys, and for each column that it
-    has what the seeds measured."""
+    """A row of a table: the method by our name, the keys, and what the seeds measured by column."""
 
     method: str
     keys: Mapping[str, Any]
@@ -190,10 +186,10 @@ class Row(NamedTuple):
 def rows(name: str) -> list[Row]:
     """The rows of the table `name` of `TABLES`, in the paper's order, in the units that it prints.
 
-    Deviations divide by one less than the number of seeds, which is three, whatever was printed.
-    Where the paper has a row for each seed, as for PaMaL in appendix C2, they are taken together;
-    where it has no deviation but the authors' seeds are published, it is theirs.
-    A CSV without a column for the method is of the one that its name begins with, or of PaMaL.
+    Deviations divide by one less than the number of seeds, which is three. Where the paper has a
+    row for each seed they are taken together; where it has no deviation but the authors' seeds are
+    published, it is theirs. A CSV without a column for the method is of the one that its name
+    begins with, or of PaMaL.
     """
     of = TABLES[name]
     ours = {printed: method for method, printed in PRINTED.items()} | {"PML": "pamal"}
@@ -211,8 +207,8 @@ def rows(name: str) -> list[Row]:
                 deviation = group[printed].std()
             if np.isnan(deviation) and of.experiment == "multimnist" and column.task:
                 task = TASKS["multimnist"].index(column.task) + 1
-                seeds = authors().query(f"task == {task} and alpha_1.isna()").groupby("method")
-                deviation = seeds["value"].std().get(ours[method], np.nan)
+                of_row = f"method == {ours[method]!r} and task == {task} and alpha_1.isna()"
+                deviation = authors().query(of_row)["value"].std()
             numbers[printed] = Sample(float(group[printed].mean()), float(deviation), SEEDS)
         given = {
             key: value.lower() if isinstance(value, str) else value  # as we write it

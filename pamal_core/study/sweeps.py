@@ -1,7 +1,4 @@
-"""One experiment under many settings: W times lambda, the draws of alpha, PHN and COSMOS.
-
-They are given as `frame.Runs`, of full data or of a sample alike.
-"""
+"""One experiment under many settings: W times lambda, the draws of alpha, PHN and COSMOS."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -62,8 +59,7 @@ def _printed_beside(name: str, runs: Runs, ours: pd.DataFrame) -> pd.DataFrame:
 
 
 def penalty(setting: Setting) -> str:
-    """The penalty of `setting`: its sign, and the rule that skips it, if any; `NONE` at lambda =
-    0."""
+    """The sign of the penalty, and the rule that skips it, if any; `NONE` at lambda = 0."""
     values = setting.values
     if not values["lam"]:
         return NONE
@@ -184,9 +180,8 @@ def swept(name: str, runs: Runs) -> pd.DataFrame:
     """`printed`, with the task names for the accuracies, of our `runs` of its method; and `order`.
 
     Validation, means over the seeds. Spearman is `Front.competition`, which is as low where the
-    trade-off works backwards. `order` tells: the rank correlation of a task's weight with its
-    accuracy, mean over tasks, 1 is right and -1 backwards. Either is NaN where one task has the
-    same accuracy at every alpha, with any of the seeds.
+    trade-off works backwards; then `order`, a mean over tasks, is -1 and not 1. Either is NaN where
+    one task has the same accuracy at every alpha, with any of the seeds.
     """
     table, (method, data) = paper.TABLES[name], name.split("_")
     measures = [f"{task}/accuracy" for task in paper.TASKS[data]]
@@ -198,8 +193,7 @@ def swept(name: str, runs: Runs) -> pd.DataFrame:
 
 
 def beside_the_paper(name: str, runs: Runs) -> pd.DataFrame:
-    """`swept` for a page, S for Spearman, and the paper's hypervolume and S where any of `runs` is
-    the paper's."""
+    """`swept` for a page, and the paper's numbers where any of `runs` is the paper's."""
     ours = swept(name, runs)
     theirs = _printed_beside(name, runs, ours)[["hypervolume", "spearman"]]
     both = ours[["hypervolume", "spearman", "order", *ours.columns[:-3]]].rename(columns=TITLES)
@@ -209,11 +203,8 @@ def beside_the_paper(name: str, runs: Runs) -> pd.DataFrame:
 
 
 def winner(table: pd.DataFrame, threshold: float | None) -> tuple[Any, ...] | None:
-    """The setting with the largest hypervolume among those with Spearman below `threshold`.
-
-    None where there is none. A setting without a correlation is below no threshold. Of equal
-    settings the first.
-    """
+    """The setting with the largest hypervolume among those with Spearman below `threshold`, the
+    first of equals; None where there is none. One without a correlation is below no threshold."""
     allowed = table if threshold is None else table[table.spearman < threshold]
     return None if allowed.empty else tuple(allowed.hypervolume.idxmax())
 

@@ -70,10 +70,9 @@ def report(
     """The table `name` of the paper with every setting that it asks for, run or not; or with those
     of `settings` that belong to it. A `short` one does not say what the paper leaves open.
 
-    Ours is the mean over the seeds that there are, the paper's over three; "±" are standard
-    deviations over seeds (n - 1). The difference is ours minus the paper's, with its standard error
-    and degrees of freedom (Welch); `verdict` says what it means for the margin that `columns.csv`
-    declares; and "seeds to decide" how many of ours would give a verdict if means and deviations
+    "±" are standard deviations over seeds (n - 1). The difference is ours minus the paper's, with
+    its standard error and degrees of freedom (Welch), and `verdict` what it means for the margin of
+    `columns.csv`. "seeds to decide" are how many of ours would give one if means and deviations
     stayed as they are, infinite where the paper's seeds are too few for any number of ours.
     """
     table, order = TABLES[name], paper.rows(name)
@@ -209,7 +208,7 @@ def agreement(name: str, runs: Runs, digits: int = 4) -> Html:
         )
     for text, of in _measures(found[found["verdict"] != "not run"]):
         counts = ((word, (of["verdict"] == word).sum()) for word in WORDS)
-        words = [f"{n} {word.removesuffix('s' * (n > 1))}" for word, n in counts if n]
+        words = [f"{n} {word if n == 1 else word.removesuffix('s')}" for word, n in counts if n]
         said = f"<b>{text}</b>: {', '.join(words)}; margin {of['margin'].iloc[0]:g}."
         if text in whole.index:
             all_of_it = whole.loc[text]
@@ -240,6 +239,8 @@ def details(name: str, runs: Runs, digits: int = 4) -> Html:
 def shown(found: pd.DataFrame, digits: int = 4, measure: str = "") -> Html:
     """Rows of a `report` or of `compare` for a page; the best of ours in bold where all are of one
     `measure`. "seeds to decide" counts ours, where nothing is decided."""
+    needed = found["seeds to decide"].map("{:.0f}".format)
+    needed = needed.replace({"nan": "two or more", "inf": "more of the paper's"})
     rows = [
         {
             "paper ± sd": spread(Sample(*row[["paper", "paper ±", "paper's seeds"]]), digits),
@@ -249,20 +250,12 @@ def shown(found: pd.DataFrame, digits: int = 4, measure: str = "") -> Html:
                 Estimate(*row[["difference", "error", "freedom"]]), digits
             ),
             "verdict": row["verdict"],
-            "seeds to decide": _count(row["seeds to decide"], row["verdict"]),
+            "seeds to decide": count if row["verdict"] == "undecided" else "",
         }
-        for _, row in found.iterrows()
+        for (_, row), count in zip(found.iterrows(), needed, strict=True)
     ]
     best = {"ours ± sd": not measure.endswith("\N{DOWNWARDS ARROW}")} if measure else {}
     return html(pd.DataFrame(rows, found.index), best=best, filters=["verdict"])
-
-
-def _count(seeds: float, word: str) -> str:
-    if word != "undecided":
-        return ""
-    if np.isnan(seeds):
-        return "two or more"
-    return f"{seeds:.0f}" if np.isfinite(seeds) else "more of the paper's"
 
 
 def progress(runs: Runs) -> pd.DataFrame:

@@ -1,7 +1,5 @@
-"""The toy problem's figures: Figure 1, the grids of appendix B2, the surfaces of A2.
-
-Those of a `ToyRun` are lists, empty where the run has nothing to show in them.
-"""
+"""The toy problem's figures: Figure 1, the grids of appendix B2, the surfaces of A2. Those of a
+`ToyRun` are lists, empty where the run has nothing to show in them."""
 
 from collections.abc import Mapping
 from itertools import groupby
@@ -40,11 +38,8 @@ def trajectories_figure(
     panels: Mapping[str, Outcome], num_steps: int, provenance: str, small: bool = False
 ) -> Figure:
     """Figure 1: how runs move through loss space, a panel for each method, by its name; many are
-    `small`, four to a row.
-
-    Runs of a single member are coloured by step; the two members of the worst pair are blue and
-    red, with dots at the start and crosses at the end, and dashed lines, darker with time, show the
-    subspace between them.
+    `small`, four to a row. Runs of a single member are coloured by step; of the worst pair of
+    members dashed lines, darker with time, show the subspace.
     """
     columns, height, size = (4, 1.9, 5) if small else (2, 3.3, 8)
     figure, axes = style.panels(panels, columns, height, sharex=True, sharey=True)
@@ -74,12 +69,8 @@ def trajectories_figure(
 
 
 def pairs(result: ToyRun, variant: str) -> list[Figure]:
-    """Appendix B2: all pairs of one variant, by its name, in small panels, rows by the start of
-    member 1, columns by that of member 2.
-
-    The trajectories of the members have dots at the start and crosses at the end, and the image of
-    the final subspace is dashed.
-    """
+    """Appendix B2: all pairs of one variant, by its name: the trajectories of the members and the
+    final subspace, rows by the start of member 1, columns by that of member 2."""
     if variant not in result.outcomes:
         return []
     outcome, runs = result.outcomes[variant], result.record.summary[variant]["runs"]
@@ -102,11 +93,8 @@ def pairs(result: ToyRun, variant: str) -> list[Figure]:
 
 
 def surfaces(result: ToyRun, variant: str) -> list[Figure]:
-    """Appendix A2: the weighted loss over the plane of weights as alpha sweeps, darker is lower.
-
-    The line is the final subspace of the worst pair, the cross theta(alpha), the ring the point of
-    the grid where the weighted loss is lowest.
-    """
+    """Appendix A2: the weighted loss over the plane of weights as alpha sweeps, darker is lower,
+    with the final subspace of the worst pair."""
     if variant not in result.outcomes:
         return []
     outcome = result.outcomes[variant]
@@ -139,7 +127,6 @@ def surfaces(result: ToyRun, variant: str) -> list[Figure]:
 
 
 def _draw_members(ax: Axes, run: Float[Array, "S 2 2"], size: int) -> None:
-    """The members of one pair."""
     for k, colour in enumerate(MEMBERS):
         ax.plot(*run[:, k].T, color=colour, lw=1.3, zorder=2, label=f"member {k + 1}")
         _draw_ends(ax, run[:, k], colour, size)
@@ -169,6 +156,5 @@ def _draw_runs(
 
 
 def _draw_ends(ax: Axes, path: Float[Array, "S 2"], colour: str, size: int) -> None:
-    """A dot at the start and a cross at the end."""
     ax.plot(*path[0], "o", color=colour, ms=size, zorder=3)
     ax.plot(*path[-1], "X", color=colour, ms=size + 2, mec=style.PAPER, mew=0.7, zorder=5)

@@ -23,11 +23,8 @@ OBJECTIVES = (Objective("1/loss", False), Objective("2/loss", False))
 
 
 class Variant(NamedTuple):
-    """One setting of the paper: PaMaL or LS, the scale c of loss 1, a balancing.
-
-    A run counts as covering the front when it does so `within` that distance in loss space;
-    `paper` is what the paper says of it.
-    """
+    """One setting of the paper: PaMaL or LS, the scale c of loss 1, a balancing; from how far a run
+    counts as covering the front, and what the paper says of it."""
 
     method: Literal["pamal", "ls"]
     scale: float
@@ -53,12 +50,8 @@ VARIANTS = (
 
 
 class Distances(NamedTuple):
-    """Between a curve and a front in the units of the losses, lower is better; infinite for a curve
-    that is not finite.
-
-    `gap` is the largest distance from a point of the front to the curve, `excess` the largest from
-    a point of the curve to the front.
-    """
+    """The largest distance from a point of a front to a curve (`gap`), and from a point of the
+    curve to the front (`excess`), in the units of the losses; infinite for a curve that is not."""
 
     gap: float
     excess: float
@@ -72,11 +65,8 @@ class Distances(NamedTuple):
 
 
 def distances(front: Float[Array, "K T"], curve: Float[Array, "I T"]) -> Distances:
-    """Compare dense samples of a front and of a curve.
-
-    Distances are taken to the nearest sample, so they exceed those to the curve between the samples
-    by at most half the distance of two neighbours.
-    """
+    """Between dense samples of both: they exceed those to the lines between the samples by at most
+    half the distance of two neighbours."""
     if not np.isfinite(curve).all():
         return Distances(np.inf, np.inf)
     gap, excess = (KDTree(a).query(b)[0].max() for a, b in ((curve, front), (front, curve)))
@@ -85,11 +75,9 @@ def distances(front: Float[Array, "K T"], curve: Float[Array, "I T"]) -> Distanc
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Runs on one problem: `stacked` has the weights of all members of P runs at S evenly spaced
-    moments, the start and the end among them.
-
-    What ends `within` a distance of the front counts as on it, in loss space, with c in it.
-    """
+    """Runs on one problem: the weights of all members of P runs at S evenly spaced moments, the
+    start and the end among them. What ends `within` a distance of the front, in loss space with c
+    in it, counts as on it."""
 
     problem: ToyProblem
     stacked: Float[Array, "S P M 2"]
@@ -133,10 +121,9 @@ class Outcome:
         return [Front(alphas, pd.DataFrame(one, columns=names), OBJECTIVES) for one in losses]
 
     def summary(self) -> dict[str, Any]:
-        """Counts over the runs; the mean area between their losses and (0, 0), where both tasks are
-        untrained (higher is better); and each run by name: its `Distances` and their verdict, its
-        hypervolume, and the rank correlation of alpha and loss per task (-1 is best; None for a
-        single point)."""
+        """Counts over the runs, the mean hypervolume of their losses from (0, 0), where both tasks
+        are untrained, and each run by name; the rank correlation of alpha and loss is by task (-1
+        is best; None for a single point)."""
         hypervolume = moocore.Hypervolume(ref=(0.0, 0.0))
         runs: dict[str, dict[str, Any]] = {}
         curves = zip(self.names, self.image(num_points=10_001), self.fronts(), strict=True)
@@ -174,12 +161,9 @@ class Outcome:
 
 
 def counts(record: Record) -> pd.DataFrame:
-    """A row for each variant: how many runs cover the analytic front, and what the paper says.
-
-    A run covers it where every point of the front has one of the run's final subspace within the
-    distance of the first column; it is exact where, besides, the subspace does not leave the front.
-    The last columns are means over all runs: hypervolume as a share of that of the front, 1 at
-    best, and rank correlation of alpha and loss, -1 at best.
+    """A row for each variant: how many runs cover the analytic front (`Distances.verdict`), and
+    what the paper says. The last columns are means over all runs: hypervolume as a share of that of
+    the front, 1 at best, and rank correlation of alpha and loss, -1 at best.
     """
     rows = {}
     for variant in VARIANTS:

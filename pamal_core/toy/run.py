@@ -31,8 +31,7 @@ class ToyOptions(Options):
     """The common options with the paper's settings; an epoch is 1,000 steps.
 
     "all" stands for every method and balancing the paper shows from all its points, "baselines" for
-    every method that trains one network. There are no data: every value of `data` means the
-    formula. `tanh` is described in `ToyProblem`.
+    every method that trains one network. Every value of `data` means the formula.
     """
 
     known: ClassVar = (
@@ -68,11 +67,11 @@ class ToyRun(NamedTuple):
 
 
 def run(options: ToyOptions) -> ToyRun:
-    """Train all pairs of all variants that `options` choose, side by side, and judge them.
+    """Train all pairs of all variants that `options` choose, side by side, and judge them, even
+    where there is a record, for the sake of the trajectories.
 
     With `options.out` the record is written there; one of another run is never overwritten, but an
-    InputError. The run is made even if its record is there, for the sake of its trajectories.
-    NonFiniteError names the variant and the run whose weights are not finite.
+    InputError. NonFiniteError names the variant and the run whose weights are not finite.
     """
     chosen = options.identity() | {"epochs": options.epochs or PAPER_EPOCHS}
     chosen.pop("task", None)

@@ -26,8 +26,7 @@ from pamal_core.widgets import explorer_data, html
 class Explorer(anywidget.AnyWidget):
     """Move alpha, and see what the network there achieves and what it says of `inputs`.
 
-    alpha is moved on a segment for two members, in a triangle for three, with linked sliders for
-    more. Once it rests, the kernel evaluates the network at `alpha` on `loader`, exactly as
+    Once alpha rests, the kernel evaluates the network there on `loader`, exactly as
     `pamal_core.evaluate` does with these arguments, and shows those of its metrics that are finite,
     its place on `front`, its distance to each member in weight space, and its outputs for `inputs`,
     of n examples. With `targets`, one tensor [n] per task, outputs are marked right or wrong. A
@@ -99,8 +98,7 @@ class Explorer(anywidget.AnyWidget):
         self._measure()
 
     def model(self) -> nn.Module:
-        """The network at `alpha` as a plain module in evaluation mode, with BatchNorm as
-        `calibration` says."""
+        """The network at `alpha` as `export` has it, with BatchNorm as `calibration` says."""
         return self._network.export(self.alpha, calibration=self._calibration)
 
     @traitlets.validate("alpha")

@@ -5,9 +5,10 @@ import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from pamal_core.errors import InputError
 from pamal_core.plots import style
@@ -97,14 +98,14 @@ def _run(
 def _place(setting: Setting) -> tuple[Any, ...]:
     """Where a setting stands in a list: by experiment and method as the tables have them, those
     that differ in W and lambda alone first."""
-    values, order = setting.values, [*METHODS]
+    (experiment, method, options), values = setting, setting.values
     return (
-        ([*paper.DATA].index(setting.experiment) if setting.experiment in paper.DATA else 99),
-        setting.experiment,
-        order.index(setting.method) if setting.method in order else len(order),
-        setting.method,
-        len(dict(setting.options).keys() - {"W", "lam"}),
-        *(values.get(name) if setting.method == "pamal" else 0 for name in ALWAYS["pamal"]),
+        [*paper.DATA, experiment].index(experiment),
+        experiment,
+        [*METHODS, method].index(method),
+        method,
+        len(dict(options).keys() - {"W", "lam"}),
+        *(values.get(name) if method == "pamal" else 0 for name in ALWAYS["pamal"]),
         setting.label(),
     )
 
@@ -119,7 +120,7 @@ def _experiments(
     for name in dict.fromkeys(setting.experiment for setting in settings):
         splits, metrics, ways = Counter[str](), dict[str, None](), dict[str, str]()
         for record in (one for one in records if one.experiment == name):
-            splits.update(dict.fromkeys(_split(point["split"], record) for point in record.points))
+            splits.update([*dict.fromkeys(_split(p["split"], record) for p in record.points)])
             metrics |= dict.fromkeys(m for point in record.points for m in point["metrics"])
             ways |= record.objectives
         names = [*metrics]
@@ -153,15 +154,11 @@ def _points(record: Record, of: Mapping[str, Any], alphas: dict[Any, int]) -> li
     for name, points in fronts.items():
         key = tuple(tuple(round(share, DIGITS) for share in point["alpha"]) for point in points)
         columns = [[point["metrics"].get(metric) for point in points] for metric in of["metrics"]]
-        packed = [None if None in column else _steps(column) for column in columns]
+        whole = (None if None in c else np.rint(np.array(c) * 10**DIGITS) for c in columns)
+        # Differences have fewer digits along a front.
+        packed = [c if c is None else np.diff(c, prepend=0).astype(int).tolist() for c in whole]
         by_split[_split(name, record)].append([alphas.setdefault(key, len(alphas)), *packed])
     return [*by_split.values()]
-
-
-def _steps(column: Sequence[float]) -> list[int]:
-    """The first value and the differences, which have fewer digits along a front."""
-    whole = [round(value * 10**DIGITS) for value in column]
-    return [after - before for before, after in pairwise([0, *whole])]
 
 
 def _methods(names: Sequence[str]) -> list[dict[str, str]]:

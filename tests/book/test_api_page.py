@@ -9,10 +9,12 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import pamal_core
+from pamal_core import Method, WeightEnsemble, classification, regression, train
 from pamal_core.networks.models import SharedBottom
 
 ROOT = Path(__file__).parents[2]
@@ -130,6 +132,7 @@ class People(nn.Module):
 
 
 @pytest.mark.filterwarnings("ignore:All alphas share")
+@pytest.mark.filterwarnings("ignore:Members 0 and 1 have different buffers")
 def test_the_code_of_the_pages_runs_as_it_stands(tmp_path, monkeypatch):
     pytest.importorskip("torchjd", reason="needs the `test` extra")
     monkeypatch.chdir(tmp_path)
@@ -137,6 +140,13 @@ def test_the_code_of_the_pages_runs_as_it_stands(tmp_path, monkeypatch):
     x = torch.randn(640, 4)
     data = TensorDataset(x, (x[:, 0] > 0).long(), x[:, 1] / 2)
     loader = DataLoader(data, batch_size=64)
+    model, tasks = People(), [classification("group"), regression("age")]
+    for name, weights in (("both", [0.5, 0.5]), ("group", [0.9, 0.1]), ("age", [0.1, 0.9])):
+        network = WeightEnsemble([model], task_weights=[weights])
+        train(Method(network, tasks), loader, epochs=5 if name == "both" else 2, progress=False)
+        tuned = network.export([1.0])
+        model = tuned if name == "both" else model
+        save_file(tuned.state_dict(), f"{name}.safetensors")
     written = []
     names = {
         "torch": torch,
@@ -152,6 +162,7 @@ def test_the_code_of_the_pages_runs_as_it_stands(tmp_path, monkeypatch):
     }
     for block in re.findall(r"```python\n(.*?)```", "\n".join(PAGES.values()), re.DOTALL):
         exec(block, names)
+    assert max(pamal_core.barrier(names["between"]).values()) < 0.05
     assert {name for name, *_ in written} == {"group/loss", "age/loss"}
     assert 5 <= len(names["history"]) <= 100
     assert names["before"].table.equals(names["front"].table)

@@ -88,6 +88,39 @@ def test_the_labels_of_each_task_are_counted():
     assert label_counts(TASKS, [{"second": second}], inputs.device).tolist() == [0, 12]
 
 
+APART = """
+import sys
+import torch
+from pamal_core import balancing, distributed
+from pamal_core.errors import InputError
+sys.path.insert(0, {tests!r})
+from test_split_batches import batches, make_method, train
+torch.set_num_threads(1)
+distributed.join()
+apart = 0.1 * (not distributed.is_first())
+data = [[tuple(t.clone() for t in one) for one in batches()] for _ in range(2)]
+data[1][0][0][0, 0] += apart  # one number of a batch
+methods = [make_method(balancing.Linear()) for _ in range(2)]
+with torch.no_grad():
+    methods[0].network.stacked[0, 0] += apart  # one weight
+for method, loader in zip(methods, data, strict=True):
+    before = method.network.stacked.detach().clone()
+    try:
+        train(method, loader, epochs=1, progress=False)
+        sys.exit("was not refused")
+    except InputError as error:
+        told = "the same weights and see the same batches" in str(error)
+    if not (told and torch.equal(method.network.stacked, before)):
+        sys.exit("was refused late, or for another reason")
+distributed.wait()
+"""
+
+
+def test_processes_with_other_weights_or_batches_are_refused_before_a_step(tmp_path):
+    codes, errors = torchrun(APART.format(tests=str(Path(__file__).parent)), tmp_path)
+    assert codes == [0, 0], errors
+
+
 @pytest.fixture
 def two(monkeypatch):
     monkeypatch.setattr(distributed, "count", lambda: 2)

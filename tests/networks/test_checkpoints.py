@@ -76,6 +76,10 @@ HEAD = "heads.0.0.weight"
         (changed(**{HEAD: torch.ones(50, 49)}), rf"{HEAD} is \[50, 49\] in place of \[50, 50\]"),
         (nn.Linear(2, 2).state_dict(), "is missing; .* and 1. more"),
         ({"epoch": 3}, "A state dict has tensors .* Found a dict with keys epoch for member 1"),
+        ({f"module.{n}": v for n, v in changed().items()}, "with 'module.': take that off"),
+        (changed(**{HEAD: torch.ones(50, 50).long()}), f"{HEAD} is torch.int64.* dense numbers"),
+        (changed(**{HEAD: torch.eye(50).to_sparse()}), "torch.sparse_coo"),
+        (changed(**{HEAD: torch.ones(50, 50, device="meta")}), "on meta, in place of"),
         ("nowhere.safetensors", "must be one of safetensors.* nowhere.safetensors for member 1"),
     ],
 )
@@ -89,6 +93,26 @@ def test_a_damaged_file_is_refused(tmp_path):
     file.write_bytes(b"no weights")
     with pytest.raises(InputError, match="must be one of safetensors"):
         WeightEnsemble([file], architecture=lenet())
+
+
+def test_numbers_of_fewer_digits_take_the_dtype_of_the_architecture():
+    state = {name: value.half() for name, value in lenet().state_dict().items()}
+    network = WeightEnsemble([state, lenet().state_dict()], architecture=lenet())
+    assert network.stacked.dtype == torch.float32
+    found = network.export([1, 0]).state_dict()
+    assert all(torch.equal(found[name], value.float()) for name, value in state.items())
+
+
+def test_one_weight_with_two_values_is_refused():
+    state = {name: value.clone() for name, value in Tied().state_dict().items()}
+    state["two.weight"] += 1.0
+    with pytest.raises(InputError, match=r"one.weight and two.weight are one weight and differ\."):
+        WeightEnsemble([state], architecture=Tied())
+
+
+def test_an_architecture_without_numbers_is_refused():
+    with pytest.raises(InputError, match="on the meta device, which has no numbers"):
+        WeightEnsemble([lenet().state_dict()], architecture=lenet().to("meta"))
 
 
 @pytest.mark.parametrize("architecture", [None, lenet])

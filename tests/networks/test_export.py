@@ -228,7 +228,7 @@ def test_who_does_not_say_which_statistics_a_module_in_place_gets_is_told_once()
     ensemble.at([0.2, 0.8], into=model)
 
 
-def test_what_is_frozen_comes_along_and_another_architecture_is_refused():
+def test_what_is_frozen_comes_along_and_another_architecture_is_refused(monkeypatch):
     members = [Frozen(False), Frozen(False)]
     ensemble = WeightEnsemble(members)
     model = Frozen(False)
@@ -236,7 +236,11 @@ def test_what_is_frozen_comes_along_and_another_architecture_is_refused():
         model.part[0].weight.fill_(9.0)
     ensemble.at([0.5, 0.5], into=model)
     assert torch.equal(model.part[0].weight, members[0].part[0].weight)
-    for other in (Tracked(), nn.Linear(3, 4)):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
+    for other in (Frozen, None):
+        with pytest.raises(InputError, match="`into` must be of type Module"):
+            ensemble.at([0.5, 0.5], into=other)
+    for other in (Tracked(), nn.Linear(3, 4), Frozen(False).to("meta")):
         with pytest.raises(InputError, match="`into` must be a module that `export` returned"):
             ensemble.at([0.5, 0.5], into=other)
 

@@ -247,12 +247,17 @@ def test_it_is_evaluated_for_the_explorer_as_any_ensemble():
         (convolutional(), {"num_members": 0}, "`num_members` must be a whole number"),
         (convolutional(), {"scale": 0.0}, "`scale` must be a finite number > 0"),
         (convolutional(), {"rank": 2, "shared": "body"}, "'body'; the model has: encoder, heads"),
+        (convolutional(), {"rank": 2, "shared": []}, "must name submodules.* Found 'nothing'"),
+        (convolutional(), {"rank": True}, "`rank` must be a whole number"),
+        (convolutional(), {"rank": 2.0}, "`rank` must be a whole number"),
+        (convolutional().to("meta"), {"rank": 2}, "on the meta device"),
         (convolutional(), {"rank": 2, "task_weights": [[1, 0]]}, "a matrix with 2 rows"),
         (nn.Linear(4, 4).requires_grad_(False), {}, "no trainable weight"),
         (lenet().half(), {"rank": 2}, None),
     ],
 )
-def test_what_has_no_low_rank_form_is_refused(model, given, message):
+def test_what_has_no_low_rank_form_is_refused(model, given, message, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
     given = {"num_members": 2, **given}
     if message is None:
         network = LowRankEnsemble(model, **given)

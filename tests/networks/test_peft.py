@@ -3,6 +3,7 @@
 import json
 import warnings
 
+import jaxtyping
 import pytest
 import torch
 from safetensors.torch import load_file, load_model
@@ -110,6 +111,7 @@ class Tied(nn.Module):
         (Attention(), "attention.in_proj_weight, attention.out_proj.weight"),
         (nn.LSTM(4, 4), "weight_ih_l0, weight_hh_l0"),
         (nn.Sequential(nn.Conv1d(4, 4, 3, groups=2)), "0.weight"),
+        (nn.Sequential(nn.ConvTranspose2d(4, 4, 3)), "0.weight"),
         (Tied(), "one.weight"),
     ],
 )
@@ -119,3 +121,12 @@ def test_layers_that_peft_has_no_adapter_for_are_named_before_anything_is_writte
     with pytest.raises(InputError, match=f"another kind of layer: {name}\\."):
         adapted(model, rank=2).export_adapters(tmp_path / "folder")
     assert not (tmp_path / "folder").exists()
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
+    file = tmp_path / "file"
+    file.write_text("")
+    for folder in (file, None):
+        with pytest.raises(InputError, match="`folder` must be the path of a folder"):
+            adapted(Words()).export_adapters(folder)

@@ -88,7 +88,7 @@ def test_costs_are_those_of_all_networks_of_a_contender():
     made[1].cost["train_seconds"] = 120.0
     extras = [
         dict(s.options)["weights"]
-        for s in comparisons.settings("multimnist", "beyond/")
+        for s in frame.planned("multimnist", "beyond/")
         if "weights" in dict(s.options)
     ]
     made += [one(value=0.5 + 0.1 * k, weights=[*w]) for k, w in enumerate(extras)]
@@ -155,7 +155,7 @@ def test_the_rivals_are_linear_scalarisation_and_the_two_best_baselines(data, ru
 @pytest.mark.parametrize("data", DATA)
 def test_longer_runs_have_the_passes_of_pamal_and_those_of_larger_batches_its_steps(data):
     ours = Setting(data, "pamal").values
-    extras = comparisons.settings(data, "beyond/")
+    extras = frame.planned(data, "beyond/")
     longer = [s for s in extras if "epochs" in dict(s.options)]
     mixed = [s for s in longer if s.method in ("pamal", "soup")]
     assert {s.passes for s in mixed} == {10, Setting(data, "pamal").passes}
