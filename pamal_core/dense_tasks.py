@@ -14,18 +14,9 @@ from jaxtyping import Bool, Int, Num
 from torch import Tensor
 from torch.nn import functional as F
 
+from pamal_core import tasks
 from pamal_core.errors import InputError
-from pamal_core.tasks import (
-    Metric,
-    Task,
-    Values,
-    answers,
-    average,
-    checked,
-    exact,
-    num_present,
-    right,
-)
+from pamal_core.tasks import Metric, Task, Values
 
 
 def segmentation(name: str, num_classes: int, ignore: int = -1) -> Task:
@@ -46,10 +37,10 @@ def segmentation(name: str, num_classes: int, ignore: int = -1) -> Task:
     losses = partial(_cross_entropies, name, num_classes, ignore)
     metrics = (
         Metric("mIoU", True, partial(_confusion, num_classes, ignore), mean_iou),
-        average("pixel accuracy", True, partial(right, ignore)),
-        average("loss", False, losses),
+        tasks.average("pixel accuracy", True, partial(tasks.right, ignore)),
+        tasks.average("loss", False, losses),
     )
-    return Task(name, partial(_mean, losses), metrics, partial(num_present, ignore))
+    return Task(name, partial(_mean, losses), metrics, partial(tasks.num_present, ignore))
 
 
 def depth(name: str) -> Task:
@@ -63,9 +54,9 @@ def depth(name: str) -> Task:
     """
 
     metrics = (
-        average("absolute error", False, _absolute_error),
-        average("relative error", False, _relative_error),
-        average("loss", False, _absolute_error),
+        tasks.average("absolute error", False, _absolute_error),
+        tasks.average("relative error", False, _relative_error),
+        tasks.average("loss", False, _absolute_error),
     )
     return Task(name, partial(_mean, _absolute_error), metrics, _num_valid)
 
@@ -94,7 +85,7 @@ def mean_iou(confusion: Num[Tensor, "C C"]) -> float:
     """
     both = confusion.diagonal()
     either = confusion.sum(0) + confusion.sum(1) - both
-    return float((exact(both) / exact(either))[either > 0].mean())
+    return float((tasks.exact(both) / tasks.exact(either))[either > 0].mean())
 
 
 def _absolute_error(output: Tensor, target: Tensor) -> Values:
@@ -131,14 +122,14 @@ def _cross_entropies(
 def _confusion(num_classes: int, ignore: int, logits: Tensor, labels: Tensor) -> Tensor:
     """The confusion matrix of a batch."""
     labels, counted, _ = _classes(ignore, logits, labels)
-    classes, lost = answers(logits, counted)
-    return exact(confusion_matrix(classes, labels, counted, num_classes)) + lost
+    classes, lost = tasks.answers(logits, counted)
+    return tasks.exact(confusion_matrix(classes, labels, counted, num_classes)) + lost
 
 
 def _classes(ignore: int, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor | float]:
     if labels.is_floating_point():
         raise InputError("the label of a pixel must be an integer")
-    return checked(ignore, logits, labels)
+    return tasks.checked(ignore, logits, labels)
 
 
 def _mean(pixels: Callable[[Tensor, Tensor], Values], output: Tensor, target: Tensor) -> Tensor:

@@ -28,8 +28,7 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
 def check_number(
     name: str, value: Any, low: int, *, whole: bool = False, above: bool = False
 ) -> None:
-    """InputError unless `value`, of the argument `name`, is a finite number, `low` or more; or
-    `above` it."""
+    """InputError unless `value` is a finite, or `whole`, number, at least `low` or `above` it."""
     words, sign = "a whole number" if whole else "a finite number", ">" if above else ">="
     right = is_number(value) and (isinstance(value, Integral) or not whole)
     if not right or value < low or (above and value == low):

@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 
 
 def too_large(method: "Method", batch: Batch, optimizer: torch.optim.Optimizer) -> InputError:
-    """The error for a batch that did not fit: it says which batch size, and which W, would.
-
-    Each is found by trying, in halves of the batch and in ever fewer draws. What is tried is
-    undone.
-    """
+    """The error for a batch that did not fit: it says which batch size, and which W, would. Halves
+    of the batch and ever fewer draws are tried, and undone."""
     size, window = num_examples(batch[1:]) or num_examples(batch[0]), method.window
     found = f"Out of memory with batch_size={size} and W={window}."
     if not all(part is None or torch.is_tensor(part) for part in tree_leaves(batch)):

@@ -162,4 +162,5 @@ class Method:
             if losses.device.type != "cpu":  # where labels that are no class are named
                 task_losses(self.tasks, *tree_map_only(Tensor, Tensor.cpu, (outputs, targets)))
             raise NonFiniteError(self.explain(losses[None], alpha[None]))
-        return Draw(alpha, weights, theta, losses, self.network.num_shared, collect=collect)
+        num_shared = self.network.skeleton.num_shared
+        return Draw(alpha, weights, theta, losses, num_shared, collect=collect)

@@ -164,8 +164,7 @@ def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.nd
 
 
 def as_array(values: Any, name: str) -> np.ndarray:
-    """`values` of the argument `name`, a tensor on any device included, as a float array;
-    InputError where they are none."""
+    """`values`, a tensor on any device included, as a float array; InputError if they are none."""
     try:
         if hasattr(values, "detach"):  # a tensor may be on a GPU, need a gradient, or be bfloat16
             values = values.detach().cpu().double()

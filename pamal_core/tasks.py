@@ -60,12 +60,8 @@ class Task:
 
 
 def task_losses(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> ByTask:
-    """The loss of every task, given what the network returned and what follows the inputs in a
-    batch: 0, with a gradient of 0, where a target is missing.
-
-    InputError as `by_task` has it, and unless the loss of each takes what it is given and makes
-    one number of it.
-    """
+    """The loss of every task: 0, with a gradient of 0, where a target is missing. InputError as of
+    `by_task`, and unless each loss takes what it is given and makes one number of it."""
     names = ", ".join(task.name for task in tasks)
     in_order = isinstance(outputs, tuple | list) and len(tasks) > 1
     hint = f" (are outputs and targets in the order of the tasks: {names}?)" if in_order else ""
@@ -82,8 +78,7 @@ def label_counts(tasks: Sequence[Task], targets: Sequence[Any], device: torch.de
 
 
 def check_names(tasks: Sequence[Task]) -> None:
-    """InputError unless `tasks` are tasks, and where two have one name, or two metrics of one task:
-    they would be one column."""
+    """InputError unless `tasks` are tasks, and each column of a front has a name of its own."""
     if not isinstance(tasks, tuple | list) or not all(isinstance(task, Task) for task in tasks):
         raise InputError(f"`tasks` must be a list of Tasks. Found {described(tasks)}.")
     names = {"task": [task.name for task in tasks]}
@@ -102,12 +97,9 @@ def check_names(tasks: Sequence[Task]) -> None:
 def by_task(
     tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]
 ) -> list[tuple[Task, Tensor, Tensor | None]]:
-    """Each task with its output and its target, None where a batch has none.
-
-    `outputs` and `targets` are in the order of the tasks, or `outputs` and the one entry of
-    `targets` are dicts by their names. InputError unless there is a tensor of outputs for each, no
-    name is unknown, and each target has as many examples as its output.
-    """
+    """Each task with its output and its target, None where a batch has none; both are in the order
+    of the tasks, or in a dict by their names. InputError unless there is a tensor of outputs for
+    each, no name is unknown, and each target has as many examples as its output."""
     found = outputs_by_task(tasks, outputs)
     wanted = _targets(tasks, targets)
     if not len(found) == len(wanted) == len(tasks):
@@ -130,8 +122,7 @@ def by_task(
 
 
 def outputs_by_task(tasks: Sequence[Task], outputs: Any) -> list[Any]:
-    """What the network returned, in the order of the tasks; InputError unless it is a tuple or
-    list, or a dict with their names as keys."""
+    """What the network returned, in the order of the tasks, or else by their names."""
     names = [task.name for task in tasks]
     if isinstance(outputs, Mapping) and set(outputs) == set(names):
         return [outputs[name] for name in names]
@@ -175,8 +166,7 @@ def taken(
     target: Tensor,
     hint: str = "",
 ) -> Any:
-    """What `function`, the loss or a metric of `task`, makes of these; InputError where it does not
-    take them."""
+    """`function(output, target)`; InputError, with the task and `what` it is, where it fails."""
     try:
         return function(output, target)
     except Exception as error:  # whatever a function of the user's may raise
@@ -252,8 +242,7 @@ def answers(
 
 
 def present(ignore_index: int, labels: Tensor) -> Tensor:
-    """Which labels are there: those that are not `ignore_index`, or class probabilities without a
-    NaN."""
+    """Which labels are there: not `ignore_index`, or class probabilities without a NaN."""
     if labels.is_floating_point():
         return labels.isnan().any(1).logical_not()
     return labels != ignore_index

@@ -192,9 +192,8 @@ def _epoch(
     total, steps = torch.zeros(len(method.tasks), device=device), 0
     length = length_hint(loader, 0)  # 0 where the loader does not know it
     counts = torch.zeros_like(total)
-    for batch in loader:
+    for steps, batch in enumerate(loader, start=1):
         batch = moved(batch, device)
-        steps += 1
         try:
             into_epoch = (steps - 1) / length if length else 0.0
             progress = min((len(training.history) + into_epoch) / epochs, 1.0)

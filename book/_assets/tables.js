@@ -1,4 +1,5 @@
-// Sorting and filtering for the tables of frames. Without it they are plain tables.
+// Sorting and filtering for the tables of frames, and a hint beside what is wider than the page.
+// Without it they are plain tables.
 
 const number = /^[-+\u2212]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?/;
 const words = (cell) => cell.textContent.trim();
@@ -121,6 +122,12 @@ function begin() {
   };
   addEventListener("hashchange", reveal);
   reveal();
+
+  // Whoever looks at a wide table or figure through a narrow page is told that there is more.
+  const watch = new ResizeObserver((boxes) => boxes.forEach(({ target }) =>
+    target.classList.toggle("is-wide", target.scrollWidth > target.clientWidth + 1)));
+  const wide = ".pst-scrollable-table-container, figure.drawn > div, .cell_output > .output";
+  document.querySelectorAll(wide).forEach((box) => watch.observe(box));
 }
 
 if (document.readyState === "loading") addEventListener("DOMContentLoaded", begin);

@@ -47,12 +47,11 @@ def files(folder: Path, *, download: bool = False) -> list[bytes]:
 
 
 def read_idx(packed: bytes) -> np.ndarray:
-    """The uint8 array, of any shape, in a gzip-compressed IDX file, which its checksum has vouched
-    for.
+    """The uint8 array in a gzip-compressed IDX file, which its checksum has vouched for.
 
     The header is two zero bytes, the type (8 is uint8), the number of axes, and the length of each
-    axis as a big-endian 32-bit integer; the bytes of the array follow, last axis fastest.
-    torchvision has a reader, too, but its import costs more than composing a whole data set here.
+    as a big-endian 32-bit integer. torchvision has a reader, too, whose import costs more than
+    composing a whole data set here.
     """
     whole = gzip.decompress(packed)
     start = 4 + 4 * whole[3]

@@ -63,10 +63,8 @@ def verified(
     what is in this gzip file, however it was compressed.
 
     A missing file is fetched from `url` if `download`; it appears under its name only when it is
-    whole and right. A wrong file is never replaced: it may be all the user has.
-
-    Raises InputError where the file is missing, wrong or unreadable, or cannot be fetched or
-    written.
+    whole and right. A wrong file is never replaced: it may be all the user has. InputError where
+    that leaves no right one.
     """
     if download and not path.exists():
         import pooch  # here, so that reading what is there needs no network library

@@ -41,8 +41,7 @@ class Faces(NamedTuple):
 def labels(path: Path) -> tuple[int, int, int] | None:
     """Age (0 to 116 years), gender (0 or 1) and ethnicity (0 to 4) by the name of an image.
 
-    They stand, with a date, between underscores before the first dot. None for a name without the
-    ethnicity, which has no usable label. Raises InputError for any other name.
+    None for a name without the ethnicity, which has no usable label; InputError for any other name.
     """
     if (match := LABELLED.fullmatch(path.name)) and int(match[1]) <= OLDEST:
         return int(match[1]), int(match[2]), int(match[3])

@@ -33,9 +33,10 @@ class Network(nn.Module, ABC):
 
     `task_weights` is the matrix W [M, T] of section 4.1: a draw $\alpha$ weighs the losses by
     $\alpha^\top W$. `skeleton` is the architecture, whose weights are $\theta(\alpha)$; all tasks
-    use the first `num_shared` of them. Its buffers, such as the running statistics of BatchNorm,
-    are shared by all alphas; `recalibrate` re-estimates them for one. With `precision` bfloat16 the
-    architecture runs under autocast; theta, its gradient and the outputs keep their dtype.
+    use the first `skeleton.num_shared` of them. Its buffers, such as the running statistics of
+    BatchNorm, are shared by all alphas; `recalibrate` re-estimates them for one. With `precision`
+    bfloat16 the architecture runs under autocast; theta, its gradient and the outputs keep their
+    dtype.
     """
 
     task_weights: Tensor
@@ -68,11 +69,6 @@ class Network(nn.Module, ABC):
         """The trained parameter, if there is one, that has weights of the model in theta's order,
         [N] or a row for each member."""
         return None
-
-    @property
-    def num_shared(self) -> int:
-        """How many weights all tasks use: the first ones of theta."""
-        return self.skeleton.num_shared
 
     @property
     def trained_tasks(self) -> list[int]:

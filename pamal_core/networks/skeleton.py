@@ -109,11 +109,8 @@ class Skeleton(nn.Module):
 
     @contextlib.contextmanager
     def holding(self, theta: Theta) -> Iterator[None]:
-        """Within it the weights of the model are views of `theta`: `parameters()` yields them.
-
-        A forward pass holds them itself. A backward pass needs them where the model recomputes
-        parts of its forward pass (activation checkpointing).
-        """
+        """Within it the weights of the model are views of `theta`. A forward pass holds them
+        itself, a backward pass needs them where parts are recomputed (activation checkpointing)."""
         before, self._held = self._held, theta
         if before is not theta:
             self._place()
@@ -192,11 +189,7 @@ class Skeleton(nn.Module):
 
     @torch.no_grad()
     def export(self, theta: Theta) -> nn.Module:
-        """The model with the weights `theta` as a plain module in evaluation mode.
-
-        Its class is the model's, its weights are ordinary parameters: it saves, scripts and runs
-        without this package.
-        """
+        """The model with the weights `theta` as a plain module in evaluation mode."""
         with self.holding(theta):
             views = [getattr(*slots[0]) for slots in self._slots]
             weights = [v.clone(memory_format=torch.contiguous_format) for v in views]

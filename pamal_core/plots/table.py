@@ -70,10 +70,9 @@ def table(
     for head, largest in (best or {}).items():
         if head in heads:
             k = heads.index(head)
-            found_numbers = (re.search(r"[+-]?\d+(\.\d+)?", text) for text in columns[k])
-            numbers = np.array([float(one[0]) if one else np.nan for one in found_numbers])
-            if np.isfinite(numbers).sum() > 1:
-                top = np.nanmax(numbers) if largest else np.nanmin(numbers)
+            numbers = pd.Series(columns[k]).str.extract(r"([+-]?\d+(?:\.\d+)?)")[0].astype(float)
+            if numbers.count() > 1:
+                top = numbers.max() if largest else numbers.min()
                 for row in np.flatnonzero(numbers == top):
                     texts[row][k] = f"<b>{texts[row][k]}</b>"
     look = [' class="number"' if one else "" for one in numeric]

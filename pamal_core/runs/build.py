@@ -7,17 +7,7 @@ import numpy as np
 from torch import nn
 from torch.utils.data import TensorDataset
 
-from pamal_core.balancing import (
-    EPO,
-    AutoLambda,
-    Balancer,
-    GradientBalancer,
-    Linear,
-    LossBalancer,
-    MovingAverage,
-    RotoGrad,
-    UnitNorm,
-)
+from pamal_core import balancing
 from pamal_core.data.batches import batches
 from pamal_core.errors import InputError
 from pamal_core.method import Method
@@ -48,7 +38,8 @@ def build(
     o, num_tasks = options, len(tasks)
     if o.method == "phn":
         written = Hypernetwork(make_network(0), num_tasks, shared=shared, chunk=o.chunk)
-        return Method(written, tasks, preference(o), EPO() if o.solver == "epo" else Linear())
+        solver = balancing.EPO() if o.solver == "epo" else balancing.Linear()
+        return Method(written, tasks, preference(o), solver)
     if o.method == "cosmos":
         example = train[:2][0]
         given = Conditioned(make_network(num_tasks), num_tasks, shared=shared, example=example)
@@ -70,12 +61,12 @@ def build(
         case "soup":  # every corner once a step: each member is trained alone, on its own weights
             return Method(network, tasks, Dirichlet(0.0, stratified=True), window=len(rows))
         case "ls" | "stl":
-            rule: Balancer = balancer(o)
+            rule: balancing.Balancer = balancer(o)
         case "rotograd":
-            rule = RotoGrad(network.skeleton.model)
+            rule = balancing.RotoGrad(network.skeleton.model)
         case "auto_lambda":  # its validation batches are drawn from the training data
             others = batches(train, o.batch_size, shuffle=True)
-            rule = AutoLambda(network, tasks, others, lr=o.lr)
+            rule = balancing.AutoLambda(network, tasks, others, lr=o.lr)
         case _:
             row, known = METHODS[o.method], dict(options) | {"num_tasks": num_tasks}
             module, _, name = row.rule.rpartition(".")
@@ -115,11 +106,11 @@ def multi_forward(options: Options) -> MultiForward:
     return MultiForward(options.lam, options.penalty, options.edges, options.skip)
 
 
-def balancer(options: Options) -> LossBalancer | GradientBalancer:
+def balancer(options: Options) -> balancing.LossBalancer | balancing.GradientBalancer:
     """The balancer of `options.balancing`."""
     match options.balancing:
         case "loss":
-            return MovingAverage(options.history, options.balancing_form)
+            return balancing.MovingAverage(options.history, options.balancing_form)
         case "gradient":
-            return UnitNorm(options.balancing_form)
-    return Linear()
+            return balancing.UnitNorm(options.balancing_form)
+    return balancing.Linear()

@@ -71,11 +71,8 @@ def delete(path: Path) -> str | None:
 
 
 def _folders(folder: Path) -> Iterator[tuple[Path, Sequence[str]]]:
-    """`folder` and every folder below it, in order, with the names of its files.
-
-    Links to folders are not followed and hidden folders passed over. InputError where one cannot be
-    read.
-    """
+    """`folder` and every folder below it that is no link and not hidden, in order, with the names
+    of its files; InputError where one cannot be read."""
 
     def refuse(error: OSError) -> None:
         raise InputError(f"Could not read the folder {error.filename}: {error.strerror}.")
@@ -98,8 +95,7 @@ def _run_of(path: Path) -> str:
 
 
 def _run(path: Path, folder: Path) -> tuple[Listed, Record | None] | None:
-    """The run whose record or checkpoint is `path`, None where it is over: it may have ended, and
-    taken its checkpoint away, while we were looking."""
+    """The run of the record or checkpoint `path`, None where it has ended while we were looking."""
     row: Listed = {"path": path.relative_to(folder).as_posix()}
     row |= dict.fromkeys(("state", "why", "epochs", *ABOUT, "hypervolume", "seconds"))
     try:
@@ -131,10 +127,8 @@ def _finished(checkpoint: Path) -> str | None:
 
 
 def _header(path: Path) -> dict[str, Any]:
-    """What `save_state` wrote to `path`, by name, tensors and all below left as they are written.
-
-    InputError where the file is damaged or another.
-    """
+    """What `save_state` wrote to `path`, by name, tensors and all below left as they are written;
+    InputError where the file is damaged or another."""
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
             state = dict(json.loads(file.metadata()["state"])["dict"])

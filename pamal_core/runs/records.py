@@ -149,12 +149,9 @@ def _digest(value: Any) -> str:
 def summarise(
     fronts: Mapping[str, Front], reference: tuple[float, ...], similarity: float | None
 ) -> dict[str, Any]:
-    """The summary of a record: per split what the paper reports, and on test the one network that
-    `Front.choose` takes on validation.
-
-    `reference` is the point the hypervolume is taken from; it is null where tasks were left out.
-    `similarity` is the smallest cosine between two members, None where there are no two.
-    """
+    """The summary of a record: per split what the paper reports, with the hypervolume from
+    `reference`, null where tasks were left out; on test the one network that `Front.choose` takes
+    on validation; and the smallest cosine between two members, None where there are no two."""
     alpha = fronts["validation"].choose().alpha
     chosen = (fronts["test"].alphas == alpha).all(1).argmax()
     metrics = fronts["test"].table.iloc[chosen].to_dict()

@@ -89,9 +89,9 @@ def table(runs: Runs, file: Path = FILE) -> pd.DataFrame:
     for claim in paper.read(file):
         found = judge(claim, runs)
         cost = at_equal_cost(claim, runs, found)
+        other = cost if cost is not found else None
         lines = [asked(claim, found), *evidence(claim, found)]
-        if cost and cost is not found:
-            lines += [AT_COST, *evidence(claim, cost)]
+        lines += [AT_COST, *evidence(claim, other)] if other else []
         rows.append(
             {
                 "claim": claim["claim"],
@@ -101,7 +101,7 @@ def table(runs: Runs, file: Path = FILE) -> pd.DataFrame:
                 "estimate": estimate(claim, found),
                 "seeds to decide": to_decide(claim, found),
                 "p": found.two_sided,
-                "p at equal cost": cost.two_sided if cost and cost is not found else np.nan,
+                "p at equal cost": other.two_sided if other else np.nan,
                 "same": cost is found,
                 "where": claim["where"],
                 "evidence": "\n".join(lines),
@@ -281,17 +281,14 @@ def _measured(runs: Runs, setting: Setting, measure: str, split: str) -> "pd.Ser
     by_seed, found = runs.get(setting, {}), dict[int | str, float]()
     if match := re.fullmatch(r"(hypervolume|distance) of (\d+) seeds", measure):
         for k, group in enumerate(frame.disjoint(by_seed, int(match[2]))):
-            values = np.concatenate([record.front(split).values for record in group])
-            distance = np.ptp(values, axis=0).max()
-            found[f"group {k}"] = frame.volume(group, split) if match[1] != "distance" else distance
+            far = np.ptp(frame.union(group, split).values, axis=0).max()
+            found[f"group {k}"] = far if match[1] == "distance" else frame.volume(group, split)
     elif match := re.fullmatch(r"share within ([\d.]+) of (.*)", measure):
         theirs = [record.front(split) for record in runs.get(frame.select(match[2]), {}).values()]
         for seed, record in by_seed.items() if theirs else ():
-            front = record.front(split)
-            better = np.where(front.maximise, 1, -1)
+            better = np.where((front := record.front(split)).maximise, 1, -1)
             least = np.mean([(better * rival.values).max(0) for rival in theirs], axis=0)
-            near = better * front.values > least - float(match[1])
-            found[seed] = near.all(axis=1).mean()
+            found[seed] = (better * front.values > least - float(match[1])).all(axis=1).mean()
     else:
         return frame.measured(runs, setting, measure, split).dropna()
     return pd.Series(found, dtype=float)

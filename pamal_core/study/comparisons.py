@@ -81,16 +81,14 @@ def methods(
     return pd.DataFrame.from_dict(rows, "index", dtype=object)
 
 
-def ahead(
-    named: Mapping[Setting, Any], runs: Runs, measures: Mapping[str, str], split: str = "test"
-) -> pd.DataFrame:
+def ahead(named: Mapping[Setting, Any], runs: Runs, measures: Mapping[str, str]) -> pd.DataFrame:
     """Each PaMaL of the settings, by their names, minus each other method of all tasks, seed by
-    seed, by each of the `measures`."""
+    seed, by each of the `measures`, on test."""
     ours = [setting for setting in named if setting.method == "pamal"]
     others = [s for s in named if s.method not in ("pamal", "stl") and s in runs]
     pairs = {(named[one], named[other]): (other, one) for one in ours for other in others}
     names = "other", "PaMaL"
-    return pd.concat({h: _paired(runs, pairs, names, m, split) for h, m in measures.items()})
+    return pd.concat({h: _paired(runs, pairs, names, m, "test") for h, m in measures.items()})
 
 
 def label(setting: Setting, *without: str) -> str:

@@ -53,9 +53,9 @@ class Setting(NamedTuple):
     def rate(self) -> float:
         """With which Adam trains it: for PaMaL M times the option `lr`, unless that is plain. An
         experiment of the paper has a member for each task."""
-        values, members = self.values, len(paper.TASKS[self.experiment])
+        values = self.values
         scaled = self.method in ("pamal", "low_rank") and values["lr_scaling"] == "members"
-        return values["lr"] * (members if scaled else 1)
+        return values["lr"] * (len(paper.TASKS[self.experiment]) if scaled else 1)
 
     @property
     def passes(self) -> int | float:

@@ -19,43 +19,22 @@ from pamal_core.runs.options import Options
 from pamal_core.study.statistics import Sample
 
 FOLDER = Path(__file__).parent / "printed"
-DATA = {
-    "multimnist": "MultiMNIST",
-    "census": "Census",
-    "multimnist3": "MultiMNIST3",
-    "utkface": "UTKFace",
-    "cityscapes": "CityScapes",
-    "toy": "toy problem",
-}
-TASKS = {
-    "multimnist": ("top-left", "bottom-right"),
-    "census": ("age", "education"),
-    "multimnist3": ("top-left", "bottom", "top-right"),
-    "utkface": ("age", "gender", "ethnicity"),
-    "cityscapes": ("segmentation", "depth"),
-}
 
-# The setting of each experiment in the paper, and what only PaMaL has of it; then of other methods.
-SETTINGS: dict[str, dict[str, Any]] = {
-    "multimnist": {"epochs": 10, "offset": 6, "split": "disjoint", "draw": 0},
-    "census": {"epochs": 10, "masters": "as_released"},
-    "multimnist3": {"epochs": 20, "antialias": False, "draw": 0},
-    "utkface": {"epochs": 100, "size": 64},
-    "cityscapes": {"epochs": 100, "lr": 1e-4, "batch_size": 8, "setting": "II"},
-    "toy": {"epochs": 50, "balancing": "all", "lr": 2e-3, "lr_scaling": "plain"},
-}
-PAMAL: dict[str, dict[str, Any]] = {
-    "multimnist": {"W": 4},
-    "census": {"W": 2, "lam": 5.0},
-    "multimnist3": {"lr_scaling": "plain"},
-    "utkface": {"W": 3, "p": 2.0, "balancing": "gradient"},
-    "cityscapes": {"W": 3, "lam": 1.0, "p": 7.0, "balancing": "gradient"},
-}
-# What a run means that does not say it: where the default of our options is not the paper's value.
-UNSAID: dict[str, dict[str, Any]] = {
-    "census": {"masters": "mended"},
-    "multimnist3": {"lr_scaling": "members"},
-}
+
+def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+
+
+EXPERIMENTS = {row["experiment"]: row for row in read(FOLDER.with_name("experiments.csv"))}
+DATA = {name: row["title"] for name, row in EXPERIMENTS.items()}
+TASKS = {n: tuple(row["tasks"].split("; ")) for n, row in EXPERIMENTS.items() if row["tasks"]}
+# The setting of each experiment in the paper, what only PaMaL has of it, and what a run means that
+# does not say it: where the default of our options is not the paper's value.
+SETTINGS, PAMAL, UNSAID = (
+    {name: grid.parameters(row[column]) for name, row in EXPERIMENTS.items()}
+    for column in ("every_method", "pamal", "unsaid")
+)
 PRINTED = {name: row.printed for name, row in METHODS.items()}
 ONE_NETWORK = [name for name, row in METHODS.items() if row.one_network]
 """The methods that end with one network for all tasks."""
@@ -130,11 +109,6 @@ SEEDS = 3
 """How many the paper's tables have."""
 HOW = ("precision", "chunk")
 """Options that say how a run is made; they are free in every table."""
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV."""
-    return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
 
 
 def read_tables(folder: Path) -> dict[str, Table]:

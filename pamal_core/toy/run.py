@@ -116,10 +116,9 @@ def _train(options: ToyOptions, num_steps: int) -> dict[str, Outcome]:
     all pairs of them, all variants of a method side by side."""
     if options.method == "baselines":
         scales = list(dict.fromkeys(v.scale for v in VARIANTS))
-        alone = baselines(options, scales, num_steps, progress=True)
         return {
             f"{name}, c = {scale:g}": outcome
-            for scale, by_name in alone.items()
+            for scale, by_name in baselines(options, scales, num_steps).items()
             for name, outcome in by_name.items()
         }
     outcomes: dict[str, Outcome] = {}
@@ -151,7 +150,7 @@ def _train(options: ToyOptions, num_steps: int) -> dict[str, Outcome]:
 
 
 def baselines(
-    options: Any, scales: Sequence[float], num_steps: int, progress: bool = False
+    options: Any, scales: Sequence[float], num_steps: int
 ) -> dict[float, dict[str, Outcome]]:
     """By scale and name what becomes of every baseline, from the five initial points; `options` say
     the rate, the seed and the sign of tanh."""
@@ -165,7 +164,7 @@ def baselines(
         preference=Dirichlet(np.inf),  # 1 for the one member; random draws are 1 but for rounding
         lr=options.lr,
         seed=options.seed,
-        progress=progress,
+        progress=True,
     ).run(num_steps, num_steps // MOMENTS)
     split = np.split(stacked.swapaxes(0, 1), len(scales), axis=2)
     return {

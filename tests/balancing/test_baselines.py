@@ -95,7 +95,7 @@ def test_the_heads_of_a_gradient_rule_have_the_gradient_of_linear_scalarisation(
     methods = make_method("ls", data, 3), make_method(name, data, 3)
     for method in methods:
         method.step(batch, np.random.default_rng(0))
-    split = methods[0].network.num_shared
+    split = methods[0].network.skeleton.num_shared
     plain, ruled = (m.network.stacked.grad for m in methods)
     torch.testing.assert_close(ruled[:, split:], plain[:, split:])
     assert not torch.allclose(ruled[:, :split], plain[:, :split])
@@ -113,7 +113,7 @@ def test_balanced_heads_have_the_weights_of_the_shared_gradient(name, data):
     balanced = make_method(name, data, 3, heads="balanced")
     torch.manual_seed(1)  # PCGrad's orders
     balanced.step(batch, np.random.default_rng(0))
-    shared = jacobian[:, : balanced.network.num_shared]
+    shared = jacobian[:, : balanced.network.skeleton.num_shared]
     rule = make_method(name, data, 3).balancer
     torch.manual_seed(1)
     found = rule.coefficients(shared @ shared.T, torch.full((3,), 1 / 3))

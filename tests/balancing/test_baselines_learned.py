@@ -139,7 +139,7 @@ def test_rotograds_rotations_learn_to_agree(rotated, tasks, batch):
     network = ensemble(rotated)
     rule = RotoGrad(network.skeleton.model)
     method = Method(network, tasks, balancer=rule)
-    generators = network.num_shared + sum(p.numel() for p in rotated.heads.parameters())
+    generators = network.skeleton.num_shared + sum(p.numel() for p in rotated.heads.parameters())
 
     def disagreement():
         cuts = []

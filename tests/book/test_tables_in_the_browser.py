@@ -86,3 +86,18 @@ def test_no_column_is_hidden_and_the_verdict_is_in_view(built_book, open_page, n
               .filter((one) => one.scrollWidth > one.clientWidth + 1).length"""
         )
         assert wide == 0
+
+
+@pytest.mark.parametrize("page_name", ["baselines", "results/reproduction"])
+def test_what_is_wider_than_a_phone_says_so(built_book, open_page, page_name):
+    path = built_book / f"{page_name}.html"
+    page = open_page(path, viewport={"width": 380, "height": 800})
+    page.wait_for_selector(".is-wide")
+    hint = page.locator(".is-wide").first.evaluate("(e) => getComputedStyle(e, '::before').content")
+    assert "scroll sideways" in hint
+    boxes = "document.querySelectorAll('.pst-scrollable-table-container, figure.drawn > div')"
+    wrong = f"""[...{boxes}].filter((e) => (e.scrollWidth > e.clientWidth + 1)
+        !== e.classList.contains('is-wide')).length"""
+    assert page.evaluate(wrong) == 0
+    page.set_viewport_size({"width": 1400, "height": 900})
+    page.wait_for_function("document.querySelectorAll('.is-wide').length === 0")

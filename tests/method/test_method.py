@@ -63,7 +63,7 @@ def test_gradient_balancing_leaves_the_heads_alone(make_mlp, tasks, batch):
         network.zero_grad()
         Method(network, tasks, balancer=balancer).accumulate(batch, alphas)
         gradients.append(network.stacked.grad.clone())
-    split = network.num_shared
+    split = network.skeleton.num_shared
     torch.testing.assert_close(gradients[0][:, split:], gradients[1][:, split:])
     # alpha_k * sum_t alpha_t g_t / ||g_t||, from two separate backward passes
     theta = network.weights(alphas[0]).detach().requires_grad_()
@@ -87,9 +87,8 @@ def test_released_gradient_balancing_takes_its_norms_through_the_members(make_ml
     for t, task in enumerate(tasks):
         loss = task.loss(outputs[t], batch[1 + t])
         (g,) = torch.autograd.grad(loss, network.stacked, retain_graph=True)
-        expected += (
-            (alpha @ network.task_weights)[t] * g / (g[:, : network.num_shared].norm() + 1e-3)
-        )
+        norm = g[:, : network.skeleton.num_shared].norm()
+        expected += (alpha @ network.task_weights)[t] * g / (norm + 1e-3)
     torch.testing.assert_close(network.stacked.grad, expected)
 
 

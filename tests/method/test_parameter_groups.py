@@ -89,7 +89,7 @@ def test_what_has_a_rate_of_its_own_has_it_in_every_member(tasks):
     method = Method(network, tasks)
     groups = parameter_groups(method, lambda name, _: {"lr": 0.0} if "encoder" in name else {})
     train(method, BATCHES, epochs=1, optimizer=torch.optim.Adam(groups, lr=0.1), progress=False)
-    same, shared = network.stacked == before, network.num_shared
+    same, shared = network.stacked == before, network.skeleton.num_shared
     assert same[:, :shared].all() and not same[:, shared:].any()
 
 

@@ -20,7 +20,7 @@ def count(network):
 
 def test_a_hypernetwork_for_lenet_has_the_papers_hundredfold_size():
     network = Hypernetwork(lenet(), 2, shared="encoder")
-    assert network.skeleton.num_weights == 27_450 and network.num_shared == 21_330
+    assert network.skeleton.num_weights == 27_450 and network.skeleton.num_shared == 21_330
     assert count(network) == (2 + 1) * 100 + (100 + 1) * 100 + (100 + 1) * 27_450
 
 
@@ -80,7 +80,7 @@ def test_alpha_is_set_and_not_trained():
     theta = network.weights(torch.stack([ALPHA, ALPHA.flip(0)]))
     torch.testing.assert_close(theta[:, :2], torch.stack([ALPHA, ALPHA.flip(0)]))
     assert torch.equal(theta[0, 2:], theta[1, 2:])
-    assert count(network) == count(mlp(6)) and network.num_shared == 2 + 7 * 256
+    assert count(network) == count(mlp(6)) and network.skeleton.num_shared == 2 + 7 * 256
 
 
 def test_the_member_that_was_given_is_left_as_it_was():

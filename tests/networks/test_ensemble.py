@@ -199,7 +199,7 @@ def test_a_module_under_two_names_is_one_and_a_shared_weight_may_go_by_any_of_it
     x, models = torch.randn(5, 4), [TwoNames().eval(), TwoNames().eval()]
     ensemble = WeightEnsemble(models, shared="encoder").eval()
     assert ensemble.stacked.shape[1] == sum(p.numel() for p in models[0].parameters())
-    assert ensemble.num_shared == 4 * 4 + 4
+    assert ensemble.skeleton.num_shared == 4 * 4 + 4
     same(ensemble(ensemble.weights(torch.tensor([0.0, 1.0])), x), models[1](x))
     exported = ensemble.export([1, 0], calibration="shared")
     same(exported(x), models[0](x))
@@ -235,7 +235,7 @@ def test_a_module_under_two_names_is_shared_by_either():
         network.alias = network.encoder
         return network
 
-    sizes = [WeightEnsemble([tied()], shared=s).num_shared for s in ("encoder", "alias")]
+    sizes = [WeightEnsemble([tied()], shared=s).skeleton.num_shared for s in ("encoder", "alias")]
     assert sizes == [21330, 21330]
 
 
@@ -265,12 +265,12 @@ def test_members_are_copied_and_never_changed():
 
 def test_shared_columns_come_first():
     ensemble = WeightEnsemble([lenet(), lenet()], shared="encoder")
-    assert ensemble.num_shared == 21_330
+    assert ensemble.skeleton.num_shared == 21_330
     assert ensemble.stacked.shape == (2, 21_330 + 2 * 3_060)
     member = lenet()
     ensemble = WeightEnsemble([member], task_weights=[[0.5, 0.5]], shared="heads.1")
     head = torch.cat([p.flatten() for p in member.heads[1].parameters()])  # no convolutions here
-    assert torch.equal(ensemble.stacked[0, : ensemble.num_shared], head)
+    assert torch.equal(ensemble.stacked[0, : ensemble.skeleton.num_shared], head)
 
 
 def test_the_gradient_of_a_member_is_alpha_times_the_gradient_of_theta(architecture):
