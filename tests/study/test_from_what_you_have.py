@@ -40,7 +40,7 @@ def word(ours, theirs):
 def test_on_multimnist_adapters_of_a_finished_network_are_undecided_and_others_below(of):
     text = passage("from_what_you_have", "c00")
     volume = {way: of("multimnist", way) for way in WAYS}
-    assert "the difference is undecided" in text
+    assert "is undecided against PaMaL with W = 1 or W = 4, and against a plain network" in text
     for rival in ("W = 1", "W = 4", "plain longer"):
         assert word(volume["finished"], volume[rival]) == "undecided"
     assert "adapters stay below PaMaL with W = 1, and so do fine-tuned copies" in text
