@@ -120,6 +120,8 @@ def seeds_figure(
             ax.axhline(single[1], **dashes)
         ax.locator_params(nbins=4 if many else 7)
     words = "Each line is one run of PaMaL, its thick part not dominated."
+    if lines and not many:
+        words = "Each line is one run; the thick part of PaMaL's is not dominated."
     if single is not None:
         words += " Dashed straight lines: single-task learning, each on its own axis."
     if many:

@@ -143,7 +143,8 @@ def test_the_code_of_the_pages_runs_as_it_stands(tmp_path, monkeypatch):
     model, tasks = People(), [classification("group"), regression("age")]
     for name, weights in (("both", [0.5, 0.5]), ("group", [0.9, 0.1]), ("age", [0.1, 0.9])):
         network = WeightEnsemble([model], task_weights=[weights])
-        train(Method(network, tasks), loader, epochs=5 if name == "both" else 2, progress=False)
+        method = Method(network, tasks)
+        train(method, loader, epochs=10 if name == "both" else 2, lr=0.01, progress=False)
         tuned = network.export([1.0])
         model = tuned if name == "both" else model
         save_file(tuned.state_dict(), f"{name}.safetensors")

@@ -1,0 +1,84 @@
+"""What CONTRIBUTING says is enough to add a baseline, a table of the paper and a claim, done on a
+copy of the package."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+RULE = '''"""The smallest loss alone."""
+
+from pamal_core.balancing.losses import LossBalancer
+
+
+class SmallestLoss(LossBalancer):
+    def reweigh(self, losses, weights):
+        return weights * (losses == losses.amin(-1, keepdim=True))
+'''
+ROW = '    "rlw": Row("RLW", "rlw.RandomWeighting"),\n'
+RUNS = """\
+ablations,mine/census,smallest,smallest,masters=mended; epochs=1,0 1,tab:mine
+ablations,mine/census,ls,ls,masters=mended; epochs=1,0 1,tab:mine
+"""
+TABLE = "mine,My table,census,tab:mine,mine,,validation,,masters=mended; epochs=1,,2\n"
+USE = """
+import torch
+
+from pamal_core.experiments.census import EXPERIMENT, CensusOptions
+from pamal_core.runs.run import run
+from pamal_core.study import claims, frame, paper, tables
+
+torch.manual_seed(0)
+made = []
+for method, seed in (("smallest", 0), ("smallest", 1), ("ls", 0), ("ls", 1)):
+    chosen = {"method": method, "seed": seed, "epochs": 1}
+    record = run(EXPERIMENT, CensusOptions.create(data="sample", device="cpu", **chosen)).record
+    made.append(record.model_copy(update={"data": record.data.replace("sample", "full")}))
+runs = frame.runs(made)
+found = tables.report("mine", runs)
+print(*(f"{name[0]}: {row.paper:g} {row.seeds:g} {row.verdict}" for name, row in found.iterrows()))
+new = claims.table(runs)
+print(new["equal epochs"].iloc[-1], "|", new["evidence"].iloc[-1].splitlines()[1])
+"""
+
+
+def add(path, text):
+    with path.open("a", encoding="utf-8") as file:
+        file.write(text)
+
+
+def test_a_baseline_is_a_file_and_a_line_a_table_a_file_and_rows_and_a_claim_a_row(tmp_path):
+    for folder in ("pamal_core", "workflow"):
+        unmade = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=unmade)
+    package = tmp_path / "pamal_core"
+    (package / "balancing" / "smallest.py").write_text(RULE)
+    methods = package / "runs" / "methods.py"
+    text = methods.read_text("utf-8")
+    assert text.count(ROW) == 1
+    one = ROW + '    "smallest": Row("Smallest loss", "smallest.SmallestLoss"),\n'
+    methods.write_text(text.replace(ROW, one), "utf-8")
+
+    study = package / "study"
+    (study / "printed" / "mine.csv").write_text("method,age\nSmallest loss,0.7\nLS,0.8\n")
+    add(study / "tables.csv", TABLE)
+    add(tmp_path / "workflow" / "grid.csv", RUNS)
+    add(study / "columns.csv", "mine,age,age/accuracy,accuracy on age,,0.005\n")
+    ours = "census/smallest masters=mended; epochs=1,census/ls masters=mended; epochs=1"
+    add(study / "claims.csv", f"It is better: Census,5.1,{ours},hypervolume,validation,all,> 0\n")
+
+    command = [sys.executable, "-W", "error", "-c", USE]
+    used = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert used.returncode == 0, used.stderr
+    table, claim = used.stdout.splitlines()
+    assert re.fullmatch(r"Smallest loss, .*: 0.7 2 \w+ LS, .*: 0.8 2 \w+", table)
+    word, _, evidence = claim.partition(" | ")
+    assert word in ("holds", "fails", "undecided")
+    assert evidence.startswith("hypervolume, LS, ") and evidence.endswith("2 seeds")
