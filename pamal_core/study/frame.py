@@ -111,12 +111,13 @@ Runs = Mapping[Setting, Mapping[int, Record]]
 def make(experiment: str, method: str, options: Mapping[str, Any]) -> Setting:
     """The setting of a run with these `options`, whatever else is as in the paper."""
     usual = paper.setting(experiment, method)
-    differing = {
-        name: tuple(value) if isinstance(value, list) else value  # so that it can be a key
-        for name, value in options.items()
-        if name not in usual or value != usual[name]
-    }
+    differing = {n: _fixed(v) for n, v in options.items() if n not in usual or v != usual[n]}
     return Setting(experiment, method, tuple(sorted(differing.items())))
+
+
+def _fixed(value: Any) -> Any:
+    """`value` with tuples for its lists, so that it can be a key."""
+    return tuple(map(_fixed, value)) if isinstance(value, list) else value
 
 
 def of(run: Record | grid.Run) -> Setting:
