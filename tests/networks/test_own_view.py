@@ -268,7 +268,7 @@ def test_a_model_that_writes_into_its_weights_is_refused():
         (lambda: [nn.Linear(2, 2).to(torch.complex64)], "one real dtype"),
         (lambda: [nn.Linear(2, 2), with_buffer()], r"offset is missing and \[3\]"),
         (lambda: [TIED, nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))], "tied to 0.weight and"),
-        (lambda: [nn.Linear(2, 2), nn.Linear(2, 2, device="meta")], "on cpu, .* and .* on meta"),
+        (lambda: [nn.Linear(2, 2), nn.Linear(2, 2, device="meta")], "on the meta device"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:`torch.jit", "ignore:Complex modules")

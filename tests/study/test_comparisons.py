@@ -123,7 +123,7 @@ def test_those_of_equal_cost_are_the_best_of_as_many_passes(data, runs):
     assert ours.startswith("PaMaL") and five == comparisons.FIVE and "epochs" in best
     rows = comparisons.costs(comparisons.contenders(data, runs))
     assert rows.loc[ours, "passes"] == rows.loc[best, "passes"]
-    longer = [name for name in rows.index if name.endswith(best.partition(", ")[2])]
+    longer = [n for n in rows.index if n.endswith(best.partition(", ")[2]) and "PaMaL" not in n]
     means = rows.loc[longer, "hypervolume ↑ ± sd"].str.split(" ").str[0]
     assert means.astype(float).idxmax() == best
     assert comparisons.of_equal_cost(data, {}) == {}

@@ -173,12 +173,20 @@ SAYS = [
     ),
     ("beyond census-cost", "is behind two draws", "Census, 20 passes: PaMaL with W = 1 is ahead"),
     (
-        "your_model",
+        "your_model block",
         "one draw and more epochs is [ahead",
         "40 passes: PaMaL with W = 1 is ahead of PaM",
     ),
-    ("your_model", "Census: that is behind two draws", "Census, 20 passes: PaMaL with W = 1 is"),
-    ("your_model", "what-the-runs-say) with W = 1", "MultiMNIST, 10 passes: PaMaL with W = 1"),
+    (
+        "your_model block",
+        "Census: that is behind two draws",
+        "Census, 20 passes: PaMaL with W = 1 is",
+    ),
+    (
+        "your_model block",
+        "what-the-runs-say) with W = 1",
+        "MultiMNIST, 10 passes: PaMaL with W = 1",
+    ),
     ("index", "On Census twice the epochs make LS worse", "Census: twice the epochs make LS, RLW"),
     ("cityscapes methods-text", "larger than that of LS", "streets: PaMaL's front is ahead of LS"),
     ("cityscapes methods-text", "and of UW", "streets: PaMaL's front is ahead of UW"),
