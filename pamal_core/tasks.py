@@ -164,9 +164,8 @@ def _targets(tasks: Sequence[Task], targets: Sequence[Any]) -> list[Tensor | Non
 
 
 def _loss(task: Task, output: Tensor, target: Tensor | None, hint: str) -> Float[Tensor, ""]:
-    nothing = output.flatten()[:0].sum()  # depends on the output, but with a gradient of 0
     if target is None:
-        return nothing
+        return _nothing(output)
     loss = taken(task, "loss", task.loss, output, target, hint)
     if not isinstance(loss, Tensor) or loss.ndim:
         raise InputError(
@@ -180,7 +179,12 @@ def _loss(task: Task, output: Tensor, target: Tensor | None, hint: str) -> Float
             f"The loss of task {task.name} must have a gradient. Found none, as of an output that "
             "is detached, of frozen layers alone, or given to argmax."
         )
-    return loss + nothing
+    return loss + _nothing(output)
+
+
+def _nothing(output: Tensor) -> Float[Tensor, ""]:
+    """0, which depends on the output, but with a gradient of 0."""
+    return output.flatten()[:0].sum()
 
 
 def taken(
