@@ -170,7 +170,7 @@ def evidence(claim: Claim, found: Finding) -> list[str]:
     """A line for each part, from the least to the most, with its interval and its seeds."""
     lines = []
     for part in _known(found):
-        seeds = f"{' against '.join(map(str, part.seeds))} seed{'s' * (part.seeds != (1,))}"
+        seeds = f"{' against '.join(map(str, part.seeds))} seed{'s' * (part.seeds[-1] > 1)}"
         lines.append(f"{part.name}: {_number(claim, part)}, {seeds}")
     missing = len(found.parts) - len(lines)
     return [*lines, *([f"{missing} not run"] if missing else [])]
@@ -248,11 +248,12 @@ def _parts(claim: Claim, runs: Runs, equal_cost: bool) -> Iterator[Part]:
         ):
             if two and two.method == "stl" and not name.startswith(two.task):
                 continue
-            text = name + (f" of {one.label()}" if several else "")
-            text += f" against {second}" if second else ""
+            settings = [one.label()] if several else []
             if two:
                 shared = {option for option, _ in {*one.options} & {*two.options}}
-                text += f", {two.label(without=shared)}"
+                settings.append(two.label(without=shared))
+            what = [] if settings and measure == claim["measure"] and name == first else [name]
+            text = ", ".join([*what, " against ".join(settings)]).rstrip(", ")
             numbers = [_measured(runs, one, name, split)]
             if two:
                 sign = 1 if of_ratio or is_better_high(name) else -1

@@ -27,10 +27,12 @@ class Playground(ipywidgets.VBox):  # type: ignore[misc]
         self._experiment, self._options, self._fixed = experiment, options, fixed
         wide, ps = {"style": {"description_width": "8em"}}, [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0]
         self.W = ipywidgets.IntSlider(2, 1, 6, description="W, draws a step", **wide)
-        lams = {"min": 0, "max": 10, "step": 0.5, "description": "λ, penalty"}
-        self.lam = ipywidgets.FloatSlider(0, **lams, **wide)
-        named = {"value": 1.0, "description": "p of Dirichlet"}
-        self.p = ipywidgets.SelectionSlider(options=ps, **named, **wide)
+        self.lam = ipywidgets.FloatSlider(
+            0, min=0, max=10, step=0.5, description="λ, penalty", **wide
+        )
+        self.p = ipywidgets.SelectionSlider(
+            options=ps, value=1.0, description="p of Dirichlet", **wide
+        )
         self.button = ipywidgets.Button(description="Train", button_style="primary")
         self.message, self.figure = ipywidgets.HTML(), ipywidgets.Output()
         self.button.on_click(self.train)
@@ -53,13 +55,15 @@ class Playground(ipywidgets.VBox):  # type: ignore[misc]
         self.fronts[", ".join(f"{name} = {value:g}" for name, value in chosen.items())] = front
         self.message.value = f"rank correlation of the tasks {front.competition():.2f}"
         self.figure.clear_output(wait=True)
+        with self.figure:
+            display(self._drawn(record.data))  # type: ignore[no-untyped-call]
+            plt.close()
+
+    def _drawn(self, data: str) -> plt.Figure:
         figure, ax = plt.subplots(figsize=(6, 4.5))
         last = list(self.fronts)[-len(style.SEEDS) :]
         for name, look in style.looks(last).items():
             ax.plot(*self.fronts[name].values.T[:2], ms=4, label=name, **look)
-        name_axes(ax, front)
+        name_axes(ax, self.fronts[last[-1]])
         ax.legend(fontsize=8)
-        style.stamp(figure, f"{record.data}, validation; the last {len(last)} runs.")
-        with self.figure:
-            display(figure)  # type: ignore[no-untyped-call]
-            plt.close()
+        return style.stamp(figure, f"{data}, validation; the last {len(last)} runs.")

@@ -262,7 +262,7 @@ def test_the_evidence_has_each_interval_and_the_seeds_that_would_decide():
     low, high = stats.t.interval(0.95, 2, 0.05 / 3, stats.sem([0.03, 0, 0.02]))
     number = f"+0.0167 [{low:+.4f}, {high:+.4f}]"
     assert found.word == "undecided" and claims.estimate(row, found) == number
-    assert evidence(row, found) == [f"hypervolume, LS: {number}, 3 seeds"]
+    assert evidence(row, found) == [f"LS: {number}, 3 seeds"]
     needed = int(claims.to_decide(row, found))
     spread = np.std([0.03, 0, 0.02], ddof=1)
 
@@ -282,8 +282,8 @@ def test_many_comparisons_are_shown_by_their_ends():
     found = judge(row, runs_of(*made))
     assert claims.estimate(row, found) == "+0.0700 to +0.1000"
     first, *_, last, missing = evidence(row, found)
-    assert first.startswith("hypervolume, RLW: +0.0700 [") and missing == "8 not run"
-    assert last.startswith("hypervolume, LS: +0.1000 [")
+    assert first.startswith("RLW: +0.0700 [") and missing == "8 not run"
+    assert last.startswith("LS: +0.1000 [")
 
 
 def test_verdicts_at_equal_cost_are_corrected_with_the_others(tmp_path):
@@ -302,7 +302,7 @@ def test_verdicts_at_equal_cost_are_corrected_with_the_others(tmp_path):
     np.testing.assert_allclose(np.sort(together), expected)
     assert found.loc[2, "p at equal cost"] == found.loc[2, "p"]
     text = found.loc[1, "evidence"].splitlines()
-    assert text[2] == claims.AT_COST and text[3].startswith("hypervolume, LS, 40 epochs: +")
+    assert text[2] == claims.AT_COST and text[3].startswith("LS, 40 epochs: +")
 
 
 def test_a_claim_is_added_by_a_row(tmp_path):
