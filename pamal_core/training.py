@@ -241,11 +241,11 @@ def _step(
         parameter.grad = None
     try:
         alphas = method.draw(rng, progress)
+        seen = distributed.part(batch) if distributed.splits(method.window) else batch
         if is_first:
             distributed.check_alike(method.network, batch)
         losses = method.accumulate(batch, alphas, check=is_first or not on_gpu)
         if is_first:
-            seen = distributed.part(batch) if distributed.splits(method.window) else batch
             checks.try_evaluation(method, seen, alphas[0])
         _guard(training, number, losses, alphas, on_gpu)
         if training.clip_norm is not None:
