@@ -3,25 +3,31 @@
 import contextlib
 import inspect
 import re
+import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from operator import length_hint
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
-from torch.optim.lr_scheduler import ReduceLROnPlateau
-from torch.utils._pytree import tree_map_only
+from torch.optim.lr_scheduler import OneCycleLR, ReduceLROnPlateau
 
 from pamal_core.errors import InputError, check_choice
 from pamal_core.inputs import Batch, described
 from pamal_core.method import Method
-from pamal_core.tasks import by_task, taken
+from pamal_core.networks.skeleton import NO_WRITING
+from pamal_core.shapes import ByMember
+from pamal_core.tasks import Metric, Task, by_task, taken
 
 if TYPE_CHECKING:
     from pamal_core.training import Training  # which imports this module
 
 NOT_COMPARED = {"foreach", "fused", "capturable", "differentiable", "initial_lr", "params"}
 """Settings of an optimiser that say how it computes, not what."""
+
+BY_MATRIX = {"Muon", "Shampoo", "SOAP"}
+"""Optimisers that look at a parameter as the matrix of a layer."""
 
 
 def check_training(training: "Training") -> None:
@@ -40,6 +46,12 @@ def check_training(training: "Training") -> None:
         raise InputError(
             f"`optimizer` must step on one dense gradient, as Adam does. Found {found}."
         )
+    _, *step = inspect.signature(type(optimizer).step).parameters.values()  # schedulers wrap it
+    if any(p.default is p.empty and p.kind == p.POSITIONAL_OR_KEYWORD for p in step):
+        raise InputError(
+            "`optimizer` must take a step without a closure, on the gradient that it finds. Found "
+            f"{described(optimizer)}, which needs one."
+        )
     _check_trained(method, optimizer)
     if scheduler is not None and getattr(scheduler, "optimizer", None) is not optimizer:
         found = described(scheduler)
@@ -49,6 +61,23 @@ def check_training(training: "Training") -> None:
     networks = [n for n in (method.network, training.average) if n is not None]
     if len({tuple(p.shape for p in network.parameters()) for network in networks}) > 1:
         raise InputError("`average` must be AveragedModel(method.network). Found another's.")
+
+
+def check_cycle(training: "Training", loader: Iterable[Batch], epochs: int) -> None:
+    """InputError where OneCycleLR, which fails after its last step, ends before the training, or
+    has the steps of the training and takes one an epoch."""
+    schedule, length = training.scheduler, length_hint(loader, 0)  # 0 where it does not know it
+    if not isinstance(schedule, OneCycleLR):
+        return
+    by_step, left = training.scheduler_interval == "step", epochs - len(training.history)
+    needed = left * (length if by_step else 1)
+    rest = schedule.total_steps - schedule.last_epoch
+    if needed > rest or (not by_step and 1 < length <= rest / max(left, 1)):
+        raise InputError(
+            "OneCycleLR must have as many steps as it takes: one for each step of the training "
+            '(`scheduler_interval="step"`) or for each epoch. Found that it has '
+            f"{rest} and takes {needed}, with scheduler_interval={training.scheduler_interval!r}."
+        )
 
 
 def _check_trained(method: Method, optimizer: torch.optim.Optimizer) -> None:
@@ -62,6 +91,14 @@ def _check_trained(method: Method, optimizer: torch.optim.Optimizer) -> None:
     for p in (p for group in optimizer.param_groups for p in group["params"]):
         given[p.untyped_storage().data_ptr()] += p.numel()
     places = {n: p.untyped_storage().data_ptr() for n, p in named.items() if p.requires_grad}
+    if not places:
+        raise InputError("A method needs weights to train. Found that all of them are frozen.")
+    whole = any(p is method.network.flat for g in optimizer.param_groups for p in g["params"])
+    if whole and type(optimizer).__name__ in BY_MATRIX:
+        raise InputError(
+            "An optimiser for matrices needs each weight on its own, as `parameter_groups` has "
+            f"them. Found {described(optimizer)} of the matrix of all members."
+        )
     missing = [name for name, place in places.items() if given[place] < own[place]]
     foreign = len(given.keys() - own.keys())
     if missing or foreign:
@@ -72,31 +109,47 @@ def _check_trained(method: Method, optimizer: torch.optim.Optimizer) -> None:
         )
 
 
-@contextlib.contextmanager
-def metrics_checked(method: Method, targets: Batch) -> Iterator[None]:
-    """Around the first step: in the end InputError where a metric does not take the outputs of its
-    first draw. The network runs no more often for it, and random numbers stay as they were."""
-    seen: list[Any] = []
-
-    def keep(_: Any, __: Any, outputs: Any) -> None:
-        seen.append(tree_map_only(Tensor, Tensor.detach, outputs))
-        hook.remove()
-
-    hook = method.network.register_forward_hook(keep)
-    try:
-        yield
-    finally:
-        hook.remove()
-    device = method.network.task_weights.device
-    with torch.no_grad(), torch.random.fork_rng([device] if device.type == "cuda" else []):
-        triples = by_task(method.tasks, seen[0], targets)
-        for t in method.network.trained_tasks:  # what `evaluate` judges
+@torch.no_grad()
+def try_evaluation(method: Method, batch: Batch, alpha: ByMember) -> None:
+    """InputError where `evaluate` would fail at `alpha`: many a model returns something else in
+    evaluation mode. Random numbers and buffers stay as they were."""
+    network, (inputs, *targets) = method.network, batch
+    device, theta = network.task_weights.device, network.weights(alpha)
+    before = {name: view.clone() for name, view in network.skeleton.views(theta).items()}
+    with (
+        network.evaluating(),
+        network.skeleton.holding(theta),
+        torch.random.fork_rng([device] if device.type == "cuda" else []),
+    ):
+        places = {n: p.data_ptr() for n, p in network.skeleton.model.named_parameters()}
+        triples = by_task(method.tasks, network(theta, inputs), targets)
+        now = dict(network.skeleton.model.named_parameters())
+        for name, value in before.items():
+            if now[name].data_ptr() != places[name] or not torch.equal(now[name], value):
+                raise InputError(f"{NO_WRITING} Found one that writes into {name}.")
+        for t in network.trained_tasks:  # what `evaluate` judges
             task, output, target = triples[t]
             if target is None:
                 continue
             for metric in task.metrics:
                 with contextlib.suppress(ArithmeticError):  # 0 / 0: a batch may have no label
                     taken(task, f"metric {metric.name}", metric, output, target)
+                _check_sum(task, metric, output, target)
+
+
+def _check_sum(task: Task, metric: Metric, output: Tensor, target: Tensor) -> None:
+    """InputError where the statistic of half of a batch has another shape: it cannot be summed."""
+    half, shapes = len(output) // 2 if output.ndim else 0, []
+    with contextlib.suppress(Exception), warnings.catch_warnings():  # not all can be halved
+        warnings.simplefilter("ignore")
+        for pair in ((output, target), (output[:half], target[:half]))[: 1 + bool(half)]:
+            shapes.append([*torch.as_tensor(metric.statistic(*pair)).shape])
+    if len(shapes) == 2 and shapes[0] != shapes[1]:
+        raise InputError(
+            f"The statistic of metric {metric.name} of task {task.name} must be one that is summed "
+            "over batches, of one shape whatever their size: sums and counts, no list of answers. "
+            f"Found {shapes[0]} for {len(output)} examples and {shapes[1]} for {half}."
+        )
 
 
 def made_with(training: "Training") -> dict[str, str]:

@@ -89,8 +89,7 @@ def mean_iou(confusion: Num[Tensor, "C C"]) -> float:
 
 
 def _absolute_error(output: Tensor, target: Tensor) -> Values:
-    if output.numel() != target.numel():
-        raise InputError("there must be one target for each number of the output")
+    tasks.check_order(output, target)
     target = target.flatten()
     valid = target > 0
     # An invalid target may be NaN, and so would be the gradient, though the error does not count.

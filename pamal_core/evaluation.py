@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -151,15 +152,12 @@ def _metrics(
             task, output, target = triples[t]
             if target is not None:
                 for m, metric in enumerate(task.metrics):
-                    name = f"metric {metric.name}"
-                    part = taken(task, name, metric.statistic, output, target)
-                    totals[t, m] = totals[t, m] + part if (t, m) in totals else part
+                    add = partial(metric.add, totals.get((t, m), 0))
+                    totals[t, m] = taken(task, f"metric {metric.name}", add, output, target)
     if batch is None:
         raise InputError("The loader must yield at least one batch. Found none.")
     return {
-        f"{tasks[t].name}/{metric.name}": metric.value(totals[t, m])
-        if (t, m) in totals
-        else math.nan
+        f"{tasks[t].name}/{metric.name}": metric.of(totals[t, m]) if (t, m) in totals else math.nan
         for t in trained
         for m, metric in enumerate(tasks[t].metrics)
     }

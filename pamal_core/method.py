@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils._pytree import tree_map_only
 
 from pamal_core import distributed
@@ -70,6 +70,14 @@ class Method:
                 "There must be one task per column of `task_weights`. "
                 f"Expected {self.network.num_tasks}, found {len(self.tasks)}."
             )
+        for task in self.tasks:
+            if isinstance(task.loss, nn.Module) and any(
+                p.requires_grad for p in task.loss.parameters()
+            ):
+                raise InputError(
+                    f"The loss of task {task.name} must have no weights: the network alone is "
+                    "trained, so give them to the model, whose output may be the loss. Found some."
+                )
         distributed.check(self.window, self.balancer)
 
     def parameters(self) -> list[Tensor]:
@@ -154,7 +162,7 @@ class Method:
         """The draw of `alpha`, whose weights are the leaf `theta`."""
         inputs, *targets = batch
         outputs = self.network(theta, inputs)
-        losses, collect = task_losses(self.tasks, outputs, targets), None
+        losses, collect = task_losses(self.tasks, outputs, targets).to(theta.dtype), None
         if distributed.splits(self.window):
             losses = distributed.of_batch(losses, label_counts(self.tasks, targets, losses.device))
             collect = distributed.total

@@ -168,7 +168,7 @@ def as_array(values: Any, name: str) -> np.ndarray:
     try:
         if hasattr(values, "detach"):  # a tensor may be on a GPU, need a gradient, or be bfloat16
             values = values.detach().cpu().double()
-        return np.asarray(values, dtype=float)
+        return np.asarray(values, dtype=float).copy()  # pandas has some that cannot be written
     except (TypeError, ValueError) as error:
         raise InputError(
             f"`{name}` must be an array of numbers. Found {values!r}: {error}"

@@ -1,5 +1,6 @@
 """Tasks: the loss that trains one, and the metrics that judge it."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,9 +24,10 @@ Values = tuple[Tensor, Tensor]
 class Metric:
     """A metric that can be gathered batch by batch.
 
-    `statistic(output, target)` is a tensor that may be summed over batches, and `value` makes the
-    metric of the sum: an accuracy sums (correct, seen) and divides, a mean intersection over union
-    sums confusion matrices. `maximise` says whether higher is better.
+    `statistic(output, target)` is a tensor that may be summed over batches, of one shape whatever
+    their size, and `value` makes the metric of the sum: an accuracy sums (correct, seen) and
+    divides, a mean intersection over union sums confusion matrices. `maximise` says whether higher
+    is better.
     """
 
     name: str
@@ -35,7 +37,18 @@ class Metric:
 
     def __call__(self, output: Tensor, target: Tensor) -> float:
         """The metric of one batch."""
-        return float(self.value(self.statistic(output, target)))
+        return self.of(self.statistic(output, target))
+
+    def add(self, total: Tensor | int, output: Tensor, target: Tensor) -> Tensor:
+        """`total`, 0 or a sum of statistics, with that of another batch."""
+        return total + self.statistic(output, target)
+
+    def of(self, total: Tensor) -> float:
+        """The metric of a sum of statistics; NaN where that is 0 / 0."""
+        try:
+            return float(self.value(total))
+        except ZeroDivisionError:
+            return math.nan
 
 
 @dataclass(frozen=True)
@@ -90,8 +103,11 @@ def check_names(tasks: Sequence[Task]) -> None:
             )
         names[f"metric of task {task.name}"] = [metric.name for metric in found]
     for what, given in names.items():
-        if len(set(given)) < len(given):
-            raise InputError(f"Every {what} must have a name of its own. Found {', '.join(given)}.")
+        texts = [str(name) for name in given]
+        if len(set(given)) < len(given) or texts != given:
+            raise InputError(
+                f"Every {what} must have a name of its own, a text. Found {', '.join(texts)}."
+            )
 
 
 def by_task(
@@ -124,8 +140,9 @@ def by_task(
 def outputs_by_task(tasks: Sequence[Task], outputs: Any) -> list[Any]:
     """What the network returned, in the order of the tasks, or else by their names."""
     names = [task.name for task in tasks]
-    if isinstance(outputs, Mapping) and set(outputs) == set(names):
-        return [outputs[name] for name in names]
+    named = outputs._asdict() if hasattr(outputs, "_asdict") else outputs  # a named tuple
+    if isinstance(named, Mapping) and set(named) == set(names):
+        return [named[name] for name in names]
     if not isinstance(outputs, tuple | list):
         raise InputError(
             "The network must return a tuple or list with one tensor per task, or a dict with the "
@@ -148,14 +165,26 @@ def _targets(tasks: Sequence[Task], targets: Sequence[Any]) -> list[Tensor | Non
 
 def _loss(task: Task, output: Tensor, target: Tensor | None, hint: str) -> Float[Tensor, ""]:
     if target is None:
-        return output.flatten()[:0].sum()  # depends on the output, but with a gradient of 0
+        return _nothing(output)
     loss = taken(task, "loss", task.loss, output, target, hint)
     if not isinstance(loss, Tensor) or loss.ndim:
         raise InputError(
             f"The loss of task {task.name} must be one number, the mean over the batch. "
             f"Found {described(loss).replace('one tensor', 'a tensor')}."
         )
-    return loss
+    if loss.requires_grad or not torch.is_grad_enabled():
+        return loss
+    if loss != 0:  # of a batch without labels it may be a number
+        raise InputError(
+            f"The loss of task {task.name} must have a gradient. Found none, as of an output that "
+            "is detached, of frozen layers alone, or given to argmax."
+        )
+    return loss + _nothing(output)
+
+
+def _nothing(output: Tensor) -> Float[Tensor, ""]:
+    """0, which depends on the output, but with a gradient of 0."""
+    return output.flatten()[:0].sum()
 
 
 def taken(
@@ -201,7 +230,7 @@ def _sum_of_means(
     output: Tensor,
     target: Tensor,
 ) -> Float[Tensor, " 2"]:
-    value, number = exact(mean(output, target).detach()), count(target)
+    value, number = exact(torch.as_tensor(mean(output, target)).detach()), count(target)
     if isinstance(number, Tensor):
         seen = exact(number).to(value.device)
     else:  # filled in there, so that nothing waits for a GPU
@@ -264,10 +293,10 @@ def checked(
     """
     by_class, on_cpu = labels.is_floating_point(), labels.device.type == "cpu"
     needed = logits.shape if by_class else logits.shape[:1] + logits.shape[2:]
-    if logits.ndim < 2 or labels.shape != needed:
+    if logits.ndim < 2 or logits.shape[1] < 2 or labels.shape != needed:
         raise InputError(
-            "for logits [n, C, ...] labels must be integers [n, ...] or probabilities of their "
-            "shape"
+            "for logits [n, C, ...] with C >= 2 labels must be integers [n, ...] or probabilities "
+            "of their shape"
         )
     counted, classes = present(ignore_index, labels), logits.shape[1]
     if by_class:
@@ -329,19 +358,27 @@ def classification(name: str, ignore_index: int = -100) -> Task:
     return Task(name, loss, metrics, count)
 
 
+def check_order(output: Tensor, target: Tensor) -> None:
+    """InputError unless there is a target for each number, and the axes are in the same order."""
+    one, other = ([size for size in t.shape if size != 1] for t in (output, target))
+    if output.numel() != target.numel() or (one != other and sorted(one) == sorted(other)):
+        raise InputError(
+            "there must be one target for each number of the output, with the axes in its order"
+        )
+
+
 _ZERO_AT_THE_TARGET = F.huber_loss, F.l1_loss, F.mse_loss, F.smooth_l1_loss
 
 
 def _flat(loss: Callable[[Tensor, Tensor], Tensor], output: Tensor, target: Tensor) -> Tensor:
     """`loss` on the numbers that have a target; 0 where none has."""
-    if output.numel() != target.numel():
-        raise InputError("there must be one target for each number of the output")
+    check_order(output, target)
     output, target = output.flatten(), target.flatten().to(output.dtype)
     counted = target.isnan().logical_not()
     if loss in _ZERO_AT_THE_TARGET:
         # A selection would wait for a GPU. Missing ones, as if right, only dilute the mean.
         mean = loss(output, target.where(counted, output.detach()))
-        return mean * (counted.numel() / counted.sum().clamp(min=1))
+        return (mean * (counted.numel() / counted.sum().clamp(min=1))).where(counted.any(), 0)
     return loss(output[counted], target[counted]).where(counted.any(), 0)
 
 
@@ -355,7 +392,8 @@ def regression(name: str, loss: Callable[[Tensor, Tensor], Tensor] = F.huber_los
 
     Outputs [n, 1] and targets [n], of any number type, are both taken as [n]. A NaN is a missing
     target: the loss is the mean over the others, and 0 with a gradient of 0 where there is none. It
-    raises InputError unless there are as many targets as numbers in the output.
+    raises InputError unless there are as many targets as numbers in the output, with the axes in
+    the same order.
     """
     flat = partial(_flat, loss)
     return Task(name, flat, (mean_metric("loss", False, flat, _not_nan),), _not_nan)

@@ -1,7 +1,6 @@
 """The one training loop. It knows nothing of the problem: batches in, steps of a method out."""
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from operator import length_hint
 from typing import Any, Literal
@@ -12,6 +11,7 @@ from torch import Tensor
 from torch.nn.utils import clip_grad_norm_, get_total_norm
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torch.optim.swa_utils import AveragedModel
+from torch.utils._pytree import tree_map_only
 from tqdm.auto import tqdm
 
 from pamal_core import checks, distributed
@@ -57,10 +57,12 @@ class Training:
         self.made_with = checks.made_with(self)
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of every part and the history: tensors, numbers, texts, lists and dicts."""
+        """The state of every part and the history: tensors, numbers, texts, lists and dicts. It is
+        a copy, in main memory: training does not change it."""
         states = {name: dict(part.state_dict()) for name, part in self._parts().items()}
         about = {"made_with": self.made_with, "step": self.step, "past": self.method.past}
-        return states | about | {"history": self.history}
+        found = states | about | {"history": self.history}
+        return tree_map_only(Tensor, lambda t: t.detach().to("cpu", copy=True), found)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from `state`, which `state_dict` returned. InputError where it is that of
@@ -124,9 +126,9 @@ def train(
     bit. A loader that draws from numpy's global generator has to seed it itself.
 
     Raises InputError before a weight is moved where the arguments do not fit one another or the
-    first batch, on which the metrics are tried, too. Raises InputError where a step does not fit
-    into memory, and says what would. Raises NonFiniteError where a loss or gradient is NaN or
-    infinite, before the optimizer steps.
+    first batch, on which the network and the metrics are tried as `evaluate` uses them, too. Raises
+    InputError where a step does not fit into memory, and says what would. Raises NonFiniteError
+    where a loss or gradient is NaN or infinite, before the optimizer steps.
 
     A GPU is not waited for. There torch's fused optimizers (Adam without an `optimizer`) leave out
     a step that is not finite, and the error comes within 50 steps and this epoch. Other optimizers
@@ -150,6 +152,7 @@ def train(
     training = Training(method, optimizer, scheduler, average, scheduler_interval, clip_norm, seed)
     if resume is not None:
         training.load_state_dict(resume)
+    checks.check_cycle(training, loader, epochs)
     history = training.history
     bar = tqdm(range(len(history) + 1, epochs + 1), disable=not progress, unit="epoch")
     for epoch in bar:
@@ -241,8 +244,9 @@ def _step(
         seen = distributed.part(batch) if distributed.splits(method.window) else batch
         if is_first:
             distributed.check_alike(method.network, batch)
-        with checks.metrics_checked(method, seen[1:]) if is_first else nullcontext():
-            losses = method.accumulate(batch, alphas, check=is_first or not on_gpu)
+        losses = method.accumulate(batch, alphas, check=is_first or not on_gpu)
+        if is_first:
+            checks.try_evaluation(method, seen, alphas[0])
         _guard(training, number, losses, alphas, on_gpu)
         if training.clip_norm is not None:
             clip_grad_norm_(method.parameters(), training.clip_norm)
@@ -269,7 +273,7 @@ def _guard(training: Training, number: int, losses: Tensor, alphas: Tensor, on_g
     gradients = [p.grad for p in parameters if p.grad is not None]
     if not on_gpu:  # the losses were looked at draw by draw
         # A sum is finite only where all are, and writes nothing; of finite values it may overflow.
-        is_finite = all(bool(g.sum().isfinite() or g.isfinite().all()) for g in gradients)
+        is_finite = all(bool(g.sum().isfinite()) or bool(g.isfinite().all()) for g in gradients)
     else:
         flag = get_total_norm(gradients, torch.inf).isfinite() & losses.isfinite().all()
         # What torch's own scaler asks; a state that was loaded may have undone it.

@@ -80,12 +80,19 @@ class Network(nn.Module, ABC):
         self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any
     ) -> None:
         """torch's own, before which InputError where the weights are in another order: `shared`
-        decides it, and they would fit."""
+        decides it, and they would fit; or those of members that weigh the tasks otherwise."""
         layout = state_dict.get(f"{prefix}skeleton.layout", self.skeleton.layout)
         if not torch.equal(layout.cpu(), self.skeleton.layout.cpu()):
             raise InputError(
                 "Weights must be those of a network of this architecture with the same `shared`. "
                 "Found others."
+            )
+        own = self.task_weights.cpu()
+        rows = state_dict.get(f"{prefix}task_weights", own).to(own)
+        if rows.shape != own.shape or not torch.allclose(rows, own):
+            raise InputError(
+                "Weights must be those of a network with as many members, and with the same "
+                f"`task_weights`. Found {rows.tolist()} in place of {own.tolist()}."
             )
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
@@ -124,19 +131,20 @@ class Network(nn.Module, ABC):
 
     @contextlib.contextmanager
     def evaluating(self) -> Iterator[None]:
-        """Within it the network is in evaluation mode; afterwards its mode and its buffers are as
-        before."""
-        modes = [(module, module.training) for module in self.modules()]
-        before = [(buffer, buffer.clone()) for buffer in self.buffers()]
-        self.eval()
-        try:
-            yield
-        finally:
-            for module, was_training in modes:
-                module.training = was_training
-            with torch.no_grad():
-                for buffer, value in before:
-                    buffer.copy_(value)
+        """Within it the network is in evaluation mode, and other threads wait for it; afterwards
+        its mode and its buffers are as before."""
+        with self.skeleton.lock:
+            modes = [(module, module.training) for module in self.modules()]
+            before = [(buffer, buffer.clone()) for buffer in self.buffers()]
+            self.eval()
+            try:
+                yield
+            finally:
+                for module, was_training in modes:
+                    module.training = was_training
+                with torch.no_grad():
+                    for buffer, value in before:
+                        buffer.copy_(value)
 
     @torch.no_grad()
     def export(self, alpha: ArrayLike, *, calibration: Calibration | None = None) -> nn.Module:

@@ -1,5 +1,6 @@
 """The weight ensemble: M networks of one architecture, stored as one matrix."""
 
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -160,18 +161,37 @@ def _compare(first: nn.Module, member: nn.Module, k: int) -> None:
                 "Frozen parameters are shared, so members must agree on them. "
                 f"Found that {name} of 0 and {k} differ."
             )
-    buffers = dict(member.named_buffers())
+    buffers, settings = dict(member.named_buffers()), _settings(member)
     if any(not torch.equal(value, buffers[name]) for name, value in first.named_buffers()):
         warnings.warn(
             f"Members 0 and {k} have different buffers; the ensemble keeps those of member 0. "
             "Give `evaluate` and `export` a `calibration`, if they are running statistics.",
             stacklevel=3,
         )
+    others = [name for name, value in _settings(first).items() if settings.get(name) != value]
+    if others:
+        warnings.warn(
+            f"Members 0 and {k} have different {', '.join(others[:3])}; the ensemble runs as "
+            "member 0 does.",
+            stacklevel=3,
+        )
+
+
+def _settings(module: nn.Module) -> dict[str, str]:
+    """The numbers, texts and tensors that the parts of a module keep, such as a rate that `forward`
+    uses; of a tensor its sum."""
+    return {
+        f"{path}.{name}".lstrip("."): repr(value.sum().item() if torch.is_tensor(value) else value)
+        for path, part in module.named_modules()
+        for name, value in vars(part).items()
+        if isinstance(value, bool | int | float | str | Tensor)
+        and not (name == "training" or name[0] == "_" or getattr(value, "requires_grad", False))
+    }
 
 
 def _difference(a: nn.Module, b: nn.Module) -> str | None:
     """The first weight or buffer in which two modules differ in name, shape, dtype, device, being
-    trained or being tied to others."""
+    trained or being tied to others; or else the first part that is another, or set otherwise."""
     kinds = [_kinds(module) for module in (a, b)]
     for name in [*kinds[0], *kinds[1]]:
         left, right = (kind.get(name, "missing") for kind in kinds)
@@ -183,9 +203,14 @@ def _difference(a: nn.Module, b: nn.Module) -> str | None:
 def _kinds(module: nn.Module) -> dict[str, str]:
     first_names: dict[int, str] = {}
     parameters = module.named_parameters(remove_duplicate=False)
+    parts = {  # what a part says of itself may have an address in it
+        f"the part {name!r}": re.sub(" at 0x[0-9a-f]+", "", f"{type(m).__name__}({m.extra_repr()})")
+        for name, m in module.named_modules()
+        if name
+    }
     return {
         name: f"{list(p.shape)} of {str(p.dtype).removeprefix('torch.')} on {p.device}"
         + (", trained" if p.requires_grad else "")
         + (f", tied to {tied}" if (tied := first_names.setdefault(id(p), name)) != name else "")
         for name, p in [*parameters, *module.named_buffers()]
-    }
+    } | parts

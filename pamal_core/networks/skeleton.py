@@ -3,6 +3,9 @@
 import contextlib
 import copy
 import hashlib
+import inspect
+import re
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from types import CellType
 from typing import Any
@@ -16,8 +19,29 @@ from torch.utils._pytree import tree_leaves
 from typing_extensions import override
 
 from pamal_core.errors import InputError
-from pamal_core.inputs import Inputs, arguments
+from pamal_core.inputs import Inputs, arguments, described
 from pamal_core.shapes import Theta
+
+NO_WRITING = (
+    "A model must not write into its weights in its forward pass, as `max_norm` of an embedding "
+    "does: here they follow from alpha."
+)
+
+
+class Lock:
+    """Held by one thread at a time, which may take it again. A copy of it is another one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def __reduce__(self) -> tuple[type["Lock"], tuple[()]]:
+        return Lock, ()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
 
 class Skeleton(nn.Module):
@@ -77,6 +101,7 @@ class Skeleton(nn.Module):
         frozen = (m for m in self.model.modules() if not m.training and [*m.parameters()])
         self._still = [m for m in frozen if not any(p.requires_grad for p in m.parameters())]
         self._held: Theta | None = None
+        self.lock = Lock()
         self._place()
         self._written = self._sums()
 
@@ -93,33 +118,65 @@ class Skeleton(nn.Module):
         try:
             with self.holding(theta):
                 return self.model(*args, **named)
-        except RuntimeError as error:
-            if "base has been modified inplace" in str(error):
-                raise InputError(
-                    "A model must not write into its weights in its forward pass, as `max_norm` of "
-                    "an embedding does: here they follow from alpha. Found one that does."
-                ) from error
-            if not (any(self._moved) and "view size is not compatible" in str(error)):
+        except (RuntimeError, TypeError, ValueError) as error:
+            expected = self._expected(str(error), theta, inputs)
+            if expected is None:
                 raise
-            raise InputError(
+            raise InputError(f"{expected} Found: {error}") from error
+
+    def _expected(self, error: str, theta: Theta, inputs: Inputs) -> str | None:
+        """What the model or its inputs must be like, where an error of torch says that they are
+        not."""
+        if "base has been modified inplace" in error:
+            return NO_WRITING
+        if any(self._moved) and "view size is not compatible" in error:
+            return (
                 "`view` needs another layout than channels-last, in which convolutions have their "
                 "weights and outputs here. Use `reshape` in place of `view`, or give the network "
-                f"`channels_last=False`. Found: {error}"
-            ) from error
+                "`channels_last=False`."
+            )
+        if "Expected more than 1 value per channel" in error:
+            return (
+                "BatchNorm needs more than one example in a batch of training: leave out a last "
+                "one that is smaller, with `drop_last=True`."
+            )
+        if "does not require grad" in error and not torch.is_grad_enabled():
+            return (
+                "A model that differentiates in its forward pass must do so within "
+                "`torch.enable_grad()`: it is evaluated without gradients."
+            )
+        given = [part for part in tree_leaves(arguments(inputs)) if isinstance(part, Tensor)]
+        others = [described(part) for part in given if part.dtype != theta.dtype]
+        if others and re.search("same dtype|type.* should be the same|scalar type", error):
+            return (
+                f"Inputs must have the dtype that the model takes: its weights are {theta.dtype}, "
+                f"and among the inputs is {others[0]}."
+            )
+        args, named = arguments(inputs)
+        try:
+            inspect.signature(self.model.forward).bind(*args, **named)
+        except TypeError:
+            return (
+                "The model must take the inputs: of a tuple or list each part is an argument, of a "
+                f"dict by its name; {{name: list}} makes it one. They are {described(inputs)[:80]}."
+            )
+        return None
 
     @contextlib.contextmanager
     def holding(self, theta: Theta) -> Iterator[None]:
         """Within it the weights of the model are views of `theta`. A forward pass holds them
         itself, a backward pass needs them where parts are recomputed (activation checkpointing)."""
-        before, self._held = self._held, theta
-        if before is not theta:
-            self._place()
-        try:
-            yield
-        finally:
-            self._held = before
+        # The compiler knows no locks; whoever evaluates or takes a step holds it already.
+        with contextlib.nullcontext() if torch.compiler.is_compiling() else self.lock:
+            before, self._held = self._held, theta
             if before is not theta:
                 self._place()
+            try:
+                yield
+            finally:
+                self._held = before
+                if before is not theta:
+                    self._place()
 
     def _place(self) -> None:
         """Give the model views of the held theta; without one no weights, so that theta alone is
@@ -138,7 +195,8 @@ class Skeleton(nn.Module):
     def changed_buffers(self) -> list[str]:
         """The buffers that are no running statistics and not as they were at first: what follows
         the weights, such as the vectors of a spectral norm."""
-        return [name for name, value in self._sums().items() if value != self._written[name]]
+        found = self._sums()  # of which forward may have registered some
+        return [name for name, value in found.items() if value != self._written.get(name)]
 
     def _sums(self) -> dict[str, str]:
         return {
@@ -222,7 +280,7 @@ def check_parts(model: nn.Module) -> None:
         found = None
         if isinstance(module, torch.jit.ScriptModule):
             found = "one that is scripted: give the module that it was made from"
-        elif hasattr(module, "_orig_mod"):
+        elif hasattr(module, "_orig_mod") or module._compiled_call_impl is not None:
             found = "one that is compiled: give the module that it was made from"
         elif any(is_lazy(p) for p in module._parameters.values()):
             found = "one without weights yet: a lazy module needs a first call"

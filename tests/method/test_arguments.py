@@ -179,10 +179,17 @@ METHOD = {
     ),
     "a single task": (lambda: method(tasks=TASKS[0]), "must be a list of Tasks. Found Task"),
     "names for tasks": (lambda: method(tasks=["a", "b"]), "Tasks. Found a list of str, str"),
-    "tasks of one name": (lambda: method(tasks=[TASKS[0]] * 2), "name of its own. Found a, a"),
+    "tasks of one name": (
+        lambda: method(tasks=[TASKS[0]] * 2),
+        "name of its own, a text. Found a, a",
+    ),
+    "numbers for names": (
+        lambda: method(tasks=[regression(1), regression(2)]),
+        "name of its own, a text. Found 1, 2",
+    ),
     "metrics of one name": (
         lambda: method(tasks=with_metrics((METRIC, METRIC))),
-        "metric of task a must have a name of its own. Found loss, loss",
+        "metric of task a must have a name of its own, a text. Found loss, loss",
     ),
     "one metric": (lambda: method(tasks=with_metrics(METRIC)), "of Metrics. Found Metric"),
     "names of metrics": (lambda: method(tasks=with_metrics(("loss",))), "Found a tuple of str"),

@@ -193,7 +193,7 @@ def test_the_front_of_a_network_without_batch_norm_needs_no_calibration(make_mlp
 
 
 def test_tasks_of_one_name_and_targets_that_are_missing_are_refused(make_mlp, tasks, batch):
-    with pytest.raises(InputError, match=r"a name of its own\. Found height, height"):
+    with pytest.raises(InputError, match=r"a name of its own, a text\. Found height, height"):
         evaluate(network(make_mlp), [tasks[0]] * 2, [batch])
     with pytest.raises(InputError, match="Found 2 outputs and 1 targets"):
         evaluate(network(make_mlp), tasks, [batch[:2]])

@@ -1,5 +1,6 @@
 import jaxtyping
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given
@@ -111,6 +112,11 @@ def test_an_alpha_off_the_simplex_or_of_wrong_length_is_refused(alpha, message):
 def test_alpha_may_be_a_tensor_of_any_kind(dtype):
     alpha = torch.tensor([0.25, 0.75], dtype=dtype, requires_grad=True)
     assert on_simplex(alpha, 2).tolist() == [0.25, 0.75]
+
+
+def test_alpha_may_be_a_row_of_a_table():
+    alpha = pd.DataFrame({"a": [0.25], "b": [0.75]}).iloc[0]
+    assert torch.as_tensor(on_simplex(alpha, 2)).tolist() == [0.25, 0.75]  # which may write
 
 
 @pytest.mark.parametrize("alpha", ["half", [[0.5, 0.5], [1.0]], [None, {}]])

@@ -10,7 +10,7 @@ import pamal_core as pamal
 from pamal_core.tasks import task_losses
 
 TASKS = [pamal.classification("digit"), pamal.regression("tilt")]
-OUTPUTS = torch.zeros(6, 10), torch.zeros(6, 1)
+OUTPUTS = torch.zeros(6, 10, requires_grad=True), torch.zeros(6, 1, requires_grad=True)
 LABELS = torch.arange(6)
 
 

@@ -363,6 +363,21 @@ MIXED = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2).double())
         ([nn.Linear(2, 2), nn.Linear(2, 2, bias=False)], {}, "bias is .* and missing"),
         ([nn.Linear(2, 2), nn.Linear(2, 2).double()], {}, "float32.*float64"),
         ([nn.Linear(2, 2), nn.Bilinear(1, 2, 2)], {}, "one architecture"),
+        (
+            [nn.Sequential(nn.Linear(2, 2), act()) for act in (nn.ReLU, nn.Tanh)],
+            {},
+            r"the part '1' is ReLU\(\) and Tanh\(\)",
+        ),
+        (
+            [nn.Sequential(nn.Conv1d(2, 2, 3, stride=stride)) for stride in (1, 2)],
+            {},
+            r"the part '0' is Conv1d\(.*stride=\(1,\)\) and Conv1d\(.*stride=\(2,\)\)",
+        ),
+        (
+            [nn.Sequential(nn.Linear(2, 2)), nn.Sequential(nn.Linear(2, 2), nn.Tanh())],
+            {},
+            r"the part '1' is missing and Tanh\(\)",
+        ),
         ([TWICE, TWICE], {}, "must not share trainable"),
         ([MIXED], {"task_weights": [[1.0]]}, "one real dtype"),
         ([nn.ReLU()], {}, "no trainable weight"),
@@ -382,6 +397,25 @@ def test_members_with_different_buffers_are_taken_with_a_warning():
     members[1].running_mean += 1
     with pytest.warns(UserWarning, match="those of member 0"):
         WeightEnsemble(members)
+
+
+@pytest.mark.parametrize("rates", [(1, 2), (torch.ones(3), torch.zeros(3))])
+def test_members_that_keep_different_numbers_are_taken_with_a_warning(rates):
+    members = [nn.Sequential(nn.Linear(2, 2)) for _ in rates]
+    for member, rate in zip(members, rates, strict=True):
+        member[0].rate = rate
+    with pytest.warns(UserWarning, match=r"different 0\.rate; the ensemble runs as member 0"):
+        WeightEnsemble(members)
+
+
+@pytest.mark.parametrize(
+    "rows", [[[0.5, 0.5], [0.2, 0.8]], [[1, 0], [0, 1], [0, 1]], [[1, 0, 0], [0, 1, 0]]]
+)
+def test_weights_of_members_that_weigh_tasks_otherwise_are_refused(rows):
+    made = WeightEnsemble([lenet(), lenet()])
+    other = WeightEnsemble([lenet() for _ in rows], task_weights=rows)
+    with pytest.raises(InputError, match="as many members, and with the same `task_weights`"):
+        other.load_state_dict(made.state_dict())
 
 
 @pytest.mark.parametrize("alpha", [[0.5, 0.6], [1.0], [0.2, 0.3, 0.5]])

@@ -245,6 +245,27 @@ def test_what_is_frozen_comes_along_and_another_architecture_is_refused(monkeypa
             ensemble.at([0.5, 0.5], into=other)
 
 
+class Growing(nn.Module):
+    """Registers a buffer when it is first called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+
+    def forward(self, x):
+        if "offset" not in self._buffers:
+            self.register_buffer("offset", x.new_ones(3))
+        return (self.layer(x + self.offset),)
+
+
+def test_a_buffer_that_is_registered_in_the_forward_pass_is_named_and_exported():
+    ensemble, x = WeightEnsemble([Growing(), Growing()]), torch.randn(4, 3)
+    (found,) = predict(ensemble, [0.5, 0.5], x)
+    with pytest.warns(UserWarning, match="what training wrote into offset"):
+        model = ensemble.export([0.5, 0.5])
+    torch.testing.assert_close(model(x)[0], found)
+
+
 def test_threads_with_a_module_each_and_one_lock_answer_as_the_alpha_they_asked_for():
     import threading
     from concurrent.futures import ThreadPoolExecutor

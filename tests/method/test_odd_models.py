@@ -1,0 +1,362 @@
+"""Models and losses that `evaluate` or an optimiser would stumble over are refused on the first
+batch, in one sentence, before a weight is moved."""
+
+import jaxtyping
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.optim.lr_scheduler import OneCycleLR
+
+from pamal_core import (
+    InputError,
+    Method,
+    Metric,
+    Task,
+    WeightEnsemble,
+    classification,
+    depth,
+    evaluate,
+    mean_metric,
+    parameter_groups,
+    predict,
+    regression,
+    train,
+)
+from pamal_core.tasks import task_losses
+
+X, KINDS, SIZES = torch.randn(8, 4), torch.arange(8) % 3, torch.randn(8)
+TASKS = [classification("kind"), regression("size")]
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(4, 6), nn.Tanh())
+        self.heads = nn.ModuleList([nn.Linear(6, 3), nn.Linear(6, 1)])
+
+    def forward(self, x):
+        return [head(self.body(x)) for head in self.heads]
+
+
+class OtherForm(Net):
+    """Returns something else where it is not trained, as detectors do."""
+
+    def forward(self, x):
+        outputs = super().forward(x)
+        return outputs if self.training else {"scores": outputs[0]}
+
+
+class Classes(Net):
+    def forward(self, x):
+        kind, size = super().forward(x)
+        return (kind if self.training else kind.argmax(1)), size
+
+
+class Forces(Net):
+    """Its second output is a slope of its first."""
+
+    def forward(self, x):
+        x = x.detach().requires_grad_()
+        kind, _ = super().forward(x)
+        return kind, torch.autograd.grad(kind.sum(), x, create_graph=True)[0].sum(1)
+
+
+class Allowed(Forces):
+    def forward(self, x):
+        with torch.enable_grad():
+            return super().forward(x)
+
+
+class Renormed(Net):
+    """Keeps its weights short, as an EEGNet does."""
+
+    def forward(self, x):
+        weight = self.body[0].weight
+        weight.data = torch.renorm(weight.data, 2, 0, 0.1)
+        return super().forward(x)
+
+
+class Divided(Net):
+    def forward(self, x):
+        self.body[0].weight.data.div_(2)
+        return super().forward(x)
+
+
+class Replaced(Net):
+    def forward(self, x):
+        self.body[0].weight = nn.Parameter(self.body[0].weight * 1.0)
+        return super().forward(x)
+
+
+class Detached(Net):
+    def forward(self, x):
+        kind, size = super().forward(x)
+        return kind, size.detach()
+
+
+class Normed(Net):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body[1] = nn.BatchNorm1d(6)
+
+
+class Words(Net):
+    def forward(self, texts):
+        return super().forward(torch.tensor([[float(len(text))] * 4 for text in texts]))
+
+
+def with_metric(statistic, value=float):
+    return [Task("kind", F.cross_entropy, (Metric("m", True, statistic, value),)), TASKS[1]]
+
+
+def with_loss(loss):
+    return [Task("kind", loss, TASKS[0].metrics), TASKS[1]]
+
+
+WORDS = ["a", "bb"] * 4
+ODD = {
+    "another form in evaluation": (OtherForm, TASKS, X, "Found a dict with keys scores"),
+    "classes in evaluation": (Classes, TASKS, X, r"metric accuracy of task kind .* output \[8\]"),
+    "slopes without enable_grad": (Forces, TASKS, X, r"must do so within `torch.enable_grad\(\)`"),
+    "weights that are assigned": (Renormed, TASKS, X, "one that writes into body.0.weight"),
+    "weights that are divided": (Divided, TASKS, X, "one that writes into body.0.weight"),
+    "weights that are replaced": (Replaced, TASKS, X, "one that writes into body.0.weight"),
+    "a detached output": (Detached, TASKS, X, "loss of task size must have a gradient. Found none"),
+    "a batch of one": (Normed, TASKS, X[:1], "needs more than one example .*`drop_last=True`"),
+    "inputs of numpy's dtype": (Net, TASKS, X.double(), r"torch.float32, .* \[8, 4\] of float64"),
+    "inputs that are pixels": (Net, TASKS, X.to(torch.uint8), r"the dtype .* of uint8"),
+    "a list of texts": (
+        Words,
+        TASKS,
+        WORDS,
+        r"must take the inputs: .*\{name: list\} makes it one",
+    ),
+    "an input too many": (Net, TASKS, {"x": X, "mask": X}, "must take .* with keys x, mask"),
+    "a loss of classes": (
+        Net,
+        with_loss(lambda o, y: (o.argmax(1) != y).float().mean()),
+        X,
+        "loss of task kind must have a gradient",
+    ),
+    "a loss with weights": (
+        Net,
+        with_loss(nn.Sequential(nn.Linear(2, 2))),
+        X,
+        "loss of task kind must have no weights",
+    ),
+    "a list of answers": (
+        Net,
+        with_metric(lambda o, y: o[:, 0], lambda s: s.std()),
+        X,
+        r"of one shape whatever their size: .* Found \[8\] for 8 examples and \[4\] for 4",
+    ),
+}
+
+
+def refused(message, make, tasks, inputs, **arguments):
+    """In one sentence, with all weights as they were."""
+    network = WeightEnsemble([make(), make()])
+    before, size = network.stacked.detach().clone(), len(inputs) if len(inputs) != 2 else 8
+    targets = {"kind": KINDS[:size], "size": SIZES[:size]}
+    batch = (inputs, *[targets.get(task.name) for task in tasks])
+    with pytest.raises(InputError, match=f"(?i){message}"):
+        train(Method(network, tasks), [batch], epochs=1, progress=False, **arguments)
+    assert torch.equal(network.stacked, before)
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_could_not_be_evaluated_is_refused_on_the_first_batch(name, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
+    make, tasks, inputs, message = ODD[name]
+    refused(message, make, tasks, inputs)
+
+
+@pytest.mark.parametrize(
+    ("make", "inputs"), [(Allowed, X), (Words, {"texts": WORDS})], ids=["slopes", "texts"]
+)
+def test_what_the_sentence_says_to_do_instead_works(make, inputs):
+    network, batch = WeightEnsemble([make(), make()]), (inputs, KINDS, SIZES)
+    train(Method(network, TASKS), [batch], epochs=1, progress=False)
+    found = evaluate(network, TASKS, [batch], [[0.5, 0.5]]).table["kind/loss"].item()
+    kind, _ = network.export([0.5, 0.5])(*([inputs] if make is Allowed else [WORDS]))
+    assert found == pytest.approx(F.cross_entropy(kind, KINDS).item(), abs=1e-6)
+
+
+# Optimisers and schedules.
+
+
+class Closing(torch.optim.SGD):
+    def step(self, closure):
+        return super().step(closure)
+
+
+class Muon(torch.optim.SGD):
+    """Only the name of the optimiser that makes matrices orthogonal."""
+
+
+def plain():
+    return Method(WeightEnsemble([Net(), Net()]), TASKS)
+
+
+def trained(method, optimizer=None, epochs=1, loader=((X, KINDS, SIZES),) * 3, **given):
+    return train(method, loader, epochs=epochs, optimizer=optimizer, progress=False, **given)
+
+
+def test_an_optimiser_that_needs_a_closure_is_refused():
+    with pytest.raises(InputError, match=r"without a closure.* Found Closing, which needs one"):
+        trained(method := plain(), Closing(method.parameters()))
+
+
+def test_weights_that_are_all_frozen_are_refused():
+    method = plain()
+    method.network.requires_grad_(False)
+    with pytest.raises(InputError, match="Found that all of them are frozen"):
+        trained(method)
+
+
+def test_an_optimiser_for_matrices_is_given_each_weight_on_its_own():
+    method = plain()
+    with pytest.raises(InputError, match="Found Muon of the matrix of all members"):
+        trained(method, Muon(method.parameters()))
+    assert trained(method, Muon(parameter_groups(method, lambda name, shape: {})))
+
+
+@pytest.mark.parametrize(
+    ("steps", "interval", "is_right"),
+    [
+        (6, "step", True),
+        (7, "step", True),
+        (5, "step", False),
+        (6, "epoch", False),
+        (2, "epoch", 1),
+    ],
+)
+def test_one_cycle_has_as_many_steps_as_it_takes(steps, interval, is_right):
+    method = plain()
+    optimizer = torch.optim.SGD(method.parameters(), 0.1)
+    schedule = OneCycleLR(optimizer, 0.1, total_steps=steps)
+    given = {"epochs": 2, "scheduler": schedule, "scheduler_interval": interval}
+    if is_right:
+        assert len(trained(method, optimizer, **given)) == 2
+        return
+    with pytest.raises(InputError, match=f"OneCycleLR must .* Found that it has {steps} and takes"):
+        trained(method, optimizer, **given)
+
+
+# Losses, targets and metrics of other kinds.
+
+
+def test_a_loss_in_float64_trains_as_one_in_float32():
+    tasks = with_loss(lambda o, y: F.cross_entropy(o.double(), y)), with_loss(F.cross_entropy)
+    rows = []
+    for made in tasks:
+        torch.manual_seed(0)
+        method = Method(WeightEnsemble([Net(), Net()]), made, window=2)
+        rows.append(trained(method, epochs=2)[-1]["losses"])
+    assert rows[0] == pytest.approx(rows[1], rel=1e-5)
+
+
+@pytest.mark.parametrize("task", TASKS, ids=["classification", "regression"])
+def test_a_batch_without_examples_has_a_loss_of_0_and_a_gradient_of_0(task):
+    output = torch.zeros(0, 3 if task.name == "kind" else 1, requires_grad=True)
+    target = KINDS[:0] if task.name == "kind" else SIZES[:0]
+    (loss,) = task_losses([task], [output], [target])
+    loss.backward()
+    assert loss.item() == 0 and output.grad.shape == output.shape
+
+
+def test_a_batch_without_labels_may_have_a_number_for_a_loss():
+    (loss,) = task_losses(
+        with_loss(lambda o, y: torch.tensor(0.0))[:1], [X.requires_grad_()], [KINDS]
+    )
+    (slope,) = torch.autograd.grad(loss, X)
+    assert loss.item() == 0 and not slope.any()
+    X.requires_grad_(False)
+
+
+@pytest.mark.parametrize(
+    ("task", "output", "target"),
+    [
+        (regression("image"), torch.zeros(2, 3, 5, 5), torch.zeros(2, 5, 5, 3)),
+        (depth("far"), torch.zeros(2, 1, 5, 4), torch.ones(2, 4, 5)),
+    ],
+    ids=["regression", "depth"],
+)
+def test_targets_whose_axes_are_in_another_order_are_refused(task, output, target):
+    with pytest.raises(InputError, match="with the axes in its order"):
+        task.loss(output, target)
+    turned = target.movedim(-1, 1) if output.ndim == target.ndim else target.mT
+    assert task.loss(output, turned).isfinite()
+
+
+def test_a_single_logit_is_no_classification():
+    with pytest.raises(InputError, match="with C >= 2"):
+        classification("kind").loss(torch.zeros(8, 1), 0 * KINDS)
+
+
+def test_named_tuples_of_outputs_go_by_their_names():
+    from collections import namedtuple
+
+    class Named(Net):
+        def forward(self, x):
+            kind, size = super().forward(x)
+            return namedtuple("Named", ["size", "kind"])(size, kind)
+
+    member = Named()
+    network, batch = WeightEnsemble([member]), (X, KINDS, SIZES)
+    network.task_weights = torch.tensor([[0.5, 0.5]])
+    found = evaluate(network, TASKS, [batch], [[1.0]]).table["kind/loss"].item()
+    assert found == pytest.approx(F.cross_entropy(member(X).kind, KINDS).item(), abs=1e-6)
+
+
+def test_a_metric_may_be_a_number_of_python_and_its_value_a_tensor():
+    share = lambda o, y: (o.argmax(1) == y).double().mean().item()  # noqa: E731
+    counts = lambda o, y: torch.tensor([(o.argmax(1) == y).sum(), len(y)])  # noqa: E731
+    by_hand = Metric("counts", True, counts, lambda sums: sums[0] / sums[1])
+    metrics = (*TASKS[0].metrics, mean_metric("share", True, share), by_hand)
+    tasks = [Task("kind", F.cross_entropy, metrics), TASKS[1]]
+    table = evaluate(
+        plain().network, tasks, [(X, KINDS, SIZES), (X[:3], KINDS[:3], SIZES[:3])]
+    ).table
+    for name in ("kind/share", "kind/counts"):
+        assert table[name].tolist() == pytest.approx(table["kind/accuracy"].tolist())
+        assert table[name].dtype == float
+
+
+def test_a_metric_over_no_label_at_all_is_nan():
+    nothing = Metric("share", True, lambda o, y: torch.zeros(2), lambda s: s.tolist()[0] / 0)
+    tasks = [Task("kind", F.cross_entropy, (*TASKS[0].metrics, nothing)), TASKS[1]]
+    with pytest.warns(UserWarning, match="kind/share at 11 of 11 alphas"):
+        assert (
+            evaluate(plain().network, tasks, [(X, KINDS, SIZES)]).table["kind/share"].isna().all()
+        )
+
+
+# What is kept while a training goes on, and threads.
+
+
+def test_a_state_that_a_hook_keeps_stays_as_it_was():
+    torch.manual_seed(0)
+    method, states = plain(), []
+    rows = trained(method, epochs=3, on_epoch=lambda now: states.append(now.state_dict()))
+    again = plain()
+    assert trained(again, epochs=3, resume=states[0]) == rows and len(states[0]["history"]) == 1
+    assert torch.equal(again.network.stacked, method.network.stacked)
+
+
+def test_threads_that_ask_one_ensemble_get_what_they_asked_for():
+    from concurrent.futures import ThreadPoolExecutor
+
+    class Dropping(Net):
+        def __init__(self) -> None:
+            super().__init__()
+            self.body.append(nn.Dropout(0.5))
+
+    network = WeightEnsemble([Dropping(), Dropping()])
+    shares = [k / 4 for k in range(5)]
+    expected = {share: predict(network, [share, 1 - share], X)[0] for share in shares}
+    with ThreadPoolExecutor(4) as pool:
+        ask = lambda share: (share, predict(network, [share, 1 - share], X)[0])  # noqa: E731
+        for share, found in pool.map(ask, shares * 40):
+            assert torch.equal(found, expected[share])
