@@ -191,13 +191,8 @@ def cell(line: Line, column: str) -> str:
     number = line.text(part.estimate.value) if np.isfinite(part.estimate.value) else ""
     weak = "" if p < claims.STANDS else " v-weak"
     its = f'<span class="v-word {css(word)}{weak}">{word}</span> ' if word else ""
-    seeds = f' <span class="v-seeds">{in_seeds(part)}</span>' if part.seeds else ""
+    seeds = f' <span class="v-seeds">{part.in_seeds}</span>' if part.seeds else ""
     return f"<td><b>{key(column)}{column}</b>{its}{number}{seeds}</td>"
-
-
-def in_seeds(part: Part) -> str:
-    """How many seeds it rests on."""
-    return f"{' against '.join(map(str, part.seeds))} seeds"
 
 
 def in_numbers(line: Line) -> str:
@@ -208,7 +203,7 @@ def in_numbers(line: Line) -> str:
         number = line.text(estimate.value) if np.isfinite(estimate.value) else word
         if part.seeds:
             low, high = map(line.text, estimate.interval())
-            number += f" ({low} to {high}; {in_seeds(part)}; p = {p:.3f} after Holm)"
+            number += f" ({low} to {high}; {part.in_seeds}; p = {p:.3f} after Holm)"
         texts.append(f"{column}: {number}")
     return f"{line.claim['measure']}, {line.claim['split']}. {'; '.join(texts)}"
 

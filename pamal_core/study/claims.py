@@ -65,6 +65,11 @@ class Part(NamedTuple):
     estimate: Estimate = Estimate(np.nan, np.nan, 0)
     seeds: tuple[int, ...] = ()
 
+    @property
+    def in_seeds(self) -> str:
+        """How many seeds it rests on, in words; of a part with records."""
+        return f"{' against '.join(map(str, self.seeds))} seed{'s' * (self.seeds[-1] > 1)}"
+
 
 class Finding(NamedTuple):
     """What becomes of a claim: one of `WORDS`, the two p of its holding and of its failing, and the
@@ -168,10 +173,8 @@ def asked(claim: Claim, found: Finding) -> str:
 
 def evidence(claim: Claim, found: Finding) -> list[str]:
     """A line for each part, from the least to the most, with its interval and its seeds."""
-    lines = []
-    for part in _known(found):
-        seeds = f"{' against '.join(map(str, part.seeds))} seed{'s' * (part.seeds[-1] > 1)}"
-        lines.append(f"{part.name}: {_number(claim, part)}, {seeds}")
+    known = _known(found)
+    lines = [f"{part.name}: {_number(claim, part)}, {part.in_seeds}" for part in known]
     missing = len(found.parts) - len(lines)
     return [*lines, *([f"{missing} not run"] if missing else [])]
 
