@@ -118,10 +118,10 @@ def make(record: str, results: Path, changes: Mapping[str, Any] | None = None) -
 
 def _of_another_seed(record: str) -> Run | None:
     """The run of `record` where the grid has its setting with other seeds only."""
-    found = re.fullmatch(r"(.+_seed_)(\d+)\.json", record)
-    for name, run in by_record().items() if found else ():
-        if re.fullmatch(rf"{re.escape(found[1])}\d+\.json", name):
-            return replace(run, seed=int(found[2]), records=(record,))
+    if found := re.fullmatch(r"(.+_seed_)(\d+)\.json", record):
+        for name, run in by_record().items():
+            if re.fullmatch(rf"{re.escape(found[1])}\d+\.json", name):
+                return replace(run, seed=int(found[2]), records=(record,))
     return None
 
 
