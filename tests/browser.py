@@ -58,7 +58,7 @@ def open_page(chromium, spare):
     opened, problems = [], []
 
     def open_it(path, viewport=WINDOW, color_scheme="light", reduced_motion=None, **context):
-        key = tuple(sorted(context.items()))
+        key = repr(sorted(context.items()))
         page = spare[key].pop() if spare[key] else chromium.new_context(**context).new_page()
         page.set_viewport_size(viewport)
         page.emulate_media(
