@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 RUN := $(BIN)/python -m pamal_core run
 
+# Kept even where the environment says not to: each process would compile torch for two seconds.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help book test test-faults lint tables notebooks constraints clean
 

@@ -26,7 +26,8 @@ LOOKS = """() => {
   const grounds = new Map([[null, ""]]);
   const ground = (node) => {
     if (!grounds.has(node)) {
-      const { backgroundColor, backgroundImage, opacity, position, filter } = getComputedStyle(node);
+      const style = getComputedStyle(node);
+      const { backgroundColor, backgroundImage, opacity, position, filter } = style;
       const own = [backgroundColor, backgroundImage, opacity, position, filter].join();
       const above = ground(node.parentElement);
       grounds.set(node, above.endsWith(`${own};`) ? above : `${above}${own};`);

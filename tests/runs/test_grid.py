@@ -2,8 +2,6 @@
 
 import importlib
 import statistics
-import subprocess
-import sys
 
 import nbformat
 import pytest
@@ -261,16 +259,6 @@ def test_a_run_of_the_toy_problem_is_made_like_any_other(tmp_path):
     assert (found.experiment, found.method, found.seed) == ("toy", "baselines", 1)
     assert {*found.summary} == {f"{m}, c = {c}" for c in ("1", "0.1") for m in rules(1e-3, 0)}
     assert found.options == identity(grid.by_record()[name])["options"] | {"epochs": 1}
-
-
-def test_counting_needs_neither_torch_nor_the_packages_of_the_book():
-    code = """
-import sys
-sys.modules["nbformat"] = None  # which only the book's extra installs
-from pamal_core.runs import grid
-sys.exit(grid.runs() == [] or "torch" in sys.modules)
-"""
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_parameters_are_read_as_papermill_reads_them():
