@@ -44,6 +44,7 @@ def executed(kernel):
             client.execute()
         finally:
             client.kc.stop_channels()
+        del notebook.cells[0]
         return notebook
 
     return run
