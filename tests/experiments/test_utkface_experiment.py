@@ -5,7 +5,6 @@ import pytest
 import torch
 from torch.utils.data import TensorDataset
 
-from pamal_core.data import utkface
 from pamal_core.data.batches import batches
 from pamal_core.data.files import data_root
 from pamal_core.errors import InputError
@@ -28,7 +27,7 @@ def options(**values):
 def sample():
     """The sample with few faces: to draw them all takes ten seconds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(utkface, "SAMPLE_NUM", 240)
+        patch.setattr("pamal_core.data.utkface.SAMPLE_NUM", 240)
         return EXPERIMENT.load(options(limit=96))
 
 
