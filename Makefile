@@ -33,7 +33,7 @@ $(READY): pyproject.toml constraints.txt
 	    -e '.[book,workflow,test,dev]'
 	touch $@
 
-# What takes longest begins first. Two at a time: torch gains little from a second thread here.
+# Two at a time, each with one thread; what takes longest begins first.
 SAMPLES := $(patsubst %,book/fresh/%.ipynb,utkface cityscapes multimnist3 multimnist census)
 FRESH := book/fresh/your_model.ipynb $(SAMPLES) book/fresh/toy.ipynb
 .PHONY: $(FRESH)
