@@ -20,7 +20,7 @@ pytest_plugins = ["browser", "built_book", "one_kernel"]
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
 # What takes longest begins first: the other worker would wait for one that begins it last.
-LONG = ["test_pages", "kernel", "test_workflow", "test_widget_runs", "test_tables", "test_faults"]
+LONG = ["test_pages", "kernel", "test_faults", "test_workflow", "test_every_method"]
 
 
 @pytest.hookimpl(tryfirst=True)
