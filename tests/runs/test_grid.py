@@ -235,7 +235,7 @@ def test_a_run_counts_as_running_while_its_lock_is_held(tmp_path):
 def test_unknown_targets_and_records_are_answered_in_one_line(tmp_path, capsys):
     with pytest.raises(InputError, match=r"census, .*paper\. Found 'mnist'"):
         grid.runs("mnist")
-    assert main(["run", "--results", str(tmp_path), "census/ls_seed_99.json"]) == 2
+    assert main(["run", "--results", str(tmp_path), "census/lss_seed_99.json"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
