@@ -161,10 +161,10 @@ def order(data: str, runs: Runs) -> pd.DataFrame:
     a point cares about a task with its loss, by task (-1 is a front in order), and the hypervolume,
     over seeds on validation."""
     every = [Setting(data, "pamal"), *planned(data, "beyond/")]
-    named = {s: (label(s, "average"), weights(s)) for s in every if s.method == "pamal"}
-    made = {setting: name for setting, name in named.items() if setting in runs}
+    made = [s for s in every if s.method == "pamal" and s in runs]
+    named = {s: (label(s, "average"), weights(s)) for s in made}
     measures = {task: f"order of {task}/loss" for task in paper.TASKS[data]}
-    found = methods(made, runs, measures | {"hypervolume ↑": "hypervolume"}, "validation")
+    found = methods(named, runs, measures | {"hypervolume ↑": "hypervolume"}, "validation")
     return found.rename_axis(["setting", "weights"][: 2 if made else 1])
 
 
@@ -227,19 +227,14 @@ def figure_4(data: str, runs: Runs) -> Figure:
     if not (ours := first("pamal")) or np.isnan(single).any():
         raise InputError(f"Figure 4 needs runs of PaMaL and of STL. Found none of both on {data}.")
     points = {paper.PRINTED[method]: [*first(method).values()] for method in paper.ONE_NETWORK}
-    sweeps = {
-        paper.PRINTED[m]: (m, front)
-        for m in ("phn", "cosmos")
-        for front in [*first(m).values()][:1]
-    }
+    sweeps = {m: paper.PRINTED[m] for m in ("phn", "cosmos") if first(m)}
     rivals: dict[str, Front] = {}
-    for name, (method, front) in sweeps.items():
-        tried = [runs[s] for s in tables.planned(f"{method}_{data}") if s in runs]
-        rivals[name] = front
+    for method, name in sweeps.items():
+        rivals[name] = next(iter(first(method).values()))
+        tried = [s for s in tables.planned(f"{method}_{data}") if s in runs]
+        volumes = [frame.measured(runs, s, "hypervolume", "validation").mean() for s in tried]
         if tried:
-            best = max(
-                tried, key=lambda by_seed: np.mean([r.hypervolume() for r in by_seed.values()])
-            )
+            best = runs[tried[int(np.argmax(volumes))]]
             rivals[f"{name}, tuned"] = next(iter(best.values())).front("test")
     provenance = f"{paper.DATA[data]}, full data, test."
     if counts := {len(found) for found in points.values() if found}:
@@ -247,7 +242,7 @@ def figure_4(data: str, runs: Runs) -> Figure:
         provenance += f" Baselines: {seeds} seeds each."
     if rivals:
         said = "one seed, the setting of their authors, and the best on validation."
-        provenance += f" {' and '.join(sweeps)}: {said}"
+        provenance += f" {' and '.join(sweeps.values())}: {said}"
     return seeds_figure(ours, points, single, provenance, rivals)
 
 

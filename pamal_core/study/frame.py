@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -106,6 +106,7 @@ class Setting(NamedTuple):
         return ", ".join([paper.PRINTED.get(self.method, self.method), *texts])
 
 
+AnyRun = TypeVar("AnyRun", Record, grid.Run)
 Runs = Mapping[Setting, Mapping[int, Record]]
 """Records by setting and seed."""
 
@@ -134,9 +135,8 @@ def of(run: Record | grid.Run) -> Setting:
 @cache
 def planned(data: str, folder: str = "") -> tuple[Setting, ...]:
     """The settings of the grid on `data`, of records in `folder`."""
-    runs = (run for run in grid.by_record().values() if run.experiment == data)
-    found = (of(run) for run in runs if any(record.startswith(folder) for record in run.records))
-    return tuple(dict.fromkeys(found))
+    found = (run for record, run in grid.by_record().items() if record.startswith(folder))
+    return tuple(dict.fromkeys(of(run) for run in found if run.experiment == data))
 
 
 def is_full(record: Record) -> bool:
@@ -154,11 +154,11 @@ def select(text: str) -> Setting:
     return make(experiment, method, grid.parameters(options))
 
 
-def runs(records: Iterable[Record]) -> Runs:
-    """`records` by setting and seed; a run that is there twice counts once."""
-    found: dict[Setting, dict[int, Record]] = {}
-    for record in records:
-        found.setdefault(of(record), {})[record.seed] = record
+def runs(made: Iterable[AnyRun]) -> dict[Setting, dict[int, AnyRun]]:
+    """Records, or runs of the grid, by setting and seed; one that is there twice counts once."""
+    found: dict[Setting, dict[int, AnyRun]] = {}
+    for run in made:
+        found.setdefault(of(run), {})[run.seed] = run
     return {setting: dict(sorted(by_seed.items())) for setting, by_seed in found.items()}
 
 
@@ -250,7 +250,9 @@ def costs(by_data: Mapping[str, Runs]) -> pd.DataFrame:
     rows = {}
     for data, found in by_data.items():
         seconds = [record.seconds for by_seed in found.values() for record in by_seed.values()]
-        median, hours = np.median(seconds) / 60, sum(seconds) / 3600
-        rows[paper.DATA[data]] = len(seconds), f"{median:.1f}", f"{hours:.1f}"
-    columns = ["runs", "minutes a run", "hours in all"]
-    return pd.DataFrame.from_dict(rows, "index", columns=columns).rename_axis("cost")
+        rows[paper.DATA[data]] = {
+            "runs": len(seconds),
+            "minutes a run": f"{np.median(seconds) / 60:.1f}",
+            "hours in all": f"{sum(seconds) / 3600:.1f}",
+        }
+    return pd.DataFrame.from_dict(rows, "index").rename_axis("cost")

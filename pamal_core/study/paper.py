@@ -107,8 +107,6 @@ OF_DATA = {"offset", "split", "draw", "antialias", "masters", "tasks"}
 """Options that change the data."""
 SEEDS = 3
 """How many the paper's tables have."""
-HOW = ("precision", "chunk")
-"""Options that say how a run is made; they are free in every table."""
 
 
 def read_tables(folder: Path) -> dict[str, Table]:
@@ -122,7 +120,7 @@ def read_tables(folder: Path) -> dict[str, Table]:
             **{name: row[name] for name in Table._fields[:6]},
             keys=tuple(row["keys"].split()),
             fixed=grid.parameters(row["fixed"]),
-            free=(*row["free"].split(), *HOW),
+            free=(*row["free"].split(), "precision", "chunk"),  # how a run is made
             divisor=int(row["divisor"]),
             columns=columns[row["table"]],
         )

@@ -218,21 +218,15 @@ def winners(sweeps: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def panels(runs: Runs, sweeps: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, Winner]]:
     """For each criterion PaMaL and the winners in `sweeps`, with their validation fronts."""
-
-    def of(method: str, names: Sequence[str] = (), values: tuple[Any, ...] = ()) -> list[Front]:
-        return [
-            record.front()
-            for setting, by_seed in runs.items()
-            if setting.method == method and tuple(setting.values[n] for n in names) == values
-            for record in by_seed.values()
-        ]
-
-    shown = {}
+    shown: dict[str, dict[str, Winner]] = {}
     for criterion, threshold in CRITERIA.items():
-        methods = {paper.PRINTED["pamal"]: Winner("default", of("pamal"))}
+        chosen = {"pamal": ("default", [s for s in runs if s.method == "pamal"])}
         for method, table in sweeps.items():
-            found = winner(table, threshold)
-            fronts = [] if found is None else of(method, table.index.names, found)
-            methods[paper.PRINTED[method]] = Winner(describe(table, found), fronts)
-        shown[criterion] = methods
+            found, own = winner(table, threshold), [s for s in runs if s.method == method]
+            own = [s for s in own if tuple(s.values[n] for n in table.index.names) == found]
+            chosen[method] = describe(table, found), own
+        shown[criterion] = {
+            paper.PRINTED[method]: Winner(said, [r.front() for s in own for r in runs[s].values()])
+            for method, (said, own) in chosen.items()
+        }
     return shown

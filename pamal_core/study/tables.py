@@ -17,19 +17,14 @@ from pamal_core.runs import grid
 from pamal_core.study import frame, paper
 from pamal_core.study.frame import Runs, Setting
 from pamal_core.study.paper import SEEDS, TABLES, Column, Row
-from pamal_core.study.statistics import (
-    Estimate,
-    Sample,
-    bracket,
-    number,
-    seeds_needed,
-    spread,
-    verdict,
-)
+from pamal_core.study.statistics import Estimate, Sample, bracket, seeds_needed, spread, verdict
 
 TOGETHER = f"hypervolume of {SEEDS} seeds"
 """How the paper measures a baseline on test (C2): by the points of its three seeds together."""
 UNION = f"{TOGETHER} \N{UPWARDS ARROW}"
+THEIRS, OURS = ["paper", "paper ±", "paper's seeds"], ["ours", "ours ±", "seeds"]
+AWAY = ["difference", "error", "freedom"]
+"""The columns of a report that are a `Sample`, and those of an `Estimate`."""
 SHUFFLES = 2000
 WORDS = ("agrees", "differs", "undecided")
 NULLS = ("a constant", "the paper shuffled", "LS in every row")
@@ -50,14 +45,11 @@ def row_of(setting: Setting, name: str) -> Row | None:
     return rows(name).get(setting._replace(options=told))
 
 
-def planned(name: str) -> dict[Setting, list[int]]:
-    """The settings that the grid has for the table `name`, each with its seeds."""
+def planned(name: str) -> dict[Setting, dict[int, grid.Run]]:
+    """The runs that the grid has for the table `name`."""
     table = TABLES[name]
-    found: dict[Setting, list[int]] = {}
-    for run in grid.runs(table.target):
-        if (table.place, table.target) in zip(run.places, run.targets, strict=True):
-            found.setdefault(frame.of(run), []).append(run.seed)
-    return found
+    at, every = (table.place, table.target), grid.runs(table.target)
+    return frame.runs(r for r in every if at in zip(r.places, r.targets, strict=True))
 
 
 def report(
@@ -110,15 +102,9 @@ def _cells(
 
     return {
         "measure": text,
-        "paper": theirs.mean,
-        "paper ±": theirs.deviation,
-        "paper's seeds": theirs.number,
-        "ours": ours.mean,
-        "ours ±": ours.deviation,
-        "seeds": ours.number * in_each,
-        "difference": float(away.value),
-        "error": float(away.error),
-        "freedom": float(away.freedom),
+        **dict(zip(THEIRS, theirs, strict=True)),
+        **dict(zip(OURS, ours._replace(number=ours.number * in_each), strict=True)),
+        **dict(zip(AWAY, map(float, away), strict=True)),
         "margin": margin,
         "verdict": str(verdict(away, margin)) if ours.number else "not run",
         "seeds to decide": in_each * seeds_needed(decides) if away.error > 0 else np.nan,
@@ -145,14 +131,12 @@ def joint(name: str, runs: Runs) -> pd.DataFrame:
             continue
         measure, unit = measures[text]
         of_ls = unit * frame.measured(runs, Setting(table.experiment, "ls"), measure, table.split)
-        ours, spread, theirs, margin = (
-            of[column].to_numpy() for column in ("ours", "ours ±", "paper", "margin")
-        )
-        number = of["seeds"].to_numpy() / (SEEDS if text == UNION else 1)
-        printed = Sample(theirs, of["paper ±"].to_numpy(), of["paper's seeds"].to_numpy())
+        own, printed = (Sample(*of[columns].to_numpy().T) for columns in (OURS, THEIRS))
+        own = own._replace(number=own.number / (SEEDS if text == UNION else 1))
+        ours, theirs, margin = own.mean, printed.mean, of["margin"].to_numpy()
         orders = rng.permuted(np.tile(np.arange(len(of)), (SHUFFLES, 1)), axis=1)
         agree, constant, shuffled, as_ls = (
-            (verdict(Sample(means, spread, number).minus(printed), margin) == "agrees").sum(-1)
+            (verdict(own._replace(mean=means).minus(printed), margin) == "agrees").sum(-1)
             for means in (
                 ours,
                 np.full_like(theirs, theirs.mean()),
@@ -207,17 +191,14 @@ def agreement(name: str, runs: Runs, digits: int = 4) -> Html:
             all_of_it = whole.loc[text]
             nulls = ", ".join(f"{all_of_it[null]:.3g} if ours were {null}" for null in NULLS)
             tells = "tells" if all_of_it["tells its rows apart"] else "does not tell"
-            away, low, high = (
-                number(all_of_it[one], digits, "+") for one in ("mean difference", "low", "high")
-            )
+            away = bracket(Estimate.of(of["difference"].to_numpy()), digits)
             said += (
-                f"<br>All rows together: mean difference {away} [{low}, {high}]; rank correlation "
-                f"with the paper's {all_of_it['rank correlation']:.2f} (p = "
-                f"{all_of_it['p of the rank']:.3f}). {all_of_it['agree']} of {len(of)} rows agree; "
-                f"it would be {nulls}. So the number of agreements {tells} the rows apart "
-                f"(p = {all_of_it['p of the count']:.3f})."
+                f"<br>All rows together: mean difference {away}; rank correlation with the paper's "
+                f"{all_of_it['rank correlation']:.2f} (p = {all_of_it['p of the rank']:.3f}). "
+                f"{all_of_it['agree']} of {len(of)} rows agree; it would be {nulls}. So the number "
+                f"of agreements {tells} the rows apart (p = {all_of_it['p of the count']:.3f})."
             )
-        ends = Estimate(*(of[c].to_numpy() for c in ("difference", "error", "freedom"))).interval()
+        ends = Estimate(*of[AWAY].to_numpy().T).interval()
         parts += [f"<p>{said}</p>", intervals(of.assign(low=ends[0], high=ends[1]), digits)]
     parts.append(f"<p>{missing} numbers of this table have no run of ours yet.</p>" * bool(missing))
     return Html("\n".join(parts))
@@ -236,12 +217,10 @@ def shown(found: pd.DataFrame, digits: int = 4, measure: str = "") -> Html:
     needed = needed.replace({"nan": "two or more", "inf": "more of the paper's"})
     rows = [
         {
-            "paper ± sd": spread(Sample(*row[["paper", "paper ±", "paper's seeds"]]), digits),
-            "ours ± sd": spread(Sample(*row[["ours", "ours ±", "seeds"]]), digits),
+            "paper ± sd": spread(Sample(*row[THEIRS]), digits),
+            "ours ± sd": spread(Sample(*row[OURS]), digits),
             "seeds": row["seeds"] or "",
-            "difference [95 %]": bracket(
-                Estimate(*row[["difference", "error", "freedom"]]), digits
-            ),
+            "difference [95 %]": bracket(Estimate(*row[AWAY]), digits),
             "verdict": row["verdict"],
             "seeds to decide": count if row["verdict"] == "undecided" else "",
         }
