@@ -56,8 +56,9 @@ def heat_maps_figure(
                 if np.isfinite(value):
                     # In black or white, whichever can be read.
                     dark = np.dot(image.cmap(image.norm(value))[:3], (0.299, 0.587, 0.114)) < 0.5
-                    text, colour = f"{value:.4f}" if low >= 0 else f"{value:+.2f}", "kw"[dark]
-                    ax.text(j, i, text, fontsize=style.SMALL, c=colour, ha="center", va="center")
+                    look: dict[str, Any] = {"c": "w" if dark else "k", "fontsize": style.SMALL}
+                    text = f"{value:.4f}" if low >= 0 else f"{value:+.2f}"
+                    ax.text(j, i, text, ha="center", va="center", **look)
             ax.set_xticks(range(len(table.columns)), [f"{lam:g}" for lam in table.columns])
             ax.set_yticks(range(len(table.index)), [f"{W}" for W in table.index])
             ax.set(xlabel="λ", ylabel="W")
