@@ -152,7 +152,7 @@ def grid_status(path: Path) -> Answer:
     """How many of the paper's runs are made, being made and left."""
     table = grid.status(path)
     document = {"folder": path, "targets": table.to_dict("records")}
-    return document, [table.to_string(index=False)], True
+    return document, [table.to_string(index=False, na_rep="?")], True
 
 
 @command

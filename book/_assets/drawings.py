@@ -162,7 +162,7 @@ def idea() -> None:
     found = Pairs(problem, [Linear()], starts).run(every * seen[-1], every)[:, 0, 0]
     x, y = np.linspace(-11, 11, 121), np.linspace(-12, 12, 121)
     losses = problem.losses(np.stack(np.meshgrid(x, y), -1))
-    weights = Panel("Weight space: a segment of networks", (-11, 11), (-12, 12))
+    weights = Panel("Weight space: a segment of networks", (11, -11), (-12, 12))  # member 1 on the left
     plane = Panel("Loss space: the same networks", (-22, 16), (-22, 16))
     for t, look in enumerate(("one", "two")):
         for level in (-18, -14, -10, -6):
@@ -180,8 +180,8 @@ def idea() -> None:
             for k, look in enumerate(("one", "two")):
                 panel.dots(line[[-k]], look, 7 if last else 4)
     first, last = found[0], found[-1]
-    weights.text("start of member 1", first[0], "one", "end", (-10, 0))
-    weights.text("start of member 2", first[1], "two", "start", (8, -8))
+    weights.text("start of member 1", first[0], "one", "start", (10, 0))
+    weights.text("start of member 2", first[1], "two", "end", (50, -42))
     weights.text("member 1", last[0], "one", "middle", (0, 22))
     weights.text("member 2", last[1], "two", "middle", (0, 22))
     weights.text("every point between", last.mean(0), "", "middle", (0, -26))

@@ -108,6 +108,8 @@ function begin() {
     const rows = [...(table.tBodies[0]?.rows ?? [])];
     const isPlain = rows.every((row) => row.cells.length === heads.length);
     if (!isPlain || rows.length < 3 || table.querySelector("[colspan], [rowspan]")) continue;
+    for (const { cells } of rows) // on a phone its card says what a number is of
+      if (cells[0].matches("th.number")) cells[0].dataset.head = words(heads[0]);
     makeSortable(table, heads, rows);
     if (rows.length > 9) clears.set(table, makeFilters(table, heads, rows));
   }

@@ -6,9 +6,10 @@ until something is trained.
 
 import importlib
 import json
+import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -93,10 +94,14 @@ def by_record() -> dict[str, Run]:
 
 def make(record: str, results: Path, changes: Mapping[str, Any] | None = None) -> None:
     """Make the run of `record` without its notebook, with `changes` to its parameters; or copy the
-    record where another table has it already. InputError for a record that is not in the grid."""
-    run = by_record().get(record)
+    record where another table has it already. The grid has its setting; the seed may be another.
+    InputError for a record of no such setting."""
+    run = by_record().get(record) or _of_another_seed(record)
     if run is None:
-        raise InputError(f"workflow/grid.csv must have the record. Found {record!r}.")
+        raise InputError(
+            "A record must be FOLDER/NAME_seed_NUMBER.json, of a setting in workflow/grid.csv. "
+            f"Found {record!r}."
+        )
     for other in run.records:
         if not (results / record).exists() and (results / other).exists():
             write_atomic(results / record, (results / other).read_bytes())
@@ -111,6 +116,15 @@ def make(record: str, results: Path, changes: Mapping[str, Any] | None = None) -
     train(experiment, experiment.options.create(**given))
 
 
+def _of_another_seed(record: str) -> Run | None:
+    """The run of `record` where the grid has its setting with other seeds only."""
+    if found := re.fullmatch(r"(.+_seed_)(\d+)\.json", record):
+        for name, run in by_record().items():
+            if re.fullmatch(rf"{re.escape(found[1])}\d+\.json", name):
+                return replace(run, seed=int(found[2]), records=(record,))
+    return None
+
+
 def notebook_parameters(path: Path) -> set[str]:
     """The names that the parameters cell of the notebook at `path` assigns."""
     cells = json.loads(path.read_text())["cells"]
@@ -120,7 +134,7 @@ def notebook_parameters(path: Path) -> set[str]:
 
 def status(results: Path) -> pd.DataFrame:
     """A row per target: runs that are made, being made and left, and hours of one thread for the
-    latter two, as far as runs of their kind were measured."""
+    latter two, as far as runs of their kind were measured; NaN where none was."""
     rows = []
     for target in targets():
         every = runs(target)
@@ -129,7 +143,8 @@ def status(results: Path) -> pd.DataFrame:
         running = sum(any(map(is_held, of_run)) for of_run in locks)
         seconds = pd.Series([run.cost.seconds for run in left], dtype=float)
         counts = (len(every), len(every) - len(left), running, len(left) - running)
-        rows.append((target, *counts, round(seconds.sum() / 3600, 1), seconds.isna().sum()))
+        hours = seconds.sum(min_count=1 if left else 0) / 3600  # NaN: not measured, which is not 0
+        rows.append((target, *counts, round(hours, 1), seconds.isna().sum()))
     columns = ["target", "runs", "done", "running", "left", "hours", "not measured"]
     return pd.DataFrame(rows, columns=columns)
 

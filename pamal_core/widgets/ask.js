@@ -29,7 +29,8 @@ function askPanel(front, view, onBound, onPoint) {
   const said = h("p", { class: "pw-note pw-said", role: "status" });
   const word = h("span");
   const select = h("select", { "aria-label": "quantity of the bound", change: () => set(true) });
-  const input = h("input", { type: "number", step: 0.001, "aria-label": "bound", input: () => set(false) });
+  const input = h("input", { type: "number", step: 0.001, "aria-label": "bound", input: () => set(false),
+    keydown: ({ key }) => { if (key === "Enter") best(); } });
   let last = null;
   const set = (isNew) => {
     if (isNew) input.value = suggested(front, select.value);

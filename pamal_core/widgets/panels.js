@@ -140,7 +140,8 @@ function alphaRow(num, onChange) {
     if (alpha) onChange(alpha);
   };
   const input = h("input", { "aria-label": "alpha in numbers", class: "pw-alpha", spellcheck: "false",
-    autocomplete: "off", change: typed });
+    autocomplete: "off", change: typed,
+    keydown: ({ key }) => { if (key === "Enter") typed(); } }); // in JupyterLab Enter changes nothing
   const show = (alpha) => { // what is being typed stays where only an answer has come
     if (last && isSame(alpha, last) && input.getRootNode().activeElement === input) return;
     last = alpha;

@@ -299,3 +299,17 @@ def test_records_that_a_page_names_exist_in_the_grid():
             assert "*" in pattern or f"{pattern}.json" in grid.by_record(), row["page"]
             folder = pattern.rpartition("/")[0]
             assert any(record.startswith(f"{folder}/") for record in grid.by_record())
+
+
+def test_a_seed_that_the_grid_lacks_is_made_for_a_setting_that_it_has(tmp_path):
+    name = "census/ls_seed_77.json"
+    assert name not in grid.by_record()
+    grid.make(name, tmp_path, {"data": "sample", "epochs": 1})
+    made = Record.read(tmp_path / name)
+    assert (made.experiment, made.method, made.seed) == ("census", "ls", 77)
+
+
+def test_hours_that_nobody_measured_are_not_0(tmp_path):
+    found = grid.status(tmp_path).set_index("target")
+    nothing = found["not measured"] == found["runs"]
+    assert nothing.any() and (found["hours"].isna() == nothing).all()

@@ -1,4 +1,5 @@
-"""The explorer in JupyterLab, with a real kernel: dragged, it shows what `evaluate` says."""
+"""The explorer in JupyterLab, with a real kernel: dragged or typed into, it shows what
+`evaluate` says."""
 
 import json
 import os
@@ -100,7 +101,7 @@ def is_run(cell):
     return False
 
 
-def test_the_explorer_is_dragged_in_jupyterlab_and_shows_what_evaluate_says(
+def test_the_explorer_is_dragged_and_typed_into_in_jupyterlab_and_shows_what_evaluate_says(
     chromium, lab, tmp_path
 ):
     context = chromium.new_context(viewport={"width": 1300, "height": 1000})
@@ -132,4 +133,14 @@ def test_the_explorer_is_dragged_in_jupyterlab_and_shows_what_evaluate_says(
     alpha = json.loads(said.read_text())["alpha"]
     assert alpha[0] > 0.6 and not re.search("nearest", page.text_content(".pw-facts"))
     assert cells() != before
+    # Keys typed into the box are not the notebook's shortcuts (Enter, digits, brackets).
+    box = page.get_by_label("alpha in numbers")
+    box.click()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("[0.25, 0.75]")
+    page.keyboard.press("Enter")
+    wait_until(
+        lambda: json.loads(said.read_text())["alpha"] == [0.25, 0.75] and is_shown(), ValueError
+    )
+    assert page.locator(".jp-CodeCell").count() == 1
     context.close()
