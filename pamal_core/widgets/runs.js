@@ -40,8 +40,9 @@ function seedSample(seed) {
 function notesPanel({ records, runs, damaged }) {
   const node = h("div", { class: "pw-note" });
   const show = (ignored) => node.replaceChildren(
-    h("div", {}, `${records} records of ${runs.length} runs. Filled marks: no other network of the run is better `
-      + "on both axes. The shape of a mark is its seed. HV is the mean hypervolume of the shown seeds."),
+    h("div", {}, `${runs.length} runs, in ${records} records: two tables that share a run have a record each. `
+      + "Filled marks: no other network of the run is better on both axes. The shape of a mark is its seed. "
+      + "HV is the mean hypervolume of the shown seeds."),
     ...(damaged.length ? [h("details", {}, h("summary", {}, `${damaged.length} damaged record`
       + `${damaged.length > 1 ? "s are" : " is"} left out.`), ...damaged.map((why) => h("div", {}, why)))] : []),
     ...(ignored.length ? [h("div", { role: "status", class: "pw-ignored" },

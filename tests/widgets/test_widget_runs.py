@@ -93,7 +93,7 @@ def test_three_curves_and_the_single_networks_come_first(open_runs):
     assert line.count("M") == 3  # a front for each of three seeds
     labels = page.locator(".pw-run-label").all_text_contents()
     assert sorted(labels) == sorted(shown(page))
-    assert f"{len(FILES)} records of " in page.inner_text(".pw-runs")
+    assert f" in {len(FILES)} records: " in page.inner_text(".pw-runs")
     assert "#" not in page.url
 
 
