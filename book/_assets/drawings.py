@@ -162,7 +162,8 @@ def idea() -> None:
     found = Pairs(problem, [Linear()], starts).run(every * seen[-1], every)[:, 0, 0]
     x, y = np.linspace(-11, 11, 121), np.linspace(-12, 12, 121)
     losses = problem.losses(np.stack(np.meshgrid(x, y), -1))
-    weights = Panel("Weight space: a segment of networks", (11, -11), (-12, 12))  # member 1 on the left
+    # Member 1 is on the left.
+    weights = Panel("Weight space: a segment of networks", (11, -11), (-12, 12))
     plane = Panel("Loss space: the same networks", (-22, 16), (-22, 16))
     for t, look in enumerate(("one", "two")):
         for level in (-18, -14, -10, -6):
