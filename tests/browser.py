@@ -2,6 +2,8 @@
 
 import json
 import shutil
+from collections import defaultdict
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,9 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # there is no network
 ]
+WINDOW = {"width": 1280, "height": 720}
 ROOT = Path(__file__).parents[1]
 
 
@@ -34,38 +38,63 @@ def chromium():
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def spare(chromium):
+    """Pages that no test uses now, by the options of their contexts: a new one costs a process."""
+    pages = defaultdict(list)
+    yield pages
+    for page in chain(*pages.values()):
+        page.context.close()
+
+
 @pytest.fixture
-def open_page(chromium):
+def open_page(chromium, spare):
     """Opens a file in a page of its own: `open_page(path, has_touch=True, ...)`, with the options
     of playwright's contexts.
 
     When the test ends, none of its pages may have asked for a thing that was not there, asked the
     network for anything, thrown, or written an error to the console.
     """
-    contexts, problems = [], []
+    opened, problems = [], []
 
-    def guard(route):
-        if route.request.url.startswith(ALLOWED):
-            route.continue_()
-        else:
-            problems.append(f"asked the network for {route.request.url}")
-            route.abort()
-
-    def open_it(path, **options):
-        context = chromium.new_context(**options)
-        contexts.append(context)
-        context.route("**/*", guard)
-        page = context.new_page()
-        page.on("console", lambda m: m.type == "error" and problems.append(f"console: {m.text}"))
-        page.on("pageerror", lambda error: problems.append(f"thrown: {error}"))
-        page.on("requestfailed", lambda request: problems.append(f"failed: {request.url}"))
+    def open_it(path, viewport=WINDOW, color_scheme="light", reduced_motion=None, **context):
+        key = repr(sorted(context.items()))
+        page = spare[key].pop() if spare[key] else chromium.new_context(**context).new_page()
+        page.set_viewport_size(viewport)
+        page.emulate_media(
+            color_scheme=color_scheme, reduced_motion=reduced_motion or "no-preference"
+        )
+        opened.append((key, page, watch(page, problems)))
         page.goto(Path(path).resolve().as_uri())
         return page
 
     yield open_it
-    for context in contexts:
-        context.close()
+    for key, page, end in opened:
+        end()
+        page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        page.goto("about:blank")
+        page.mouse.move(0, 0)
+        spare[key].append(page)
     assert problems == []
+
+
+def watch(page, problems):
+    """Write into `problems` what goes wrong in `page`, until the function is called that this
+    returns."""
+
+    def ask(request):
+        if not request.url.startswith(ALLOWED):
+            problems.append(f"asked the network for {request.url}")
+
+    handlers = {
+        "request": ask,
+        "console": lambda m: m.type == "error" and problems.append(f"console: {m.text}"),
+        "pageerror": lambda error: problems.append(f"thrown: {error}"),
+        "requestfailed": lambda request: problems.append(f"failed: {request.url}"),
+    }
+    for event, handler in handlers.items():
+        page.on(event, handler)
+    return lambda: [page.remove_listener(event, h) for event, h in handlers.items()]
 
 
 DARK = "@media (prefers-color-scheme: dark) { body { background: #14181e; color: #e6edf3; } }"

@@ -19,19 +19,17 @@ pytest_plugins = ["browser", "built_book", "one_kernel"]
 # Else jsonschema, which nbformat imports, would build a parser of addresses for seconds.
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
-# What takes long to make: one of pytest's workers makes it, for all the tests that need it.
-SHARED = {"built_book": "browser", "chromium": "browser", "kernel": "kernel"}
 # What takes longest begins first: the other worker would wait for one that begins it last.
-LONG = ["browser", "kernel", "test_workflow", "test_tables", "test_faults"]
+LONG = ["test_pages", "kernel", "test_faults", "test_workflow", "test_every_method"]
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sorts tests into the groups of `--dist loadgroup`: by what they share, or else by file."""
+    """Sorts tests into the groups of `--dist loadgroup`: by file, but those that need a kernel
+    share one."""
 
     def place(item: pytest.Item) -> tuple[int, str]:
-        needs = sorted({*SHARED} & {*getattr(item, "fixturenames", [])})
-        name = SHARED[needs[0]] if needs else item.path.stem
+        name = "kernel" if "kernel" in getattr(item, "fixturenames", []) else item.path.stem
         return (LONG.index(name) if name in LONG else len(LONG)), name
 
     places = {item: place(item) for item in items}

@@ -18,17 +18,18 @@ def kernel():
     from jupyter_core.utils import run_sync
 
     manager = AsyncKernelManager(kernel_name="python3")
-    # MPLBACKEND hides the figures.
-    environment = {k: v for k, v in os.environ.items() if k != "MPLBACKEND"}
+    # MPLBACKEND hides the figures; no notebook that is run here may need data.
+    hidden = "MPLBACKEND", "PAMAL_DATA"
+    environment = {k: v for k, v in os.environ.items() if k not in hidden}
     run_sync(manager.start_kernel)(env=environment, extra_arguments=["--log-level=CRITICAL"])
     yield manager
     run_sync(manager.shutdown_kernel)(now=True)
 
 
 @pytest.fixture
-def execute(kernel):
-    """Runs a notebook: `execute("census", folder, epochs=1, ...)` with papermill's parameters; its
-    outputs, cell by cell. A cell that raises is an error."""
+def executed(kernel):
+    """Runs a notebook: `executed("census", folder, epochs=1, ...)` with papermill's parameters; the
+    notebook with its outputs. A cell that raises is an error."""
     import nbformat
     from nbclient import NotebookClient
     from papermill.iorw import load_notebook_node
@@ -43,7 +44,18 @@ def execute(kernel):
             client.execute()
         finally:
             client.kc.stop_channels()
-        return [o for cell in notebook.cells for o in cell.get("outputs", [])]
+        del notebook.cells[0]
+        return notebook
+
+    return run
+
+
+@pytest.fixture
+def execute(executed):
+    """The same; what it shows, one output after the other."""
+
+    def run(name, folder, **parameters):
+        return [o for c in executed(name, folder, **parameters).cells for o in c.get("outputs", [])]
 
     return run
 

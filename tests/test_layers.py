@@ -60,7 +60,7 @@ def test_each_room_says_what_lives_there():
         assert ast.get_docstring(ast.parse((PACKAGE / folder / "__init__.py").read_text())), folder
 
 
-def test_the_package_alone_brings_no_other_room_and_figures_and_the_study_no_torch():
+def test_the_package_alone_brings_no_other_room():
     code = """
 import sys
 import pamal_core
@@ -70,11 +70,33 @@ sys.exit(str(rooms & {%s}) if rooms & {%s} else 0)
 """
     others = ", ".join(map(repr, ROOMS))
     subprocess.run([sys.executable, "-c", code % (others, others)], check=True)
+
+
+def test_neither_torch_nor_the_packages_of_the_book_are_needed_but_for_data_and_training():
+    """Figures, the study, drawn faces, the records of a page, the grid, and commands that read."""
     rooms = "study", "plots"
     names = [n for room, n, _ in modules() if room in rooms and not n.endswith("__init__")]
-    names += ["pamal_core.simplex", "pamal_core.runs.grid"]
-    lines = f"import sys, {', '.join(names)}; sys.exit('torch' in sys.modules)"
-    subprocess.run([sys.executable, "-c", lines], check=True)
+    names += ["pamal_core.simplex", "pamal_core.data.samples.faces"]
+    code = f"""
+import sys
+from pathlib import Path
+sys.modules["nbformat"] = None  # which only the book's extra installs
+from pamal_core.__main__ import main
+from pamal_core.runs import grid
+assert grid.runs() != [], "no runs"
+results = grid.ROOT / "results"
+for command in ("runs", "compare", "grid", "clean"):
+    assert main([command, str(results)]) == 0, command
+assert main(["runs", str(results / "multimnist/pamal_seed_0.json")]) == 0
+del sys.modules["nbformat"]
+from pamal_core.widgets import runs_data
+runs_data.pack(results / "multimnist3")
+assert "torch" not in sys.modules, "torch by a command, or the records of a page"
+import {", ".join(names)}
+assert "torch" not in sys.modules, "torch by a module"
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
 
 
 def test_only_data_modules_and_experiments_know_a_data_set_by_name():

@@ -237,7 +237,8 @@ def _parts(claim: Claim, runs: Runs, equal_cost: bool) -> Iterator[Part]:
     if equal_cost:
         pairs = [(one, two and two.with_passes(one.passes)) for one, two in pairs]
     several, split = len({one for one, _ in pairs}) > 1, claim["split"]
-    for (one, two), measure in product(pairs, claim["measure"].split("; ")):
+    measures = re.split(r"; (?!\w+=)", claim["measure"])  # a setting in one has options after a ;
+    for (one, two), measure in product(pairs, measures):
         first, _, second = measure.partition(" | ")
         made = runs.get(one, {}).values()
         names = [*next(iter(made)).objectives] if made else [""]

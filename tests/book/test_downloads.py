@@ -51,6 +51,12 @@ def test_each_figure_is_saved_as_the_png_that_is_seen(built_book, open_page, the
     assert download.value.suggested_filename == "census_figure_1.png"
     saved = Image.open(download.value.path()).convert("RGB")
     drawn = page.locator("figure.drawn svg").first
+    drawn.scroll_into_view_if_needed()
+    # To whole pixels: else the screenshot is blurred, and a row higher than the drawing.
+    drawn.evaluate("""(svg) => {
+        const { x, y } = svg.getBoundingClientRect();
+        svg.style.translate = `${Math.ceil(x) - x}px ${Math.ceil(y) - y}px`;
+    }""")
     shown = Image.open(io.BytesIO(drawn.screenshot())).convert("RGB").resize(saved.size)
     assert saved.size[0] > drawn.bounding_box()["width"]
     difference = np.abs(np.asarray(saved, float) - np.asarray(shown, float))

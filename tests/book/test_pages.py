@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from browser import overflow, serious
+from browser import WINDOW, overflow, serious, watch
 
 ROOT = Path(__file__).parents[2]
 TOC = (ROOT / "_toc.yml").read_text("utf-8")
@@ -21,17 +21,61 @@ CUT = """() => {
     .map((node) => `${node.tagName}.${node.className}: ${node.textContent.trim().slice(0, 40)}`);
 }"""
 
+# Adds to each text how it looks: its colours and font, and what is behind it.
+LOOKS = """() => {
+  const grounds = new Map([[null, ""]]);
+  const ground = (node) => {
+    if (!grounds.has(node)) {
+      const style = getComputedStyle(node);
+      const { backgroundColor, backgroundImage, opacity, position, filter } = style;
+      const own = [backgroundColor, backgroundImage, opacity, position, filter].join();
+      const above = ground(node.parentElement);
+      grounds.set(node, above.endsWith(`${own};`) ? above : `${above}${own};`);
+    }
+    return grounds.get(node);
+  };
+  const isText = (node) => node.nodeType === 3 && node.data.trim();
+  for (const node of document.body.querySelectorAll("*")) {
+    if (![...node.childNodes].some(isText) || node.getBoundingClientRect().width < 2) continue;
+    if (!node.checkVisibility({ visibilityProperty: true })) continue;
+    const { color, fontSize, fontWeight, textShadow } = getComputedStyle(node);
+    const look = [color, fontSize, fontWeight, textShadow, ground(node)].join("|");
+    node.dataset.look = `${node.dataset.look ?? ""}${look}`;
+  }
+}"""
+# Leaves one of the texts that look alike, and hides what it is not in.
+ALIKE = """() => {
+  const seen = new Set();
+  for (const node of document.querySelectorAll("[data-look]")) {
+    if (seen.has(node.dataset.look)) delete node.dataset.look;
+    else seen.add(node.dataset.look);
+  }
+  const isLeft = (node) => node.closest("[data-look]") || node.querySelector("[data-look]");
+  const hidden = [...document.querySelectorAll("body *")].filter((node) => !isLeft(node));
+  hidden.forEach((node) => node.style.setProperty("display", "none", "important"));
+}"""
 
-@pytest.fixture
-def page_at(built_book, open_page):
-    """Opens a page of the book, and waits for its formulas."""
 
-    def open_it(name, **options):
-        page = open_page(built_book / f"{name}.html", reduced_motion="reduce", **options)
-        page.evaluate("globalThis.MathJax?.startup.promise")
-        return page
+@pytest.fixture(scope="module")
+def tab(built_book, chromium):
+    """A tab for all the pages, one after the other, and what went wrong in it."""
+    page, problems = chromium.new_context(reduced_motion="reduce").new_page(), []
+    watch(page, problems)
+    yield page, problems
+    page.context.close()
 
-    return open_it
+
+@pytest.fixture(scope="module", params=PAGES)
+def page(request, tab, built_book):
+    """Each page of the book, on a phone, with its formulas."""
+    page, problems = tab
+    problems.clear()
+    page.set_viewport_size({"width": 380, "height": 800})
+    page.emulate_media(color_scheme="light")
+    page.goto((built_book / f"{request.param}.html").as_uri())
+    page.evaluate("globalThis.MathJax?.startup.promise")
+    yield page
+    assert problems == []
 
 
 def test_every_page_of_the_book_is_tested(built_book):
@@ -43,9 +87,7 @@ def pages(built_book):
     return [path for path in built_book.rglob("*.html") if "_static" not in path.parts]
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_formulas_are_typeset_and_figures_described_and_a_phone_is_wide_enough(page_at, name):
-    page = page_at(name, viewport={"width": 380, "height": 800})
+def test_formulas_are_typeset_and_figures_described_and_a_phone_is_wide_enough(page):
     formulas = page.locator(".math")
     assert page.locator(".math:has(mjx-container)").count() == formulas.count()
     assert page.locator("mjx-merror, [data-mml-node=merror]").count() == 0
@@ -55,24 +97,27 @@ def test_formulas_are_typeset_and_figures_described_and_a_phone_is_wide_enough(p
     assert page.evaluate(CUT) == []
 
 
-# The first page, with its widget, has a test of its own.
-@pytest.mark.parametrize("name", [name for name in PAGES if name != "index"])
-def test_no_page_has_a_serious_issue_in_light_or_dark(page_at, name):
-    page = page_at(name)
-    # The rows of a table look alike, as blocks of code do, and axe takes seconds for a long one.
+def test_no_page_has_a_serious_issue_in_light_or_dark(page):
+    page.set_viewport_size(WINDOW)
+    # The rows of a table are alike, as blocks of code are, and axe takes seconds for a long one.
     page.evaluate("""() => [
         ...document.querySelectorAll("tr:nth-child(n+5)"),
         ...[...document.querySelectorAll("div.highlight")].slice(8),
     ].forEach((element) => element.remove())""")
-    assert serious(page) == []
-    page.emulate_media(color_scheme="dark")
-    page.wait_for_selector("html[data-theme=dark]")
-    # Of all that axe looks at only contrast can differ; what surrounds the text never does.
-    assert serious(page, "main", runOnly=["color-contrast"]) == []
+    assert serious(page, rules={"color-contrast": {"enabled": False}}) == []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_selector(f"html[data-theme={scheme}]")
+        page.evaluate(LOOKS)
+    page.evaluate(ALIKE)
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_selector(f"html[data-theme={scheme}]")
+        assert serious(page, "[data-look]", runOnly=["color-contrast"]) == []
 
 
-def test_a_search_finds_pages(page_at):
-    page = page_at("index", viewport={"width": 1200, "height": 800})
+def test_a_search_finds_pages(built_book, open_page):
+    page = open_page(built_book / "index.html")
     page.keyboard.press("Control+k")
     page.keyboard.type("hypernetwork")
     page.keyboard.press("Enter")

@@ -1,10 +1,9 @@
 """The practitioner's example does what the README says, as it stands there."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import forked
 import torch
 
 ROOT = Path(__file__).parents[2]
@@ -24,10 +23,9 @@ assert front.values[:, 0].min() < 0.5 * (data.tensors[1].var().item() / 2)
 model.eval()
 torch.testing.assert_close(model(x)[0], ensemble.export(alpha)(x)[0])
 """
-    script = tmp_path / "example.py"
-    script.write_text("import torch; torch.manual_seed(0)\n" + example() + checks)
-    run = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
+    code = "import torch; torch.manual_seed(0)\n" + example() + checks
+    (exit_code,), (errors,) = forked.run(code, tmp_path)
+    assert exit_code == 0, errors
     weights = torch.load(tmp_path / "houses.pt", weights_only=True)
     assert set(weights) >= {"backbone.0.weight", "price.bias", "sold.bias"}
 

@@ -1,8 +1,5 @@
 """Made-up faces, and the figure that shows some."""
 
-import subprocess
-import sys
-
 import matplotlib
 import numpy as np
 import pytest
@@ -119,9 +116,3 @@ def test_a_face_without_a_label_and_grey_faces_are_refused_by_the_figure():
         faces_figure(images, ages[:3], genders, ethnicities, "")
     with pytest.raises(InputError, match=r"\(4, 1, 16, 16\)"):
         faces_figure(images[:, :1], ages, genders, ethnicities, "")
-
-
-def test_neither_the_faces_nor_their_figure_need_torch():
-    modules = "pamal_core.data.samples.faces, pamal_core.plots.pictures"
-    code = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,8 +1,5 @@
 """Made-up streets obey the geometry of a pinhole camera, and can be learnt but not solved."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
@@ -220,8 +217,3 @@ def test_figures_of_nothing_or_of_unequal_lengths_are_refused(sample):
         pictures.prediction_figure(
             images[0], labels[0], depths[0], labels[:2], depths[:2], ["a"], "made up"
         )
-
-
-def test_pictures_of_scenes_need_no_torch():
-    code = "import sys, pamal_core.plots.pictures; sys.exit('torch' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)

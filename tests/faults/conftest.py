@@ -5,7 +5,7 @@ from collections import defaultdict
 
 import pytest
 
-TIMES = int(os.environ.get("PAMAL_FAULTS", "3"))
+TIMES = int(os.environ.get("PAMAL_FAULTS", "2"))
 """How often a fault is tried that strikes at random."""
 
 COUNTS: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])

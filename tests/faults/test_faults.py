@@ -1,6 +1,6 @@
 """Whatever happens to a run, it ends with the record it would have had, and every file is whole.
 
-`make test` tries every fault a few times, `make test-faults` thirty times and prints a table.
+`make test` tries every fault twice, `make test-faults` thirty times and prints a table.
 """
 
 import json

@@ -2,6 +2,7 @@ import io
 import subprocess
 import sys
 
+import forked
 import jaxtyping
 import pytest
 import torch
@@ -129,9 +130,10 @@ for seed in range(6):
 """
 
 
-def test_a_narrow_resnet_does_not_write_past_its_memory():
+def test_a_narrow_resnet_does_not_write_past_its_memory(tmp_path):
     """Channels-last, this ends with a signal on most CPUs: oneDNN, issue 6035."""
-    assert subprocess.run([sys.executable, "-c", NARROW], check=False).returncode == 0
+    (code,), (errors,) = forked.run(NARROW, tmp_path)
+    assert code == 0, errors
 
 
 def test_exporting_leaves_the_ensemble_independent_of_the_network():

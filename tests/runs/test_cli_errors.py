@@ -70,18 +70,6 @@ def test_a_run_that_is_stopped_says_how_to_go_on(monkeypatch):
     assert (code, out, err.strip()) == (130, "", "Stopped in epoch 3.")
 
 
-def test_only_data_and_training_need_torch(tmp_path):
-    code = f"""
-import sys
-from pamal_core.__main__ import main
-for command in ("runs", "compare", "grid", "clean"):
-    assert main([command, {str(ROOT / "results")!r}]) == 0
-assert main(["runs", {str(ROOT / "results/multimnist/pamal_seed_0.json")!r}]) == 0
-sys.exit("torch" in sys.modules)
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
-
-
 def test_a_reader_that_goes_away_is_no_error():
     command = [sys.executable, "-m", "pamal_core", "runs", str(ROOT / "results")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

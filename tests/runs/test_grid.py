@@ -2,8 +2,6 @@
 
 import importlib
 import statistics
-import subprocess
-import sys
 
 import nbformat
 import pytest
@@ -216,7 +214,8 @@ def test_what_is_done_and_left_adds_up(tmp_path):
     lines = lines_of(tmp_path)
     assert lines["paper"][:4] == ["762", "1", "0", "761"]
     assert lines["ablations"][1] == "1"
-    assert lines["utkface"] == ["57", "0", "0", "57", "0.0", "57"]
+    *counts, hours, unmeasured = lines["utkface"]
+    assert counts == ["57", "0", "0", "57"] and hours != hours and unmeasured == "57"
     rows = [row for row in grid.read("costs") if row["experiment"] == "multimnist3"]
     medians = {row["method"]: float(row["seconds"]) for row in rows if row["seconds"]}
     # Single-task learning is three settings, all others are one, and each has three seeds.
@@ -261,16 +260,6 @@ def test_a_run_of_the_toy_problem_is_made_like_any_other(tmp_path):
     assert (found.experiment, found.method, found.seed) == ("toy", "baselines", 1)
     assert {*found.summary} == {f"{m}, c = {c}" for c in ("1", "0.1") for m in rules(1e-3, 0)}
     assert found.options == identity(grid.by_record()[name])["options"] | {"epochs": 1}
-
-
-def test_counting_needs_neither_torch_nor_the_packages_of_the_book():
-    code = """
-import sys
-sys.modules["nbformat"] = None  # which only the book's extra installs
-from pamal_core.runs import grid
-sys.exit(grid.runs() == [] or "torch" in sys.modules)
-"""
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_parameters_are_read_as_papermill_reads_them():

@@ -141,8 +141,12 @@ def test_slurm_gets_jobs_that_ask_for_what_the_table_says(copy):
 
 
 def test_a_workflow_that_was_killed_goes_on_and_then_has_nothing_to_do(copy):
-    if not (grid.ROOT / "notebooks/census.ipynb").exists():
-        pytest.skip("the notebook is not here")
+    path = copy / "notebooks/census.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    last = next(k for k, cell in enumerate(cells) if "run(EXPERIMENT" in cell.source)
+    notebook.cells = cells[: last + 1]  # without what it shows
+    nbformat.write(notebook, path)
     names = ["census/ls_seed_0.json", "census/pamal_seed_0.json"]
     paths = [copy / "_build/smoke" / name for name in names]
     arguments = (*(f"_build/smoke/{name}" for name in names), "--cores", 1)

@@ -3,8 +3,6 @@
 import json
 import shlex
 import shutil
-import subprocess
-import sys
 from itertools import accumulate
 from pathlib import Path
 
@@ -145,17 +143,6 @@ def test_addresses_and_names_tell_the_settings_of_a_data_set_apart(packed):
 def test_methods_have_a_colour_each(packed):
     colours = [method["colour"] for method in packed["methods"]]
     assert len({*colours}) == len(colours)
-
-
-def test_packing_needs_no_torch():
-    code = f"""
-import sys
-from pathlib import Path
-from pamal_core.widgets import runs_data
-runs_data.pack(Path({str(RESULTS / "multimnist3")!r}))
-sys.exit("torch" in sys.modules)
-"""
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.fixture
