@@ -77,7 +77,7 @@ def read(label: str, page: str, claim: Claim, row: pd.Series, runs: Runs) -> Lin
     comparisons."""
     cells = {}
     found = claims.judge(claim, runs)
-    cost = claims.at_equal_cost(claim, runs, found)
+    cost = claims.at_equal_cost(found, runs)
     for column, its, p in ((EPOCHS, found, "p"), (COST, cost, "p at equal cost")):
         if its and (its is not found or column == EPOCHS):
             (cells[column],) = ((its.word, part, float(row[p])) for part in its.parts)

@@ -41,26 +41,27 @@ def heat_maps_figure(
     purple towards -1 and orange towards 1. NaN is left empty.
     """
     quantities = list(next(iter(maps.values())))
-    how: dict[str, Any] = {"squeeze": False, "sharex": True, "sharey": True}
-    size = style.WIDTH, 0.8 + 2.1 * len(maps)
-    figure, axes = plt.subplots(len(maps), len(quantities), figsize=size, **how)
-    for column, quantity in zip(axes.T, quantities, strict=True):
-        tables = {name: row[quantity] for name, row in maps.items()}
-        low, high, colours = np.nanmin([*tables.values()]), np.nanmax([*tables.values()]), "cividis"
+    titles = [name for name in maps for _ in quantities]
+    how: dict[str, Any] = {"sharex": True, "sharey": True}
+    how["figsize"] = style.WIDTH, 0.8 + 2.1 * len(maps)
+    figure, axes = style.panels(titles, len(quantities), 2.1, **how)
+    for k, quantity in enumerate(quantities):
+        tables, column = [row[quantity] for row in maps.values()], axes[k :: len(quantities)]
+        low, high, colours = np.nanmin(tables), np.nanmax(tables), "cividis"
         if quantity in bounded:
             low, high, colours = -1.0, 1.0, "PuOr_r"
-        for ax, (name, table) in zip(column, tables.items(), strict=True):
+        for ax, table in zip(column, tables, strict=True):
             image = ax.imshow(table, vmin=low, vmax=high, cmap=colours, aspect="auto")
             for (i, j), value in np.ndenumerate(table.to_numpy(float)):
                 if np.isfinite(value):
                     # In black or white, whichever can be read.
                     dark = np.dot(image.cmap(image.norm(value))[:3], (0.299, 0.587, 0.114)) < 0.5
-                    look = {"color": "w" if dark else "k", "ha": "center", "va": "center"}
+                    look: dict[str, Any] = {"c": "w" if dark else "k", "fontsize": style.SMALL}
                     text = f"{value:.4f}" if low >= 0 else f"{value:+.2f}"
-                    ax.text(j, i, text, fontsize=style.SMALL, **look)
+                    ax.text(j, i, text, ha="center", va="center", **look)
             ax.set_xticks(range(len(table.columns)), [f"{lam:g}" for lam in table.columns])
             ax.set_yticks(range(len(table.index)), [f"{W}" for W in table.index])
-            ax.set(xlabel="λ", ylabel="W", title=name)
+            ax.set(xlabel="λ", ylabel="W")
             ax.label_outer()
             ax.grid(False)
         bar = figure.colorbar(image, ax=column, location="bottom", pad=0.02)

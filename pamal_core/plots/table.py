@@ -4,7 +4,6 @@ Equal frames make equal HTML, which can be read without a script. `tables.js` of
 filters it, `companion.css` colours it.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -61,35 +60,26 @@ def table(
     )
     rows = np.concatenate([keys.to_numpy(object), found.to_numpy(object)], axis=1)
     heads = [*(str(name or "") for name in found.index.names), *map(str, found.columns)]
-    texts = [[_text(value) for value in row] for row in rows]
-    columns = [
-        [re.sub("<svg.*?</svg>|<[^>]*>", "", t) for t in column]
-        for column in zip(*texts, strict=True)
-    ]
-    numeric = [all(re.match(r"[+-]?\d|$", t) for t in c) and any(c) for c in columns]
-    for head, largest in (best or {}).items():
-        if head in heads:
-            k = heads.index(head)
-            numbers = pd.Series(columns[k]).str.extract(r"([+-]?\d+(?:\.\d+)?)")[0].astype(float)
-            if numbers.count() > 1:
-                top = numbers.max() if largest else numbers.min()
-                for row in np.flatnonzero(numbers == top):
-                    texts[row][k] = f"<b>{texts[row][k]}</b>"
-    look = [' class="number"' if one else "" for one in numeric]
-    marks = (' data-filter=""' if head in filters else "" for head in heads)
+    texts = pd.DataFrame([[_text(value) for value in row] for row in rows], dtype=object)
+    plain = texts.replace("(?s)<svg.*?</svg>|<[^>]*>", "", regex=True)
+    look, marks = [], [' data-filter=""' if head in filters else "" for head in heads]
+    for (k, column), head in zip(plain.items(), heads, strict=True):
+        is_numeric = column.str.match(r"[+-]?\d|$").all() and (column != "").any()
+        look.append(' class="number"' if is_numeric else "")
+        numbers = column.str.extract(r"([+-]?\d+(?:\.\d+)?)")[0].astype(float)
+        if best and head in best and numbers.count() > 1:
+            top = numbers == (numbers.max() if best[head] else numbers.min())
+            texts.loc[top, k] = "<b>" + texts.loc[top, k] + "</b>"
     parts = zip(look, marks, map(escape, heads), strict=True)
     head = "".join(f'<th scope="col"{css}{mark}>{text}</th>' for css, mark, text in parts)
+    cells = [f'<td{css} data-head="{escape(h)}">' for css, h in zip(look, heads, strict=True)]
     body = []
-    for number, (values, cells) in enumerate(zip(rows, texts, strict=True)):
+    for number, (values, (first, *others)) in enumerate(zip(rows, texts.to_numpy(), strict=True)):
         words = [value for value in values if isinstance(value, str) and value in MARKS]
         classes = f' class="{words[0].replace(" ", "-")}"' if words else ""
         own = f' id="{ids[number]}"' if ids else ""
-        first = f'<th scope="row"{look[0]}>{cells[0]}</th>'
-        rest = "".join(
-            f'<td{c} data-head="{escape(h)}">{text}</td>'
-            for h, c, text in zip(heads[1:], look[1:], cells[1:], strict=True)
-        )
-        body.append(f"<tr{own}{classes}>{first}{rest}</tr>")
+        rest = "".join(f"{cell}{text}</td>" for cell, text in zip(cells[1:], others, strict=True))
+        body.append(f'<tr{own}{classes}><th scope="row"{look[0]}>{first}</th>{rest}</tr>')
     rest = "\n".join(body)
     return Html(
         f'<table class="dataframe {kind}"><thead><tr>{head}</tr></thead>\n'

@@ -73,8 +73,9 @@ class Part(NamedTuple):
 
 class Finding(NamedTuple):
     """What becomes of a claim: one of `WORDS`, the two p of its holding and of its failing, and the
-    parts that it rests on."""
+    parts that it rests on, those with records first, from the least."""
 
+    claim: Claim
     word: str
     p: tuple[float, float]
     parts: list[Part]
@@ -84,30 +85,81 @@ class Finding(NamedTuple):
         """The p of the word; NaN of what is not run."""
         return min(1.0, 2 * min(self.p)) if self.word != "not run" else np.nan
 
+    def number(self, part: Part) -> str:
+        """What was measured, with its 95 % interval; nothing without records."""
+        if not part.seeds or not Condition.read(self.claim["holds"]).of_ratio:
+            return bracket(part.estimate, sign="+" if self.claim["theirs"] else "")
+        value, low, high = np.exp([part.estimate.value, *part.estimate.interval()])
+        return f"{value:.2f} times" + ("" if np.isnan(low) else f" [{low:.2f}, {high:.2f}]")
+
+    @property
+    def estimate(self) -> str:
+        """What was measured, in short: of several parts the least and the most."""
+        texts = [*filter(None, map(self.number, self.parts))]
+        if len(texts) < 2:
+            return "".join(texts)
+        return " to ".join(texts[end].split(" [")[0] for end in (0, -1))
+
+    @property
+    def asked(self) -> str:
+        """What is measured, and what it must be."""
+        claim = self.claim
+        way = "/" if claim["holds"].endswith("times") else "\N{MINUS SIGN}"
+        difference = f", ours {way} theirs" if claim["theirs"] else ""
+        of = f" of {claim['need']} parts" if len(self.parts) > 1 else ""
+        measure = claim["measure"].replace(" | ", " against ")
+        return f"Asked{of}: {measure}, {claim['split']}{difference}, {claim['holds']}"
+
+    @property
+    def evidence(self) -> list[str]:
+        """A line for each part, with its interval and its seeds."""
+        known = [part for part in self.parts if part.seeds]
+        lines = [f"{part.name}: {self.number(part)}, {part.in_seeds}" for part in known]
+        missing = len(self.parts) - len(known)
+        return lines + [f"{missing} not run"] * (missing > 0)
+
+    @property
+    def to_decide(self) -> str:
+        """How many seeds would decide an undecided claim if all its estimates and deviations stayed
+        as they are; "" of another, and where no number of seeds would."""
+        if self.word != "undecided" or any(
+            p.seeds and np.isnan(p.estimate.error) for p in self.parts
+        ):
+            return ""
+
+        def decides(seeds: int) -> bool:
+            scaled = [
+                Estimate(value, error * np.sqrt(min(measured, default=0) / seeds), seeds - 1)
+                for _, (value, error, _), measured in self.parts
+            ]
+            return min(_tested(self.claim, scaled)) < LEVEL
+
+        needed = seeds_needed(decides)
+        return f"{needed:g}" if np.isfinite(needed) else ""
+
 
 def table(runs: Runs, file: Path = FILE) -> pd.DataFrame:
     """A row for each claim of `file`: what it says, of which data, the verdict at equal epochs and
     at equal cost (`at_equal_cost`; "" of None), the estimate, how many seeds would decide what is
     undecided, and the evidence: what is asked, and a line a part. `p` and `p at equal cost` are
     Holm's, of all verdicts in both columns: below 0.05 one stands among them all."""
-    rows = []
+    rows, same = [], []
     for claim in paper.read(file):
         found = judge(claim, runs)
-        cost = at_equal_cost(claim, runs, found)
+        cost = at_equal_cost(found, runs)
         other = cost if cost is not found else None
-        lines = [asked(claim, found), *evidence(claim, found)]
-        lines += [AT_COST, *evidence(claim, other)] if other else []
+        same.append(cost is found)
+        lines = [found.asked, *found.evidence, *([AT_COST, *other.evidence] if other else ())]
         rows.append(
             {
                 "claim": claim["claim"],
                 "data": paper.DATA[_settings(claim["ours"])[0].experiment],
                 "equal epochs": found.word,
                 "equal cost": cost.word if cost else "",
-                "estimate": estimate(claim, found),
-                "seeds to decide": to_decide(claim, found),
+                "estimate": found.estimate,
+                "seeds to decide": found.to_decide,
                 "p": found.two_sided,
                 "p at equal cost": other.two_sided if other else np.nan,
-                "same": cost is found,
                 "where": claim["where"],
                 "evidence": "\n".join(lines),
             }
@@ -115,21 +167,21 @@ def table(runs: Runs, file: Path = FILE) -> pd.DataFrame:
     made = pd.DataFrame(rows, pd.RangeIndex(1, len(rows) + 1))
     p = made[["p", "p at equal cost"]].to_numpy(copy=True)
     p[~np.isnan(p)] = holm(p[~np.isnan(p)])
-    made["p"], made["p at equal cost"] = p[:, 0], np.where(made.pop("same"), p[:, 0], p[:, 1])
-    return made
+    return made.assign(**{"p": p[:, 0], "p at equal cost": np.where(same, p[:, 0], p[:, 1])})
 
 
 def judge(claim: Claim, runs: Runs, equal_cost: bool = False) -> Finding:
     """What becomes of a row of `claims.csv`; `equal_cost` gives each of theirs the passes of ours.
     InputError for a setting, a measure, a condition or a need that is not known."""
     check_choice("need", claim["need"], [*NEED])
-    Condition.read(claim["holds"])
     parts = [*_parts(claim, runs, equal_cost)]
-    if not any(part.seeds for part in parts):
-        return Finding("not run", (1.0, 1.0), parts)
-    holds, fails = p = _tested(claim, [part.estimate for part in parts])
+    known = sorted((p for p in parts if p.seeds), key=lambda p: float(p.estimate.value))
+    parts = known + [part for part in parts if not part.seeds]
+    if not known:
+        return Finding(claim, "not run", (1.0, 1.0), parts)
+    p = holds, fails = _tested(claim, [part.estimate for part in parts])
     word = "holds" if holds < LEVEL else "fails" if fails < LEVEL else "undecided"
-    return Finding(word, p, parts)
+    return Finding(claim, word, p, parts)
 
 
 def _tested(claim: Claim, parts: Sequence[Estimate]) -> tuple[float, float]:
@@ -139,73 +191,16 @@ def _tested(claim: Claim, parts: Sequence[Estimate]) -> tuple[float, float]:
     return of_parts(holds, least), of_parts(fails, len(parts) - least + 1)
 
 
-def at_equal_cost(claim: Claim, runs: Runs, found: Finding) -> Finding | None:
+def at_equal_cost(found: Finding, runs: Runs) -> Finding | None:
     """The verdict where both sides see the data equally often: `found`, that at equal epochs, where
     they do so anyway. None where nothing is compared, or the cost itself is."""
-    pairs = [(one, two) for one, two in _pairs(claim) if two]
+    pairs = [(one, two) for one, two in _pairs(found.claim) if two]
     if all(one.passes == two.passes for one, two in pairs):
         return found if pairs else None
     of_cost = any(two.with_passes(one.passes) == one for one, two in pairs)
-    if of_cost or claim["measure"] == "training time":
+    if of_cost or found.claim["measure"] == "training time":
         return None
-    return judge(claim, runs, equal_cost=True)
-
-
-def estimate(claim: Claim, found: Finding) -> str:
-    """What was measured, in short: a number and its 95 % interval; of several parts the least and
-    the most."""
-    texts = [_number(claim, part) for part in _known(found)]
-    if len(texts) < 2:
-        return "".join(texts)
-    first, last = (text.split(" [")[0] for text in (texts[0], texts[-1]))
-    return f"{first} to {last}"
-
-
-def asked(claim: Claim, found: Finding) -> str:
-    """What is measured, and what it must be."""
-    difference = "" if not claim["theirs"] else ", ours \N{MINUS SIGN} theirs"
-    if difference and claim["holds"].endswith("times"):
-        difference = ", ours / theirs"
-    of = f" of {claim['need']} parts" if len(found.parts) > 1 else ""
-    measure = claim["measure"].replace(" | ", " against ")
-    return f"Asked{of}: {measure}, {claim['split']}{difference}, {claim['holds']}"
-
-
-def evidence(claim: Claim, found: Finding) -> list[str]:
-    """A line for each part, from the least to the most, with its interval and its seeds."""
-    known = _known(found)
-    lines = [f"{part.name}: {_number(claim, part)}, {part.in_seeds}" for part in known]
-    missing = len(found.parts) - len(lines)
-    return [*lines, *([f"{missing} not run"] if missing else [])]
-
-
-def to_decide(claim: Claim, found: Finding) -> str:
-    """How many seeds would decide an undecided claim if all its estimates and deviations stayed as
-    they are; "" of another, and where no number of seeds would."""
-    if found.word != "undecided" or any(np.isnan(p.estimate.error) for p in _known(found)):
-        return ""
-
-    def decides(seeds: int) -> bool:
-        scaled = [
-            Estimate(value, error * np.sqrt(min(measured, default=0) / seeds), seeds - 1)
-            for _, (value, error, _), measured in found.parts
-        ]
-        return min(_tested(claim, scaled)) < LEVEL
-
-    needed = seeds_needed(decides)
-    return f"{needed:g}" if np.isfinite(needed) else ""
-
-
-def _known(found: Finding) -> list[Part]:
-    """The parts with records, from the least."""
-    return sorted((p for p in found.parts if p.seeds), key=lambda p: float(p.estimate.value))
-
-
-def _number(claim: Claim, part: Part) -> str:
-    if not Condition.read(claim["holds"]).of_ratio:
-        return bracket(part.estimate, sign="+" if claim["theirs"] else "")
-    value, low, high = np.exp([part.estimate.value, *part.estimate.interval()])
-    return f"{value:.2f} times" + ("" if np.isnan(low) else f" [{low:.2f}, {high:.2f}]")
+    return judge(found.claim, runs, equal_cost=True)
 
 
 def _pairs(claim: Claim) -> list[tuple[Setting, Setting | None]]:
@@ -258,10 +253,10 @@ def _parts(claim: Claim, runs: Runs, equal_cost: bool) -> Iterator[Part]:
                 settings.append(two.label(without=shared))
             what = [] if settings and measure == claim["measure"] and name == first else [name]
             text = ", ".join([*what, " against ".join(settings)]).rstrip(", ")
-            numbers = [_measured(runs, one, name, split)]
+            numbers = [frame.measured(runs, one, name, split)]
             if two:
                 sign = 1 if of_ratio or is_better_high(name) else -1
-                rival = _measured(runs, two, second or name, split)
+                rival = frame.measured(runs, two, second or name, split)
                 numbers = [sign * numbers[0], sign * rival]
             yield _part(text, *(np.log(one) if of_ratio else one for one in numbers))
 
@@ -277,26 +272,6 @@ def _part(name: str, ours: "pd.Series[float]", theirs: "pd.Series[float] | None"
             return Part(name, away, (len(ours), len(theirs)))
         ours = ours[both] - theirs[both]
     return Part(name, Estimate.of(ours.to_numpy()), (len(ours),))
-
-
-def _measured(runs: Runs, setting: Setting, measure: str, split: str) -> "pd.Series[float]":
-    """`frame.measured`, by seed; or of disjoint groups of seeds "hypervolume of 3 seeds", of their
-    points together, or "distance of 2 seeds", the largest in an objective; or "share within 0.005
-    of SETTING", of the points that on no objective are further behind the mean of its best."""
-    by_seed, found = runs.get(setting, {}), dict[int | str, float]()
-    if match := re.fullmatch(r"(hypervolume|distance) of (\d+) seeds", measure):
-        for k, group in enumerate(frame.disjoint(by_seed, int(match[2]))):
-            far = np.ptp(frame.union(group, split).values, axis=0).max()
-            found[f"group {k}"] = far if match[1] == "distance" else frame.volume(group, split)
-    elif match := re.fullmatch(r"share within ([\d.]+) of (.*)", measure):
-        theirs = [record.front(split) for record in runs.get(frame.select(match[2]), {}).values()]
-        for seed, record in by_seed.items() if theirs else ():
-            better = np.where((front := record.front(split)).maximise, 1, -1)
-            least = np.mean([(better * rival.values).max(0) for rival in theirs], axis=0)
-            found[seed] = (better * front.values > least - float(match[1])).all(axis=1).mean()
-    else:
-        return frame.measured(runs, setting, measure, split).dropna()
-    return pd.Series(found, dtype=float)
 
 
 AHEAD = {

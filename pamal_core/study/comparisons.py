@@ -13,13 +13,11 @@ from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective
 from pamal_core.plots.fronts import seeds_figure
 from pamal_core.runs import grid
-from pamal_core.runs.records import Record
 from pamal_core.study import frame, paper, tables
-from pamal_core.study.frame import Runs, Setting, groups, planned, union, volume
+from pamal_core.study.frame import Runs, Setting, planned, united, volume
 from pamal_core.study.statistics import Sample, differences, spread, summary
 
 SPLITS = ("validation", "test")
-BySeed = Mapping[int, Sequence[Record]]
 FIVE = "LS, five runs of other weights"
 BEST = {"hypervolume ↑ ± sd": True}
 """The column of `costs` whose best is bold in a page."""
@@ -50,11 +48,11 @@ def _paired(
     split: str = "validation",
 ) -> pd.DataFrame:
     """`differences` of a measure between two settings."""
-
-    def of(setting: Setting) -> "pd.Series[float]":
-        return frame.measured(runs, setting, measure, split)
-
-    return differences({text: (of(one), of(two)) for text, (one, two) in pairs.items()}, names)
+    found = {
+        text: [frame.measured(runs, setting, measure, split) for setting in pair]
+        for text, pair in pairs.items()
+    }
+    return differences(found, names)
 
 
 def labels(data: str, folder: str) -> dict[Setting, str]:
@@ -97,31 +95,32 @@ def label(setting: Setting, *without: str) -> str:
     return setting.label(*always, without=without)
 
 
-def contenders(data: str, runs: Runs) -> Mapping[str, BySeed]:
-    """Who is compared at equal cost on `data`, by seed: PaMaL as in the paper and with stratified
-    draws, one network for the paper's epochs and for as many passes as PaMaL, and a front of five
-    runs of LS with other weights."""
-
-    def extras(option: str) -> list[Setting]:
-        return [s for s in planned(data, "beyond/") if option in dict(s.options)]
-
+def contenders(data: str) -> dict[str, list[Setting]]:
+    """Who is compared at equal cost on `data`, by name the settings that are one front together:
+    PaMaL as in the paper and with stratified draws, one network for the paper's epochs and for as
+    many passes as PaMaL, and five runs of LS with other weights."""
+    extras = {s: dict(s.options) for s in planned(data, "beyond/")}
     single = [Setting(data, method) for method in RIVALS[data]]
-    alone = [Setting(data, "pamal"), *extras("draws"), *single, *extras("epochs")]
-    found = {label(setting): groups(runs, [setting]) for setting in alone}
-    return found | {FIVE: groups(runs, [*extras("weights"), Setting(data, "ls")])}
+    drawn, longer, weighted = (
+        [s for s, own in extras.items() if option in own]
+        for option in ("draws", "epochs", "weights")
+    )
+    alone = [Setting(data, "pamal"), *drawn, *single, *longer]
+    return {label(s): [s] for s in alone} | {FIVE: [*weighted, Setting(data, "ls")]}
 
 
-def costs(found: Mapping[str, BySeed]) -> pd.DataFrame:
+def costs(data: str, runs: Runs) -> pd.DataFrame:
     """A row for each contender, "not run" without records: forward passes for each training
     example, mean and deviation of the hypervolume."""
-    rows: dict[str, dict[str, Any]] = {name: {"passes": "not run"} for name in found}
-    for name, by_seed in found.items():
-        if made := [*by_seed.values()]:
+    rows: dict[str, dict[str, Any]] = {}
+    for name, settings in contenders(data).items():
+        rows[name] = {"passes": "not run"}
+        if fronts := [*united(runs, settings).values()]:
             rows[name] = {
-                "passes": sum(frame.of(record).passes for record in made[0]),
-                "hypervolume ↑ ± sd": spread(Sample.of([*map(volume, made)])),
-                "networks": str(len(union(made[0]).alphas)),
-                "seeds": str(len(made)),
+                "passes": sum(setting.passes for setting in settings),
+                "hypervolume ↑ ± sd": spread(Sample.of([*map(volume, fronts)])),
+                "networks": str(len(fronts[0].alphas)),
+                "seeds": str(len(fronts)),
             }
     return pd.DataFrame.from_dict(rows, "index", dtype=object).rename_axis("method")
 
@@ -129,12 +128,11 @@ def costs(found: Mapping[str, BySeed]) -> pd.DataFrame:
 def of_equal_cost(data: str, runs: Runs) -> dict[str, list[Front]]:
     """The fronts by seed of PaMaL, of the best network trained for as many passes, and of the five
     runs, as far as there are records."""
-    found = {name: [*by_seed.values()] for name, by_seed in contenders(data, runs).items()}
-    extras = [s for s in planned(data, "beyond/") if [*dict(s.options)] == ["epochs"]]
-    longer = [label(setting) for setting in extras if found[label(setting)]]
-    longer.sort(key=lambda name: np.mean([*map(volume, found[name])]))
+    found = {n: [*united(runs, settings).values()] for n, settings in contenders(data).items()}
+    extras = [label(s) for s in planned(data, "beyond/") if [*dict(s.options)] == ["epochs"]]
+    longer = sorted(filter(found.get, extras), key=lambda n: np.mean([*map(volume, found[n])]))
     chosen = [label(Setting(data, "pamal")), *longer[-1:], FIVE]
-    return {name: [*map(union, found[name])] for name in chosen if found[name]}
+    return {name: found[name] for name in chosen if found[name]}
 
 
 def tricks(data: str, runs: Runs) -> pd.DataFrame:
@@ -163,10 +161,10 @@ def order(data: str, runs: Runs) -> pd.DataFrame:
     a point cares about a task with its loss, by task (-1 is a front in order), and the hypervolume,
     over seeds on validation."""
     every = [Setting(data, "pamal"), *planned(data, "beyond/")]
-    named = {s: (label(s, "average"), weights(s)) for s in every if s.method == "pamal"}
-    made = {setting: name for setting, name in named.items() if setting in runs}
+    made = [s for s in every if s.method == "pamal" and s in runs]
+    named = {s: (label(s, "average"), weights(s)) for s in made}
     measures = {task: f"order of {task}/loss" for task in paper.TASKS[data]}
-    found = methods(made, runs, measures | {"hypervolume ↑": "hypervolume"}, "validation")
+    found = methods(named, runs, measures | {"hypervolume ↑": "hypervolume"}, "validation")
     return found.rename_axis(["setting", "weights"][: 2 if made else 1])
 
 
@@ -218,37 +216,34 @@ def figure_4(data: str, runs: Runs) -> Figure:
     PaMaL and of every baseline, and of PHN and COSMOS one run with the setting of their authors and
     one with the largest hypervolume on validation of all that the paper tried, as far as there are
     records. InputError without PaMaL or single-task learning."""
-    single = [
-        frame.measured(runs, Setting(data, "stl").having(task=t), f"{task}/accuracy", "test").mean()
-        for t, task in enumerate(paper.TASKS[data])
-    ]
-    fronts = {
-        method: {
-            seed: record.front("test")
-            for seed, record in [*runs.get(Setting(data, method), {}).items()][: paper.SEEDS]
-        }
-        for method in ("pamal", "phn", "cosmos", *paper.ONE_NETWORK)
-    }
-    if not fronts["pamal"] or np.isnan(single).any():
+    tasks = enumerate(paper.TASKS[data])
+    stl = [(Setting(data, "stl").having(task=t), f"{task}/accuracy") for t, task in tasks]
+    single = [frame.measured(runs, *learnt, "test").mean() for learnt in stl]
+
+    def first(method: str) -> dict[int, Front]:
+        made = [*runs.get(Setting(data, method), {}).items()][: paper.SEEDS]
+        return {seed: record.front("test") for seed, record in made}
+
+    if not (ours := first("pamal")) or np.isnan(single).any():
         raise InputError(f"Figure 4 needs runs of PaMaL and of STL. Found none of both on {data}.")
-    points = {paper.PRINTED[method]: [*fronts[method].values()] for method in paper.ONE_NETWORK}
-    sweeps = {method: paper.PRINTED[method] for method in ("phn", "cosmos") if fronts[method]}
-    rivals = {name: fronts[method][min(fronts[method])] for method, name in sweeps.items()}
+    points = {paper.PRINTED[method]: [*first(method).values()] for method in paper.ONE_NETWORK}
+    sweeps = {m: paper.PRINTED[m] for m in ("phn", "cosmos") if first(m)}
+    rivals: dict[str, Front] = {}
     for method, name in sweeps.items():
-        tried = {s: [*runs[s].values()] for s in tables.planned(f"{method}_{data}") if s in runs}
-        best = max(tried, key=lambda s: np.mean([r.hypervolume() for r in tried[s]]), default=None)
-        if best is not None:
-            rivals[f"{name}, tuned"] = tried[best][0].front("test")
+        rivals[name] = next(iter(first(method).values()))
+        tried = [s for s in tables.planned(f"{method}_{data}") if s in runs]
+        volumes = [frame.measured(runs, s, "hypervolume", "validation").mean() for s in tried]
+        if tried:
+            best = runs[tried[int(np.argmax(volumes))]]
+            rivals[f"{name}, tuned"] = next(iter(best.values())).front("test")
     provenance = f"{paper.DATA[data]}, full data, test."
     if counts := {len(found) for found in points.values() if found}:
         seeds = " to ".join(map(str, sorted({min(counts), max(counts)})))
         provenance += f" Baselines: {seeds} seeds each."
     if rivals:
-        names = " and ".join(sweeps.values())
-        provenance += (
-            f" {names}: one seed, the setting of their authors, and the best on validation."
-        )
-    return seeds_figure(fronts["pamal"], points, single, provenance, rivals)
+        said = "one seed, the setting of their authors, and the best on validation."
+        provenance += f" {' and '.join(sweeps.values())}: {said}"
+    return seeds_figure(ours, points, single, provenance, rivals)
 
 
 def draws(runs: Runs) -> pd.DataFrame:

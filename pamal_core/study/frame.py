@@ -1,9 +1,10 @@
 """Records by setting and seed, and what they measured."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -34,6 +35,8 @@ LABELS = {
     "average": "EMA {}",
 }
 """How the options of a setting are written, in this order; others follow as "name = value"."""
+ENSEMBLES = ("pamal", "low_rank")
+"""The methods that train mixtures of members."""
 
 
 class Setting(NamedTuple):
@@ -53,9 +56,8 @@ class Setting(NamedTuple):
     def rate(self) -> float:
         """With which Adam trains it: for PaMaL M times the option `lr`, unless that is plain. An
         experiment of the paper has a member for each task."""
-        values = self.values
-        scaled = self.method in ("pamal", "low_rank") and values["lr_scaling"] == "members"
-        return values["lr"] * (len(paper.TASKS[self.experiment]) if scaled else 1)
+        scaled = self.method in ENSEMBLES and self.values["lr_scaling"] == "members"
+        return self.values["lr"] * (len(paper.TASKS[self.experiment]) if scaled else 1)
 
     @property
     def passes(self) -> int | float:
@@ -71,10 +73,10 @@ class Setting(NamedTuple):
     @property
     def _shared_and_each(self) -> tuple[int, int]:
         """Epochs that one pass is made in, and the passes of each epoch after them."""
-        values = self.values
-        members = len(paper.TASKS[self.experiment]) if self.method == "soup" else 1
-        each = values["W"] if self.method in ("pamal", "low_rank") else members
-        return values["shared_epochs"] or 0, each
+        each = self.values["W"] if self.method in ENSEMBLES else 1
+        if self.method == "soup":
+            each = len(paper.TASKS[self.experiment])
+        return self.values["shared_epochs"] or 0, each
 
     @property
     def task(self) -> str:
@@ -104,6 +106,7 @@ class Setting(NamedTuple):
         return ", ".join([paper.PRINTED.get(self.method, self.method), *texts])
 
 
+AnyRun = TypeVar("AnyRun", Record, grid.Run)
 Runs = Mapping[Setting, Mapping[int, Record]]
 """Records by setting and seed."""
 
@@ -132,9 +135,8 @@ def of(run: Record | grid.Run) -> Setting:
 @cache
 def planned(data: str, folder: str = "") -> tuple[Setting, ...]:
     """The settings of the grid on `data`, of records in `folder`."""
-    runs = (run for run in grid.by_record().values() if run.experiment == data)
-    found = (of(run) for run in runs if any(record.startswith(folder) for record in run.records))
-    return tuple(dict.fromkeys(found))
+    found = (run for record, run in grid.by_record().items() if record.startswith(folder))
+    return tuple(dict.fromkeys(of(run) for run in found if run.experiment == data))
 
 
 def is_full(record: Record) -> bool:
@@ -152,11 +154,11 @@ def select(text: str) -> Setting:
     return make(experiment, method, grid.parameters(options))
 
 
-def runs(records: Iterable[Record]) -> Runs:
-    """`records` by setting and seed; a run that is there twice counts once."""
-    found: dict[Setting, dict[int, Record]] = {}
-    for record in records:
-        found.setdefault(of(record), {})[record.seed] = record
+def runs(made: Iterable[AnyRun]) -> dict[Setting, dict[int, AnyRun]]:
+    """Records, or runs of the grid, by setting and seed; one that is there twice counts once."""
+    found: dict[Setting, dict[int, AnyRun]] = {}
+    for run in made:
+        found.setdefault(of(run), {})[run.seed] = run
     return {setting: dict(sorted(by_seed.items())) for setting, by_seed in found.items()}
 
 
@@ -183,14 +185,8 @@ def few(found: Runs, seed: int) -> dict[int, Record]:
     return {kept_seed: by_seed[kept_seed] for kept_seed in sorted(kept)}
 
 
-def measured(found: Runs, setting: Setting, measure: str, split: str) -> "pd.Series[float]":
-    """`measure` of every run of `setting`, by seed; empty without records."""
-    by_seed = found.get(setting, {})
-    return pd.Series({seed: value(r, measure, split) for seed, r in by_seed.items()}, dtype=float)
-
-
 def rows(
-    found: Runs, options: Sequence[str], measures: Sequence[str], split: str = "validation"
+    found: Runs, options: Iterable[str], measures: Iterable[str], split: str = "validation"
 ) -> pd.DataFrame:
     """A row for each run: its `setting`, `seed`, some of its options, and some measures."""
     return pd.DataFrame(
@@ -202,17 +198,50 @@ def rows(
     )
 
 
-def groups(found: Runs, settings: Iterable[Setting]) -> dict[int, list[Record]]:
-    """By seed the runs of all `settings` together, where all have been made."""
+def measured(found: Runs, setting: Setting, measure: str, split: str) -> "pd.Series[float]":
+    """What every run of `setting` measured, by seed, without those that have no such number.
+
+    A measure is one of `measures.value`; or of each group of so many seeds "hypervolume of 3
+    seeds", of all their points, or "distance of 2 seeds", the largest in an objective; or "share
+    within 0.005 of SETTING", of the points that on no objective are further behind the mean of its
+    best.
+    """
+    numbers: dict[Any, float] = {}
+    by_seed = found.get(setting, {})
+    if match := re.fullmatch(r"(hypervolume|distance) of (\d+) seeds", measure):
+        records, size = [*by_seed.values()], int(match[2])
+        for k in range(0, len(records) - size + 1, size):
+            front = together([record.front(split) for record in records[k : k + size]])
+            far = np.ptp(front.values, axis=0).max()
+            numbers[f"group {k}"] = far if match[1] == "distance" else volume(front)
+    elif match := re.fullmatch(r"share within ([\d.]+) of (.*)", measure):
+        rivals = found.get(select(match[2]), {}).values()
+        best = [rival.front(split).better.max(0) for rival in rivals]
+        for seed, record in by_seed.items() if best else ():
+            kept = record.front(split).better > np.mean(best, axis=0) - float(match[1])
+            numbers[seed] = kept.all(axis=1).mean()
+    else:
+        numbers = {seed: value(record, measure, split) for seed, record in by_seed.items()}
+    return pd.Series(numbers, dtype=float).dropna()
+
+
+def united(found: Runs, settings: Iterable[Setting], split: str = "validation") -> dict[int, Front]:
+    """By seed the runs of all `settings` as one front, where all have been made."""
     every = [found.get(setting, {}) for setting in settings]
-    seeds = sorted(set.intersection(*(set(by_seed) for by_seed in every)))
-    return {seed: [by_seed[seed] for by_seed in every] for seed in seeds}
+    seeds = sorted(set.intersection(*map(set, every)))
+    return {seed: together([by_seed[seed].front(split) for by_seed in every]) for seed in seeds}
 
 
-def disjoint(by_seed: Mapping[int, Record], size: int) -> list[list[Record]]:
-    """The runs of a setting in groups of `size`, by number of the seed; without those left over."""
-    records = [by_seed[seed] for seed in sorted(by_seed)]
-    return [records[k : k + size] for k in range(0, len(records) - size + 1, size)]
+def together(fronts: Sequence[Front]) -> Front:
+    """All points of fronts with the same objectives."""
+    alphas = np.concatenate([front.alphas for front in fronts])
+    table = pd.concat([front.table for front in fronts], ignore_index=True)
+    return Front(alphas, table, fronts[0].objectives)
+
+
+def volume(front: Front) -> float:
+    """The hypervolume of accuracies, from 0."""
+    return front.hypervolume([0.0] * len(front.objectives))
 
 
 def costs(by_data: Mapping[str, Runs]) -> pd.DataFrame:
@@ -221,21 +250,9 @@ def costs(by_data: Mapping[str, Runs]) -> pd.DataFrame:
     rows = {}
     for data, found in by_data.items():
         seconds = [record.seconds for by_seed in found.values() for record in by_seed.values()]
-        median, hours = np.median(seconds) / 60, sum(seconds) / 3600
-        rows[paper.DATA[data]] = len(seconds), f"{median:.1f}", f"{hours:.1f}"
-    columns = ["runs", "minutes a run", "hours in all"]
-    return pd.DataFrame.from_dict(rows, "index", columns=columns).rename_axis("cost")
-
-
-def union(records: Iterable[Record], split: str = "validation") -> Front:
-    """The points of all of them, which have the same objectives, as one front."""
-    fronts = [record.front(split) for record in records]
-    alphas = np.concatenate([front.alphas for front in fronts])
-    table = pd.concat([front.table for front in fronts], ignore_index=True)
-    return Front(alphas, table, fronts[0].objectives)
-
-
-def volume(records: Iterable[Record], split: str = "validation") -> float:
-    """The hypervolume of all their points, which are of accuracies, from 0."""
-    front = union(records, split)
-    return front.hypervolume([0.0] * len(front.objectives))
+        rows[paper.DATA[data]] = {
+            "runs": len(seconds),
+            "minutes a run": f"{np.median(seconds) / 60:.1f}",
+            "hours in all": f"{sum(seconds) / 3600:.1f}",
+        }
+    return pd.DataFrame.from_dict(rows, "index").rename_axis("cost")

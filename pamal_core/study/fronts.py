@@ -9,6 +9,7 @@ import pandas as pd
 from jaxtyping import Bool
 
 from pamal_core.front import Front
+from pamal_core.plots.style import quantity
 
 
 def landmarks(front: Front) -> pd.DataFrame:
@@ -17,12 +18,9 @@ def landmarks(front: Front) -> pd.DataFrame:
     members = front.alphas.shape[1]
     named = {f"member {k + 1}": front.alphas[:, k].argmax() for k in range(members)}
     named["centre"] = np.linalg.norm(front.alphas - 1 / members, axis=1).argmin()
-    better = np.where(front.maximise, 1, -1) * front.values
-    for objective, row in zip(front.objectives, better.argmax(0), strict=True):
-        task, _, metric = objective.name.rpartition("/")
-        named[f"best {metric} on {task}"] = row
-    others = [name for name in front.table if name not in [o.name for o in front.objectives]]
-    rows = front.to_frame().drop(columns=others)
+    objectives = [objective.name for objective in front.objectives]
+    named |= {f"best {quantity(o)}": front.better[:, t].argmax() for t, o in enumerate(objectives)}
+    rows = front.to_frame().drop(columns=[name for name in front.table if name not in objectives])
     return rows.iloc[list(named.values())].set_axis(list(named))
 
 
@@ -36,13 +34,14 @@ def competition(front: Front) -> pd.DataFrame:
     """
     rows: dict[str, dict[str, float]] = {}
     for two in combinations(range(len(front.objectives)), 2):
+        edge = front
+        if front.alphas.shape[1] == len(front.objectives):
+            kept = ~np.delete(front.alphas, two, axis=1).any(axis=1)
+            edge = replace(front, alphas=front.alphas[kept], table=front.table[kept])
         row = rows.setdefault(" and ".join(front.objectives[t].task for t in two), {})
-        for where in ("all points", "edge"):
-            for metric, view in (("metric", front), ("loss", front.on("loss"))):
+        for where, part in (("all points", front), ("edge", edge)):
+            for metric, view in (("metric", part), ("loss", part.on("loss"))):
                 chosen = replace(view, objectives=tuple(view.objectives[t] for t in two))
-                if where == "edge" and front.alphas.shape[1] == len(front.objectives):
-                    kept = ~np.delete(front.alphas, two, axis=1).any(axis=1)
-                    chosen = replace(chosen, alphas=front.alphas[kept], table=front.table[kept])
                 row[f"{where}, {metric}"] = chosen.competition()
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -50,16 +49,14 @@ def competition(front: Front) -> pd.DataFrame:
 def dominates(one: Front, other: Front) -> Bool[np.ndarray, "P Q"]:
     """Whether point p of `one` dominates point q of `other` (Definition 1), both with the
     objectives of `one`."""
-    sign = np.where(one.maximise, 1, -1)
-    a, b = sign * one.values[:, None], sign * other.values
-    return (a >= b).all(-1) & (a > b).any(-1)
+    a, b = one.better[:, None], other.better
+    return np.all(a >= b, axis=-1) & np.any(a > b, axis=-1)
 
 
 def dominated_by_a_neighbour(front: Front) -> Bool[np.ndarray, " P"]:
     """Which points a neighbour dominates, in the order of the points."""
-    places = np.arange(len(front.alphas))
-    near = np.abs(np.subtract.outer(places, places)) == 1
-    return (dominates(front, front) & near).any(0)
+    next_to = np.eye(len(front.alphas), k=1, dtype=bool)
+    return np.any(dominates(front, front) & (next_to | next_to.T), axis=0)
 
 
 def claim_1(front: Front, rival: Front) -> dict[str, int | float]:

@@ -27,7 +27,16 @@ def opening(record: Record, runs: Runs) -> str:
     if not full:
         said = "A sample shows how a method behaves; it says nothing of the paper's numbers."
         return f"{told} {said}"
-    return " ".join(filter(None, (told, beside_the_paper(runs), beside_ls(setting, runs))))
+    said, one = beside_the_paper(runs), Setting(setting.experiment, "ls")
+    if not setting.options and setting.method != "ls":
+        both = {**frame.read(), **runs}
+        ls, own = (
+            frame.measured(both, s, "hypervolume", "validation").mean() for s in (one, setting)
+        )
+        if not np.isnan([ls, own]).any():
+            said += " At equal epochs the one network of LS has a hypervolume of "
+            said += f"{ls:.4f}, and this front {own:.4f}."
+    return f"{told.strip()} {said}"
 
 
 def trade(competition: float) -> str:
@@ -55,25 +64,15 @@ def beside_the_paper(runs: Runs) -> str:
     )
 
 
-def beside_ls(setting: Setting, runs: Runs) -> str:
-    """The hypervolume of LS at as many epochs, for the paper's setting of another method."""
-    one, both = Setting(setting.experiment, "ls"), {**frame.read(), **runs}
-    ls, ours = (frame.measured(both, s, "hypervolume", "validation").mean() for s in (one, setting))
-    if setting.options or setting.method == "ls" or np.isnan([ls, ours]).any():
-        return ""
-    said = f"the one network of LS has a hypervolume of {ls:.4f}, and this front {ours:.4f}."
-    return f"At equal epochs {said}"
-
-
 def making(notebook: str, namespace: Mapping[str, Any], record: Record, runs: Runs) -> str:
     """How the page is made, in Markdown: its command, cost and expectation. `namespace` are the
     `globals()` of the notebook."""
     volumes = frame.measured(runs, frame.of(record), "hypervolume", "validation")
-    expect = f"validation hypervolume {volumes[record.seed]:.4f} with seed {record.seed}"
-    if len(volumes) > 1:
-        expect += f"; {volumes.mean():.4f} ± {volumes.std():.4f} over {len(volumes)} seeds"
-    if np.isnan(volumes[record.seed]):
-        expect = "the same numbers on the same machine"
+    expect = "the same numbers on the same machine"
+    if record.seed in volumes:
+        expect = f"validation hypervolume {volumes[record.seed]:.4f} with seed {record.seed}"
+        if len(volumes) > 1:
+            expect += f"; {volumes.mean():.4f} ± {volumes.std():.4f} over {len(volumes)} seeds"
     return (
         f"| | |\n| --- | --- |\n| command | `{command(notebook, namespace)}` |\n"
         f"| cost | {cost(record)} |\n| expect | {expect} |"

@@ -107,8 +107,6 @@ OF_DATA = {"offset", "split", "draw", "antialias", "masters", "tasks"}
 """Options that change the data."""
 SEEDS = 3
 """How many the paper's tables have."""
-HOW = ("precision", "chunk")
-"""Options that say how a run is made; they are free in every table."""
 
 
 def read_tables(folder: Path) -> dict[str, Table]:
@@ -122,7 +120,7 @@ def read_tables(folder: Path) -> dict[str, Table]:
             **{name: row[name] for name in Table._fields[:6]},
             keys=tuple(row["keys"].split()),
             fixed=grid.parameters(row["fixed"]),
-            free=(*row["free"].split(), *HOW),
+            free=(*row["free"].split(), "precision", "chunk"),  # how a run is made
             divisor=int(row["divisor"]),
             columns=columns[row["table"]],
         )
@@ -170,7 +168,7 @@ def rows(name: str) -> list[Row]:
     found = table(of.csv).query(of.rows or "index >= 0")
     if "method" not in found:
         found = found.assign(method=PRINTED.get(name.split("_")[0], "PaMaL"))
-    keys, made = [key for key in of.keys if key in found], []
+    keys, made = [key for key in of.keys if key in found], list[Row]()
     for (method, *values), group in found.groupby(["method", *keys], sort=False, dropna=False):
         numbers = {}
         for printed, column in of.columns.items():
@@ -184,10 +182,6 @@ def rows(name: str) -> list[Row]:
                 of_row = f"method == {ours[method]!r} and task == {task} and alpha_1.isna()"
                 deviation = authors().query(of_row)["value"].std()
             numbers[printed] = Sample(float(group[printed].mean()), float(deviation), SEEDS)
-        given = {
-            key: value.lower() if isinstance(value, str) else value  # as we write it
-            for key, value in zip(keys, values, strict=True)
-            if value == value
-        }
+        given = {k: value for k, value in zip(keys, values, strict=True) if value == value}
         made.append(Row(ours[method], given, numbers))
     return made

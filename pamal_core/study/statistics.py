@@ -177,7 +177,7 @@ def bracket(estimate: Estimate, digits: int = 4, sign: str = "+") -> str:
 
 
 def differences(
-    pairs: Mapping[Any, tuple["pd.Series[float]", "pd.Series[float]"]], names: tuple[str, str]
+    pairs: Mapping[Any, Sequence["pd.Series[float]"]], names: tuple[str, str]
 ) -> pd.DataFrame:
     """A row for each pair of numbers by seed: both means, called `names`, over the seeds that both
     have, the mean of second minus first with its 95 % interval (Student's, of the paired

@@ -1,6 +1,7 @@
 """One experiment under many settings: W times lambda, the draws of alpha, PHN and COSMOS."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ CHANGE = {
 }
 ORDER = CHANGE | {"more": "**less in order**", "less": "**better in order**"}
 """What the verdict on a difference says in a sentence."""
-BEST = {"hypervolume \N{UPWARDS ARROW}": True}
+BEST = {TITLES["hypervolume"]: True}
 """The column whose best is bold in a page."""
 CHANGED = {
     "hypervolume ↑": "hypervolume",
@@ -40,10 +41,7 @@ CHANGED = {
 def printed(name: str) -> pd.DataFrame:
     """The paper's table `name`, such as "phn_census": a row per setting, in its order, indexed by
     what it varies; validation, three seeds. Spearman: lower is better."""
-    keys = [*paper.TABLES[name].keys]
-    rows = paper.table(name)
-    rows = rows.astype({key: float for key in keys if key in ("p", "lam")})
-    return rows.assign(**{k: rows[k].str.lower() for k in keys if k == "solver"}).set_index(keys)
+    return paper.table(name).set_index([*paper.TABLES[name].keys])
 
 
 def _printed_beside(name: str, runs: Runs, ours: pd.DataFrame) -> pd.DataFrame:
@@ -66,15 +64,14 @@ def penalty(setting: Setting) -> str:
     return values["penalty"] + ("" if values["skip"] == "never" else f"+{values['skip']}")
 
 
-def multi_forward(runs: Runs, measures: Sequence[str]) -> pd.DataFrame:
-    """A row for each run: penalty, W, lam, seed and `measures` on validation."""
+def by_penalty(runs: Runs, penalties: Iterable[str], measures: Sequence[str]) -> pd.DataFrame:
+    """A row for each run `of` each of `penalties`, to which those at lambda = 0 belong, too: its
+    penalty, W, lam, seed and `measures` on validation."""
     found = frame.rows(runs, ["W", "lam"], measures)
-    return found.assign(penalty=found["setting"].map(penalty))
-
-
-def of_penalty(found: pd.DataFrame, name: str) -> pd.DataFrame:
-    """The rows of `multi_forward` with this penalty, and those at lambda = 0, which have none."""
-    return found[found.penalty.isin([name, NONE])]
+    found["penalty"] = found["setting"].map(penalty)
+    return pd.concat(
+        found[found["penalty"].isin([name, NONE])].assign(of=name) for name in penalties
+    )
 
 
 def hypervolumes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
@@ -82,25 +79,19 @@ def hypervolumes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
     mean ± deviation over seeds (n - 1), for each penalty and in the paper. The paper's is empty
     where it has no number, as at W = 1, which it only draws, or where a run is not the paper's.
     """
-    found = multi_forward(runs, ["hypervolume"])
-    name = f"multiforward_{next(iter(runs)).experiment}"
-    parts = {
-        name: of_penalty(found, name).groupby(["W", "lam"])["hypervolume"].agg(summary)
-        for name in penalties
-    }
-    ours = pd.DataFrame(parts).sort_index()
+    found = by_penalty(runs, penalties, ["hypervolume"])
+    ours = found.groupby(["W", "lam", "of"])["hypervolume"].agg(summary).unstack()
+    ours, name = ours.reindex(columns=[*penalties]), f"multiforward_{next(iter(runs)).experiment}"
     theirs = _printed_beside(name, runs, ours)
     deviations = theirs["std"] * np.sqrt(paper.TABLES[name].divisor / 2)
-    pairs = zip(theirs["mean"], deviations, strict=True)
-    texts = [spread(Sample(*pair, 0)) for pair in pairs]
+    texts = [spread(Sample(*pair, 0)) for pair in zip(theirs["mean"], deviations, strict=True)]
     return ours.assign(paper=texts).fillna("").rename_axis(["W", "λ"])
 
 
 def changes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
     """What more draws change against the least W without a penalty, as `differences` has it: the
     largest W without one, and the W and lambda with the largest mean hypervolume."""
-    found = multi_forward(runs, ["hypervolume"])
-    found = found[found.penalty.isin([NONE, *penalties])]
+    found = by_penalty(runs, penalties, ["hypervolume"])
     volumes = found.pivot_table("hypervolume", "seed", ["penalty", "W", "lam"])
     alone = volumes[NONE].droplevel("lam", axis=1)
     few, many = alone.columns.min(), alone.columns.max()
@@ -117,28 +108,23 @@ def effects(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
     """What a penalty changes: runs without one, "without", and with it, on validation; a row for
     each of `CHANGED`, each of `penalties` and lambda. The number of a seed is a mean over those W
     for which it has both runs."""
-    found = multi_forward(runs, [*CHANGED.values()]).set_index(["seed", "W"])
-    without, pairs = found[found.penalty == NONE], {}
-    for text, measure in CHANGED.items():
-        for name in penalties:
-            for lam in sorted({*found.lam} - {0.0}):
-                with_it = found[(found.penalty == name) & (found.lam == lam)]
-                both = pd.concat([without[measure], with_it[measure]], axis=1, keys=range(2))
-                means = both.dropna().groupby("seed").mean()
-                pairs[text, name, f"{lam:g}"] = means[0], means[1]
+    found, pairs = by_penalty(runs, penalties, [*CHANGED.values()]), {}
+    lams = sorted({setting.values["lam"] for setting in runs} - {0})
+    for (text, measure), name in product(CHANGED.items(), penalties):
+        by_lam = found[found["of"] == name].pivot_table(measure, ["seed", "W"], "lam")
+        for lam in lams:
+            means = by_lam.reindex(columns=[0, lam]).dropna().groupby("seed").mean()
+            pairs[text, name, f"{lam:g}"] = means[0], means[lam]
     return differences(pairs, ("without", "with")).rename_axis(["validation", "penalty", "λ"])
 
 
 def maps(runs: Runs, penalties: Sequence[str], measures: Mapping[str, str]) -> dict[str, Any]:
     """For each penalty and measure (by the text that names it) the means over seeds: a row for each
     W, a column for each lambda, NaN where there is no run."""
-    found = multi_forward(runs, [*measures])
+    found = by_penalty(runs, penalties, [*measures]).rename(columns=measures)
     return {
-        name: {
-            text: of_penalty(found, name).pivot_table(measure, "W", "lam", dropna=False)
-            for measure, text in measures.items()
-        }
-        for name in penalties
+        name: {text: of.pivot_table(text, "W", "lam", dropna=False) for text in measures.values()}
+        for name, of in found.groupby("of", sort=False)
     }
 
 
@@ -232,21 +218,15 @@ def winners(sweeps: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def panels(runs: Runs, sweeps: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, Winner]]:
     """For each criterion PaMaL and the winners in `sweeps`, with their validation fronts."""
-
-    def of(method: str, names: Sequence[str] = (), values: tuple[Any, ...] = ()) -> list[Front]:
-        return [
-            record.front()
-            for setting, by_seed in runs.items()
-            if setting.method == method and tuple(setting.values[n] for n in names) == values
-            for record in by_seed.values()
-        ]
-
-    shown = {}
+    shown: dict[str, dict[str, Winner]] = {}
     for criterion, threshold in CRITERIA.items():
-        methods = {paper.PRINTED["pamal"]: Winner("default", of("pamal"))}
+        chosen = {"pamal": ("default", [s for s in runs if s.method == "pamal"])}
         for method, table in sweeps.items():
-            found = winner(table, threshold)
-            fronts = [] if found is None else of(method, table.index.names, found)
-            methods[paper.PRINTED[method]] = Winner(describe(table, found), fronts)
-        shown[criterion] = methods
+            found, own = winner(table, threshold), [s for s in runs if s.method == method]
+            own = [s for s in own if tuple(s.values[n] for n in table.index.names) == found]
+            chosen[method] = describe(table, found), own
+        shown[criterion] = {
+            paper.PRINTED[method]: Winner(said, [r.front() for s in own for r in runs[s].values()])
+            for method, (said, own) in chosen.items()
+        }
     return shown

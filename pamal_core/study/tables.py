@@ -4,7 +4,8 @@ What is not run is a row, too. A verdict is of one number (`report`); what the v
 are worth together is what they would be of numbers that say nothing (`joint`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -13,55 +14,42 @@ from scipy.stats import rankdata
 from pamal_core.plots.table import Html, drawn, intervals
 from pamal_core.plots.table import table as html
 from pamal_core.runs import grid
-from pamal_core.runs.records import Record
 from pamal_core.study import frame, paper
 from pamal_core.study.frame import Runs, Setting
-from pamal_core.study.measures import value
-from pamal_core.study.paper import SEEDS, TABLES, Row, Table
-from pamal_core.study.statistics import (
-    Estimate,
-    Sample,
-    bracket,
-    number,
-    seeds_needed,
-    spread,
-    verdict,
-)
+from pamal_core.study.paper import SEEDS, TABLES, Column, Row
+from pamal_core.study.statistics import Estimate, Sample, bracket, seeds_needed, spread, verdict
 
-UNION = f"hypervolume of {SEEDS} seeds \N{UPWARDS ARROW}"
+TOGETHER = f"hypervolume of {SEEDS} seeds"
 """How the paper measures a baseline on test (C2): by the points of its three seeds together."""
+UNION = f"{TOGETHER} \N{UPWARDS ARROW}"
+THEIRS, OURS = ["paper", "paper ±", "paper's seeds"], ["ours", "ours ±", "seeds"]
+AWAY = ["difference", "error", "freedom"]
+"""The columns of a report that are a `Sample`, and those of an `Estimate`."""
 SHUFFLES = 2000
 WORDS = ("agrees", "differs", "undecided")
 NULLS = ("a constant", "the paper shuffled", "LS in every row")
 
 
+@cache
+def rows(name: str) -> dict[Setting, Row]:
+    """The rows of the table `name` by their settings, in the paper's order."""
+    of = TABLES[name]
+    told = ((row, {**of.fixed, **row.keys}) for row in paper.rows(name))
+    return {frame.make(of.experiment, row.method, options): row for row, options in told}
+
+
 def row_of(setting: Setting, name: str) -> Row | None:
-    """The row of the table `name` that runs of `setting` belong to, None where it has none.
-
-    A run is the paper's where every option that it has differently is free there, or has the value
-    of the row.
-    """
-    table, values = TABLES[name], setting.values
-    differing = {option: v for option, v in setting.options if option not in table.free}
-    for row in paper.rows(name):
-        told = {**table.fixed, **row.keys}
-        if (
-            (setting.experiment, setting.method) == (table.experiment, row.method)
-            and all(told.get(option) == v for option, v in differing.items())
-            and all(values[option] == v for option, v in told.items())
-        ):
-            return row
-    return None
+    """The row of the table `name` that runs of `setting` belong to: the one that has its value of
+    every option that is not free. None where it has none."""
+    told = tuple(pair for pair in setting.options if pair[0] not in TABLES[name].free)
+    return rows(name).get(setting._replace(options=told))
 
 
-def planned(name: str) -> dict[Setting, list[int]]:
-    """The settings that the grid has for the table `name`, each with its seeds."""
+def planned(name: str) -> dict[Setting, dict[int, grid.Run]]:
+    """The runs that the grid has for the table `name`."""
     table = TABLES[name]
-    found: dict[Setting, list[int]] = {}
-    for run in grid.runs(table.target):
-        if (table.place, table.target) in zip(run.places, run.targets, strict=True):
-            found.setdefault(frame.of(run), []).append(run.seed)
-    return found
+    at, every = (table.place, table.target), grid.runs(table.target)
+    return frame.runs(r for r in every if at in zip(r.places, r.targets, strict=True))
 
 
 def report(
@@ -75,19 +63,18 @@ def report(
     `columns.csv`. "seeds to decide" are how many of ours would give one if means and deviations
     stayed as they are, infinite where the paper's seeds are too few for any number of ours.
     """
-    table, order = TABLES[name], paper.rows(name)
+    table, order = TABLES[name], [*rows(name).values()]
     chosen = planned(name) if settings is None else settings
     pairs = [(row, setting) for setting in chosen if (row := row_of(setting, name))]
     unsaid = {*table.free} - {"task"} if short else ()
-    rows = [
+    cells = [
         {"setting": setting.label(*(key for key in table.keys if key in row.keys), without=unsaid)}
-        | _cells(row, printed, table, runs.get(setting, {}))
+        | _cells(setting, column, row.numbers[printed], table.split, runs)
         for row, setting in sorted(pairs, key=lambda pair: order.index(pair[0]))
         for printed, column in table.columns.items()
-        if setting.method != "stl"
-        or column.task in ("", paper.TASKS[table.experiment][setting.values["task"]])
+        if setting.method != "stl" or column.task in ("", setting.task)
     ]
-    return pd.DataFrame(rows).set_index(["setting", "measure"])
+    return pd.DataFrame(cells).set_index(["setting", "measure"])
 
 
 def compare(runs: Runs) -> pd.DataFrame:
@@ -100,14 +87,14 @@ def compare(runs: Runs) -> pd.DataFrame:
     return pd.concat(found, names=["table"]) if found else pd.DataFrame()
 
 
-def _cells(row: Row, printed: str, table: Table, runs: Mapping[int, Record]) -> dict[str, object]:
-    column, theirs = table.columns[printed], row.numbers[printed]
-    text, in_each = column.text, 1
-    every = [column.unit * value(record, column.measure, table.split) for record in runs.values()]
-    if column.measure == "hypervolume" and table.split == "test" and row.method != "pamal":
-        text, in_each, theirs = UNION, SEEDS, theirs._replace(number=1)
-        every = [frame.volume(group, "test") for group in frame.disjoint(runs, SEEDS)]
-    ours = Sample.of([number for number in every if not np.isnan(number)])
+def _cells(
+    setting: Setting, column: Column, theirs: Sample, split: str, runs: Runs
+) -> dict[str, object]:
+    measure, text, in_each = column.measure, column.text, 1
+    if measure == "hypervolume" and split == "test" and setting.method != "pamal":
+        measure, text, in_each, theirs = TOGETHER, UNION, SEEDS, theirs._replace(number=1)
+    found = frame.measured(runs, setting, measure, split)
+    ours = Sample.of(column.unit * found.to_numpy())
     away, margin = ours.minus(theirs), column.margin_at(float(theirs.mean))
 
     def decides(groups: int) -> bool:
@@ -115,15 +102,9 @@ def _cells(row: Row, printed: str, table: Table, runs: Mapping[int, Record]) -> 
 
     return {
         "measure": text,
-        "paper": theirs.mean,
-        "paper ±": theirs.deviation,
-        "paper's seeds": theirs.number,
-        "ours": ours.mean,
-        "ours ±": ours.deviation,
-        "seeds": ours.number * in_each,
-        "difference": float(away.value),
-        "error": float(away.error),
-        "freedom": float(away.freedom),
+        **dict(zip(THEIRS, theirs, strict=True)),
+        **dict(zip(OURS, ours._replace(number=ours.number * in_each), strict=True)),
+        **dict(zip(AWAY, map(float, away), strict=True)),
         "margin": margin,
         "verdict": str(verdict(away, margin)) if ours.number else "not run",
         "seeds to decide": in_each * seeds_needed(decides) if away.error > 0 else np.nan,
@@ -142,29 +123,25 @@ def joint(name: str, runs: Runs) -> pd.DataFrame:
     all but 5 % of the shuffles.
     """
     found, table, rows = report(name, runs), TABLES[name], {}
-    ls = runs.get(Setting(table.experiment, "ls"), {}).values()
+    measures = {column.text: (column.measure, column.unit) for column in table.columns.values()}
+    measures[UNION] = TOGETHER, 1.0
     rng = np.random.default_rng(0)
     for text, of in found[found["seeds"] > 0].groupby(level=1, sort=False):
         if len(of) < 3:
             continue
-        if text == UNION:
-            of_ls = of.loc[[label == paper.PRINTED["ls"] for label, _ in of.index], "ours"]
-        else:
-            (column,) = (c for c in table.columns.values() if c.text == text)
-            of_ls = [column.unit * value(record, column.measure, table.split) for record in ls]
-        ours, spread, theirs, margin = (
-            of[column].to_numpy() for column in ("ours", "ours ±", "paper", "margin")
-        )
-        number = of["seeds"].to_numpy() / (SEEDS if text == UNION else 1)
-        printed = Sample(theirs, of["paper ±"].to_numpy(), of["paper's seeds"].to_numpy())
+        measure, unit = measures[text]
+        of_ls = unit * frame.measured(runs, Setting(table.experiment, "ls"), measure, table.split)
+        own, printed = (Sample(*of[columns].to_numpy().T) for columns in (OURS, THEIRS))
+        own = own._replace(number=own.number / (SEEDS if text == UNION else 1))
+        ours, theirs, margin = own.mean, printed.mean, of["margin"].to_numpy()
         orders = rng.permuted(np.tile(np.arange(len(of)), (SHUFFLES, 1)), axis=1)
         agree, constant, shuffled, as_ls = (
-            (verdict(Sample(means, spread, number).minus(printed), margin) == "agrees").sum(-1)
+            (verdict(own._replace(mean=means).minus(printed), margin) == "agrees").sum(-1)
             for means in (
                 ours,
                 np.full_like(theirs, theirs.mean()),
                 theirs[orders],
-                np.full_like(theirs, np.mean([*of_ls] or [np.nan])),
+                np.full_like(theirs, of_ls.mean()),
             )
         )
         ranks = [rankdata(column) - (len(of) + 1) / 2 for column in (ours, theirs)]
@@ -214,17 +191,14 @@ def agreement(name: str, runs: Runs, digits: int = 4) -> Html:
             all_of_it = whole.loc[text]
             nulls = ", ".join(f"{all_of_it[null]:.3g} if ours were {null}" for null in NULLS)
             tells = "tells" if all_of_it["tells its rows apart"] else "does not tell"
-            away, low, high = (
-                number(all_of_it[one], digits, "+") for one in ("mean difference", "low", "high")
-            )
+            away = bracket(Estimate.of(of["difference"].to_numpy()), digits)
             said += (
-                f"<br>All rows together: mean difference {away} [{low}, {high}]; rank correlation "
-                f"with the paper's {all_of_it['rank correlation']:.2f} (p = "
-                f"{all_of_it['p of the rank']:.3f}). {all_of_it['agree']} of {len(of)} rows agree; "
-                f"it would be {nulls}. So the number of agreements {tells} the rows apart "
-                f"(p = {all_of_it['p of the count']:.3f})."
+                f"<br>All rows together: mean difference {away}; rank correlation with the paper's "
+                f"{all_of_it['rank correlation']:.2f} (p = {all_of_it['p of the rank']:.3f}). "
+                f"{all_of_it['agree']} of {len(of)} rows agree; it would be {nulls}. So the number "
+                f"of agreements {tells} the rows apart (p = {all_of_it['p of the count']:.3f})."
             )
-        ends = Estimate(*(of[c].to_numpy() for c in ("difference", "error", "freedom"))).interval()
+        ends = Estimate(*of[AWAY].to_numpy().T).interval()
         parts += [f"<p>{said}</p>", intervals(of.assign(low=ends[0], high=ends[1]), digits)]
     parts.append(f"<p>{missing} numbers of this table have no run of ours yet.</p>" * bool(missing))
     return Html("\n".join(parts))
@@ -243,12 +217,10 @@ def shown(found: pd.DataFrame, digits: int = 4, measure: str = "") -> Html:
     needed = needed.replace({"nan": "two or more", "inf": "more of the paper's"})
     rows = [
         {
-            "paper ± sd": spread(Sample(*row[["paper", "paper ±", "paper's seeds"]]), digits),
-            "ours ± sd": spread(Sample(*row[["ours", "ours ±", "seeds"]]), digits),
+            "paper ± sd": spread(Sample(*row[THEIRS]), digits),
+            "ours ± sd": spread(Sample(*row[OURS]), digits),
             "seeds": row["seeds"] or "",
-            "difference [95 %]": bracket(
-                Estimate(*row[["difference", "error", "freedom"]]), digits
-            ),
+            "difference [95 %]": bracket(Estimate(*row[AWAY]), digits),
             "verdict": row["verdict"],
             "seeds to decide": count if row["verdict"] == "undecided" else "",
         }

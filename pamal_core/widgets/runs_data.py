@@ -56,11 +56,24 @@ def pack(results: Path) -> dict[str, Any]:
     experiments = _experiments(records.values(), settings)
     alphas: dict[Any, int] = {}
     texts: dict[str | None, int] = {}
-    runs = [
-        {"setting": settings.index(setting)}
-        | _run(records[paths[0]], paths, experiments[setting.experiment], alphas, texts)
-        for (setting, _, _), paths in same.items()
-    ]
+    runs = []
+    for (setting, seed, _), paths in same.items():
+        record, of = records[paths[0]], experiments[setting.experiment]
+        # The runs of a setting share their texts, as the grid writes the seed into the name.
+        names = [path.replace(f"seed_{seed}.", f"seed_{SEED}.") for path in paths]
+        said = [*names, _command(paths[0], names[0], record)]
+        *where, command = (texts.setdefault(text, len(texts)) for text in said)
+        volumes = (record.hypervolume(split) for split in of["splits"])
+        runs.append(
+            {
+                "setting": settings.index(setting),
+                "seed": seed,
+                "records": where,
+                "command": command,
+                "hypervolume": [None if math.isnan(v) else round(v, 5) for v in volumes],
+                "points": _points(record, of, alphas),
+            }
+        )
     damaged = [listed["why"] for listed, _ in found if listed["state"] == "damaged"]
     return {
         "digits": DIGITS,
@@ -72,26 +85,6 @@ def pack(results: Path) -> dict[str, Any]:
         "runs": runs,
         "records": len(records),
         "damaged": damaged,
-    }
-
-
-def _run(
-    record: Record,
-    paths: Sequence[str],
-    of: Mapping[str, Any],
-    alphas: dict[Any, int],
-    texts: dict[str | None, int],
-) -> dict[str, Any]:
-    """A run, whose record is at each of `paths`; what is new to the tables becomes a row there."""
-    said = [*(path.replace(*_seed(record)) for path in paths), _command(paths[0], record)]
-    *where, command = (texts.setdefault(text, len(texts)) for text in said)
-    volumes = (record.hypervolume(split) for split in of["splits"])
-    return {
-        "seed": record.seed,
-        "records": where,
-        "command": command,
-        "hypervolume": [None if math.isnan(v) else round(v, 5) for v in volumes],
-        "points": _points(record, of, alphas),
     }
 
 
@@ -164,15 +157,11 @@ def _points(record: Record, of: Mapping[str, Any], alphas: dict[Any, int]) -> li
 def _methods(names: Sequence[str]) -> list[dict[str, str]]:
     """The methods in print, in the colours of the figures; those that share the grey of others
     there, since their markers tell them apart, get a colour each."""
-    grey = style.COLOURS["other"]
-    known = {name: style.METHODS.get(_printed_name(name), (grey,))[0] for name in names}
+    grey, printed = style.COLOURS["other"], paper.PRINTED | TOGETHER
+    known = {n: style.METHODS.get(printed.get(n, n), (grey,))[0] for n in names}
     rest = [name for name in names if known[name] == grey]
     known |= zip(rest, style.colours(len(rest), (style.RED,)), strict=True)
-    return [{"name": n, "printed": _printed_name(n), "colour": known[n]} for n in names]
-
-
-def _printed_name(method: str) -> str:
-    return paper.PRINTED.get(method) or TOGETHER.get(method, method)
+    return [{"name": n, "printed": printed.get(n, n), "colour": known[n]} for n in names]
 
 
 def _setting(setting: Setting, experiments: list[str], methods: list[str]) -> dict[str, Any]:
@@ -181,10 +170,11 @@ def _setting(setting: Setting, experiments: list[str], methods: list[str]) -> di
     values, always = setting.values, ALWAYS.get(setting.method, ())
     named = {name: values[name] for name in always if name in values} | dict(setting.options)
     sought = {n: values[n] for n in SOUGHT if n in values and matters(n, setting.method)} | named
+    printed = TOGETHER.get(setting.method, setting.method)
     return {
         "experiment": experiments.index(setting.experiment),
         "method": methods.index(setting.method),
-        "label": setting.label(*always).replace(setting.method, _printed_name(setting.method), 1),
+        "label": setting.label(*always).replace(setting.method, printed, 1),
         "key": ":".join([setting.method, *map(_pair, named.items())]),
         "options": " ".join(map(_pair, sought.items())),
         "paper": _printed(setting),
@@ -219,9 +209,10 @@ def _printed(setting: Setting) -> dict[str, dict[str, float]]:
     return found
 
 
-def _command(path: str, record: Record) -> str | None:
-    """The command that makes the run again: its notebook's where it has one. The record at `path`
-    is of the grid where that has such a run there; None where nothing here makes it."""
+def _command(path: str, name: str, record: Record) -> str | None:
+    """The command that makes the run again: its notebook's where it has one. The record at `path`,
+    for any seed `name`, is of the grid where that has such a run there; None where nothing here
+    makes it."""
     notebook: str = record.experiment
     parameters = {"data": "full" if frame.is_full(record) else "sample", "method": record.method}
     parameters |= record.options
@@ -229,15 +220,8 @@ def _command(path: str, record: Record) -> str | None:
         run = grid.by_record().get(path)
         if run and (frame.of(run), run.seed) == (frame.of(record), record.seed):
             if not run.notebook:
-                own = shlex.quote(path.replace(*_seed(record)))
-                return f"python -m pamal_core run {own} --results mine"
+                return f"python -m pamal_core run {shlex.quote(name)} --results mine"
             notebook, parameters = run.notebook, run.parameters
     if not (grid.ROOT / "notebooks" / f"{notebook}.ipynb").exists():
         return None
     return grid.papermill(notebook, parameters | {"seed": SEED, "out": "mine.json"})
-
-
-def _seed(record: Record) -> tuple[str, str]:
-    """How the grid writes the seed into the name of a record, and what a page has instead, so that
-    the runs of a setting share their texts."""
-    return f"seed_{record.seed}.", f"seed_{SEED}."

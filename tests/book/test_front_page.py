@@ -48,7 +48,7 @@ def test_what_holds_has_eight_lines_at_most_with_the_words_of_the_study(first, k
         value = epochs.parts[0].estimate.value
         if known[name]["theirs"] and "times" not in known[name]["holds"]:
             assert f" {value:+.4f} ".replace("-", "\N{MINUS SIGN}") in cells[1]
-        cost = claims.at_equal_cost(known[name], runs, epochs)
+        cost = claims.at_equal_cost(epochs, runs)
         if cost and cost is not epochs:
             assert cells[2].startswith(cost.word)
         else:

@@ -11,7 +11,7 @@ from scipy import stats
 from pamal_core.errors import InputError
 from pamal_core.runs import grid
 from pamal_core.study import claims, frame, paper
-from pamal_core.study.claims import at_equal_cost, evidence, judge
+from pamal_core.study.claims import at_equal_cost, judge
 
 PAMAL, LS, UW, STL = "multimnist/pamal", "multimnist/ls", "multimnist/uw", "multimnist/stl"
 COLUMNS = ("claim", "where", "ours", "theirs", "measure", "split", "need", "holds")
@@ -91,7 +91,7 @@ def test_a_ratio_is_of_means_of_logarithms():
     row = claim(PAMAL, LS, "training time", "< 3 times")
     found = judge(row, runs_of(*made))
     ratio = np.exp(np.mean(np.log([10 / 5, 12 / 6.5, 11 / 5.2])))
-    assert found.word == "holds" and f"{ratio:.2f} times" in evidence(row, found)[0]
+    assert found.word == "holds" and f"{ratio:.2f} times" in found.evidence[0]
     assert word(row | {"holds": "< 1.5 times"}, *made) == "fails"
 
 
@@ -120,7 +120,7 @@ def test_a_part_without_records_lets_nothing_be_true_of_all():
     made = seeds(PAMAL, (0.8, 0.81, 0.8)) + seeds(LS, (0.7, 0.7, 0.71))
     row = claim(PAMAL, f"{LS} | {UW}")
     found = judge(row, runs_of(*made))
-    assert found.word == "undecided" and evidence(row, found)[-1] == "1 not run"
+    assert found.word == "undecided" and found.evidence[-1] == "1 not run"
     assert word(row | {"need": "any"}, *made) == "holds"
     assert word(claim(PAMAL, UW), *made) == "not run"
 
@@ -152,17 +152,17 @@ def test_each_objective_is_a_part_and_single_task_learning_has_its_own():
     for t, value in enumerate((0.9, 0.85)):
         made += [record(STL, [(value,)], task=t, seed=s) for s in range(3)]
     found = judge(row, runs_of(*made))
-    assert [part.name.split("/")[0] for part in found.parts] == ["top-left", "bottom-right"]
-    assert [round(float(p.estimate.value), 4) for p in found.parts] == [0.001, -0.001]
+    values = {p.name.split("/")[0]: round(float(p.estimate.value), 4) for p in found.parts}
+    assert values == {"top-left": 0.001, "bottom-right": -0.001}
     assert found.word == "holds" and word(row | {"holds": "> 0"}, *made) == "undecided"
 
 
 def test_measures_of_each_side_and_of_groups_of_seeds():
     corners = [(0.9, 0.5), (0.5, 0.9), (0.4, 0.4), (0.8, 0.6), (0.6, 0.8), (0.1, 0.1), (1, 1)]
     rivals = [record(LS, [corner], seed=2 * s) for s, corner in enumerate(corners)]
-    found = claims._measured(runs_of(*rivals), frame.select(LS), "hypervolume of 3 seeds", "test")
+    found = frame.measured(runs_of(*rivals), frame.select(LS), "hypervolume of 3 seeds", "test")
     assert [*found] == pytest.approx([staircase(corners[:3]), staircase(corners[3:6])])
-    away = claims._measured(runs_of(*rivals), frame.select(LS), "distance of 2 seeds", "test")
+    away = frame.measured(runs_of(*rivals), frame.select(LS), "distance of 2 seeds", "test")
     assert [*away] == pytest.approx([0.4, 0.4, 0.7])
     made = [record(PAMAL, [(0.9, 0.9 - s / 100)], seed=s) for s in range(3)]
     row = claim(PAMAL, LS, "hypervolume | hypervolume of 3 seeds")
@@ -176,9 +176,9 @@ def test_the_share_of_points_that_are_near_a_setting():
     rival = record(LS, [(0.8, 0.7)])
     front = [(0.8, 0.7), (0.795, 0.695), (0.9, 0.695), (0.9, 0.68)]
     setting, measure = frame.select(PAMAL), f"share within 0.01 of {LS}"
-    found = claims._measured(runs_of(record(PAMAL, front), rival), setting, measure, "test")
+    found = frame.measured(runs_of(record(PAMAL, front), rival), setting, measure, "test")
     assert [*found] == [0.75]
-    assert claims._measured(runs_of(record(PAMAL, front)), setting, measure, "test").empty
+    assert frame.measured(runs_of(record(PAMAL, front)), setting, measure, "test").empty
 
 
 # Equal cost.
@@ -203,14 +203,14 @@ def test_a_claim_has_a_verdict_at_equal_cost():
         ),  # 2.5 epochs
     ):
         found = runs_of(*made, *others)
-        assert at_equal_cost(one, found, judge(one, found)).word == expected
+        assert at_equal_cost(judge(one, found), found).word == expected
     for one in (
         claim(PAMAL, holds="> 0.5"),  # of one side alone
         claim(f"{LS} epochs=40", LS),  # of the cost itself
         claim(PAMAL, LS, "training time", "< 1.5 times"),
     ):
         found = runs_of(*made, *longer)
-        assert at_equal_cost(one, found, judge(one, found)) is None
+        assert at_equal_cost(judge(one, found), found) is None
 
 
 @pytest.mark.parametrize(
@@ -261,9 +261,9 @@ def test_the_evidence_has_each_interval_and_the_seeds_that_would_decide():
     found = judge(row, runs_of(*made))
     low, high = stats.t.interval(0.95, 2, 0.05 / 3, stats.sem([0.03, 0, 0.02]))
     number = f"+0.0167 [{low:+.4f}, {high:+.4f}]"
-    assert found.word == "undecided" and claims.estimate(row, found) == number
-    assert evidence(row, found) == [f"LS: {number}, 3 seeds"]
-    needed = int(claims.to_decide(row, found))
+    assert found.word == "undecided" and found.estimate == number
+    assert found.evidence == [f"LS: {number}, 3 seeds"]
+    needed = int(found.to_decide)
     spread = np.std([0.03, 0, 0.02], ddof=1)
 
     def decided(seeds):
@@ -271,7 +271,7 @@ def test_the_evidence_has_each_interval_and_the_seeds_that_would_decide():
 
     assert decided(needed) and not decided(needed - 1)
     nothing = judge(row, {})
-    assert claims.estimate(row, nothing) == claims.to_decide(row, nothing) == ""
+    assert nothing.estimate == nothing.to_decide == ""
 
 
 def test_many_comparisons_are_shown_by_their_ends():
@@ -280,8 +280,8 @@ def test_many_comparisons_are_shown_by_their_ends():
         made += seeds(where, np.array([0.7, 0.7, 0.71]) + k / 100)
     row = claim(PAMAL, "baselines")
     found = judge(row, runs_of(*made))
-    assert claims.estimate(row, found) == "+0.0700 to +0.1000"
-    first, *_, last, missing = evidence(row, found)
+    assert found.estimate == "+0.0700 to +0.1000"
+    first, *_, last, missing = found.evidence
     assert first.startswith("RLW: +0.0700 [") and missing == "8 not run"
     assert last.startswith("LS: +0.1000 [")
 
@@ -339,11 +339,11 @@ def test_seeds_to_decide_are_counted_for_several_comparisons_too():
     made = seeds(PAMAL, (0.83, 0.8, 0.82))
     made += seeds(LS, (0.8, 0.8, 0.8)) + seeds(UW, (0.81, 0.8, 0.8))
     row = claim(PAMAL, f"{LS} | {UW}")
-    needed = claims.to_decide(row, judge(row, runs_of(*made)))
+    needed = judge(row, runs_of(*made)).to_decide
     alone = [claim(PAMAL, one) for one in (LS, UW)]
-    each = [int(claims.to_decide(one, judge(one, runs_of(*made))) or 3) for one in alone]
+    each = [int(judge(one, runs_of(*made)).to_decide or 3) for one in alone]
     assert int(needed) == max(each) > 3  # all of them must hold
-    assert claims.to_decide(row, judge(row, runs_of(*made[:3]))) == ""  # not run
+    assert judge(row, runs_of(*made[:3])).to_decide == ""  # not run
 
 
 def test_a_verdict_of_the_printed_sign_only_says_so():

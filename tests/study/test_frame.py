@@ -207,27 +207,28 @@ def test_rows_have_the_options_and_measures_of_each_run():
 def test_three_corners_together_have_all_points_and_the_area_under_their_staircase():
     corners = [(0.9, 0.5), (0.5, 0.9), (0.4, 0.4)]
     made = [record("multimnist/ls", [point], seed=s) for s, point in enumerate(corners)]
-    front = frame.union(made)
+    front = frame.together([one.front() for one in made])
     assert front.values.tolist() == [[*corner] for corner in corners] and len(front.alphas) == 3
     assert front.objectives == made[0].front().objectives
     expected = 0.9 * 0.5 + 0.5 * 0.9 - 0.5 * 0.5
-    assert frame.volume(made, "test") == pytest.approx(expected) == staircase(corners)
+    assert frame.volume(front) == pytest.approx(expected) == staircase(corners)
 
 
 def test_a_union_is_at_least_as_large_as_each_of_its_runs(runs):
     for setting in (select("multimnist/ls"), select("census/pamal")):
         every = [*runs[setting].values()]
-        volume = frame.volume(every, "test")
-        points = np.concatenate([one.front("test").values for one in every])
+        fronts = [one.front("test") for one in every]
+        volume = frame.volume(frame.together(fronts))
+        points = np.concatenate([front.values for front in fronts])
         assert volume == pytest.approx(staircase(points), abs=1e-12)
-        assert volume >= max(frame.volume([one], "test") for one in every)
+        assert volume >= max(map(frame.volume, fronts))
 
 
 def test_only_seeds_that_every_setting_has_are_grouped():
     two = [Setting("multimnist", "ls"), select("multimnist/ls weights=[0.9, 0.1]")]
     made = [record("multimnist/ls", [(0.5, 0.5)], seed=s) for s in (3, 5, 7)]
     made += [record("multimnist/ls", [(0.9, 0.1)], seed=s, weights=[0.9, 0.1]) for s in (7, 5)]
-    found = frame.groups(runs_of(*made), two)
-    assert [*found] == [5, 7] and all(len(group) == 2 for group in found.values())
-    assert frame.union(found[5]).values.tolist() == [[0.5, 0.5], [0.9, 0.1]]
-    assert frame.groups({}, two) == {}
+    found = frame.united(runs_of(*made), two)
+    assert [*found] == [5, 7]
+    assert found[5].values.tolist() == [[0.5, 0.5], [0.9, 0.1]]
+    assert frame.united({}, two) == {}

@@ -99,8 +99,8 @@ AS_PRINTED = {
     ],
     "phn_census": [
         [0.01, "linear", 0.001, 0.8268, 0.7874, 0.6510, -0.5617],
-        [0.5, "EPO", 0.001, 0.8274, 0.7856, 0.6501, -0.1058],
-        [2, "EPO", 0.0001, 0.8297, 0.7876, 0.6535, -0.5062],
+        [0.5, "epo", 0.001, 0.8274, 0.7856, 0.6501, -0.1058],
+        [2, "epo", 0.0001, 0.8297, 0.7876, 0.6535, -0.5062],
     ],
     "phn_multimnist": [[0.01, "linear", 0.001, 0.9587, 0.9381, 0.8978, -1.0]],
     "utkface": [
@@ -216,7 +216,7 @@ def test_the_sweeps_are_complete_grids_but_for_phn_on_census():
     grids = {
         "cosmos_census": product(P[1:], [0.1, 1, 2, 5], [0.001, 0.0001]),
         "cosmos_multimnist": product([0.1, 1, 2, 5], [1, 2, 5, 8], [0.001]),
-        "phn_multimnist": product(P, ["EPO", "linear"], [0.001]),
+        "phn_multimnist": product(P, ["epo", "linear"], [0.001]),
     }
     for name, grid in grids.items():
         keys = table(name).iloc[:, :3].itertuples(index=False, name=None)

@@ -292,9 +292,11 @@ def printed_means():
 def test_the_papers_own_numbers_tell_their_rows_apart_and_what_says_nothing_does_not(monkeypatch):
     own, rng = printed_means(), np.random.default_rng(0)
     # The paper's spreads would decide little: they are taken to be small.
-    small = [row._replace(numbers={k: s._replace(deviation=1e-4) for k, s in row.numbers.items()})
-             for row in paper.rows("multiforward_multimnist")]  # fmt: skip
-    monkeypatch.setattr(paper, "rows", lambda name: small)
+    small = {
+        at: row._replace(numbers={k: s._replace(deviation=1e-4) for k, s in row.numbers.items()})
+        for at, row in tables.rows("multiforward_multimnist").items()
+    }
+    monkeypatch.setattr(tables, "rows", lambda name: small)
     right = whole(own)
     assert right["agree"] == right["rows"] == 16 and right["tells its rows apart"]
     assert right["rank correlation"] == pytest.approx(1) and right["p of the rank"] < 0.001

@@ -14,7 +14,7 @@ from scipy.stats import spearmanr
 
 from pamal_core.runs import grid
 from pamal_core.study import claims, comparisons, frame, paper, sweeps, tables
-from pamal_core.study.frame import Setting, groups, select, volume
+from pamal_core.study.frame import Setting, select
 from pamal_core.study.paper import table
 from pamal_core.study.statistics import Estimate
 
@@ -229,8 +229,8 @@ def test_what_a_page_says_is_no_stronger_than_its_interval(where, words, finding
 
 def test_what_the_page_says_of_means_over_seeds(runs):
     def volume_of(setting, *others):
-        found = groups(runs, [select(one) for one in (setting, *others)])
-        return np.mean([volume([group[0]]) for group in found.values()])
+        seeds = set.intersection(*({*runs[select(one)]} for one in (setting, *others)))
+        return np.mean([runs[select(setting)][seed].hypervolume() for seed in seeds])
 
     digits, longer = "multimnist/pamal", "multimnist/ls epochs=40"
     assert volume_of(longer, digits) > volume_of(digits, longer)
@@ -265,10 +265,6 @@ def test_what_the_page_says_of_means_over_seeds(runs):
         for text, mean in ((" W=4; lam=10", 0.9997), (" draws=stratified", 0.999), (" W=2", 0.999))
     }
     assert max(wide, key=wide.__getitem__) == " W=4; lam=10"
-
-
-def mean(by_seed):
-    return np.mean([volume(group) for group in by_seed.values()])
 
 
 # Choices.

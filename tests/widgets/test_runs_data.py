@@ -52,6 +52,12 @@ def test_every_record_is_there_once_and_all_fit_into_a_page(packed, by_record):
     assert len(json.dumps(packed, separators=(",", ":"))) < 1000 * len(FILES)
 
 
+def test_a_setting_begins_with_its_method_in_print_said_once(packed):
+    for setting in packed["settings"]:
+        printed = packed["methods"][setting["method"]]["printed"]
+        assert setting["label"].split(", ")[0] == printed
+
+
 @pytest.mark.parametrize("path", FILES[:: len(FILES) // 12])
 def test_a_packed_run_has_the_points_of_its_record(packed, by_record, path):
     record, run = json.loads((RESULTS / path).read_text()), by_record[path]
