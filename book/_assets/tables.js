@@ -6,7 +6,7 @@ const words = (cell) => cell.textContent.trim();
 
 function value(cell) {
   const drawn = cell.querySelector("[data-value]");
-  const found = drawn ? [drawn.dataset.value] : words(cell).match(number);
+  const found = drawn ? [drawn.dataset.value] : words(cell).replace(/^< /, "").match(number);
   return found ? Number(found[0].replaceAll(",", "").replace("\u2212", "-")) : NaN;
 }
 

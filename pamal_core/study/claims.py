@@ -102,13 +102,15 @@ class Finding(NamedTuple):
 
     @property
     def asked(self) -> str:
-        """What is measured, and what it must be."""
-        claim = self.claim
+        """What is measured, of which setting where it is one, and what it must be."""
+        claim, ours = self.claim, _settings(self.claim["ours"])
+        always = ("W", "lam") if ours[0].method == "pamal" else ()
+        whose = f" of {ours[0].label(*always)}" if len(ours) == 1 else ""
         way = "/" if claim["holds"].endswith("times") else "\N{MINUS SIGN}"
         difference = f", ours {way} theirs" if claim["theirs"] else ""
         of = f" of {claim['need']} parts" if len(self.parts) > 1 else ""
         measure = claim["measure"].replace(" | ", " against ")
-        return f"Asked{of}: {measure}, {claim['split']}{difference}, {claim['holds']}"
+        return f"Asked{of}: {measure}{whose}, {claim['split']}{difference}, {claim['holds']}"
 
     @property
     def evidence(self) -> list[str]:
@@ -318,7 +320,7 @@ def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
     rows = found.assign(
         claim=[*map(said, found["claim"], found["equal epochs"])],
         **{"equal epochs": verdicts.mask(at_passes, ""), "equal cost": at_cost},
-        p=["" if np.isnan(p) else f"{p:.3f}" for p in found["p"]],
+        p=found["p"].map(_rounded),
         evidence=[*map(_folded, found["evidence"], found["p at equal cost"])],
     )
     single = [name for name in ("data", "where", "seeds to decide") if rows[name].nunique() < 2]
@@ -329,7 +331,13 @@ def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
     )
 
 
+def _rounded(p: float) -> str:
+    """A p with three decimals; no p is 0."""
+    return "" if np.isnan(p) else "< 0.001" if p < 0.0005 else f"{p:.3f}"
+
+
 def _folded(text: str, p: float) -> Html:
-    lines = [line.replace(AT_COST, f"{AT_COST}, p = {p:.3f}") for line in text.splitlines()]
+    said = f"{AT_COST}, p {'' if p < 0.0005 else '= '}{_rounded(p)}" if p == p else AT_COST
+    lines = [line.replace(AT_COST, said) for line in text.splitlines()]
     items = "\n".join(f"<li>{escape(line)}</li>" for line in lines)
     return Html(f"<details><summary>evidence</summary>\n<ul>{items}</ul></details>")
