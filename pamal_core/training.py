@@ -270,7 +270,8 @@ def _guard(training: Training, number: int, losses: Tensor, alphas: Tensor, on_g
     fused optimiser on a GPU is told to leave such a step out, and is asked later."""
     method, optimizer = training.method, training.optimizer
     parameters = method.parameters()
-    gradients = [p.grad for p in parameters if p.grad is not None]
+    # A hypernetwork without chunks has an empty weight, which has no norm.
+    gradients = [p.grad for p in parameters if p.grad is not None and p.grad.numel()]
     if not on_gpu:  # the losses were looked at draw by draw
         # A sum is finite only where all are, and writes nothing; of finite values it may overflow.
         is_finite = all(bool(g.sum().isfinite()) or bool(g.isfinite().all()) for g in gradients)

@@ -47,7 +47,7 @@ class DynamicWeightAverage(LossBalancer):
         if self.steps_per_window is not None:
             self.past.append(losses.clone())
             if len(self.past) == self.past.maxlen:
-                before, last = torch.stack([*self.past]).to(losses).chunk(2)
+                before, last = torch.stack([past.to(losses) for past in self.past]).chunk(2)
                 self.factors = self._factors(before.mean(0), last.mean(0))
         if self.factors is None:
             return weights
