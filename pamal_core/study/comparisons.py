@@ -67,15 +67,14 @@ def methods(
     named: Mapping[Setting, Any], runs: Runs, measures: Mapping[str, str], split: str = "test"
 ) -> pd.DataFrame:
     """A row for each setting, by its name: its seeds, and mean ± deviation of each of the
-    `measures`, named by their headings; "not run" without records."""
-    rows = {
-        name: {"seeds": len(runs.get(setting, ()))}
-        | {
-            heading: summary(frame.measured(runs, setting, measure, split))
-            for heading, measure in measures.items()
-        }
-        for setting, name in named.items()
-    }
+    `measures`, named by their headings; "not run" without records, nothing where a network has no
+    such number, as one for a single task."""
+    rows: dict[Any, dict[str, Any]] = {}
+    for setting, name in named.items():
+        rows[name] = {"seeds": len(runs.get(setting, ()))}
+        for heading, measure in measures.items():
+            found = frame.measured(runs, setting, measure, split)
+            rows[name][heading] = "" if found.empty and setting in runs else summary(found)
     return pd.DataFrame.from_dict(rows, "index", dtype=object)
 
 

@@ -99,7 +99,9 @@ class Setting(NamedTuple):
         if "task" in shown:
             shown["task"] = paper.TASKS.get(self.experiment, range(99))[shown["task"]]
         texts = [
-            LABELS.get(name, name.replace("_", " ") + " = {}").format(shown[name])
+            LABELS.get(name, name.replace("_", " ") + " = {}").format(
+                "no" if shown[name] == "none" else shown[name]
+            )
             for name in dict.fromkeys([*LABELS, *shown])
             if name in shown and name not in without
         ]
