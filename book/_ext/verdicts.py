@@ -203,7 +203,7 @@ def in_numbers(line: Line) -> str:
         number = line.text(estimate.value) if np.isfinite(estimate.value) else word
         if part.seeds:
             low, high = map(line.text, estimate.interval())
-            number += f" ({low} to {high}; {part.in_seeds}; p = {p:.3f} after Holm)"
+            number += f" ({low} to {high}; {part.in_seeds}; p {claims.rounded(p, '= ')} after Holm)"
         texts.append(f"{column}: {number}")
     return f"{line.claim['measure']}, {line.claim['split']}. {'; '.join(texts)}"
 

@@ -320,7 +320,7 @@ def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
     rows = found.assign(
         claim=[*map(said, found["claim"], found["equal epochs"])],
         **{"equal epochs": verdicts.mask(at_passes, ""), "equal cost": at_cost},
-        p=found["p"].map(_rounded),
+        p=found["p"].map(rounded),
         evidence=[*map(_folded, found["evidence"], found["p at equal cost"])],
     )
     single = [name for name in ("data", "where", "seeds to decide") if rows[name].nunique() < 2]
@@ -331,13 +331,13 @@ def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
     )
 
 
-def _rounded(p: float) -> str:
-    """A p with three decimals; no p is 0."""
-    return "" if np.isnan(p) else "< 0.001" if p < 0.0005 else f"{p:.3f}"
+def rounded(p: float, equals: str = "") -> str:
+    """A p with three decimals, after `equals` where it is not below them: no p is 0."""
+    return "" if np.isnan(p) else "< 0.001" if p < 0.0005 else f"{equals}{p:.3f}"
 
 
 def _folded(text: str, p: float) -> Html:
-    said = f"{AT_COST}, p {'' if p < 0.0005 else '= '}{_rounded(p)}" if p == p else AT_COST
+    said = AT_COST if np.isnan(p) else f"{AT_COST}, p {rounded(p, '= ')}"
     lines = [line.replace(AT_COST, said) for line in text.splitlines()]
     items = "\n".join(f"<li>{escape(line)}</li>" for line in lines)
     return Html(f"<details><summary>evidence</summary>\n<ul>{items}</ul></details>")
