@@ -241,8 +241,8 @@ def _step(
         parameter.grad = None
     try:
         alphas = method.draw(rng, progress)
-        seen = distributed.part(batch) if distributed.splits(method.window) else batch
         if is_first:
+            seen = distributed.part(batch) if distributed.splits(method.window) else batch
             distributed.check_alike(method.network, batch)
         losses = method.accumulate(batch, alphas, check=is_first or not on_gpu)
         if is_first:

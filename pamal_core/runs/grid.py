@@ -120,7 +120,7 @@ def _of_another_seed(record: str) -> Run | None:
     """The run of `record` where the grid has its setting with other seeds only."""
     if found := re.fullmatch(r"(.+_seed_)(\d+)\.json", record):
         for name, run in by_record().items():
-            if re.fullmatch(rf"{re.escape(found[1])}\d+\.json", name):
+            if name.startswith(found[1]):
                 return replace(run, seed=int(found[2]), records=(record,))
     return None
 

@@ -104,8 +104,8 @@ class Finding(NamedTuple):
     def asked(self) -> str:
         """What is measured, of which setting where it is one, and what it must be."""
         claim, ours = self.claim, _settings(self.claim["ours"])
-        always = ("W", "lam") if ours[0].method == "pamal" else ()
-        whose = f" of {ours[0].label(*always)}" if len(ours) == 1 else ""
+        name = ours[0].label(*frame.ALWAYS.get(ours[0].method, ()))
+        whose = f" of {name}" if len(ours) == 1 else ""
         way = "/" if claim["holds"].endswith("times") else "\N{MINUS SIGN}"
         difference = f", ours {way} theirs" if claim["theirs"] else ""
         of = f" of {claim['need']} parts" if len(self.parts) > 1 else ""

@@ -90,8 +90,7 @@ def ahead(named: Mapping[Setting, Any], runs: Runs, measures: Mapping[str, str])
 
 def label(setting: Setting, *without: str) -> str:
     """As `Setting.label`; PaMaL always with its W and lambda."""
-    always = ("W", "lam") if setting.method == "pamal" else ()
-    return setting.label(*always, without=without)
+    return setting.label(*frame.ALWAYS.get(setting.method, ()), without=without)
 
 
 def contenders(data: str) -> dict[str, list[Setting]]:

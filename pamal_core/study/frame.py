@@ -35,6 +35,8 @@ LABELS = {
     "average": "EMA {}",
 }
 """How the options of a setting are written, in this order; others follow as "name = value"."""
+ALWAYS = {"pamal": ("W", "lam"), "stl": ("task",)}
+"""Options that the name of a setting has even where they are the paper's."""
 ENSEMBLES = ("pamal", "low_rank")
 """The methods that train mixtures of members."""
 

@@ -16,13 +16,11 @@ from pamal_core.runs import folder, grid
 from pamal_core.runs.methods import METHODS, matters
 from pamal_core.runs.records import Record
 from pamal_core.study import frame, paper, tables
-from pamal_core.study.frame import Setting
+from pamal_core.study.frame import ALWAYS, Setting
 from pamal_core.study.measures import is_better_high
 
 DIGITS = 4
 """To how many decimals a page has metrics: a test set of 10,000 can tell no more."""
-ALWAYS = {"pamal": ("W", "lam"), "stl": ("task",)}
-"""Options that the name of a setting has even where they are the paper's."""
 SOUGHT = ("W", "lam", "p", "epochs", "lr", "batch_size", "balancing", "task")
 """Options that a search finds even where they are the paper's."""
 TOGETHER = {"all": "LS and PaMaL", "baselines": "The baselines"}
