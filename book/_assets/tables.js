@@ -80,29 +80,40 @@ function makeFilters(table, heads, rows) {
     return [select];
   });
   const said = document.createElement("output");
-  const filter = () => {
-    const asked = text.value.toLowerCase().split(/\s+/);
-    for (const row of rows) {
-      const whole = row.textContent.toLowerCase();
-      const fits = (one) => one.value === "*" || words(row.cells[one.column]) === one.value;
-      row.hidden = !(asked.every((word) => whole.includes(word)) && selects.every(fits));
-    }
+  const all = document.createElement("button");
+  Object.assign(all, { type: "button", textContent: "Show all rows" });
+  const keep = (isKept) => {
+    for (const row of rows) row.hidden = !isKept(row);
     const left = rows.filter((row) => !row.hidden).length;
     said.value = left < rows.length ? `${left} of ${rows.length} rows` : `${rows.length} rows`;
+    all.hidden = left === rows.length;
   };
-  for (const control of [text, ...selects]) control.addEventListener("input", filter);
-  bar.append(text, ...selects, said);
-  table.before(bar);
-  filter();
-  return () => {
+  const filter = () => {
+    const asked = text.value.toLowerCase().split(/\s+/);
+    keep((row) => {
+      const whole = row.textContent.toLowerCase();
+      const fits = (one) => one.value === "*" || words(row.cells[one.column]) === one.value;
+      return asked.every((word) => whole.includes(word)) && selects.every(fits);
+    });
+  };
+  const clear = () => {
     text.value = "";
     for (const select of selects) select.value = "*";
     filter();
   };
+  for (const control of [text, ...selects]) control.addEventListener("input", filter);
+  all.addEventListener("click", clear);
+  bar.append(text, ...selects, said, all);
+  table.before(bar);
+  filter();
+  return (only) => {
+    clear();
+    keep((row) => row === only);
+  };
 }
 
 function begin() {
-  const clears = new Map();
+  const showOnly = new Map();
   for (const table of document.querySelectorAll("table.dataframe")) {
     const heads = headsOf(table);
     const rows = [...(table.tBodies[0]?.rows ?? [])];
@@ -111,13 +122,15 @@ function begin() {
     for (const { cells } of rows) // on a phone its card says what a number is of
       if (cells[0].matches("th.number")) cells[0].dataset.head = words(heads[0]);
     makeSortable(table, heads, rows);
-    if (rows.length > 9) clears.set(table, makeFilters(table, heads, rows));
+    if (rows.length > 9) showOnly.set(table, makeFilters(table, heads, rows));
   }
-  // A link to a row shows it, whatever is folded or filtered.
+  // A link to a row shows it, whatever is folded or filtered: alone in a long table, so that the
+  // head is in view.
   const reveal = () => {
     const row = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (row?.tagName !== "TR") return;
-    if (row.hidden) clears.get(row.closest("table"))?.();
+    showOnly.get(row.closest("table"))?.(row);
+    for (const own of row.querySelectorAll("details")) own.open = true;
     for (let box = row.closest("details"); box; box = box.parentElement.closest("details"))
       box.open = true;
     row.scrollIntoView({ block: "center" });

@@ -115,7 +115,7 @@ def effects(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
         for lam in lams:
             means = by_lam.reindex(columns=[0, lam]).dropna().groupby("seed").mean()
             pairs[text, name, f"{lam:g}"] = means[0], means[lam]
-    return differences(pairs, ("without", "with")).rename_axis(["validation", "penalty", "λ"])
+    return differences(pairs, ("without", "with")).rename_axis(["measure", "penalty", "λ"])
 
 
 def maps(runs: Runs, penalties: Sequence[str], measures: Mapping[str, str]) -> dict[str, Any]:

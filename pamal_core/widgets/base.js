@@ -105,10 +105,11 @@ function pointerIn(svg, event) {
   return [x, y];
 }
 
-const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1],
+  PageUp: [0, -10], PageDown: [0, 10] };
 
 /** Lets `grip`, a mark in `svg`, be dragged by mouse and touch, and moved by the arrow keys (with
- * Shift ten times as far), Home and End.
+ * Shift ten times as far), Page Up and Down, Home and End.
  * @param {(x: number, y: number) => void} toPoint called with where the pointer is
  * @param {(dx: number, dy: number) => void} byStep called with steps, y downwards
  * @param {(isEnd: boolean) => void} toEnd called for Home and End */
@@ -124,11 +125,11 @@ function draggable(svg, grip, toPoint, byStep, toEnd = () => {}) {
     pointermove: (event) => grip.hasPointerCapture(event.pointerId) && follow(event),
     keydown: (event) => {
       const isEdge = event.key === "Home" || event.key === "End";
-      if (!isEdge && !(event.key in ARROWS)) return;
+      if (!isEdge && !(event.key in STEPS)) return;
       event.preventDefault();
       const size = event.shiftKey ? 10 : 1;
       if (isEdge) toEnd(event.key === "End");
-      else byStep(...ARROWS[event.key].map((step) => step * size));
+      else byStep(...STEPS[event.key].map((step) => step * size));
     },
   }, []);
   // Browsers overlook `touch-action` on parts of an SVG, and would scroll the page instead.

@@ -79,7 +79,7 @@ function penByPointer(field, pen) {
 /** Arrow keys move the pen, space puts it down or lifts it. */
 function penByKeys(field, pen) {
   field.addEventListener("keydown", (event) => {
-    const arrow = ARROWS[event.key];
+    const arrow = STEPS[event.key];
     if (!arrow && event.key !== " " && event.key !== "Delete") return;
     event.preventDefault();
     if (event.key === "Delete") pen.clear();

@@ -89,7 +89,7 @@ function runsByKeys({ node, step, onAt }, onZoom) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const size = event.shiftKey ? 10 : 1;
     const ends = { Home: [-Infinity, 0], End: [Infinity, 0] };
-    const move = ends[event.key] ?? ARROWS[event.key]?.map((by) => by * size);
+    const move = ends[event.key] ?? STEPS[event.key]?.map((by) => by * size);
     if (move) onAt(step(...move), true);
     else if (event.key in zooms) onZoom(zooms[event.key]);
     else if (event.key === "Escape") onAt(null, false);

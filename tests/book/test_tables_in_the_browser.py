@@ -57,11 +57,16 @@ def test_rows_are_filtered_by_text_and_by_verdict_and_counted(page):
     assert column(page, 0) == ["LS 0", "MGDA 3", "UW 6", "STL 9"]
 
 
-def test_a_link_to_a_row_shows_it_whatever_hides_it(page):
+def test_a_link_to_a_row_shows_it_alone_whatever_hides_it(page):
     page.get_by_label("Filter rows").fill("nothing")
     assert column(page, 0) == []
     page.evaluate("location.hash = 'r4'")
     page.wait_for_selector("#r4:visible")
+    assert column(page, 0) == ["STL 4"] and page.locator("output").inner_text() == "1 of 10 rows"
+    assert page.get_by_label("Filter rows").input_value() == ""
+    page.get_by_role("button", name="Show all rows").click()
+    assert len(column(page, 0)) == 10
+    assert not page.get_by_role("button", name="Show all rows").is_visible()
     page.evaluate("location.hash = 'claim-x'")
     page.wait_for_selector("#claim-x:visible")
 

@@ -128,6 +128,10 @@ def test_arrow_keys_move_the_handle_and_home_and_end_go_to_the_members(handle):
     assert shown(page) == pytest.approx([0.59, 0.41])
     assert grip.get_attribute("aria-valuenow") == "0.59"
     assert grip.get_attribute("aria-valuetext") == "0.59, 0.41"
+    page.keyboard.press("PageUp")
+    assert shown(page) == pytest.approx([0.49, 0.51])
+    page.keyboard.press("PageDown")
+    assert shown(page) == pytest.approx([0.59, 0.41])
     page.keyboard.press("End")
     assert shown(page) == [0, 1]
     page.keyboard.press("ArrowRight")
