@@ -55,7 +55,7 @@ def beside_the_paper(runs: Runs) -> str:
     volumes = found[found.index.get_level_values(-1) == "hypervolume ↑"]
     row = volumes.iloc[-1] if len(volumes) else found.iloc[0]
     measure, _, percent = str(row.name[-1]).rstrip(" ↑↓").partition(", ")
-    ours, theirs = (f"{value:.4g} {percent}".strip() for value in (row.ours, row.paper))
+    ours, theirs = (f"{value:#.4g} {percent}".strip() for value in (row.ours, row.paper))
     counts = found["verdict"].value_counts()
     verdicts = ", ".join(f"{word} {count}" for word, count in counts.items())
     return (
