@@ -7,6 +7,7 @@
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 from verdicts import frame, raw, tables
+from widget import note_records
 
 
 class Hypervolumes(SphinxDirective):
@@ -16,6 +17,7 @@ class Hypervolumes(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Two rows for each W, the paper's and ours; means over seeds."""
+        note_records(self, frame.RESULTS)
         (name,), runs = self.arguments, frame.read()
         found: dict[int, dict[int, tuple[float, float]]] = {}
         for setting in tables.planned(name):

@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
+from widget import note_records
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))  # the book shows the records of its own checkout
@@ -104,7 +105,8 @@ class Verdicts(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """The picture, the intervals in numbers, and the count of all claims of the paper."""
-        for path in (*PAGES, *frame.RESULTS.rglob("*.json")):
+        note_records(self, frame.RESULTS)
+        for path in PAGES:
             self.env.note_dependency(str(path))
         runs = frame.read()
         judged = {file: claims.table(runs, file) for file in PAGES}

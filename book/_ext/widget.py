@@ -27,6 +27,13 @@ DATA = ROOT / "book" / "_assets" / "widgets"
 HTML = runpy.run_path(str(WIDGETS / "html.py"))
 
 
+def note_records(directive: SphinxDirective, folder: Path) -> None:
+    """The page is to be read again when a record of the folder has changed, gone or come."""
+    # Records are replaced, never written in place, so their folders show it.
+    for path in (folder, *folder.rglob("*/")):
+        directive.env.note_dependency(str(path))
+
+
 class Widget(SphinxDirective):
     """Its content is shown where scripts do not run, so it must say what there would be to see."""
 
@@ -62,9 +69,8 @@ class Widget(SphinxDirective):
         return json.loads(path.read_text("utf-8"))
 
     def _packed(self, folder: Path) -> dict[str, Any]:
-        # Records are replaced, never written in place, so a folder shows that one has changed.
-        for path in (folder, *folder.rglob("*/"), WIDGETS / "runs_data.py"):
-            self.env.note_dependency(str(path))
+        note_records(self, folder)
+        self.env.note_dependency(str(WIDGETS / "runs_data.py"))
         sys.path.insert(0, str(ROOT))
         try:
             from pamal_core.widgets.runs_data import pack  # not torch, but pandas and others

@@ -1,5 +1,6 @@
 """The path from a notebook to a page of the book."""
 
+import pickle
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -184,6 +185,15 @@ def test_the_book_builds_without_a_warning_and_loads_nothing_from_the_network(bu
         assert loads.found == [], page.name
     for sheet in built_book.rglob("*.css"):
         assert not re.search(r"(url\(|@import\s*)[\"']?(https?:)?//", sheet.read_text()), sheet.name
+
+
+def test_the_pages_that_read_records_are_read_again_when_one_comes_changes_or_goes(built_book):
+    environment = pickle.loads((built_book.parent / ".doctrees/environment.pickle").read_bytes())
+    results = built_book.parents[1] / "results"
+    folders = {str(path.parent) for path in results.rglob("*.json")}  # records are replaced whole
+    assert folders
+    for page in ("index", "runs"):
+        assert folders <= environment.dependencies[page]
 
 
 def test_no_two_pages_have_one_title(built_book):
