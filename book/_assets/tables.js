@@ -115,6 +115,12 @@ function makeFilters(table, heads, rows) {
 function begin() {
   const showOnly = new Map();
   for (const table of document.querySelectorAll("table.dataframe")) {
+    // A long name in a head breaks after a slash, so that it does not widen its column.
+    for (const head of table.querySelectorAll("thead th")) {
+      const parts = head.children.length ? [] : words(head).split(/(?<=[/_])/);
+      const broken = parts.flatMap((part) => [document.createElement("wbr"), part]);
+      if (parts.length > 1) head.replaceChildren(...broken.slice(1));
+    }
     const heads = headsOf(table);
     const rows = [...(table.tBodies[0]?.rows ?? [])];
     const isPlain = rows.every((row) => row.cells.length === heads.length);

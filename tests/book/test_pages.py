@@ -56,6 +56,20 @@ ALIKE = """() => {
 }"""
 
 
+# What would be scrolled sideways, in what is folded, too.
+WIDE = """() => {
+  const folded = [...document.querySelectorAll("details:not([open])")];
+  const show = (isOpen) => folded.forEach((one) => { one.open = isOpen; });
+  show(true);
+  const boxes = ".pst-scrollable-table-container, figure.drawn > div, .cell_output > .output";
+  const wide = [...document.querySelectorAll(boxes)]
+    .filter((box) => box.scrollWidth > box.clientWidth + 1)
+    .map((box) => box.textContent.trim().slice(0, 60));
+  show(false);
+  return wide;
+}"""
+
+
 @pytest.fixture(scope="module")
 def tab(built_book, chromium):
     """A tab for all the pages, one after the other, and what went wrong in it."""
@@ -95,6 +109,13 @@ def test_formulas_are_typeset_and_figures_described_and_a_phone_is_wide_enough(p
     assert [alt for alt in figures if len(alt.split()) < 5] == []
     assert overflow(page) <= 0
     assert page.evaluate(CUT) == []
+
+
+def test_nothing_is_wider_than_its_place_in_a_window(page):
+    page.set_viewport_size({"width": 1400, "height": 900})  # the contents slide in
+    page.evaluate("Promise.allSettled(document.getAnimations().map((one) => one.finished))")
+    assert page.evaluate(WIDE) == []
+    assert overflow(page) <= 0
 
 
 def test_no_page_has_a_serious_issue_in_light_or_dark(page):
