@@ -50,11 +50,11 @@ book: $(READY)
 	@echo "  every claim and table        file://$(CURDIR)/_build/html/results/reproduction.html"
 	@echo "  your own model               file://$(CURDIR)/_build/html/results/your_model.html"
 
-# Three workers for two cores, as tests wait for browsers and processes, each with one thread: torch
-# would start as many as there are cores in each.
+# One thread for each of the two workers: torch would start as many as there are cores in both. A third
+# worker gains nothing on two cores.
 # tests/conftest.py says which tests are a group, and in which order they begin.
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 # Every fault thirty times: kills, full disks, damaged files; ends with a table.
 test-faults: $(READY)

@@ -21,7 +21,7 @@ ARGUMENTS = [
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # there is no network
 ]
-WINDOW = {"width": 1280, "height": 720}
+WINDOW = {"width": 1400, "height": 900}
 ROOT = Path(__file__).parents[1]
 
 

@@ -19,7 +19,7 @@ pytest_plugins = ["browser", "built_book", "one_kernel"]
 # Else jsonschema, which nbformat imports, would build a parser of addresses for seconds.
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
-# What takes longest begins first: the other workers would wait for one that begins it last.
+# What takes longest begins first: the other worker would wait for one that begins it last.
 LONG = ["test_pages", "kernel", "test_faults", "test_workflow", "test_every_method"]
 
 

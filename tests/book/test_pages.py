@@ -112,7 +112,7 @@ def test_formulas_are_typeset_and_figures_described_and_a_phone_is_wide_enough(p
 
 
 def test_nothing_is_wider_than_its_place_in_a_window(page):
-    page.set_viewport_size({"width": 1400, "height": 900})  # the contents slide in
+    page.set_viewport_size(WINDOW)  # the contents slide in
     page.evaluate("Promise.allSettled(document.getAnimations().map((one) => one.finished))")
     assert page.evaluate(WIDE) == []
     assert overflow(page) <= 0
