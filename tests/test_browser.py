@@ -1,7 +1,7 @@
 """The tests of pages see what goes wrong in them, and each begins with a page as good as new."""
 
 import pytest
-from browser import watch
+from browser import WINDOW, watch
 
 PAGE = """<!DOCTYPE html><title>Page</title><script src="https://example.org/a.js"></script>
 <img src="none.png"><script>console.error("no"); throw new Error("bad");</script>"""
@@ -31,7 +31,8 @@ def test_a_page_that_is_used_again_is_as_good_as_new(open_page, tmp_path, _time)
     path.write_text("<!DOCTYPE html><title>Page</title>", "utf-8")
     page = open_page(path)
     look = "matchMedia('(prefers-color-scheme: dark), (prefers-reduced-motion)').matches"
-    assert page.evaluate(f"[localStorage.length, innerWidth, {look}]") == [0, 1280, False]
+    found = page.evaluate(f"[localStorage.length, innerWidth, {look}]")
+    assert found == [0, WINDOW["width"], False]
     page.evaluate("localStorage.setItem('theme', 'dark')")
     page.set_viewport_size({"width": 380, "height": 800})
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
