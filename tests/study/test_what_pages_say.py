@@ -243,7 +243,7 @@ def test_what_a_page_says_is_no_stronger_than_its_interval(where, words, finding
     name, _, cell = where.partition(" ")
     assert words in (passage(name, cell) if cell else page(name))
     (word,) = findings.loc[[finding in claim for claim in findings.index], column].unique()
-    behind = any(word in words for word in ("behind", "dominated"))
+    behind = any(opposite in words for opposite in ("behind", "dominated"))
     open_ = any(unsure in words for unsure in UNSURE)
     assert word == ("undecided" if open_ else "fails" if behind else "holds"), finding
 
