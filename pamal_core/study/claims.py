@@ -104,13 +104,13 @@ class Finding(NamedTuple):
     def asked(self) -> str:
         """What is measured, of which setting where it is one, and what it must be."""
         claim, ours = self.claim, _settings(self.claim["ours"])
-        name = ours[0].label(*frame.ALWAYS.get(ours[0].method, ()))
-        whose = f" of {name}" if len(ours) == 1 else ""
+        of = [ours[0].name()] * (len(ours) == 1)
+        of += [f"{claim['need']} parts"] * (len(self.parts) > 1)
         way = "/" if claim["holds"].endswith("times") else "\N{MINUS SIGN}"
         difference = f", ours {way} theirs" if claim["theirs"] else ""
-        of = f" of {claim['need']} parts" if len(self.parts) > 1 else ""
-        measure = claim["measure"].replace(" | ", " against ")
-        return f"Asked{of}: {measure}{whose}, {claim['split']}{difference}, {claim['holds']}"
+        measure = _said(claim["measure"]).replace(" | ", " against ")
+        asked = "Asked" + " of " * bool(of) + ", ".join(of)
+        return f"{asked}: {measure}, {claim['split']}{difference}, {claim['holds']}"
 
     @property
     def evidence(self) -> list[str]:
@@ -253,7 +253,9 @@ def _parts(claim: Claim, runs: Runs, equal_cost: bool) -> Iterator[Part]:
             if two:
                 shared = {option for option, _ in {*one.options} & {*two.options}}
                 settings.append(two.label(without=shared))
-            what = [] if settings and measure == claim["measure"] and name == first else [name]
+            what = (
+                [] if settings and measure == claim["measure"] and name == first else [_said(name)]
+            )
             text = ", ".join([*what, " against ".join(settings)]).rstrip(", ")
             numbers = [frame.measured(runs, one, name, split)]
             if two:
@@ -261,6 +263,13 @@ def _parts(claim: Claim, runs: Runs, equal_cost: bool) -> Iterator[Part]:
                 rival = frame.measured(runs, two, second or name, split)
                 numbers = [sign * numbers[0], sign * rival]
             yield _part(text, *(np.log(one) if of_ratio else one for one in numbers))
+
+
+def _said(measure: str) -> str:
+    """`measure` with the method where it names a setting."""
+    share, of, setting = measure.partition(" of ")
+    known = share.startswith("share within")
+    return share + of + paper.PRINTED[frame.select(setting).method] if known else measure
 
 
 def _part(name: str, ours: "pd.Series[float]", theirs: "pd.Series[float] | None" = None) -> Part:

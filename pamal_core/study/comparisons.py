@@ -88,11 +88,6 @@ def ahead(named: Mapping[Setting, Any], runs: Runs, measures: Mapping[str, str])
     return pd.concat({h: _paired(runs, pairs, names, m, "test") for h, m in measures.items()})
 
 
-def label(setting: Setting, *without: str) -> str:
-    """As `Setting.label`; PaMaL always with its W and lambda."""
-    return setting.label(*frame.ALWAYS.get(setting.method, ()), without=without)
-
-
 def contenders(data: str) -> dict[str, list[Setting]]:
     """Who is compared at equal cost on `data`, by name the settings that are one front together:
     PaMaL as in the paper and with stratified draws, one network for the paper's epochs and for as
@@ -104,7 +99,7 @@ def contenders(data: str) -> dict[str, list[Setting]]:
         for option in ("draws", "epochs", "weights")
     )
     alone = [Setting(data, "pamal"), *drawn, *single, *longer]
-    return {label(s): [s] for s in alone} | {FIVE: [*weighted, Setting(data, "ls")]}
+    return {s.name(): [s] for s in alone} | {FIVE: [*weighted, Setting(data, "ls")]}
 
 
 def costs(data: str, runs: Runs) -> pd.DataFrame:
@@ -127,9 +122,9 @@ def of_equal_cost(data: str, runs: Runs) -> dict[str, list[Front]]:
     """The fronts by seed of PaMaL, of the best network trained for as many passes, and of the five
     runs, as far as there are records."""
     found = {n: [*united(runs, settings).values()] for n, settings in contenders(data).items()}
-    extras = [label(s) for s in planned(data, "beyond/") if [*dict(s.options)] == ["epochs"]]
+    extras = [s.name() for s in planned(data, "beyond/") if [*dict(s.options)] == ["epochs"]]
     longer = sorted(filter(found.get, extras), key=lambda n: np.mean([*map(volume, found[n])]))
-    chosen = [label(Setting(data, "pamal")), *longer[-1:], FIVE]
+    chosen = [Setting(data, "pamal").name(), *longer[-1:], FIVE]
     return {name: found[name] for name in chosen if found[name]}
 
 
@@ -140,7 +135,7 @@ def tricks(data: str, runs: Runs) -> pd.DataFrame:
     for setting in planned(data, "beyond/"):
         own, without = dict(setting.options), setting.having(average=None)
         if "average" in own and not {"draws", "epochs", "lr"} & own.keys():
-            found[f"{label(without)}: EMA {own['average']}"] = without, setting
+            found[f"{without.name()}: EMA {own['average']}"] = without, setting
         if own.keys() == {"draws", "average"}:
             changed = "PaMaL: stratified draws, both with the EMA"
             last[changed] = setting.having(draws=None), setting
@@ -150,7 +145,7 @@ def tricks(data: str, runs: Runs) -> pd.DataFrame:
 def against_baselines(data: str, runs: Runs) -> pd.DataFrame:
     """PaMaL minus each baseline that has been run with more than one seed."""
     rivals = [Setting(data, method) for method in paper.ONE_NETWORK]
-    pairs = {label(s): (s, Setting(data, "pamal")) for s in rivals if len(runs.get(s, ())) > 1}
+    pairs = {s.name(): (s, Setting(data, "pamal")) for s in rivals if len(runs.get(s, ())) > 1}
     return _paired(runs, pairs).rename_axis("baseline")
 
 
@@ -160,7 +155,7 @@ def order(data: str, runs: Runs) -> pd.DataFrame:
     over seeds on validation."""
     every = [Setting(data, "pamal"), *planned(data, "beyond/")]
     made = [s for s in every if s.method == "pamal" and s in runs]
-    named = {s: (label(s, "average"), weights(s)) for s in made}
+    named = {s: (s.name("average"), weights(s)) for s in made}
     measures = {task: f"order of {task}/loss" for task in paper.TASKS[data]}
     found = methods(named, runs, measures | {"hypervolume ↑": "hypervolume"}, "validation")
     return found.rename_axis(["setting", "weights"][: 2 if made else 1])
@@ -176,7 +171,7 @@ def rates(data: str, runs: Runs) -> pd.DataFrame:
     the paper's data: the `setting`, the `rate`, the `weights`, the `seed` and the hypervolume on
     each split. A setting that has not been run has one row without a seed or numbers."""
     rows = [
-        {"setting": label(s, "lr", "lr_scaling", "average"), "rate": s.rate, "weights": weights(s)}
+        {"setting": s.name("lr", "lr_scaling", "average"), "rate": s.rate, "weights": weights(s)}
         | ({"seed": seed} | {split: r.hypervolume(split) for split in SPLITS} if r else {})
         for s in planned(data)
         if s.method in ("pamal", *paper.ONE_NETWORK) and not paper.OF_DATA & dict(s.options).keys()
@@ -254,7 +249,7 @@ def draws(runs: Runs) -> pd.DataFrame:
         for measure in (*accuracies, "hypervolume"):
             columns = {k: frame.measured(runs, drawn[k], measure, "test") for k in sorted(drawn)}
             by_seed = pd.DataFrame(columns).dropna()
-            found[label(usual), measure] = {
+            found[usual.name(), measure] = {
                 **{f"draw {k}": mean for k, mean in by_seed.mean().items()},
                 "± draws": by_seed.mean().std(),
                 "± seeds": np.sqrt(by_seed.var().mean()),

@@ -35,8 +35,6 @@ LABELS = {
     "average": "EMA {}",
 }
 """How the options of a setting are written, in this order; others follow as "name = value"."""
-ALWAYS = {"pamal": ("W", "lam"), "stl": ("task",)}
-"""Options that the name of a setting has even where they are the paper's."""
 ENSEMBLES = ("pamal", "low_rank")
 """The methods that train mixtures of members."""
 
@@ -89,6 +87,19 @@ class Setting(NamedTuple):
         """The setting with these options instead; None is the paper's value."""
         given = (dict(self.options) | options).items()
         return make(self.experiment, self.method, {n: v for n, v in given if v is not None})
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The options in its name: those that differ from the paper's, of PaMaL always W and
+        lambda, and the sign of a penalty, and of STL its task."""
+        always: tuple[str, ...] = ("task",) * (self.method == "stl")
+        if self.method == "pamal":
+            always = ("W", "lam", "penalty") if self.values["lam"] else ("W", "lam")
+        return {name: self.values[name] for name in always} | dict(self.options)
+
+    def name(self, *without: str) -> str:
+        """As `label`, with the options that are `named`, but for those `without` which it is."""
+        return self.label(*self.named, without=without)
 
     def label(self, *always: str, without: Iterable[str] = ()) -> str:
         """The method and the options that differ from the paper's, those in `always`, and the task

@@ -16,7 +16,7 @@ from pamal_core.runs import folder, grid
 from pamal_core.runs.methods import METHODS, matters
 from pamal_core.runs.records import Record
 from pamal_core.study import frame, paper, tables
-from pamal_core.study.frame import ALWAYS, Setting
+from pamal_core.study.frame import Setting
 from pamal_core.study.measures import is_better_high
 
 DIGITS = 4
@@ -96,7 +96,7 @@ def _place(setting: Setting) -> tuple[Any, ...]:
         [*METHODS, method].index(method),
         method,
         len(dict(options).keys() - {"W", "lam"}),
-        *(values.get(name) if method == "pamal" else 0 for name in ALWAYS["pamal"]),
+        *(values[name] if method == "pamal" else 0 for name in ("W", "lam")),
         setting.label(),
     )
 
@@ -165,14 +165,13 @@ def _methods(names: Sequence[str]) -> list[dict[str, str]]:
 def _setting(setting: Setting, experiments: list[str], methods: list[str]) -> dict[str, Any]:
     """Its name in print, its `key` in an address, the options by which one finds it, and what the
     paper prints of it, by split and measure."""
-    values, always = setting.values, ALWAYS.get(setting.method, ())
-    named = {name: values[name] for name in always if name in values} | dict(setting.options)
+    values, named = setting.values, setting.named
     sought = {n: values[n] for n in SOUGHT if n in values and matters(n, setting.method)} | named
     printed = TOGETHER.get(setting.method, setting.method)
     return {
         "experiment": experiments.index(setting.experiment),
         "method": methods.index(setting.method),
-        "label": setting.label(*always).replace(setting.method, printed, 1),
+        "label": setting.name().replace(setting.method, printed, 1),
         "key": ":".join([setting.method, *map(_pair, named.items())]),
         "options": " ".join(map(_pair, sought.items())),
         "paper": _printed(setting),

@@ -315,8 +315,8 @@ def test_a_claim_is_added_by_a_row(tmp_path):
         *("a claim", "MultiMNIST", "5.1", "holds", "not run"),
     ]
     assert found.loc[1, "p"] == pytest.approx(2 * min(judge(row, runs_of(*made)).p))
-    ours = "top-left/accuracy of PaMaL, W = 4, λ = 0"
-    asked = f"Asked: {ours}, test, ours \N{MINUS SIGN} theirs, > 0"
+    ours = "PaMaL, W = 4, λ = 0: top-left/accuracy"
+    asked = f"Asked of {ours}, test, ours \N{MINUS SIGN} theirs, > 0"
     assert found.loc[1, "evidence"].splitlines()[0] == asked
     assert found.loc[2, "equal epochs"] == "not run" and np.isnan(found.loc[2, "p"])
 

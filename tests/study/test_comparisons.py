@@ -172,7 +172,7 @@ def test_longer_runs_have_the_passes_of_pamal_and_those_of_larger_batches_its_st
 def test_the_order_of_each_setting_of_pamal_is_that_of_its_records(data, runs):
     table = comparisons.order(data, runs)
     assert table.index.is_unique and table.seeds.ge(3).all()
-    label, task = comparisons.label(Setting(data, "pamal")), table.columns[1]
+    label, task = Setting(data, "pamal").name(), table.columns[1]
     correlations = []
     for found in runs[Setting(data, "pamal")].values():
         seen = [p for p in found.points if p["split"] == "validation"]

@@ -95,6 +95,11 @@ def test_passes_count_draws_of_pamal_only():
 def test_labels_name_what_differs_in_words():
     assert select("multimnist/pamal").label() == "PaMaL"
     assert select("multimnist/pamal").label("W", "lam") == "PaMaL, W = 4, λ = 0"
+    assert select("multimnist/pamal").name() == "PaMaL, W = 4, λ = 0"
+    assert select("multimnist/pamal lam=5").name("W") == "PaMaL, λ = 5, ordered sign"
+    assert select("multimnist/pamal lam=5; penalty=printed").name() == (
+        "PaMaL, W = 4, λ = 5, printed sign"
+    )
     long = select("census/pamal lr=0.0003; draws=stratified; average=0.999; batch_size=1024")
     assert long.label() == ("PaMaL, batches of 1,024, rate 0.0006, stratified draws, EMA 0.999")
     assert long.label(without=["average", "lr"]) == "PaMaL, batches of 1,024, stratified draws"

@@ -123,8 +123,8 @@ def test_a_command_makes_the_run_that_its_record_is_of(packed):
 
 def test_a_setting_says_what_the_paper_prints_of_it(packed):
     on_multimnist = {s["key"]: s for s in packed["settings"] if s["experiment"] == 0}
-    setting = on_multimnist["pamal:W=4:lam=5"]
-    assert setting["label"] == "PaMaL, W = 4, λ = 5"
+    setting = on_multimnist["pamal:W=4:lam=5:penalty=ordered"]
+    assert setting["label"] == "PaMaL, W = 4, λ = 5, ordered sign"
     assert "hypervolume" not in setting["paper"].get("validation", {})
     released = on_multimnist["pamal:W=4:lam=5:penalty=printed:skip=as_released"]
     assert released["paper"]["validation"]["hypervolume"] == 0.9143  # appendix B1, as released

@@ -248,7 +248,7 @@ def test_an_address_brings_back_what_was_chosen(open_runs):
     page = open_runs()
     page.get_by_role("combobox", name="Split").select_option(label="test")
     page.get_by_role("combobox", name="Horizontal").select_option(label="loss on top-left ↓")
-    tick(page, "PaMaL, W = 4, λ = 5")
+    tick(page, "PaMaL, W = 4, λ = 5, ordered sign")
     page.get_by_role("button", name="Hide LS", exact=True).click()
     page.get_by_role("button", name="3", exact=True).click()
     page.get_by_role("slider", name="network in view").focus()
@@ -356,7 +356,8 @@ def test_damaged_records_are_counted_and_named(open_page, packed, tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [380, 1400])
 def test_the_runs_have_no_serious_issue_and_fit(open_runs, scheme, width):
-    address = "data=multimnist&show=pamal:W=4:lam=5,ls&seeds=0,1&run=pamal:W=4:lam=5&seed=1"
+    key = "pamal:W=4:lam=5:penalty=ordered"
+    address = f"data=multimnist&show={key},ls&seeds=0,1&run={key}&seed=1"
     page = open_runs(address, color_scheme=scheme, viewport={"width": width, "height": 800})
     page.evaluate(
         "document.querySelectorAll('.pw-list tr:nth-child(n+5)').forEach((r) => r.remove())"
