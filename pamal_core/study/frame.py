@@ -187,9 +187,13 @@ def _record(path: Path, _changed: int) -> Record:
     return Record.read(path)
 
 
-def with_others(record: Record, folder: Path = RESULTS) -> Runs:
-    """`record` and the other seeds of its setting that are recorded in `folder`."""
-    return runs([*read(folder).get(of(record), {}).values(), record])
+def with_others(*records: Record, folder: Path = RESULTS) -> Runs:
+    """`records` and the other seeds of their settings that are recorded in `folder`."""
+    known = read(folder)
+    return {
+        setting: dict(sorted({**known.get(setting, {}), **by_seed}.items()))
+        for setting, by_seed in runs(records).items()
+    }
 
 
 def few(found: Runs, seed: int) -> dict[int, Record]:

@@ -175,11 +175,16 @@ def test_a_run_stands_with_the_other_seeds_of_its_setting_and_a_sample_alone(tmp
         record(seed=seed).write(tmp_path / f"pamal_seed_{seed}.json")
     record(seed=3, lr=0.1).write(tmp_path / "other.json")
     mine = record(seed=4)
-    assert [*frame.with_others(mine, tmp_path)[Setting("multimnist", "pamal")]] == [3, 4, 5, 7]
+    assert [*frame.with_others(mine, folder=tmp_path)[Setting("multimnist", "pamal")]] == [
+        3,
+        4,
+        5,
+        7,
+    ]
     again = record(seed=5)
-    assert frame.with_others(again, tmp_path)[Setting("multimnist", "pamal")][5] is again
+    assert frame.with_others(again, folder=tmp_path)[Setting("multimnist", "pamal")][5] is again
     for alone in (record(data="multimnist/sample/x"), record(W=5)):
-        assert frame.with_others(alone, tmp_path) == runs_of(alone)
+        assert frame.with_others(alone, folder=tmp_path) == runs_of(alone)
 
 
 def test_a_measure_of_a_setting_is_named_by_seed_and_empty_without_records(runs):

@@ -554,7 +554,7 @@ def test_the_two_settings_of_streets_do_not_mix():
 def test_the_frame_of_a_page_has_its_own_run_beside_the_paper(tmp_path):
     """As a notebook does: a run, the other seeds of it, and their rows."""
     record(seed=3).write(tmp_path / "pamal_seed_3.json")
-    found = tables.compare(frame.with_others(record(seed=5), tmp_path))
+    found = tables.compare(frame.with_others(record(seed=5), folder=tmp_path))
     assert (found["seeds"] == 2).all() and set(found.index.get_level_values(0)) == {
         "C2, MultiMNIST", "B1, MultiMNIST",
     }  # fmt: skip
