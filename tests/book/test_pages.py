@@ -70,6 +70,18 @@ WIDE = """() => {
 }"""
 
 
+# What is large and light, in the dark.
+LIGHT = """() => {
+  document.querySelectorAll("details:not([open])").forEach((one) => { one.open = true; });
+  return [...document.querySelectorAll(".bd-article-container *")].filter((node) => {
+    const ground = getComputedStyle(node).backgroundColor.match(/[\\d.]+/g).map(Number);
+    const [red, green, blue, opacity = 1] = ground;
+    const { width, height } = node.getBoundingClientRect();
+    return opacity * (red + green + blue) > 384 && width * height > 4000;
+  }).map((node) => `${node.tagName}.${node.className}: ${node.textContent.trim().slice(0, 40)}`);
+}"""
+
+
 @pytest.fixture(scope="module")
 def tab(built_book, chromium):
     """A tab for all the pages, one after the other, and what went wrong in it."""
@@ -116,6 +128,12 @@ def test_nothing_is_wider_than_its_place_in_a_window(page):
     page.evaluate("Promise.allSettled(document.getAnimations().map((one) => one.finished))")
     assert page.evaluate(WIDE) == []
     assert overflow(page) <= 0
+
+
+def test_nothing_large_is_light_in_the_dark(page):
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_selector("html[data-theme=dark]")
+    assert page.evaluate(LIGHT) == []
 
 
 def test_no_page_has_a_serious_issue_in_light_or_dark(page):
