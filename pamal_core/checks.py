@@ -5,20 +5,21 @@ import inspect
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from operator import length_hint
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim.lr_scheduler import OneCycleLR, ReduceLROnPlateau
+from torch.utils._pytree import tree_leaves
 
 from pamal_core.errors import InputError, check_choice
 from pamal_core.inputs import Batch, described
 from pamal_core.method import Method
 from pamal_core.networks.skeleton import NO_WRITING
-from pamal_core.shapes import ByMember
-from pamal_core.tasks import Metric, Task, by_task, taken
+from pamal_core.shapes import ByMember, Theta
+from pamal_core.tasks import Metric, Task, by_task, taken, task_losses
 
 if TYPE_CHECKING:
     from pamal_core.training import Training  # which imports this module
@@ -109,24 +110,59 @@ def _check_trained(method: Method, optimizer: torch.optim.Optimizer) -> None:
         )
 
 
-@torch.no_grad()
-def try_evaluation(method: Method, batch: Batch, alpha: ByMember) -> None:
-    """InputError where `evaluate` would fail at `alpha`: many a model returns something else in
-    evaluation mode. Random numbers and buffers stay as they were."""
+def try_training(method: Method, batch: Batch, alpha: ByMember) -> None:
+    """InputError where a step would train what does not follow from alpha: weights that the model
+    reaches in another way than as its own, some that were frozen when the network was made, or such
+    that its forward pass writes into. Random numbers and buffers stay as they were."""
     network, (inputs, *targets) = method.network, batch
-    device, theta = network.task_weights.device, network.weights(alpha)
-    before = {name: view.clone() for name, view in network.skeleton.views(theta).items()}
+    theta = network.weights(alpha).detach().requires_grad_()
+    with _trying(method, theta):
+        network.train()
+        losses = task_losses(method.tasks, network(theta, inputs), targets)
+    own = {p: f"{n}, frozen before" for n, p in network.skeleton.model.named_parameters()}
+    nodes, seen = [losses.grad_fn], set[Any]()
+    while nodes:
+        node = nodes.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if isinstance(weight := getattr(node, "variable", None), nn.Parameter):
+            raise InputError(
+                "All that the losses train must follow from alpha: weights of the members, reached "
+                "as their own attributes, trainable from the start. Found "
+                f"{own.get(weight, f'a parameter {[*weight.shape]} that is not one of them')}."
+            )
+        nodes += [following for following, _ in node.next_functions]
+
+
+@contextlib.contextmanager
+def _trying(method: Method, theta: Theta) -> Iterator[None]:
+    """Within it the network is in evaluation mode, with the weights `theta`, and whatever it does
+    has no effect; InputError where it writes into them."""
+    network, device = method.network, theta.device
+    views = network.skeleton.views(theta.detach())
+    before = {name: view.clone() for name, view in views.items()}
     with (
         network.evaluating(),
         network.skeleton.holding(theta),
         torch.random.fork_rng([device] if device.type == "cuda" else []),
     ):
         places = {n: p.data_ptr() for n, p in network.skeleton.model.named_parameters()}
-        triples = by_task(method.tasks, network(theta, inputs), targets)
+        yield
         now = dict(network.skeleton.model.named_parameters())
         for name, value in before.items():
             if now[name].data_ptr() != places[name] or not torch.equal(now[name], value):
                 raise InputError(f"{NO_WRITING} Found one that writes into {name}.")
+
+
+@torch.no_grad()
+def try_evaluation(method: Method, batch: Batch, alpha: ByMember) -> None:
+    """InputError where `evaluate` would fail at `alpha`: many a model returns something else in
+    evaluation mode. Random numbers and buffers stay as they were."""
+    network, (inputs, *targets) = method.network, batch
+    theta = network.weights(alpha)
+    with _trying(method, theta):
+        triples = by_task(method.tasks, network(theta, inputs), targets)
         for t in network.trained_tasks:  # what `evaluate` judges
             task, output, target = triples[t]
             if target is None:
@@ -155,18 +191,29 @@ def _check_sum(task: Task, metric: Metric, output: Tensor, target: Tensor) -> No
 def made_with(training: "Training") -> dict[str, str]:
     """What a training must have in common with one that goes on from its state, as texts."""
     method, rule = training.method, training.method.balancer
-    network, options = method.network, inspect.signature(type(rule)).parameters
-    plain = {n: v for n in options if isinstance(v := getattr(rule, n, None), str | int | float)}
+    network, schedule = method.network, training.scheduler
+
+    def given(part: Any) -> dict[str, Any]:
+        """The numbers and texts that `part` was made with, as far as it keeps them."""
+        names = [] if part is None else inspect.signature(type(part)).parameters
+        values = {name: vars(part).get(name) for name in names if name != "last_epoch"}
+        return {
+            name: value
+            for name, value in values.items()
+            if all(isinstance(one, str | int | float) for one in tree_leaves(value))
+        }
+
     groups = training.optimizer.param_groups
     about: dict[str, Any] = {
         "network": {n: [*p.shape] for n, p in network.named_parameters()},
         "precision": network.precision,
         "task_weights": network.task_weights.tolist(),
-        "tasks": [task.name for task in method.tasks],
-        "balancer": f"{type(rule).__name__} {plain}",
+        "tasks": [(task.name, task.loss) for task in method.tasks],
+        "balancer": f"{type(rule).__name__} {given(rule)}",
+        "scheduler": f"{type(schedule).__name__} {given(schedule)}",
         **{name: getattr(method, name) for name in ("preference", "penalty", "window")},
         **{name: getattr(training, name) for name in ("scheduler_interval", "clip_norm", "seed")},
-        **{n: type(getattr(training, n)).__name__ for n in ("optimizer", "scheduler", "average")},
+        **{n: type(getattr(training, n)).__name__ for n in ("optimizer", "average")},
         "groups": [[[*p.shape] for p in group["params"]] for group in groups],
     }
     for number, group in enumerate(groups):

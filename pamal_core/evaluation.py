@@ -86,8 +86,8 @@ def measure(
     """The table of `evaluate`, whatever is in it: a row for each of `points`."""
     check_loader(loader, len(points), "alpha")
     rows = []
-    with network.evaluating():
-        for point in tqdm(points, delay=10, disable=not progress, unit="alpha"):
+    for point in tqdm(points, delay=10, disable=not progress, unit="alpha"):
+        with network.evaluating():  # anew, as a model may keep what it computed at another alpha
             theta = _theta(network, point, calibration)
             rows.append(_metrics(network, theta, tasks, loader))
     return pd.DataFrame(rows)

@@ -109,6 +109,7 @@ class Method:
         Without a penalty the draws are back-propagated one by one, so that memory does not grow
         with W. The penalty couples them: all W graphs are kept until its slopes are known.
         """
+        alphas = torch.as_tensor(alphas).to(self.network.task_weights)
         weights = alphas @ self.network.task_weights
         is_split = distributed.splits(self.window)
         batch = distributed.part(batch) if is_split else batch

@@ -102,6 +102,7 @@ def check_names(tasks: Sequence[Task]) -> None:
                 f"Task {task.name} must have a tuple of Metrics. Found {described(found)}."
             )
         names[f"metric of task {task.name}"] = [metric.name for metric in found]
+    names["column of a front"] = [f"{task.name}/{m.name}" for task in tasks for m in task.metrics]
     for what, given in names.items():
         texts = [str(name) for name in given]
         if len(set(given)) < len(given) or texts != given:
@@ -274,7 +275,7 @@ def present(ignore_index: int, labels: Tensor) -> Tensor:
     """Which labels are there: not `ignore_index`, or class probabilities without a NaN."""
     if labels.is_floating_point():
         return labels.isnan().any(1).logical_not()
-    return labels != ignore_index
+    return labels.long() != ignore_index  # -100 would be 156 among labels of eight bits
 
 
 def num_present(ignore_index: int, labels: Tensor) -> Tensor:

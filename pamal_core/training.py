@@ -244,6 +244,7 @@ def _step(
         if is_first:
             seen = distributed.part(batch) if distributed.splits(method.window) else batch
             distributed.check_alike(method.network, batch)
+            checks.try_training(method, seen, alphas[0])
         losses = method.accumulate(batch, alphas, check=is_first or not on_gpu)
         if is_first:
             checks.try_evaluation(method, seen, alphas[0])

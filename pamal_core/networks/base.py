@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_map_only
 
 from pamal_core.errors import InputError, check_choice, check_type
 from pamal_core.inputs import Batch, Inputs, described, moved
-from pamal_core.networks.skeleton import Skeleton
+from pamal_core.networks.skeleton import Skeleton, put_back
 from pamal_core.shapes import ByMember, Theta, Thetas
 from pamal_core.simplex import on_simplex
 
@@ -45,7 +45,7 @@ class Network(nn.Module, ABC):
     def __init__(self, skeleton: Skeleton, task_weights: Float[Tensor, "M T"]) -> None:
         super().__init__()
         self.skeleton = skeleton
-        self._kept: tuple[Calibration | None, list[int], dict[Any, dict[str, Tensor]]] | None = None
+        self._kept: tuple[Calibration | None, dict[Any, Any]] | None = None
         self.register_buffer("task_weights", task_weights)
 
     @property
@@ -81,11 +81,11 @@ class Network(nn.Module, ABC):
     ) -> None:
         """torch's own, before which InputError where the weights are in another order: `shared`
         decides it, and they would fit; or those of members that weigh the tasks otherwise."""
-        layout = state_dict.get(f"{prefix}skeleton.layout", self.skeleton.layout)
-        if not torch.equal(layout.cpu(), self.skeleton.layout.cpu()):
+        layout = self.skeleton.layout.cpu()
+        if not state_dict.get(f"{prefix}skeleton.layout", layout).cpu().equal(layout):
             raise InputError(
-                "Weights must be those of a network of this architecture with the same `shared`. "
-                "Found others."
+                "Weights must be those of a network of this architecture with the same `shared` "
+                "and `channels_last`. Found others."
             )
         own = self.task_weights.cpu()
         rows = state_dict.get(f"{prefix}task_weights", own).to(own)
@@ -135,16 +135,14 @@ class Network(nn.Module, ABC):
         its mode and its buffers are as before."""
         with self.skeleton.lock:
             modes = [(module, module.training) for module in self.modules()]
-            before = [(buffer, buffer.clone()) for buffer in self.buffers()]
-            self.eval()
+            before = self.skeleton.buffer_values()
             try:
+                self.eval()
                 yield
             finally:
                 for module, was_training in modes:
                     module.training = was_training
-                with torch.no_grad():
-                    for buffer, value in before:
-                        buffer.copy_(value)
+                put_back(before)
 
     @torch.no_grad()
     def export(self, alpha: ArrayLike, *, calibration: Calibration | None = None) -> nn.Module:
@@ -172,38 +170,44 @@ class Network(nn.Module, ABC):
         its weights can be mixed and copied.
 
         Running statistics are estimated when an alpha is first asked for, and kept for the last 256
-        of this `calibration` as long as the weights do not change. Threads hold one lock while they
-        call it, and each has a module of its own, or holds the lock while it runs the model, too.
+        of this `calibration` as long as theta(alpha) does not change. Threads hold one lock while
+        they call it, and each has a module of its own, or holds the lock while it runs the model.
 
         InputError unless `into` is a module of this architecture.
         """
         check_type("into", into, nn.Module, "network.export(alpha)")
         point = self.alpha_tensor(alpha)
-        buffers = self._buffers_at(point, calibration)
-        self.skeleton.put(self.weights(point), buffers, into)
+        theta = self.weights(point)
+        buffers = self._buffers_at(point, theta, calibration)
+        self.skeleton.put(theta, buffers, into)
         return into
 
-    def _buffers_at(self, point: ByMember, calibration: Calibration | None) -> dict[str, Tensor]:
-        """The buffers of the model at `point`, from the last alphas where they are kept."""
-        shared = dict(self.skeleton.model.named_buffers())
+    def _buffers_at(
+        self, point: ByMember, theta: Theta, calibration: Calibration | None
+    ) -> dict[str, Tensor]:
+        """The buffers of the model at `point`, whose weights are `theta`, from the last alphas
+        where they are kept."""
+        model = self.skeleton.model
         if isinstance(calibration, str):
             check_choice("calibration", calibration, ["shared"])
-            return shared
-        weights = [parameter._version for parameter in self.parameters()]
-        if self._kept is None or self._kept[0] is not calibration or self._kept[1] != weights:
-            self._kept = calibration, weights, {}
-        kept, key = self._kept[2], tuple(point.tolist()) if calibration is not None else ()
-        if key not in kept:
-            if calibration is None:
-                self.check_calibration(stacklevel=4)
-                kept[key] = {}
-            else:
-                with self.evaluating():
-                    self.recalibrate(point, calibration)
-                    kept[key] = {name: buffer.clone() for name, buffer in shared.items()}
+            return dict(model.named_buffers())
+        before, self._kept = self._kept, (calibration, {})
+        if before is not None and before[0] is calibration:
+            self._kept = before
+        elif calibration is None:
+            self.check_calibration(stacklevel=4)
+        if calibration is None:
+            return dict(model.named_buffers())
+        kept = self._kept[1]
+        # By what theta is: fused optimisers change weights without a new version of theirs.
+        key, mark = tuple(point.tolist()), (theta.sum().item(), theta.norm().item())
+        if kept.get(key, ((), {}))[0] != mark:
+            with self.evaluating():
+                self.recalibrate(point, calibration)
+                kept[key] = mark, {name: one.clone() for name, one in model.named_buffers()}
             if len(kept) > KEPT:
                 del kept[next(iter(kept))]
-        return kept[key] or shared
+        return kept[key][1]
 
     @torch.no_grad()
     def recalibrate(self, alpha: ArrayLike, calibration: Calibration) -> None:
@@ -249,9 +253,8 @@ class Network(nn.Module, ABC):
                     "Running statistics are re-estimated on batches (inputs, ...). Found none; a "
                     "generator has them once, a list for each alpha."
                 )
-            found = [(buffer, buffer.clone()) for buffer in self.buffers()]
-        for buffer, value in found:
-            buffer.copy_(value)
+            found = self.skeleton.buffer_values()
+        put_back(found)
 
     def check_calibration(self, stacklevel: int) -> None:
         """Warn that no `calibration` was given, where it makes a difference which statistics an

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
 from typing_extensions import override
 
 from pamal_core.errors import InputError, check_type
@@ -162,7 +163,10 @@ def _compare(first: nn.Module, member: nn.Module, k: int) -> None:
                 f"Found that {name} of 0 and {k} differ."
             )
     buffers, settings = dict(member.named_buffers()), _settings(member)
-    if any(not torch.equal(value, buffers[name]) for name, value in first.named_buffers()):
+    if any(
+        not torch.equal(value.to_dense(), buffers[name].to_dense())
+        for name, value in first.named_buffers()
+    ):
         warnings.warn(
             f"Members 0 and {k} have different buffers; the ensemble keeps those of member 0. "
             "Give `evaluate` and `export` a `calibration`, if they are running statistics.",
@@ -178,14 +182,24 @@ def _compare(first: nn.Module, member: nn.Module, k: int) -> None:
 
 
 def _settings(module: nn.Module) -> dict[str, str]:
-    """The numbers, texts and tensors that the parts of a module keep, such as a rate that `forward`
-    uses; of a tensor its sum."""
+    """The numbers, texts, tensors and functions that the parts of a module keep, such as a rate or
+    an activation that `forward` uses: of a tensor its sum, of a function its name."""
+
+    def said(value: Any) -> str:
+        named = value.sum().item() if isinstance(value, Tensor) else value
+        return re.sub(" at 0x[0-9a-f]+", "", repr(getattr(named, "__qualname__", named)))
+
+    def is_setting(value: Any) -> bool:
+        is_plain = isinstance(value, bool | int | float | str | Tensor) or callable(value)
+        return is_plain and not (
+            isinstance(value, nn.Module) or getattr(value, "requires_grad", False)
+        )
+
     return {
-        f"{path}.{name}".lstrip("."): repr(value.sum().item() if torch.is_tensor(value) else value)
+        f"{path}.{name}".lstrip("."): str([*map(said, leaves)])
         for path, part in module.named_modules()
-        for name, value in vars(part).items()
-        if isinstance(value, bool | int | float | str | Tensor)
-        and not (name == "training" or name[0] == "_" or getattr(value, "requires_grad", False))
+        for name, leaves in ((name, tree_leaves(value)) for name, value in vars(part).items())
+        if not (name == "training" or name[0] == "_") and all(map(is_setting, leaves))
     }
 
 

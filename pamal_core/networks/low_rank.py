@@ -102,6 +102,17 @@ class LowRankEnsemble(Network):
             pieces.append(piece.expand(*alphas.shape[:-1], -1))
         return torch.cat(pieces, -1)
 
+    def get_extra_state(self) -> Tensor:
+        """`scale`, which the same adapters are others without."""
+        return torch.tensor(self.scale, dtype=torch.float64)
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """InputError unless the state has the same `scale`."""
+        if state != self.scale:
+            raise InputError(
+                f"Adapters must be those of `scale={self.scale}`. Found {state.item()}."
+            )
+
     @torch.no_grad()
     def export_adapters(self, folder: str | Path) -> None:
         """Write the base as `folder`/base.safetensors, a state dict of the model, and member k as

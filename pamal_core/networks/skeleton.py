@@ -28,6 +28,10 @@ NO_WRITING = (
 )
 
 
+BufferValue = tuple[dict[str, Tensor | None], str, Tensor, Tensor]
+"""The buffers of a module, the name of one, the tensor that it is, and a copy of its values."""
+
+
 class Lock:
     """Held by one thread at a time, which may take it again. A copy of it is another one."""
 
@@ -94,10 +98,10 @@ class Skeleton(nn.Module):
             for at in self._slots
         ]
         # 32 bytes that stand for the order of theta's entries, kept with the weights: in any other
-        # order they are others.
+        # order they are others. As floats, so that a mean of equal ones over training is no other.
         order = [*zip(self._names, map(list, self._shapes), self._moved, strict=True)]
         digest = hashlib.sha256(repr(order).encode()).digest()
-        self.register_buffer("layout", torch.tensor([*digest], dtype=torch.uint8))
+        self.register_buffer("layout", torch.tensor([*digest], dtype=torch.float32))
         frozen = (m for m in self.model.modules() if not m.training and [*m.parameters()])
         self._still = [m for m in frozen if not any(p.requires_grad for p in m.parameters())]
         self._held: Theta | None = None
@@ -107,7 +111,13 @@ class Skeleton(nn.Module):
 
     @override
     def train(self, mode: bool = True) -> "Skeleton":
-        super().train(mode)
+        try:
+            super().train(mode)
+        except (AttributeError, TypeError) as error:
+            raise InputError(
+                "A model must switch between training and evaluation without its weights, which "
+                f"follow from alpha. Found: {error}."
+            ) from error
         for module in self._still:
             module.eval()
         return self
@@ -192,6 +202,11 @@ class Skeleton(nn.Module):
         with self.holding(torch.empty(self.num_weights, device="meta")):
             return super().__repr__()
 
+    def buffer_values(self) -> list[BufferValue]:
+        """The buffers as they are now, for `put_back`."""
+        places = [module._buffers for module in self.modules()]
+        return [(p, n, b, b.clone()) for p in places for n, b in p.items() if b is not None]
+
     def changed_buffers(self) -> list[str]:
         """The buffers that are no running statistics and not as they were at first: what follows
         the weights, such as the vectors of a spectral norm."""
@@ -256,6 +271,19 @@ class Skeleton(nn.Module):
             if isinstance(module, nn.RNNBase):  # it keeps a list of its weights, too
                 module._init_flat_weights()
         return model.eval()
+
+
+@torch.no_grad()
+def put_back(values: Iterable[BufferValue]) -> None:
+    """Make buffers the tensors, with the values, that they were."""
+    for buffers, name, buffer, value in values:
+        buffers[name] = buffer  # which a forward pass may assign anew
+        strided = buffer.layout == torch.strided
+        if strided and any(
+            n > 1 and not s for n, s in zip(buffer.shape, buffer.stride(), strict=True)
+        ):
+            continue  # expanded, which nothing can write into
+        buffer.copy_(value)
 
 
 def check_parts(model: nn.Module) -> None:

@@ -18,6 +18,7 @@ MARKS = {
     "fails": "\N{BALLOT X}",
     "more": "\N{BLACK UP-POINTING TRIANGLE}",
     "less": "\N{BLACK DOWN-POINTING TRIANGLE}",
+    "same": "=",
     "undecided": "?",
     "not run": "\N{EN DASH}",
 }

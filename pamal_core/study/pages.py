@@ -34,8 +34,8 @@ def opening(record: Record, runs: Runs) -> str:
             frame.measured(both, s, "hypervolume", "validation").mean() for s in (one, setting)
         )
         if not np.isnan([ls, own]).any():
-            said += " At equal epochs the one network of LS has a hypervolume of "
-            said += f"{ls:.4f}, and this front {own:.4f}."
+            said += f" At equal epochs the mean hypervolume over seeds is {ls:.4f} for the one "
+            said += f"network of LS and {own:.4f} for {paper.PRINTED[setting.method]}."
     return f"{told.strip()} {said}"
 
 
@@ -55,11 +55,12 @@ def beside_the_paper(runs: Runs) -> str:
     volumes = found[found.index.get_level_values(-1) == "hypervolume ↑"]
     row = volumes.iloc[-1] if len(volumes) else found.iloc[0]
     measure, _, percent = str(row.name[-1]).rstrip(" ↑↓").partition(", ")
+    best = "" if len(volumes) else "of the best "
     ours, theirs = (f"{value:#.4g} {percent}".strip() for value in (row.ours, row.paper))
     counts = found["verdict"].value_counts()
     verdicts = ", ".join(f"{word} {count}" for word, count in counts.items())
     return (
-        f"The mean {measure} is {ours}; the paper has {theirs}. "
+        f"The mean {best}{measure} is {ours}; the paper has {theirs}. "
         f"Verdicts on the paper's numbers: {verdicts}."
     )
 

@@ -181,13 +181,15 @@ def differences(
 ) -> pd.DataFrame:
     """A row for each pair of numbers by seed: both means, called `names`, over the seeds that both
     have, the mean of second minus first with its 95 % interval (Student's, of the paired
-    differences), and whether the second is "more", "less" or "undecided" by that interval."""
+    differences), and whether the second is "more" or "less" by that interval, the "same" in every
+    seed, or "undecided"."""
     rows = {}
     for label, pair in pairs.items():
         both = pd.concat(pair, axis=1, keys=names, join="inner").sort_index()
         found = Estimate.of((both[names[1]] - both[names[0]]).to_numpy())
         low, high = found.interval()
         decided = "more" if low > 0 else "less" if high < 0 else "undecided"
+        decided = "same" if low == high == 0 else decided
         rows[label] = {
             **both.mean().map(number),
             "difference [95 %]": bracket(found),

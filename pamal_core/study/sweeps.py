@@ -23,6 +23,7 @@ TITLES = {"hypervolume": "hypervolume \N{UPWARDS ARROW}", "spearman": "S"}
 CHANGE = {
     "more": "**larger**",
     "less": "**smaller**",
+    "same": "the **same**",
     "undecided": "**undecided** by these seeds",
     "not run": "not run",
 }

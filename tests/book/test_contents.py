@@ -1,8 +1,10 @@
 """The contents, and the pages that a reader meets first."""
 
 import re
+from html import unescape
 from itertools import pairwise
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
@@ -43,6 +45,23 @@ def test_previous_and_next_follow_the_contents(built_book):
         assert (built_book / page).parent.joinpath(link).resolve() == (
             built_book / f"{following}.html"
         )
+
+
+def test_every_link_within_the_book_leads_somewhere(built_book):
+    pages = {
+        path: path.read_text("utf-8")
+        for path in built_book.rglob("*.html")
+        if "_static" not in path.parts
+    }
+    for page, text in pages.items():
+        for link in {*re.findall(r'<a\b[^>]*?\shref="([^"]*)"', text)}:
+            address = urlsplit(unescape(link))
+            if address.scheme or address.netloc:
+                continue
+            target = page.parent.joinpath(unquote(address.path)).resolve() if address.path else page
+            assert target.exists(), (page.name, link)
+            if address.fragment and target in pages and "=" not in address.fragment:
+                assert f'id="{unquote(address.fragment)}"' in pages[target], (page.name, link)
 
 
 def sentences(text):

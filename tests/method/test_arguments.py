@@ -1,5 +1,7 @@
 """What a user can get wrong in the arguments of the public API: one sentence each."""
 
+from dataclasses import replace
+
 import jaxtyping
 import numpy as np
 import pytest
@@ -190,6 +192,15 @@ METHOD = {
     "metrics of one name": (
         lambda: method(tasks=with_metrics((METRIC, METRIC))),
         "metric of task a must have a name of its own, a text. Found loss, loss",
+    ),
+    "columns of one name": (
+        lambda: method(
+            tasks=[
+                Task("a", TASKS[0].loss, (replace(METRIC, name="b/loss"),)),
+                Task("a/b", TASKS[0].loss, (replace(METRIC, name="loss"),)),
+            ]
+        ),
+        "column of a front must have a name of its own, a text. Found a/b/loss, a/b/loss",
     ),
     "one metric": (lambda: method(tasks=with_metrics(METRIC)), "of Metrics. Found Metric"),
     "names of metrics": (lambda: method(tasks=with_metrics(("loss",))), "Found a tuple of str"),

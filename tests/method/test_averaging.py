@@ -123,3 +123,12 @@ def test_a_wrong_value_is_refused(values, message):
 def test_weights_off_the_simplex_are_refused(weights):
     with pytest.raises(InputError, match="`weights` must"):
         run(tiny(), Options.create(method="ls", weights=weights))
+
+
+@pytest.mark.parametrize("decay", [0.9, 0.95, 0.9999])
+def test_an_average_of_buffers_too_can_be_loaded(make_parts, loader, decay):
+    method, optimizer, _ = make_parts()
+    averaging = get_ema_multi_avg_fn(decay)
+    average = AveragedModel(method.network, multi_avg_fn=averaging, use_buffers=True)
+    train(method, loader, epochs=3, optimizer=optimizer, average=average, progress=False)
+    method.network.load_state_dict(average.module.state_dict())

@@ -6,11 +6,19 @@ import jaxtyping
 import pytest
 import torch
 from torch import nn
+from torch.nn.functional import l1_loss, mse_loss
 from torch.optim.lr_scheduler import ReduceLROnPlateau, StepLR
 from torch.optim.swa_utils import AveragedModel
 from torch.utils.data import TensorDataset
 
-from pamal_core.balancing import CAGrad, Linear, MovingAverage, UncertaintyWeighting
+from pamal_core.balancing import (
+    AutoLambda,
+    CAGrad,
+    Linear,
+    MovingAverage,
+    SmoothTchebycheff,
+    UncertaintyWeighting,
+)
 from pamal_core.data.batches import batches
 from pamal_core.errors import InputError
 from pamal_core.method import Method
@@ -18,7 +26,7 @@ from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.penalties import MultiForward
 from pamal_core.runs.checkpoint import load_state, save_state
 from pamal_core.simplex import Dirichlet
-from pamal_core.tasks import Metric, Task, mean_metric
+from pamal_core.tasks import Metric, Task, classification, mean_metric, regression
 from pamal_core.training import train
 
 
@@ -183,7 +191,7 @@ def test_trying_the_metrics_changes_no_number_of_a_run(make_mlp, tasks, batch):
         return rows, network.state_dict(), torch.get_rng_state(), len(calls)
 
     plain, tried = run(()), run((mean_metric("random", True, random),))
-    assert plain[0] == tried[0] and plain[3] == tried[3] == 2 * 4 * 2 + 1
+    assert plain[0] == tried[0] and plain[3] == tried[3] == 2 * 4 * 2 + 2
     torch.testing.assert_close(tried[1:3], plain[1:3], rtol=0, atol=0)
 
 
@@ -215,9 +223,9 @@ def begun():
     }
 
 
-def parts(method, lr=0.1, kind=torch.optim.SGD, scheduled=True, **settings):
+def parts(method, lr=0.1, kind=torch.optim.SGD, scheduled=True, gamma=0.5, **settings):
     optimizer = kind(method.parameters(), lr=lr, **settings)
-    scheduler = StepLR(optimizer, 1, gamma=0.5) if scheduled else None
+    scheduler = StepLR(optimizer, 1, gamma=gamma) if scheduled else None
     return {"optimizer": optimizer, "scheduler": scheduler, "progress": False}
 
 
@@ -238,7 +246,8 @@ def state(make_plain_method, batch, tmp_path):
         ({"momentum": 0.8}, "momentum of group 0 0.9 in the state and 0.8 here"),
         ({"weight_decay": 0.1}, "weight_decay of group 0 0 in the state and 0.1 here"),
         ({"kind": torch.optim.RMSprop}, "optimizer SGD in the state and RMSprop here"),
-        ({"scheduled": False}, "scheduler StepLR in the state and NoneType here"),
+        ({"scheduled": False}, "scheduler StepLR {.*} in the state and NoneType {} here"),
+        ({"gamma": 0.9}, "scheduler StepLR {'step_size': 1, 'gamma': 0.5} in the .*'gamma': 0.9}"),
         ({"clip_norm": 1.0}, "clip_norm None in the state and 1.0 here"),
         ({"seed": 1}, "seed 0 in the state and 1 here"),
         ({"window": 3}, "window 2 in the state and 3 here"),
@@ -298,3 +307,33 @@ def test_what_has_no_text_of_its_own_is_not_told_apart_by_its_address(make_plain
     )
     again = make_plain_method(preference=Middle(), balancer=CAGrad())
     assert len(train(again, [batch], epochs=2, resume=states[0], progress=False)) == 2
+
+
+@pytest.mark.parametrize(
+    ("balancers", "found"),
+    [
+        ([SmoothTchebycheff(ideal=[0.0, 0.1]), SmoothTchebycheff(ideal=[0.0, 0.2])], "ideal"),
+        ([SmoothTchebycheff(), SmoothTchebycheff(ideal=[0.0, 0.2])], "ideal"),
+    ],
+)
+def test_a_state_of_another_rule_is_refused(make_plain_method, batch, balancers, found):
+    states, (first, second) = [], (make_plain_method(balancer=rule) for rule in balancers)
+    keep = lambda training: states.append(training.state_dict())  # noqa: E731
+    train(first, [batch], epochs=1, on_epoch=keep, progress=False)
+    refused(found, second, [batch], epochs=2, resume=states[0], progress=False)
+
+
+def test_a_state_of_another_loss_or_meta_rate_is_refused(make_mlp, batch):
+    def state_of(loss, meta_lr):
+        torch.manual_seed(0)
+        network = WeightEnsemble([make_mlp(), make_mlp()], shared="encoder")
+        tasks = [regression("height", loss), classification("kind")]
+        rule = AutoLambda(network, tasks, [batch], lr=1e-3, meta_lr=meta_lr)
+        return Method(network, tasks, balancer=rule)
+
+    states = []
+    keep = lambda training: states.append(training.state_dict())  # noqa: E731
+    train(state_of(l1_loss, 1e-4), [batch], epochs=1, on_epoch=keep, progress=False)
+    for loss, rate, found in ((mse_loss, 1e-4, "mse_loss"), (l1_loss, 1e-3, "meta_lr")):
+        method = state_of(loss, rate)
+        refused(found, method, [batch], epochs=2, resume=states[0], progress=False)

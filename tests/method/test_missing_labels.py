@@ -25,7 +25,7 @@ from pamal_core.balancing import (
     UnitNorm,
 )
 from pamal_core.evaluation import predict
-from pamal_core.tasks import _nan_where, checked, task_losses
+from pamal_core.tasks import _nan_where, checked, label_counts, task_losses
 
 CLASSES = 4
 ALL = [
@@ -373,3 +373,15 @@ def test_a_batch_without_some_targets_that_is_too_large_is_halved_whole(targets)
     network = pamal.WeightEnsemble([Greedy(), Greedy()])
     with pytest.raises(pamal.InputError, match=r"batch_size=12 and W=1\. What fits: batch_size=3"):
         pamal.train(pamal.Method(network, TASKS), [(X, *targets)], epochs=1, progress=False)
+
+
+def test_labels_of_eight_bits_are_none_only_where_they_say_so():
+    """156 is -100 in eight bits without a sign."""
+    logits = torch.zeros(4, 200)
+    logits[:, 156] = 1.0
+    task, labels = pamal.classification("kind"), torch.tensor([156, 156, 3, 156])
+    for dtype in (torch.uint8, torch.int64):
+        accuracy = task.metrics[0]
+        found = accuracy.value(accuracy.statistic(logits, labels.to(dtype)))
+        assert found == 0.75
+        assert label_counts([task], [labels.to(dtype)], labels.device).item() == 4

@@ -424,3 +424,23 @@ def test_weights_of_members_that_weigh_tasks_otherwise_are_refused(rows):
 def test_an_alpha_off_the_simplex_cannot_be_exported(alpha):
     with pytest.raises(InputError):
         WeightEnsemble([nn.Linear(2, 2), nn.Linear(2, 2)]).export(alpha, calibration="shared")
+
+
+class Chosen(nn.Module):
+    def __init__(self, activation, sizes) -> None:
+        super().__init__()
+        self.activation, self.sizes, self.layer = activation, sizes, nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.activation(self.layer(x))
+
+
+@pytest.mark.parametrize(
+    ("other", "name"),
+    [((torch.tanh, (1, 2)), "activation"), ((torch.relu, (1, 3)), "sizes")],
+)
+def test_functions_and_tuples_that_differ_are_told(other, name, recwarn):
+    WeightEnsemble([Chosen(torch.relu, (1, 2)), Chosen(torch.relu, (1, 2))])
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match=f"different {name}; the ensemble runs as member 0"):
+        WeightEnsemble([Chosen(torch.relu, (1, 2)), Chosen(*other)])

@@ -213,11 +213,16 @@ def test_the_statistics_of_an_alpha_are_estimated_once_until_the_weights_change(
         ensemble.stacked.mul_(2)
     ensemble.at([0.5, 0.5], into=model, calibration=calibration)
     assert calibration.times == 2
+    before = ensemble.stacked._version
+    ensemble.stacked.data *= 2  # as a fused optimiser does, without a new version
+    assert ensemble.stacked._version == before
+    ensemble.at([0.5, 0.5], into=model, calibration=calibration)
+    assert calibration.times == 3
     expected = ensemble.export([0.5, 0.5], calibration=calibration)
     torch.testing.assert_close(model.state_dict(), expected.state_dict())
     for share in torch.linspace(0, 1, 300):
         ensemble.at([share, 1 - share], into=model, calibration=calibration)
-    assert len(ensemble._kept[2]) == 256
+    assert len(ensemble._kept[1]) == 256
 
 
 def test_who_does_not_say_which_statistics_a_module_in_place_gets_is_told_once():

@@ -1,0 +1,274 @@
+"""Weights and buffers that alpha would not reach: a model that has such is refused, or its state is
+put back."""
+
+import functools
+import weakref
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from pamal_core import (
+    InputError,
+    Method,
+    UnitNorm,
+    WeightEnsemble,
+    classification,
+    evaluate,
+    predict,
+    regression,
+    train,
+)
+
+X, KINDS, SIZES = torch.randn(8, 4), torch.arange(8) % 3, torch.randn(8)
+TASKS, BATCH = [classification("kind"), regression("size")], (X, KINDS, SIZES)
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body, self.kind, self.size = nn.Linear(4, 6), nn.Linear(6, 3), nn.Linear(6, 1)
+        self.build()
+
+    def build(self):
+        self.layers = []
+
+    def features(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+    def forward(self, x):
+        features = self.features(x)
+        return self.kind(features), self.size(features)
+
+
+class Default(Net):
+    def build(self):
+        self.layers = [lambda x, body=self.body: body(x)]
+
+
+class KeywordOnly(Net):
+    def build(self):
+        def apply(x, *, body=self.body):
+            return body(x)
+
+        self.layers = [apply]
+
+
+class Wrapped(Net):
+    def build(self):
+        def timed(function):
+            return lambda x: function(x)
+
+        self.layers = [timed(lambda x: self.body(x))]
+
+
+class Partial(Net):
+    def build(self):
+        self.layers = [functools.partial(lambda scale, x: scale * self.body(x), 1.0)]
+
+
+class Parent(nn.Module):
+    def __init__(self, parent) -> None:
+        super().__init__()
+        self.parent = weakref.ref(parent)
+
+    def forward(self, x):
+        return self.parent().body(x)
+
+
+class Weak(Net):
+    def build(self):
+        self.child = Parent(self)
+
+    def features(self, x):
+        return self.child(x)
+
+
+class Hook(Net):
+    def build(self):
+        self.first = nn.Identity()
+        self.first.register_forward_hook(lambda _, x, out, body=self.body: body(out))
+
+    def features(self, x):
+        return self.first(x)
+
+
+class Box:
+    def __init__(self) -> None:
+        self.scale = nn.Parameter(torch.ones(6))
+
+
+class Boxed(Net):
+    def build(self):
+        self.box = Box()
+
+    def features(self, x):
+        return self.body(x) * self.box.scale
+
+
+def refused(network, message, **parts):
+    before = network.stacked.detach().clone()
+    buffers = {name: buffer.clone() for name, buffer in network.named_buffers()}
+    with pytest.raises(InputError, match=message):
+        train(Method(network, TASKS, **parts), [BATCH], epochs=1, progress=False)
+    assert torch.equal(network.stacked, before)
+    assert all(torch.equal(buffers[name], buffer) for name, buffer in network.named_buffers())
+
+
+@pytest.mark.parametrize("make", [Default, KeywordOnly, Wrapped, Partial, Weak, Hook, Boxed])
+def test_weights_that_the_model_reaches_beside_its_own_are_refused(make):
+    message = r"must follow from alpha: .* Found a parameter \[6(, 4)?\] that is not one of them"
+    members = [make(), make()]  # which live on, with the weights that are found
+    refused(WeightEnsemble(members), message)
+
+
+class Frozen(Net):
+    def features(self, x):
+        return self.body(x)
+
+
+@pytest.mark.parametrize("parts", [{}, {"balancer": UnitNorm()}], ids=["linear", "balanced"])
+def test_a_part_that_is_trained_after_all_must_be_so_from_the_start(parts):
+    members = [Frozen() for _ in range(2)]
+    for member in members:
+        member.body.requires_grad_(False)
+        member.load_state_dict(members[0].state_dict())
+    network = WeightEnsemble(members)
+    train(Method(network, TASKS, **parts), [BATCH], epochs=1, progress=False)
+    network.skeleton.model.body.requires_grad_(True)
+    refused(network, "Found body.weight, frozen before|Found body.bias, frozen before", **parts)
+
+
+class ActNorm(nn.Module):
+    """Takes its weights from the first batch, past autograd."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(6))
+        self.register_buffer("is_set", torch.tensor(False))
+
+    def forward(self, x):
+        if self.training and not self.is_set:
+            self.scale.data.copy_(1 / x.detach().std(0))
+            self.is_set.fill_(True)
+        return x * self.scale
+
+
+class Initialised(Net):
+    def build(self):
+        self.norm = ActNorm()
+
+    def features(self, x):
+        return self.norm(self.body(x))
+
+
+def test_a_layer_that_writes_its_weights_in_training_is_refused():
+    refused(WeightEnsemble([Initialised(), Initialised()]), "writes into norm.scale")
+
+
+class Assigned(Net):
+    """Keeps a moving mean, which it assigns anew each time."""
+
+    def build(self):
+        self.register_buffer("mean", torch.zeros(6))
+
+    def features(self, x):
+        x = self.body(x)
+        if self.training:
+            self.mean = 0.9 * self.mean + 0.1 * x.detach().mean(0)
+        return x - self.mean
+
+
+class Written(Assigned):
+    def features(self, x):
+        x = self.body(x)
+        if self.training:
+            self.mean.mul_(0.9).add_(0.1 * x.detach().mean(0))
+        return x - self.mean
+
+
+def test_a_buffer_that_is_assigned_is_kept_as_one_that_is_written_into():
+    tables, calibration = [], [(X + 3,)]
+    for make in (Assigned, Written):
+        torch.manual_seed(0)
+        network = WeightEnsemble([make(), make()])
+        train(Method(network, TASKS), [BATCH], epochs=3, progress=False)
+        mean = network.skeleton.model.mean.clone()
+        found = [
+            evaluate(network, TASKS, [BATCH], [[0.3, 0.7]], calibration=calibration).table
+            for _ in range(2)
+        ]
+        assert found[0].equals(found[1])
+        assert torch.equal(network.skeleton.model.mean, mean)
+        model = network.export([0.3, 0.7], calibration=calibration)
+        into = network.export([1, 0], calibration="shared")
+        network.at([0.3, 0.7], into, calibration=calibration)
+        torch.testing.assert_close(into.state_dict(), model.state_dict(), rtol=0, atol=0)
+        assert not torch.equal(model.mean, mean)
+        tables.append(found[0])
+    np.testing.assert_allclose(*[table.to_numpy() for table in tables], rtol=1e-6)
+
+
+class Expanded(Net):
+    def build(self):
+        self.register_buffer("shift", torch.tensor([1.0]).expand(6))
+
+    def features(self, x):
+        return self.body(x) + self.shift
+
+
+class Graph(Net):
+    def build(self):
+        self.register_buffer("adjacency", torch.eye(8).to_sparse())
+
+    def features(self, x):
+        return self.adjacency @ self.body(x)
+
+
+@pytest.mark.parametrize("make", [Expanded, Graph])
+def test_buffers_may_be_expanded_or_sparse(make):
+    network = WeightEnsemble([make(), make()])
+    train(Method(network, TASKS), [BATCH], epochs=1, progress=False)
+    kind, _ = network.export([0.5, 0.5])(X)
+    torch.testing.assert_close(predict(network, [0.5, 0.5], X)[0], kind)
+
+
+class Cached(Net):
+    """Computes once in evaluation mode what does not depend on the inputs."""
+
+    cache = None
+
+    def train(self, mode=True):
+        self.cache = None
+        return super().train(mode)
+
+    def features(self, x):
+        if self.cache is None or self.training:
+            self.cache = self.body(torch.eye(4))
+        return x @ self.cache
+
+
+def test_what_a_model_keeps_in_evaluation_mode_is_of_its_own_alpha():
+    network = WeightEnsemble([Cached(), Cached()])
+    front = evaluate(network, TASKS, [BATCH], [[1, 0], [0.5, 0.5], [0, 1]])
+    for alpha, losses in zip(front.alphas, front.table["kind/loss"], strict=True):
+        kind, _ = network.export(alpha)(X)
+        assert losses == pytest.approx(nn.functional.cross_entropy(kind, KINDS).item(), abs=1e-6)
+
+
+class Merging(Net):
+    """Adds to its weights when it is switched to evaluation mode, as some adapters do."""
+
+    def train(self, mode=True):
+        self.body.weight.data += 0.1
+        return super().train(mode)
+
+    def features(self, x):
+        return self.body(x)
+
+
+def test_a_model_that_needs_its_weights_to_switch_modes_is_refused_in_words():
+    refused(WeightEnsemble([Merging(), Merging()]), "must switch between .* without its weights")
