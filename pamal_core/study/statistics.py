@@ -185,7 +185,7 @@ def differences(
     seed, or "undecided"."""
     rows = {}
     for label, pair in pairs.items():
-        both = pd.concat(pair, axis=1, keys=names, join="inner").sort_index()
+        both = pd.concat(pair, axis=1, keys=names).dropna().sort_index()
         found = Estimate.of((both[names[1]] - both[names[0]]).to_numpy())
         low, high = found.interval()
         decided = "more" if low > 0 else "less" if high < 0 else "undecided"

@@ -197,6 +197,8 @@ def test_differences_are_paired_by_seed_over_those_that_both_have():
     assert row["difference [95 %]"] == f"+0.0750 [{low:+.4f}, {high:+.4f}]"
     assert (row["verdict"], row["seeds"]) == ("undecided", 2)
     assert (found.loc["b", "verdict"], found.loc["b", "seeds"]) == ("not run", 0)
+    unmeasured = pd.Series({7: np.nan, 3: 0.81, 5: 0.49})  # as a pivot table has it
+    assert differences({"a": (unmeasured, second)}, ("without", "with")).loc["a"].equals(row)
 
 
 def test_a_difference_is_more_or_less_where_its_interval_leaves_nothing_out():
