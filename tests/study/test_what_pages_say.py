@@ -418,7 +418,8 @@ def test_what_the_page_of_phn_and_cosmos_says_is_what_the_points_say(data, runs)
             and tuple(s.values[key] for key in keys) in printed
             and {option for option, _ in s.options} <= {*keys}
         }
-        text = answer("ablation_phn_cosmos", f"{paper.PRINTED[method]} on {paper.DATA[data]}")
+        begins = f"{paper.PRINTED[method]} on {paper.DATA[data]}, seed 0"
+        text = answer("ablation_phn_cosmos", begins)
         low, backwards, volumes = 0, 0, []
         for by in kept.values():
             front = by[0].front()
