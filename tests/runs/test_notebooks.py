@@ -77,7 +77,7 @@ def test_utkface_takes_an_option_without_a_line_and_shows_faces_triangles_and_a_
     assert len(record.points) == 2 * 66
     assert figures(shown) == 3
     texts = [str(output.get("text", "")) for output in shown]
-    assert any("No row of the paper's tables has these runs." in text for text in texts)
+    assert any("No row of the paper has these runs." in text for text in texts)
 
 
 def test_cityscapes_shows_streets_a_front_and_predictions_of_its_sample(tmp_path, execute):
