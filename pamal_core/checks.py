@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_leaves
 from pamal_core.errors import InputError, check_choice
 from pamal_core.inputs import Batch, described
 from pamal_core.method import Method
+from pamal_core.networks.base import Network
 from pamal_core.networks.skeleton import NO_WRITING
 from pamal_core.shapes import ByMember, Theta
 from pamal_core.tasks import Metric, Task, by_task, taken, task_losses
@@ -116,7 +117,7 @@ def try_training(method: Method, batch: Batch, alpha: ByMember) -> None:
     that its forward pass writes into. Random numbers and buffers stay as they were."""
     network, (inputs, *targets) = method.network, batch
     theta = network.weights(alpha).detach().requires_grad_()
-    with _trying(method, theta):
+    with _trying(network, theta):
         network.train()
         losses = task_losses(method.tasks, network(theta, inputs), targets)
     own = {p: f"{n}, frozen before" for n, p in network.skeleton.model.named_parameters()}
@@ -136,11 +137,10 @@ def try_training(method: Method, batch: Batch, alpha: ByMember) -> None:
 
 
 @contextlib.contextmanager
-def _trying(method: Method, theta: Theta) -> Iterator[None]:
+def _trying(network: Network, theta: Theta) -> Iterator[None]:
     """Within it the network is in evaluation mode, with the weights `theta`, and whatever it does
     has no effect; InputError where it writes into them."""
-    network, device = method.network, theta.device
-    views = network.skeleton.views(theta.detach())
+    device, views = theta.device, network.skeleton.views(theta.detach())
     before = {name: view.clone() for name, view in views.items()}
     with (
         network.evaluating(),
@@ -161,7 +161,7 @@ def try_evaluation(method: Method, batch: Batch, alpha: ByMember) -> None:
     evaluation mode. Random numbers and buffers stay as they were."""
     network, (inputs, *targets) = method.network, batch
     theta = network.weights(alpha)
-    with _trying(method, theta):
+    with _trying(network, theta):
         triples = by_task(method.tasks, network(theta, inputs), targets)
         for t in network.trained_tasks:  # what `evaluate` judges
             task, output, target = triples[t]

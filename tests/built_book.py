@@ -37,6 +37,11 @@ def built_book(tracked, tmp_path_factory):
     return html
 
 
+def pages(built_book):
+    """The files of its pages."""
+    return [path for path in built_book.rglob("*.html") if "_static" not in path.parts]
+
+
 def build(tracked, copy):
     for path in tracked:
         target = copy / path.relative_to(ROOT)

@@ -10,6 +10,7 @@ from pamal_core.balancing.base import Balancer, Draw
 from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.inputs import Batch, moved
 from pamal_core.networks.base import Network
+from pamal_core.networks.skeleton import put_back
 from pamal_core.shapes import Theta
 from pamal_core.tasks import Task, check_names, task_losses
 
@@ -74,12 +75,11 @@ class AutoLambda(Balancer):
         if batch is None:
             raise InputError("`loader` must yield batches anew in each epoch. Found none.")
         inputs, *targets = moved(batch, theta.device)
-        kept = [(buffer, buffer.clone()) for buffer in self.network.skeleton.buffers()]
+        kept = self.network.skeleton.buffer_values()
         with self.network.skeleton.holding(theta.requires_grad_()):
             losses = task_losses(self.tasks, self.network(theta, inputs), targets)
             torch.autograd.backward(losses.sum())
-        for buffer, value in kept:
-            buffer.copy_(value)
+        put_back(kept)
         return torch.zeros_like(theta) if theta.grad is None else theta.grad
 
     @override

@@ -191,11 +191,10 @@ class Network(nn.Module, ABC):
         if isinstance(calibration, str):
             check_choice("calibration", calibration, ["shared"])
             return dict(model.named_buffers())
-        before, self._kept = self._kept, (calibration, {})
-        if before is not None and before[0] is calibration:
-            self._kept = before
-        elif calibration is None:
-            self.check_calibration(stacklevel=4)
+        if self._kept is None or self._kept[0] is not calibration:
+            self._kept = calibration, {}
+            if calibration is None:
+                self.check_calibration(stacklevel=4)
         if calibration is None:
             return dict(model.named_buffers())
         kept = self._kept[1]

@@ -190,10 +190,8 @@ def _record(path: Path, _changed: int) -> Record:
 def with_others(*records: Record, folder: Path = RESULTS) -> Runs:
     """`records` and the other seeds of their settings that are recorded in `folder`."""
     known = read(folder)
-    return {
-        setting: dict(sorted({**known.get(setting, {}), **by_seed}.items()))
-        for setting, by_seed in runs(records).items()
-    }
+    others = (one for setting in runs(records) for one in known.get(setting, {}).values())
+    return runs([*others, *records])
 
 
 def few(found: Runs, seed: int) -> dict[int, Record]:

@@ -188,8 +188,8 @@ def differences(
         both = pd.concat(pair, axis=1, keys=names).dropna().sort_index()
         found = Estimate.of((both[names[1]] - both[names[0]]).to_numpy())
         low, high = found.interval()
-        decided = "more" if low > 0 else "less" if high < 0 else "undecided"
-        decided = "same" if low == high == 0 else decided
+        unmoved = "same" if low == high == 0 else "undecided"
+        decided = "more" if low > 0 else "less" if high < 0 else unmoved
         rows[label] = {
             **both.mean().map(number),
             "difference [95 %]": bracket(found),

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
+from built_book import pages
 
 ROOT = Path(__file__).parents[2]
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
@@ -48,20 +49,16 @@ def test_previous_and_next_follow_the_contents(built_book):
 
 
 def test_every_link_within_the_book_leads_somewhere(built_book):
-    pages = {
-        path: path.read_text("utf-8")
-        for path in built_book.rglob("*.html")
-        if "_static" not in path.parts
-    }
-    for page, text in pages.items():
+    texts = {path: path.read_text("utf-8") for path in pages(built_book)}
+    for page, text in texts.items():
         for link in {*re.findall(r'<a\b[^>]*?\shref="([^"]*)"', text)}:
             address = urlsplit(unescape(link))
             if address.scheme or address.netloc:
                 continue
             target = page.parent.joinpath(unquote(address.path)).resolve() if address.path else page
             assert target.exists(), (page.name, link)
-            if address.fragment and target in pages and "=" not in address.fragment:
-                assert f'id="{unquote(address.fragment)}"' in pages[target], (page.name, link)
+            if address.fragment and target in texts and "=" not in address.fragment:
+                assert f'id="{unquote(address.fragment)}"' in texts[target], (page.name, link)
 
 
 def sentences(text):

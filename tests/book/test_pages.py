@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from browser import WINDOW, overflow, serious, watch
+from built_book import pages
 
 ROOT = Path(__file__).parents[2]
 TOC = (ROOT / "_toc.yml").read_text("utf-8")
@@ -107,10 +108,6 @@ def page(request, tab, built_book):
 def test_every_page_of_the_book_is_tested(built_book):
     found = {path.relative_to(built_book).with_suffix("").as_posix() for path in pages(built_book)}
     assert found == set(PAGES)
-
-
-def pages(built_book):
-    return [path for path in built_book.rglob("*.html") if "_static" not in path.parts]
 
 
 def test_formulas_are_typeset_and_figures_described_and_a_phone_is_wide_enough(page):

@@ -174,15 +174,12 @@ def test_a_run_stands_with_the_other_seeds_of_its_setting_and_a_sample_alone(tmp
     for seed in (3, 5, 7):
         record(seed=seed).write(tmp_path / f"pamal_seed_{seed}.json")
     record(seed=3, lr=0.1).write(tmp_path / "other.json")
-    mine = record(seed=4)
-    assert [*frame.with_others(mine, folder=tmp_path)[Setting("multimnist", "pamal")]] == [
-        3,
-        4,
-        5,
-        7,
-    ]
-    again = record(seed=5)
-    assert frame.with_others(again, folder=tmp_path)[Setting("multimnist", "pamal")][5] is again
+    mine, again, wide = record(seed=4), record(seed=5), record(seed=1, W=5)
+    setting = Setting("multimnist", "pamal")
+    assert [*frame.with_others(mine, folder=tmp_path)[setting]] == [3, 4, 5, 7]
+    both = frame.with_others(again, wide, folder=tmp_path)
+    assert [*both[setting]] == [3, 5, 7] and both[setting][5] is again
+    assert both.keys() == {setting, setting.having(W=5)}
     for alone in (record(data="multimnist/sample/x"), record(W=5)):
         assert frame.with_others(alone, folder=tmp_path) == runs_of(alone)
 
