@@ -77,8 +77,11 @@ ifneq ($(wildcard $(PAMAL_DATA)/MNIST),)
 	$(BIN)/python book/_assets/multimnist_explorer.py
 endif
 
-constraints: $(READY)
-	$(BIN)/uv pip compile --quiet --upgrade --universal --fork-strategy fewest --python-version 3.11 \
+# From an environment of its own: after an edit of pyproject.toml $(READY) cannot be made before this.
+constraints:
+	$(PYTHON) -m venv _build/uv
+	_build/uv/bin/python -m pip install --quiet --disable-pip-version-check uv
+	_build/uv/bin/uv pip compile --quiet --upgrade --universal --fork-strategy fewest --python-version 3.11 \
 	    --all-extras --strip-extras --no-annotate --custom-compile-command \
 	    'make constraints   (pyproject.toml says why a version is held back)' \
 	    -o constraints.txt pyproject.toml

@@ -1,6 +1,5 @@
 """Small problems that many tests share, and which tests share a process."""
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +15,6 @@ from pamal_core.penalties import MultiForward
 from pamal_core.tasks import Task, classification, regression
 
 pytest_plugins = ["browser", "built_book", "one_kernel"]
-# Else jsonschema, which nbformat imports, would build a parser of addresses for seconds.
-sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
 # What takes longest begins first: the other worker would wait for one that begins it last.
 LONG = ["test_pages", "kernel", "test_faults", "test_workflow", "test_every_method"]
