@@ -187,11 +187,11 @@ def idea() -> None:
     weights.text("member 2", last[1], "two", "middle", (0, 22))
     weights.text("every point between", last.mean(0), "", "middle", (0, -26))
     weights.text("is a network", last.mean(0), "", "middle", (0, -11))
-    start, middle = problem.losses(first.mean(0)), problem.losses(last.mean(0))
+    start = problem.losses(first.mean(0))
     plane.text("member 1", problem.losses(last[0]), "one", shift=(12, 4))
     plane.text("member 2", problem.losses(last[1]), "two", shift=(12, 0))
-    plane.text("the trained segment lies", middle, "", shift=(10, -12))
-    plane.text("on the Pareto front", middle, "good", shift=(10, 4))
+    plane.text("the trained segment lies", (16, -8), "", "end", (0, 0))
+    plane.text("on the Pareto front", (16, -8), "good", "end", (0, 16))
     plane.text("the segment at the start", start, "soft", "end", (-10, 0))
     weights.write(
         "idea_weights",
@@ -248,9 +248,9 @@ def digit() -> None:
         f"correct {names[0]} digit of one image falls, and to the correct {names[1]} digit of "
         "another rises.",
     )
-    panel = Panel("How often it is right, on 10,000 images", (0, 1), (0.925, 0.97))
+    panel = Panel("How often it is right, on 10,000 images", (-0.15, 1.15), (0.925, 0.97))
     panel.axes("", "accuracy (higher is better)")
-    for task, look, place in zip(names, ("one", "two"), (0.55, 0.45), strict=True):
+    for task, look, place in zip(names, ("one", "two"), (0.55, 0.6), strict=True):
         values_at = values["points"]["columns"][f"{task}/accuracy"]
         curve = np.stack([alphas[:, 1], values_at], -1)
         panel.line(curve, f"{look} heavy")
@@ -262,11 +262,11 @@ def digit() -> None:
             "start" if look == "one" else "middle",
             (4, -12) if look == "one" else (0, 24),
         )
-        panel.text(f"{100 * values_at[0]:.1f} %", curve[0], "soft", "start", (6, -8))
-        below = 18 if look == "one" else -10
-        panel.text(f"{100 * values_at[-1]:.1f} %", curve[-1], "soft", "end", (-2, below))
-    for word, (look, _, side) in ends.items():
-        panel.text(word, (0 if look == "one" else 1, 0.925), look, side, (0, 18))
+        panel.text(f"{100 * values_at[0]:.1f} %", curve[0], "soft", "end", (-5, 4))
+        beside = 5, 8 if look == "one" else -2  # they end close to each other
+        panel.text(f"{100 * values_at[-1]:.1f} %", curve[-1], "soft", shift=beside)
+    for word, (look, *_) in ends.items():
+        panel.text(word, (0 if look == "one" else 1, 0.925), look, "middle", (0, 18))
     panel.text("α moves →", (0.5, 0.925), "soft", "middle", (0, 18))
     panel.write(
         "digits",

@@ -144,11 +144,15 @@ function begin() {
   addEventListener("hashchange", reveal);
   reveal();
 
-  // Whoever looks at a wide table or figure through a narrow page is told that there is more.
+  // Whoever looks at a wide table, figure or formula through a narrow page is told that there is more.
   const watch = new ResizeObserver((boxes) => boxes.forEach(({ target }) =>
     target.classList.toggle("is-wide", target.scrollWidth > target.clientWidth + 1)));
   const wide = ".pst-scrollable-table-container, figure.drawn > div, .cell_output > .output";
   document.querySelectorAll(wide).forEach((box) => watch.observe(box));
+  addEventListener("load", async () => {
+    await globalThis.MathJax?.startup?.promise; // which makes the boxes of formulas
+    document.querySelectorAll("div.math > mjx-container").forEach((box) => watch.observe(box));
+  });
 }
 
 if (document.readyState === "loading") addEventListener("DOMContentLoaded", begin);

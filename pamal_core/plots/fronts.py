@@ -89,7 +89,6 @@ def seeds_figure(
     rest = np.concatenate([values, *(front.values for front in lines.values())])
     near = (np.abs(rest - np.clip(rest, low, high)) <= HELD * (high - low)).all(1)
     style.fit_axes(axes[0], rest[near])
-    (left, right), (bottom, top) = axes[0].get_xlim(), axes[0].get_ylim()
     for ax, title in zip(axes, titles, strict=True):
         for seed, front in zip(fronts, ours, strict=True):
             blue: dict[str, Any] = {"color": style.METHODS["PaMaL"][0]}
@@ -104,16 +103,12 @@ def seeds_figure(
                 x, y = np.concatenate([run.values for run in runs]).T
                 look = {key: looks[name][key] for key in ("color", "marker")}
                 ax.scatter(x, y, s=36, **look, label=name, ec=style.INK, lw=0.6, zorder=3)
-        outside = 0
+        drawn = [np.empty((0, 2))]
         for name, front in lines.items():
             if name.partition(",")[0] == title or not many:
                 ax.plot(*front.values.T, **looks[name], lw=1.2, ms=4, mfc=style.PAPER, label=name)
-                x, y = front.values.T
-                outside += ((x < left) | (x > right) | (y < bottom) | (y > top)).sum()
-        if outside:
-            box = {"fc": style.PAPER, "ec": "none", "pad": 1}
-            place: dict[str, Any] = {"transform": ax.transAxes, "fontsize": style.SMALL}
-            ax.text(0.04, 0.04, f"{outside} outside", **place, bbox=box)
+                drawn.append(front.values)
+        style.count_outside(ax, np.concatenate(drawn))
         if single is not None:
             dashes: dict[str, Any] = {"color": style.INK, "ls": "--", "lw": 0.8}
             ax.axvline(single[0], **dashes, label="single-task, each on its own axis")

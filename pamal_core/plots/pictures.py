@@ -29,7 +29,7 @@ CLASSES = {  # Okabe and Ito's colours
     "vehicle": "#0072B2",
 }
 UNKNOWN: dict[str, Any] = {"facecolor": "#E6E6E6", "hatch": "//////", "edgecolor": "#8C8C8C"}
-KEY = [Patch(color=colour, label=name) for name, colour in CLASSES.items()]
+KEY = [Patch(fc=hue, ec="#8C8C8C", lw=0.5, label=name) for name, hue in CLASSES.items()]
 KEY += [Patch(**UNKNOWN, label="void, unknown")]
 HATCHED = "Hatched: no class, or no depth measured."
 

@@ -84,17 +84,20 @@ def fronts_figure(
     pairs = [*product(windows, lams)]
     titles = ["W = {}, λ = {:g}".format(*pair) if pair in panels else "" for pair in pairs]
     figure, axes = style.panels(titles, len(lams), 1.5, sharex=True, sharey=True)
-    means = []
+    means: dict[Axes, list[Front]] = {ax: [] for ax in axes}
     for ax, pair in zip(axes, pairs, strict=True):
         if pair not in panels:
             ax.set_axis_off()
         for name, runs in panels.get(pair, {}).items():
             tables = pd.concat(front.table for front in runs)
-            means.append(replace(runs[0], table=tables.groupby(level=0).mean()))
-            draw_line(ax, means[-1], FIRST, color=colours[name], **LINE)
+            means[ax].append(replace(runs[0], table=tables.groupby(level=0).mean()))
+            draw_line(ax, means[ax][-1], FIRST, color=colours[name], **LINE)
         ax.locator_params(nbins=4)
-    style.fit_axes(axes[0], np.concatenate([mean.values for mean in means]), leave_out=0.05)
-    style.label_once(figure, *map(named, means[0].objectives))
+    values = {ax: np.concatenate([f.values for f in every]) for ax, every in means.items() if every}
+    style.fit_axes(axes[0], np.concatenate([*values.values()]), leave_out=0.05)
+    for ax, of_panel in values.items():
+        style.count_outside(ax, of_panel)
+    style.label_once(figure, *map(named, next(filter(None, means.values()))[0].objectives))
     key: dict[str, Any] = {name: {"color": c, "marker": "."} for name, c in colours.items()}
     handles = style.key({**key, "first member": {"color": style.COLOURS["other"], **FIRST}})
     words = "Means over seeds of the networks of each α."

@@ -14,8 +14,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.colors import hsv_to_rgb, to_hex
+from matplotlib.colors import LinearSegmentedColormap, hsv_to_rgb, to_hex
 from matplotlib.figure import Figure, FigureBase
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 
 WIDTH = 7.5
@@ -43,6 +44,10 @@ METHODS = {
     }.items()
 }  # fmt: skip
 """The colour and marker of a method, by its printed name, in every figure."""
+SHADES = LinearSegmentedColormap.from_list(
+    "shades", plt.get_cmap("viridis")(np.linspace(0.3, 0.85, 64))
+)
+"""Lines from first to last: the ends of viridis would vanish on a dark or on a light ground."""
 # How a figure is written as SVG: without a date, so that equal figures are equal files, and what is
 # rasterised in it at 150 dots an inch.
 VECTOR: dict[str, Any] = {"metadata": {"Date": None}, "dpi": 150}
@@ -142,8 +147,10 @@ def panels(
     rows = -(-len(named) // columns)
     how = {"figsize": (width, height * rows), "squeeze": False, **how}
     figure, axes = plt.subplots(rows, columns, **how)
-    for ax, title in zip(axes.flat, named, strict=False):
+    for k, (ax, title) in enumerate(zip(axes.flat, named, strict=False)):
         ax.set_title(title)
+        if k + columns >= len(named):  # of a shared axis, which only the last row would show
+            ax.tick_params(labelbottom=True)
     for ax in axes.flat[len(named) :]:
         ax.set_axis_off()
     return figure, [*axes.flat[: len(named)]]
@@ -156,6 +163,14 @@ def fit_axes(ax: Axes, values: Float[np.ndarray, "P 2"], leave_out: float = 0) -
     margin = 0.05 * (high - low)
     x, y = np.stack([low - margin, high + margin], axis=1)
     ax.set(xlim=x, ylim=y)
+
+
+def count_outside(ax: Axes, values: Float[np.ndarray, "P 2"]) -> None:
+    """Write where there is most room how many of `values` lie outside the limits of `ax`."""
+    low, high = np.transpose([ax.get_xlim(), ax.get_ylim()])
+    if outside := ((values < low) | (values > high)).any(1).sum():
+        note = Legend(ax, [], [], title=f"{outside} outside", title_fontsize=SMALL, borderpad=0)
+        ax.add_artist(note)
 
 
 def label_losses(ax: Axes) -> None:

@@ -65,7 +65,8 @@ def table(
     plain = texts.replace("(?s)<svg.*?</svg>|<[^>]*>", "", regex=True)
     look, marks = [], [' data-filter=""' if head in filters else "" for head in heads]
     for (k, column), head in zip(plain.items(), heads, strict=True):
-        is_numeric = column.str.match(r"(?:&lt; )?[+-]?\d|$").all() and (column != "").any()
+        starts = column.str.match(r"(?:&lt; )?[+-]?\d")
+        is_numeric = starts.sum() > ((column != "") & ~starts).sum()
         look.append(' class="number"' if is_numeric else "")
         numbers = column.str.extract(r"([+-]?\d+(?:\.\d+)?)")[0].astype(float)
         if best and head in best and numbers.count() > 1:

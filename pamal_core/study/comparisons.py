@@ -119,13 +119,14 @@ def costs(data: str, runs: Runs) -> pd.DataFrame:
 
 
 def of_equal_cost(data: str, runs: Runs) -> dict[str, list[Front]]:
-    """The fronts by seed of PaMaL, of the best network trained for as many passes, and of the five
-    runs, as far as there are records."""
-    found = {n: [*united(runs, settings).values()] for n, settings in contenders(data).items()}
-    extras = [s.name() for s in planned(data, "beyond/") if [*dict(s.options)] == ["epochs"]]
-    longer = sorted(filter(found.get, extras), key=lambda n: np.mean([*map(volume, found[n])]))
-    chosen = [Setting(data, "pamal").name(), *longer[-1:], FIVE]
-    return {name: found[name] for name in chosen if found[name]}
+    """The fronts by seed of PaMaL, of LS trained for as many passes, and of the five runs, as far
+    as there are records."""
+    extras = [s for s in planned(data, "beyond/") if [*dict(s.options)] == ["epochs"]]
+    longer = [s.name() for s in extras if s.method == "ls"]
+    by_name = contenders(data)
+    chosen = {n: by_name[n] for n in [Setting(data, "pamal").name(), *longer, FIVE]}
+    found = {name: [*united(runs, settings).values()] for name, settings in chosen.items()}
+    return {name: fronts for name, fronts in found.items() if fronts}
 
 
 def tricks(data: str, runs: Runs) -> pd.DataFrame:

@@ -269,7 +269,7 @@ def costs(by_data: Mapping[str, Runs]) -> pd.DataFrame:
         seconds = [record.seconds for by_seed in found.values() for record in by_seed.values()]
         rows[paper.DATA[data]] = {
             "runs": len(seconds),
-            "minutes a run": f"{np.median(seconds) / 60:.1f}",
+            "median minutes": f"{np.median(seconds) / 60:.1f}",
             "hours in all": f"{sum(seconds) / 3600:.1f}",
         }
     return pd.DataFrame.from_dict(rows, "index").rename_axis("cost")

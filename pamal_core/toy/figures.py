@@ -39,11 +39,11 @@ def trajectories_figure(
 ) -> Figure:
     """Figure 1: how runs move through loss space, a panel for each method, by its name; many are
     `small`, four to a row. Runs of a single member are coloured by step; of the worst pair of
-    members dashed lines, darker with time, show the subspace.
+    members dashed lines, stronger with time, show the subspace.
     """
     columns, height, size = (4, 1.9, 5) if small else (2, 3.3, 8)
     figure, axes = style.panels(panels, columns, height, sharex=True, sharey=True)
-    for number, (ax, (name, outcome)) in enumerate(zip(axes, panels.items(), strict=True)):
+    for ax, (name, outcome) in zip(axes, panels.items(), strict=True):
         ax.plot(*outcome.front.T, **FRONT, label="analytic front")
         if outcome.num_members == 1:
             # Small, for many methods: fifty runs would be 600 kB.
@@ -56,14 +56,13 @@ def trajectories_figure(
                 ax.plot(*image.T, label=f"subspace, step {round(share * num_steps):,}", **look)
         if small:
             ax.set_title(name.replace(", ", ",\n"))
-            ax.tick_params(labelbottom=number + columns >= len(panels))
         else:
             style.label_losses(ax)
     if small:
         style.label_once(figure)
     if any(outcome.num_members == 1 for outcome in panels.values()):
         label = "step, where a run is one network" if small else "step, of the LS trajectories"
-        colours = plt.cm.ScalarMappable(Normalize(0, num_steps), "viridis")
+        colours = plt.cm.ScalarMappable(Normalize(0, num_steps), style.SHADES)
         figure.colorbar(colours, ax=figure.axes, pad=0.01, label=label)
     return style.finish(figure, provenance, None, ENDS, ncols=3)
 
@@ -147,7 +146,7 @@ def _draw_runs(
         ends = [*starts[1:], len(shown) - 1]
         pieces = [run[shown[i : j + 1]] for i, j in zip(starts, ends, strict=True)]
         lines = LineCollection(
-            pieces, cmap="viridis", norm=Normalize(0, num_steps), lw=2, zorder=2,
+            pieces, cmap=style.SHADES, norm=Normalize(0, num_steps), lw=2, zorder=2,
             capstyle="round", joinstyle="round", rasterized=rasterized,
         )  # fmt: skip
         lines.set_array(shades[shown[starts]] * num_steps / (SHADES - 1))

@@ -42,7 +42,7 @@ function frontMarks(frame, frames) {
   frame.layer.append(...groups);
   return (now) => groups.forEach((group, epoch) => fill(group, {
     class: epoch === now ? "pw-epoch pw-now-epoch" : "pw-epoch pw-past-epoch",
-    style: `opacity: ${epoch > now ? 0 : Math.max(0.12, 1 - 0.3 * (now - epoch))}`,
+    style: `opacity: ${epoch > now ? 0 : Math.max(0.3, 1 - 0.3 * (now - epoch))}`,
   }, []));
 }
 

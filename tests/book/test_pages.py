@@ -55,7 +55,8 @@ ALIKE = """(before) => {
   const isLeft = (node) => node.closest("[data-look]") || node.querySelector("[data-look]");
   const hidden = [...document.querySelectorAll("body *")].filter((node) => !isLeft(node));
   hidden.forEach((node) => node.style.setProperty("display", "none", "important"));
-  hidden.forEach((node) => node.replaceChildren());
+  hidden.filter((node) => node.matches("svg, mjx-container, table, pre"))
+    .forEach((node) => node.replaceChildren());
   return [...seen].slice(before.length);
 }"""
 

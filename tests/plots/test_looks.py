@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgb
+from matplotlib.legend import Legend
 
 from pamal_core.front import Front, Objective
 from pamal_core.plots import fronts, lessons, pictures, studies, style
@@ -145,7 +146,22 @@ def test_a_rival_far_away_is_counted_and_does_not_set_the_axes():
     figure = fronts.seeds_figure({0: front()}, points, None, "made up", {"far": front(9.0)})
     *_, far = (ax for ax in figure.axes if ax.axison)
     assert far.get_xlim()[1] < 2
-    assert [text.get_text() for text in far.texts] == ["4 outside"]
+    assert notes(far) == ["4 outside"]
+
+
+def notes(ax):
+    return [one.get_title().get_text() for one in ax.artists if isinstance(one, Legend)]
+
+
+def test_networks_that_the_axes_of_many_fronts_leave_out_are_counted_in_each_panel():
+    panels = {(W, 0.0): {"one": [front()], "two": [front(0.3)]} for W in range(1, 12)}
+    panels[2, 0.0]["one"] = [front(-9.0)]
+    figure = studies.fronts_figure(panels, "made up")
+    for (W, _), ax in zip(panels, figure.axes, strict=True):
+        points = np.concatenate([line.get_xydata() for line in ax.lines[::2]])
+        outside = sum(not ax.viewLim.contains(*point) for point in points)
+        assert outside >= 4 if W == 2 else outside == 0
+        assert notes(ax) == ([f"{outside} outside"] if outside else [])
 
 
 def test_every_setting_has_its_line_over_the_rates():

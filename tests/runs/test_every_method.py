@@ -21,7 +21,10 @@ EXPERIMENTS = {
 }
 # PHN writes the weights of a ResNet18 in chunks: it would not fit into every memory otherwise.
 # BatchNorm is calibrated again for each of the 11 points of CityScapes, not for UTKFace's 66.
-SMALLER = {"cityscapes": {"width": 2, "batch_size": 6}, "utkface": {"width": 4, "batch_norm": "shared"}}
+SMALLER = {
+    "cityscapes": {"width": 2, "batch_size": 6},
+    "utkface": {"width": 4, "batch_norm": "shared"},
+}
 NUM_POINTS = {"census": 11, "multimnist": 11, "multimnist3": 66, "cityscapes": 11, "utkface": 66}
 
 
