@@ -34,6 +34,12 @@ class Objective:
         """The task of "task/metric"."""
         return self.name.rpartition("/")[0]
 
+    @property
+    def words(self) -> str:
+        """The same as "metric on task"."""
+        task, _, metric = self.name.rpartition("/")
+        return f"{metric} on {task}"
+
 
 @dataclass(frozen=True, eq=False)
 class Front:

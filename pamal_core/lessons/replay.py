@@ -9,7 +9,6 @@ from pamal_core.data.splits import Splits
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
 from pamal_core.front import Front
-from pamal_core.plots.style import quantity
 from pamal_core.runs.options import SETTINGS, Options
 from pamal_core.runs.records import versions
 from pamal_core.runs.run import Experiment, method_of
@@ -54,7 +53,7 @@ def replay(experiment: Experiment, options: Options, splits: Splits) -> dict[str
         "options": dict(sorted(options.model_dump(include=SETTINGS - {"task"}).items())),
         "examples": f"the first {len(examples):,} of the validation split",
         "versions": versions(),
-        "objectives": [quantity(o.name) for o in fronts[0].objectives],
+        "objectives": [o.words for o in fronts[0].objectives],
         "maximise": fronts[0].maximise,
         "alphas": fronts[0].alphas.round(6).tolist(),
         "frames": [

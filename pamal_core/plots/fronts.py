@@ -140,7 +140,7 @@ def draw_line(ax: Axes, front: Front, first: Mapping[str, Any], **look: Any) -> 
 
 def named(objective: Objective, gap: str = "  ") -> str:
     """The objective in words, with the direction that is better."""
-    return style.directed(style.quantity(objective.name), objective.maximise, gap)
+    return style.directed(objective.words, objective.maximise, gap)
 
 
 def name_axes(ax: Axes, front: Front, gap: str = "  ") -> None:

@@ -190,12 +190,6 @@ def directed(text: str, maximise: bool, gap: str = "  ") -> str:
     return f"{text}{gap}({WORDS[maximise]})"
 
 
-def quantity(name: str) -> str:
-    """The column "task/metric" of a front in words."""
-    task, _, metric = name.rpartition("/")
-    return f"{metric} on {task}"
-
-
 def beside(ax: Axes, text: str, at: Float[np.ndarray, "2"], away: Float[np.ndarray, "2"]) -> None:
     """Write `text` above or below the point `at`, on the side that is not towards `away`."""
     up = at[1] > away[1]

@@ -121,10 +121,10 @@ def pairwise_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fig
             for axis, t in zip((ax.xaxis, ax.yaxis), pair, strict=True):
                 objective = front.objectives[t]
                 if axis is ax.yaxis or ax in axes[-1]:
-                    axis.set_label_text(style.quantity(objective.name))
+                    axis.set_label_text(objective.words)
                 _number(axis, objective)
         row[0].set_title(title)
-    lower = [style.quantity(o.name) for o in front.objectives if not o.maximise]
+    lower = [o.words for o in front.objectives if not o.maximise]
     words = "Each point is one network, joined to its neighbours in the triangle. Higher is better"
     words += f", but for {' and '.join(lower)}." if lower else "."
     tight = {"columnspacing": 1, "handletextpad": 0.3}

@@ -9,7 +9,6 @@ import pandas as pd
 from jaxtyping import Bool
 
 from pamal_core.front import Front
-from pamal_core.plots.style import quantity
 
 
 def landmarks(front: Front) -> pd.DataFrame:
@@ -18,9 +17,10 @@ def landmarks(front: Front) -> pd.DataFrame:
     members = front.alphas.shape[1]
     named = {f"member {k + 1}": front.alphas[:, k].argmax() for k in range(members)}
     named["centre"] = np.linalg.norm(front.alphas - 1 / members, axis=1).argmin()
-    objectives = [objective.name for objective in front.objectives]
-    named |= {f"best {quantity(o)}": front.better[:, t].argmax() for t, o in enumerate(objectives)}
-    rows = front.to_frame().drop(columns=[name for name in front.table if name not in objectives])
+    best = zip(front.objectives, front.better.argmax(0), strict=True)
+    named |= {f"best {objective.words}": point for objective, point in best}
+    names = {objective.name for objective in front.objectives}
+    rows = front.to_frame().drop(columns=[name for name in front.table if name not in names])
     return rows.iloc[list(named.values())].set_axis(list(named))
 
 
