@@ -295,6 +295,27 @@ def test_the_order_that_your_model_advises_is_the_best_of_census(runs):
     assert {*sorted(found, key=found.get)[:2]} == {(2, 5), (2, 10)}
 
 
+def test_the_markers_of_ls_lie_above_the_line_of_pamal_at_equal_cost(runs):
+    assert "the markers of LS lie above PaMaL's line" in page("beyond")
+    ours, longer, _ = comparisons.of_equal_cost("multimnist", runs).values()
+    for ls in longer:
+        (point,) = ls.values
+        attain = [(front.values >= point).all(axis=1).any() for front in ours]
+        assert np.mean(attain) < 0.5
+
+
+def test_the_rules_whose_ends_lie_further_apart_than_those_of_nash_mtl_are_named():
+    text = " ".join(page("ablation_balancing").split())
+    assert "but for three rules: MGDA, IMTL-G and PCGrad end at points" in text
+    cells = nbformat.read(grid.ROOT / "book/results/ablation_balancing.ipynb", as_version=4).cells
+    outputs = [output.get("data", {}) for cell in cells for output in cell.get("outputs", [])]
+    first = next(html for data in outputs if "PCGrad" in (html := data.get("text/html", "")))
+    row = r"<th>([^<]+)</th>\s*<td>. of 5 runs</td>" + r"\s*<td>([\d.]+)</td>" * 3
+    spreads = {name: float(spread) for name, *_, spread in re.findall(row, first)}
+    wider = {name for name in spreads if spreads[name] > spreads["Nash-MTL"]}
+    assert wider == {"MGDA", "IMTL-G", "PCGrad"} and len(spreads) == 10
+
+
 def test_what_the_page_says_of_means_over_seeds(runs):
     def volume_of(setting, *others):
         seeds = set.intersection(*({*runs[select(one)]} for one in (setting, *others)))
