@@ -296,7 +296,7 @@ def test_the_order_that_your_model_advises_is_the_best_of_census(runs):
 
 
 def test_the_markers_of_ls_lie_above_the_line_of_pamal_at_equal_cost(runs):
-    assert "the markers of LS lie above PaMaL's line" in page("beyond")
+    assert "the markers of LS lie above PaMaL's line" in passage("beyond", "multimnist-cost")
     ours, longer, _ = comparisons.of_equal_cost("multimnist", runs).values()
     for ls in longer:
         (point,) = ls.values
@@ -305,8 +305,8 @@ def test_the_markers_of_ls_lie_above_the_line_of_pamal_at_equal_cost(runs):
 
 
 def test_the_rules_whose_ends_lie_further_apart_than_those_of_nash_mtl_are_named():
-    text = " ".join(page("ablation_balancing").split())
-    assert "but for three rules: MGDA, IMTL-G and PCGrad end at points" in text
+    words = "but for three rules: MGDA, IMTL-G and PCGrad end at points"
+    assert words in passage("ablation_balancing", "text-01")
     cells = nbformat.read(grid.ROOT / "book/results/ablation_balancing.ipynb", as_version=4).cells
     outputs = [output.get("data", {}) for cell in cells for output in cell.get("outputs", [])]
     first = next(html for data in outputs if "PCGrad" in (html := data.get("text/html", "")))
