@@ -310,7 +310,7 @@ def test_the_rules_whose_ends_lie_further_apart_than_those_of_nash_mtl_are_named
     cells = nbformat.read(grid.ROOT / "book/results/ablation_balancing.ipynb", as_version=4).cells
     outputs = [output.get("data", {}) for cell in cells for output in cell.get("outputs", [])]
     first = next(html for data in outputs if "PCGrad" in (html := data.get("text/html", "")))
-    row = r"<th>([^<]+)</th>\s*<td>. of 5 runs</td>" + r"\s*<td>([\d.]+)</td>" * 3
+    row = r"<th[^>]*>([^<]+)</th><td[^>]*>. of 5 runs</td>" + r"<td[^>]*>([\d.]+)</td>" * 3
     spreads = {name: float(spread) for name, *_, spread in re.findall(row, first)}
     wider = {name for name in spreads if spreads[name] > spreads["Nash-MTL"]}
     assert wider == {"MGDA", "IMTL-G", "PCGrad"} and len(spreads) == 10
