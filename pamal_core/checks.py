@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import OneCycleLR, ReduceLROnPlateau
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map
 
 from pamal_core.errors import InputError, check_choice
 from pamal_core.inputs import Batch, described
@@ -193,10 +193,20 @@ def made_with(training: "Training") -> dict[str, str]:
     method, rule = training.method, training.method.balancer
     network, schedule = method.network, training.scheduler
 
+    def numbers(value: Any) -> Any:
+        """`value`; of a function the numbers in its code and those that it closes over."""
+        if not inspect.isfunction(value):
+            return value
+        value = inspect.unwrap(value)
+        cells = (cell.cell_contents for cell in value.__closure__ or ())
+        return [n for n in (*cells, *value.__code__.co_consts) if isinstance(n, int | float)]
+
     def given(part: Any) -> dict[str, Any]:
         """The numbers and texts that `part` was made with, as far as it keeps them."""
         names = [] if part is None else inspect.signature(type(part)).parameters
-        values = {name: vars(part).get(name) for name in names if name != "last_epoch"}
+        kept = {} if part is None else {k: tree_map(numbers, v) for k, v in vars(part).items()}
+        # LambdaLR keeps its argument `lr_lambda` as `lr_lambdas`.
+        values = {n: kept.get(n, kept.get(f"{n}s")) for n in names if n != "last_epoch"}
         return {
             name: value
             for name, value in values.items()
@@ -213,7 +223,8 @@ def made_with(training: "Training") -> dict[str, str]:
         "scheduler": f"{type(schedule).__name__} {given(schedule)}",
         **{name: getattr(method, name) for name in ("preference", "penalty", "window")},
         **{name: getattr(training, name) for name in ("scheduler_interval", "clip_norm", "seed")},
-        **{n: type(getattr(training, n)).__name__ for n in ("optimizer", "average")},
+        "optimizer": type(training.optimizer).__name__,
+        "average": f"{type(training.average).__name__} {given(training.average)}",
         "groups": [[[*p.shape] for p in group["params"]] for group in groups],
     }
     for number, group in enumerate(groups):

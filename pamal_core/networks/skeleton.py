@@ -328,6 +328,14 @@ def check_parts(model: nn.Module) -> None:
         if found:
             where = f"{type(module).__name__}" + (f" at {name!r}" if name else "")
             raise InputError(f"Members must be ordinary modules. Found {found} ({where}).")
+    first: dict[int, str] = {}
+    for name, weight in model.named_parameters():
+        other = first.setdefault(weight.data_ptr(), name) if weight.numel() else name
+        if other != name and {weight, model.get_parameter(other)} & trained:
+            raise InputError(
+                "Weights that are equal at two places must be one Parameter, assigned to both. "
+                f"Found two that share their memory: {other} and {name}."
+            )
 
 
 def copied(model: nn.Module, replaced: Iterable[tuple[Tensor, Tensor]] = ()) -> nn.Module:

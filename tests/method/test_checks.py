@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 from torch.nn.functional import l1_loss, mse_loss
-from torch.optim.lr_scheduler import ReduceLROnPlateau, StepLR
-from torch.optim.swa_utils import AveragedModel
+from torch.optim.lr_scheduler import LambdaLR, ReduceLROnPlateau, StepLR
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils.data import TensorDataset
 
 from pamal_core.balancing import (
@@ -277,6 +277,42 @@ def test_a_state_of_the_same_training_is_taken_though_its_rate_has_fallen(
     got = train(method, [batch], epochs=3, resume=state, **parts(method, momentum=0.9))
     assert got == train(whole, [batch], epochs=3, **parts(whole, momentum=0.9))
     assert torch.equal(method.network.stacked, whole.network.stacked)
+
+
+def schedule(rate):
+    return lambda epoch: rate**epoch
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        (
+            lambda decay, method, optimizer: {
+                "average": AveragedModel(method.network, multi_avg_fn=get_ema_multi_avg_fn(decay))
+            },
+            r"average AveragedModel {.*0\.9.*} in the state and .*0\.8",
+        ),
+        (
+            lambda rate, method, optimizer: {"scheduler": LambdaLR(optimizer, schedule(rate))},
+            r"scheduler LambdaLR {.*0\.9.*} in the state and .*0\.8",
+        ),
+    ],
+    ids=["average", "LambdaLR"],
+)
+def test_numbers_within_functions_are_compared(make_plain_method, batch, made, found):
+    def begun_with(number):
+        method = make_plain_method(**begun())
+        optimizer = torch.optim.SGD(method.parameters(), lr=0.1)
+        return method, {"optimizer": optimizer, **made(number, method, optimizer)}
+
+    states = []
+    method, given = begun_with(0.9)
+    keep = lambda training: states.append(copy.deepcopy(training.state_dict()))  # noqa: E731
+    train(method, [batch], epochs=1, progress=False, on_epoch=keep, **given)
+    method, given = begun_with(0.8)
+    refused(found, method, [batch], epochs=2, progress=False, resume=states[-1], **given)
+    method, given = begun_with(0.9)
+    train(method, [batch], epochs=2, progress=False, resume=states[-1], **given)
 
 
 def test_an_ensemble_of_other_members_is_named(make_mlp, tasks, batch, state):

@@ -1,5 +1,7 @@
 """What a model sees of its weights in its own forward pass, and how its memory is laid out."""
 
+import copy
+
 import jaxtyping
 import pytest
 import torch
@@ -283,3 +285,26 @@ def test_modules_that_cannot_be_members_are_refused(members, found, monkeypatch)
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
     with pytest.raises(InputError, match=found):
         WeightEnsemble(members())
+
+
+class SharingMemory(nn.Module):
+    """Two layers whose weights are equal by `.data` alone."""
+
+    def __init__(self, frozen):
+        super().__init__()
+        self.one, self.two = nn.Linear(3, 3), nn.Linear(3, 3)
+        self.two.weight.data = self.one.weight.data
+        if frozen:
+            self.requires_grad_(False)
+            self.own = nn.Linear(3, 3)
+
+
+def test_weights_that_share_memory_are_refused_unless_they_are_one_parameter_or_frozen():
+    said = r"must be one Parameter.*Found two that share their memory: one.weight and two.weight"
+    with pytest.raises(InputError, match=said):
+        WeightEnsemble([SharingMemory(frozen=False), SharingMemory(frozen=False)])
+    frozen = SharingMemory(frozen=True)
+    assert WeightEnsemble([frozen, copy.deepcopy(frozen)]).stacked.shape == (2, 3 * 3 + 3)
+    tied = SharingMemory(frozen=False)
+    tied.two.weight = tied.one.weight
+    assert WeightEnsemble([tied, copy.deepcopy(tied)]).stacked.shape == (2, 3 * 3 + 2 * 3)
