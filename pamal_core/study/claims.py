@@ -36,6 +36,7 @@ from pamal_core.study.statistics import (
     bracket,
     holm,
     of_parts,
+    rounded,
     seeds_needed,
 )
 
@@ -338,11 +339,6 @@ def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
         filters=["data", "equal epochs", "equal cost"],
         ids=[*map(anchor, found["claim"])] if anchored else (),
     )
-
-
-def rounded(p: float, equals: str = "") -> str:
-    """A p with three decimals, after `equals` where it is not below them: no p is 0."""
-    return "" if np.isnan(p) else "< 0.001" if p < 0.0005 else f"{equals}{p:.3f}"
 
 
 def _folded(text: str, p: float) -> Html:

@@ -197,3 +197,8 @@ def differences(
             "seeds": len(both),
         }
     return pd.DataFrame(rows).T
+
+
+def rounded(p: float, equals: str = "") -> str:
+    """A p with three decimals, after `equals` where it is not below them: no p is 0."""
+    return "" if np.isnan(p) else "< 0.001" if p < 0.0005 else f"{equals}{p:.3f}"

@@ -17,7 +17,15 @@ from pamal_core.runs import grid
 from pamal_core.study import frame, paper
 from pamal_core.study.frame import Runs, Setting
 from pamal_core.study.paper import SEEDS, TABLES, Column, Row
-from pamal_core.study.statistics import Estimate, Sample, bracket, seeds_needed, spread, verdict
+from pamal_core.study.statistics import (
+    Estimate,
+    Sample,
+    bracket,
+    rounded,
+    seeds_needed,
+    spread,
+    verdict,
+)
 
 TOGETHER = f"hypervolume of {SEEDS} seeds"
 """How the paper measures a baseline on test (C2): by the points of its three seeds together."""
@@ -191,12 +199,13 @@ def agreement(name: str, runs: Runs, digits: int = 4) -> Html:
             all_of_it = whole.loc[text]
             nulls = ", ".join(f"{all_of_it[null]:.3g} if ours were {null}" for null in NULLS)
             tells = "tells" if all_of_it["tells its rows apart"] else "does not tell"
+            rank, count = (rounded(all_of_it[f"p of the {p}"], "= ") for p in ("rank", "count"))
             away = bracket(Estimate.of(of["difference"].to_numpy()), digits)
             said += (
                 f"<br>All rows together: mean difference {away}; rank correlation with the paper's "
-                f"{all_of_it['rank correlation']:.2f} (p = {all_of_it['p of the rank']:.3f}). "
+                f"{all_of_it['rank correlation']:.2f} (p {rank}). "
                 f"{all_of_it['agree']} of {len(of)} rows agree; it would be {nulls}. So the number "
-                f"of agreements {tells} the rows apart (p = {all_of_it['p of the count']:.3f})."
+                f"of agreements {tells} the rows apart (p {count})."
             )
         ends = Estimate(*of[AWAY].to_numpy().T).interval()
         parts += [f"<p>{said}</p>", intervals(of.assign(low=ends[0], high=ends[1]), digits)]
