@@ -144,8 +144,8 @@ def counted(found: pd.DataFrame) -> str:
     held, failed = (f"{stand.get(word, 0)} of {counts[word]}" for word in claims.WORDS[:2])
     return (
         f'<div class="v-counts" aria-hidden="true">{"".join(parts)}</div>'
-        f'<p><a href="{page}#the-claims">{len(found)} claims of the paper</a>: {each}. '
-        f"After Holm's correction over all verdicts {held} still hold and {failed} still fail.</p>"
+        f'<p><a href="{page}#the-claims">{len(found)} claims of the paper</a>, at equal epochs: '
+        f"{each}. After Holm's correction over all verdicts {held} still hold and {failed} still fail.</p>"
     )
 
 

@@ -88,7 +88,7 @@ def test_the_count_of_claims_is_that_of_the_records(first):
     verbs = dict(zip(claims.WORDS, ("hold", "fail", "undecided", "not run"), strict=True))
     each = ", ".join(f"{words.count(word)} {verb}" for word, verb in verbs.items())
     text = re.sub("<[^>]*>", "", first)
-    assert f"{len(words)} claims of the paper: {each}." in text
+    assert f"{len(words)} claims of the paper, at equal epochs: {each}." in text
     held, failed = (
         f"{((found['equal epochs'] == word) & (found['p'] < 0.05)).sum()} of {words.count(word)}"
         for word in ("holds", "fails")
