@@ -145,7 +145,8 @@ def counted(found: pd.DataFrame) -> str:
     return (
         f'<div class="v-counts" aria-hidden="true">{"".join(parts)}</div>'
         f'<p><a href="{page}#the-claims">{len(found)} claims of the paper</a>, at equal epochs: '
-        f"{each}. After Holm's correction over all verdicts {held} still hold and {failed} still fail.</p>"
+        f"{each}. After Holm's correction over all verdicts {held} still hold and {failed} still "
+        "fail.</p>"
     )
 
 
