@@ -13,6 +13,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from pamal_core.errors import InputError
 from pamal_core.inputs import Batch, num_examples
+from pamal_core.networks.skeleton import put_back
 
 if TYPE_CHECKING:
     from pamal_core.method import Method  # which imports this module
@@ -69,8 +70,9 @@ def _undone(method: "Method", optimizer: torch.optim.Optimizer) -> Iterator[None
     balancer, and torch's random numbers are as they were. Main memory has them meanwhile."""
     parameters = {*method.parameters(), *(p for g in optimizer.param_groups for p in g["params"])}
     states = {parameter: dict(state) for parameter, state in optimizer.state.items()}
-    tensors = [*parameters, *method.network.buffers(), *tree_leaves([*states.values()])]
+    tensors = [*parameters, *tree_leaves([*states.values()])]
     kept = [(t, t.detach().to("cpu", copy=True)) for t in tensors if isinstance(t, Tensor)]
+    buffers = method.network.skeleton.buffer_values("cpu")
     slopes = [(p, None if p.grad is None else p.grad.cpu()) for p in parameters]
     balance = copy.deepcopy(method.balancer.state_dict())
     device = method.network.task_weights.device
@@ -83,6 +85,7 @@ def _undone(method: "Method", optimizer: torch.optim.Optimizer) -> Iterator[None
             with torch.no_grad():
                 for tensor, value in kept:
                     tensor.copy_(value)
+            put_back(buffers)
             for parameter, slope in slopes:
                 parameter.grad = None if slope is None else slope.to(parameter.device)
             optimizer.state.clear()

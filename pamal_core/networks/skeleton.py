@@ -202,10 +202,13 @@ class Skeleton(nn.Module):
         with self.holding(torch.empty(self.num_weights, device="meta")):
             return super().__repr__()
 
-    def buffer_values(self) -> list[BufferValue]:
-        """The buffers as they are now, for `put_back`."""
+    def buffer_values(self, where: str | None = None) -> list[BufferValue]:
+        """The buffers as they are now, for `put_back`, with the copies on the device `where`."""
         places = [module._buffers for module in self.modules()]
-        return [(p, n, b, b.clone()) for p in places for n, b in p.items() if b is not None]
+        found = [(p, n, b) for p in places for n, b in p.items() if b is not None]
+        return [
+            (p, n, b, b.clone() if where is None else b.to(where, copy=True)) for p, n, b in found
+        ]
 
     def changed_buffers(self) -> list[str]:
         """The buffers that are no running statistics and not as they were at first: what follows

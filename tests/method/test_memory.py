@@ -95,11 +95,23 @@ def states(method, optimizer, average):
     return copy.deepcopy([found, gradients, torch.random.get_rng_state()])
 
 
+class MovingMean(nn.Module):
+    """Keeps a moving mean, which it assigns anew each time."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(4))
+
+    def forward(self, x):
+        self.mean = 0.9 * self.mean + 0.1 * x.detach().mean(0)
+        return x - self.mean
+
+
 @pytest.mark.parametrize("first", [True, False], ids=["first step", "second step"])
 @pytest.mark.parametrize("make_balancer", [MovingAverage, lambda: UncertaintyWeighting(2)])
 def test_what_is_tried_is_undone(first, make_balancer, monkeypatch):
     """Adam's moments, the running statistics, the balancer's memory, the random numbers, ..."""
-    body = nn.Sequential(Greedy(40), nn.BatchNorm1d(4), nn.Dropout(0.5))
+    body = nn.Sequential(Greedy(40), nn.BatchNorm1d(4), MovingMean(), nn.Dropout(0.5))
     member = SharedBottom(body, [nn.Linear(4, 1), nn.Linear(4, 1)])
     network = WeightEnsemble([member], task_weights=[[0.3, 0.7]])
     method = Method(network, TASKS, balancer=make_balancer(), penalty=MultiForward(1.0), window=2)
