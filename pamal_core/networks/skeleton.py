@@ -206,9 +206,7 @@ class Skeleton(nn.Module):
         """The buffers as they are now, for `put_back`, with the copies on the device `where`."""
         places = [module._buffers for module in self.modules()]
         found = [(p, n, b) for p in places for n, b in p.items() if b is not None]
-        return [
-            (p, n, b, b.clone() if where is None else b.to(where, copy=True)) for p, n, b in found
-        ]
+        return [(p, n, b, b.to(where or b.device, copy=True)) for p, n, b in found]
 
     def changed_buffers(self) -> list[str]:
         """The buffers that are no running statistics and not as they were at first: what follows
