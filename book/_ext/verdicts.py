@@ -69,7 +69,8 @@ class Line(NamedTuple):
 
     def edge(self) -> float:
         """How far from the bound the furthest end of an interval is."""
-        ends = [(e.value, *e.interval()) for _, (_, e, _), _ in self.cells.values()]
+        estimates = [part.estimate for _, part, _ in self.cells.values()]
+        ends = [(e.value, *e.interval()) for e in estimates]
         return float(np.nanmax(np.abs([self.ahead(end) for three in ends for end in three] or [0])))
 
 
@@ -218,7 +219,8 @@ def drawing(line: Line, edge: float) -> str:
         return round(WIDTH / 2 * (1 + 0.95 * line.ahead(value) / edge), 1)
 
     found = [f'<path class="v-bound" d="M{WIDTH / 2} 0v{HEIGHT}"/>']
-    for column, (word, (_, estimate, _), _) in line.cells.items():
+    for column, (word, part, _) in line.cells.items():
+        estimate = part.estimate
         if np.isfinite(estimate.value):
             y, (low, high) = HEIGHTS[column], map(x, estimate.interval())
             bar = f'<path d="M{low} {y}H{high}"/>' if np.isfinite(low) else ""

@@ -60,16 +60,20 @@ Claim = Mapping[str, str]
 
 class Part(NamedTuple):
     """What is estimated of two settings, or of one, by one measure; NaN without records. `seeds`
-    are those that are compared one by one, or those of either side."""
+    are those that are compared one by one, or those of either side; `each` says what is counted on
+    the last."""
 
     name: str
     estimate: Estimate = Estimate(np.nan, np.nan, 0)
     seeds: tuple[int, ...] = ()
+    each: str = "seed{}"
 
     @property
     def in_seeds(self) -> str:
         """How many seeds it rests on, in words; of a part with records."""
-        return f"{' against '.join(map(str, self.seeds))} seed{'s' * (self.seeds[-1] > 1)}"
+        return f"{' against '.join(map(str, self.seeds))} {self.each}".format(
+            "s" * (self.seeds[-1] > 1)
+        )
 
 
 class Finding(NamedTuple):
@@ -132,8 +136,9 @@ class Finding(NamedTuple):
 
         def decides(seeds: int) -> bool:
             scaled = [
-                Estimate(value, error * np.sqrt(min(measured, default=0) / seeds), seeds - 1)
-                for _, (value, error, _), measured in self.parts
+                Estimate(p.estimate.value, p.estimate.error * scale, seeds - 1)
+                for p in self.parts
+                for scale in [np.sqrt(min(p.seeds, default=0) / seeds)]
             ]
             return min(_tested(self.claim, scaled)) < LEVEL
 
@@ -243,6 +248,7 @@ def _parts(claim: Claim, runs: Runs, equal_cost: bool) -> Iterator[Part]:
     measures = re.split(r"; (?!\w+=)", claim["measure"])  # a setting in one has options after a ;
     for (one, two), measure in product(pairs, measures):
         first, _, second = measure.partition(" | ")
+        size = re.search(r" of (\d+) seeds$", measure)
         made = runs.get(one, {}).values()
         names = [*next(iter(made)).objectives] if made else [""]
         for name in dict.fromkeys(
@@ -263,7 +269,8 @@ def _parts(claim: Claim, runs: Runs, equal_cost: bool) -> Iterator[Part]:
                 sign = 1 if of_ratio or is_better_high(name) else -1
                 rival = frame.measured(runs, two, second or name, split)
                 numbers = [sign * numbers[0], sign * rival]
-            yield _part(text, *(np.log(one) if of_ratio else one for one in numbers))
+            part = _part(text, *(np.log(one) if of_ratio else one for one in numbers))
+            yield part._replace(each=f"group{{}} of {size[1]} seeds") if size else part
 
 
 def _said(measure: str) -> str:

@@ -58,7 +58,7 @@ def test_their_front_is_short_and_that_of_copies_as_wide_as_pamals(of):
 def test_on_census_copies_are_ahead_of_every_other_way_and_nothing_else_is_decided(of):
     text = passage("from_what_you_have", "c00")
     volume = {way: of("census", way) for way in WAYS}
-    assert "ahead of every other way, by less than 0.01" in text
+    assert "ahead of every other way that was tried, by less than 0.01" in text
     for way in WAYS.keys() - {"copies"}:
         assert word(volume["copies"], volume[way]) == "more"
         assert (volume["copies"] - volume[way]).mean() < 0.01

@@ -283,6 +283,21 @@ def test_what_a_page_says_is_no_stronger_than_its_interval(where, words, finding
     assert word == ("undecided" if open_ else "fails" if behind else "holds"), finding
 
 
+def test_the_first_page_says_which_verdicts_at_equal_cost_stand(findings):
+    words = (
+        "the two verdicts on a chosen network stand, and the two on fronts, on validation, do not"
+    )
+    assert words in page("index")
+
+    def p(claim, column="p"):
+        return findings.loc[findings.index.str.startswith(claim), column].item()
+
+    chosen = "the network of PaMaL chosen"
+    for data, ahead in (("MultiMNIST", "one network of LS"), ("Census", "PaMaL's front")):
+        assert p(f"{data}, equal passes: {ahead}") > 0.05
+        assert p(f"{data}, the paper's rates: {chosen}", "p at equal cost") < 0.05
+
+
 def test_the_order_that_your_model_advises_is_the_best_of_census(runs):
     assert "W = 2 and λ = 5 or 10, [the best order on Census]" in passage("your_model", "no-front")
     tasks, found = paper.TASKS["census"], {}
