@@ -71,9 +71,8 @@ class Part(NamedTuple):
     @property
     def in_seeds(self) -> str:
         """How many seeds it rests on, in words; of a part with records."""
-        return f"{' against '.join(map(str, self.seeds))} {self.each}".format(
-            "s" * (self.seeds[-1] > 1)
-        )
+        counted = self.each.format("s" * (self.seeds[-1] > 1))
+        return f"{' against '.join(map(str, self.seeds))} {counted}"
 
 
 class Finding(NamedTuple):

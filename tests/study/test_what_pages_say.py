@@ -298,6 +298,18 @@ def test_the_first_page_says_which_verdicts_at_equal_cost_stand(findings):
         assert p(f"{data}, the paper's rates: {chosen}", "p at equal cost") < 0.05
 
 
+def test_what_is_counted_in_groups_of_seeds_is_said_to_be(findings, runs):
+    rival, ours = (len(runs[select(f"multimnist/{method}")]) for method in ("ls", "pamal"))
+    (text,) = findings.loc[
+        findings.index.str.contains("of every baseline together: Mul"), "evidence"
+    ]
+    (line,) = (
+        line for line in text.split("\nAt equal cost")[0].split("\n") if line.startswith("LS:")
+    )
+    assert line.endswith(f"{ours} against {rival // 3} groups of 3 seeds")
+    assert "against 1 group of 3 seeds" in text
+
+
 def test_the_order_that_your_model_advises_is_the_best_of_census(runs):
     assert "W = 2 and λ = 5 or 10, [the best order on Census]" in passage("your_model", "no-front")
     tasks, found = paper.TASKS["census"], {}
