@@ -204,9 +204,9 @@ def made_with(training: "Training") -> dict[str, str]:
     def given(part: Any) -> dict[str, Any]:
         """The numbers and texts that `part` was made with, as far as it keeps them."""
         names = [] if part is None else inspect.signature(type(part)).parameters
-        kept = {} if part is None else {k: tree_map(numbers, v) for k, v in vars(part).items()}
         # LambdaLR keeps its argument `lr_lambda` as `lr_lambdas`.
-        values = {n: kept.get(n, kept.get(f"{n}s")) for n in names if n != "last_epoch"}
+        kept = {n: vars(part).get(n, vars(part).get(f"{n}s")) for n in names if n != "last_epoch"}
+        values = {name: tree_map(numbers, value) for name, value in kept.items()}
         return {
             name: value
             for name, value in values.items()

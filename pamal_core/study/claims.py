@@ -135,9 +135,8 @@ class Finding(NamedTuple):
 
         def decides(seeds: int) -> bool:
             scaled = [
-                Estimate(p.estimate.value, p.estimate.error * scale, seeds - 1)
-                for p in self.parts
-                for scale in [np.sqrt(min(p.seeds, default=0) / seeds)]
+                Estimate(value, error * np.sqrt(min(measured, default=0) / seeds), seeds - 1)
+                for _, (value, error, _), measured, _ in self.parts
             ]
             return min(_tested(self.claim, scaled)) < LEVEL
 
