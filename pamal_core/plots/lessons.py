@@ -213,7 +213,7 @@ def functions_figure(
 ) -> Figure:
     """The functions of a family, one thick line for each a, and the networks' on them, dashed."""
     figure, axes = style.panels(found, len(found), 3.4, sharey=True)
-    shades = style.SHADES(np.linspace(0, 1, len(a)))
+    shades = style.SEQUENTIAL(np.linspace(0, 1, len(a)))
     for ax, outputs in zip(axes, found.values(), strict=True):
         for n, shade in enumerate(shades):
             ax.plot(x, wanted[n], color=shade, lw=5, alpha=0.35)

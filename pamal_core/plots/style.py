@@ -44,8 +44,8 @@ METHODS = {
     }.items()
 }  # fmt: skip
 """The colour and marker of a method, by its printed name, in every figure."""
-SHADES = LinearSegmentedColormap.from_list(
-    "shades", plt.get_cmap("viridis")(np.linspace(0.3, 0.85, 64))
+SEQUENTIAL = LinearSegmentedColormap.from_list(
+    "sequential", plt.get_cmap("viridis")(np.linspace(0.3, 0.85, 64))
 )
 """Lines from first to last: the ends of viridis would vanish on a dark or on a light ground."""
 # How a figure is written as SVG: without a date, so that equal figures are equal files, and what is

@@ -246,7 +246,7 @@ def _parts(claim: Claim, runs: Runs, equal_cost: bool) -> Iterator[Part]:
     measures = re.split(r"; (?!\w+=)", claim["measure"])  # a setting in one has options after a ;
     for (one, two), measure in product(pairs, measures):
         first, _, second = measure.partition(" | ")
-        size = re.search(r" of (\d+) seeds$", measure)
+        groups = frame.GROUPS.fullmatch(second or first)
         made = runs.get(one, {}).values()
         names = [*next(iter(made)).objectives] if made else [""]
         for name in dict.fromkeys(
@@ -268,7 +268,7 @@ def _parts(claim: Claim, runs: Runs, equal_cost: bool) -> Iterator[Part]:
                 rival = frame.measured(runs, two, second or name, split)
                 numbers = [sign * numbers[0], sign * rival]
             part = _part(text, *(np.log(one) if of_ratio else one for one in numbers))
-            yield part._replace(each=f"group{{}} of {size[1]} seeds") if size else part
+            yield part._replace(each=f"group{{}} of {groups[2]} seeds") if groups else part
 
 
 def _said(measure: str) -> str:

@@ -121,11 +121,9 @@ def costs(data: str, runs: Runs) -> pd.DataFrame:
 def of_equal_cost(data: str, runs: Runs) -> dict[str, list[Front]]:
     """The fronts by seed of PaMaL, of LS trained for as many passes, and of the five runs, as far
     as there are records."""
-    extras = [s for s in planned(data, "beyond/") if [*dict(s.options)] == ["epochs"]]
-    longer = [s.name() for s in extras if s.method == "ls"]
-    by_name = contenders(data)
-    chosen = {n: by_name[n] for n in [Setting(data, "pamal").name(), *longer, FIVE]}
-    found = {name: [*united(runs, settings).values()] for name, settings in chosen.items()}
+    ours, every = Setting(data, "pamal"), contenders(data)
+    chosen = ours.name(), Setting(data, "ls").with_passes(ours.passes).name(), FIVE
+    found = {name: [*united(runs, every[name]).values()] for name in chosen}
     return {name: fronts for name, fronts in found.items() if fronts}
 
 

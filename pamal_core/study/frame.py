@@ -37,6 +37,8 @@ LABELS = {
 """How the options of a setting are written, in this order; others follow as "name = value"."""
 ENSEMBLES = ("pamal", "low_rank")
 """The methods that train mixtures of members."""
+GROUPS = re.compile(r"(hypervolume|distance) of (\d+) seeds")
+"""What is measured of each group of so many seeds."""
 
 
 class Setting(NamedTuple):
@@ -225,7 +227,7 @@ def measured(found: Runs, setting: Setting, measure: str, split: str) -> "pd.Ser
     """
     numbers: dict[Any, float] = {}
     by_seed = found.get(setting, {})
-    if match := re.fullmatch(r"(hypervolume|distance) of (\d+) seeds", measure):
+    if match := GROUPS.fullmatch(measure):
         records, size = [*by_seed.values()], int(match[2])
         for k in range(0, len(records) - size + 1, size):
             front = together([record.front(split) for record in records[k : k + size]])

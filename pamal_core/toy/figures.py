@@ -62,7 +62,7 @@ def trajectories_figure(
         style.label_once(figure)
     if any(outcome.num_members == 1 for outcome in panels.values()):
         label = "step, where a run is one network" if small else "step, of the LS trajectories"
-        colours = plt.cm.ScalarMappable(Normalize(0, num_steps), style.SHADES)
+        colours = plt.cm.ScalarMappable(Normalize(0, num_steps), style.SEQUENTIAL)
         figure.colorbar(colours, ax=figure.axes, pad=0.01, label=label)
     return style.finish(figure, provenance, None, ENDS, ncols=3)
 
@@ -146,7 +146,7 @@ def _draw_runs(
         ends = [*starts[1:], len(shown) - 1]
         pieces = [run[shown[i : j + 1]] for i, j in zip(starts, ends, strict=True)]
         lines = LineCollection(
-            pieces, cmap=style.SHADES, norm=Normalize(0, num_steps), lw=2, zorder=2,
+            pieces, cmap=style.SEQUENTIAL, norm=Normalize(0, num_steps), lw=2, zorder=2,
             capstyle="round", joinstyle="round", rasterized=rasterized,
         )  # fmt: skip
         lines.set_array(shades[shown[starts]] * num_steps / (SHADES - 1))
