@@ -229,13 +229,23 @@ def parts(method, lr=0.1, kind=torch.optim.SGD, scheduled=True, gamma=0.5, **set
     return {"optimizer": optimizer, "scheduler": scheduler, "progress": False}
 
 
+def trained(method, loader, epochs=1, **given):
+    """The state of a training after its last epoch."""
+    states = []
+
+    def keep(training):
+        states.append(copy.deepcopy(training.state_dict()))
+
+    train(method, loader, epochs=epochs, on_epoch=keep, **{"progress": False, **given})
+    return states[-1]
+
+
 @pytest.fixture
 def state(make_plain_method, batch, tmp_path):
     """That of two epochs, written to a file and read."""
-    method, states = make_plain_method(**begun()), []
-    keep = lambda training: states.append(copy.deepcopy(training.state_dict()))  # noqa: E731
-    train(method, [batch], epochs=2, on_epoch=keep, **parts(method, momentum=0.9))
-    save_state(tmp_path / "state", states[-1])
+    method = make_plain_method(**begun())
+    found = trained(method, [batch], epochs=2, **parts(method, momentum=0.9))
+    save_state(tmp_path / "state", found)
     return load_state(tmp_path / "state")
 
 
@@ -305,14 +315,12 @@ def test_numbers_within_functions_are_compared(make_plain_method, batch, made, f
         optimizer = torch.optim.SGD(method.parameters(), lr=0.1)
         return method, {"optimizer": optimizer, **made(number, method, optimizer)}
 
-    states = []
     method, given = begun_with(0.9)
-    keep = lambda training: states.append(copy.deepcopy(training.state_dict()))  # noqa: E731
-    train(method, [batch], epochs=1, progress=False, on_epoch=keep, **given)
+    state = trained(method, [batch], **given)
     method, given = begun_with(0.8)
-    refused(found, method, [batch], epochs=2, progress=False, resume=states[-1], **given)
+    refused(found, method, [batch], epochs=2, progress=False, resume=state, **given)
     method, given = begun_with(0.9)
-    train(method, [batch], epochs=2, progress=False, resume=states[-1], **given)
+    train(method, [batch], epochs=2, progress=False, resume=state, **given)
 
 
 def test_an_ensemble_of_other_members_is_named(make_mlp, tasks, batch, state):
@@ -332,17 +340,9 @@ def test_what_has_no_text_of_its_own_is_not_told_apart_by_its_address(make_plain
     class Middle(Dirichlet):
         __repr__ = object.__repr__
 
-    states, rule = [], CAGrad()
-    keep = lambda training: states.append(copy.deepcopy(training.state_dict()))  # noqa: E731
-    train(
-        make_plain_method(preference=Middle(), balancer=rule),
-        [batch],
-        epochs=1,
-        on_epoch=keep,
-        progress=False,
-    )
+    state = trained(make_plain_method(preference=Middle(), balancer=CAGrad()), [batch])
     again = make_plain_method(preference=Middle(), balancer=CAGrad())
-    assert len(train(again, [batch], epochs=2, resume=states[0], progress=False)) == 2
+    assert len(train(again, [batch], epochs=2, resume=state, progress=False)) == 2
 
 
 @pytest.mark.parametrize(
@@ -353,23 +353,19 @@ def test_what_has_no_text_of_its_own_is_not_told_apart_by_its_address(make_plain
     ],
 )
 def test_a_state_of_another_rule_is_refused(make_plain_method, batch, balancers, found):
-    states, (first, second) = [], (make_plain_method(balancer=rule) for rule in balancers)
-    keep = lambda training: states.append(training.state_dict())  # noqa: E731
-    train(first, [batch], epochs=1, on_epoch=keep, progress=False)
-    refused(found, second, [batch], epochs=2, resume=states[0], progress=False)
+    first, second = (make_plain_method(balancer=rule) for rule in balancers)
+    state = trained(first, [batch])
+    refused(found, second, [batch], epochs=2, resume=state, progress=False)
 
 
 def test_a_state_of_another_loss_or_meta_rate_is_refused(make_mlp, batch):
-    def state_of(loss, meta_lr):
+    def method_of(loss, meta_lr):
         torch.manual_seed(0)
         network = WeightEnsemble([make_mlp(), make_mlp()], shared="encoder")
         tasks = [regression("height", loss), classification("kind")]
         rule = AutoLambda(network, tasks, [batch], lr=1e-3, meta_lr=meta_lr)
         return Method(network, tasks, balancer=rule)
 
-    states = []
-    keep = lambda training: states.append(training.state_dict())  # noqa: E731
-    train(state_of(l1_loss, 1e-4), [batch], epochs=1, on_epoch=keep, progress=False)
+    state = trained(method_of(l1_loss, 1e-4), [batch])
     for loss, rate, found in ((mse_loss, 1e-4, "mse_loss"), (l1_loss, 1e-3, "meta_lr")):
-        method = state_of(loss, rate)
-        refused(found, method, [batch], epochs=2, resume=states[0], progress=False)
+        refused(found, method_of(loss, rate), [batch], epochs=2, resume=state, progress=False)
