@@ -24,9 +24,10 @@ addEventListener("DOMContentLoaded", () => {
     const line = document.createElement("p");
     line.className = "save";
     line.append(link);
-    // Below the box in which a wide table scrolls, and with the table where it is folded.
+    // Below the box in which a wide table scrolls, unless the box has other tables or is folded.
     const box = table.closest(".cell_output > *, details");
-    if (box.matches("details")) box.append(line);
+    if (box.querySelectorAll("table").length > 1) table.after(line);
+    else if (box.matches("details")) box.append(line);
     else box.after(line);
   });
 

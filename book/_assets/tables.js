@@ -144,10 +144,12 @@ function begin() {
   addEventListener("hashchange", reveal);
   reveal();
 
-  // Whoever looks at a wide table, figure or formula through a narrow page is told that there is more.
+  // Whoever looks at a wide table, figure, formula or block of code through a narrow page is told that
+  // there is more.
   const watch = new ResizeObserver((boxes) => boxes.forEach(({ target }) =>
     target.classList.toggle("is-wide", target.scrollWidth > target.clientWidth + 1)));
-  const wide = ".pst-scrollable-table-container, figure.drawn > div, .cell_output > .output";
+  const wide = ".pst-scrollable-table-container, figure.drawn > div, .cell_output > .output, "
+    + "div.highlight pre";
   document.querySelectorAll(wide).forEach((box) => watch.observe(box));
   addEventListener("load", async () => {
     await globalThis.MathJax?.startup?.promise; // which makes the boxes of formulas

@@ -126,29 +126,30 @@ def intervals(found: pd.DataFrame, digits: int = 4) -> Html:
 def drawn(
     value: float, low: float, high: float, margin: float, reach: float, digits: int = 4
 ) -> Html:
-    """An interval on an axis from -`reach` to `reach`, with a band of `margin` to either side of 0;
-    what is outside ends at the rim, a dot as an arrow. Nothing for NaN."""
+    """An interval on an axis from -`reach` to `reach`, with a band of `margin` to either side of 0.
+    What is outside ends at the rim in an arrow, full in place of the dot. Nothing for NaN."""
     if np.isnan(value):
         return Html("")
 
     def at(number: float) -> str:
-        return f"{100 * float(np.clip(number / reach, -1, 1)):.1f}"
+        return f"{50 + 45 * float(np.clip(number / reach, -1, 1)):.2f}%"
 
-    said, line = f"{value:+.{digits}f}", ""
-    band, fixed = float(at(margin)), 'vector-effect="non-scaling-stroke"'
-    dot = f'<path stroke-width="9" {fixed} d="M{at(value)} 0h.01"/>'
+    def arrow(side: int, size: int, fill: str) -> str:
+        tip = f'<path fill="{fill}" d="M{-size * side} {-size}L0 0L{-size * side} {size}"/>'
+        return f'<svg x="{at(side * reach)}" y="50%" overflow="visible">{tip}</svg>'
+
+    said, marks = f"{value:+.{digits}f}", f'<circle cx="{at(value)}" cy="50%" r="4.5"/>'
     if abs(value) > reach:
-        side = 1 if value > 0 else -1
-        tip = f"M{97 * side} -6L{102 * side} 0L{97 * side} 6"
-        dot = f'<path fill="none" stroke-width="3" {fixed} d="{tip}"/>'
+        marks = arrow(1 if value > 0 else -1, 7, "currentColor")
     if not np.isnan(low):
         said += f", 95 % interval {low:+.{digits}f} to {high:+.{digits}f}"
-        line = f'<path {fixed} d="M{at(low)} 0H{at(high)}"/>'
+        marks += f'<line x1="{at(low)}" x2="{at(high)}" y1="50%" y2="50%"/>'
+        marks += arrow(-1, 4, "none") if low < -reach else ""
+        marks += arrow(1, 4, "none") if high > reach else ""
     return Html(
-        f'<svg viewBox="-104 -10 208 20" height="24" width="100%" preserveAspectRatio="none" '
-        f'stroke="currentColor" stroke-width="2" stroke-linecap="round" role="img" '
-        f'data-value="{value:.6f}"><title>{said}</title>'
-        f'<rect class="band" x="{-band}" y="-10" width="{2 * band}" height="20" stroke="none" '
-        f'fill="currentColor" opacity=".16"/><path stroke-width="1" {fixed} d="M0 -10V10"/>{line}'
-        f"{dot}</svg>"
+        f'<svg width="100%" height="24" fill="currentColor" stroke="currentColor" '
+        f'stroke-width="2" role="img" data-value="{value:.6f}"><title>{said}</title>'
+        f'<rect class="band" x="{at(-margin)}" width="{90 * margin / reach:.2f}%" height="100%" '
+        f'stroke="none" opacity=".16"/><line x1="50%" x2="50%" y2="100%" stroke-width="1"/>'
+        f"{marks}</svg>"
     )

@@ -72,7 +72,8 @@ class Part(NamedTuple):
     def in_seeds(self) -> str:
         """How many seeds it rests on, in words; of a part with records."""
         counted = self.each.format("s" * (self.seeds[-1] > 1))
-        return f"{' against '.join(map(str, self.seeds))} {counted}"
+        alike = ", all alike" if self.estimate.error == 0 else ""
+        return f"{' against '.join(map(str, self.seeds))} {counted}{alike}"
 
 
 class Finding(NamedTuple):
@@ -86,8 +87,10 @@ class Finding(NamedTuple):
 
     @property
     def two_sided(self) -> float:
-        """The p of the word; NaN of what is not run."""
-        return min(1.0, 2 * min(self.p)) if self.word != "not run" else np.nan
+        """The p of the word; NaN of what is not run, and of numbers that are alike at every seed:
+        where nothing is drawn there is nothing to test."""
+        errors = {part.estimate.error for part in self.parts if part.seeds}
+        return min(1.0, 2 * min(self.p)) if errors - {0.0} else np.nan
 
     def number(self, part: Part) -> str:
         """What was measured, with its 95 % interval; nothing without records."""
@@ -148,7 +151,8 @@ def table(runs: Runs, file: Path = FILE) -> pd.DataFrame:
     """A row for each claim of `file`: what it says, of which data, the verdict at equal epochs and
     at equal cost (`at_equal_cost`; "" of None), the estimate, how many seeds would decide what is
     undecided, and the evidence: what is asked, and a line a part. `p` and `p at equal cost` are
-    Holm's, of all verdicts in both columns: below 0.05 one stands among them all."""
+    Holm's, of all verdicts in both columns that have one (`Finding.two_sided`): below 0.05 one
+    stands among them all."""
     rows, same = [], []
     for claim in paper.read(file):
         found = judge(claim, runs)

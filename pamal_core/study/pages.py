@@ -96,6 +96,5 @@ def cost(record: Record) -> str:
     costs = grid.Run(record.experiment, record.method, {}, 0, (), (), ()).cost
     if np.isnan(costs.seconds):
         return "not measured: it wants a GPU"
-    return (
-        f"{costs.seconds / 60:.1f} minutes a seed with one thread, the median of {costs.runs} runs"
-    )
+    minutes = f"{costs.seconds / 60:.1f} minutes a seed with one thread"
+    return f"{minutes}, the median of {costs.runs} runs of any options"

@@ -34,9 +34,11 @@ class Sample(NamedTuple):
     @classmethod
     def of(cls, values: Sequence[float] | np.ndarray) -> "Sample":
         """That of `values`, one for each seed."""
-        mean = float(np.mean(values)) if len(values) else np.nan
-        deviation = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
-        return cls(mean, deviation, len(values))
+        if not len(values):
+            return cls(np.nan, np.nan, 0)
+        away = np.subtract(values, values[0])  # all 0 where they are alike, in every digit
+        deviation = float(np.std(away, ddof=1)) if len(values) > 1 else np.nan
+        return cls(float(np.mean(values)), deviation, len(values))
 
     def minus(self, other: "Sample") -> "Estimate":
         """The difference of the two means, by Welch, whose degrees of freedom are at most those of
@@ -171,9 +173,9 @@ def summary(values: "pd.Series[float]") -> str:
 
 
 def bracket(estimate: Estimate, digits: int = 4, sign: str = "+") -> str:
-    """An estimate for a page, with its 95 % interval where there is one."""
-    ends = [number(end, digits, sign) for end in estimate.interval()]
-    return number(estimate.value, digits, sign) + (f" [{', '.join(ends)}]" if all(ends) else "")
+    """An estimate for a page, with its 95 % interval where its error is known, and is not 0."""
+    ends = ", ".join(number(end, digits, sign) for end in estimate.interval())
+    return number(estimate.value, digits, sign) + f" [{ends}]" * bool(estimate.error > 0)
 
 
 def differences(

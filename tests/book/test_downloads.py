@@ -31,6 +31,15 @@ def test_each_table_of_a_notebook_is_saved_as_it_is_shown(built_book, open_page)
         assert rows[-1][-1] == " ".join(last[-1].split())
 
 
+def test_of_several_tables_in_one_output_each_has_its_link_below_it(built_book, open_page):
+    page = open_page(built_book / "results" / "reproduction.html")
+    far = page.evaluate("""() => [...document.querySelectorAll(".cell_output .output")]
+        .filter((one) => one.querySelectorAll("table").length > 1)
+        .flatMap((one) => [...one.querySelectorAll("table")])
+        .map((table) => table.nextElementSibling?.className)""")
+    assert len(far) > 4 and set(far) == {"save"}
+
+
 def test_each_figure_of_a_notebook_is_a_file_beside_the_page(built_book, open_page):
     page = open_page(built_book / "results" / "census.html")
     links = page.locator("figure.drawn figcaption a[download]")

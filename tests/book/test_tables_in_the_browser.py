@@ -86,16 +86,17 @@ def test_the_verdict_is_in_view(built_book, open_page, name, width):
     assert hidden == []
 
 
-@pytest.mark.parametrize("page_name", ["results/census", "results/reproduction"])
+@pytest.mark.parametrize("page_name", ["results/census", "results/reproduction", "api"])
 def test_what_is_wider_than_a_phone_says_so(built_book, open_page, page_name):
     path = built_book / f"{page_name}.html"
     page = open_page(path, viewport={"width": 380, "height": 800})
     page.wait_for_selector(".is-wide")
     hint = page.locator(".is-wide").first.evaluate("(e) => getComputedStyle(e, '::before').content")
     assert "scroll sideways" in hint
-    boxes = "document.querySelectorAll('.pst-scrollable-table-container, figure.drawn > div')"
-    wrong = f"""[...{boxes}].filter((e) => (e.scrollWidth > e.clientWidth + 1)
-        !== e.classList.contains('is-wide')).length"""
+    wide = ".pst-scrollable-table-container, figure.drawn > div, div.highlight pre"
+    boxes = f"document.querySelectorAll('{wide}')"
+    wrong = f"""[...{boxes}].filter((e) => e.checkVisibility()
+        && (e.scrollWidth > e.clientWidth + 1) !== e.classList.contains('is-wide')).length"""
     assert page.evaluate(wrong) == 0
     page.set_viewport_size({"width": 1400, "height": 900})
-    page.wait_for_function("document.querySelectorAll('.is-wide').length === 0")
+    page.wait_for_function("document.querySelectorAll('.is-wide:not(pre)').length === 0")

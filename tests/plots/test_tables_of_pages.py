@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from pamal_core.plots.table import MARKS, Html, drawn, intervals, table
 
@@ -47,22 +48,31 @@ def test_numbers_stand_right_and_words_left_and_what_one_filters_by_is_marked():
     assert re.findall('<tr id="(.*?)"', html) == ["one", "two", "three"]
 
 
-def numbers(path):
-    return [float(one) for one in re.findall(r"-?\d+\.\d+", path)]
-
-
 def test_an_interval_is_drawn_where_its_numbers_are():
-    svg = drawn(0.25, 0.0, 0.5, 0.1, reach=1.0)
-    band, (zero, line, dot) = (
-        re.search(r'<rect class="band" x="(.*?)"', svg)[1],
-        re.findall(' d="(.*?)"', svg),
-    )
-    assert float(band) == -10 and numbers(line) == [0.0, 50.0]
-    assert zero == "M0 -10V10" and numbers(dot)[0] == 25
+    svg = drawn(0.25, 0.0, 0.5, 0.1, reach=1.0)  # 1 is 45 % to the right of the middle
+    assert '<rect class="band" x="45.50%" width="9.00%"' in svg
+    assert '<line x1="50.00%" x2="72.50%"' in svg and '<circle cx="61.25%"' in svg
     assert "<title>+0.2500, 95 % interval +0.0000 to +0.5000</title>" in svg
-    outside = drawn(5.0, -7.0, 9.0, 0.1, reach=1.0)
-    assert numbers(re.findall(' d="(.*?)"', outside)[1]) == [-100, 100]
     assert "interval" not in drawn(0.1, np.nan, np.nan, 0.1, 1.0) and drawn(*[np.nan] * 5) == ""
+
+
+@pytest.mark.parametrize(
+    "numbers, dots, full, opened",
+    [
+        ((0.2, 0.1, 0.3), 1, [], []),
+        ((0.2, -1.0, 1.0), 1, [], []),  # it just fits
+        ((0.2, -0.5, 1.5), 1, [], ["95.00%"]),
+        ((0.2, -1.5, 1.5), 1, [], ["5.00%", "95.00%"]),
+        ((2.0, 0.5, 3.5), 0, ["95.00%"], ["95.00%"]),
+        ((-2.0, -2.5, -1.5), 0, ["5.00%"], ["5.00%"]),
+    ],
+)
+def test_what_lies_outside_ends_in_an_arrow(numbers, dots, full, opened):
+    svg = drawn(*numbers, 0.1, reach=1.0)
+    arrows = re.findall(r'<svg x="(.*?)".*?fill="(.*?)"', svg)
+    assert svg.count("<circle") == dots
+    assert [x for x, fill in arrows if fill == "currentColor"] == full
+    assert [x for x, fill in arrows if fill == "none"] == opened
 
 
 def test_all_rows_of_a_dot_plot_share_an_axis_of_a_few_margins():
@@ -75,7 +85,7 @@ def test_all_rows_of_a_dot_plot_share_an_axis_of_a_few_margins():
     head, *rows = cells(intervals(found))
     assert head[3] == "ours \N{MINUS SIGN} paper, \N{PLUS-MINUS SIGN}0.025"
     assert [row[0] for row in rows] == ["LS", "UW", "RLW"] and rows[2][3] == ""
-    dots = [numbers(path)[0] for path in re.findall(r'width="9".*?d="(.*?)"', intervals(found))]
-    assert dots == [40]
-    arrow = "M97 -6L102 0L97 6"  # beyond the rim, to the right
-    assert intervals(found).count(arrow) == 1 and arrow in intervals(found).split("UW")[1]
+    html = intervals(found)
+    assert re.findall(r'<circle cx="(.*?)"', html) == ["68.00%"]  # 0.4 of the reach
+    assert html.count('path fill="currentColor"') == 1
+    assert 'x="95.00%" y="50%" overflow="visible"><path fill="currentColor"' in html.split("UW")[1]

@@ -305,6 +305,23 @@ def test_verdicts_at_equal_cost_are_corrected_with_the_others(tmp_path):
     assert text[2] == claims.AT_COST and text[3].startswith("LS, 40 epochs: +")
 
 
+@pytest.mark.parametrize("accuracy", [0.4, 0.7])
+def test_what_is_alike_at_every_seed_is_judged_without_an_interval_and_a_p(tmp_path, accuracy):
+    path, level = tmp_path / "claims.csv", "top-left/accuracy"
+    both = [claim(LS, "", level, holds="0.3 to 0.5"), claim(PAMAL, "", level, holds="0.3 to 0.5")]
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([COLUMNS, *(row.values() for row in both)])
+    drawn = seeds(PAMAL, (0.4, 0.41, 0.39))
+    runs = runs_of(*seeds(LS, (accuracy,) * 3), *drawn)
+    found = claims.table(runs, path)
+    assert found.loc[1, "equal epochs"] == ("holds" if accuracy == 0.4 else "fails")
+    assert found.loc[1, "estimate"] == f"{accuracy:.4f}" and np.isnan(found.loc[1, "p"])
+    assert f": {accuracy:.4f}, 3 seeds, all alike" in found.loc[1, "evidence"]
+    # Nor does it count in the correction of the others.
+    assert found.loc[2, "p"] == pytest.approx(judge(both[1], runs).two_sided)
+    assert "[" in found.loc[2, "estimate"] and "alike" not in found.loc[2, "evidence"]
+
+
 def test_a_claim_is_added_by_a_row(tmp_path):
     path, row = tmp_path / "claims.csv", claim(PAMAL, LS, "top-left/accuracy")
     with path.open("w", newline="") as file:
