@@ -150,8 +150,8 @@ def counted(found: pd.DataFrame) -> str:
         f'<div class="v-counts" aria-hidden="true">{"".join(parts)}</div>'
         f'<p><a href="{page}#the-claims">{len(found)} claims of the paper</a>, at equal epochs: '
         f"{each}. Of those, {alike} rest on numbers that are alike at every seed, as most are on "
-        f"the toy problem. After {holm} over all other verdicts {held} still hold and {failed} still "
-        "fail.</p>"
+        f"the toy problem. After {holm} over all other verdicts {held} still hold and {failed} "
+        "still fail.</p>"
     )
 
 
