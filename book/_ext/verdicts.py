@@ -197,7 +197,7 @@ def cell(line: Line, column: str) -> str:
         return '<td class="v-none">\N{EN DASH}</td>'
     word, part, p = line.cells[column]
     number = line.text(part.estimate.value) if np.isfinite(part.estimate.value) else ""
-    weak = "" if p < claims.STANDS else " v-weak"
+    weak = " v-weak" if p > claims.STANDS else ""
     its = f'<span class="v-word {css(word)}{weak}">{word}</span> ' if word else ""
     seeds = f' <span class="v-seeds">{part.in_seeds}</span>' if part.seeds else ""
     return f"<td><b>{key(column)}{column}</b>{its}{number}{seeds}</td>"
@@ -213,7 +213,9 @@ def in_numbers(line: Line) -> str:
             low, high = map(line.text, estimate.interval())
             number += f" ({low} to {high}; {part.in_seeds}; p {claims.rounded(p, '= ')} after Holm)"
         texts.append(f"{column}: {number}")
-    return f"{line.claim['measure']}, {line.claim['split']}. {'; '.join(texts)}"
+    measure, split = line.claim["measure"], line.claim["split"]
+    of = measure if measure == "training time" else f"{measure}, {split}"
+    return f"{of}. {'; '.join(texts)}"
 
 
 def drawing(line: Line, edge: float) -> str:
