@@ -155,6 +155,8 @@ def serious(page, context=None, **options):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs `test`")
     # Without `preload` axe reads style sheets once more, which pages over file:// may not do.
     options = {"preload": False, "resultTypes": ["violations"], **options}
+    # A colour that still changes, because the theme has just become known, is neither of its two.
+    page.wait_for_function("!document.getAnimations().some((a) => a instanceof CSSTransition)")
     found = axe.Axe().run(page, context, options).response["violations"]
     return [
         f"{v['id']}: {v['help']} ({json.dumps([n['target'] for n in v['nodes']])})"
