@@ -14,6 +14,8 @@ DRAWN = re.compile(
 # What is not for a page: how matplotlib names itself, and a style that would hold for all of it.
 OUTSIDE = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>|<defs>\s*<style.*?</defs>", re.DOTALL)
 POINT = 4 / 3
+BLUE = "#0072b2"
+"""That of `pamal_core.plots.style`: thin lines of it are hard to see on a dark ground."""
 SMALLEST = 0.85
 """How far a figure shrinks in a narrow page, before it scrolls."""
 
@@ -46,8 +48,8 @@ def put_figures_in(
 
 def inline(svg: str, prefix: str, alt: str) -> str:
     """`svg` for a page that has others: the names in it begin with `prefix`, and those that nothing
-    refers to are left out. `alt` is escaped."""
-    svg = OUTSIDE.sub("", svg)
+    refers to are left out; blue is the page's, which is lighter in the dark. `alt` is escaped."""
+    svg = OUTSIDE.sub("", svg).replace(BLUE, f"var(--figure-blue, {BLUE})")
     used = {*re.findall(r'(?:url\(|href=")#([^")]+)', svg)}
     named = re.compile(r' id="([^"]*)"')
     svg = named.sub(lambda m: f' id="{prefix}{m[1]}"' if m[1] in used else "", svg)

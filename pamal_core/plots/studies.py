@@ -221,4 +221,4 @@ def rates_figure(found: pd.DataFrame, weights: list[str], provenance: str) -> Fi
     panels[0].set_ylabel(style.directed("hypervolume, validation", True))
     handles = [drawn[name] for name in looks if name in drawn]
     words = "Means over seeds, with one standard deviation."
-    return style.finish(figure, provenance, handles, words, ncols=2)
+    return style.finish(figure, provenance, handles, words, ncols=2, handlelength=4)

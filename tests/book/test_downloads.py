@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from pamal_core.plots import style
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -47,6 +49,16 @@ def test_each_figure_of_a_notebook_is_a_file_beside_the_page(built_book, open_pa
     for address in links.evaluate_all("(all) => all.map((one) => one.href)"):
         path = Path(unquote(urlparse(address).path))
         assert path.suffix == ".svg" and "<svg" in path.read_text("utf-8")[:2000]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_blue_of_figures_can_be_seen_on_the_ground_of_the_page(built_book, open_page, theme):
+    page = open_page(built_book / "results" / "census.html", color_scheme=theme)
+    strokes = page.evaluate("""() => [...document.querySelectorAll("figure.drawn svg path")]
+        .map((line) => getComputedStyle(line).stroke)""")
+    light = "rgb({}, {}, {})".format(*(int(style.BLUE[k : k + 2], 16) for k in (1, 3, 5)))
+    assert (light in strokes) == (theme == "light")
+    assert ("rgb(42, 143, 208)" in strokes) == (theme == "dark")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
