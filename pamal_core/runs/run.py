@@ -133,7 +133,7 @@ def run(
     if not options.out:
         return _evaluate(experiment, options, splits, *_train(experiment, options, splits, None))
     files, key = RunFiles(Path(options.out)), run_key(experiment.about(options, splits))
-    record = Record.find(files.record, key)
+    made, record = None, Record.find(files.record, key)
     if record is None:
         # Of several processes that share a run the first one claims it for all.
         with files.claimed(wait) if distributed.is_first() else nullcontext():
@@ -142,15 +142,18 @@ def run(
             if record is None:
                 trained = _train(experiment, options, splits, files)
                 made = _evaluate(experiment, options, splits, *trained)
+                record = made.record
                 if made.network and distributed.is_first():
                     # Weights first: a run counts as finished once its record is there.
                     state = {"key": key, "network": dict(made.network.state_dict())}
                     save_state(files.weights, state)
-                    made.record.write(files.record)
-                    for checkpoint in (files.checkpoint, files.shared.checkpoint):
-                        checkpoint.unlink(missing_ok=True)
+                    record.write(files.record)
                 distributed.wait()
-                return made
+    if distributed.is_first():  # also what a process left that was killed just after the record
+        for checkpoint in (files.checkpoint, files.shared.checkpoint):
+            checkpoint.unlink(missing_ok=True)
+    if made:
+        return made
     if not files.weights.exists():
         return Result(record, None)
     network = method_of(experiment, options, splits).network
