@@ -197,7 +197,7 @@ def cell(line: Line, column: str) -> str:
         return '<td class="v-none">\N{EN DASH}</td>'
     word, part, p = line.cells[column]
     number = line.text(part.estimate.value) if np.isfinite(part.estimate.value) else ""
-    weak = " v-weak" if p > claims.STANDS else ""
+    weak = "" if p < claims.STANDS else " v-weak"
     its = f'<span class="v-word {css(word)}{weak}">{word}</span> ' if word else ""
     seeds = f' <span class="v-seeds">{part.in_seeds}</span>' if part.seeds else ""
     return f"<td><b>{key(column)}{column}</b>{its}{number}{seeds}</td>"

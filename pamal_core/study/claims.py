@@ -258,10 +258,8 @@ def _parts(claim: Claim, runs: Runs, equal_cost: bool) -> Iterator[Part]:
         ):
             if two and two.method == "stl" and not name.startswith(two.task):
                 continue
-            settings = [one.label()] if several else []
-            if two:
-                shared = {option for option, _ in {*one.options} & {*two.options}}
-                settings.append(two.label(without=shared))
+            settings = [one.name()] if several else []
+            settings += [two.name()] if two else []
             what = (
                 [] if settings and measure == claim["measure"] and name == first else [_said(name)]
             )
@@ -320,7 +318,7 @@ def anchor(claim: str) -> str:
 
 
 def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
-    """A `table` for a page: a row has the id `anchor`, a verdict whose p is above 0.05 is `Weak`,
+    """A `table` for a page: a row has the id `anchor`, a verdict without a p below 0.05 is `Weak`,
     and what holds for the printed sign of the penalty only says so. A claim of equal passes has no
     verdict at equal epochs."""
     words = dict(zip(found["claim"], found["equal epochs"], strict=True))
@@ -332,7 +330,7 @@ def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
         return (claim.rpartition(": ")[0] if of_data else claim) + note
 
     verdicts, at_cost = (
-        found[name].astype(object).mask(found[p] > STANDS, found[name].map(Weak))
+        found[name].astype(object).where(found[p] < STANDS, found[name].map(Weak))
         for name, p in (("equal epochs", "p"), ("equal cost", "p at equal cost"))
     )
     at_passes = found["claim"].str.contains(" passes")

@@ -210,7 +210,7 @@ def figure_4(data: str, runs: Runs) -> Figure:
     records. InputError without PaMaL or single-task learning."""
     tasks = enumerate(paper.TASKS[data])
     stl = [(Setting(data, "stl").having(task=t), f"{task}/accuracy") for t, task in tasks]
-    single = [frame.measured(runs, *learnt, "test").mean() for learnt in stl]
+    single = [frame.measured(runs, *learnt, "test")[: paper.SEEDS].mean() for learnt in stl]
 
     def first(method: str) -> dict[int, Front]:
         made = [*runs.get(Setting(data, method), {}).items()][: paper.SEEDS]

@@ -1,10 +1,11 @@
 """What the page of one run says of its own records: first what was found, last how it is made."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from pamal_core.front import Front
 from pamal_core.runs import grid
 from pamal_core.runs.records import Record
 from pamal_core.study import frame, paper, tables
@@ -12,8 +13,8 @@ from pamal_core.study.frame import Runs, Setting
 
 
 def opening(record: Record, runs: Runs) -> str:
-    """What the run of `record` ends with, what it is beside the paper, and beside LS, in Markdown;
-    `runs` are those of its setting."""
+    """What the run of `record` ends with, in the mean over `runs`, which are those of its setting,
+    what they are beside the paper, and beside LS, in Markdown."""
     setting, front, full = frame.of(record), record.front("validation"), frame.is_full(record)
     data, count = paper.DATA[record.experiment], len(front.alphas)
     what = setting.label() if full else paper.PRINTED[record.method]
@@ -21,9 +22,8 @@ def opening(record: Record, runs: Runs) -> str:
     if count == 1:
         told += "one network."
     else:
-        kept = front.non_dominated().sum()
-        told += f"**{count} networks to choose from**; {kept} of them are not dominated. "
-        told += trade(front.competition())
+        fronts = [one.front("validation") for one in next(iter(runs.values())).values()]
+        told += f"**{count} networks to choose from**. {trade(fronts)}"
     if not full:
         said = "A sample shows how a method behaves; it says nothing of the paper's numbers."
         return f"{told} {said}"
@@ -39,11 +39,19 @@ def opening(record: Record, runs: Runs) -> str:
     return f"{told.strip()} {said}"
 
 
-def trade(competition: float) -> str:
-    """Whether a gain on one task costs another, by the rank correlation of what is achieved."""
-    number = f"the rank correlation of what they achieve is {competition:.2f}."
-    told = "A gain on one task costs another" if competition < -0.3 else "There is little to trade"
-    return f"{told}: {number}".replace("-", "\N{MINUS SIGN}")
+def trade(fronts: Sequence[Front]) -> str:
+    """How many networks are not dominated, and whether a gain on one task costs another, by the
+    rank correlation of what they achieve: means over `fronts`, one for each seed."""
+    kept = np.mean([front.non_dominated().sum() for front in fronts])
+    competition = np.mean([front.competition() for front in fronts])
+    mean = f", in the mean over {len(fronts)} seeds," * (len(fronts) > 1)
+    told = "a gain on one task costs another" if competition < -0.3 else "there is little to trade"
+    number = f"{competition:.2f}".replace("-", "\N{MINUS SIGN}")
+    few = f"{kept:.1f}".removesuffix(".0")
+    return (
+        f"Of these{mean} {few} are not dominated, and the rank correlation of what they achieve is "
+        f"{number}: {told}."
+    )
 
 
 def beside_the_paper(runs: Runs) -> str:

@@ -136,6 +136,13 @@ def test_settings_are_compared_one_by_one_or_each_with_each():
     assert names(f"{PAMAL} p=1 | {PAMAL} p=2", f"{PAMAL} p=3 | {PAMAL} p=4") == [(1, 3), (2, 4)]
 
 
+def test_the_evidence_names_both_settings_in_full():
+    row = claim(f"{PAMAL} average=0.99; lam=2.0", f"{LS} average=0.99; epochs=40")
+    found = judge(row, runs_of())
+    assert found.asked.startswith("Asked of PaMaL, W = 4, λ = 2, ordered sign, EMA 0.99")
+    assert [part.name for part in found.parts] == ["LS, 40 epochs, EMA 0.99"]
+
+
 def test_baselines_are_those_with_one_network_but_ones_own_and_a_table_all_its_other_settings():
     baselines = [two.method for _, two in claims._pairs(claim(LS, "baselines"))]
     assert "uw" in baselines and "cagrad" in baselines and len(baselines) == 11
@@ -320,6 +327,12 @@ def test_what_is_alike_at_every_seed_is_judged_without_an_interval_and_a_p(tmp_p
     # Nor does it count in the correction of the others.
     assert found.loc[2, "p"] == pytest.approx(judge(both[1], runs).two_sided)
     assert "[" in found.loc[2, "estimate"] and "alike" not in found.loc[2, "evidence"]
+    # What is bold stands in that correction.
+    rows = claims.shown(found.assign(claim=["alike", "drawn"])).split("</tr>")[1:3]
+    assert [f"{found.loc[k + 1, 'equal epochs']} weak" in row for k, row in enumerate(rows)] == [
+        True,
+        bool(found.loc[2, "p"] > 0.05),
+    ]
 
 
 def test_a_claim_is_added_by_a_row(tmp_path):
