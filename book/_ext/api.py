@@ -8,6 +8,7 @@ own methods, and names its bases in this package for the others.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from copy import deepcopy
 from functools import cache
@@ -18,6 +19,8 @@ from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).parents[2]
 Definition = ast.ClassDef | ast.FunctionDef
+UNGIVEN = re.compile("ClassVar|init=False")
+"""In fields that are no parameters: all instances share one, or each sets it itself."""
 
 
 class Api(SphinxDirective):
@@ -107,13 +110,12 @@ def constructor(classes: list[ast.ClassDef]) -> str:
         for method in one.body:
             if isinstance(method, ast.FunctionDef) and method.name == "__init__":
                 return signature(method, bound=True).removesuffix(" -> None")
-    # Fields of a base come first, in which a class may put another default; those that all
-    # instances share are not given.
+    # Fields of a base come first, in which a class may put another default.
     declared = {
         ast.unparse(one.target): one
         for owner in reversed(classes)
         for one in owner.body
-        if isinstance(one, ast.AnnAssign) and "ClassVar" not in ast.unparse(one.annotation)
+        if isinstance(one, ast.AnnAssign) and not UNGIVEN.search(ast.unparse(one))
     }
     return f"({', '.join(map(parameter, declared.values()))})" if declared else ""
 

@@ -24,10 +24,9 @@ class CAGrad(GramBalancer):
     The dual point w minimises $g_w \cdot g_0 + c \|g_0\| \|g_w\|$ over the simplex, with $g_w =
     \sum_t w_t g_t$, and $d = g_0 + s g_w$ where $s \|g_w\| = c \|g_0\|$. For a given s it is the
     point of the shortest vector in the hull of the $g_t + g_0 / s$, which `min_norm` finds exactly.
-    $s \|g_w\|$ grows with s, so one root is left to find. There is none where a point of the hull
-    of the gradients is 0 (to 1e-6 of the longest), so that no direction descends on every task. The
-    ball then holds directions that conflict with no task, and the one nearest to $g_0$ is taken. A
-    task with a gradient of 0 is such a case.
+    $s \|g_w\|$ grows with s, so one root is left to find. There is none where no direction of the
+    ball descends on every task but some conflict with none (to 1e-6 of the longest gradient), as
+    where a gradient is 0. Of these directions the one nearest to $g_0$ is taken.
 
     Equal gradients g, or a single one, give $(1 + c) g$.
     """

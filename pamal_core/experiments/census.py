@@ -40,5 +40,6 @@ EXPERIMENT = Experiment(
         splits.train.tensors[0].shape[1] + extra, len(o.tasks)
     ),
     reference=(0.0, 0.0, 0.0),
-    defaults={"full": {"epochs": 10}, "sample": {"epochs": 10}},
+    # A head of two classes has no adapter of a higher rank.
+    defaults={data: {"epochs": 10, "rank": 2} for data in ("full", "sample")},
 )

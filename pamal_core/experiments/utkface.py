@@ -50,9 +50,10 @@ EXPERIMENT = Experiment(
     # About the Huber loss of guessing every age to be the mean, and no answer right.
     reference=(0.4, 0.0, 0.0),
     defaults={
-        "full": {"epochs": 100},
+        "full": {"epochs": 100, "rank": 2},  # that of a head of two classes
         "sample": {
             "epochs": 5,
+            "rank": 2,
             "width": 16,
             "stem": "torchvision",
             "batch_size": 64,

@@ -80,7 +80,7 @@ def test_census_has_the_labels_of_the_paper_and_the_sample_its_own_number_of_epo
     options = MultiForwardOptions.create(data="sample", epochs=None)
     experiment, chosen = subject(options)
     assert chosen.masters == "as_released" and chosen.data == "sample" and chosen.epochs is None
-    assert experiment.defaults == {"sample": {"epochs": 3}, "full": {"epochs": 10}}
+    assert experiment.defaults == {"sample": {"epochs": 3}, "full": {"epochs": 10, "rank": 2}}
     other = subject(SamplingOptions.create(experiment="multimnist"))[0]
     assert other.name == "multimnist"
     assert other.defaults["sample"] == {"epochs": 2, "batch_size": 64}

@@ -27,7 +27,7 @@ def test_the_defaults_are_the_papers():
     chosen = CensusOptions()
     assert (chosen.W, chosen.lam, chosen.batch_size, chosen.lr) == (2, 5.0, 256, 1e-3)
     assert [task.name for task in EXPERIMENT.tasks_of(chosen)] == ["age", "education"]
-    assert EXPERIMENT.defaults["full"] == {"epochs": 10}
+    assert EXPERIMENT.defaults["full"] == {"epochs": 10, "rank": 2}
     assert EXPERIMENT.reference_of(chosen) == (0, 0)
 
 

@@ -69,7 +69,7 @@ def test_the_defaults_are_the_last_row_of_the_papers_table():
     chosen = UTKFaceOptions.create()
     assert (chosen.W, chosen.p, chosen.lam, chosen.balancing) == (3, 2.0, 0.0, "gradient")
     assert (chosen.width, chosen.stem, chosen.lr, chosen.batch_size) == (64, "released", 1e-3, 256)
-    assert EXPERIMENT.defaults["full"] == {"epochs": 100}
+    assert EXPERIMENT.defaults["full"] == {"epochs": 100, "rank": 2}
 
 
 @pytest.mark.parametrize("is_sample", [True, False])
@@ -116,8 +116,8 @@ def test_a_short_run_writes_a_record_with_the_settings_of_the_sample(tmp_path, m
     run(EXPERIMENT, chosen, sample())
     found = Record.read(tmp_path / "r.json")
     settings = {**EXPERIMENT.defaults["sample"], "epochs": 1, "limit": 96}
-    draws = {"p"} if method == "ls" else set()
-    expected = {name: value for name, value in settings.items() if name not in draws}
+    others = {"rank", "p"} if method == "ls" else {"rank"}
+    expected = {name: value for name, value in settings.items() if name not in others}
     assert expected.items() <= found.options.items()
     assert found.options["balancing"] == ("gradient" if method == "pamal" else "none")
     assert found.data.startswith("utkface/sample/size=32/split=70/10/20/seed=0/limit=96/")
