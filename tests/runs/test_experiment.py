@@ -234,15 +234,19 @@ def test_a_run_killed_at_any_moment_ends_with_the_same_record(tmp_path):
     began, whole = time.perf_counter(), start("whole")
     whole.join()
     length, moments, kills = time.perf_counter() - began, random.Random(0), 0
-    for _ in range(4):
+    while kills < 4:
         process = start("killed")
         process.join(moments.uniform(0.1, 0.7) * length)
         process.kill()
         process.join()
-        kills += process.exitcode == -signal.SIGKILL
+        if process.exitcode == -signal.SIGKILL:
+            kills += 1
+        else:  # it ended before, as the machine is less busy than it was
+            (tmp_path / "killed.json").unlink()
+            length /= 2
     last = start("killed")
     last.join()
-    assert last.exitcode == 0 and kills > 0
+    assert last.exitcode == 0
     assert without_cost(tmp_path / "killed.json") == without_cost(tmp_path / "whole.json")
     a, b = (load_state(tmp_path / f"{n}.safetensors")["network"] for n in ("whole", "killed"))
     assert all(torch.equal(a[name], b[name]) for name in a)
