@@ -271,7 +271,7 @@ def digit() -> None:
     panel.write(
         "digits",
         f"As alpha moves from member 1 to member 2 accuracy on the {names[0]} digit falls and on "
-        f"the {names[1]} digit rises.",
+        f"the {names[1]} digit rises, but for a little close to the members.",
     )
 
 
@@ -317,8 +317,8 @@ def choose() -> None:
     panel.line([(bound, 0.929), (bound, 0.95)], "good dashed")
     panel.line(every.values, "ink thin")
     kept = every.non_dominated()
-    panel.dots(every.values[kept], "ink", 5)
     panel.dots(every.values[~kept], "hollow grey", 5)
+    panel.dots(every.values[kept], "ink", 5)
     (here,) = (every.alphas == choice.alpha).all(1).nonzero()[0]
     panel.dots(every.values[here : here + 1], "two", 8)
     chosen = f"chosen: α = ({choice.alpha[0]:.1f}, {choice.alpha[1]:.1f})"
