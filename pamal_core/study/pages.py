@@ -82,6 +82,8 @@ def making(notebook: str, namespace: Mapping[str, Any], record: Record, runs: Ru
         expect = f"validation hypervolume {volumes[record.seed]:.4f} with seed {record.seed}"
         if len(volumes) > 1:
             expect += f"; {volumes.mean():.4f} ± {volumes.std():.4f} over {len(volumes)} seeds"
+        if not frame.is_full(record):
+            expect += ". So short a training ends elsewhere on another processor"
     return (
         f"| | |\n| --- | --- |\n| command | `{command(notebook, namespace)}` |\n"
         f"| cost | {cost(record)} |\n| expect | {expect} |"
