@@ -218,8 +218,8 @@ class Network(nn.Module, ABC):
         buffers into which training writes go on from where they are: a spectral norm takes a step a
         batch.
 
-        InputError where `calibration` is a single batch, or has none, as a generator that an alpha
-        before has used up. The statistics are then as before.
+        InputError where `calibration` is a batch without a list, or has none, as a generator that
+        an alpha before has used up. The statistics are then as before.
         """
         if isinstance(calibration, str):
             check_choice("calibration", calibration, ["shared"])

@@ -104,18 +104,25 @@ def contenders(data: str) -> dict[str, list[Setting]]:
 
 def costs(data: str, runs: Runs) -> pd.DataFrame:
     """A row for each contender, "not run" without records: forward passes for each training
-    example, mean and deviation of the hypervolume."""
+    example, mean and deviation of the hypervolume, and its difference to that of the first row."""
     rows: dict[str, dict[str, Any]] = {}
+    volumes: dict[str, pd.Series[float]] = {}
     for name, settings in contenders(data).items():
         rows[name] = {"passes": "not run"}
-        if fronts := [*united(runs, settings).values()]:
+        if fronts := united(runs, settings):
+            volumes[name] = pd.Series({seed: volume(front) for seed, front in fronts.items()})
             rows[name] = {
                 "passes": sum(setting.passes for setting in settings),
-                "hypervolume ↑ ± sd": spread(Sample.of([*map(volume, fronts)])),
-                "networks": str(len(fronts[0].alphas)),
+                "hypervolume ↑ ± sd": spread(Sample.of(volumes[name].to_numpy())),
+                "networks": str(len(next(iter(fronts.values())).alphas)),
                 "seeds": str(len(fronts)),
             }
-    return pd.DataFrame.from_dict(rows, "index", dtype=object).rename_axis("method")
+    found = pd.DataFrame.from_dict(rows, "index", dtype=object).rename_axis("method")
+    first = volumes.pop(Setting(data, "pamal").name(), None)
+    if first is None or not volumes:
+        return found
+    away = differences({name: (first, its) for name, its in volumes.items()}, ("first", "its"))
+    return found.join(away["difference [95 %]"].rename("minus the first row [95 %]"))
 
 
 def of_equal_cost(data: str, runs: Runs) -> dict[str, list[Front]]:

@@ -23,7 +23,7 @@ def opening(record: Record, runs: Runs) -> str:
         told += "one network."
     else:
         fronts = [one.front("validation") for one in next(iter(runs.values())).values()]
-        told += f"**{count} networks to choose from**. {trade(fronts)}"
+        told += f"**{count} networks to choose from**. On validation, {trade(fronts)}"
     if not full:
         said = "A sample shows how a method behaves; it says nothing of the paper's numbers."
         return f"{told} {said}"
@@ -49,7 +49,7 @@ def trade(fronts: Sequence[Front]) -> str:
     number = f"{competition:.2f}".replace("-", "\N{MINUS SIGN}")
     few = f"{kept:.1f}".removesuffix(".0")
     return (
-        f"Of these{mean} {few} are not dominated, and the rank correlation of what they achieve is "
+        f"of these{mean} {few} are not dominated, and the rank correlation of what they achieve is "
         f"{number}: {told}."
     )
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from made_up import EXPERIMENTS, record, runs_of, staircase
+from scipy import stats
 from scipy.stats import spearmanr
 from torch.nn.utils import parameters_to_vector
 
@@ -102,6 +103,18 @@ def test_costs_are_those_of_all_networks_of_a_contender():
     five = comparisons.costs("multimnist", runs_of(*made)).loc[comparisons.FIVE]
     assert (five["passes"], five["hypervolume ↑ ± sd"]) == (50, "0.6400")
     assert five["networks"] == "5"
+
+
+def test_a_contender_stands_beside_the_first_seed_by_seed():
+    ours, theirs = {3: 0.9, 5: 0.8, 7: 0.85}, {5: 0.7, 7: 0.8, 9: 0.1}
+    made = [one("multimnist/pamal", v, seed=s) for s, v in ours.items()]
+    made += [one("multimnist/ls", v, seed=s) for s, v in theirs.items()]
+    rows = comparisons.costs("multimnist", runs_of(*made))
+    (column,) = (name for name in rows if "first" in name)
+    away = [0.7**2 - 0.8**2, 0.8**2 - 0.85**2]
+    low, high = stats.t.interval(0.95, 1, np.mean(away), stats.sem(away))
+    assert rows.loc["LS", column] == f"{np.mean(away):+.4f} [{low:+.4f}, {high:+.4f}]"
+    assert rows[column].dropna().index.tolist() == ["LS"]
 
 
 @pytest.mark.parametrize("data", DATA)

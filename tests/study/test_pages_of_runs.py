@@ -100,13 +100,13 @@ def test_whether_there_is_a_trade_is_said_by_the_means_over_seeds():
     strict, none, some = front(-up), front(up), front(noise)
     costs, little = "a gain on one task costs another.", "there is little to trade."
     assert pages.trade([strict]) == (
-        f"Of these 5 are not dominated, and the rank correlation of what they achieve is "
+        f"of these 5 are not dominated, and the rank correlation of what they achieve is "
         f"\N{MINUS SIGN}1.00: {costs}"
     )
-    assert pages.trade([none]).startswith("Of these 1 are not") and little in pages.trade([none])
+    assert pages.trade([none]).startswith("of these 1 are not") and little in pages.trade([none])
     found = pages.trade([strict, none, some])
     correlation = spearmanr(up, noise).statistic / 3
-    assert "Of these, in the mean over 3 seeds, 2.7 are" in found  # 5, 1 and 2
+    assert "of these, in the mean over 3 seeds, 2.7 are" in found  # 5, 1 and 2
     assert f"is {correlation:.2f}: {little}" in found
 
 

@@ -127,6 +127,19 @@ def test_what_the_page_of_multi_forward_training_says_is_what_the_points_say(dat
     assert f"{said} {before:.2f} to {there:.2f}" in page("discrepancies")
 
 
+def test_the_printed_sign_makes_the_front_of_multimnist_shorter_with_each_of_three_seeds(runs):
+    printed, ordered, none = (
+        frame.measured(runs, select(f"multimnist/pamal{options}"), "span", "validation")[:3]
+        for options in (" lam=10.0; penalty=printed; skip=as_released", " lam=10.0", "")
+    )
+    assert (printed < none).all() and (printed < ordered).all()
+    for name in ("index", "discrepancies", "runs"):
+        text = page(name)
+        assert re.search("shorter(, too| as well)?, with each of (the )?three seeds", text), name
+    text = passage("ablation_multiforward", "signs")
+    assert "shorter, with each of three seeds" in text
+
+
 # Beyond the paper.
 
 
@@ -543,8 +556,9 @@ def test_what_the_page_of_reproductions_says_is_what_its_tables_say(runs):
     assert "it tells its rows apart" in text
     assert joint["multiforward_census"]["tells its rows apart"].item()
     text = section("reproduction", "MultiMNIST3, on test (appendix C3)")
-    right = joint["multimnist3"].loc["accuracy on top-right, % ↑"]
-    assert "On the top-right digit all methods end higher" in text and right["low"] > 0
+    right, left = (joint["multimnist3"].loc[f"accuracy on top-{t}, % ↑"] for t in ("right", "left"))
+    assert left["low"] > 0 > joint["multimnist3"]["low"].min()
+    assert "On both digits at the top all methods end higher" in text and right["low"] > 0
     three = tables.report("multimnist3", runs).xs("accuracy on top-right, % ↑", level=1)
     assert (three["difference"] > 0).all()
     theirs = three.drop(index=[label for label in three.index if "STL" in label])
