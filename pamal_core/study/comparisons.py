@@ -122,7 +122,7 @@ def costs(data: str, runs: Runs) -> pd.DataFrame:
     if first is None or not volumes:
         return found
     away = differences({name: (first, its) for name, its in volumes.items()}, ("first", "its"))
-    return found.join(away["difference [95 %]"].rename("minus the first row [95 %]"))
+    return found.join(away["difference [95 %]"].rename("minus the first [95 %]"))
 
 
 def of_equal_cost(data: str, runs: Runs) -> dict[str, list[Front]]:
