@@ -113,11 +113,11 @@ class Finding(NamedTuple):
         claim, ours = self.claim, _settings(self.claim["ours"])
         of = [ours[0].name()] * (len(ours) == 1)
         of += [f"{claim['need']} parts"] * (len(self.parts) > 1)
-        way = "/" if claim["holds"].endswith("times") else "\N{MINUS SIGN}"
-        difference = f", ours {way} theirs" if claim["theirs"] else ""
+        way = "ours / theirs " if claim["holds"].endswith("times") else "ours ahead by "
+        way *= bool(claim["theirs"])
         measure = _said(claim["measure"]).replace(" | ", " against ")
         asked = "Asked" + " of " * bool(of) + ", ".join(of)
-        return f"{asked}: {measure}, {claim['split']}{difference}, {claim['holds']}"
+        return f"{asked}: {measure}, {claim['split']}, {way}{claim['holds']}"
 
     @property
     def evidence(self) -> list[str]:

@@ -346,7 +346,7 @@ def test_a_claim_is_added_by_a_row(tmp_path):
     ]
     assert found.loc[1, "p"] == pytest.approx(2 * min(judge(row, runs_of(*made)).p))
     ours = "PaMaL, W = 4, λ = 0: top-left/accuracy"
-    asked = f"Asked of {ours}, test, ours \N{MINUS SIGN} theirs, > 0"
+    asked = f"Asked of {ours}, test, ours ahead by > 0"
     assert found.loc[1, "evidence"].splitlines()[0] == asked
     assert found.loc[2, "equal epochs"] == "not run" and np.isnan(found.loc[2, "p"])
 

@@ -460,7 +460,7 @@ def test_what_the_page_of_choices_says_is_what_the_records_say(runs):
     never, as_released = ([by[s].points for s in range(3)] for by in skip)
     assert never == as_released and "not a bit" in text
     order = {
-        "the fronts run backwards": (census, f"{census} penalty=printed", 1),
+        "the fronts of Census run backwards": (census, f"{census} penalty=printed", 1),
         "balancing of gradients disturbs the order": (census, gradient, 1),
         "puts the front in better order than the paper's form": (
             loss, f"{loss}; {released}", -1,
