@@ -325,7 +325,7 @@ def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
 
     def said(claim: str, word: str) -> str:
         other = words.get(claim.replace(PRINTED, TEXT), word) if PRINTED in claim else word
-        note = "; not with that of the text" if word == "holds" != other else ""
+        note = f"; {other} with that of the text" if word == "holds" != other else ""
         of_data = claim.endswith(tuple(paper.DATA.values()))
         return (claim.rpartition(": ")[0] if of_data else claim) + note
 

@@ -388,7 +388,7 @@ def test_a_verdict_of_the_printed_sign_only_says_so():
             **{"where": "5.1", "evidence": "a\nb"},
         }
     )
-    note = "; not with that of the text"
+    note = "; undecided with that of the text"
     assert claims.shown(found).count(note) == 1
     assert note not in claims.shown(found.assign(**{"equal epochs": "holds"}))
 
