@@ -81,4 +81,4 @@ def test_a_baseline_is_a_file_and_a_line_a_table_a_file_and_rows_and_a_claim_a_r
     assert re.fullmatch(r"Smallest loss, .*: 0.7 2 \w+ LS, .*: 0.8 2 \w+", table)
     word, _, evidence = claim.partition(" | ")
     assert word in ("holds", "fails", "undecided")
-    assert evidence.startswith("LS: ") and evidence.endswith("2 seeds")
+    assert evidence.startswith("LS, 1 epochs") and evidence.endswith("2 seeds")

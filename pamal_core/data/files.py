@@ -129,13 +129,13 @@ def cached(name: str, identity: str, make: Callable[[], Arrays]) -> Arrays:
     path = cache_root() / f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.npz"
     # A file that is no archive comes as an array, which is no context manager: a TypeError.
     with suppress(*UNREADABLE), path.open("rb") as file, np.load(file) as archive:
-        arrays = dict(archive)  # the archive has a CRC of each
-        if str(arrays.pop("identity")) == identity:
+        arrays = dict(archive)  # the archive has a CRC of each, but not of how many there are
+        if arrays.pop("identity").tolist() == [identity, *arrays]:
             return arrays
     arrays = make()
     try:
         with replacing(path) as out:  # straight from the arrays: a copy might not fit
-            np.savez(out, identity=np.array(identity), **arrays)  # type: ignore[arg-type]
+            np.savez(out, identity=[identity, *arrays], **arrays)  # type: ignore[arg-type]
     except OSError as error:
         warnings.warn(
             f"Could not keep the decoded data at {path}: {error.strerror or error}. They will be "
