@@ -15,8 +15,8 @@ from pamal_core.study.frame import Runs, Setting
 def opening(record: Record, runs: Runs) -> str:
     """What the run of `record` ends with, in the mean over `runs`, which are those of its setting,
     what they are beside the paper, and beside LS, in Markdown."""
-    setting, front, full = frame.of(record), record.front("validation"), frame.is_full(record)
-    data, count = paper.DATA[record.experiment], len(front.alphas)
+    setting, full = frame.of(record), frame.is_full(record)
+    data, count = paper.DATA[record.experiment], len(record.front("validation").alphas)
     what = setting.label() if full else paper.PRINTED[record.method]
     told = f"One run of {what} on {data if full else f'the built-in sample of {data}'} ends with "
     if count == 1:
@@ -36,7 +36,7 @@ def opening(record: Record, runs: Runs) -> str:
         if not np.isnan([ls, own]).any():
             said += f" At equal epochs the mean hypervolume over seeds is {ls:.4f} for the one "
             said += f"network of LS and {own:.4f} for {paper.PRINTED[setting.method]}."
-    return f"{told.strip()} {said}"
+    return f"{told} {said}"
 
 
 def trade(fronts: Sequence[Front]) -> str:

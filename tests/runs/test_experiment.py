@@ -250,6 +250,8 @@ def test_a_run_killed_at_any_moment_ends_with_the_same_record(tmp_path):
     assert without_cost(tmp_path / "killed.json") == without_cost(tmp_path / "whole.json")
     a, b = (load_state(tmp_path / f"{n}.safetensors")["network"] for n in ("whole", "killed"))
     assert all(torch.equal(a[name], b[name]) for name in a)
+    # Also where a kill came between the record and its end: the last run has read it then.
+    assert not list(tmp_path.glob("killed.checkpoint*"))
 
 
 def test_a_resumed_run_costs_what_all_its_epochs_did(tmp_path, monkeypatch):
