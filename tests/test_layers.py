@@ -1,6 +1,7 @@
 """Imports point one way (CONTRIBUTING, "The rooms")."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,15 @@ def test_a_room_imports_only_the_rooms_before_it():
 def test_each_room_says_what_lives_there():
     for folder in ("networks", "balancing", *ROOMS):
         assert ast.get_docstring(ast.parse((PACKAGE / folder / "__init__.py").read_text())), folder
+
+
+def test_the_order_of_reading_has_every_module_of_the_method_that_is_no_rival():
+    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text("utf-8")
+    table = text.split("| to know |")[1].split("## ")[0]
+    named = {name for name in re.findall(r"`([a-z_/]+)`", table) if not name.endswith("/")}
+    top = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__", "__main__"}
+    assert {name for name in named if "/" not in name} == top
+    assert all((PACKAGE / f"{name}.py").exists() for name in named)
 
 
 def test_the_package_alone_brings_no_other_room():
