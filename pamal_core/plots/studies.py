@@ -3,9 +3,9 @@ by a criterion, and volumes over learning rates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import cycle, product
+from itertools import chain, cycle, product
 from textwrap import fill
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,11 +25,8 @@ SMALL = {"ms": 3.5, "lw": 1}
 HATCHES = ("", "///", "\\\\\\", "...")
 
 
-class Winner(NamedTuple):
-    """A setting in words, and its fronts, one per seed; none where nothing meets the criterion."""
-
-    setting: str
-    fronts: Sequence[Front]
+Winner = tuple[str, Sequence[Front]]
+"""A setting in words, and its fronts, one per seed; none where nothing meets the criterion."""
 
 
 def heat_maps_figure(
@@ -42,9 +39,8 @@ def heat_maps_figure(
     """
     quantities = list(next(iter(maps.values())))
     titles = [name for name in maps for _ in quantities]
-    how: dict[str, Any] = {"sharex": True, "sharey": True}
-    how["figsize"] = style.WIDTH, 0.8 + 2.1 * len(maps)
-    figure, axes = style.panels(titles, len(quantities), 2.1, **how)
+    how: dict[str, Any] = {"figsize": (style.WIDTH, 0.8 + 2.1 * len(maps))}
+    figure, axes = style.panels(titles, len(quantities), 2.1, sharex=True, sharey=True, **how)
     for k, quantity in enumerate(quantities):
         tables, column = [row[quantity] for row in maps.values()], axes[k :: len(quantities)]
         low, high, colours = np.nanmin(tables), np.nanmax(tables), "cividis"
@@ -84,20 +80,20 @@ def fronts_figure(
     pairs = [*product(windows, lams)]
     titles = ["W = {}, λ = {:g}".format(*pair) if pair in panels else "" for pair in pairs]
     figure, axes = style.panels(titles, len(lams), 1.5, sharex=True, sharey=True)
-    means: dict[Axes, list[Front]] = {ax: [] for ax in axes}
+    values: dict[Axes, list[np.ndarray]] = {}
     for ax, pair in zip(axes, pairs, strict=True):
         if pair not in panels:
             ax.set_axis_off()
         for name, runs in panels.get(pair, {}).items():
             tables = pd.concat(front.table for front in runs)
-            means[ax].append(replace(runs[0], table=tables.groupby(level=0).mean()))
-            draw_line(ax, means[ax][-1], FIRST, color=colours[name], **LINE)
+            mean = replace(runs[0], table=tables.groupby(level=0).mean())
+            draw_line(ax, mean, FIRST, color=colours[name], **LINE)
+            values.setdefault(ax, []).append(mean.values)
         ax.locator_params(nbins=4)
-    values = {ax: np.concatenate([f.values for f in every]) for ax, every in means.items() if every}
-    style.fit_axes(axes[0], np.concatenate([*values.values()]), leave_out=0.05)
+    style.fit_axes(axes[0], np.concatenate([*chain(*values.values())]), leave_out=0.05)
     for ax, of_panel in values.items():
-        style.count_outside(ax, of_panel)
-    style.label_once(figure, *map(named, next(filter(None, means.values()))[0].objectives))
+        style.count_outside(ax, np.concatenate(of_panel))
+    style.label_once(figure, *map(named, mean.objectives))
     key: dict[str, Any] = {name: {"color": c, "marker": "."} for name, c in colours.items()}
     handles = style.key({**key, "first member": {"color": style.COLOURS["other"], **FIRST}})
     words = "Means over seeds of the networks of each α."
@@ -177,19 +173,20 @@ def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) 
     looks = style.looks([*next(iter(panels.values()))])
     hollow: dict[str, Any] = {"ms": 10, "mfc": "none", "ls": ""}
     for (above, below), (title, winners) in zip(axes.T, panels.items(), strict=True):
-        lines = (fill(f"{name}: {w.setting}", 96 // len(panels)) for name, w in winners.items())
-        above.set_title("\n".join([title, *lines]), fontsize=style.SMALL)
-        for name, winner in winners.items():
-            for front in winner.fronts:
+        texts = [title]
+        for name, (setting, fronts) in winners.items():
+            texts.append(fill(f"{name}: {setting}", 96 // len(panels)))
+            for front in fronts:
+                some = front
                 for ax, view in ((above, front), (below, front.on("loss"))):
                     draw_line(ax, view, hollow, **looks[name], **SMALL)
-    some = next(w.fronts[0] for winners in panels.values() for w in winners.values() if w.fronts)
+        above.set_title("\n".join(texts), fontsize=style.SMALL)
     for row, view in zip(axes, (some, some.on("loss")), strict=True):
         for ax in row:
             name_axes(ax, view, "\n")
             ax.locator_params(axis="x", nbins=4)
-            if ax is not row[0]:
-                ax.set_ylabel("")
+        for ax in row[1:]:
+            ax.set_ylabel("")
     grey = {"color": style.COLOURS["other"], "marker": "o", **hollow, "ms": 9}
     key = {name: look | {"ms": 5} for name, look in looks.items()}
     handles = style.key(key | {"all weight on the first task": grey})

@@ -61,31 +61,32 @@ def table(
     )
     rows = np.concatenate([keys.to_numpy(object), found.to_numpy(object)], axis=1)
     heads = [*(str(name or "") for name in found.index.names), *map(str, found.columns)]
-    texts = pd.DataFrame([[_text(value) for value in row] for row in rows], dtype=object)
-    plain = texts.replace("(?s)<svg.*?</svg>|<[^>]*>", "", regex=True)
-    look, marks = [], [' data-filter=""' if head in filters else "" for head in heads]
-    for (k, column), head in zip(plain.items(), heads, strict=True):
-        starts = column.str.match(r"(?:&lt; )?[+-]?\d")
-        is_numeric = starts.sum() > ((column != "") & ~starts).sum()
-        look.append(' class="number"' if is_numeric else "")
-        numbers = column.str.extract(r"([+-]?\d+(?:\.\d+)?)")[0].astype(float)
+    texts = [[_text(value) for value in row] for row in rows]
+    header, columns = "", []
+    for k, head in enumerate(heads):
+        column = pd.Series([row[k] for row in texts], dtype=str)
+        plain = column.str.replace("(?s)<svg.*?</svg>|<[^>]*>", "", regex=True)
+        starts = plain.str.match(r"(?:&lt; )?[+-]?\d")
+        is_numeric = starts.sum() > ((plain != "") & ~starts).sum()
+        numbers = plain.str.extract(r"([+-]?\d+(?:\.\d+)?)")[0].astype(float)
         if best and head in best and numbers.count() > 1:
             top = numbers == (numbers.max() if best[head] else numbers.min())
-            texts.loc[top, k] = "<b>" + texts.loc[top, k] + "</b>"
-    parts = zip(look, marks, map(escape, heads), strict=True)
-    head = "".join(f'<th scope="col"{css}{mark}>{text}</th>' for css, mark, text in parts)
-    cells = [f'<td{css} data-head="{escape(h)}">' for css, h in zip(look, heads, strict=True)]
+            column = column.mask(top, "<b>" + column + "</b>")
+        name, css = escape(head), ' class="number"' if is_numeric else ""
+        mark = ' data-filter=""' if head in filters else ""
+        header += f'<th scope="col"{css}{mark}>{name}</th>'
+        tag, about = ("td", f'{css} data-head="{name}"') if k else ("th", f' scope="row"{css}')
+        columns.append(f"<{tag}{about}>" + column + f"</{tag}>")
     body = []
-    for number, (values, (first, *others)) in enumerate(zip(rows, texts.to_numpy(), strict=True)):
+    for number, (values, cells) in enumerate(zip(rows, zip(*columns, strict=True), strict=True)):
         words = [value for value in values if isinstance(value, str) and value in MARKS]
         classes = f' class="{words[0].replace(" ", "-")}"' if words else ""
         own = f' id="{ids[number]}"' if ids else ""
-        rest = "".join(f"{cell}{text}</td>" for cell, text in zip(cells[1:], others, strict=True))
-        body.append(f'<tr{own}{classes}><th scope="row"{look[0]}>{first}</th>{rest}</tr>')
-    rest = "\n".join(body)
+        body.append(f"<tr{own}{classes}>{''.join(cells)}</tr>")
+    lines = "\n".join(body)
     return Html(
-        f'<table class="dataframe {kind}"><thead><tr>{head}</tr></thead>\n'
-        f"<tbody>{rest}</tbody></table>"
+        f'<table class="dataframe {kind}"><thead><tr>{header}</tr></thead>\n'
+        f"<tbody>{lines}</tbody></table>"
     )
 
 

@@ -227,7 +227,7 @@ def panels(runs: Runs, sweeps: Mapping[str, pd.DataFrame]) -> dict[str, dict[str
             own = [s for s in own if tuple(s.values[n] for n in table.index.names) == found]
             chosen[method] = describe(table, found), own
         shown[criterion] = {
-            paper.PRINTED[method]: Winner(said, [r.front() for s in own for r in runs[s].values()])
+            paper.PRINTED[method]: (said, [r.front() for s in own for r in runs[s].values()])
             for method, (said, own) in chosen.items()
         }
     return shown

@@ -90,7 +90,7 @@ def test_every_method_has_its_band_and_its_line():
 
 
 def test_every_winner_of_a_criterion_is_drawn_and_named():
-    winners = {f"method {k}": studies.Winner("x", [front()]) for k in range(MANY)}
+    winners = {f"method {k}": ("x", [front()]) for k in range(MANY)}
     figure = studies.winners_figure({"volume": winners}, "made up")
     assert [len(ax.lines) for ax in figure.axes] == [2 * MANY] * 2
     assert distinct(figure.axes[0].lines[::2]) == MANY

@@ -313,7 +313,7 @@ def test_the_figure_shows_the_winners_and_who_has_none():
     tables = {"cosmos": sweeps.swept("cosmos_census", found).assign(spearman=-0.55)}
     panels = sweeps.panels(found, tables)
     assert [*panels] == ["no threshold", "S < \N{MINUS SIGN}0.5", "S < \N{MINUS SIGN}0.6"]
-    (shown,) = panels["S < \N{MINUS SIGN}0.5"]["COSMOS"].fronts
+    _, (shown,) = panels["S < \N{MINUS SIGN}0.5"]["COSMOS"]
     assert np.array_equal(shown.values, made[0].front().values)
     figure = winners_figure(panels, "Made up.")
     top, bottom = np.array(figure.axes).reshape(2, 3)
