@@ -270,8 +270,7 @@ def lines_figure(
     for ax, (name, line) in zip(axes, lines.items(), strict=True):
         ax.plot(*front.T, color=style.COLOURS["front"], lw=6, alpha=0.6, label="exact front")
         ax.plot(*line.T, color=style.INK, lw=1, label="the line in weight space")
-        colour = style.COLOURS["second"]
-        ax.plot(*marked[name].T, "o", color=colour, label=points)
+        ax.plot(*marked[name].T, "o", color=style.COLOURS["second"], label=points)
         style.label_losses(ax)
     return style.finish(figure, provenance, ncols=3)
 

@@ -258,18 +258,17 @@ def _parts(claim: Claim, runs: Runs, equal_cost: bool) -> Iterator[Part]:
         ):
             if two and two.method == "stl" and not name.startswith(two.task):
                 continue
-            settings = [one.name()] if several else []
-            settings += [two.name()] if two else []
-            what = (
-                [] if settings and measure == claim["measure"] and name == first else [_said(name)]
-            )
-            text = ", ".join([*what, " against ".join(settings)]).rstrip(", ")
+            sides = " against ".join(s.name() for s in (one if several else None, two) if s)
+            is_clear = sides and measure == claim["measure"] and name == first
+            text = sides if is_clear else ", ".join(filter(None, (_said(name), sides)))
             numbers = [frame.measured(runs, one, name, split)]
             if two:
-                sign = 1 if of_ratio or is_better_high(name) else -1
-                rival = frame.measured(runs, two, second or name, split)
-                numbers = [sign * numbers[0], sign * rival]
-            part = _part(text, *(np.log(one) if of_ratio else one for one in numbers))
+                numbers.append(frame.measured(runs, two, second or name, split))
+            if of_ratio:
+                numbers = [np.log(number) for number in numbers]
+            elif two and not is_better_high(name):
+                numbers = [-number for number in numbers]
+            part = _part(text, *numbers)
             yield part._replace(each=f"group{{}} of {groups[2]} seeds") if groups else part
 
 

@@ -34,15 +34,15 @@ def competition(front: Front) -> pd.DataFrame:
     """
     rows: dict[str, dict[str, float]] = {}
     for two in combinations(range(len(front.objectives)), 2):
-        edge = front
+        edge = pair = replace(front, objectives=tuple(front.objectives[t] for t in two))
         if front.alphas.shape[1] == len(front.objectives):
             kept = ~np.delete(front.alphas, two, axis=1).any(axis=1)
-            edge = replace(front, alphas=front.alphas[kept], table=front.table[kept])
-        row = rows.setdefault(" and ".join(front.objectives[t].task for t in two), {})
-        for where, part in (("all points", front), ("edge", edge)):
-            for metric, view in (("metric", part), ("loss", part.on("loss"))):
-                chosen = replace(view, objectives=tuple(view.objectives[t] for t in two))
-                row[f"{where}, {metric}"] = chosen.competition()
+            edge = replace(pair, alphas=front.alphas[kept], table=front.table[kept])
+        rows[" and ".join(objective.task for objective in pair.objectives)] = {
+            f"{where}, {metric}": view.competition()
+            for where, part in (("all points", pair), ("edge", edge))
+            for metric, view in (("metric", part), ("loss", part.on("loss")))
+        }
     return pd.DataFrame.from_dict(rows, orient="index")
 
 

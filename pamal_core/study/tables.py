@@ -145,12 +145,7 @@ def joint(name: str, runs: Runs) -> pd.DataFrame:
         orders = rng.permuted(np.tile(np.arange(len(of)), (SHUFFLES, 1)), axis=1)
         agree, constant, shuffled, as_ls = (
             (verdict(own._replace(mean=means).minus(printed), margin) == "agrees").sum(-1)
-            for means in (
-                ours,
-                np.full_like(theirs, theirs.mean()),
-                theirs[orders],
-                np.full_like(theirs, of_ls.mean()),
-            )
+            for means in (ours, theirs.mean(), theirs[orders], of_ls.mean())
         )
         ranks = [rankdata(column) - (len(of) + 1) / 2 for column in (ours, theirs)]
         rank, scale = ranks[0] @ ranks[1], np.linalg.norm(ranks, axis=1).prod()
