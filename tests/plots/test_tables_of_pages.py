@@ -41,6 +41,12 @@ def test_the_best_is_bold_whichever_way_is_better_and_only_among_several():
     assert "<b>" not in table(FOUND.iloc[:1], best={"loss ↓": True})
 
 
+def test_a_frame_without_rows_is_a_table_without_rows():
+    for columns in ([], ["loss ↓"]):
+        found = pd.DataFrame(columns=columns, index=pd.Index([], name="method"))
+        assert cells(table(found)) == [["method", *columns]]
+
+
 def test_numbers_stand_right_and_words_left_and_what_one_filters_by_is_marked():
     html = table(FOUND, filters=["verdict"], ids=["one", "two", "three"])
     assert '<th scope="col" class="number">loss ↓</th>' in html
