@@ -61,10 +61,9 @@ def table(
     )
     rows = np.concatenate([keys.to_numpy(object), found.to_numpy(object)], axis=1)
     heads = [*(str(name or "") for name in found.index.names), *map(str, found.columns)]
-    texts = [[_text(value) for value in row] for row in rows]
     header, columns = "", []
     for k, head in enumerate(heads):
-        column = pd.Series([row[k] for row in texts], dtype=str)
+        column = pd.Series([_text(value) for value in rows[:, k]], dtype=str)
         plain = column.str.replace("(?s)<svg.*?</svg>|<[^>]*>", "", regex=True)
         starts = plain.str.match(r"(?:&lt; )?[+-]?\d")
         is_numeric = starts.sum() > ((plain != "") & ~starts).sum()
@@ -78,11 +77,11 @@ def table(
         tag, about = ("td", f'{css} data-head="{name}"') if k else ("th", f' scope="row"{css}')
         columns.append(f"<{tag}{about}>" + column + f"</{tag}>")
     body = []
-    for number, (values, cells) in enumerate(zip(rows, zip(*columns, strict=True), strict=True)):
+    for values, own, *cells in zip(rows, ids or [""] * len(rows), *columns, strict=True):
         words = [value for value in values if isinstance(value, str) and value in MARKS]
-        classes = f' class="{words[0].replace(" ", "-")}"' if words else ""
-        own = f' id="{ids[number]}"' if ids else ""
-        body.append(f"<tr{own}{classes}>{''.join(cells)}</tr>")
+        row = f' id="{own}"' if own else ""
+        row += f' class="{words[0].replace(" ", "-")}"' if words else ""
+        body.append(f"<tr{row}>{''.join(cells)}</tr>")
     lines = "\n".join(body)
     return Html(
         f'<table class="dataframe {kind}"><thead><tr>{header}</tr></thead>\n'
