@@ -90,9 +90,9 @@ def data(root: str | None, get: str | None) -> Answer:
     found = [status(name, place, download=name == get) for name in DATA_SETS if get in (None, name)]
     table = pd.DataFrame(found)[["name", "state", "bytes", "place"]]
     table["bytes"] = table["bytes"].map(_size)
-    said = [f"{one.name}: {one.what.rstrip('.')}. {one.advice}" for one in found]
-    document = {"root": place, "data": [one._asdict() for one in found]}
-    return document, [_table(table), *said], all(one.state == "ready" for one in found)
+    said = [f"{one['name']}: {one['what'].rstrip('.')}. {one['advice']}" for one in found]
+    document = {"root": place, "data": found}
+    return document, [_table(table), *said], all(one["state"] == "ready" for one in found)
 
 
 @command

@@ -31,8 +31,11 @@ def batches(
     augmented; of others workers prepare batches ahead, in pinned memory.
     """
     ahead = device is not None and device.type == "cuda"
-    if device is not None and ahead and fits(dataset, device):
-        dataset, ahead = resident(dataset, device), False
+    # What augments may draw from the generator of the CPU, and work there.
+    if device is not None and ahead and getattr(dataset, "augment", None) is None:
+        free, _ = torch.cuda.mem_get_info(device)
+        if sum(tensor.nbytes for tensor in dataset.tensors) <= free / 4:
+            dataset, ahead = resident(dataset, device), False
     sampler = RandomSampler(dataset) if shuffle else SequentialSampler(dataset)
     return DataLoader(
         dataset,
@@ -41,14 +44,6 @@ def batches(
         num_workers=min(WORKERS, os.cpu_count() or 1) if ahead else 0,
         pin_memory=ahead,
     )
-
-
-def fits(dataset: TensorDataset, device: torch.device) -> bool:
-    """Whether `dataset` may stay on the CUDA `device`."""
-    size = sum(tensor.nbytes for tensor in dataset.tensors)
-    free, _ = torch.cuda.mem_get_info(device)
-    # What augments may draw from the generator of the CPU, and work there.
-    return getattr(dataset, "augment", None) is None and size <= free / 4
 
 
 def resident(dataset: TensorDataset, device: torch.device) -> TensorDataset:

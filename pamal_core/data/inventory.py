@@ -3,28 +3,11 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from pamal_core.data import census, cityscapes_files, digits, utkface_files
+from pamal_core.data import census, cityscapes_files, digits, utkface
 from pamal_core.data.splits import is_there
 from pamal_core.errors import InputError
-
-State = Literal["ready", "missing", "damaged"]
-
-
-class Status(NamedTuple):
-    """What was found of a data set.
-
-    `what` says what there is or what is wrong with it, `bytes` is the size of all files in `place`,
-    and `advice` is what makes the data ready, empty where they are.
-    """
-
-    name: str
-    state: State
-    what: str
-    place: Path
-    bytes: int
-    advice: str
 
 
 class DataSet(NamedTuple):
@@ -38,7 +21,7 @@ class DataSet(NamedTuple):
 
 
 def _faces(folder: Path) -> str:
-    _, _, rows, others = utkface_files.find(folder)
+    _, _, rows, others = utkface.find(folder)
     return f"{len(rows):,} images labelled by their names, {others:,} without a label"
 
 
@@ -63,7 +46,7 @@ DATA_SETS = {
     "utkface": DataSet(
         "utkface",
         _faces,
-        f"Get the aligned and cropped faces from {utkface_files.SITE}, as one zip or unpacked.",
+        f"Get the aligned and cropped faces from {utkface.SITE}, as one zip or unpacked.",
     ),
     "cityscapes": DataSet(
         "cityscapes",
@@ -75,16 +58,18 @@ DATA_SETS = {
 """The data sets by name."""
 
 
-def status(name: str, root: Path, *, download: bool = False) -> Status:
+def status(name: str, root: Path, *, download: bool = False) -> dict[str, Any]:
     """What there is of data set `name`, one of `DATA_SETS`, under `root`; with `download` once what
     is missing has been fetched, where it may be.
 
-    Checksums are computed where there are any to compare with; images are counted and their names
-    read, but none is opened.
+    Its state is "ready", "missing" or "damaged"; "what" says what there is or what is wrong with
+    it, "bytes" is the size of all files in its "place", and "advice" makes it ready, "" where it
+    is. Checksums are computed where there are any to compare with; images are counted and their
+    names read, but none is opened.
     """
     data = DATA_SETS[name]
     place = root / data.folder
-    state: State = "missing"
+    state = "missing"
     try:
         if download and data.fetch:
             data.fetch(place)
@@ -95,4 +80,6 @@ def status(name: str, root: Path, *, download: bool = False) -> Status:
         what = str(error).replace(cityscapes_files.HOW_TO_GET, "").strip()
         state = "damaged" if place.exists() else "missing"
     size = sum(path.lstat().st_size for path in place.rglob("*") if path.is_file())
-    return Status(name, state, what, place, size, "" if state == "ready" else data.advice)
+    advice = "" if state == "ready" else data.advice
+    said = {"name": name, "state": state, "what": what, "place": place}
+    return said | {"bytes": size, "advice": advice}

@@ -4,14 +4,13 @@ import ast
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pamal_core.errors import InputError, check_choice
 from pamal_core.runs.methods import METHODS, matters
 
-AnyOptions = TypeVar("AnyOptions", bound="Options")
 NonNegative = Annotated[float, Field(ge=0)]
 Strength = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -97,7 +96,7 @@ class Options(BaseModel):
         return {**published, **({} if method == "pamal" else cls.unless_pamal), **given}
 
     @model_validator(mode="after")
-    def _fit_together(self) -> "Options":
+    def _fit_together(self) -> Self:
         """An option that would be ignored is refused; its default and what notebooks give are
         not."""
         if self.known and (given := self.model_fields_set - {*self.known}):
@@ -132,7 +131,7 @@ class Options(BaseModel):
         return {n: v for n, v in values.items() if n in kept and matters(n, self.method)}
 
     @classmethod
-    def create(cls: type[AnyOptions], **values: Any) -> AnyOptions:
+    def create(cls, **values: Any) -> Self:
         """The options with `values` in place of defaults; InputError in one line where one is
         wrong."""
         try:
@@ -143,7 +142,7 @@ class Options(BaseModel):
             raise InputError(" ".join(_explain(d, cls) for d in reversed(first.values()))) from None
 
     @classmethod
-    def from_notebook(cls: type[AnyOptions], namespace: Mapping[str, Any]) -> AnyOptions:
+    def from_notebook(cls, namespace: Mapping[str, Any]) -> Self:
         """The options a notebook's parameters cell and papermill have set, given its `globals()`.
 
         Papermill runs on after a parameter nobody knows. Here each name assigned in a cell that

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from pamal_core.data.files import cache_root
-from pamal_core.data.utkface_files import read
+from pamal_core.data.utkface import read
 
 
 @pytest.fixture

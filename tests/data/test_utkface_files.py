@@ -15,7 +15,7 @@ from torchvision.transforms import Resize
 
 from pamal_core.data.files import cache_root
 from pamal_core.data.splits import is_there
-from pamal_core.data.utkface_files import labels, read
+from pamal_core.data.utkface import labels, read
 from pamal_core.errors import InputError
 
 FACE = "25_0_2_20170116174525125.jpg.chip.jpg"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pamal_core.data import utkface, utkface_files
+from pamal_core.data import utkface
 from pamal_core.data.files import data_root
 
 ZIP = data_root() / "utkface" / "utkface_64.zip"
@@ -22,13 +22,13 @@ def faces(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PAMAL_CACHE", str(nowhere))
         with pytest.warns(UserWarning, match="Could not keep the decoded data"):
-            return utkface_files.read(ZIP.parent, 64)
+            return utkface.read(ZIP.parent, 64)
 
 
 @pytest.fixture
 def load(faces, monkeypatch):
     """`utkface.load` without decoding them again."""
-    monkeypatch.setattr(utkface_files, "read", lambda folder, size: faces)
+    monkeypatch.setattr(utkface, "read", lambda folder, size: faces)
     return utkface.load
 
 
