@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from pamal_core.data import census
-from pamal_core.data.census_table import (
+from pamal_core.data.census import (
     BINARY,
     COLUMNS,
     NUMBERS,

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_cityscapes import SIZE, write_mtan, write_official
 
-from pamal_core.data import census_table, cityscapes_files
+from pamal_core.data import census, cityscapes_files
 from pamal_core.data.samples import people
 from pamal_core.errors import InputError
 from pamal_core.experiments import listed
@@ -52,8 +52,8 @@ LINES = people.texts()[0].splitlines(keepends=True)[:20]
 @QUICK
 @given(which=st.lists(st.integers(0, len(LINES) - 1), min_size=1))
 def test_census_lines_are_read_one_by_one(which):
-    whole = census_table.parse(b"".join(LINES[i] for i in which))
-    assert len(whole) == sum(len(census_table.parse(LINES[i])) for i in which)
+    whole = census.parse(b"".join(LINES[i] for i in which))
+    assert len(whole) == sum(len(census.parse(LINES[i])) for i in which)
 
 
 @pytest.fixture(scope="module")

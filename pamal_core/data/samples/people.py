@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from pamal_core.data.census_table import BINARY, COLUMNS
+from pamal_core.data.census import BINARY, COLUMNS
 
 Array = np.ndarray
 
