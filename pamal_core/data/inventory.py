@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pamal_core.data import census, cityscapes_files, digits, utkface
+from pamal_core.data import census, cityscapes_files, multimnist, utkface
 from pamal_core.data.splits import is_there
 from pamal_core.errors import InputError
 
@@ -33,10 +33,10 @@ def _streets(folder: Path) -> str:
 
 DATA_SETS = {
     "mnist": DataSet(
-        digits.FOLDER,
-        lambda folder: f"{len(digits.files(folder))} files with the right SHA-256",
+        multimnist.FOLDER,
+        lambda folder: f"{len(multimnist.files(folder))} files with the right SHA-256",
         "Download it: python -m pamal_core data --get mnist",
-        partial(digits.files, download=True),
+        partial(multimnist.files, download=True),
     ),
     "census": DataSet(
         "census",

@@ -6,7 +6,7 @@ import struct
 import numpy as np
 import pytest
 
-from pamal_core.data.digits import read_idx
+from pamal_core.data.multimnist import read_idx
 
 
 def idx(array):

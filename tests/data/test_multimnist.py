@@ -9,7 +9,7 @@ import torch
 from PIL import Image
 from torchvision.transforms.functional import resize
 
-from pamal_core.data import digits, multimnist
+from pamal_core.data import multimnist
 from pamal_core.data.files import data_root
 from pamal_core.data.splits import is_there
 from pamal_core.errors import InputError
@@ -17,7 +17,7 @@ from pamal_core.errors import InputError
 SMALL = (300, 40, 50)
 
 needs_mnist = pytest.mark.skipif(
-    not is_there(data_root() / digits.FOLDER), reason="needs MNIST under $PAMAL_DATA"
+    not is_there(data_root() / multimnist.FOLDER), reason="needs MNIST under $PAMAL_DATA"
 )
 
 
@@ -53,7 +53,7 @@ def pasted(images, corners, canvas):
 @pytest.mark.parametrize("offset", [6, 8])
 def test_two_digits_are_what_pillow_makes_of_them_one_by_one(offset):
     splits = load_sample(offset=offset, seed=3)
-    pools = digits.sample()
+    pools = multimnist.sample()
     draws = drawn(pools, 3, SMALL, 2)
     for part, pool, draw in zip(parts(splits), pools, draws, strict=True):
         for i in (0, 1, -1):
@@ -67,7 +67,7 @@ def test_two_digits_are_what_pillow_makes_of_them_one_by_one(offset):
 @pytest.mark.parametrize("antialias", [None, False, True])
 def test_three_digits_are_what_torchvision_makes_of_them_one_by_one(antialias):
     train = load_sample(num_digits=3, antialias=antialias).train
-    pool, *_ = pools = digits.sample()
+    pool, *_ = pools = multimnist.sample()
     draw = next(drawn(pools, 0, SMALL, 3))
     for i in (0, -1):
         canvas = pasted(pool.images[draw[i]], [(0, 0), (14, 7), (0, 14)], 42)
@@ -77,7 +77,7 @@ def test_three_digits_are_what_torchvision_makes_of_them_one_by_one(antialias):
 
 
 def test_the_layout_of_the_authors_leaves_two_rows_and_columns_empty():
-    ones = digits.Pool(np.full((1, 28, 28), 255, np.uint8), np.zeros(1, np.uint8))
+    ones = multimnist.Pool(np.full((1, 28, 28), 255, np.uint8), np.zeros(1, np.uint8))
     draw = np.zeros((1, 2), int)
     image6, image8 = (
         multimnist._compose(ones, draw, multimnist.LAYOUTS[2, offset]).tensors[0][0, 0]
@@ -93,7 +93,7 @@ def test_pixels_overshoot_a_little_as_with_the_authors():
 
 
 def test_the_chunk_size_changes_nothing():
-    pool = digits.sample()[0]
+    pool = multimnist.sample()[0]
     draw = np.random.default_rng(0).integers(len(pool.labels), size=(50, 2))
     layout = multimnist.LAYOUTS[2, 6]
     whole, chunked = (multimnist._compose(pool, draw, layout, chunk=c) for c in (50, 7))
@@ -142,7 +142,7 @@ def test_the_sample_says_that_it_is_one():
 
 
 def test_the_pools_of_the_sample_are_all_of_its_digits_in_disjoint_parts():
-    pools = digits.sample()
+    pools = multimnist.sample()
     assert [len(pool.labels) for pool in pools] == [1197, 300, 300]
     seen = [{image.tobytes() for image in pool.images} for pool in pools]
     assert len(set.union(*seen)) == sum(map(len, seen)) == 1797
@@ -155,9 +155,9 @@ def test_the_pools_of_the_sample_are_all_of_its_digits_in_disjoint_parts():
 def test_the_released_split_draws_training_and_validation_from_one_pool():
     """By hand, image by image; the test images are the same as with ours."""
     own, released = load_sample(), load_sample(split="released")
-    one, other, test = digits.sample()
+    one, other, test = multimnist.sample()
     both = np.concatenate([one.images, other.images]), np.concatenate([one.labels, other.labels])
-    pools = [digits.Pool(*both)] * 2 + [test]
+    pools = [multimnist.Pool(*both)] * 2 + [test]
     for part, pool, draw in zip(parts(released), pools, drawn(pools, 0, SMALL, 2), strict=True):
         labels = torch.from_numpy(pool.labels[draw].astype(np.int64))
         assert torch.equal(torch.stack(part.tensors[1:], dim=1), labels)
@@ -173,7 +173,7 @@ def test_without_mnist_auto_takes_the_sample_and_says_so(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", digits.FILES)
+@pytest.mark.parametrize("name", multimnist.FILES)
 def test_auto_does_not_pass_over_a_corrupt_file(tmp_path, name):
     raw = tmp_path / "MNIST" / "raw"
     raw.mkdir(parents=True)
@@ -202,7 +202,7 @@ def test_full_mnist_is_the_same_on_every_machine(full):
 
 @needs_mnist
 def test_the_digits_of_full_mnist_are_disjoint_parts_of_the_original_files():
-    train, validation, test = digits.mnist(data_root() / digits.FOLDER)
+    train, validation, test = multimnist.mnist(data_root() / multimnist.FOLDER)
     assert [len(p.labels) for p in (train, validation, test)] == [50_000, 10_000, 10_000]
     # The first digits of the two files, and the counts of the digit 1, are known everywhere.
     assert train.labels[:5].tolist() == [5, 0, 4, 1, 9] and test.labels[:3].tolist() == [7, 2, 1]

@@ -11,7 +11,7 @@ import pytest
 from commands_on_disk import ask, ask_json
 from faces_on_disk import faces, write_folder, write_zip
 
-from pamal_core.data import census, digits, inventory
+from pamal_core.data import census, inventory, multimnist
 
 FULL = os.environ.get("PAMAL_DATA", "")
 
@@ -26,11 +26,11 @@ def small(monkeypatch, tmp_path):
     """Small files in place of the originals, with a server that has those of MNIST."""
     contents = {
         name: gzip.compress(b"\0\0\x08\x01\0\0\0\x03" + bytes([k] * 3), mtime=0)
-        for k, name in enumerate(digits.FILES)
+        for k, name in enumerate(multimnist.FILES)
     }
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     texts = {name: name.encode() for name in census.FILES}
-    monkeypatch.setattr(digits, "FILES", sums)
+    monkeypatch.setattr(multimnist, "FILES", sums)
     monkeypatch.setattr(
         census, "FILES", {name: hashlib.sha256(text).hexdigest() for name, text in texts.items()}
     )
@@ -48,7 +48,7 @@ def small(monkeypatch, tmp_path):
     handler = functools.partial(Quiet, directory=folder)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        monkeypatch.setattr(digits, "MIRROR", f"http://127.0.0.1:{server.server_port}/")
+        monkeypatch.setattr(multimnist, "MIRROR", f"http://127.0.0.1:{server.server_port}/")
         yield folder
         server.shutdown()
 
@@ -77,7 +77,7 @@ def test_what_can_be_downloaded_is_and_then_it_is_ready(tmp_path, small):
     assert (code, list(found), found["mnist"]["state"]) == (0, ["mnist"], "ready")
     assert found["mnist"]["bytes"] == sum(p.stat().st_size for p in small.glob("*ubyte.gz"))
     assert sorted(p.name for p in (root / "MNIST" / "raw").iterdir()) == sorted(
-        f"{name}-ubyte.gz" for name in digits.FILES
+        f"{name}-ubyte.gz" for name in multimnist.FILES
     )
 
 
@@ -91,7 +91,7 @@ def test_a_download_of_something_else_leaves_nothing_and_is_told(tmp_path, small
 
 
 def test_a_damaged_file_is_named_and_never_replaced(tmp_path, small):
-    raw = [f"{name}-ubyte.gz" for name in digits.FILES]
+    raw = [f"{name}-ubyte.gz" for name in multimnist.FILES]
     put(tmp_path, "MNIST/raw", *raw, source=small)
     put(tmp_path, "census", *census.FILES, source=small)
     assert [states(tmp_path)[1][name]["state"] for name in ("mnist", "census")] == ["ready"] * 2
