@@ -61,12 +61,11 @@ class MultiForwardOptions(AblationOptions):
         it is in the list once; W = 1 has no other."""
         free = [{"W": W, "lam": 0.0, "seed": s} for s, W in product(self.seeds, self.windows)]
         every = product(self.seeds, self.penalties, self.windows, LAMS[1:])
-        # "printed+as_released" is the penalty and, where there is a second word, `skip`.
-        words = {
-            n: dict(zip(("penalty", "skip"), n.split("+"), strict=False)) for n in self.penalties
-        }
+        names = "penalty", "skip"  # of the words of "printed+as_released"; others have the first
         return free + [
-            {"W": W, "lam": lam, **words[name], "seed": s} for s, name, W, lam in every if W > 1
+            {"W": W, "lam": lam, **dict(zip(names, words.split("+"), strict=False)), "seed": s}
+            for s, words, W, lam in every
+            if W > 1
         ]
 
 

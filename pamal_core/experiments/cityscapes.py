@@ -22,15 +22,12 @@ NUM_CLASSES = 7
 
 class CityScapesOptions(Options):
     """The common options with the paper's setting: gradient balancing, W = 3, lambda = 1, p = 7,
-    batches of 8 and a learning rate of 1e-4; and what it leaves open. LS and STL are balanced only
-    if `balancing` says so.
+    batches of 8 and a learning rate of 1e-4; and what `cityscapes.load` takes. LS and STL are
+    balanced only if `balancing` says so.
 
-    `setting` is "II", with 500 of the 2,975 training scenes for validation, or "I", without;
-    `validation` is another number of them. `augment` zooms into the training scenes and flips
-    them, by default those of the full data, and `depth_scaling` says what a zoom does to their
-    inverse depth. `width` is the number of channels of SegNet at full resolution, 64, on the sample
-    8. `limit` is the number of scenes of each part. The sample also has p = 0.5 and BatchNorm
-    recalibrated for each alpha: its 132 steps leave the ends of the segment untrained otherwise.
+    `width` is the number of channels of SegNet at full resolution, 64, on the sample 8. The sample
+    also has p = 0.5 and BatchNorm recalibrated for each alpha: its 132 steps leave the ends of the
+    segment untrained otherwise.
     """
 
     unless_pamal: ClassVar = {"balancing": "none"}

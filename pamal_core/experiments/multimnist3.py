@@ -13,9 +13,8 @@ POSITIONS = ("top-left", "bottom", "top-right")
 class MultiMNIST3Options(Options):
     """The common options, whose defaults are the paper's setting: one draw a step and no penalty.
 
-    `antialias` smooths the image as it is scaled down. The authors' code does not, with the version
-    of torchvision it asks for; the paper does not say. `draw` is the seed of the data, as for two
-    digits.
+    `antialias` smooths the image as it is scaled down: the authors' code does not, and the paper
+    does not say. `draw` is the seed of the data, as for two digits.
     """
 
     antialias: bool = False

@@ -131,33 +131,30 @@ def run(
     splits = splits or experiment.load(options)
     options = experiment.resolved(options, splits)
     if not options.out:
-        return _evaluate(experiment, options, splits, *_train(experiment, options, splits, None))
+        trained = _train(experiment, options, splits, None)
+        return Result(_evaluate(experiment, options, splits, *trained), trained[0])
     files, key = RunFiles(Path(options.out)), run_key(experiment.about(options, splits))
-    made, record = None, Record.find(files.record, key)
+    record, network = Record.find(files.record, key), None
     if record is None:
         # Of several processes that share a run the first one claims it for all.
         with files.claimed(wait) if distributed.is_first() else nullcontext():
             distributed.wait()
             record = Record.find(files.record, key)  # somebody else may have made it by now
             if record is None:
-                trained = _train(experiment, options, splits, files)
-                made = _evaluate(experiment, options, splits, *trained)
-                record = made.record
-                if made.network and distributed.is_first():
+                network, history = _train(experiment, options, splits, files)
+                record = _evaluate(experiment, options, splits, network, history)
+                if distributed.is_first():
                     # Weights first: a run counts as finished once its record is there.
-                    state = {"key": key, "network": dict(made.network.state_dict())}
+                    state = {"key": key, "network": dict(network.state_dict())}
                     save_state(files.weights, state)
                     record.write(files.record)
                 distributed.wait()
     if distributed.is_first():  # also what a process left that was killed just after the record
         for checkpoint in (files.checkpoint, files.shared.checkpoint):
             checkpoint.unlink(missing_ok=True)
-    if made:
-        return made
-    if not files.weights.exists():
-        return Result(record, None)
-    network = method_of(experiment, options, splits).network
-    network.load_state_dict(load_state(files.weights, key)["network"])
+    if network is None and files.weights.exists():
+        network = method_of(experiment, options, splits).network
+        network.load_state_dict(load_state(files.weights, key)["network"])
     return Result(record, network)
 
 
@@ -260,8 +257,8 @@ def _evaluate(
     splits: Splits,
     network: Network,
     history: list[dict[str, Any]],
-) -> Result:
-    """What a run that ended with `network` comes to. With `batch_norm` "both" there are two more
+) -> Record:
+    """The record of a run that ended with `network`. With `batch_norm` "both" there are two more
     splits, "validation, recalibrated" and "test, recalibrated"."""
     tasks, device = experiment.tasks_of(options), network.task_weights.device
     # The seconds of an epoch are kept with the checkpoint, so that a run that is resumed costs what
@@ -279,7 +276,7 @@ def _evaluate(
         for ending, statistics in seen.items()
         for name, loader in loaders.items()
     }
-    record = Record(
+    return Record(
         **experiment.about(options, splits),
         objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
         points=[point for split, front in fronts.items() for point in front.to_points(split)],
@@ -292,4 +289,3 @@ def _evaluate(
         },
         versions=versions(),
     )
-    return Result(record, network)
