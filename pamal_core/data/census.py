@@ -39,12 +39,12 @@ UNUSED = ("MIGMTR1", "MIGMTR3", "MIGMTR4", "YEAR")
 # Two rows for training and none for test; the authors leave them out.
 ODD_HOUSEHOLD = "Grandchild <18 ever marr not in subfamily"
 
-HIGH = ("Bachelors", "Some", "Asso", "Doctorate", "Prof")
+HIGH = ("Bachelors", "Some", "Asso", "Masters", "Doctorate", "Prof")
 
 # Each task with the column it is read from, which is then no input, and what counts as yes.
 TASKS: dict[str, tuple[str, Callable[[pd.Series], pd.Series]]] = {
     "age": ("AAGE", lambda years: years >= 40),
-    "education": ("AHGA", lambda degree: degree.str.startswith((*HIGH, "Masters"))),
+    "education": ("AHGA", lambda degree: degree.str.startswith(HIGH)),
     "income": ("INCOME", lambda dollars: dollars != "- 50000."),
     "never-married": ("AMARITL", lambda status: status == "Never married"),
 }

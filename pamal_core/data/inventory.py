@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pamal_core.data import census, cityscapes_files, multimnist, utkface
+from pamal_core.data import census, cityscapes, multimnist, utkface
 from pamal_core.data.splits import is_there
 from pamal_core.errors import InputError
 
@@ -26,8 +26,8 @@ def _faces(folder: Path) -> str:
 
 
 def _streets(folder: Path) -> str:
-    source = cityscapes_files.find(folder)
-    form = "MTAN's arrays" if source.read is cityscapes_files.read_mtan else "the official files"
+    source = cityscapes.find(folder)
+    form = "MTAN's arrays" if source.read is cityscapes.read_mtan else "the official files"
     return f"{form}, {len(source.train):,} scenes for training and {len(source.val):,} for test"
 
 
@@ -77,7 +77,7 @@ def status(name: str, root: Path, *, download: bool = False) -> dict[str, Any]:
         if is_there(place):
             what, state = data.check(place), "ready"
     except InputError as error:
-        what = str(error).replace(cityscapes_files.HOW_TO_GET, "").strip()
+        what = str(error).replace(cityscapes.HOW_TO_GET, "").strip()
         state = "damaged" if place.exists() else "missing"
     size = sum(path.lstat().st_size for path in place.rglob("*") if path.is_file())
     advice = "" if state == "ready" else data.advice

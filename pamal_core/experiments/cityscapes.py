@@ -17,7 +17,7 @@ from pamal_core.networks.segnet import segnet
 from pamal_core.runs.options import Count, NonNegative, Options, Positive, Strength
 from pamal_core.runs.run import Experiment, calibration
 
-NUM_CLASSES = 7
+NUM_CLASSES = len(cityscapes.CLASSES)
 
 
 class CityScapesOptions(Options):

@@ -10,7 +10,7 @@ import torch
 from matplotlib import image as matplotlib_image
 from PIL import Image
 
-from pamal_core.data import cityscapes, cityscapes_files
+from pamal_core.data import cityscapes
 from pamal_core.data.batches import batches
 from pamal_core.data.files import cached
 from pamal_core.data.samples import streets
@@ -60,9 +60,7 @@ def write_official(folder, height=64, width=128, scenes=SCENES, seed=0):
             for i in range(num):
                 stem = f"{city}_{i:06}_000019"
                 arrays = official_scene(rng, height, width)
-                for (part, end), array in zip(
-                    cityscapes_files.OFFICIAL.items(), arrays, strict=True
-                ):
+                for (part, end), array in zip(cityscapes.OFFICIAL.items(), arrays, strict=True):
                     path = folder / part / split / city / f"{stem}{end}"
                     path.parent.mkdir(parents=True, exist_ok=True)
                     Image.fromarray(array).save(path, compress_level=1)
@@ -150,15 +148,15 @@ def test_a_scene_of_the_official_size_becomes_128_by_256(tmp_path):
 
 
 def test_the_classes_are_the_categories_of_the_official_table():
-    assert tuple(CATEGORIES)[1:] == cityscapes_files.CLASSES
+    assert tuple(CATEGORIES)[1:] == cityscapes.CLASSES
     for k, ids in enumerate(CATEGORIES.values()):
-        assert set(cityscapes_files.CLASS_OF_ID[list(ids)]) == {k - 1}
-    assert len(cityscapes_files.CLASS_OF_ID) == sum(map(len, CATEGORIES.values()))
+        assert set(cityscapes.CLASS_OF_ID[list(ids)]) == {k - 1}
+    assert len(cityscapes.CLASS_OF_ID) == sum(map(len, CATEGORIES.values()))
 
 
 def test_inverse_depth_has_the_largest_value_of_mtan_and_is_0_only_where_nothing_was_measured():
     p = np.arange(65536, dtype=np.uint16)
-    found = cityscapes_files.inverse_depth(p)
+    found = cityscapes.inverse_depth(p)
     assert found.dtype == np.float32 and f"{found[32257]:.4f}" == "0.4922"
     assert found[0] == 0 and (found[1:] > 0).all() and (np.diff(found) > 0).all()
     disparity = (p[1:] - 1.0) / 256  # as the official description has it
@@ -244,9 +242,9 @@ def test_a_limit_keeps_the_first_scenes_of_each_part(forms):
 
 
 def test_decoded_scenes_are_taken_from_the_cache_until_a_file_changes(roots, monkeypatch):
-    read, scenes = cityscapes_files.read_mtan, []
+    read, scenes = cityscapes.read_mtan, []
     monkeypatch.setattr(
-        cityscapes_files,
+        cityscapes,
         "read_mtan",
         lambda scene, size: (scenes.append(scene), read(scene, size))[1],
     )
@@ -422,8 +420,7 @@ def spoil_picture(change):
 
 
 IMAGE, IDS, DISPARITY = (
-    f"{part}/train/aachen/aachen_000003_000019{end}"
-    for part, end in cityscapes_files.OFFICIAL.items()
+    f"{part}/train/aachen/aachen_000003_000019{end}" for part, end in cityscapes.OFFICIAL.items()
 )
 OFFICIAL_FAULTS = [
     (IMAGE, lambda p: p.unlink(), r"has no aachen/aachen_000003_.*\(found 11, 12, 12 files\)"),
@@ -477,15 +474,15 @@ def test_what_macos_leaves_beside_the_files_is_passed_over(roots):
 def test_a_picture_cut_anywhere_is_refused_or_whole(forms, tmp_path):
     """No cut makes another error, and none goes through with pixels missing."""
     source = forms / "official" / "cityscapes"
-    scene = cityscapes_files.find(source).train[0]
+    scene = cityscapes.find(source).train[0]
     whole = scene.depth.read_bytes()
-    expected = cityscapes_files.read_official(scene, SIZE)[2]
+    expected = cityscapes.read_official(scene, SIZE)[2]
     cut = tmp_path / "cut.png"
     refused = 0
     for length in range(0, len(whole), len(whole) // 150):
         cut.write_bytes(whole[:length])
         try:
-            found = cityscapes_files.read_official(scene._replace(depth=cut), SIZE)[2]
+            found = cityscapes.read_official(scene._replace(depth=cut), SIZE)[2]
         except InputError:
             refused += 1
         else:

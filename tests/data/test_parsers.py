@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_cityscapes import SIZE, write_mtan, write_official
 
-from pamal_core.data import census, cityscapes_files
+from pamal_core.data import census, cityscapes
 from pamal_core.data.samples import people
 from pamal_core.errors import InputError
 from pamal_core.experiments import listed
@@ -63,7 +63,7 @@ def scenes(tmp_path_factory):
     write_official(official)
     write_mtan(mtan, official)
     return [
-        (cityscapes_files.find(folder).train[0], cityscapes_files.find(folder).read, SIZE)
+        (cityscapes.find(folder).train[0], cityscapes.find(folder).read, SIZE)
         for folder in (official, mtan)
     ]
 
