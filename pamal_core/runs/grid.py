@@ -21,8 +21,6 @@ from pamal_core.runs.files import RunFiles, is_held, write_atomic
 from pamal_core.runs.options import assigned, parse_value
 
 ROOT = Path(__file__).parents[2]
-EXTRAS = "extras"
-"""The target of the runs that are ours and not the paper's; `paper` is all the others."""
 
 
 @dataclass(frozen=True)
@@ -150,8 +148,9 @@ def status(results: Path) -> pd.DataFrame:
 
 
 def _belongs(of: str, target: str) -> bool:
-    """Whether a table that is `of` one target is part of `target`."""
-    return of != EXTRAS if target == "paper" else of == target
+    """Whether a table that is `of` one target is part of `target`; of `paper` are all but "extras",
+    the runs that are ours."""
+    return of != "extras" if target == "paper" else of == target
 
 
 @cache

@@ -81,14 +81,10 @@ class Record(BaseModel):
         """Write as JSON, a line per field and per point, in one atomic step."""
         write_atomic(path, self.to_text().encode())
 
-    @property
-    def checksum(self) -> str:
-        """16 hexadecimal digits that tell whether a value has changed."""
-        return _digest(self.model_dump(mode="json"))
-
     def to_text(self) -> str:
         """The JSON text that `write` writes."""
-        fields = {**self.model_dump(mode="json"), "checksum": self.checksum}
+        values = self.model_dump(mode="json")
+        fields = {**values, "checksum": _digest(values)}
         texts = {name: json.dumps(value, allow_nan=False) for name, value in fields.items()}
         lines = ",\n    ".join(json.dumps(point, allow_nan=False) for point in fields["points"])
         texts["points"] = f"[\n    {lines}\n  ]"
@@ -123,10 +119,11 @@ class Record(BaseModel):
                 first = error.errors()[0]
                 what = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
             raise InputError(f"{path} is not a whole record: {what}.") from None
-        if checksum != record.checksum:
+        expected = _digest(record.model_dump(mode="json"))
+        if checksum != expected:
             raise InputError(
                 f"{path} has changed since it was written, or is of another version. Expected "
-                f"checksum {record.checksum}, found {checksum}. Delete it to make the run again."
+                f"checksum {expected}, found {checksum}. Delete it to make the run again."
             )
         return record
 
@@ -146,18 +143,15 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def summarise(
-    fronts: Mapping[str, Front], reference: tuple[float, ...], similarity: float | None
-) -> dict[str, Any]:
-    """The summary of a record: per split what the paper reports, with the hypervolume from
-    `reference`, null where tasks were left out; on test the one network that `Front.choose` takes
-    on validation; and the smallest cosine between two members, None where there are no two."""
+def summarise(fronts: Mapping[str, Front], reference: tuple[float, ...]) -> dict[str, Any]:
+    """What a record says of `fronts`: per split what the paper reports, with the hypervolume from
+    `reference`, null where tasks were left out; and on test the one network that `Front.choose`
+    takes on validation."""
     alpha = fronts["validation"].choose().alpha
     chosen = (fronts["test"].alphas == alpha).all(1).argmax()
     metrics = fronts["test"].table.iloc[chosen].to_dict()
     return {name: _describe(front, reference) for name, front in fronts.items()} | {
-        "chosen_on_validation": {"alpha": alpha.tolist(), "test": metrics},
-        "member_similarity": similarity,
+        "chosen_on_validation": {"alpha": alpha.tolist(), "test": metrics}
     }
 
 

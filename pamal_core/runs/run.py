@@ -260,7 +260,8 @@ def _evaluate(
 ) -> Record:
     """The record of a run that ended with `network`. With `batch_norm` "both" there are two more
     splits, "validation, recalibrated" and "test, recalibrated"."""
-    tasks, device = experiment.tasks_of(options), network.task_weights.device
+    tasks, reference = experiment.tasks_of(options), experiment.reference_of(options)
+    device = network.task_weights.device
     # The seconds of an epoch are kept with the checkpoint, so that a run that is resumed costs what
     # all its epochs did.
     seconds, memory = sum(row.pop("seconds") for row in history), peak_memory(device)
@@ -280,7 +281,7 @@ def _evaluate(
         **experiment.about(options, splits),
         objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
         points=[point for split, front in fronts.items() for point in front.to_points(split)],
-        summary=summarise(fronts, experiment.reference_of(options), similarity(network)),
+        summary=summarise(fronts, reference) | {"member_similarity": similarity(network)},
         history=history,
         cost={
             "train_seconds": round(seconds, 3),
