@@ -1,5 +1,4 @@
-"""Where data files live, how one is known to be the right one, how a wrong one is named, and how
-what takes long to decode is kept."""
+"""Where data files live, how a wrong one is named, and how what was decoded is kept."""
 
 import gzip
 import hashlib

@@ -105,8 +105,7 @@ def load(
 
 
 def _rows(num: int, split: str, limit: int | None, seed: int) -> list[Int64[np.ndarray, " _"]]:
-    """The rows of training, validation and test; rounded down as in the authors' code, with what
-    is left over for test."""
+    """The rows of training, validation and test; rounded down as in the authors' code."""
     train, validation, _ = SHARES[split]
     order = np.random.default_rng(seed).permutation(num)
     cuts = [num * train // 10, num * train // 10 + num * validation // 10]

@@ -6,8 +6,7 @@ from pamal_core.runs.options import parse_value
 
 
 def listed(value: object) -> tuple[object, ...]:
-    """A tuple of what may be one value, a list, or one text with commas, as papermill passes it
-    on."""
+    """A tuple of one value, of a list, or of one text with commas, as papermill passes it on."""
     if isinstance(value, str):
         return tuple(parse_value(part.strip()) for part in value.split(","))
     return tuple(value) if isinstance(value, list | tuple) else (value,)

@@ -1,5 +1,4 @@
-"""CityScapes (sections 5.3, B4 and C1): what each pixel of a street scene shows, and how far away
-it is."""
+"""CityScapes (sections 5.3, B4 and C1): what each pixel of a street shows, and how far away."""
 
 from typing import ClassVar, Literal
 

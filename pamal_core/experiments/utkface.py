@@ -1,5 +1,4 @@
-"""UTKFace (sections 5.2, B3 and C1): the age of a face, a regression, beside gender and
-ethnicity."""
+"""UTKFace (sections 5.2, B3 and C1): age, a regression, gender and ethnicity of a face."""
 
 from typing import Annotated, ClassVar, Literal
 

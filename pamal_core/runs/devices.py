@@ -24,8 +24,7 @@ def pick_device(name: str) -> torch.device:
 
 
 def peak_memory(device: torch.device) -> float | None:
-    """Peak memory of the device, or of the whole process on a CPU; None where the system does not
-    tell."""
+    """Bytes at the peak, on a CPU of the whole process; None where the system does not tell."""
     if device.type == "cuda":
         return float(torch.cuda.max_memory_allocated(device))
     try:

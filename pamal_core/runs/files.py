@@ -75,8 +75,7 @@ def is_held(lock: Path) -> bool:
 
 
 def write_atomic(path: Path, content: bytes) -> None:
-    """Replace `path` by `content` in one step; on failure `path` is as it was, and InputError says
-    why."""
+    """Replace `path` by `content` in one step, or leave it as it was: InputError says why."""
     try:
         with replacing(path) as file:
             file.write(content)

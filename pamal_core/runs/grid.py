@@ -64,8 +64,7 @@ class Run:
 
 
 def runs(target: str = "paper") -> list[Run]:
-    """The runs of `target`, each once however many tables share it; InputError for an unknown
-    target."""
+    """The runs of `target`, each once; InputError for an unknown target."""
     check_choice("target", target, targets())
     return [run for run in _all() if any(_belongs(of, target) for of in run.targets)]
 

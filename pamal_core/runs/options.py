@@ -97,8 +97,7 @@ class Options(BaseModel):
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
-        """An option that would be ignored is refused; its default and what notebooks give are
-        not."""
+        """Refuse an option that would be ignored, but for its default and what notebooks give."""
         if self.known and (given := self.model_fields_set - {*self.known}):
             raise ValueError(
                 f"This notebook has no `{min(given)}`. Known: {', '.join(self.known)}."
@@ -132,8 +131,7 @@ class Options(BaseModel):
 
     @classmethod
     def create(cls, **values: Any) -> Self:
-        """The options with `values` in place of defaults; InputError in one line where one is
-        wrong."""
+        """The options with `values` for defaults; InputError in one line where one is wrong."""
         try:
             return cls(**values)
         except ValidationError as error:

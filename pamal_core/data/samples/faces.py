@@ -58,8 +58,7 @@ def _draw(size: int, rng: np.random.Generator, age: int, gender: int, group: int
         return rng.uniform(low, high, (3, 1, 1))
 
     def paint(u: Array, v: Array, wide: float, high: float, paint: Any, box: bool = False) -> None:
-        """Mix in `paint` where `u` and `v` are in an ellipse or a box, so `wide` and `high` on
-        either side of 0."""
+        """Mix in `paint` in an ellipse, or a box, `wide` and `high` on either side of 0."""
         far = np.maximum(abs(u / wide), abs(v / high)) if box else np.hypot(u / wide, v / high)
         image[:] += np.clip(0.5 - (far - 1) * min(wide, high) / pixel, 0, 1) * (paint - image)
 
