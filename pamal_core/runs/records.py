@@ -27,11 +27,12 @@ def _whole(point: dict[str, Any]) -> dict[str, Any]:
 class Record(BaseModel):
     """One run.
 
-    `options` are those that `Options.identity` names. Each point is {"alpha": [M], "split": name,
-    "metrics": {"task/metric": value}}; `objectives` says which metrics are compared and in which
-    direction. `history` has a row per epoch: the mean training loss of each task, and the smallest
-    cosine between two members. `cost` is in seconds and bytes. Everything but `cost` is the same
-    each time the run is made on one machine. In a file a checksum of all fields stands beside them.
+    `options` has only what differs from the defaults, so that a new option never renames old runs.
+    Each point is {"alpha": [M], "split": name, "metrics": {"task/metric": value}}; `objectives`
+    says which metrics are compared and in which direction. `history` has a row per epoch: the mean
+    training loss of each task, and the smallest cosine between two members. `cost` is in
+    seconds and bytes. Everything but `cost` is the same each time the run is made on one machine.
+    In a file a checksum of all fields stands beside them.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -80,10 +81,14 @@ class Record(BaseModel):
         """Write as JSON, a line per field and per point, in one atomic step."""
         write_atomic(path, self.to_text().encode())
 
+    @property
+    def checksum(self) -> str:
+        """16 hexadecimal digits that tell whether a value has changed."""
+        return _digest(self.model_dump(mode="json"))
+
     def to_text(self) -> str:
         """The JSON text that `write` writes."""
-        values = self.model_dump(mode="json")
-        fields = {**values, "checksum": _digest(values)}
+        fields = {**self.model_dump(mode="json"), "checksum": self.checksum}
         texts = {name: json.dumps(value, allow_nan=False) for name, value in fields.items()}
         lines = ",\n    ".join(json.dumps(point, allow_nan=False) for point in fields["points"])
         texts["points"] = f"[\n    {lines}\n  ]"
@@ -118,11 +123,10 @@ class Record(BaseModel):
                 first = error.errors()[0]
                 what = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
             raise InputError(f"{path} is not a whole record: {what}.") from None
-        expected = _digest(record.model_dump(mode="json"))
-        if checksum != expected:
+        if checksum != record.checksum:
             raise InputError(
                 f"{path} has changed since it was written, or is of another version. Expected "
-                f"checksum {expected}, found {checksum}. Delete it to make the run again."
+                f"checksum {record.checksum}, found {checksum}. Delete it to make the run again."
             )
         return record
 

@@ -70,7 +70,8 @@ class Experiment:
         return self.reference[: len(self.tasks_of(options))]
 
     def check(self, options: Options) -> None:
-        """InputError where `options` do not fit the tasks or this machine, before data are read."""
+        """InputError where `options` do not fit the tasks or this machine: before data are loaded,
+        which may take a while."""
         num_tasks, p = len(self.tasks_of(options)), options.p
         task_weights(options, num_tasks)
         preference(options)
