@@ -1,3 +1,3 @@
 """What makes runs: options, the table of methods, a run from options to record, its files, the
-grid, notebooks. Imports the method, `data` and `plots`.
+grid, notebooks. Imports the method and `data`.
 """
