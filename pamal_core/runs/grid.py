@@ -52,11 +52,8 @@ class Run:
 
     @property
     def cost(self) -> Any:
-        """What it asks for, a row of `costs.csv`: `seconds` is the median of the measured wall time
-        of one thread, NaN where no run of the kind has been made; `gpu_share` is in per cent of one
-        GPU, `minutes` are the limit for a scheduler."""
-        costs = _costs()
-        return costs.get((self.experiment, self.method)) or costs[self.experiment, "*"]
+        """What it asks for: see `cost`."""
+        return cost(self.experiment, self.method)
 
     def is_done(self, results: Path) -> bool:
         """Whether one of its records is in the folder `results`."""
@@ -129,6 +126,15 @@ def notebook_parameters(path: Path) -> set[str]:
     return {name for cell in chosen for name in assigned("".join(cell["source"]))}
 
 
+@cache
+def cost(experiment: str, method: str) -> Any:
+    """What a run takes, a row of `costs.csv`: `seconds` is the median of the measured wall time of
+    one thread, NaN where no run of the kind has been made; `gpu_share` is in per cent of one GPU,
+    `minutes` are the limit for a scheduler."""
+    rows = {(row.experiment, row.method): row for row in _table("costs").itertuples()}
+    return rows.get((experiment, method)) or rows[experiment, "*"]
+
+
 def status(results: Path) -> pd.DataFrame:
     """A row per target: runs that are made, being made and left, and hours of one thread for the
     latter two, as far as runs of their kind were measured; NaN where none was."""
@@ -166,11 +172,6 @@ def _all() -> tuple[Run, ...]:
             run["targets"] += (row["target"],)
             run["places"] += (row["place"],)
     return tuple(Run(**run) for run in shared.values())
-
-
-@cache
-def _costs() -> dict[tuple[str, str], Any]:
-    return {(row.experiment, row.method): row for row in _table("costs").itertuples()}
 
 
 def read(name: str) -> list[dict[str, str]]:

@@ -27,12 +27,12 @@ def _whole(point: dict[str, Any]) -> dict[str, Any]:
 class Record(BaseModel):
     """One run.
 
-    `options` has only what differs from the defaults, so that a new option never renames old runs.
-    Each point is {"alpha": [M], "split": name, "metrics": {"task/metric": value}}; `objectives`
-    says which metrics are compared and in which direction. `history` has a row per epoch: the mean
-    training loss of each task, and the smallest cosine between two members. `cost` is in
-    seconds and bytes. Everything but `cost` is the same each time the run is made on one machine.
-    In a file a checksum of all fields stands beside them.
+    `options` has the paper's settings, and others where they differ from the default, so that a new
+    option never renames old runs. Each point is {"alpha": [M], "split": name, "metrics":
+    {"task/metric": value}}; `objectives` says which metrics are compared and in which direction.
+    `history` has a row per epoch: the mean training loss of each task, and the smallest cosine
+    between two members. `cost` is in seconds and bytes. Everything but `cost` is the same each time
+    the run is made on one machine. In a file a checksum of all fields stands beside them.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -16,7 +16,7 @@ from pamal_core.runs.records import Record
 from pamal_core.study import paper
 from pamal_core.study.measures import value
 
-RESULTS = Path(__file__).parents[2] / "results"
+RESULTS = grid.ROOT / "results"
 LABELS = {
     "task": "{}",
     "W": "W = {}",

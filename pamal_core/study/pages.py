@@ -103,7 +103,7 @@ def cost(record: Record) -> str:
     """What a run of the kind of `record` takes, in words."""
     if not frame.is_full(record):
         return "a minute or less on two cores, without any files"
-    costs = grid.Run(record.experiment, record.method, {}, 0, (), (), ()).cost
+    costs = grid.cost(record.experiment, record.method)
     if np.isnan(costs.seconds):
         return "not measured: it wants a GPU"
     minutes = f"{costs.seconds / 60:.1f} minutes a seed with one thread"

@@ -127,7 +127,7 @@ def test_a_setting_that_the_paper_does_not_have_is_compared_with_nothing():
 
 def test_a_cost_is_that_of_the_kind_of_run_and_says_where_it_was_not_measured():
     measured = made_up(data="multimnist/full/offset=6/seed=0/x")
-    seconds = grid._costs()["multimnist", "pamal"].seconds
+    seconds = grid.cost("multimnist", "pamal").seconds
     assert pages.cost(measured).startswith(f"{seconds / 60:.1f} minutes")
     assert "minute" in pages.cost(made_up()) and "seed" not in pages.cost(made_up())
     assert "GPU" in pages.cost(measured.model_copy(update={"experiment": "cityscapes"}))
