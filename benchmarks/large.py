@@ -15,8 +15,9 @@ import argparse
 import time
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
-from timing import report, training_step
+from timing import in_turn, plain_step, report, training_step
 from torch import Tensor, nn
 
 from pamal_core import Method, WeightEnsemble, classification, regression
@@ -24,7 +25,7 @@ from pamal_core.dense_tasks import depth, segmentation
 from pamal_core.networks.models import SharedBottom
 from pamal_core.networks.resnet import resnet18
 from pamal_core.networks.segnet import segnet
-from pamal_core.tasks import Task, task_losses
+from pamal_core.tasks import Task
 
 FACES = [regression("age"), classification("gender"), classification("ethnicity")]
 STREETS = [segmentation("classes", 7), depth("depth")]
@@ -55,29 +56,16 @@ NETWORKS: dict[str, tuple[Callable[[int], SharedBottom], list[Task], Callable, i
 }
 
 
-def plain_step(
-    network: nn.Module, tasks: Sequence[Task], batch: Sequence[Tensor]
-) -> Callable[[], None]:
-    network.to(memory_format=torch.channels_last)
-    optimizer = torch.optim.Adam(network.parameters(), lr=1e-4)
-
-    def step() -> None:
-        optimizer.zero_grad()
-        task_losses(tasks, network(batch[0]), batch[1:]).mean().backward()
-        optimizer.step()
-
-    return step
-
-
 def our_step(
     members: Sequence[nn.Module], window: int, tasks: Sequence[Task], batch: Sequence[Tensor]
 ) -> Callable[[], None]:
     share = [[1 / len(tasks)] * len(tasks)] if len(members) == 1 else None
     network = WeightEnsemble(members, task_weights=share, shared="encoder").to(batch[0].device)
-    return training_step(Method(network, tasks, window=window), batch, lr=1e-4)
+    method = Method(network, tasks, window=window)
+    return training_step(method, batch, torch.optim.Adam(method.parameters(), lr=1e-4))
 
 
-def ratios(options: argparse.Namespace) -> dict[str, list[float]]:
+def ratios(options: argparse.Namespace) -> dict[str, np.ndarray]:
     build, tasks, make_batch, batch_size = NETWORKS[options.network]
     batch = [part.to(options.device) for part in make_batch(options.batch or batch_size)]
 
@@ -85,34 +73,22 @@ def ratios(options: argparse.Namespace) -> dict[str, list[float]]:
         network = build(options.width)
         return Half(network.encoder, network.heads) if options.precision == "bf16" else network
 
-    plain = plain_step(make().to(options.device), tasks, batch)
-    ls = our_step([make()], 1, tasks, batch)
-    pamal = our_step([make() for _ in tasks], DRAWS, tasks, batch)
-    found: dict[str, list[float]] = {"LS": [], f"PaMaL M={len(tasks)} W={DRAWS}": []}
-    for i in range(options.rounds + 1):
-        floor, one, many = (time_of(s, options) for s in (plain, ls, pamal))
-        if i:  # the first round warms up
-            for values, ratio in zip(
-                found.values(), (floor / one, DRAWS * floor / many), strict=True
-            ):
-                values.append(ratio)
-    print(f"a plain step, last round: {floor / options.repeats:.4f} s")
-    return found
+    plain = make().to(options.device, memory_format=torch.channels_last)
+    steps = {
+        "plain": plain_step(plain, tasks, batch, torch.optim.Adam(plain.parameters(), lr=1e-4)),
+        "LS": our_step([make()], 1, tasks, batch),
+        "PaMaL": our_step([make() for _ in tasks], DRAWS, tasks, batch),
+    }
+    # On a CPU by the time of all threads, which other programs hardly change.
+    clock = gpu_clock if options.device == "cuda" else time.process_time
+    floor, one, many = in_turn(steps, options.rounds, options.repeats, clock).values()
+    print(f"a plain step, last round: {floor[-1]:.4f} s")
+    return {"LS": floor / one, f"PaMaL M={len(tasks)} W={DRAWS}": DRAWS * floor / many}
 
 
-def time_of(step: Callable[[], None], options: argparse.Namespace) -> float:
-    """On a GPU by the clock, on a CPU that of all threads, which other programs hardly change."""
-    if options.device == "cuda":
-        torch.cuda.synchronize()
-        clock = time.perf_counter
-    else:
-        clock = time.process_time
-    start = clock()
-    for _ in range(options.repeats):
-        step()
-    if options.device == "cuda":
-        torch.cuda.synchronize()
-    return clock() - start
+def gpu_clock() -> float:
+    torch.cuda.synchronize()
+    return time.perf_counter()
 
 
 if __name__ == "__main__":
@@ -127,4 +103,5 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     torch.manual_seed(0)
     print(vars(arguments), f"torch {torch.__version__}, {torch.get_num_threads()} threads")
-    report({f"{name} / a plain loop": values for name, values in ratios(arguments).items()})
+    for name, values in ratios(arguments).items():
+        report(f"{name} / a plain loop", values)

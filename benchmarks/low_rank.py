@@ -13,7 +13,6 @@ those of the `WeightEnsemble` with as many members.
 """
 
 import argparse
-import statistics
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -22,16 +21,16 @@ import numpy as np
 import pandas as pd
 import torch
 import torchvision
-from timing import peak_bytes, seconds
+from timing import in_turn, peak_bytes, plain_step, training_step
 from torch import Tensor, nn
 
 from pamal_core import LowRankEnsemble, Method, WeightEnsemble, classification
 from pamal_core.networks.base import Network
 from pamal_core.networks.models import SharedBottom, lenet
 from pamal_core.networks.resnet import resnet18
-from pamal_core.tasks import task_losses
 
 TASKS = [classification("first"), classification("second")]
+PLAIN = "plain network"
 
 
 def vit_b_16() -> SharedBottom:
@@ -53,27 +52,22 @@ class Trained:
     """A network in training: `step` is one of its steps."""
 
     def __init__(self, network: nn.Module, batch: tuple[Tensor, ...]) -> None:
-        self.network, self.batch, self.rng = network, batch, np.random.default_rng(0)
-        self.method = Method(network, TASKS) if isinstance(network, Network) else None
+        self.network = network
         self.optimizer = torch.optim.Adam(network.parameters(), lr=1e-4)
-
-    def step(self) -> None:
-        self.optimizer.zero_grad()
-        if self.method is None:
-            task_losses(TASKS, self.network(self.batch[0]), self.batch[1:]).mean().backward()
+        if isinstance(network, Network):
+            self.step = training_step(Method(network, TASKS), batch, self.optimizer)
         else:
-            self.method.step(self.batch, self.rng)
-        self.optimizer.step()
+            self.step = plain_step(network, TASKS, batch, self.optimizer)
 
     def counts(self) -> dict[str, int]:
         """How many numbers are held after a step."""
-        parameters = [*self.network.parameters()]
+        network, parameters = self.network, [*self.network.parameters()]
         moments = [v for one in self.optimizer.state.values() for v in one.values() if v.ndim]
         return {
             "stored": size(parameters),
             "trained": size(p.grad for p in parameters if p.grad is not None),
             "moments": size(moments),
-            "thetas": 0 if self.method is None else 2 * self.method.network.skeleton.num_weights,
+            "thetas": 2 * network.skeleton.num_weights if isinstance(network, Network) else 0,
         }
 
     def peak(self) -> int:
@@ -92,7 +86,7 @@ def ways(
 ) -> dict[str, tuple[nn.Module, str]]:
     """By its name a network, and what it is compared with beside the plain one."""
     plain = make().to(memory_format=torch.channels_last)
-    found: dict[str, tuple[nn.Module, str]] = {"plain network": (plain, "plain network")}
+    found: dict[str, tuple[nn.Module, str]] = {PLAIN: (plain, PLAIN)}
     for m in members:
         rows = np.full((m, len(TASKS)), 1 / len(TASKS))
         full = f"weight ensemble, M = {m}"
@@ -110,34 +104,27 @@ def measured(options: argparse.Namespace) -> list[dict[str, str | float]]:
     batch = (torch.rand(num, *shape), *(torch.randint(10, (num,)) for _ in TASKS))
     networks = ways(make, options.members, options.ranks)
     trained = {way: Trained(network, batch) for way, (network, _) in networks.items()}
-    peaks = {way: one.peak() for way, one in trained.items()}  # its steps warm up, too
-    times: dict[str, list[float]] = {way: [] for way in trained}
-    for _ in range(options.rounds):
-        for way, one in trained.items():
-            took = seconds(one.step, options.repeats, time.process_time)
-            times[way].append(took / options.repeats)
-    num_weights = trained["plain network"].counts()["stored"]
-    held = {way: sum(one.counts().values()) for way, one in trained.items()}
-
-    def against(way: str, other: str) -> list[float]:
-        return sorted(a / b for a, b in zip(times[way], times[other], strict=True))
-
+    peaks = {way: one.peak() for way, one in trained.items()}
+    steps = {way: one.step for way, one in trained.items()}
+    times = in_turn(steps, options.rounds, options.repeats, time.process_time)
+    counts = {way: one.counts() for way, one in trained.items()}
+    held = {way: sum(found.values()) for way, found in counts.items()}
     rows = []
     for way, (_, full) in networks.items():
-        ratios, counts = against(way, "plain network"), trained[way].counts()
+        ratios = times[way] / times[PLAIN]
         rows.append(
             {
                 "way": way,
-                "step": statistics.median(ratios),
-                "least": ratios[0],
-                "most": ratios[-1],
-                "stored": counts["stored"] / num_weights,
-                "trained": counts["trained"] / num_weights,
-                "held": held[way] / num_weights,
-                "peak": peaks[way] / peaks["plain network"],
-                "seconds": statistics.median(times[way]),
+                "step": np.median(ratios),
+                "least": ratios.min(),
+                "most": ratios.max(),
+                "stored": counts[way]["stored"] / counts[PLAIN]["stored"],
+                "trained": counts[way]["trained"] / counts[PLAIN]["stored"],
+                "held": held[way] / counts[PLAIN]["stored"],
+                "peak": peaks[way] / peaks[PLAIN],
+                "seconds": np.median(times[way]),
                 "gigabytes": peaks[way] / 1e9,
-                "step of ensemble": statistics.median(against(way, full)),
+                "step of ensemble": np.median(times[way] / times[full]),
                 "held of ensemble": held[way] / held[full],
                 "peak of ensemble": peaks[way] / peaks[full],
             }

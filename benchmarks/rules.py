@@ -14,7 +14,7 @@ import argparse
 from collections.abc import Callable
 
 import torch
-from timing import report, seconds, training_step
+from timing import in_turn, plain_step, report, training_step
 from torch import nn
 from torch.utils.data import TensorDataset
 
@@ -26,27 +26,11 @@ from pamal_core.runs.options import Options
 
 TASKS = [classification("first"), classification("second")]
 RULES = ("mgda", "pcgrad", "imtl", "graddrop", "cagrad", "nash_mtl", "auto_lambda", "rotograd")
-
-
 NETWORKS: dict[str, tuple[Callable[[int], nn.Module], tuple[int, ...]]] = {
     "lenet": (lambda extra: lenet(), (256, 1, 28, 28)),
     "resnet18": (lambda extra: resnet18((10, 10), size=32), (32, 3, 32, 32)),
 }
-
-
-def plain_step(network: nn.Module, batch: tuple[torch.Tensor, ...]) -> Callable[[], None]:
-    network.to(memory_format=torch.channels_last)
-    optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
-
-    def step() -> None:
-        optimizer.zero_grad()
-        outputs = network(batch[0])
-        first, second = (t.loss(o, y) for t, o, y in zip(TASKS, outputs, batch[1:], strict=True))
-        first.backward(retain_graph=True)
-        second.backward()
-        optimizer.step()
-
-    return step
+PLAIN = "a plain step"
 
 
 def our_step(
@@ -55,21 +39,16 @@ def our_step(
     options = Options.create(method=rule, batch_size=len(batch[0]))
     method = build(options, TASKS, make, "encoder", TensorDataset(*batch))
     method.balancer.start_epoch([])
-    return training_step(method, batch, lr=1e-3)
+    return training_step(method, batch, torch.optim.Adam(method.parameters(), lr=1e-3))
 
 
-def ratios(network: str, rounds: int, repeats: int) -> dict[str, list[float]]:
+def steps(network: str) -> dict[str, Callable[[], None]]:
     make, shape = NETWORKS[network]
     batch = (torch.rand(shape), *(torch.randint(10, shape[:1]) for _ in TASKS))
-    steps = {rule: our_step(rule, make, batch) for rule in RULES}
-    plain = plain_step(make(0), batch)
-    for step in (plain, *steps.values()):
-        seconds(step, 2)  # warm up
-    found: dict[str, list[float]] = {rule: [] for rule in steps}
-    for _ in range(rounds):
-        for rule, step in steps.items():
-            found[rule].append(seconds(step, repeats) / seconds(plain, repeats))
-    return found
+    plain = make(0).to(memory_format=torch.channels_last)
+    optimizer = torch.optim.Adam(plain.parameters(), lr=1e-3)
+    found = {PLAIN: plain_step(plain, TASKS, batch, optimizer, one_by_one=True)}
+    return found | {rule: our_step(rule, make, batch) for rule in RULES}
 
 
 if __name__ == "__main__":
@@ -80,5 +59,6 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     torch.manual_seed(0)
     print(f"{arguments.network}, torch {torch.__version__}, {torch.get_num_threads()} threads")
-    named = ratios(arguments.network, arguments.rounds, arguments.repeats).items()
-    report({f"{rule} / a plain step": values for rule, values in named})
+    times = in_turn(steps(arguments.network), arguments.rounds, arguments.repeats)
+    for rule in RULES:
+        report(f"{rule} / {PLAIN}", times[rule] / times[PLAIN])

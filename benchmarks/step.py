@@ -13,46 +13,32 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from timing import peak_bytes, report, seconds, training_step
+from timing import in_turn, peak_bytes, plain_step, report, training_step
 
 from pamal_core import Dirichlet, Linear, Method, MultiForward, WeightEnsemble, classification
 from pamal_core.networks.models import lenet
 
 TASKS = [classification("top-left"), classification("bottom-right")]
 BATCH = (torch.rand(256, 1, 28, 28), torch.randint(10, (256,)), torch.randint(10, (256,)))
+PAMAL = "PaMaL W=4"
 
 
-def plain_step() -> Callable[[], None]:
+def plain() -> Callable[[], None]:
     network = lenet()
-    optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
-
-    def step() -> None:
-        optimizer.zero_grad()
-        losses = [t.loss(o, y) for t, o, y in zip(TASKS, network(BATCH[0]), BATCH[1:], strict=True)]
-        (0.5 * losses[0] + 0.5 * losses[1]).backward()
-        optimizer.step()
-
-    return step
+    return plain_step(network, TASKS, BATCH, torch.optim.Adam(network.parameters(), lr=1e-3))
 
 
-def our_step(window: int, num_members: int, lam: float = 0.0) -> Callable[[], None]:
+def ours(window: int, num_members: int, lam: float = 0.0) -> Callable[[], None]:
     rows = np.eye(2) if num_members == 2 else [[0.5, 0.5]]
     members = [lenet() for _ in range(num_members)]
     network = WeightEnsemble(members, task_weights=rows, shared="encoder")
     method = Method(network, TASKS, Dirichlet(), Linear(), MultiForward(lam), window)
-    return training_step(method, BATCH, lr=1e-3 * num_members)
+    optimizer = torch.optim.Adam(method.parameters(), lr=1e-3 * num_members)
+    return training_step(method, BATCH, optimizer)
 
 
-def ratios(rounds: int) -> dict[str, list[float]]:
-    pamal, ls, plain = our_step(4, 2), our_step(1, 1), plain_step()
-    for step in (pamal, ls, plain):
-        seconds(step, 5)  # warm up
-    found: dict[str, list[float]] = {"our LS": [], "a plain PyTorch loop": []}
-    for _ in range(rounds):
-        first = seconds(pamal, 5)
-        found["our LS"].append(first / seconds(ls, 20))
-        found["a plain PyTorch loop"].append(first / seconds(plain, 20))
-    return found
+def four_of(step: Callable[[], None]) -> Callable[[], None]:
+    return lambda: [step() for _ in range(4)]
 
 
 if __name__ == "__main__":
@@ -61,8 +47,10 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     torch.manual_seed(0)
     print(f"LeNet, batch of 256, torch {torch.__version__}, {torch.get_num_threads()} threads")
-    named = ratios(arguments.rounds).items()
-    report({f"PaMaL W=4 / four steps of {name}": values for name, values in named})
-    one, eight, coupled = (peak_bytes(our_step(w, 2, lam)) for w, lam in ((1, 0), (8, 0), (8, 5.0)))
+    steps = {"our LS": four_of(ours(1, 1)), "a plain PyTorch loop": four_of(plain())}
+    times = in_turn({PAMAL: ours(4, 2), **steps}, arguments.rounds, repeats=5)
+    for name in steps:
+        report(f"{PAMAL} / four steps of {name}", times[PAMAL] / times[name])
+    one, eight, coupled = (peak_bytes(ours(w, 2, lam)) for w, lam in ((1, 0), (8, 0), (8, 5.0)))
     print(f"peak memory of a step: {one / 1e6:.2f} MB at W=1, {eight / 1e6:.2f} MB at W=8", end="")
     print(f" (ratio {eight / one:.3f}); with a penalty at W=8 {coupled / 1e6:.2f} MB")

@@ -1,19 +1,43 @@
-"""What the benchmarks of a training step share."""
+"""What the benchmarks share: steps, how they are run in turn, and what is said of them."""
 
-import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile
 
 from pamal_core import Method
+from pamal_core.tasks import Task
 
 
-def training_step(method: Method, batch: Sequence[torch.Tensor], lr: float) -> Callable[[], None]:
-    """One step of `method` on `batch`, zero_grad and Adam included."""
-    optimizer = torch.optim.Adam(method.parameters(), lr=lr)
+def plain_step(
+    network: nn.Module,
+    tasks: Sequence[Task],
+    batch: Sequence[Tensor],
+    optimizer: torch.optim.Optimizer,
+    *,
+    one_by_one: bool = False,
+) -> Callable[[], None]:
+    """One step of a plain PyTorch loop, zero_grad included: back through the mean of the losses, or
+    `one_by_one` through each of them."""
+
+    def step() -> None:
+        optimizer.zero_grad()
+        outputs = network(batch[0])
+        losses = [t.loss(o, y) for t, o, y in zip(tasks, outputs, batch[1:], strict=True)]
+        for loss in losses if one_by_one else [sum(losses) / len(losses)]:
+            loss.backward(retain_graph=one_by_one and loss is not losses[-1])
+        optimizer.step()
+
+    return step
+
+
+def training_step(
+    method: Method, batch: Sequence[Tensor], optimizer: torch.optim.Optimizer
+) -> Callable[[], None]:
+    """One step of `method` on `batch`, zero_grad included."""
     rng = np.random.default_rng(0)
 
     def step() -> None:
@@ -24,13 +48,22 @@ def training_step(method: Method, batch: Sequence[torch.Tensor], lr: float) -> C
     return step
 
 
-def seconds(
-    step: Callable[[], None], repeats: int, clock: Callable[[], float] = time.perf_counter
-) -> float:
-    start = clock()
-    for _ in range(repeats):
-        step()
-    return clock() - start
+def in_turn(
+    steps: Mapping[str, Callable[[], None]],
+    rounds: int,
+    repeats: int = 1,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, np.ndarray]:
+    """By its name the seconds of each step, [rounds]: a round runs every one of them that often,
+    and a round before the first warms up."""
+    times: dict[str, list[float]] = {name: [] for name in steps}
+    for _ in range(rounds + 1):
+        for name, step in steps.items():
+            start = clock()
+            for _ in range(repeats):
+                step()
+            times[name].append((clock() - start) / repeats)
+    return {name: np.array(values[1:]) for name, values in times.items()}
 
 
 def peak_bytes(step: Callable[[], None]) -> int:
@@ -43,7 +76,5 @@ def peak_bytes(step: Callable[[], None]) -> int:
     return int(np.cumsum(changes).max())
 
 
-def report(ratios: Mapping[str, Sequence[float]]) -> None:
-    for name, values in ratios.items():
-        low, middle, high = min(values), statistics.median(values), max(values)
-        print(f"{name}: {middle:.3f} ({low:.3f} to {high:.3f})")
+def report(name: str, ratios: np.ndarray) -> None:
+    print(f"{name}: {np.median(ratios):.3f} ({ratios.min():.3f} to {ratios.max():.3f})")

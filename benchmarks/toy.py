@@ -8,13 +8,12 @@ the ratio is taken round by round, so that a machine that slows down slows both.
 """
 
 import argparse
-import statistics
-import time
 from collections import deque
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
+from timing import in_turn
 from torch import Tensor
 
 from pamal_core import Linear, MovingAverage, UnitNorm
@@ -61,25 +60,15 @@ def all_pairs(balancing: str, num_steps: int) -> None:
     Pairs(ToyProblem(SCALE), [BALANCERS[balancing]()]).run(num_steps, every=100)
 
 
-def seconds(run: Callable[[str, int], None], balancing: str, num_steps: int) -> float:
-    start = time.perf_counter()
-    run(balancing, num_steps)
-    return time.perf_counter() - start
-
-
 def measure(balancing: str, rounds: int, num_steps: int) -> None:
-    for run in (all_pairs, plain_loop):
-        run(balancing, 100)  # warm up
-    ours, plain = [], []
-    for _ in range(rounds):
-        ours.append(seconds(all_pairs, balancing, num_steps))
-        plain.append(25 * seconds(plain_loop, balancing, num_steps))
-    ratios = [b / a for a, b in zip(ours, plain, strict=True)]
-    full = 50_000 / num_steps
+    runs = {"ours": all_pairs, "plain": plain_loop}
+    times = in_turn({n: partial(run, balancing, num_steps) for n, run in runs.items()}, rounds)
+    ours, plain = times["ours"], 25 * times["plain"]
+    ratios, full = plain / ours, 50_000 / num_steps
     print(
-        f"{balancing:8} 25 pairs at 50,000 steps: {full * statistics.median(ours):.1f} s together, "
-        f"{full * statistics.median(plain):.0f} s one by one; "
-        f"ratio {statistics.median(ratios):.0f} ({min(ratios):.0f} to {max(ratios):.0f})"
+        f"{balancing:8} 25 pairs at 50,000 steps: {full * np.median(ours):.1f} s together, "
+        f"{full * np.median(plain):.0f} s one by one; "
+        f"ratio {np.median(ratios):.0f} ({ratios.min():.0f} to {ratios.max():.0f})"
     )
 
 
