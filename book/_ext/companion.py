@@ -21,43 +21,28 @@ PARAMETERS = re.compile(r'<dl>\n(<dd><em class="sig-param">.*?)</dl>', re.DOTALL
 MATHJAX = files("sphinx-mathjax-offline") / "static/mathjax/tex-svg-full.js"
 
 
-def use_top_level_toc(app: Sphinx, config: Config) -> None:
-    """Read `_toc.yml` beside `_config.yml`; jupyter-book takes the one in the book's folder."""
+def configure(app: Sphinx, config: Config) -> None:
+    """Read `_toc.yml` beside `_config.yml`, as jupyter-book takes the one in the book's folder; and
+    copy into the book the widgets' style sheet and MathJax, whose SVG build is one file, so that it
+    also works over file://."""
     config.external_toc_path = str(Path(app.srcdir).parent / "_toc.yml")
-
-
-def use_installed_mathjax(_app: Sphinx, config: Config) -> None:
-    """Copy MathJax into the book. The SVG build is one file, so it also works over file://."""
-    config.html_static_path = [*config.html_static_path, str(MATHJAX)]
     config.mathjax_path = MATHJAX.name
-
-
-def use_widget_style(_app: Sphinx, config: Config) -> None:
-    """Copy the widgets' style sheet into the book."""
-    config.html_static_path = [*config.html_static_path, str(WIDGETS / "widgets.css")]
+    config.html_static_path = [*config.html_static_path, str(MATHJAX), str(WIDGETS / "widgets.css")]
     config.html_css_files = [*config.html_css_files, "widgets.css"]
 
 
-def mend_citations(
+def mend_lists(
     _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any
 ) -> None:
-    """Take the role from docutils' list of citations: its entries are not what a list may hold."""
-    list_of = '<div role="list" class="citation-list">'
-    if "body" in context:
-        context["body"] = context["body"].replace(list_of, '<div class="citation-list">')
-
-
-def mend_signatures(
-    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any
-) -> None:
-    """Make the parameters of a long signature plain lines: Sphinx writes them as a list of
-    definitions without a term, which such a list may not be."""
+    """Make no list of what none may hold: docutils' entries of citations, and the parameters of a
+    long signature, which Sphinx writes as definitions without a term."""
 
     def lines(found: re.Match[str]) -> str:
         return found[1].replace("<dd>", '<div class="sig-line">').replace("</dd>", "</div>")
 
     if "body" in context:
-        context["body"] = PARAMETERS.sub(lines, context["body"])
+        body = PARAMETERS.sub(lines, context["body"])
+        context["body"] = body.replace('role="list" class="citation-list"', 'class="citation-list"')
 
 
 def name_toggles(
@@ -84,18 +69,15 @@ def take_title_from_toc(app: Sphinx, _tree: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """These run before sphinx_external_toc and Sphinx look at the settings (priority 500, 800)."""
+    """`configure` is before sphinx_external_toc and Sphinx, which are at 500 and 800."""
     app.add_directive("api", Api)
     app.add_directive("citation", Citation)
     app.add_directive("hypervolumes", Hypervolumes)
     app.add_directive("verdicts", Verdicts)
     app.add_directive("widget", Widget)
-    app.connect("config-inited", use_top_level_toc, priority=100)
-    app.connect("config-inited", use_installed_mathjax, priority=100)
-    app.connect("config-inited", use_widget_style, priority=100)
+    app.connect("config-inited", configure, priority=100)
     app.connect("doctree-read", take_title_from_toc, priority=600)  # titles are collected at 500
-    app.connect("html-page-context", mend_citations)
-    app.connect("html-page-context", mend_signatures)
+    app.connect("html-page-context", mend_lists)
     app.connect("html-page-context", name_toggles, priority=900)  # after the theme
     app.connect("html-page-context", put_figures_in)
     app.connect("build-finished", put_source_in)

@@ -12,10 +12,8 @@ epochs and at equal cost; the paper's number is that of its tables. Nothing here
 
 import html
 import re
-import sys
 from collections import Counter
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -25,13 +23,10 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 from widget import note_records
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))  # the book shows the records of its own checkout
-
-from pamal_core.study import claims, frame, paper, tables  # noqa: E402
-from pamal_core.study.claims import Claim, Part  # noqa: E402
-from pamal_core.study.frame import Runs  # noqa: E402
-from pamal_core.study.statistics import Condition, Estimate  # noqa: E402
+from pamal_core.study import claims, frame, paper, tables
+from pamal_core.study.claims import Claim, Part
+from pamal_core.study.frame import Runs
+from pamal_core.study.statistics import Condition, Estimate
 
 EPOCHS, COST, PAPER = "equal epochs", "equal cost", "paper"
 MARKS = {

@@ -11,20 +11,19 @@ built, so that no copy of them can be old.
 """
 
 import json
-import runpy
-import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
+from checkout import ROOT
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
-ROOT = Path(__file__).parents[2]
+from pamal_core.errors import InputError
+from pamal_core.widgets import html, runs_data  # not torch, but pandas and others
+
 WIDGETS = ROOT / "pamal_core" / "widgets"
 DATA = ROOT / "book" / "_assets" / "widgets"
-# By path: the package need not be installed, and the book shows the widgets of its own checkout.
-HTML = runpy.run_path(str(WIDGETS / "html.py"))
 
 
 def note_records(directive: SphinxDirective, folder: Path) -> None:
@@ -53,13 +52,19 @@ class Widget(SphinxDirective):
         for path in [*WIDGETS.glob("*.js"), WIDGETS / "html.py"]:
             self.env.note_dependency(str(path))
         identifier = f"pw-{name}-{self.env.new_serialno('widget')}"
-        html = HTML["fragment"](name, values, identifier)
-        raw = [nodes.raw("", text, format="html") for text in (html, "<noscript>", "</noscript>")]
+        texts = html.fragment(name, values, identifier), "<noscript>", "</noscript>"
+        raw = [nodes.raw("", text, format="html") for text in texts]
         return [*raw[:2], *self.parse_content_to_nodes(), raw[2]]
 
     def _values(self) -> dict[str, Any]:
         if "records" in self.options:
-            return {"records": self._packed(ROOT / self.options["records"])}
+            folder = ROOT / self.options["records"]
+            note_records(self, folder)
+            self.env.note_dependency(str(WIDGETS / "runs_data.py"))
+            try:
+                return {"records": runs_data.pack(folder)}
+            except InputError as error:
+                raise self.error(f"Expected records in {folder}. {error}") from None
         if "data" not in self.options:
             return {}
         path = DATA / f"{self.options['data']}.json"
@@ -67,16 +72,3 @@ class Widget(SphinxDirective):
             raise self.error(f"Expected a file with the data of the widget. Found none at {path}.")
         self.env.note_dependency(str(path))
         return json.loads(path.read_text("utf-8"))
-
-    def _packed(self, folder: Path) -> dict[str, Any]:
-        note_records(self, folder)
-        self.env.note_dependency(str(WIDGETS / "runs_data.py"))
-        sys.path.insert(0, str(ROOT))
-        try:
-            from pamal_core.widgets.runs_data import pack  # not torch, but pandas and others
-
-            return pack(folder)
-        except (ImportError, ValueError) as error:
-            raise self.error(f"Expected records in {folder} and the package. {error}") from None
-        finally:
-            sys.path.remove(str(ROOT))
