@@ -98,38 +98,33 @@ def ways(
     return found
 
 
-def measured(options: argparse.Namespace) -> list[dict[str, str | float]]:
+def measured(options: argparse.Namespace) -> pd.DataFrame:
     make, shape, num = NETWORKS[options.network]
     num = options.batch or num
     batch = (torch.rand(num, *shape), *(torch.randint(10, (num,)) for _ in TASKS))
     networks = ways(make, options.members, options.ranks)
     trained = {way: Trained(network, batch) for way, (network, _) in networks.items()}
-    peaks = {way: one.peak() for way, one in trained.items()}
+    peak = pd.Series({way: one.peak() for way, one in trained.items()})
     steps = {way: one.step for way, one in trained.items()}
-    times = in_turn(steps, options.rounds, options.repeats, time.process_time)
-    counts = {way: one.counts() for way, one in trained.items()}
-    held = {way: sum(found.values()) for way, found in counts.items()}
-    rows = []
-    for way, (_, full) in networks.items():
-        ratios = times[way] / times[PLAIN]
-        rows.append(
-            {
-                "way": way,
-                "step": np.median(ratios),
-                "least": ratios.min(),
-                "most": ratios.max(),
-                "stored": counts[way]["stored"] / counts[PLAIN]["stored"],
-                "trained": counts[way]["trained"] / counts[PLAIN]["stored"],
-                "held": held[way] / counts[PLAIN]["stored"],
-                "peak": peaks[way] / peaks[PLAIN],
-                "seconds": np.median(times[way]),
-                "gigabytes": peaks[way] / 1e9,
-                "step of ensemble": np.median(times[way] / times[full]),
-                "held of ensemble": held[way] / held[full],
-                "peak of ensemble": peaks[way] / peaks[full],
-            }
-        )
-    return rows
+    seconds = pd.DataFrame(in_turn(steps, options.rounds, options.repeats, time.process_time))
+    counts = pd.DataFrame({way: one.counts() for way, one in trained.items()}).T
+    ratios, held = seconds.div(seconds[PLAIN], axis=0), counts.sum(axis=1)
+    num_weights, full = counts.loc[PLAIN, "stored"], [full for _, full in networks.values()]
+    columns = {
+        "step": ratios.median(),
+        "least": ratios.min(),
+        "most": ratios.max(),
+        "stored": counts["stored"] / num_weights,
+        "trained": counts["trained"] / num_weights,
+        "held": held / num_weights,
+        "peak": peak / peak[PLAIN],
+        "seconds": seconds.median(),
+        "gigabytes": peak / 1e9,
+        "step of ensemble": (seconds / seconds[full].to_numpy()).median(),
+        "held of ensemble": held / held[full].to_numpy(),
+        "peak of ensemble": peak / peak[full].to_numpy(),
+    }
+    return pd.DataFrame(columns).rename_axis("way")
 
 
 if __name__ == "__main__":
@@ -146,6 +141,6 @@ if __name__ == "__main__":
     torch.set_num_threads(1)  # others that wait for work would count as processor time
     print(f"{arguments.network}, torch {torch.__version__}, 1 thread")
     found = measured(arguments)
-    print(pd.DataFrame(found).set_index("way").round(2).to_string())
+    print(found.round(2).to_string())
     if arguments.out:
-        pd.DataFrame(found).round(4).to_csv(arguments.out, index=False, lineterminator="\n")
+        found.round(4).to_csv(arguments.out, lineterminator="\n")
