@@ -13,14 +13,14 @@ slows all of them.
 
 import argparse
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import torch
-from timing import in_turn, plain_step, report, training_step
+from timing import ensemble_step, in_turn, plain_step, report
 from torch import Tensor, nn
 
-from pamal_core import Method, WeightEnsemble, classification, regression
+from pamal_core import classification, regression
 from pamal_core.dense_tasks import depth, segmentation
 from pamal_core.networks.models import SharedBottom
 from pamal_core.networks.resnet import resnet18
@@ -56,15 +56,6 @@ NETWORKS: dict[str, tuple[Callable[[int], SharedBottom], list[Task], Callable, i
 }
 
 
-def our_step(
-    members: Sequence[nn.Module], window: int, tasks: Sequence[Task], batch: Sequence[Tensor]
-) -> Callable[[], None]:
-    share = [[1 / len(tasks)] * len(tasks)] if len(members) == 1 else None
-    network = WeightEnsemble(members, task_weights=share, shared="encoder").to(batch[0].device)
-    method = Method(network, tasks, window=window)
-    return training_step(method, batch, torch.optim.Adam(method.parameters(), lr=1e-4))
-
-
 def ratios(options: argparse.Namespace) -> dict[str, np.ndarray]:
     build, tasks, make_batch, batch_size = NETWORKS[options.network]
     batch = [part.to(options.device) for part in make_batch(options.batch or batch_size)]
@@ -75,9 +66,9 @@ def ratios(options: argparse.Namespace) -> dict[str, np.ndarray]:
 
     plain = make().to(options.device, memory_format=torch.channels_last)
     steps = {
-        "plain": plain_step(plain, tasks, batch, torch.optim.Adam(plain.parameters(), lr=1e-4)),
-        "LS": our_step([make()], 1, tasks, batch),
-        "PaMaL": our_step([make() for _ in tasks], DRAWS, tasks, batch),
+        "plain": plain_step(plain, tasks, batch, torch.optim.Adam(plain.parameters())),
+        "LS": ensemble_step([make()], tasks, batch, 1),
+        "PaMaL": ensemble_step([make() for _ in tasks], tasks, batch, DRAWS),
     }
     # On a CPU by the time of all threads, which other programs hardly change.
     clock = gpu_clock if options.device == "cuda" else time.process_time

@@ -39,14 +39,14 @@ def our_step(
     options = Options.create(method=rule, batch_size=len(batch[0]))
     method = build(options, TASKS, make, "encoder", TensorDataset(*batch))
     method.balancer.start_epoch([])
-    return training_step(method, batch, torch.optim.Adam(method.parameters(), lr=1e-3))
+    return training_step(method, batch, torch.optim.Adam(method.parameters()))
 
 
 def steps(network: str) -> dict[str, Callable[[], None]]:
     make, shape = NETWORKS[network]
     batch = (torch.rand(shape), *(torch.randint(10, shape[:1]) for _ in TASKS))
     plain = make(0).to(memory_format=torch.channels_last)
-    optimizer = torch.optim.Adam(plain.parameters(), lr=1e-3)
+    optimizer = torch.optim.Adam(plain.parameters())
     found = {PLAIN: plain_step(plain, TASKS, batch, optimizer, one_by_one=True)}
     return found | {rule: our_step(rule, make, batch) for rule in RULES}
 

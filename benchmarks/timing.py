@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile
 
-from pamal_core import Method
+from pamal_core import Method, MultiForward, WeightEnsemble
 from pamal_core.tasks import Task
 
 
@@ -46,6 +46,20 @@ def training_step(
         optimizer.step()
 
     return step
+
+
+def ensemble_step(
+    members: Sequence[nn.Module],
+    tasks: Sequence[Task],
+    batch: Sequence[Tensor],
+    window: int,
+    lam: float = 0.0,
+) -> Callable[[], None]:
+    """A step of PaMaL, or of LS with a single member."""
+    share = [[1 / len(tasks)] * len(tasks)] if len(members) == 1 else None
+    network = WeightEnsemble(members, task_weights=share, shared="encoder").to(batch[0].device)
+    method = Method(network, tasks, penalty=MultiForward(lam), window=window)
+    return training_step(method, batch, torch.optim.Adam(method.parameters()))
 
 
 def in_turn(

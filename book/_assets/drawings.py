@@ -229,16 +229,17 @@ def digit() -> None:
     panel.axes("", "probability of the correct digit")
     for tick in (0, 1):
         panel.text(str(tick), (0, tick), "soft", "end", (-4, 4))
-    for t, (look, x, y) in enumerate((("one", 0.03, 0.76), ("two", 0.78, 0.85))):
+    looks = ("one", (0.03, 0.76), 0, "start", (8, -10)), ("two", (0.78, 0.85), -1, "end", (-8, -10))
+    for t, (look, corner, end, side, shift) in enumerate(looks):
         i = shown[t]
-        panel.line(np.stack([alphas[:, 1], right[:, t, i].numpy()], -1), f"{look} heavy")
-        (left, top), png = panel.at([(x, y)])[0], pictures(images[i : i + 1])[0]
+        curve = np.stack([alphas[:, 1], right[:, t, i].numpy()], -1)
+        panel.line(curve, f"{look} heavy")
+        (left, top), png = panel.at([corner])[0], pictures(images[i : i + 1])[0]
         panel.parts.append(
             f'<image x="{left:.0f}" y="{top:.0f}" width="64" height="64" href="{png}" '
             'style="image-rendering: pixelated"/>'
         )
-        end, side = ((0, right[0, t, i]), "start") if t == 0 else ((1, right[-1, t, i]), "end")
-        panel.text(f"{names[t]}: {labels[i, t]}", end, look, side, (8 if t == 0 else -8, -10))
+        panel.text(f"{names[t]}: {labels[i, t]}", curve[end], look, side, shift)
     for word, (look, place, side) in ends.items():
         panel.text(word, place, look, side, (0, 18))
     panel.text("α moves →", (0.5, 0), "soft", "middle", (0, 18))
@@ -250,21 +251,15 @@ def digit() -> None:
     )
     panel = Panel("How often it is right, on 10,000 images", (-0.15, 1.15), (0.925, 0.97))
     panel.axes("", "accuracy (higher is better)")
-    for task, look, place in zip(names, ("one", "two"), (0.55, 0.6), strict=True):
-        values_at = values["points"]["columns"][f"{task}/accuracy"]
-        curve = np.stack([alphas[:, 1], values_at], -1)
+    # The ends of the two curves are close to each other.
+    looks = ("one", 55, "start", (4, -12), (5, 8)), ("two", 60, "middle", (0, 24), (5, -2))
+    for task, (look, k, side, shift, beside) in zip(names, looks, strict=True):
+        accuracies = values["points"]["columns"][f"{task}/accuracy"]
+        curve = np.stack([alphas[:, 1], accuracies], -1)
         panel.line(curve, f"{look} heavy")
-        k = int(100 * place)
-        panel.text(
-            f"{task} digit",
-            curve[k],
-            look,
-            "start" if look == "one" else "middle",
-            (4, -12) if look == "one" else (0, 24),
-        )
-        panel.text(f"{100 * values_at[0]:.1f} %", curve[0], "soft", "end", (-5, 4))
-        beside = 5, 8 if look == "one" else -2  # they end close to each other
-        panel.text(f"{100 * values_at[-1]:.1f} %", curve[-1], "soft", shift=beside)
+        panel.text(f"{task} digit", curve[k], look, side, shift)
+        panel.text(f"{100 * accuracies[0]:.1f} %", curve[0], "soft", "end", (-5, 4))
+        panel.text(f"{100 * accuracies[-1]:.1f} %", curve[-1], "soft", shift=beside)
     for word, (look, *_) in ends.items():
         panel.text(word, (0 if look == "one" else 1, 0.925), look, "middle", (0, 18))
     panel.text("α moves →", (0.5, 0.925), "soft", "middle", (0, 18))

@@ -86,14 +86,8 @@ def of_others(points: dict[str, Any]) -> dict[str, Any]:
     return {"alpha": front.choose().alpha.tolist(), "beside": beside, "about": ABOUT}
 
 
-if sys.argv[1:] == ["--others"]:
-    values = json.loads(TARGET.read_text())
-else:
-    values = of_run(
-        Path(sys.argv[1] if sys.argv[1:] else ROOT / "results/multimnist/pamal_seed_0.json")
-    )
+given = sys.argv[1:] or [ROOT / "results/multimnist/pamal_seed_0.json"]
+values = json.loads(TARGET.read_text()) if given == ["--others"] else of_run(Path(given[0]))
 values |= of_others(values["points"])
 TARGET.write_text(json.dumps(values, separators=(",", ":")) + "\n")
-print(
-    f"{TARGET.relative_to(ROOT)}: {TARGET.stat().st_size / 1000:.0f} kB, opens at {values['alpha']}"
-)
+print(f"{TARGET}: {TARGET.stat().st_size / 1000:.0f} kB, opens at {values['alpha']}")

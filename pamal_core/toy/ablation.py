@@ -12,13 +12,13 @@ from matplotlib.figure import Figure
 from pydantic import Field
 
 from pamal_core.balancing import Linear, MovingAverage, UnitNorm
-from pamal_core.runs.options import Options
+from pamal_core.runs.options import Count, Options, Positive
 from pamal_core.toy import figures
 from pamal_core.toy import rules as toy_rules
 from pamal_core.toy.outcomes import Outcome
 from pamal_core.toy.pairs import Pairs, initial_pairs
 from pamal_core.toy.problem import ToyProblem
-from pamal_core.toy.run import MOMENTS, Positive, baselines
+from pamal_core.toy.run import MOMENTS, baselines
 
 SCALES = (1.0, 0.1)
 WORST_PAIR = 10
@@ -35,11 +35,11 @@ class BalancingOptions(Options):
     1,000 steps; and for the three tasks on sample data the factors of the losses and the epochs."""
 
     known: ClassVar = ("seed", "epochs", "tanh", "lr", "scales", "sample_epochs")
-    epochs: Annotated[int, Field(ge=1)] = 12
+    epochs: Count = 12
     tanh: Literal["printed", "earlier"] = "printed"
     lr: Positive = 2e-3
     scales: Annotated[list[Positive], Field(min_length=3, max_length=3)] = Field([0.2, 0.6, 4.0])
-    sample_epochs: Annotated[int, Field(ge=1)] = 5
+    sample_epochs: Count = 5
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,16 +4,15 @@ import time
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import torch
-from pydantic import Field
 
 from pamal_core.method import NonFiniteError
 from pamal_core.runs.build import balancer, multi_forward, preference, task_weights
 from pamal_core.runs.devices import peak_memory
-from pamal_core.runs.options import Options
+from pamal_core.runs.options import Options, Positive
 from pamal_core.runs.records import Record, run_key, versions
 from pamal_core.simplex import Dirichlet
 from pamal_core.toy.outcomes import OBJECTIVES, VARIANTS, Outcome
@@ -24,7 +23,6 @@ from pamal_core.toy.rules import EPOCH, rules
 PAPER_EPOCHS = 50
 MOMENTS = 500
 """How often a run is looked at, besides its start."""
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class ToyOptions(Options):
@@ -48,9 +46,8 @@ class ToyOptions(Options):
 
 
 class ToyRun(NamedTuple):
-    """A finished run: its options, its record, and by name what became of each variant."""
+    """A finished run: its record, and by name what became of each variant."""
 
-    options: ToyOptions
     record: Record
     outcomes: dict[str, Outcome]
 
@@ -63,7 +60,7 @@ class ToyRun(NamedTuple):
     def provenance(self) -> str:
         """One sentence that a figure can be stamped with."""
         options = ", ".join(f"{name} {value}" for name, value in self.record.options.items())
-        return f"No data: the formula of appendix B2. Seed {self.options.seed}; {options}."
+        return f"No data: the formula of appendix B2. Seed {self.record.seed}; {options}."
 
 
 def run(options: ToyOptions) -> ToyRun:
@@ -108,7 +105,7 @@ def run(options: ToyOptions) -> ToyRun:
     )
     if path:
         record.write(path)
-    return ToyRun(options, record, outcomes)
+    return ToyRun(record, outcomes)
 
 
 def _train(options: ToyOptions, num_steps: int) -> dict[str, Outcome]:

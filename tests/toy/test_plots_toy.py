@@ -10,7 +10,7 @@ from pamal_core.runs.records import Record
 from pamal_core.toy import figures as toy
 from pamal_core.toy.outcomes import Outcome
 from pamal_core.toy.problem import ToyProblem
-from pamal_core.toy.run import ToyOptions, ToyRun
+from pamal_core.toy.run import ToyRun
 
 matplotlib.use("Agg")
 RNG = np.random.default_rng(0)
@@ -77,7 +77,7 @@ def run_of(made, titles=()):
     summary = {"v": {"runs": {name: {"verdict": verdict} for name, verdict in titles}}}
     record = Record(**dict.fromkeys(["experiment", "method", "data"], "toy"), options={"epochs": 1},
         seed=0, objectives={}, points=[], summary=summary, cost={}, versions={})  # fmt: skip
-    return ToyRun(ToyOptions(), record, {"v": made})
+    return ToyRun(record, {"v": made})
 
 
 def test_a_grid_has_a_panel_for_each_pair_with_its_verdict_its_members_and_its_subspace():
