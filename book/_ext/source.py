@@ -18,16 +18,11 @@ MADE = {"__pycache__", "fresh", ".snakemake", ".ipynb_checkpoints"}
 
 def sources() -> list[Path]:
     """The files of the project, without what is made from them."""
-    found = [path for pattern in (*FILES, *OTHERS) for path in ROOT.glob(pattern)]
-    for folder in FOLDERS:
-        found += [
-            path
-            for path in (ROOT / folder).rglob("*")
-            if (path.suffix in KINDS or path.name in NAMES)
-            and path.is_file()
-            and not MADE & {*path.relative_to(ROOT).parts}
-        ]
-    return sorted(found)
+    top = (path for pattern in (*FILES, *OTHERS) for path in ROOT.glob(pattern))
+    inside = (path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))
+    known = (path for path in inside if path.suffix in KINDS or path.name in NAMES)
+    given = (path for path in known if not MADE & {*path.relative_to(ROOT).parts})
+    return sorted([*top, *(path for path in given if path.is_file())])
 
 
 def put_source_in(app: Sphinx, exception: Exception | None) -> None:

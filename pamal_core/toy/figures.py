@@ -16,6 +16,7 @@ from numpy import ndarray as Array
 
 from pamal_core.plots import style
 from pamal_core.toy.outcomes import VARIANTS, Outcome
+from pamal_core.toy.rules import EPOCH
 from pamal_core.toy.run import ToyRun
 
 MEMBERS = (style.COLOURS["first"], style.COLOURS["second"])
@@ -31,7 +32,8 @@ def figure_1(result: ToyRun) -> list[Figure]:
     shown = [v for v in sorted(VARIANTS, key=lambda v: -v.scale) if v.name in result.outcomes]
     by_scale = [[v.name for v in group] for _, group in groupby(shown, lambda v: v.scale)]
     panels = [{name: result.outcomes[name] for name in names} for names in by_scale]
-    return [trajectories_figure(one, result.num_steps, result.provenance) for one in panels]
+    num_steps = EPOCH * result.record.options["epochs"]
+    return [trajectories_figure(one, num_steps, result.provenance) for one in panels]
 
 
 def trajectories_figure(
@@ -116,11 +118,11 @@ def surfaces(result: ToyRun, variant: str) -> list[Figure]:
         ax.set_xlabel("θ₁")
         ax.grid(False)
     axes[0].set_ylabel("θ₂")
-    scale: dict[str, Any] = {"ticks": levels[levels % 5 == 0], "pad": 0.01}
-    bar = figure.colorbar(surface, ax=axes, label="weighted loss  (lower is better)", **scale)
+    bar = figure.colorbar(surface, ax=axes, label="weighted loss  (lower is better)", pad=0.01)
+    bar.set_ticks(levels[levels % 5 == 0])
     for bands in bar.ax.collections:
         bands.set_rasterized(True)  # browsers leave seams between them
-    dark: dict[str, Any] = {"labelcolor": "white", "frameon": True, "facecolor": "0.25"}
+    dark = {"labelcolor": "white", "frameon": True, "facecolor": "0.25"}
     words = "The loss α times that of task 1 plus 1 - α times that of task 2, over the two weights."
     return [style.finish(figure, result.provenance, None, words, ncols=3, **dark)]
 

@@ -52,11 +52,6 @@ class ToyRun(NamedTuple):
     outcomes: dict[str, Outcome]
 
     @property
-    def num_steps(self) -> int:
-        """How long each variant was trained."""
-        return EPOCH * self.record.options["epochs"]
-
-    @property
     def provenance(self) -> str:
         """One sentence that a figure can be stamped with."""
         options = ", ".join(f"{name} {value}" for name, value in self.record.options.items())
