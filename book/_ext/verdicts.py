@@ -66,7 +66,7 @@ class Line(NamedTuple):
         """How far from the bound the furthest end of an interval is."""
         estimates = [part.estimate for _, part, _ in self.cells.values()]
         ends = [(e.value, *e.interval()) for e in estimates]
-        return float(np.nanmax(np.abs([self.ahead(end) for three in ends for end in three] or [0])))
+        return float(np.nanmax(np.abs([self.ahead(end) for three in ends for end in three])))
 
 
 def read(label: str, page: str, claim: Claim, row: pd.Series, runs: Runs) -> Line:
@@ -153,9 +153,6 @@ def counted(found: pd.DataFrame) -> str:
 def picture(rows: list[str | Line]) -> str:
     """Questions and lines as a table; intervals in numbers below it, folded."""
     lines = [row for row in rows if isinstance(row, Line)]
-    edges: dict[str, float] = {}
-    for line in lines:
-        edges[kind(line)] = max(edges.get(kind(line), 0), line.edge())
     heads = "".join(f'<th scope="col">{key(name)}{name}</th>' for name in MARKS)
     texts = [
         '<table class="verdicts"><thead><tr><td></td><td class="v-sides" aria-hidden="true">'
@@ -167,7 +164,8 @@ def picture(rows: list[str | Line]) -> str:
             texts.append(f'<tr class="v-question">{head}</tr>')
             continue
         link = f'<a href="{row.page}#{claims.anchor(row.claim["claim"])}">{row.label}</a>'
-        plot = f'<td class="v-plot">{drawing(row, edges[kind(row)])}</td>'
+        edge = np.nanmax([line.edge() for line in lines if kind(line) == kind(row)])
+        plot = f'<td class="v-plot">{drawing(row, edge)}</td>'
         cells = "".join(map(partial(cell, row), MARKS))
         texts.append(f'<tr><th scope="row">{link}</th>{plot}{cells}</tr>')
     numbers = "".join(f"<dt>{one.claim['claim']}</dt><dd>{in_numbers(one)}</dd>" for one in lines)

@@ -1,5 +1,6 @@
 """Train PaMaL and keep the front of every epoch: the data of the book's training replay."""
 
+from functools import partial
 from typing import Any
 
 from torch.utils.data import TensorDataset
@@ -8,7 +9,6 @@ from pamal_core.data.batches import batches
 from pamal_core.data.splits import Splits
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
-from pamal_core.front import Front
 from pamal_core.runs.options import SETTINGS, Options
 from pamal_core.runs.records import versions
 from pamal_core.runs.run import Experiment, method_of
@@ -30,11 +30,8 @@ def replay(experiment: Experiment, options: Options, splits: Splits) -> dict[str
         )
     method = method_of(experiment, options, splits)
     examples = TensorDataset(*splits.validation[:IMAGES])
-
-    def measured() -> Front:
-        loader = batches(examples, experiment.evaluation_batch)
-        return evaluate(method.network, method.tasks, loader)
-
+    loader = batches(examples, experiment.evaluation_batch)
+    measured = partial(evaluate, method.network, method.tasks, loader)
     fronts = [measured()]
     train(
         method,
