@@ -15,12 +15,11 @@ from pamal_core.balancing import Linear, MovingAverage, UnitNorm
 from pamal_core.runs.options import Count, Options, Positive
 from pamal_core.toy import figures
 from pamal_core.toy import rules as toy_rules
-from pamal_core.toy.outcomes import Outcome
+from pamal_core.toy.outcomes import SCALES, Outcome
 from pamal_core.toy.pairs import Pairs, initial_pairs
 from pamal_core.toy.problem import ToyProblem
 from pamal_core.toy.run import MOMENTS, baselines
 
-SCALES = (1.0, 0.1)
 WORST_PAIR = 10
 """The pair of Figure 1, with the worst initial losses: (9, 9) and (-8.5, 7.5)."""
 BALANCERS = {
@@ -67,7 +66,7 @@ class Ablation:
 def run(options: BalancingOptions) -> Ablation:
     """Train every baseline from the five initial points, and PaMaL from the worst pair."""
     num_steps, balancers = options.epochs * toy_rules.EPOCH, [*BALANCERS.values()]
-    outcomes = baselines(options, SCALES, num_steps)
+    outcomes = baselines(options, num_steps)
     stacked = Pairs(
         ToyProblem(np.repeat(SCALES, len(balancers))[:, None, None], options.tanh),
         [make() for _ in SCALES for make in balancers],

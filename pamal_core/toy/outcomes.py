@@ -20,6 +20,8 @@ from pamal_core.simplex import lattice
 from pamal_core.toy.problem import ToyProblem
 
 OBJECTIVES = (Objective("1/loss", False), Objective("2/loss", False))
+SCALES = (1.0, 0.1)
+"""The values of c that the paper shows."""
 
 
 class Variant(NamedTuple):

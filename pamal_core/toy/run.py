@@ -1,7 +1,6 @@
 """The illustrative example (Figure 1, appendices A2 and B2) from all pairs of points."""
 
 import time
-from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -15,7 +14,7 @@ from pamal_core.runs.devices import peak_memory
 from pamal_core.runs.options import Options, Positive
 from pamal_core.runs.records import Record, run_key, versions
 from pamal_core.simplex import Dirichlet
-from pamal_core.toy.outcomes import OBJECTIVES, VARIANTS, Outcome
+from pamal_core.toy.outcomes import OBJECTIVES, SCALES, VARIANTS, Outcome
 from pamal_core.toy.pairs import Pairs, initial_pairs
 from pamal_core.toy.problem import INITIAL_POINTS, ToyProblem
 from pamal_core.toy.rules import EPOCH, rules
@@ -107,10 +106,9 @@ def _train(options: ToyOptions, num_steps: int) -> dict[str, Outcome]:
     """What becomes of the variants that `options` choose: LS from each initial point, PaMaL from
     all pairs of them, all variants of a method side by side."""
     if options.method == "baselines":
-        scales = list(dict.fromkeys(v.scale for v in VARIANTS))
         return {
             f"{name}, c = {scale:g}": outcome
-            for scale, by_name in baselines(options, scales, num_steps).items()
+            for scale, by_name in baselines(options, num_steps).items()
             for name, outcome in by_name.items()
         }
     outcomes: dict[str, Outcome] = {}
@@ -141,28 +139,26 @@ def _train(options: ToyOptions, num_steps: int) -> dict[str, Outcome]:
     return outcomes
 
 
-def baselines(
-    options: Any, scales: Sequence[float], num_steps: int
-) -> dict[float, dict[str, Outcome]]:
+def baselines(options: Any, num_steps: int) -> dict[float, dict[str, Outcome]]:
     """By scale and name what becomes of every baseline, from the five initial points; `options` say
     the rate, the seed and the sign of tanh."""
     named, number = rules(options.lr, options.seed), len(INITIAL_POINTS)
     # The scales of a rule lie side by side as ensembles, so that it is called once for all.
     stacked = Pairs(
-        ToyProblem(np.repeat(np.array(scales), number)[:, None], options.tanh),
+        ToyProblem(np.repeat(SCALES, number)[:, None], options.tanh),
         [*named.values()],
-        np.tile(np.array(INITIAL_POINTS), (len(scales), 1))[:, None],
+        np.tile(INITIAL_POINTS, (len(SCALES), 1))[:, None],
         task_weights=np.full((1, 2), 0.5),
         preference=Dirichlet(np.inf),  # 1 for the one member; random draws are 1 but for rounding
         lr=options.lr,
         seed=options.seed,
         progress=True,
     ).run(num_steps, num_steps // MOMENTS)
-    split = np.split(stacked.swapaxes(0, 1), len(scales), axis=2)
+    split = np.split(stacked.swapaxes(0, 1), len(SCALES), axis=2)
     return {
         scale: {
             n: Outcome(ToyProblem(scale, options.tanh), w)
             for n, w in zip(named, weights, strict=True)
         }
-        for scale, weights in zip(scales, split, strict=True)
+        for scale, weights in zip(SCALES, split, strict=True)
     }
