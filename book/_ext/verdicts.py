@@ -50,7 +50,7 @@ class Line(NamedTuple):
     claim: Claim
     cells: dict[str, tuple[str, Part, float]]
 
-    def ahead(self, value: float) -> float:
+    def ahead(self, value: float | np.ndarray) -> float | np.ndarray:
         """How far a number is on the side of the bound where the claim holds."""
         low, high, of_ratio = Condition.read(self.claim["holds"])
         side, bound = (1, low) if np.isfinite(low) else (-1, high)
@@ -64,9 +64,9 @@ class Line(NamedTuple):
 
     def edge(self) -> float:
         """How far from the bound the furthest end of an interval is."""
-        estimates = [part.estimate for _, part, _ in self.cells.values()]
-        ends = [(e.value, *e.interval()) for e in estimates]
-        return float(np.nanmax(np.abs([self.ahead(end) for three in ends for end in three])))
+        estimates = (part.estimate for _, part, _ in self.cells.values())
+        ends = np.array([(e.value, *e.interval()) for e in estimates])
+        return float(np.nanmax(np.abs(self.ahead(ends))))
 
 
 def read(label: str, page: str, claim: Claim, row: pd.Series, runs: Runs) -> Line:

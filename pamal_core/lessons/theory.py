@@ -139,8 +139,7 @@ def fitted(family: Family, pieces: int) -> Perceptron:
 def along_the_line(
     ensemble: WeightEnsemble, x: Float[Array, " X"], a: Float[Array, " A"]
 ) -> Float[Array, "A X"]:
-    """The ensemble's functions of one variable with one output: at alpha = [a, 1 - a], for each
-    a."""
+    """The ensemble's functions of one variable with one output, for each alpha = [a, 1 - a]."""
     inputs = torch.as_tensor(x)[:, None]
     thetas = ensemble.weights(ensemble.alpha_tensor(np.stack((a, 1 - a), -1)))
     return np.stack([ensemble(theta, inputs)[:, 0].numpy() for theta in thetas])
