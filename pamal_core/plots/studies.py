@@ -13,6 +13,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
 
+from pamal_core.errors import InputError
 from pamal_core.front import Front, attained
 from pamal_core.plots import style
 from pamal_core.plots.fronts import draw_line, name_axes, named
@@ -133,9 +134,13 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
     """For each method, by name, the empirical attainment surfaces of its fronts, one per seed.
 
     What lies below and left of the line at least half of the seeds attain; the band runs from what
-    all attain to what one does. Both objectives are better when higher.
+    all attain to what one does. Both objectives are better when higher. InputError where there is
+    no method, or one without a front.
     """
     methods = {name: [one.finite() for one in every] for name, every in methods.items()}
+    if not methods or not all(methods.values()):
+        found = ", ".join(f"{len(every)} of {name}" for name, every in methods.items()) or "none"
+        raise InputError(f"Attainment needs fronts of each method ({provenance}). Found {found}.")
     figure, ax = plt.subplots(figsize=(style.WIDTH, 4.6))
     fronts = [front for of_method in methods.values() for front in of_method]
     style.fit_axes(ax, np.concatenate([front.values[front.non_dominated()] for front in fronts]))

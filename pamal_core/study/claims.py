@@ -251,8 +251,8 @@ def _parts(claim: Claim, runs: Runs, equal_cost: bool) -> Iterator[Part]:
     for (one, two), measure in product(pairs, measures):
         first, _, second = measure.partition(" | ")
         groups = frame.GROUPS.fullmatch(second or first)
-        made = runs.get(one, {}).values()
-        names = [*next(iter(made)).objectives] if made else [""]
+        made = [*runs.get(one, {}).values(), *(runs.get(two, {}).values() if two else ())]
+        names = [*made[0].objectives] if made else [""]
         for name in dict.fromkeys(
             re.sub("^(order of |chosen |)objectives$", rf"\g<1>{o}", first) for o in names
         ):

@@ -261,4 +261,5 @@ def draws(runs: Runs) -> pd.DataFrame:
                 "± seeds": np.sqrt(by_seed.var().mean()),
                 "seeds": len(by_seed),
             }
-    return pd.DataFrame(found).T.astype({"seeds": int}).rename_axis(["method", "measure"])
+    index = pd.MultiIndex.from_tuples(found, names=["method", "measure"])
+    return pd.DataFrame([*found.values()], index)

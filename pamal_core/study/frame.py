@@ -171,16 +171,32 @@ def select(text: str) -> Setting:
     return make(experiment, method, grid.parameters(options))
 
 
+class _Recorded(dict[Setting, dict[int, Any]]):
+    """InputError in place of a KeyError: a folder of results may have other settings."""
+
+    def __missing__(self, setting: Setting) -> dict[int, Any]:
+        data = paper.DATA.get(setting.experiment, setting.experiment)
+        raise InputError(f"There must be a record of {data}: {setting.name()}. Found none.")
+
+
 def runs(made: Iterable[AnyRun]) -> dict[Setting, dict[int, AnyRun]]:
     """Records, or runs of the grid, by setting and seed; one that is there twice counts once."""
     found: dict[Setting, dict[int, AnyRun]] = {}
     for run in made:
         found.setdefault(of(run), {})[run.seed] = run
-    return {setting: dict(sorted(by_seed.items())) for setting, by_seed in found.items()}
+    return _Recorded((setting, dict(sorted(found[setting].items()))) for setting in found)
 
 
-def read(folder: Path = RESULTS) -> Runs:
-    """The runs whose records are in `folder`, at any depth."""
+def read(folder: str | Path | None = None) -> Runs:
+    """The runs whose records are in `folder`, at any depth; by default those of this repository.
+    InputError where a folder is given that has none."""
+    found = _read(Path(folder or RESULTS))
+    if folder and not found:
+        raise InputError(f"`results` must be a folder with records. Found none in {folder}.")
+    return found
+
+
+def _read(folder: Path) -> Runs:
     return runs(_record(path, path.stat().st_mtime_ns) for path in sorted(folder.rglob("*.json")))
 
 
@@ -191,7 +207,7 @@ def _record(path: Path, _changed: int) -> Record:
 
 def with_others(*records: Record, folder: Path = RESULTS) -> Runs:
     """`records` and the other seeds of their settings that are recorded in `folder`."""
-    known = read(folder)
+    known = _read(folder)
     others = (one for setting in runs(records) for one in known.get(setting, {}).values())
     return runs([*others, *records])
 

@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 from made_up import front_of
 from matplotlib.collections import PolyCollection
 
+from pamal_core.errors import InputError
 from pamal_core.front import attained
 from pamal_core.plots.studies import attainment_figure
 
@@ -58,3 +59,9 @@ def test_the_figure_draws_the_surface_of_half_the_seeds_and_the_band_of_all_to_o
         for fill, hatch in zip(fills, hatches, strict=True)
     )
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["PaMaL", "LS"]
+
+
+@pytest.mark.parametrize(("of_ls", "found"), [({}, "none"), ({"LS": []}, "0 of LS")])
+def test_a_figure_without_fronts_is_refused(of_ls, found):
+    with pytest.raises(InputError, match=rf"fronts of each method \(here\)\. Found {found}"):
+        attainment_figure(of_ls, "here")

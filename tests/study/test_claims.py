@@ -125,6 +125,13 @@ def test_a_part_without_records_lets_nothing_be_true_of_all():
     assert word(claim(PAMAL, UW), *made) == "not run"
 
 
+@pytest.mark.parametrize("where", [PAMAL, LS])
+@pytest.mark.parametrize("measure", ["objectives", "order of objectives", "hypervolume"])
+def test_a_claim_of_which_one_side_is_recorded_is_not_run(where, measure):
+    made = seeds(where, (0.8, 0.81, 0.8))
+    assert word(claim(PAMAL, LS, measure), *made) == "not run"
+
+
 def test_settings_are_compared_one_by_one_or_each_with_each():
     def names(*cells):
         pairs = claims._pairs(claim(*cells))

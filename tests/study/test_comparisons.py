@@ -396,3 +396,5 @@ def test_the_spread_of_draws_is_that_of_their_means_and_that_of_seeds_is_within_
     assert row["± draws"] == pytest.approx(np.std([0.81, 0.91, 0.87], ddof=1))
     within = np.mean([np.var(of, ddof=1) for of in values.values()])
     assert (row["± seeds"], row["seeds"]) == (pytest.approx(np.sqrt(within)), 2)
+    assert found["seeds"].dtype == int
+    assert comparisons.draws(runs_of(record("multimnist/ls"))).empty

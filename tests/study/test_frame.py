@@ -143,13 +143,29 @@ def test_of_a_seed_that_is_there_twice_the_last_record_counts():
 
 
 def test_a_folder_is_read_at_any_depth_and_again_when_a_record_changes(tmp_path):
-    assert frame.read(tmp_path / "nothing") == {} == frame.read(tmp_path)
     record("census/ls", seed=3).write(tmp_path / "a/b/x_seed_3.json")
     record(data="multimnist/sample/x").write(tmp_path / "sample.json")
     sample = select("multimnist/pamal data=sample")
     assert frame.read(tmp_path).keys() == {Setting("census", "ls"), sample}
     record("census/ls", seed=4).write(tmp_path / "a/b/x_seed_3.json")
     assert [*frame.read(tmp_path)[Setting("census", "ls")]] == [4]
+
+
+def test_a_folder_without_records_is_refused_and_a_repository_without_any_is_none(
+    tmp_path, monkeypatch
+):
+    for folder in (tmp_path / "nothing", str(tmp_path)):
+        with pytest.raises(InputError, match=f"`results` must be .* Found none in {folder}"):
+            frame.read(folder)
+    monkeypatch.setattr(frame, "RESULTS", tmp_path)
+    assert frame.read() == {} == frame.with_others(folder=tmp_path)
+
+
+def test_a_setting_without_a_record_is_named():
+    found = runs_of(record("census/ls"))
+    with pytest.raises(InputError, match=r"a record of Census: UW, 5 epochs\. Found none"):
+        found[select("census/uw epochs=5")]
+    assert found.get(select("census/uw")) is None
 
 
 def test_a_damaged_record_is_named_and_options_of_another_version_are_a_setting_of_their_own(
