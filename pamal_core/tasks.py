@@ -312,7 +312,11 @@ def checked(
         wrong = counted & ((labels < 0) | (labels >= classes))
         counted = counted & ~wrong
         labels = labels.where(counted, ignore_index)
-    return labels, counted, torch.where(wrong.any(), torch.nan, 0.0).to(logits)
+    return labels, counted, _nan_where(wrong.any(), logits)
+
+
+def _nan_where(wrong: Tensor, like: Tensor) -> Tensor:
+    return torch.zeros_like(wrong, dtype=like.dtype).masked_fill(wrong, torch.nan)
 
 
 def right(ignore_index: int, logits: Tensor, labels: Tensor) -> Values:
