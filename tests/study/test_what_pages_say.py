@@ -214,18 +214,15 @@ SAYS = [
             "passes: a soup is ahead of PaMaL with W = 1",
         )
     ),
-    (
-        "index",
-        "that front is ahead of LS at equal cost, over ten",
-        f"{EMA}PaMaL with W = 1 is ahead of L",
+    *(
+        (where, words, finding)
+        for where in ("index", "beyond multimnist-cost")
+        for words, finding in (
+            ("front of one draw is ahead of LS, over ten", f"{EMA}PaMaL with W = 1 is ahead of LS"),
+            ("front cannot be told apart from LS, on test", f"{EMA}the network of PaMaL"),
+            ("front cannot be told apart from LS, on test", "rate on both sides: the network"),
+        )
     ),
-    ("index", "from it cannot be told apart from LS, on test", f"{EMA}the network of PaMaL"),
-    (
-        "beyond multimnist-cost",
-        "of one draw is ahead of LS",
-        f"{EMA}PaMaL with W = 1 is ahead of L",
-    ),
-    ("beyond multimnist-cost", "cannot be told apart from LS", f"{EMA}the network of PaMaL"),
     ("beyond census-cost", "is behind two draws", "Census, 20 passes: PaMaL with W = 1 is ahead"),
     (
         "beyond census-cost",
@@ -235,7 +232,7 @@ SAYS = [
     ("baselines", "is ahead of it on MultiMNIST after ten", "MultiMNIST, 10 passes: PaMaL with W"),
     (
         "baselines",
-        "cannot be told apart after forty",
+        "after forty the two cannot be told apart",
         "40 passes: a soup is ahead of PaMaL with W = 1",
     ),
     ("baselines", "one draw is behind a soup after ten", "Census, 10 passes: PaMaL with W = 1"),
@@ -346,9 +343,8 @@ def test_the_first_page_says_which_verdicts_at_equal_cost_stand(findings):
     for data, ahead in (("MultiMNIST", "one network of LS"), ("Census", "PaMaL's front")):
         assert p(f"{data}, equal passes: {ahead}") > 0.05
         assert p(f"{data}, the paper's rates: {chosen}", "p at equal cost") < 0.05
-    assert "LS at equal cost, over ten seeds, and this stands after correction" in page("index")
-    assert "ahead of LS, over ten seeds, and this stands" in passage("beyond", "multimnist-cost")
-    assert "each at its best rate, over seven seeds, which stands after corr" in page("index")
+    assert "with each at its best rate, over seven. Both stand after" in page("index")
+    assert "seeds, and this stands. So does that" in passage("beyond", "multimnist-cost")
     best = "MultiMNIST, equal passes, each at its best rate with an EMA: PaMaL with stratified"
     for one, seeds in ((f"{EMA}PaMaL with W = 1 is ahead of LS", 10), (best, 7)):
         (of,) = findings.index[findings.index.str.startswith(one)]
