@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from torch.utils.data import TensorDataset
 
 from pamal_core.data.files import data_root, verified
+from pamal_core.data.samples import people
 from pamal_core.data.splits import Splits, splits, takes_sample
 
 # Of the text inside: two archives of one text may differ.
@@ -73,12 +74,10 @@ def load(
     The files are in `census/` under `root`; the sample is made-up people. `seed` draws the fifth of
     the training file that is for validation.
     """
-    from pamal_core.data.samples import people  # here, as it imports this module
-
     chosen_tasks = [task for task in TASKS if task in tasks]
     folder = data_root(root) / "census"
     is_sample = takes_sample(data, folder)
-    contents = people.texts() if is_sample else texts(folder)
+    contents = people.texts(COLUMNS) if is_sample else texts(folder)
     known, tested = map(parse, contents)
     order = np.random.default_rng(seed).permutation(len(known))
     held_out, rest = map(np.sort, np.split(order, [round(VALIDATION_SHARE * len(known))]))

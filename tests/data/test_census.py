@@ -44,7 +44,7 @@ def sample():
 @pytest.fixture(scope="module")
 def people():
     """The training file of the sample."""
-    return parse(texts()[0])
+    return parse(texts(COLUMNS)[0])
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def parts(splits):
 
 @functools.cache
 def first_line():
-    return texts()[0].split(b"\n", 1)[0].decode().split(", ")
+    return texts(COLUMNS)[0].split(b"\n", 1)[0].decode().split(", ")
 
 
 def line(**changes):

@@ -46,7 +46,7 @@ def one_line(read, *arguments):
         return None
 
 
-LINES = people.texts()[0].splitlines(keepends=True)[:20]
+LINES = people.texts(census.COLUMNS)[0].splitlines(keepends=True)[:20]
 
 
 @QUICK

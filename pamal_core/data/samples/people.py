@@ -1,9 +1,9 @@
 """Made-up people, the sample of Census-Income: two files of the same form."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
-
-from pamal_core.data.census import BINARY, COLUMNS
 
 Array = np.ndarray
 
@@ -16,8 +16,9 @@ SCHOOLS = "Less than 1st grade|7th and 8th grade|10th grade|High school graduate
 )
 
 
-def texts() -> tuple[bytes, bytes]:
-    """The contents of the two files, 8,000 and 2,000 people, always the same.
+def texts(header: Sequence[str]) -> tuple[bytes, bytes]:
+    """The contents of the two files, 8,000 and 2,000 people, always the same, with the columns of
+    `header`.
 
     Age and a talent for school are drawn first. Schooling, work, pay and family follow from them
     with much chance, so that every task can be learnt, but not without error and not by one column.
@@ -53,9 +54,9 @@ def texts() -> tuple[bytes, bytes]:
         "AHRSPAY": np.where(chance(0.2), (400 + 100 * pay).astype(int).clip(0), 0),
     }
     columns = {
-        **{column: level(f"{NONE}|Yes|No", hint(k)) for k, column in enumerate(COLUMNS)},
+        **{column: level(f"{NONE}|Yes|No", hint(k)) for k, column in enumerate(header)},
         **{c: np.where(works, values.astype(str), "0") for c, values in jobs.items()},
-        BINARY: level("Female|Male", rng.uniform(0, 2, n)),
+        "ASEX": level("Female|Male", rng.uniform(0, 2, n)),
         "AAGE": age,
         "AHGA": np.where(
             age < 15, "Children", level(SCHOOLS, np.clip(age / 3 - 2, 0, 4 + 1.4 * talent))
@@ -72,6 +73,6 @@ def texts() -> tuple[bytes, bytes]:
         "PARENT": np.where(age < 18, "Both parents present", NONE),
         "VETYN": np.where(age < 15, 0, 2 - chance(age / 500)),
     }
-    rows = pd.DataFrame(columns)[list(COLUMNS)].to_csv(header=False, index=False)
+    rows = pd.DataFrame(columns)[list(header)].to_csv(header=False, index=False)
     lines = rows.replace(",", ", ").encode().splitlines(keepends=True)
     return b"".join(lines[: SIZES[0]]), b"".join(lines[SIZES[0] :])
