@@ -126,13 +126,17 @@ def notebook_parameters(path: Path) -> set[str]:
     return {name for cell in chosen for name in assigned("".join(cell["source"]))}
 
 
-@cache
 def cost(experiment: str, method: str) -> Any:
     """What a run takes, a row of `costs.csv`: `seconds` is the median of the measured wall time of
     one thread, NaN where no run of the kind has been made; `gpu_share` is in per cent of one GPU,
     `minutes` are the limit for a scheduler."""
-    rows = {(row.experiment, row.method): row for row in _table("costs").itertuples()}
+    rows = _costs()
     return rows.get((experiment, method)) or rows[experiment, "*"]
+
+
+@cache
+def _costs() -> dict[tuple[str, str], Any]:
+    return {(row.experiment, row.method): row for row in _table("costs").itertuples()}
 
 
 def status(results: Path) -> pd.DataFrame:
