@@ -153,6 +153,8 @@ def counted(found: pd.DataFrame) -> str:
 def picture(rows: list[str | Line]) -> str:
     """Questions and lines as a table; intervals in numbers below it, folded."""
     lines = [row for row in rows if isinstance(row, Line)]
+    ends = pd.Series([line.edge() for line in lines], dtype=float)
+    edges = ends.groupby([kind(line) for line in lines]).max()
     heads = "".join(f'<th scope="col">{key(name)}{name}</th>' for name in MARKS)
     texts = [
         '<table class="verdicts"><thead><tr><td></td><td class="v-sides" aria-hidden="true">'
@@ -164,8 +166,7 @@ def picture(rows: list[str | Line]) -> str:
             texts.append(f'<tr class="v-question">{head}</tr>')
             continue
         link = f'<a href="{row.page}#{claims.anchor(row.claim["claim"])}">{row.label}</a>'
-        edge = np.nanmax([line.edge() for line in lines if kind(line) == kind(row)])
-        plot = f'<td class="v-plot">{drawing(row, edge)}</td>'
+        plot = f'<td class="v-plot">{drawing(row, edges[kind(row)])}</td>'
         cells = "".join(map(partial(cell, row), MARKS))
         texts.append(f'<tr><th scope="row">{link}</th>{plot}{cells}</tr>')
     numbers = "".join(f"<dt>{one.claim['claim']}</dt><dd>{in_numbers(one)}</dd>" for one in lines)
