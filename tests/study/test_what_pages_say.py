@@ -21,7 +21,7 @@ from pamal_core.study.statistics import Estimate
 
 OURS = "PaMaL, W = 4, λ = 0"
 STRATIFIED = f"{OURS}, stratified draws"
-EMA = "MultiMNIST, 40 passes, with an EMA: "
+LONG, EMA = "MultiMNIST, 40 passes: ", "MultiMNIST, 40 passes, with an EMA: "
 
 
 # W times lambda, and the draws of alpha.
@@ -202,26 +202,42 @@ SAYS = [
         "is ahead of four draws",
         "40 passes: PaMaL with W = 1 is ahead of P",
     ),
-    *(
-        (
-            "beyond multimnist-cost",
-            "of as many passes cannot be told apart",
-            f"MultiMNIST, 40 {one}",
-        )
-        for one in (
-            "passes: PaMaL with W = 1 is ahead of LS",
-            "passes: a soup is ahead of LS",
-            "passes: a soup is ahead of PaMaL with W = 1",
-        )
+    (
+        "beyond multimnist-cost",
+        "of as many passes cannot be told apart",
+        f"{LONG}PaMaL with W = 1 is ahead of LS",
     ),
-    *(
-        (where, words, finding)
-        for where in ("index", "beyond multimnist-cost")
-        for words, finding in (
-            ("front of one draw is ahead of LS, over ten", f"{EMA}PaMaL with W = 1 is ahead of LS"),
-            ("front cannot be told apart from LS, on test", f"{EMA}the network of PaMaL"),
-            ("front cannot be told apart from LS, on test", "rate on both sides: the network"),
-        )
+    (
+        "beyond multimnist-cost",
+        "of as many passes cannot be told apart",
+        f"{LONG}a soup is ahead of LS",
+    ),
+    (
+        "beyond multimnist-cost",
+        "of as many passes cannot be told apart",
+        f"{LONG}a soup is ahead of PaMaL with W = 1",
+    ),
+    (
+        "index",
+        "front of one draw is ahead of LS, over ten",
+        f"{EMA}PaMaL with W = 1 is ahead of LS",
+    ),
+    ("index", "front cannot be told apart from LS, on test", f"{EMA}the network of PaMaL"),
+    ("index", "front cannot be told apart from LS, on test", "rate on both sides: the network"),
+    (
+        "beyond multimnist-cost",
+        "front of one draw is ahead of LS, over ten",
+        f"{EMA}PaMaL with W = 1 is ahead of LS",
+    ),
+    (
+        "beyond multimnist-cost",
+        "front cannot be told apart from LS, on test",
+        f"{EMA}the network of PaMaL",
+    ),
+    (
+        "beyond multimnist-cost",
+        "front cannot be told apart from LS, on test",
+        "rate on both sides: the network",
     ),
     ("beyond census-cost", "is behind two draws", "Census, 20 passes: PaMaL with W = 1 is ahead"),
     (
