@@ -20,9 +20,13 @@ class SharedBottom(nn.Module):
         return [head(features) for head in self.heads]
 
 
-def lenet(num_tasks: int = 2, in_channels: int = 1) -> SharedBottom:
+def lenet(num_tasks: int = 2, in_channels: int = 1, bottleneck: int = 50) -> SharedBottom:
     """LeNet of appendix C1 for images [n, in_channels, 28, 28]: with one channel 21,330 shared
-    weights, and 3,060 for each head of 10 classes."""
+    weights, and 3,060 for each head of 10 classes.
+
+    `bottleneck` is the number of features between encoder and heads, 50 in the paper. Fewer make
+    the tasks compete.
+    """
     encoder = nn.Sequential(
         nn.Conv2d(in_channels, 10, kernel_size=5),
         nn.MaxPool2d(2),
@@ -31,11 +35,12 @@ def lenet(num_tasks: int = 2, in_channels: int = 1) -> SharedBottom:
         nn.MaxPool2d(2),
         nn.ReLU(),
         nn.Flatten(),
-        nn.Linear(20 * 4 * 4, 50),
+        nn.Linear(20 * 4 * 4, bottleneck),
         nn.ReLU(),
     )
     heads = (
-        nn.Sequential(nn.Linear(50, 50), nn.ReLU(), nn.Linear(50, 10)) for _ in range(num_tasks)
+        nn.Sequential(nn.Linear(bottleneck, 50), nn.ReLU(), nn.Linear(50, 10))
+        for _ in range(num_tasks)
     )
     return SharedBottom(encoder, heads)
 

@@ -16,6 +16,8 @@ from pamal_core.errors import InputError
 from pamal_core.runs.files import CHECKPOINT, WEIGHTS, is_held
 from pamal_core.runs.records import ABOUT, Record
 
+REGISTERED = "registered"
+"""A folder of runs that are not looked at: nothing reads them before the last one is made."""
 QUIET = 600
 """Seconds that nobody has written to what may be in the making, on this machine or another."""
 LOCK = re.compile(r"\.(.+)\.lock")
@@ -71,14 +73,14 @@ def delete(path: Path) -> str | None:
 
 
 def _folders(folder: Path) -> Iterator[tuple[Path, Sequence[str]]]:
-    """`folder` and every folder below it that is no link and not hidden, in order, with the names
-    of its files; InputError where one cannot be read."""
+    """`folder` and every folder below it that is no link, not hidden and not `REGISTERED`, in
+    order, with the names of its files; InputError where one cannot be read."""
 
     def refuse(error: OSError) -> None:
         raise InputError(f"Could not read the folder {error.filename}: {error.strerror}.")
 
     for place, inside, names in os.walk(folder, onerror=refuse):
-        inside[:] = sorted(name for name in inside if not name.startswith("."))
+        inside[:] = sorted(n for n in inside if not n.startswith(".") and n != REGISTERED)
         yield Path(place), sorted(names)
 
 

@@ -72,8 +72,9 @@ class Options(BaseModel):
     steps_per_window: Count | None = None  # of DWA, an epoch by default
     solver: Literal["linear", "epo"] = "linear"
     chunk: Count | None = None  # weights PHN writes at a time
-    grid: Literal["lattice", "arc"] = "lattice"
+    grid: Literal["lattice", "arc", "sampled"] = "lattice"
     batch_norm: Literal["shared", "recalibrated", "both"] = "shared"
+    measure_training: bool = False  # too, beside validation and test
     lr: Positive = 1e-3
     lr_scaling: Literal["members", "plain"] = "members"
     batch_size: Count = 256

@@ -16,6 +16,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from pamal_core import distributed
 from pamal_core.data.batches import batches
+from pamal_core.data.images import Images
 from pamal_core.data.splits import Splits
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
@@ -29,11 +30,12 @@ from pamal_core.runs.files import RunFiles
 from pamal_core.runs.methods import matters
 from pamal_core.runs.options import Options
 from pamal_core.runs.records import Record, run_key, summarise, versions
-from pamal_core.simplex import arc
+from pamal_core.simplex import arc, sampled
 from pamal_core.tasks import Task
 from pamal_core.training import Training, seed_everything
 
 CALIBRATION = 500  # training examples that BatchNorm is recalibrated on
+SAMPLED = 100  # points of the grid "sampled", beside the corners and the centre
 
 
 @dataclass(frozen=True)
@@ -259,22 +261,32 @@ def _evaluate(
     history: list[dict[str, Any]],
 ) -> Record:
     """The record of a run that ended with `network`. With `batch_norm` "both" there are two more
-    splits, "validation, recalibrated" and "test, recalibrated"."""
+    splits, "validation, recalibrated" and "test, recalibrated", and with `measure_training` one
+    more, "training", as it is without augmentation."""
     tasks, reference = experiment.tasks_of(options), experiment.reference_of(options)
     device = network.task_weights.device
     # The seconds of an epoch are kept with the checkpoint, so that a run that is resumed costs what
     # all its epochs did.
     seconds, memory = sum(row.pop("seconds") for row in history), peak_memory(device)
     start = time.perf_counter()
-    alphas = arc() if options.grid == "arc" else None
-    seen = {"": calibration(experiment, options, splits)}
+    alphas = None  # the lattice
+    if options.grid == "arc":
+        alphas = arc()
+    elif options.grid == "sampled":
+        alphas = sampled(network.num_members, SAMPLED)
+    calibrations = {"": calibration(experiment, options, splits)}
     if options.batch_norm == "both":
-        seen = {"": "shared", ", recalibrated": seen[""]}
+        calibrations = {"": "shared", ", recalibrated": calibrations[""]}
     parts = {"validation": splits.validation, "test": splits.test}
+    if options.measure_training:
+        seen = copy.copy(splits.train)
+        if isinstance(seen, Images):
+            seen.augment = None
+        parts["training"] = seen
     loaders = {n: batches(p, experiment.evaluation_batch, device=device) for n, p in parts.items()}
     fronts = {
         name + ending: evaluate(network, tasks, loader, alphas, calibration=statistics)
-        for ending, statistics in seen.items()
+        for ending, statistics in calibrations.items()
         for name, loader in loaders.items()
     }
     return Record(

@@ -12,6 +12,7 @@ import pandas as pd
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 from pamal_core.runs import grid
+from pamal_core.runs.folder import REGISTERED
 from pamal_core.runs.records import Record
 from pamal_core.study import paper
 from pamal_core.study.measures import value
@@ -197,7 +198,13 @@ def read(folder: str | Path | None = None) -> Runs:
 
 
 def _read(folder: Path) -> Runs:
-    return runs(_record(path, path.stat().st_mtime_ns) for path in sorted(folder.rglob("*.json")))
+    return runs(_record(path, path.stat().st_mtime_ns) for path in files(folder))
+
+
+def files(folder: Path) -> list[Path]:
+    """The paths of the records in `folder`, at any depth, but for those that are registered."""
+    every = sorted(folder.rglob("*.json"))
+    return [path for path in every if REGISTERED not in path.relative_to(folder).parts]
 
 
 @cache

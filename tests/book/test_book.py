@@ -16,6 +16,7 @@ pytest.importorskip("papermill", reason="needs the `book` extra")
 from pamal_core.__main__ import main  # noqa: E402
 from pamal_core.runs import notebooks as book  # noqa: E402
 from pamal_core.runs.options import parse_value  # noqa: E402
+from pamal_core.study import frame  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -191,7 +192,7 @@ def test_the_book_builds_without_a_warning_and_loads_nothing_from_the_network(bu
 def test_the_pages_that_read_records_are_read_again_when_one_comes_changes_or_goes(built_book):
     environment = pickle.loads((built_book.parent / ".doctrees/environment.pickle").read_bytes())
     results = built_book.parents[1] / "results"
-    folders = {str(path.parent) for path in results.rglob("*.json")}  # records are replaced whole
+    folders = {str(path.parent) for path in frame.files(results)}  # records are replaced whole
     assert folders
     for page in ("index", "runs"):
         assert folders <= environment.dependencies[page]

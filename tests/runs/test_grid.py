@@ -16,6 +16,7 @@ from pamal_core.runs import grid
 from pamal_core.runs.files import RunFiles
 from pamal_core.runs.records import Record, run_key
 from pamal_core.runs.sweep import file_name
+from pamal_core.study import frame
 from pamal_core.study.frame import is_full
 from pamal_core.study.paper import PRINTED, table
 from pamal_core.toy.rules import rules
@@ -159,7 +160,7 @@ def test_settings_are_the_papers():
 
 
 # The toy problem has one record that its page makes.
-RECORDS = sorted(p for p in RESULTS.rglob("*.json") if p.parent != RESULTS / "toy")
+RECORDS = [p for p in frame.files(RESULTS) if p.parent != RESULTS / "toy"]
 
 
 def test_every_committed_record_is_in_the_grid_and_agrees_with_it():

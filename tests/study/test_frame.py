@@ -12,7 +12,7 @@ from pamal_core.study.frame import Setting, select
 
 
 def test_every_committed_record_has_the_setting_of_its_row_of_the_grid():
-    paths = sorted(frame.RESULTS.rglob("*.json"))
+    paths = frame.files(frame.RESULTS)
     rows = grid.by_record()
     rows["toy/all_seed_0.json"] = grid.Run("toy", "all", {}, 0, (), (), ())  # made with its page
     assert len(paths) > 700

@@ -16,7 +16,7 @@ from pamal_core.widgets import runs_data
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
-FILES = sorted(path.relative_to(RESULTS).as_posix() for path in RESULTS.rglob("*.json"))
+FILES = [path.relative_to(RESULTS).as_posix() for path in frame.files(RESULTS)]
 
 
 @pytest.fixture(scope="module")

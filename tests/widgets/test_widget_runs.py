@@ -17,7 +17,7 @@ from pamal_core.widgets import runs_data
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
-FILES = sorted(path.relative_to(RESULTS).as_posix() for path in RESULTS.rglob("*.json"))
+FILES = [path.relative_to(RESULTS).as_posix() for path in frame.files(RESULTS)]
 PHONE = {"has_touch": True, "is_mobile": True, "viewport": {"width": 380, "height": 800}}
 LINKS = re.findall(r'href="\?([^"]+)"', (ROOT / "book" / "runs.md").read_text("utf-8"))
 
