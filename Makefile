@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
-RUN := $(BIN)/python -m pamal_core run
+RUN := $(BIN)/python -m pamal_companion run
 
 # Kept even where the environment says not to: each process would compile torch for two seconds.
 export PYTHONDONTWRITEBYTECODE :=

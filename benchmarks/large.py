@@ -20,11 +20,11 @@ import torch
 from timing import ensemble_step, in_turn, plain_step, report
 from torch import Tensor, nn
 
+from pamal_companion.experiments.models import SharedBottom
+from pamal_companion.experiments.resnet import resnet18
+from pamal_companion.experiments.segnet import segnet
 from pamal_core import classification, regression
 from pamal_core.dense_tasks import depth, segmentation
-from pamal_core.networks.models import SharedBottom
-from pamal_core.networks.resnet import resnet18
-from pamal_core.networks.segnet import segnet
 from pamal_core.tasks import Task
 
 FACES = [regression("age"), classification("gender"), classification("ethnicity")]

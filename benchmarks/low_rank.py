@@ -24,10 +24,10 @@ import torchvision
 from timing import in_turn, peak_bytes, plain_step, training_step
 from torch import Tensor, nn
 
+from pamal_companion.experiments.models import SharedBottom, lenet
+from pamal_companion.experiments.resnet import resnet18
 from pamal_core import LowRankEnsemble, Method, WeightEnsemble, classification
 from pamal_core.networks.base import Network
-from pamal_core.networks.models import SharedBottom, lenet
-from pamal_core.networks.resnet import resnet18
 
 TASKS = [classification("first"), classification("second")]
 PLAIN = "plain network"

@@ -9,8 +9,8 @@ training examples, epochs and, for PaMaL, draws a step. Evaluations and the opti
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from pamal_core.networks.resnet import resnet18
-from pamal_core.networks.segnet import segnet
+from pamal_companion.experiments.resnet import resnet18
+from pamal_companion.experiments.segnet import segnet
 
 # Network, shape of an example, training examples and epochs of the paper, and its W.
 RUNS = {

@@ -18,11 +18,11 @@ from timing import in_turn, plain_step, report, training_step
 from torch import nn
 from torch.utils.data import TensorDataset
 
+from pamal_companion.experiments.models import lenet
+from pamal_companion.experiments.resnet import resnet18
+from pamal_companion.runs.build import build
+from pamal_companion.runs.options import Options
 from pamal_core import classification
-from pamal_core.networks.models import lenet
-from pamal_core.networks.resnet import resnet18
-from pamal_core.runs.build import build
-from pamal_core.runs.options import Options
 
 TASKS = [classification("first"), classification("second")]
 RULES = ("mgda", "pcgrad", "imtl", "graddrop", "cagrad", "nash_mtl", "auto_lambda", "rotograd")

@@ -15,8 +15,8 @@ from collections.abc import Callable
 import torch
 from timing import ensemble_step, in_turn, peak_bytes, plain_step, report
 
+from pamal_companion.experiments.models import lenet
 from pamal_core import classification
-from pamal_core.networks.models import lenet
 
 TASKS = [classification("top-left"), classification("bottom-right")]
 BATCH = (torch.rand(256, 1, 28, 28), torch.randint(10, (256,)), torch.randint(10, (256,)))

@@ -16,9 +16,9 @@ import torch
 from timing import in_turn
 from torch import Tensor
 
+from pamal_companion.toy.pairs import Pairs, initial_pairs
+from pamal_companion.toy.problem import ToyProblem
 from pamal_core import Linear, MovingAverage, UnitNorm
-from pamal_core.toy.pairs import Pairs, initial_pairs
-from pamal_core.toy.problem import ToyProblem
 
 SCALE = 0.1
 BALANCERS = {"none": Linear, "gradient": UnitNorm, "loss": MovingAverage}

@@ -4,7 +4,35 @@ Wrap M networks in a `WeightEnsemble`, train their convex hull with `Method` and
 the `Front` that `evaluate` returns, and `export` the network at the alpha you choose.
 """
 
-import lazy_loader
+from importlib import import_module
 
-# The names of __init__.pyi are imported when first used: records, fronts and plots need no torch.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# Where each name of __init__.pyi is defined. A module is imported when a name of it is first used:
+# fronts need no torch, whose import takes longer than all that one does with a record.
+_HOMES = {
+    "balancing": ["Linear", "MovingAverage", "SmoothTchebycheff", "UnitNorm"],
+    "connectivity": ["barrier"],
+    "dense_tasks": ["depth", "segmentation"],
+    "errors": ["InputError"],
+    "evaluation": ["evaluate", "predict"],
+    "front": ["Front"],
+    "method": ["Method", "NonFiniteError"],
+    "networks.ensemble": ["WeightEnsemble"],
+    "networks.low_rank": ["LowRankEnsemble"],
+    "optimizers": ["parameter_groups"],
+    "penalties": ["MultiForward"],
+    "simplex": ["Annealed", "Dirichlet", "lattice"],
+    "tasks": ["Metric", "Task", "classification", "mean_metric", "regression"],
+    "training": ["train"],
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

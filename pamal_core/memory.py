@@ -2,7 +2,6 @@
 
 import contextlib
 import copy
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -97,11 +96,3 @@ def is_out_of_memory(error: Exception) -> bool:
     """Whether torch could not allocate; only CUDA has a class of its own for that."""
     words = "out of memory", "not enough memory", "can't allocate memory"
     return isinstance(error, torch.OutOfMemoryError) or any(w in str(error) for w in words)
-
-
-def main_memory() -> int | None:
-    """Bytes of this machine's main memory; None where the system does not tell."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
-        return None

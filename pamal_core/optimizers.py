@@ -8,26 +8,25 @@ from torch import Tensor
 
 from pamal_core.errors import InputError
 from pamal_core.method import Method
-from pamal_core.networks.hypernetwork import Hypernetwork
 from pamal_core.networks.skeleton import Skeleton
 
 
-def adam(method: Method, lr: float, *, scaled: bool = True) -> torch.optim.Adam:
+def adam(
+    method: Method, lr: float, *, scaled: bool = True, fused: bool | None = None
+) -> torch.optim.Adam:
     """Adam for all that `method` trains, with `lr`; if `scaled`, with M times that for what alpha
     mixes: the gradient of a member is scaled by its alpha, 1/M in expectation (section 5).
 
-    A hypernetwork has a hundred parameters for each weight of its model, and torch's usual dozen
-    passes over them take three times as long as their gradient: it gets the fused form, one pass.
-    So does a GPU, for which the fused form alone can leave a step out without being waited for.
+    `fused` is torch's, by default True on a GPU, for which the fused form alone can leave a step
+    out without being waited for.
     """
     on_gpu = method.network.task_weights.device.type == "cuda"
-    fused = True if on_gpu or isinstance(method.network, Hypernetwork) else None
     mixed = [*method.network.mixed]
     others = [p for p in method.parameters() if not any(p is one for one in mixed)]
     rate = lr * method.network.num_members if scaled else lr
     pairs = (mixed, rate), ([p for p in others if p.requires_grad], lr)
     groups = [{"params": params, "lr": own} for params, own in pairs if params]
-    return torch.optim.Adam(groups, fused=fused)
+    return torch.optim.Adam(groups, fused=True if on_gpu else fused)
 
 
 def parameter_groups(

@@ -8,7 +8,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
-from typing_extensions import override
 
 from pamal_core.errors import check_choice, check_number
 from pamal_core.shapes import ByDraw
@@ -85,7 +84,6 @@ class MultiForward(Penalty):
         logs = torch.where(count > 0, total / count.clamp_min(1), 1).log()
         return (logs + excess.squeeze(-2)).sum(-1)
 
-    @override
     def task_weights(self, losses: ByDraw, weights: ByDraw) -> ByDraw:
         with torch.enable_grad():
             leaf = losses.detach().requires_grad_()
@@ -95,28 +93,6 @@ class MultiForward(Penalty):
             counts = self.lam * value < (weights * losses).sum((-2, -1))
             slope = slope * counts[..., None, None]
         return self.lam * slope.detach()
-
-
-@dataclass(frozen=True)
-class Cosine(Penalty):
-    r"""The penalty of COSMOS: minus the cosine of the angle between the losses of a draw and its
-    task weights.
-
-    Ruchte and Grabocka, "Scalable Pareto front approximation for deep multi-objective learning"
-    (ICDM 2021), Eq. 4: $\sum_t w_t L_t - \lambda \cos(L, w)$ spreads the solutions over the
-    preferences. It looks at each draw on its own. The cosine wants the loss of a task to grow with
-    its weight, the sum wants the opposite: where $\lambda$ is large enough the front is reversed.
-    Where all losses are 0 so is the slope.
-    """
-
-    @override
-    def task_weights(self, losses: ByDraw, weights: ByDraw) -> ByDraw:
-        length = torch.linalg.vector_norm(losses, dim=-1, keepdim=True)
-        length = length.where(length > 0, 1)
-        unit = losses / length
-        direction = weights / torch.linalg.vector_norm(weights, dim=-1, keepdim=True)
-        cosine = (unit * direction).sum(-1, keepdim=True)
-        return -self.lam * (direction - cosine * unit) / length
 
 
 def _edges(sorted_values: Tensor, kind: str) -> Tensor:

@@ -8,7 +8,6 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
-from typing_extensions import override
 
 from pamal_core.errors import InputError, check_number, check_type
 
@@ -89,7 +88,6 @@ class Annealed(Dirichlet):
                     f"Found {name}={getattr(self, name)!r}."
                 )
 
-    @override
     def at(self, progress: float) -> Dirichlet:
         first, last = np.asarray(self.p), np.asarray(self.end)
         found = first ** (1 - progress) * last**progress

@@ -10,8 +10,8 @@ from jaxtyping import install_import_hook
 # and a face is drawn by functions of its own, each decorated anew: these take three times as long
 # when checked. mypy reads all.
 ROOT = Path(__file__).parents[1]
-UNCHECKED = ("pamal_core.study.", "pamal_core.runs.", "pamal_core.data.samples.")
-FILES = (ROOT / "pamal_core").rglob("*.py")
+UNCHECKED = ("pamal_companion.study.", "pamal_companion.runs.", "pamal_companion.data.samples.")
+FILES = [*(ROOT / "pamal_core").rglob("*.py"), *(ROOT / "pamal_companion").rglob("*.py")]
 MODULES = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in FILES]
 install_import_hook([m for m in MODULES if not m.startswith(UNCHECKED)], "beartype.beartype")
 

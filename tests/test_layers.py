@@ -1,105 +1,147 @@
-"""Imports point one way (CONTRIBUTING, "The rooms")."""
+"""Imports point one way (CONTRIBUTING, "The rooms"), and each package installs what it needs."""
 
 import ast
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pamal_core
 
-PACKAGE = Path(pamal_core.__file__).parent
-
-# A room imports only itself and the rooms before it; the method, those of its own line.
-METHOD = {"", "networks", "balancing"}
-ROOMS = ["data", "plots", "runs", "experiments", "toy", "lessons", "study", "widgets"]
+ROOT = Path(__file__).parents[1]
+CORE = ["pamal_core", "pamal_core.networks", "pamal_core.balancing"]
+# A room of the companion imports itself, the rooms before it, and the core.
+ROOMS = [
+    *("data", "rivals", "plots", "runs", "experiments"),
+    *("toy", "lessons", "study", "widgets"),
+]
 
 
 def modules() -> list[tuple[str, str, ast.Module]]:
-    """Each module of the package: its room, its name and its source as a tree."""
+    """Each module of the two packages: its folder and its name, with dots, and its source."""
     found = []
-    for path in PACKAGE.rglob("*.py"):
-        parts = path.relative_to(PACKAGE).with_suffix("").parts
-        room = parts[0] if len(parts) > 1 else ""
-        found.append((room, ".".join(("pamal_core", *parts)), ast.parse(path.read_text())))
+    for package in ("pamal_core", "pamal_companion"):
+        for path in (ROOT / package).rglob("*.py"):
+            folder, name = (".".join(p.relative_to(ROOT).parts) for p in (path.parent, path))
+            found.append((folder, name.removesuffix(".py"), ast.parse(path.read_text("utf-8"))))
     return found
 
 
-def imported_rooms(tree: ast.Module) -> set[str]:
-    """The rooms that a module imports anything from, wherever in the module it does."""
+def imported(tree: ast.Module) -> set[str]:
+    """All that a module imports, wherever in the module it does."""
     names = set()
     for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.ImportFrom)
-            and node.module
-            and node.module.startswith("pamal_core")
-        ):
+        if isinstance(node, ast.ImportFrom):
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
-            names |= {a.name for a in node.names if a.name.startswith("pamal_core")}
-    parts = [name.split(".")[1:] for name in names]
-    return {part[0] if part and part[0] in {*METHOD, *ROOMS} else "" for part in parts}
+            names |= {alias.name for alias in node.names}
+    return names
 
 
-def test_every_folder_of_the_package_is_a_room():
-    folders = {room for room, _, _ in modules()}
-    assert folders == {*METHOD, *ROOMS}
+def test_every_folder_of_the_companion_is_a_room():
+    folders = {folder for folder, _, _ in modules() if folder.startswith("pamal_companion.")}
+    inner = {"pamal_companion.data.samples"}
+    assert folders == {f"pamal_companion.{room}" for room in ROOMS} | inner
+
+
+def test_the_core_imports_nothing_of_the_companion():
+    for folder, name, tree in modules():
+        if folder in CORE:
+            assert not any(one.startswith("pamal_companion") for one in imported(tree)), name
 
 
 def test_a_room_imports_only_the_rooms_before_it():
-    order = [METHOD, *({room} for room in ROOMS)]
-    for room, name, tree in modules():
-        if name == "pamal_core.__main__":  # the command line, which is above all rooms
+    for folder, name, tree in modules():
+        room = folder.split(".")[1] if folder.startswith("pamal_companion.") else None
+        if room is None:  # the core, and the command line, which is above all rooms
             continue
-        place = next(i for i, rooms in enumerate(order) if room in rooms)
-        allowed = set().union(*order[: place + 1])
-        assert imported_rooms(tree) <= allowed, name
+        ours = [one.split(".") for one in imported(tree) if one.startswith("pamal_companion.")]
+        rooms = {parts[1] for parts in ours if parts[1] in ROOMS}
+        assert rooms <= {*ROOMS[: ROOMS.index(room) + 1]}, name
 
 
 def test_each_room_says_what_lives_there():
-    for folder in ("networks", "balancing", *ROOMS):
-        assert ast.get_docstring(ast.parse((PACKAGE / folder / "__init__.py").read_text())), folder
+    for folder in [*CORE, *(f"pamal_companion.{room}" for room in ROOMS)]:
+        source = ROOT.joinpath(*folder.split("."), "__init__.py").read_text("utf-8")
+        assert ast.get_docstring(ast.parse(source)), folder
 
 
-def test_the_order_of_reading_has_every_module_of_the_method_that_is_no_rival():
-    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text("utf-8")
+def test_the_core_declares_what_it_imports_and_nothing_else():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    declared = {re.match(r"[a-z-]+", line)[0] for line in project["dependencies"]}
+    used = {one.split(".")[0] for f, _, tree in modules() if f in CORE for one in imported(tree)}
+    assert used - {*sys.stdlib_module_names, "pamal_core"} == declared
+
+
+def test_the_names_at_top_level_are_those_that_type_checkers_see():
+    stub = ast.parse((ROOT / "pamal_core" / "__init__.pyi").read_text("utf-8"))
+    seen = {a.name: n.module for n in stub.body if isinstance(n, ast.ImportFrom) for a in n.names}
+    assert seen == pamal_core._HOME and sorted(seen) == pamal_core.__all__
+    assert all(getattr(pamal_core, name) is not None for name in seen)
+
+
+def test_the_order_of_reading_has_every_module_of_the_core():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     table = text.split("| to know |")[1].split("## ")[0]
     named = {name for name in re.findall(r"`([a-z_/]+)`", table) if not name.endswith("/")}
-    top = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__", "__main__"}
+    top = {path.stem for path in (ROOT / "pamal_core").glob("*.py")} - {"__init__"}
     assert {name for name in named if "/" not in name} == top
-    assert all((PACKAGE / f"{name}.py").exists() for name in named)
+    assert all((ROOT / "pamal_core" / f"{name}.py").exists() for name in named)
 
 
-def test_the_package_alone_brings_no_other_room():
+def test_the_core_brings_neither_the_companion_nor_what_is_slow_to_import():
     code = """
 import sys
+from pamal_core import train
 import pamal_core
-pamal_core.WeightEnsemble, pamal_core.Method, pamal_core.train, pamal_core.evaluate
-rooms = {name.split(".")[1] for name in sys.modules if name.startswith("pamal_core.")}
-sys.exit(str(rooms & {%s}) if rooms & {%s} else 0)
+assert all(getattr(pamal_core, name) for name in pamal_core.__all__)
+slow = {"scipy.optimize", "matplotlib", "pamal_companion", "torchvision", "sklearn"}
+sys.exit(str(slow & {*sys.modules}) if slow & {*sys.modules} else 0)
 """
-    others = ", ".join(map(repr, ROOMS))
-    subprocess.run([sys.executable, "-c", code % (others, others)], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_missing_package_is_named_with_the_extra_that_brings_it():
+    missing = {
+        "pamal_companion.runs.options": ("pydantic", "companion"),
+        "pamal_companion.data.census": ("sklearn", "companion"),
+        "pamal_companion.plots.fronts": ("mpltern", "plots"),
+        "pamal_companion.__main__": ("click", "companion"),
+    }
+    for module, (package, extra) in missing.items():
+        code = f"""
+import importlib.util as util
+import sys
+found = util.find_spec
+util.find_spec = lambda name, *rest: None if name == {package!r} else found(name, *rest)
+try:
+    import {module}
+except ImportError as error:
+    sys.exit(not ({package!r} in str(error) and "pip install '.[{extra}]'" in str(error)))
+sys.exit("no error")
+"""
+        assert subprocess.run([sys.executable, "-c", code]).returncode == 0, module
 
 
 def test_neither_torch_nor_the_packages_of_the_book_are_needed_but_for_data_and_training():
     """Figures, the study, drawn faces, the records of a page, the grid, and commands that read."""
-    rooms = "study", "plots"
-    names = [n for room, n, _ in modules() if room in rooms and not n.endswith("__init__")]
-    names += ["pamal_core.simplex", "pamal_core.data.samples.faces"]
+    rooms = "pamal_companion.study", "pamal_companion.plots"
+    names = [n for folder, n, _ in modules() if folder in rooms and not n.endswith("__init__")]
+    names += ["pamal_core.simplex", "pamal_companion.data.samples.faces"]
     code = f"""
 import sys
 from pathlib import Path
 sys.modules["nbformat"] = None  # which only the book's extra installs
-from pamal_core.__main__ import main
-from pamal_core.runs import grid
+from pamal_companion.__main__ import main
+from pamal_companion.runs import grid
 assert grid.runs() != [], "no runs"
 results = grid.ROOT / "results"
-for command in ("runs", "compare", "grid", "clean"):
+for command in ("runs", "compare", "grid"):
     assert main([command, str(results)]) == 0, command
 assert main(["runs", str(results / "multimnist/pamal_seed_0.json")]) == 0
 del sys.modules["nbformat"]
-from pamal_core.widgets import runs_data
+from pamal_companion.widgets import runs_data
 runs_data.pack(results / "multimnist3")
 assert "torch" not in sys.modules, "torch by a command, or the records of a page"
 import {", ".join(names)}
@@ -111,10 +153,8 @@ assert "torch" not in sys.modules, "torch by a module"
 
 def test_only_data_modules_and_experiments_know_a_data_set_by_name():
     names = ("mnist", "census", "utkface", "cityscapes")
-    for room, name, _ in modules():
-        if (
-            room not in {"data", "experiments", "lessons", "study"}
-            and name != "pamal_core.__main__"
-        ):
-            path = PACKAGE.parent / (name.replace(".", "/") + ".py")
-            assert not any(word in path.read_text().lower() for word in names), path
+    rooms = {f"pamal_companion.{room}" for room in ("data", "experiments", "lessons", "study")}
+    for folder, name, _ in modules():
+        if not folder.startswith(tuple(rooms)) and name != "pamal_companion.__main__":
+            path = ROOT / (name.replace(".", "/") + ".py")
+            assert not any(word in path.read_text("utf-8").lower() for word in names), path

@@ -28,9 +28,9 @@ TABLE = "mine,My table,census,tab:mine,mine,,validation,,masters=mended; epochs=
 USE = """
 import torch
 
-from pamal_core.experiments.census import EXPERIMENT, CensusOptions
-from pamal_core.runs.run import run
-from pamal_core.study import claims, frame, paper, tables
+from pamal_companion.experiments.census import EXPERIMENT, CensusOptions
+from pamal_companion.runs.run import run
+from pamal_companion.study import claims, frame, paper, tables
 
 torch.manual_seed(0)
 made = []

@@ -8,8 +8,8 @@ from math import ceil
 
 import pandas as pd
 
-from pamal_core.runs import grid
-from pamal_core.runs.records import Record
+from pamal_companion.runs import grid
+from pamal_companion.runs.records import Record
 
 
 def seconds() -> dict[tuple[str, str], dict[str, float]]:

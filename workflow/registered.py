@@ -19,10 +19,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from pamal_companion.runs.files import BusyError
+from pamal_companion.runs.grid import ROOT, parameters
+from pamal_companion.runs.run import run
 from pamal_core.errors import InputError
-from pamal_core.runs.files import BusyError
-from pamal_core.runs.grid import ROOT, parameters
-from pamal_core.runs.run import run
 
 FOLDER = ROOT / "results" / "registered"
 
@@ -51,7 +51,8 @@ def runs(name: str, folder: Path = FOLDER) -> Iterator[tuple[Any, Any]]:
     for seed in sorted(every):
         for setting in settings:
             if seed in setting.get("seeds", registration["seeds"]):
-                module = importlib.import_module(f"pamal_core.experiments.{setting['experiment']}")
+                experiment = f"pamal_companion.experiments.{setting['experiment']}"
+                module = importlib.import_module(experiment)
                 given = parameters(setting.get("options", ""))
                 given = {key: seed if value == "seed" else value for key, value in given.items()}
                 given |= {"method": setting["method"], "seed": seed}

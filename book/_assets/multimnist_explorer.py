@@ -19,11 +19,11 @@ import torch
 from torch.utils.data import DataLoader
 
 import pamal_core as pamal
-from pamal_core.experiments.multimnist import EXPERIMENT, MultiMNISTOptions
+from pamal_companion.experiments.multimnist import EXPERIMENT, MultiMNISTOptions
+from pamal_companion.runs.records import Record
+from pamal_companion.runs.run import run
+from pamal_companion.widgets import explorer_data
 from pamal_core.front import Front, Objective
-from pamal_core.runs.records import Record
-from pamal_core.runs.run import run
-from pamal_core.widgets import explorer_data
 
 ROOT = Path(__file__).parents[2]
 TARGET = ROOT / "book/_assets/widgets/multimnist.json"

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from pamal_core.plots import fronts, style
-from pamal_core.study import frame, paper
-from pamal_core.study.frame import Setting
+from pamal_companion.plots import fronts, style
+from pamal_companion.study import frame, paper
+from pamal_companion.study.frame import Setting
 
 style.use()
 runs = frame.read(frame.RESULTS / "multimnist")

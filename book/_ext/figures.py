@@ -15,7 +15,7 @@ DRAWN = re.compile(
 OUTSIDE = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>|<defs>\s*<style.*?</defs>", re.DOTALL)
 POINT = 4 / 3
 BLUE = "#0072b2"
-"""That of `pamal_core.plots.style`: thin lines of it are hard to see on a dark ground."""
+"""That of `pamal_companion.plots.style`: thin lines of it are hard to see on a dark ground."""
 SMALLEST = 0.85
 """How far a figure shrinks in a narrow page, before it scrolls."""
 

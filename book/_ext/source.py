@@ -7,7 +7,17 @@ from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[2]
 NAME = "pamal_companion"
-FOLDERS = ("book", "notebooks", "pamal_core", "tests", "results", "workflow", "benchmarks", ".ci")
+FOLDERS = (
+    "book",
+    "notebooks",
+    "pamal_core",
+    "pamal_companion",
+    "tests",
+    "results",
+    "workflow",
+    "benchmarks",
+    ".ci",
+)
 FILES = ("*.md", "_*.yml", "environment.yml", "pyproject.toml", "constraints.txt", "CITATION.cff")
 OTHERS = ("LICENSE", "Makefile", ".gitattributes", ".gitignore", ".pre-commit-config.yaml")
 CODE = {".py", ".pyi", ".ipynb", ".js", ".css", ".toml", ".yml", ".yaml"}

@@ -23,10 +23,10 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 from widget import note_records
 
-from pamal_core.study import claims, frame, paper, tables
-from pamal_core.study.claims import Claim, Part
-from pamal_core.study.frame import Runs
-from pamal_core.study.statistics import Condition, Estimate
+from pamal_companion.study import claims, frame, paper, tables
+from pamal_companion.study.claims import Claim, Part
+from pamal_companion.study.frame import Runs
+from pamal_companion.study.statistics import Condition, Estimate
 
 EPOCHS, COST, PAPER = "equal epochs", "equal cost", "paper"
 MARKS = {

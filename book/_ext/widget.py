@@ -19,10 +19,10 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
+from pamal_companion.widgets import html, runs_data  # not torch, but pandas and others
 from pamal_core.errors import InputError
-from pamal_core.widgets import html, runs_data  # not torch, but pandas and others
 
-WIDGETS = ROOT / "pamal_core" / "widgets"
+WIDGETS = ROOT / "pamal_companion" / "widgets"
 DATA = ROOT / "book" / "_assets" / "widgets"
 
 

@@ -7,12 +7,10 @@ Jacobian.
 """
 
 from pamal_core.balancing.aggregated import Aggregated as Aggregated
-from pamal_core.balancing.auto_lambda import AutoLambda as AutoLambda
 from pamal_core.balancing.base import Balancer as Balancer
 from pamal_core.balancing.base import Draw as Draw
 from pamal_core.balancing.cagrad import CAGrad as CAGrad
 from pamal_core.balancing.dwa import DynamicWeightAverage as DynamicWeightAverage
-from pamal_core.balancing.epo import EPO as EPO
 from pamal_core.balancing.graddrop import GradDrop as GradDrop
 from pamal_core.balancing.gradients import GradientBalancer as GradientBalancer
 from pamal_core.balancing.gradients import UnitNorm as UnitNorm
@@ -25,6 +23,5 @@ from pamal_core.balancing.mgda import MGDA as MGDA
 from pamal_core.balancing.nash_mtl import NashMTL as NashMTL
 from pamal_core.balancing.pcgrad import PCGrad as PCGrad
 from pamal_core.balancing.rlw import RandomWeighting as RandomWeighting
-from pamal_core.balancing.rotograd import RotoGrad as RotoGrad
 from pamal_core.balancing.tchebycheff import SmoothTchebycheff as SmoothTchebycheff
 from pamal_core.balancing.uncertainty import UncertaintyWeighting as UncertaintyWeighting

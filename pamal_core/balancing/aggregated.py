@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from typing_extensions import override
 
 from pamal_core.balancing.gradients import GradientBalancer
 from pamal_core.errors import InputError
@@ -33,7 +32,6 @@ class Aggregated(GradientBalancer):
             raise InputError(f"`aggregator` must have no memory between steps. Found {name}.")
         self.aggregator = aggregator
 
-    @override
     def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
         if not jacobian.isfinite().all():  # solvers raise errors of their own
             return torch.full_like(jacobian[0], torch.nan)

@@ -4,8 +4,6 @@ from typing import Literal
 
 import numpy as np
 from numpy import ndarray as Array
-from scipy.optimize import brentq, nnls
-from typing_extensions import override
 
 from pamal_core.balancing.gram import GramBalancer, factor, min_norm
 from pamal_core.errors import check_number
@@ -36,8 +34,9 @@ class CAGrad(GramBalancer):
         check_number("c", c, 0)
         self.c = c
 
-    @override
     def solve(self, gram: Gram, weights: Coefficients) -> Coefficients:
+        from scipy.optimize import brentq, nnls  # slow to import, and seldom needed
+
         columns = factor(gram)
         mean = columns @ weights
         radius = self.c * np.linalg.norm(mean)

@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from typing_extensions import override
 
 from pamal_core.balancing.losses import LossBalancer
 from pamal_core.errors import check_number
@@ -36,13 +35,11 @@ class DynamicWeightAverage(LossBalancer):
         self.factors: Tensor | None = None
         self.past: deque[Tensor] = deque(maxlen=2 * (steps_per_window or 0))
 
-    @override
     def start_epoch(self, history: Sequence[Sequence[float]]) -> None:
         if self.steps_per_window is None:
             two = map(torch.tensor, history[-2:])
             self.factors = self._factors(*two) if len(history) >= 2 else None
 
-    @override
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         if self.steps_per_window is not None:
             self.past.append(losses.clone())
@@ -57,11 +54,9 @@ class DynamicWeightAverage(LossBalancer):
         ratios = torch.where((before == 0) | (last / before).isnan(), 1, last / before)
         return len(ratios) * torch.softmax(ratios / self.temperature, 0)
 
-    @override
     def state_dict(self) -> dict[str, Any]:
         return {} if self.steps_per_window is None else {"past": list(self.past)}
 
-    @override
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.past.clear()
         self.past.extend(state.get("past", ()))

@@ -1,7 +1,6 @@
 """Gradient sign dropout."""
 
 import torch
-from typing_extensions import override
 
 from pamal_core.balancing.gradients import GradientBalancer
 from pamal_core.shapes import ByTask, Direction, Jacobian
@@ -27,7 +26,6 @@ class GradDrop(GradientBalancer):
     are.
     """
 
-    @override
     def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
         return torch.cat([_keep(part, weights) for part in torch.split(jacobian, CHUNK, -1)], -1)
 

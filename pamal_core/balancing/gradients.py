@@ -4,7 +4,6 @@ from abc import abstractmethod
 from typing import Literal
 
 import torch
-from typing_extensions import override
 
 from pamal_core.balancing.base import Balancer, Draw
 from pamal_core.errors import check_choice
@@ -19,7 +18,6 @@ class GradientBalancer(Balancer):
     def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
         """The direction for the columns of `jacobian`."""
 
-    @override
     def direction(self, draw: Draw) -> Theta:
         jacobian = torch.stack(draw.gradients())
         shared = self.combine(jacobian[:, : draw.num_shared], draw.weights)
@@ -42,14 +40,12 @@ class UnitNorm(GradientBalancer):
         check_choice("form", form, ("paper", "released"))
         self.form = form
 
-    @override
     def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
         r"""$\sum_t w_t g_t / \|g_t\|$ for the rows $g_t$ of `jacobian`; alpha is taken to be
         `weights`, as where W is the identity."""
         scaled = weights / self._norms(jacobian, weights)
         return (scaled.unsqueeze(-2) @ jacobian).squeeze(-2)
 
-    @override
     def direction(self, draw: Draw) -> Theta:
         if self.form == "paper":
             return super().direction(draw)

@@ -8,9 +8,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from numpy import ndarray as Array
-from scipy.optimize import nnls
 from torch import Tensor
-from typing_extensions import override
 
 from pamal_core.balancing.base import Draw
 from pamal_core.balancing.gradients import GradientBalancer
@@ -37,11 +35,9 @@ class GramBalancer(GradientBalancer):
     def solve(self, gram: Gram, weights: Coefficients) -> Coefficients:
         """What multiplies the gradients, given the finite `gram` [t, s] = g_t . g_s, not all 0."""
 
-    @override
     def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
         return self.coefficients(jacobian @ jacobian.T, weights) @ jacobian
 
-    @override
     def direction(self, draw: Draw) -> Theta:
         # The Jacobian is not put together: for a large network that would cost as much as the rule.
         rows, end = draw.gradients(), draw.num_shared
@@ -81,6 +77,8 @@ def min_norm(columns: Float[Array, "S T"]) -> Coefficients:
     1)^2 has the same a: the best s for a point of length q is 1 / (1 + q^2), and what remains, q^2
     / (1 + q^2), grows with q.
     """
+    from scipy.optimize import nnls  # slow to import, and seldom needed
+
     num_columns = columns.shape[1]
     rows = np.vstack([columns, np.ones(num_columns)])
     x, _ = nnls(rows, np.eye(len(rows))[-1])

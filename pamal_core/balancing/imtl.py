@@ -1,7 +1,6 @@
 """Impartial multi-task learning."""
 
 import numpy as np
-from typing_extensions import override
 
 from pamal_core.balancing.gram import GramBalancer, by_unit_gradients
 from pamal_core.shapes import Coefficients, Gram
@@ -25,7 +24,6 @@ class IMTL(GramBalancer):
     weight 1. The direction is 0 where no d has the same positive projection on all gradients.
     """
 
-    @override
     def solve(self, gram: Gram, weights: Coefficients) -> Coefficients:
         found = by_unit_gradients(gram, _equal_projections)
         total = abs(found.sum())

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
-from typing_extensions import override
 
 from pamal_core.balancing.base import Balancer, Draw
 from pamal_core.errors import check_choice, check_number
@@ -21,7 +20,6 @@ class LossBalancer(Balancer):
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         """The weights in place of `weights`. `losses` carry no gradient; called once per draw."""
 
-    @override
     def direction(self, draw: Draw) -> Theta:
         weights = draw.penalised(self.reweigh(draw.losses.detach(), draw.weights))
         return draw.gradient(weights @ draw.losses)
@@ -30,7 +28,6 @@ class LossBalancer(Balancer):
 class Linear(LossBalancer):
     r"""Linear scalarisation: the losses are weighted by $\alpha^\top W$ as they are (Eq. 2)."""
 
-    @override
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         return weights
 
@@ -56,7 +53,6 @@ class MovingAverage(LossBalancer):
         # Two more than the mean needs tell when the first history + 1 draws are over.
         self.past: deque[Tensor] = deque(maxlen=history + 2 if form == "released" else history)
 
-    @override
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         self.past.append(losses.detach().clone())
         last = [past.to(losses) for past in self.past][-self.history :]
@@ -69,11 +65,9 @@ class MovingAverage(LossBalancer):
         total = mean.sum(-1, keepdim=True)
         return weights * (1 - mean / total.where(total > 0, 1))
 
-    @override
     def state_dict(self) -> dict[str, Any]:
         return {"past": list(self.past)}
 
-    @override
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.past.clear()
         self.past.extend(state["past"])

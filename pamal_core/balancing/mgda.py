@@ -1,7 +1,5 @@
 """The multiple-gradient descent algorithm."""
 
-from typing_extensions import override
-
 from pamal_core.balancing.gram import GramBalancer, factor, min_norm
 from pamal_core.shapes import Coefficients, Gram
 
@@ -22,6 +20,5 @@ class MGDA(GramBalancer):
     weight 1.
     """
 
-    @override
     def solve(self, gram: Gram, weights: Coefficients) -> Coefficients:
         return min_norm(factor(gram))

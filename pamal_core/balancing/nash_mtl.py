@@ -1,7 +1,6 @@
 """Multi-task learning as a bargaining game."""
 
 import numpy as np
-from typing_extensions import override
 
 from pamal_core.balancing.gram import GramBalancer, by_unit_gradients, factor, min_norm
 from pamal_core.shapes import Coefficients, Gram
@@ -28,7 +27,6 @@ class NashMTL(GramBalancer):
     direction descends on all tasks, so there is no solution: d is 0.
     """
 
-    @override
     def solve(self, gram: Gram, weights: Coefficients) -> Coefficients:
         # Unit gradients have the best condition, and a_t is proportional to 1 / ||g_t||.
         return by_unit_gradients(gram, _bargain)

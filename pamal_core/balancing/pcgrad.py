@@ -2,7 +2,6 @@
 
 import numpy as np
 import torch
-from typing_extensions import override
 
 from pamal_core.balancing.gram import GramBalancer
 from pamal_core.shapes import Coefficients, Gram
@@ -22,7 +21,6 @@ class PCGrad(GramBalancer):
     keeps its gradient.
     """
 
-    @override
     def solve(self, gram: Gram, weights: Coefficients) -> Coefficients:
         projected = np.eye(len(gram))  # a row per g, as coefficients of the original gradients
         for t, g in enumerate(projected):

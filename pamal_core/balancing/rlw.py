@@ -1,7 +1,6 @@
 """Random loss weighting."""
 
 import torch
-from typing_extensions import override
 
 from pamal_core.balancing.losses import LossBalancer
 from pamal_core.shapes import ByTask
@@ -16,7 +15,6 @@ class RandomWeighting(LossBalancer):
     generator, which the training loop seeds at every epoch. There are no hyper-parameters.
     """
 
-    @override
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         draws = torch.softmax(torch.randn(losses.shape), -1).to(weights, non_blocking=True)
         return weights * losses.shape[-1] * draws

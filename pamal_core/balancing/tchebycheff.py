@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import torch
-from typing_extensions import override
 
 from pamal_core.balancing.losses import LossBalancer
 from pamal_core.errors import InputError, check_number
@@ -29,7 +28,6 @@ class SmoothTchebycheff(LossBalancer):
             raise InputError(f"`ideal` must be one number, or one per task. Found {ideal!r}.")
         self.mu, self.ideal = mu, values.tolist()
 
-    @override
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         ideal = torch.as_tensor(self.ideal).to(losses, non_blocking=True)
         if ideal.ndim and len(ideal) != losses.shape[-1]:

@@ -5,7 +5,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from typing_extensions import override
 
 from pamal_core.balancing.losses import LossBalancer
 from pamal_core.errors import InputError, check_number
@@ -31,11 +30,9 @@ class UncertaintyWeighting(LossBalancer):
         check_number("num_tasks", num_tasks, 1, whole=True)
         self.log_variances = torch.zeros(num_tasks, requires_grad=True)
 
-    @override
     def parameters(self) -> Iterable[Tensor]:
         return [self.log_variances]
 
-    @override
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         """w_t exp(-s_t) / 2; adds the gradient of the sum above to that of s."""
         if len(self.log_variances) != losses.shape[-1]:
@@ -49,11 +46,9 @@ class UncertaintyWeighting(LossBalancer):
             torch.autograd.backward((weights.cpu() * terms * (losses != 0).cpu()).sum())
         return weights * factors.detach().to(weights)
 
-    @override
     def state_dict(self) -> dict[str, Any]:
         return {"log_variances": self.log_variances.detach()}
 
-    @override
     def load_state_dict(self, state: dict[str, Any]) -> None:
         with torch.no_grad():
             self.log_variances.copy_(state["log_variances"])

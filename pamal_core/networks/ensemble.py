@@ -11,7 +11,6 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
-from typing_extensions import override
 
 from pamal_core.errors import InputError, check_type
 from pamal_core.inputs import described
@@ -72,18 +71,15 @@ class WeightEnsemble(Network):
         super().__init__(skeleton, rows_of(task_weights, len(members)).to(stacked))
         self.stacked = nn.Parameter(stacked)
 
-    @override
     def weights(self, alphas: ByMember) -> Thetas:
         check_alphas(alphas, len(self.stacked), self.stacked.dtype)
         return alphas @ self.stacked
 
     @property
-    @override
     def mixed(self) -> Sequence[nn.Parameter]:
         return (self.stacked,)
 
     @property
-    @override
     def flat(self) -> nn.Parameter:
         return self.stacked
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
-from typing_extensions import override
 
 from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.networks.base import Network
@@ -78,16 +77,13 @@ class LowRankEnsemble(Network):
             self.B[_key(name)] = nn.Parameter(base.new_zeros(num_members, rows, rank))
 
     @property
-    @override
     def mixed(self) -> Sequence[nn.Parameter]:
         return (*self.A.values(), *self.B.values())
 
     @property
-    @override
     def flat(self) -> nn.Parameter | None:
         return self.base if self.base.requires_grad else None
 
-    @override
     def weights(self, alphas: ByMember) -> Thetas:
         check_alphas(alphas, self.num_members, self.base.dtype)
         factors = alphas[..., None, None] * (self.scale / self.rank)

@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.parameter import is_lazy
 from torch.utils._pytree import tree_leaves
-from typing_extensions import override
 
 from pamal_core.errors import InputError
 from pamal_core.inputs import Inputs, arguments, described
@@ -109,7 +108,6 @@ class Skeleton(nn.Module):
         self._place()
         self._written = self._sums()
 
-    @override
     def train(self, mode: bool = True) -> "Skeleton":
         try:
             super().train(mode)

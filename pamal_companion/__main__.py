@@ -1,0 +1,277 @@
+"""`python -m pamal_companion COMMAND`. No torch here but for `data` and `run`."""
+
+import io
+import json
+import os
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any
+
+# isort: split
+import click
+import pandas as pd
+from tqdm import tqdm
+
+from pamal_companion.runs import folder, grid
+from pamal_companion.runs.options import parse_value
+from pamal_companion.runs.records import Record
+from pamal_core.errors import InputError
+
+Answer = tuple[dict[str, Any], list[str], bool]
+"""What a command says as a document, and as paragraphs of text; and whether all is well."""
+WIDTH = 100
+SHORT = 21
+"""The most points of a front that are all shown."""
+
+_size = partial(tqdm.format_sizeof, suffix="B")
+_in_folder = click.argument("path", type=click.Path(path_type=Path), default=Path("results"))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; its exit code, 2 where what was given is wrong."""
+    # A name of a file need not be text that this terminal can show.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code: int = cli.main(arguments, "python -m pamal_companion", standalone_mode=False)
+        sys.stdout.flush()
+        return code
+    except click.Abort as stop:  # Ctrl-C, whose note says how to go on
+        print(*getattr(stop.__context__, "__notes__", ["Stopped."]), file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (InputError, OSError, click.ClickException) as error:
+        reason = error.format_message() if isinstance(error, click.ClickException) else str(error)
+    print("error:", " ".join(reason.split()), file=sys.stderr)
+    return 2
+
+
+@click.group(no_args_is_help=False)
+def cli() -> None:
+    """Data, runs and results of PaMaL."""
+
+
+def command(function: Callable[..., Answer], name: str | None = None) -> click.Command:
+    """A command from a function that returns its `Answer`."""
+
+    @cli.command(name)
+    @click.option("--json", "as_json", is_flag=True, help="One JSON document instead.")
+    @wraps(function)
+    def run(as_json: bool, **given: Any) -> int:
+        document, paragraphs, is_well = function(**given)
+        if as_json:  # which has no NaN: null
+            plain = json.loads(json.dumps(document, default=str), parse_constant=lambda _: None)
+            print(json.dumps(plain, indent=2))
+        else:  # what a terminal would act on is spelt out
+            text = "\n\n".join(part.rstrip("\n") for part in paragraphs)
+            shown = (c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+            print("".join(shown))
+        return int(not is_well)
+
+    return run
+
+
+@command
+@click.option("--root", help="Where data lie; default: $PAMAL_DATA, or ~/.cache/pamal.")
+@click.option("--get", metavar="NAME", help="Download this data set, or say how to get it.")
+def data(root: str | None, get: str | None) -> Answer:
+    """Which data sets are ready, and how to get the others."""
+    from pamal_companion.data.files import data_root  # here, as these import torch
+    from pamal_companion.data.inventory import DATA_SETS, status
+
+    if get not in (None, *DATA_SETS):
+        raise InputError(f"`--get` must name one of {', '.join(DATA_SETS)}. Found {get!r}.")
+    place = data_root(root)
+    found = [status(name, place, download=name == get) for name in DATA_SETS if get in (None, name)]
+    table = pd.DataFrame(found)[["name", "state", "bytes", "place"]]
+    table["bytes"] = table["bytes"].map(_size)
+    said = [f"{one['name']}: {one['what'].rstrip('.')}. {one['advice']}" for one in found]
+    document = {"root": place, "data": found}
+    return document, [_table(table), *said], all(one["state"] == "ready" for one in found)
+
+
+@command
+@_in_folder
+@click.option("--experiment", metavar="E", help="Only runs of this experiment.")
+@click.option("--method", metavar="M", help="Only runs of this method.")
+def runs(path: Path, experiment: str | None, method: str | None) -> Answer:
+    """Every run in a folder, or all of one record.
+
+    What a damaged run is of cannot be told, so --experiment and --method leave it in.
+    """
+    if path.is_file() or (path.suffix == ".json" and not path.is_dir()):
+        return _shown(path)
+    wanted = {"experiment": experiment, "method": method}
+    rows = [
+        row
+        for row, _ in folder.runs(path)
+        if all(row[name] in (None, w or row[name]) for name, w in wanted.items())
+    ]
+    # A table for each folder and experiment, a line for each damaged file, and the counts.
+    groups = defaultdict(list)
+    for row in rows:
+        if not row["why"]:
+            groups[f"{Path(row['path']).parent}: {row['experiment']}"].append(row)
+    parts = [_group(heading, group) for heading, group in groups.items()]
+    parts += [f"damaged: {row['why']}" for row in rows if row["why"]]
+    counts = Counter(row["state"] for row in rows)
+    said = ", ".join(f"{counts[state]} {state}" for state in ("finished", "unfinished", "damaged"))
+    return {"folder": path, "runs": rows}, [*parts, said], not counts["damaged"]
+
+
+@command
+@_in_folder
+def compare(path: Path) -> Answer:
+    """Results beside the numbers in the paper's tables."""
+    from pamal_companion.study import frame, tables
+
+    found = folder.runs(path)
+    rows = tables.compare(frame.runs(record for _, record in found if record))
+    parts = [] if len(rows) else ["No run here has a row in the paper's tables."]
+    if len(rows):
+        rows = rows.rename_axis(["table", "setting", "measure"]).reset_index()
+        columns = ["measure", "ours", "paper", "difference", "seeds", "verdict", "setting"]
+        for title, table in rows.groupby("table", sort=False):
+            spec = ".2f" if table["paper"].max() > 1 else ".4f"  # per cent, or shares
+            signed = table["difference"].map(partial(_cell, spec="+" + spec))
+            parts.append(f"{title}\n{_table(table.assign(difference=signed)[columns], spec)}")
+    damaged = [row["why"] for row, _ in found if row["why"]]
+    parts += [f"damaged: {why}" for why in damaged]
+    document = {"folder": path, "rows": rows.to_dict("records"), "damaged": damaged}
+    return document, parts, not damaged
+
+
+@partial(command, name="grid")
+@_in_folder
+def grid_status(path: Path) -> Answer:
+    """How many of the paper's runs are made, being made and left."""
+    table = grid.status(path)
+    document = {"folder": path, "targets": table.to_dict("records")}
+    return document, [table.to_string(index=False, na_rep="?")], True
+
+
+@command
+@click.argument("what", nargs=-1, required=True, metavar="RECORD... | SOURCE.ipynb TARGET.ipynb")
+@click.option("-p", "given", nargs=2, multiple=True, metavar="NAME VALUE", help="A parameter.")
+@click.option("--results", type=click.Path(path_type=Path), default=grid.ROOT / "results")
+def run(what: tuple[str, ...], given: tuple[tuple[str, str], ...], results: Path) -> Answer:
+    """Make records of the grid, or execute a notebook.
+
+    Records are named relative to the folder --results, the one in the repository by default. The
+    parameters are changes to those of the grid, or those of the notebook.
+    """
+    changes = {name: parse_value(value) for name, value in given}
+    if what[0].endswith(".ipynb"):
+        from pamal_companion.runs import notebooks  # the packages of the `book` extra
+
+        if len(what) != 2:
+            raise InputError(f"Expected SOURCE and TARGET of a notebook. Found {' '.join(what)}.")
+        notebooks.run(Path(what[0]), Path(what[1]), changes)
+        return {"made": [what[1]]}, [what[1]], True
+    for record in what:
+        grid.make(record, results, changes)
+    made = [str(results / record) for record in what]
+    return {"made": made}, ["\n".join(made)], True
+
+
+@command
+@_in_folder
+@click.option("--yes", is_flag=True, help="Delete them.")
+def clean(path: Path, yes: bool) -> Answer:
+    """What interrupted runs have left."""
+    rows: list[dict[str, Any]] = []
+    for file, why in list(folder.stale(path)):
+        row = {"path": file.relative_to(path).as_posix(), "why": why, "bytes": file.lstat().st_size}
+        error = folder.delete(file) if yes else None
+        rows.append(row | {"deleted": yes and error is None, "error": error})
+    if not rows:
+        return {"folder": path, "stale": []}, ["Nothing is stale."], True
+    table = pd.DataFrame(rows)
+    total = f"{len(rows)} stale, {_size(table['bytes'].sum())}."
+    table = table.assign(size=table["bytes"].map(_size), deleted=table["error"].fillna("yes"))
+    text = _table(table[["size", "why", *(["deleted"] if yes else []), "path"]])
+    said = [text, f"{total}{'' if yes else ' --yes deletes them.'}"]
+    return {"folder": path, "stale": rows}, said, not any(row["error"] for row in rows)
+
+
+def _group(heading: str, rows: list[dict[str, Any]]) -> str:
+    """A table of `rows` of one experiment; what options they share is said above it."""
+    said = [{"data": row["data"], **row["options"]} for row in rows]
+    first, *others = said
+    shared = {n: v for n, v in first.items() if others and all(o.get(n) == v for o in others)}
+    cells = []
+    for row, options in zip(rows, said, strict=True):
+        state = row["state"] if row["epochs"] is None else f"{row['epochs']} epochs so far"
+        own = {name: value for name, value in options.items() if name not in shared}
+        named = f"{row['path'].rpartition('/')[2]}  {_cell(own)}"
+        numbers = row["hypervolume"], _cell(row["seconds"], ".0f")
+        cells.append((state, row["method"], row["seed"], *numbers, named))
+    columns = ["state", "method", "seed", "HV ↑", "seconds", "run and its options"]
+    heading += f", all with {_cell(shared)}" if shared else ""
+    return f"{heading}\n{_table(pd.DataFrame(cells, columns=columns))}"
+
+
+def _shown(path: Path) -> Answer:
+    """All of a record as a document, of a long front some points as text."""
+    from pamal_companion.study.fronts import landmarks
+
+    record = Record.read(path)
+    fields = {"key": record.key} | record.model_dump(exclude={"points", "summary", "history"})
+    parts = {name: part for name, part in record.summary.items() if isinstance(part, Mapping)}
+    fields |= {name: value for name, value in record.summary.items() if name not in parts}
+    said = [_definitions([(name, _cell(value)) for name, value in fields.items()])]
+    if any(parts.values()):
+        flat = [pd.json_normalize(dict(part), sep=" ", max_level=1) for part in parts.values()]
+        summary = pd.concat([one.astype(object) for one in flat]).set_axis([*parts]).T
+        # What is nested deeper, such as each run of the toy problem, is in the document alone.
+        deep = summary.map(lambda value: isinstance(value, Mapping)).any(axis=1)
+        said.append(summary[~deep].map(_cell).to_string(line_width=WIDTH))
+    if any(point["split"] == "test" for point in record.points):
+        front = record.front("test")
+        is_short = len(front.table) <= SHORT
+        frame = front.to_frame() if is_short else landmarks(front).assign(point=lambda f: f.index)
+        alphas = frame.filter(regex="^alpha_")
+        frame = frame.drop(columns=[*alphas])
+        frame.insert(0, "alpha", alphas.to_numpy().tolist())
+        title = f"front on test, {len(front.table)} points{'' if is_short else ', some of them'}"
+        said.append(f"{title}\n{_table(frame)}")
+    document = {"path": path, "key": record.key} | record.model_dump(mode="json")
+    return document, said, True
+
+
+def _table(rows: pd.DataFrame, spec: str = ".4f") -> str:
+    """`rows` as text, floats as `spec` says; the last column breaks where a line is full."""
+    *others, last = rows
+    cells = rows.astype(object).map(partial(_cell, spec=spec))
+    lines = cells[others].to_string(index=False).splitlines()
+    return _definitions(zip(lines, [last, *cells[last]], strict=True))
+
+
+def _definitions(rows: Iterable[tuple[str, str]]) -> str:
+    page = click.HelpFormatter(width=WIDTH)
+    page.write_dl([*rows], col_max=WIDTH)
+    return page.getvalue()
+
+
+def _cell(value: object, spec: str = ".4f") -> str:
+    """`value` as text, a dash where there is none: `{"W": 4, "lam": 0.0}` is `W=4 lam=0`."""
+    if value is None or value != value:
+        return "-"
+    match value:
+        case float():
+            return format(value, spec)
+        case list():
+            return f"[{', '.join(_cell(each, 'g') for each in value)}]"
+        case Mapping():
+            return " ".join(f"{name}={_cell(each, 'g')}" for name, each in value.items())
+    return str(value)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,165 @@
+"""The ablations: many settings of Census or MultiMNIST, several seeds, a record for each.
+
+W times lambda and the sign of the penalty (appendix B1), the parameter p of the Dirichlet (A1), and
+the grids of PHN and COSMOS (B4).
+"""
+
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from pamal_companion.data.splits import Splits
+from pamal_companion.experiments import census, listed, multimnist
+from pamal_companion.runs import grid
+from pamal_companion.runs.options import Count, Natural, NonNegative, Options
+from pamal_companion.runs.records import Record
+from pamal_companion.runs.run import Experiment
+from pamal_companion.runs.sweep import file_name, sweep
+from pamal_core.errors import InputError
+
+Setting = dict[str, Any]
+# The names of `MultiForward`'s signs, with or without the authors' rule of when it counts.
+Penalty = Literal["ordered", "printed", "ordered+as_released", "printed+as_released"]
+SUBJECTS = {"census": census.EXPERIMENT, "multimnist": multimnist.EXPERIMENT}
+LAMS = (0.0, 2.0, 5.0, 10.0)
+# The part of the grids of PHN and COSMOS that the sample is for.
+EXCERPT: dict[str, tuple[float, ...]] = {"p": (0.1, 1.0), "lam": (1.0, 5.0), "lr": (1e-3,)}
+Some = Field(min_length=1)
+Listed = BeforeValidator(listed)
+
+
+class AblationOptions(Options):
+    """The experiment, the seeds, and the folder of the records; of the common options those that
+    say what is trained on, for how long and where. `sample_epochs` is for how long on the sample.
+    """
+
+    known: ClassVar[tuple[str, ...]] = (
+        *("experiment", "seeds", "results", "epochs", "data", "data_root", "device"),
+    )
+    sample_epochs: ClassVar[int] = 3
+    experiment: Literal["census", "multimnist"] = "census"
+    seeds: Annotated[tuple[Natural, ...], Listed, Some] = (0,)
+    results: str | None = None
+
+    def settings(self, is_sample: bool) -> list[Setting]:
+        """What is trained, as what differs from the experiment's options."""
+        raise NotImplementedError
+
+
+class MultiForwardOptions(AblationOptions):
+    """Which forms of the penalty are compared at which W."""
+
+    known = (*AblationOptions.known, "penalties", "windows")
+    windows: Annotated[tuple[Count, ...], Listed, Some] = (1, 2, 3, 4, 5)
+    penalties: Annotated[tuple[Penalty, ...], Listed, Some] = ("ordered", "printed+as_released")
+
+    def settings(self, is_sample: bool = False) -> list[Setting]:
+        """For each seed every W and lambda with each penalty. At lambda = 0 there is none, so that
+        it is in the list once; W = 1 has no other."""
+        free = [{"W": W, "lam": 0.0, "seed": s} for s, W in product(self.seeds, self.windows)]
+        every = product(self.seeds, self.penalties, self.windows, LAMS[1:])
+        names = "penalty", "skip"  # of the words of "printed+as_released"; others have the first
+        return free + [
+            {"W": W, "lam": lam, **dict(zip(names, words.split("+"), strict=False)), "seed": s}
+            for s, words, W, lam in every
+            if W > 1
+        ]
+
+
+class SamplingOptions(AblationOptions):
+    """The values of p that are compared, and W and lambda.
+
+    The paper does not say with which W and lambda its figure was made; one draw a step and no
+    penalty leave p alone at work.
+    """
+
+    known = (*AblationOptions.known, "ps", "W", "lam")
+    sample_epochs = 10
+    ps: Annotated[tuple[NonNegative, ...], Listed, Some] = (0.0, 0.1, 1.0, 100.0)
+
+    def settings(self, is_sample: bool = False) -> list[Setting]:
+        """A setting for each p and each seed."""
+        fixed = {"W": self.W, "lam": self.lam}
+        return [fixed | {"p": p, "seed": seed} for p, seed in product(self.ps, self.seeds)]
+
+
+class SweepOptions(AblationOptions):
+    """Which of PHN and COSMOS are swept, beside PaMaL at the experiment's default.
+
+    `lrs` narrows the grids to some of their learning rates; `recorded` to what has a record in the
+    folder `results`, so that nothing is trained.
+    """
+
+    known = (*AblationOptions.known, "methods", "lrs", "recorded")
+    methods: Annotated[tuple[Literal["phn", "cosmos"], ...], Listed, Some] = ("phn", "cosmos")
+    lrs: Annotated[tuple[float, ...], Listed] | None = None
+    recorded: bool = False
+
+    @model_validator(mode="after")
+    def _reads_from_a_folder(self) -> "SweepOptions":
+        if self.recorded and self.results is None:
+            raise ValueError("`recorded` needs `results`, the folder of the records. Found None.")
+        return self
+
+    def settings(self, is_sample: bool) -> list[Setting]:
+        """For each seed PaMaL and both grids, on the sample an excerpt of them."""
+        grids = [setting for m in self.methods for setting in self._grid(m, is_sample)]
+        each = product(self.seeds, [{"method": "pamal"}, *grids])
+        chosen = [setting | {"seed": seed} for seed, setting in each]
+        if not self.recorded:
+            return chosen
+        kept = [s for s in chosen if (Path(str(self.results)) / file_name(s)).exists()]
+        for method in ("pamal", *self.methods):
+            if method not in [setting["method"] for setting in kept]:
+                raise InputError(
+                    f"With `recorded` {self.results} must have a record of {method}. Found none."
+                )
+        return kept
+
+    def _grid(self, method: str, is_sample: bool) -> list[Setting]:
+        """The settings of `method` in `workflow/grid.csv`, which are those of the paper's table, as
+        the names of their records say them."""
+        folder = f"ablation_phn_cosmos/{self.experiment}"
+        rows = [r for r in grid.read("grid") if (r["folder"], r["method"]) == (folder, method)]
+        settings = [grid.parameters(r["name"].replace("-", ";").partition(";")[2]) for r in rows]
+        allowed = (EXCERPT if is_sample else {}) | ({"lr": self.lrs} if self.lrs else {})
+        chosen = [
+            {"method": method} | setting
+            for setting in settings
+            if all(value in allowed.get(name, (value,)) for name, value in setting.items())
+        ]
+        if not chosen:
+            raise InputError(
+                f"`lrs` must have one of the learning rates of {method} on {self.experiment}, "
+                f"{sorted({s['lr'] for s in settings})}"
+                f"{', and the sample has 0.001 alone' if is_sample else ''}. Found {self.lrs}."
+            )
+        return chosen
+
+
+def subject(options: AblationOptions) -> tuple[Experiment, Options]:
+    """The experiment that is varied, and its options: the paper's, but on the sample trained for
+    `sample_epochs` by default; on that of MultiMNIST, whose network is larger, for a fifth of
+    them in batches of 64, a quarter of the usual size.
+
+    Census has the labels of the authors' code, which its numbers in the paper come from.
+    """
+    epochs, small = options.sample_epochs, options.experiment == "multimnist"
+    sample = {"epochs": max(1, epochs // 5), "batch_size": 64} if small else {"epochs": epochs}
+    experiment = SUBJECTS[options.experiment]
+    varied = replace(experiment, defaults=experiment.defaults | {"sample": sample})
+    given = options.model_dump(include={"epochs", "data", "data_root", "device"})
+    own = {} if small else {"masters": "as_released"}
+    return varied, experiment.options.create(**given, **own)
+
+
+def runs(options: AblationOptions, *, progress: bool = True) -> tuple[list[Record], Splits]:
+    """A record for each of the settings, and the data that they are of. Those in the folder
+    `options.results` are read, others made and kept there."""
+    experiment, own = subject(options)
+    splits = experiment.load(own)
+    chosen = options.settings(splits.is_sample)
+    return sweep(experiment, own, chosen, options.results, splits, progress=progress), splits

@@ -1,0 +1,27 @@
+"""The parameters of the notebook about a model of one's own. No torch here."""
+
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from pydantic import Field, model_validator
+
+from pamal_companion.runs.options import Count, NonNegative, Options
+
+
+class YourModelOptions(Options):
+    """Of the common options those of a run, and `at_least`, the accuracy that the second task must
+    keep. The model, the tasks and the data are in the notebook; `out` is where it puts the weights
+    of the exported network."""
+
+    known: ClassVar = ("seed", "epochs", "W", "lam", "p", "at_least", "device", "out")
+    epochs: Count = 8
+    W: Count = 2
+    lam: NonNegative = 2.0
+    at_least: Annotated[float, Field(ge=0, le=1)] = 0.85
+
+    @model_validator(mode="after")
+    def _can_write(self) -> "YourModelOptions":
+        """Known before the training, not after it."""
+        if self.out is not None and not Path(self.out).parent.is_dir():
+            raise ValueError(f"`out` must be a file in a folder that exists. Found {self.out!r}.")
+        return self

@@ -1,0 +1,149 @@
+"""Two-task fronts, as in the paper's Figure 4."""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pamal_companion.plots import style
+from pamal_core.errors import InputError
+from pamal_core.front import Front, Objective
+
+COLUMNS, HELD = 4, 0.25
+
+
+def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> Figure:
+    """A front of two tasks by its objectives and by its losses, a line along alpha whose ends are
+    named; by its objectives alone where these are the losses, or a task has none. Of several, by
+    their titles, each has a column, on equal axes.
+
+    InputError for other numbers of tasks; `plots.ternary` draws three.
+    """
+    titled = fronts if isinstance(fronts, Mapping) else {"": fronts}
+    first = next(iter(titled.values()))
+    found = [objective.name for objective in first.objectives]
+    if len(found) != 2:
+        raise InputError(
+            "A front of two tasks is drawn here; triangles_figure and pairwise_figure of "
+            f"pamal_companion.plots.ternary draw three. Found {', '.join(found)}."
+        )
+    losses = [f"{objective.task}/loss" for objective in first.objectives]
+    has_others = {*losses} <= {*first.table} and losses != found
+    by_loss = {title: front.on("loss") for title, front in titled.items()} if has_others else {}
+    shown, beside = [*filter(None, (titled, by_loss))], len(titled) == 1
+    shape = (1, len(shown)) if beside else (len(shown), 1)
+    width = style.WIDTH if has_others or len(titled) > 1 else 4.5
+    figure = plt.figure(figsize=(width, 3.1 if beside else 2.5 * len(shown)), layout="constrained")
+    for part, view in zip(figure.subfigures(*shape, squeeze=False).flat, shown, strict=True):
+        axes = part.subplots(1, len(view), squeeze=False, sharex=True, sharey=True)[0]
+        for ax, (title, one) in zip(axes, view.items(), strict=True):
+            front = one.finite()
+            kept, values, color = front.non_dominated(), front.values, style.METHODS["PaMaL"][0]
+            ax.plot(*values.T, color=color, lw=1, zorder=1)
+            look: dict[str, Any] = {"s": 30, "edgecolors": color, "zorder": 2}
+            ax.scatter(*values[kept].T, c=color, label="not dominated", **look)
+            ax.scatter(*values[~kept].T, c=style.PAPER, label="dominated", **look)
+            share = front.alphas[:, 0]
+            if len(values) > 1:
+                for end, k, inner in (("1", share.argmax(), -2), ("0", share.argmin(), 1)):
+                    style.beside(ax, f"α₁ = {end}", values[k], values[share.argsort()[inner]])
+            ax.set_title(title if view is titled else "")
+            ax.locator_params(nbins=4)
+            ax.margins(0.2)
+        x, y = next(iter(view.values())).objectives
+        style.label_once(part, named(x), named(y, "\n"))
+    words = "A line of networks along α₁, the share of the first member; filled: not dominated."
+    return style.stamp(figure, provenance, words)
+
+
+def seeds_figure(
+    fronts: Mapping[int, Front],
+    points: Mapping[str, Sequence[Front]],
+    single: Sequence[float] | None,
+    provenance: str,
+    rivals: Mapping[str, Front] = MappingProxyType({}),
+) -> Figure:
+    """Figure 4: the front of each seed, by its number, and other methods.
+
+    `points` maps the name of a method that ends with one network to its runs, which may be none;
+    `rivals` maps names such as "PHN" and "PHN, tuned" to one of their runs. More than three methods
+    have a panel each, on equal axes, which leave out what is further from the fronts and points
+    than `HELD` of their extent, and count it. `single` is the mean of single-task learning [T].
+    """
+    ours = [front.finite() for front in fronts.values()]
+    dots = {name: [run.finite() for run in runs] for name, runs in points.items() if runs}
+    lines = {name: front.finite() for name, front in rivals.items()}
+    looks = style.looks([*dots, *lines])
+    methods = list(dict.fromkeys(name.partition(",")[0] for name in looks))
+    many = len(methods) > 3
+    titles, columns = (methods, COLUMNS) if many else ([""], 1)
+    size = (1.6, style.WIDTH) if many else (4.0, 6.0)
+    figure, axes = style.panels(titles, columns, *size, sharex=True, sharey=True)
+    values = np.concatenate([front.values for front in (*ours, *chain(*dots.values()))])
+    low, high = values.min(0), values.max(0)
+    rest = np.concatenate([values, *(front.values for front in lines.values())])
+    near = (np.abs(rest - np.clip(rest, low, high)) <= HELD * (high - low)).all(1)
+    style.fit_axes(axes[0], rest[near])
+    for ax, title in zip(axes, titles, strict=True):
+        for seed, front in zip(fronts, ours, strict=True):
+            blue: dict[str, Any] = {"color": style.METHODS["PaMaL"][0]}
+            ax.plot(*front.values.T, **blue, lw=0.8, label="PaMaL")
+            kept = np.where(front.non_dominated()[:, None], front.values, np.nan)
+            ax.plot(*kept.T, **blue, lw=2 if many else 3, marker="o", ms=0 if many else 4)
+            if not many and 1 < len(ours) <= 5:
+                k = front.alphas[:, 0].argmax()
+                style.beside(ax, f"seed {seed}", front.values[k], front.values.mean(0))
+        for name, runs in dots.items():
+            if name == title or not many:
+                x, y = np.concatenate([run.values for run in runs]).T
+                look = {key: looks[name][key] for key in ("color", "marker")}
+                ax.scatter(x, y, s=36, **look, label=name, ec=style.INK, lw=0.6, zorder=3)
+        drawn = [np.empty((0, 2))]
+        for name, front in lines.items():
+            if name.partition(",")[0] == title or not many:
+                ax.plot(*front.values.T, **looks[name], lw=1.2, ms=4, mfc=style.PAPER, label=name)
+                drawn.append(front.values)
+        style.count_outside(ax, np.concatenate(drawn))
+        if single is not None:
+            dashes: dict[str, Any] = {"color": style.INK, "ls": "--", "lw": 0.8}
+            ax.axvline(single[0], **dashes, label="single-task, each on its own axis")
+            ax.axhline(single[1], **dashes)
+        ax.locator_params(nbins=4 if many else 7)
+    words = "Each line is one run of PaMaL, its thick part not dominated."
+    if lines and not many:
+        words = "Each line is one run; the thick part of PaMaL's is not dominated."
+    if single is not None:
+        words += " Dashed straight lines: single-task learning, each on its own axis."
+    if many:
+        style.label_once(figure, *map(named, ours[0].objectives))
+        words += " Each panel adds the runs of one method"
+        words += "; a line is a front, dashed: tuned." if lines else "."
+    else:
+        name_axes(axes[0], ours[0])
+        shown = dict(zip(*reversed(axes[0].get_legend_handles_labels()), strict=True))
+        axes[0].legend(shown.values(), shown, loc="lower left")
+    return style.stamp(figure, provenance, words)
+
+
+def draw_line(ax: Axes, front: Front, first: Mapping[str, Any], **look: Any) -> None:
+    """The front as a line along alpha with a mark per network; that of the first member has the
+    look `first` besides."""
+    front = front.finite()
+    ax.plot(*front.values.T, **look)
+    ax.plot(*front.values[front.alphas[:, 0].argmax()], **{**look, "label": None, **first})
+
+
+def named(objective: Objective, gap: str = "  ") -> str:
+    """The objective in words, with the direction that is better."""
+    return style.directed(objective.words, objective.maximise, gap)
+
+
+def name_axes(ax: Axes, front: Front, gap: str = "  ") -> None:
+    """Name both axes by the objectives of `front`."""
+    x, y = front.objectives
+    ax.set(xlabel=named(x, gap), ylabel=named(y, gap))

@@ -1,0 +1,7 @@
+"""What makes runs: options, the table of methods, a run from options to record, its files, the
+grid, notebooks. Imports the method and `data`.
+"""
+
+from pamal_companion import needs
+
+needs("companion", "pydantic", "filelock", "click")

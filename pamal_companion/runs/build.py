@@ -1,0 +1,118 @@
+"""Methods from options: each is a network, a preference, a balancer and a penalty."""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+import numpy as np
+from torch import nn
+from torch.utils.data import TensorDataset
+
+from pamal_companion.data.batches import batches
+from pamal_companion.rivals.auto_lambda import AutoLambda
+from pamal_companion.rivals.cosmos import Conditioned, Cosine
+from pamal_companion.rivals.epo import EPO
+from pamal_companion.rivals.phn import Hypernetwork
+from pamal_companion.rivals.rotograd import Rotated, RotoGrad
+from pamal_companion.runs.methods import METHODS
+from pamal_companion.runs.options import Options
+from pamal_core import balancing
+from pamal_core.errors import InputError
+from pamal_core.method import Method
+from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.networks.low_rank import LowRankEnsemble
+from pamal_core.penalties import MultiForward
+from pamal_core.simplex import Annealed, Dirichlet, on_simplex
+from pamal_core.tasks import Task
+
+
+def build(
+    options: Options,
+    tasks: Sequence[Task],
+    make_network: Callable[[int], nn.Module],
+    shared: str,
+    train: TensorDataset,
+) -> Method:
+    """The method of `options`.
+
+    `make_network(extra)` makes one member, freshly initialised, whose first layer takes `extra`
+    features (or channels) more than the inputs of `train` have. `shared` names its encoder.
+    """
+    o, num_tasks = options, len(tasks)
+    if o.method == "phn":
+        written = Hypernetwork(make_network(0), num_tasks, shared=shared, chunk=o.chunk)
+        solver = EPO() if o.solver == "epo" else balancing.Linear()
+        return Method(written, tasks, preference(o), solver)
+    if o.method == "cosmos":
+        example = train[:2][0]
+        given = Conditioned(make_network(num_tasks), num_tasks, shared=shared, example=example)
+        return Method(given, tasks, preference(o), penalty=Cosine(o.lam))
+    rows = task_weights(o, num_tasks)
+    if o.method == "low_rank":
+        one = make_network(0)
+        adapted = LowRankEnsemble(one, num_tasks, o.rank, o.train_base, shared)
+        return Method(adapted, tasks, preference(o), window=o.W)
+    if o.method == "rotograd":
+        example = train[:2][0]
+        members: list[nn.Module] = [Rotated(make_network(0), example) for _ in rows]
+    else:
+        members = [make_network(0) for _ in rows]
+    network = WeightEnsemble(members, task_weights=rows, shared=shared)
+    match o.method:
+        case "pamal":
+            return Method(network, tasks, preference(o), balancer(o), multi_forward(o), o.W)
+        case "soup":  # every corner once a step: each member is trained alone, on its own weights
+            return Method(network, tasks, Dirichlet(0.0, stratified=True), window=len(rows))
+        case "ls" | "stl":
+            rule: balancing.Balancer = balancer(o)
+        case "rotograd":
+            rule = RotoGrad(network.skeleton.model)
+        case "auto_lambda":  # its validation batches are drawn from the training data
+            others = batches(train, o.batch_size, shuffle=True)
+            rule = AutoLambda(network, tasks, others, lr=o.lr)
+        case _:
+            row, known = METHODS[o.method], dict(options) | {"num_tasks": num_tasks}
+            module, _, name = row.rule.rpartition(".")
+            make = getattr(import_module(f"pamal_core.balancing.{module}"), name)
+            rule = make(**{option: known[option] for option in row.options})
+    return Method(network, tasks, balancer=rule)
+
+
+def task_weights(options: Options, num_tasks: int) -> np.ndarray:
+    """The matrix W [M, T] that makes a weight ensemble the method `options` name."""
+    match options.method:
+        case "pamal" | "low_rank":
+            return np.eye(num_tasks)
+        case "stl":
+            if options.task >= num_tasks:
+                raise InputError(f"`task` must be below {num_tasks}. Found task={options.task}.")
+            return np.eye(num_tasks)[[options.task]]
+        case "soup":
+            rest = np.full((num_tasks, num_tasks), 0.1 / (num_tasks - 1))
+            np.fill_diagonal(rest, 0.9)
+            return rest
+        case "ls" if options.weights is not None:
+            return on_simplex([options.weights], num_tasks, name="weights")
+    return np.full((1, num_tasks), 1 / num_tasks)
+
+
+def preference(options: Options) -> Dirichlet:
+    """How alpha is drawn."""
+    p = tuple(options.p) if isinstance(options.p, list) else options.p
+    if options.p_first is not None:
+        return Annealed(options.p_first, options.draws == "stratified", end=p)
+    return Dirichlet(p, options.draws == "stratified")
+
+
+def multi_forward(options: Options) -> MultiForward:
+    """PaMaL's penalty."""
+    return MultiForward(options.lam, options.penalty, options.edges, options.skip)
+
+
+def balancer(options: Options) -> balancing.LossBalancer | balancing.GradientBalancer:
+    """The balancer of `options.balancing`."""
+    match options.balancing:
+        case "loss":
+            return balancing.MovingAverage(options.history, options.balancing_form)
+        case "gradient":
+            return balancing.UnitNorm(options.balancing_form)
+    return balancing.Linear()

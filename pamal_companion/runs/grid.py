@@ -1,0 +1,203 @@
+"""The runs behind the paper's tables and figures: which are made, which are left, what they cost.
+
+`workflow/grid.csv` has a row for each setting, `workflow/costs.csv` what a run takes. No torch here
+until something is trained.
+"""
+
+import importlib
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pamal_companion.runs.files import RunFiles, is_held, write_atomic
+from pamal_companion.runs.options import assigned, parse_value
+from pamal_core.errors import InputError, check_choice
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: its setting, and where its record is.
+
+    `records` are relative to the folder of the results. The run writes the first; the others are
+    copies, for the tables that share it. `targets` and `places` (labels of the paper's LaTeX
+    source) are those of all these tables.
+    """
+
+    experiment: str
+    method: str
+    options: Mapping[str, Any]
+    seed: int
+    records: tuple[str, ...]
+    targets: tuple[str, ...]
+    places: tuple[str, ...]
+
+    @property
+    def notebook(self) -> str | None:
+        """The notebook that makes it; None for a run of an ablation alone."""
+        return self.experiment if self.records[0].startswith(f"{self.experiment}/") else None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What papermill, or `Options`, is given."""
+        return {"data": "full", "method": self.method, **self.options, "seed": self.seed}
+
+    @property
+    def cost(self) -> Any:
+        """What it asks for: see `cost`."""
+        return cost(self.experiment, self.method)
+
+    def is_done(self, results: Path) -> bool:
+        """Whether one of its records is in the folder `results`."""
+        return any((results / record).exists() for record in self.records)
+
+
+def runs(target: str = "paper") -> list[Run]:
+    """The runs of `target`, each once; InputError for an unknown target."""
+    check_choice("target", target, targets())
+    return [run for run in _all() if any(_belongs(of, target) for of in run.targets)]
+
+
+def targets() -> list[str]:
+    """The names that `runs` knows, `paper` last."""
+    return [*dict.fromkeys(row["target"] for row in read("grid")), "paper"]
+
+
+def records(target: str = "paper") -> list[str]:
+    """The records that the tables of `target` read, copies included."""
+    return [
+        record
+        for run in runs(target)
+        for record, of in zip(run.records, run.targets, strict=True)
+        if _belongs(of, target)
+    ]
+
+
+def by_record() -> dict[str, Run]:
+    """Every run by each of its records."""
+    return {record: run for run in _all() for record in run.records}
+
+
+def make(record: str, results: Path, changes: Mapping[str, Any] | None = None) -> None:
+    """Make the run of `record` without its notebook, with `changes` to its parameters; or copy the
+    record where another table has it already. The grid has its setting; the seed may be another.
+    InputError for a record of no such setting."""
+    run = by_record().get(record) or _of_another_seed(record)
+    if run is None:
+        raise InputError(
+            "A record must be FOLDER/NAME_seed_NUMBER.json, of a setting in workflow/grid.csv. "
+            f"Found {record!r}."
+        )
+    for other in run.records:
+        if not (results / record).exists() and (results / other).exists():
+            write_atomic(results / record, (results / other).read_bytes())
+    given = {**run.parameters, **(changes or {}), "out": str(results / record)}
+    if run.experiment == "toy":  # a formula, which is no `Experiment`
+        toy = importlib.import_module("pamal_companion.toy.run")
+        toy.run(toy.ToyOptions.create(**given))
+        return
+    from pamal_companion.runs.run import run as train  # torch: only here
+
+    experiment = importlib.import_module(f"pamal_companion.experiments.{run.experiment}").EXPERIMENT
+    train(experiment, experiment.options.create(**given))
+
+
+def _of_another_seed(record: str) -> Run | None:
+    """The run of `record` where the grid has its setting with other seeds only."""
+    if found := re.fullmatch(r"(.+_seed_)(\d+)\.json", record):
+        for name, run in by_record().items():
+            if name.startswith(found[1]):
+                return replace(run, seed=int(found[2]), records=(record,))
+    return None
+
+
+def notebook_parameters(path: Path) -> set[str]:
+    """The names that the parameters cell of the notebook at `path` assigns."""
+    cells = json.loads(path.read_text())["cells"]
+    chosen = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
+    return {name for cell in chosen for name in assigned("".join(cell["source"]))}
+
+
+def cost(experiment: str, method: str) -> Any:
+    """What a run takes, a row of `costs.csv`: `seconds` is the median of the measured wall time of
+    one thread, NaN where no run of the kind has been made; `gpu_share` is in per cent of one GPU,
+    `minutes` are the limit for a scheduler."""
+    rows = _costs()
+    return rows.get((experiment, method)) or rows[experiment, "*"]
+
+
+@cache
+def _costs() -> dict[tuple[str, str], Any]:
+    return {(row.experiment, row.method): row for row in _table("costs").itertuples()}
+
+
+def status(results: Path) -> pd.DataFrame:
+    """A row per target: runs that are made, being made and left, and hours of one thread for the
+    latter two, as far as runs of their kind were measured; NaN where none was."""
+    rows = []
+    for target in targets():
+        every = runs(target)
+        left = [run for run in every if not run.is_done(results)]
+        locks = [[RunFiles(results / record).lock for record in run.records] for run in left]
+        running = sum(any(map(is_held, of_run)) for of_run in locks)
+        seconds = pd.Series([run.cost.seconds for run in left], dtype=float)
+        counts = (len(every), len(every) - len(left), running, len(left) - running)
+        hours = seconds.sum(min_count=1 if left else 0) / 3600  # NaN: not measured, which is not 0
+        rows.append((target, *counts, round(hours, 1), seconds.isna().sum()))
+    columns = ["target", "runs", "done", "running", "left", "hours", "not measured"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _belongs(of: str, target: str) -> bool:
+    """Whether a table that is `of` one target is part of `target`; of `paper` are all but "extras",
+    the runs that are ours."""
+    return of != "extras" if target == "paper" else of == target
+
+
+@cache
+def _all() -> tuple[Run, ...]:
+    """Every run of the grid, those of equal settings joined, in the order of the table."""
+    shared: dict[str, dict[str, Any]] = {}
+    for row in read("grid"):
+        experiment, options = row["folder"].split("/")[-1], parameters(row["options"])
+        what = {"experiment": experiment, "method": row["method"], "options": options}
+        for seed in map(int, row["seeds"].split()):
+            fields = what | {"seed": seed, "records": (), "targets": (), "places": ()}
+            run = shared.setdefault(json.dumps(fields, sort_keys=True), fields)
+            run["records"] += (f"{row['folder']}/{row['name']}_seed_{seed}.json",)
+            run["targets"] += (row["target"],)
+            run["places"] += (row["place"],)
+    return tuple(Run(**run) for run in shared.values())
+
+
+def read(name: str) -> list[dict[str, str]]:
+    """The rows of `workflow/NAME.csv`; InputError where the package is not in its repository."""
+    return _table(name, dtype=str, keep_default_na=False).to_dict("records")
+
+
+def _table(name: str, **options: Any) -> pd.DataFrame:
+    path = ROOT / "workflow" / f"{name}.csv"
+    if not path.exists():
+        raise InputError(f"The grid needs the repository. Found no {path}.")
+    return pd.read_csv(path, **options)
+
+
+def papermill(notebook: str, given: Mapping[str, Any]) -> str:
+    """The command that executes a notebook of this repository with the parameters `given`."""
+    options = (f" -p {name} {shlex.quote(str(value))}" for name, value in given.items())
+    return f"papermill notebooks/{notebook}.ipynb out.ipynb{''.join(options)}"
+
+
+def parameters(text: str) -> dict[str, Any]:
+    """`"W=2; p=[1, 2]"` is `{"W": 2, "p": [1, 2]}`."""
+    pairs = (part.strip().partition("=") for part in text.split(";") if part.strip())
+    # Papermill's rules know no lists.
+    return {n: json.loads(v) if v.startswith("[") else parse_value(v) for n, _, v in pairs}

@@ -1,0 +1,178 @@
+"""The parameters of an experiment, checked before anything runs."""
+
+import ast
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from pamal_companion.runs.methods import METHODS, matters
+from pamal_core.errors import InputError, check_choice
+
+NonNegative = Annotated[float, Field(ge=0)]
+Strength = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Natural = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=1)]
+
+SETTINGS = {"W", "lam", "p", "balancing", "task"}
+"""What the paper varies. A record of a method that has them names them, default or not."""
+
+NOT_IDENTITY = {"method", "seed", "data", "data_root", "device", "compile", "out"}
+"""What does not tell runs apart, or is a field of a record of its own."""
+
+GIVEN = SETTINGS | {"lr_scaling"}
+"""What the cells of notebooks give, whatever the method is."""
+
+
+def _known(method: str) -> str:
+    check_choice("method", method, list(METHODS))
+    return method
+
+
+class Options(BaseModel):
+    """What every experiment notebook takes; an experiment adds its own fields and changes defaults.
+
+    The first value of each choice is the default; the choices the paper or the authors' code leave
+    open are explained in `book/discrepancies`. `None` stands for the default: of `epochs`, the
+    paper's number on full data and a small one on the sample; of `p` and `lam`, what the method's
+    authors chose; of `weights`, equal ones. A run ends with its last weights, or for
+    `average` above 0 with the mean over its steps, where a step counts `average` times the next.
+    `known` are the names that a notebook takes, if not all; `unless_pamal` are the defaults that
+    PaMaL does not share.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, ser_json_inf_nan="strings")
+    known: ClassVar[tuple[str, ...]] = ()
+    unless_pamal: ClassVar[Mapping[str, Any]] = {}
+
+    method: Annotated[str, AfterValidator(_known)] = "pamal"
+    task: Natural = 0  # that STL learns, from 0
+    W: Count = 1  # draws of alpha a step
+    lam: Strength = 0.0  # of the penalty
+    p: NonNegative | list[NonNegative] = 1.0  # Dirichlet concentration
+    p_first: Positive | None = None  # p at the start
+    draws: Literal["independent", "stratified"] = "independent"
+    weights: list[NonNegative] | None = None  # of the tasks in LS
+    shared_epochs: Count | None = None  # of one network before the members
+    rank: Count = 4  # of the adapters of low_rank
+    train_base: bool = False  # whether low_rank trains what members share
+    average: Annotated[float, Field(ge=0, lt=1)] = 0.0  # decay of averaged weights
+    penalty: Literal["ordered", "printed"] = "ordered"
+    edges: Literal["lex", "full"] = "lex"
+    skip: Literal["never", "as_released"] = "never"
+    balancing: Literal["none", "loss", "gradient"] = "none"
+    balancing_form: Literal["paper", "released"] = "paper"
+    history: Count = 25  # steps of loss balancing
+    heads: Literal["plain", "balanced"] = "plain"
+    c: Annotated[float, Field(ge=0, lt=1)] = 0.4  # radius of CAGrad
+    temperature: Positive = 2.0  # of DWA
+    steps_per_window: Count | None = None  # of DWA, an epoch by default
+    solver: Literal["linear", "epo"] = "linear"
+    chunk: Count | None = None  # weights PHN writes at a time
+    grid: Literal["lattice", "arc", "sampled"] = "lattice"
+    batch_norm: Literal["shared", "recalibrated", "both"] = "shared"
+    measure_training: bool = False  # too, beside validation and test
+    lr: Positive = 1e-3
+    lr_scaling: Literal["members", "plain"] = "members"
+    batch_size: Count = 256
+    epochs: Count | None = None
+    seed: Natural = 0
+    data: Literal["auto", "sample", "full"] = "auto"
+    data_root: str | None = None
+    device: str = "auto"
+    precision: Literal["float32", "bfloat16"] = "float32"
+    compile: bool = False
+    out: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """None, which a notebook's cell can hold, is the same as silence."""
+        given = {n: v for n, v in values.items() if v is not None or n not in cls.model_fields}
+        method = str(given.get("method", "pamal"))
+        published = METHODS[method].published if method in METHODS else {}
+        return {**published, **({} if method == "pamal" else cls.unless_pamal), **given}
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        """Refuse an option that would be ignored, but for its default and what notebooks give."""
+        if self.known and (given := self.model_fields_set - {*self.known}):
+            raise ValueError(
+                f"This notebook has no `{min(given)}`. Known: {', '.join(self.known)}."
+            )
+        if self.method == "pamal" and self.lam > 0 and self.W < 2:
+            raise ValueError(
+                f"`W` must be at least 2 when `lam` > 0. Found W={self.W}, lam={self.lam}."
+            )
+        fields = type(self).model_fields
+        changed = {n: v for n in fields if (v := getattr(self, n)) != fields[n].default}
+        for name in changed.keys() & self.model_fields_set - GIVEN:
+            if not matters(name, self.method):
+                raise ValueError(f"{self.method} has no `{name}`. Found {name}={changed[name]!r}.")
+        for name, needed in (("history", ("loss",)), ("balancing_form", ("loss", "gradient"))):
+            if name in changed and self.balancing in {"none", "loss", "gradient"} - {*needed}:
+                raise ValueError(
+                    f"`{name}` needs `balancing` {' or '.join(needed)}. Found "
+                    f"{name}={changed[name]!r}, balancing={self.balancing!r}."
+                )
+        if self.draws == "stratified" and self.p == float("inf"):
+            raise ValueError("`draws` of p=inf are all the centre. Found draws='stratified'.")
+        return self
+
+    def identity(self) -> dict[str, Any]:
+        """The options as a record names them: of those that matter to the method the paper's
+        settings always, others where they differ from the default, so that a new option never
+        renames an old run."""
+        values = json.loads(self.model_dump_json(exclude=NOT_IDENTITY))
+        kept = SETTINGS | self.model_dump(exclude_defaults=True).keys()
+        return {n: v for n, v in values.items() if n in kept and matters(n, self.method)}
+
+    @classmethod
+    def create(cls, **values: Any) -> Self:
+        """The options with `values` for defaults; InputError in one line where one is wrong."""
+        try:
+            return cls(**values)
+        except ValidationError as error:
+            # A value that fits no member of a union has an error for each; the first will do.
+            first = {details["loc"][:1]: details for details in reversed(error.errors())}
+            raise InputError(" ".join(_explain(d, cls) for d in reversed(first.values()))) from None
+
+    @classmethod
+    def from_notebook(cls, namespace: Mapping[str, Any]) -> Self:
+        """The options a notebook's parameters cell and papermill have set, given its `globals()`.
+
+        Papermill runs on after a parameter nobody knows. Here each name assigned in a cell that
+        starts with "# Parameters", which is how papermill's injected cell starts and ours too, must
+        be a known one.
+        """
+        cells = [source for source in namespace.get("In", []) if source.startswith("# Parameters")]
+        return cls.create(**{n: namespace[n] for source in cells for n in assigned(source)})
+
+
+def assigned(source: str) -> list[str]:
+    """The names that a cell with this `source` assigns."""
+    statements = [node for node in ast.parse(source).body if isinstance(node, ast.Assign)]
+    targets = [target for statement in statements for target in statement.targets]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _explain(details: Any, options: type[Options]) -> str:
+    """One sentence for one error of pydantic's."""
+    if details["type"] == "value_error":
+        return str(details["ctx"]["error"])
+    name = str(details["loc"][0])
+    if details["type"] == "extra_forbidden":
+        return f"Unknown parameter `{name}`. Known: {', '.join(options.model_fields)}."
+    expected = details["msg"].removeprefix("Input should be ")
+    return f"`{name}` must be {expected}. Found {name}={details['input']!r}."
+
+
+def parse_value(text: str) -> Any:
+    """The value of `-p NAME TEXT`, by papermill's rules: True, False, None, a number, or text."""
+    for read in ({"True": True, "False": False, "None": None}.__getitem__, int, float):
+        with suppress(KeyError, ValueError):
+            return read(text)
+    return text

@@ -1,0 +1,176 @@
+"""Records: what a run was and what it measured, as one small text file. No torch here."""
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+
+from pamal_companion.runs.files import write_atomic
+from pamal_core.errors import InputError
+from pamal_core.front import Front, Objective
+
+ABOUT = ("experiment", "method", "options", "seed", "data")
+"""The fields of a record that say what the run is."""
+
+
+def _whole(point: dict[str, Any]) -> dict[str, Any]:
+    if missing := {"alpha", "split", "metrics"} - point.keys():
+        raise ValueError(f"{min(missing)}: Field required")
+    return point
+
+
+class Record(BaseModel):
+    """One run.
+
+    `options` has the paper's settings, and others where they differ from the default, so that a new
+    option never renames old runs. Each point is {"alpha": [M], "split": name, "metrics":
+    {"task/metric": value}}; `objectives` says which metrics are compared and in which direction.
+    `history` has a row per epoch: the mean training loss of each task, and the smallest cosine
+    between two members. `cost` is in seconds and bytes. Everything but `cost` is the same each time
+    the run is made on one machine. In a file a checksum of all fields stands beside them.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    experiment: str
+    method: str
+    options: dict[str, Any]
+    seed: int
+    data: str
+    objectives: dict[str, Literal["max", "min"]]
+    points: list[Annotated[dict[str, Any], AfterValidator(_whole)]]
+    summary: dict[str, Any]
+    history: list[dict[str, Any]] = []
+    cost: dict[str, float | None]
+    versions: dict[str, str]
+
+    @property
+    def key(self) -> str:
+        """Names the run: a hash of what it is, not of what came out."""
+        return run_key(self.about)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The fields that say what the run is."""
+        return {name: getattr(self, name) for name in ABOUT}
+
+    @property
+    def seconds(self) -> float:
+        """Of training and evaluation; 0 for what was not measured."""
+        return sum(self.cost.get(part) or 0.0 for part in ("train_seconds", "evaluate_seconds"))
+
+    def front(self, split: str = "validation") -> Front:
+        """The points of one split as a front."""
+        objectives = [Objective(name, way == "max") for name, way in self.objectives.items()]
+        return Front.from_points(self.points, objectives, split)
+
+    def hypervolume(self, split: str = "validation") -> float:
+        """Of all points of `split`, from the reference of the experiment; higher is better. NaN
+        where there is none: single-task learning, the toy problem."""
+        match self.summary.get(split):
+            case {"hypervolume": float() | int() as value}:
+                return float(value)
+        return float("nan")
+
+    def write(self, path: Path) -> None:
+        """Write as JSON, a line per field and per point, in one atomic step."""
+        write_atomic(path, self.to_text().encode())
+
+    @property
+    def checksum(self) -> str:
+        """16 hexadecimal digits that tell whether a value has changed."""
+        return _digest(self.model_dump(mode="json"))
+
+    def to_text(self) -> str:
+        """The JSON text that `write` writes."""
+        fields = {**self.model_dump(mode="json"), "checksum": self.checksum}
+        texts = {name: json.dumps(value, allow_nan=False) for name, value in fields.items()}
+        lines = ",\n    ".join(json.dumps(point, allow_nan=False) for point in fields["points"])
+        texts["points"] = f"[\n    {lines}\n  ]"
+        return "{\n  " + ",\n  ".join(f'"{name}": {text}' for name, text in texts.items()) + "\n}\n"
+
+    @classmethod
+    def find(cls, path: Path, key: str) -> "Record | None":
+        """The record of run `key` in `path`, None where there is no file; InputError for others."""
+        if not path.exists():
+            return None
+        found = cls.read(path)
+        if found.key != key:
+            raise InputError(
+                f"{path} has the record of another run: {found.experiment}, {found.method}, "
+                f"{found.options}, seed {found.seed}, {found.data}. "
+                "Choose another `out`, or delete it."
+            )
+        return found
+
+    @classmethod
+    def read(cls, path: Path) -> "Record":
+        """The record in `path`; InputError where the file is missing, damaged or something else."""
+        try:
+            fields = json.loads(path.read_bytes())
+            checksum = fields.pop("checksum", None) if isinstance(fields, dict) else None
+            record = cls.model_validate(fields)
+        except OSError as error:
+            raise InputError(f"Could not read the record {path}: {error.strerror}.") from None
+        except (ValueError, RecursionError) as error:  # no JSON, no text, or not these fields
+            what = f"the file: {error}"
+            if isinstance(error, ValidationError):
+                first = error.errors()[0]
+                what = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
+            raise InputError(f"{path} is not a whole record: {what}.") from None
+        if checksum != record.checksum:
+            raise InputError(
+                f"{path} has changed since it was written, or is of another version. Expected "
+                f"checksum {record.checksum}, found {checksum}. Delete it to make the run again."
+            )
+        return record
+
+
+def versions() -> dict[str, str]:
+    """What a record says of the software that made it."""
+    names = ("pamal-core", "torch", "numpy")
+    return {"python": platform.python_version()} | {name: version(name) for name in names}
+
+
+def run_key(about: Mapping[str, Any]) -> str:
+    """16 hexadecimal digits that name the run with the fields `ABOUT`, in any order."""
+    return _digest([about[name] for name in ABOUT])
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def summarise(fronts: Mapping[str, Front], reference: tuple[float, ...]) -> dict[str, Any]:
+    """What a record says of `fronts`: per split what the paper reports, with the hypervolume from
+    `reference`, null where tasks were left out; and on test the one network that `Front.choose`
+    takes on validation."""
+    alpha = fronts["validation"].choose().alpha
+    chosen = (fronts["test"].alphas == alpha).all(1).argmax()
+    metrics = fronts["test"].table.iloc[chosen].to_dict()
+    return {name: _describe(front, reference) for name, front in fronts.items()} | {
+        "chosen_on_validation": {"alpha": alpha.tolist(), "test": metrics}
+    }
+
+
+def _describe(front: Front, reference: tuple[float, ...]) -> dict[str, Any]:
+    by_task = zip(front.objectives, front.spearman(), front.on("loss").spearman(), strict=True)
+    correlations = [((o.name, metric), (f"{o.task}/loss", loss)) for o, metric, loss in by_task]
+    comparable = len(front.objectives) == len(reference)
+    return {
+        "hypervolume": front.hypervolume(reference) if comparable else None,
+        "competition": _or_none(front.competition()),
+        "non_dominated": int(front.non_dominated().sum()),
+        "spearman": {name: _or_none(value) for two in correlations for name, value in two},
+        "best": front.best(),
+    }
+
+
+def _or_none(value: float) -> float | None:
+    """JSON has no NaN: a correlation that is not defined is null."""
+    return None if value != value else value

@@ -1,0 +1,309 @@
+"""A run from options to record: load, train, evaluate, write. Resumes where it was stopped."""
+
+import copy
+import json
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import torch
+from torch import nn
+from torch.optim.lr_scheduler import MultiStepLR
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from pamal_companion.data.batches import batches
+from pamal_companion.data.images import Images
+from pamal_companion.data.splits import Splits
+from pamal_companion.rivals.phn import Hypernetwork
+from pamal_companion.runs.build import build, preference, task_weights
+from pamal_companion.runs.checkpoint import load_state, save_state, train_resumably
+from pamal_companion.runs.devices import peak_memory, pick_device
+from pamal_companion.runs.files import RunFiles
+from pamal_companion.runs.methods import matters
+from pamal_companion.runs.options import Options
+from pamal_companion.runs.records import Record, run_key, summarise, versions
+from pamal_core import distributed
+from pamal_core.errors import InputError
+from pamal_core.evaluation import evaluate
+from pamal_core.method import Method
+from pamal_core.networks.base import Calibration, Network
+from pamal_core.optimizers import adam
+from pamal_core.simplex import arc, sampled
+from pamal_core.tasks import Task
+from pamal_core.training import Training, seed_everything
+
+CALIBRATION = 500  # training examples that BatchNorm is recalibrated on
+SAMPLED = 100  # points of the grid "sampled", beside the corners and the centre
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment of the paper: data, tasks and architecture; methods and their options come on
+    top.
+
+    `options` is the class of its options, `tasks` may be a function of them. `make_network(options,
+    splits, extra)` makes one member for the data, freshly initialised, with `extra` more input
+    features (or channels) than they have. `reference` is the point the hypervolume is taken from,
+    in the units of each task's first metric; a run may have fewer tasks.
+    `defaults` are the values of options that depend on whether the data are "full" or a "sample",
+    `epochs` always among them. `halve_after` is the share of the epochs after which the learning
+    rate is halved, once. `evaluation_batch` is the number of examples evaluated at a time.
+    """
+
+    name: str
+    options: type[Options]
+    tasks: tuple[Task, ...] | Callable[[Any], tuple[Task, ...]]
+    load: Callable[[Any], Splits]
+    make_network: Callable[[Any, Splits, int], nn.Module]
+    reference: tuple[float, ...]
+    defaults: dict[str, dict[str, Any]]
+    shared: str = "encoder"
+    halve_after: float | None = None
+    evaluation_batch: int = 1000
+
+    def tasks_of(self, options: Options) -> tuple[Task, ...]:
+        """The tasks of a run with `options`."""
+        return self.tasks(options) if callable(self.tasks) else self.tasks
+
+    def reference_of(self, options: Options) -> tuple[float, ...]:
+        """`reference`, a number for each task."""
+        return self.reference[: len(self.tasks_of(options))]
+
+    def check(self, options: Options) -> None:
+        """InputError where `options` do not fit the tasks or this machine: before data are loaded,
+        which may take a while."""
+        num_tasks, p = len(self.tasks_of(options)), options.p
+        task_weights(options, num_tasks)
+        preference(options)
+        if isinstance(p, list) and matters("p", options.method) and len(p) not in (1, num_tasks):
+            raise InputError(f"`p` must be one number or {num_tasks}, one per member. Found p={p}.")
+        if options.grid == "arc" and num_tasks != 2:
+            raise InputError(f"`grid` may be arc for 2 tasks. Found {num_tasks} tasks.")
+        pick_device(options.device)
+
+    def resolved(self, options: Options, splits: Splits) -> Options:
+        """`options` with the `defaults` for `splits` where they were left unset."""
+        values = self.defaults["sample" if splits.is_sample else "full"]
+        unset = {n: v for n, v in values.items() if n not in options.model_fields_set}
+        begins_as_one = options.method == "low_rank" and (
+            not options.train_base or options.shared_epochs is not None
+        )
+        if options.method == "soup" or begins_as_one:
+            epochs = options.epochs or values["epochs"]
+            shared = options.shared_epochs or max(epochs // 2, 1)
+            if shared >= epochs:
+                raise InputError(
+                    f"`epochs` must be above `shared_epochs`, {shared}. Found epochs={epochs}."
+                )
+            unset["shared_epochs"] = shared
+        return options.model_copy(update=unset)
+
+    def about(self, options: Options, splits: Splits) -> dict[str, Any]:
+        """The fields of a record that say what the run is; `options` are `resolved`."""
+        return {
+            "experiment": self.name,
+            "method": options.method,
+            "options": options.identity(),
+            "seed": options.seed,
+            "data": splits.id,
+        }
+
+
+class Result(NamedTuple):
+    """A finished run: its record, and the trained network if its weights are at hand."""
+
+    record: Record
+    network: Network | None
+
+
+def run(
+    experiment: Experiment, options: Options, splits: Splits | None = None, *, wait: bool = True
+) -> Result:
+    """Train and evaluate; with `options.out` also write the record there and the weights beside it.
+
+    A finished run is read, not repeated; one that was stopped goes on from its last epoch and ends
+    with the same record but for its cost. One that another process is making is waited for, or
+    unless `wait` refused: BusyError. A record of another run at `options.out` is never overwritten:
+    InputError. `splits` are the data of `options`, where they are loaded already.
+    """
+    distributed.join()
+    experiment.check(options)
+    splits = splits or experiment.load(options)
+    options = experiment.resolved(options, splits)
+    if not options.out:
+        trained = _train(experiment, options, splits, None)
+        return Result(_evaluate(experiment, options, splits, *trained), trained[0])
+    files, key = RunFiles(Path(options.out)), run_key(experiment.about(options, splits))
+    record, network = Record.find(files.record, key), None
+    if record is None:
+        # Of several processes that share a run the first one claims it for all.
+        with files.claimed(wait) if distributed.is_first() else nullcontext():
+            distributed.wait()
+            record = Record.find(files.record, key)  # somebody else may have made it by now
+            if record is None:
+                network, history = _train(experiment, options, splits, files)
+                record = _evaluate(experiment, options, splits, network, history)
+                if distributed.is_first():
+                    # Weights first: a run counts as finished once its record is there.
+                    state = {"key": key, "network": dict(network.state_dict())}
+                    save_state(files.weights, state)
+                    record.write(files.record)
+                distributed.wait()
+    if distributed.is_first():  # also what a process left that was killed just after the record
+        for checkpoint in (files.checkpoint, files.shared.checkpoint):
+            checkpoint.unlink(missing_ok=True)
+    if network is None and files.weights.exists():
+        network = method_of(experiment, options, splits).network
+        network.load_state_dict(load_state(files.weights, key)["network"])
+    return Result(record, network)
+
+
+def calibration(experiment: Experiment, options: Options, splits: Splits) -> Calibration:
+    """The statistics of BatchNorm in a run of `options`: "shared", or, for "both" too, the batches
+    on which they are re-estimated for each alpha, inputs alone."""
+    if options.batch_norm == "shared":
+        return "shared"
+    started: bool = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    # What is trained on may be augmented at random. The caller's random numbers stay as they were.
+    with torch.random.fork_rng([torch.cuda.current_device()] if started else []):
+        seed_everything(options.seed)
+        seen = splits.train[:CALIBRATION][0]
+    return [(part,) for part in seen.split(experiment.evaluation_batch)]
+
+
+def similarity(network: Network) -> float | None:
+    """The smallest cosine between two members; None where there are no two."""
+    if network.mixed and network.num_members > 1:
+        return float(network.member_similarity().min())
+    return None
+
+
+def method_of(
+    experiment: Experiment, options: Options, splits: Splits, start: nn.Module | None = None
+) -> Method:
+    """The method, on the device it runs on: freshly initialised, or each member like `start`."""
+    seed_everything(options.seed)
+
+    def make_network(extra: int) -> nn.Module:
+        if start is not None:
+            return copy.deepcopy(start)
+        return experiment.make_network(options, splits, extra)
+
+    tasks = experiment.tasks_of(options)
+    method = build(options, tasks, make_network, experiment.shared, splits.train)
+    method.network.to(pick_device(options.device))
+    method.network.precision = getattr(torch, options.precision)
+    if options.compile:
+        method.network.skeleton.compile()
+    return method
+
+
+def _train(
+    experiment: Experiment, options: Options, splits: Splits, files: RunFiles | None
+) -> tuple[Network, list[dict[str, Any]]]:
+    """The network with its last weights, or with `options.average` the mean of the weights over the
+    steps, with BatchNorm's last statistics; and a row for each epoch. It goes on from the
+    checkpoint in `files`.
+
+    With `shared_epochs`, as a rewarded soup has them and adapters of a base that is not trained,
+    it begins as one network, trained on all tasks for so long.
+    """
+    start: nn.Module | None = None
+    before: list[dict[str, Any]] = []
+    if options.shared_epochs is not None:
+        alone = {"method": "ls", "epochs": options.shared_epochs, "shared_epochs": None}
+        alone |= {"average": 0.0}
+        first = options.model_copy(update=alone)
+        one, before = _train(experiment, first, splits, files.shared if files else None)
+        start = one.export([1.0], calibration="shared")
+    method = method_of(experiment, options, splits, start)
+    method.past = [row["losses"] for row in before]
+    network, epochs = method.network, cast(int, options.epochs) - len(before)
+    is_scaled = matters("lr_scaling", options.method) and options.lr_scaling == "members"
+    # It has a hundred parameters for each weight of its model, and torch's usual dozen passes over
+    # them take three times as long as their gradient.
+    fused = True if isinstance(network, Hypernetwork) else None
+    optimizer = adam(method, options.lr, scaled=is_scaled, fused=fused)
+    halving, average = None, None
+    if experiment.halve_after is not None:
+        halving = MultiStepLR(optimizer, [round(epochs * experiment.halve_after)], gamma=0.5)
+    if options.average > 0:
+        decay = get_ema_multi_avg_fn(options.average)  # type: ignore[no-untyped-call]
+        average = AveragedModel(network, multi_avg_fn=decay)
+    device, last = network.task_weights.device, time.perf_counter()
+    about = experiment.about(options, splits)
+
+    def on_epoch(training: Training) -> None:
+        nonlocal last
+        began, last = last, time.perf_counter()
+        row = {"member_similarity": similarity(network), "seconds": last - began}
+        training.history[-1] |= row
+
+    history = train_resumably(
+        method,
+        batches(splits.train, options.batch_size, shuffle=True, device=device),
+        files.checkpoint if files else None,
+        key=run_key(about),
+        about=json.dumps(about),
+        epochs=epochs,
+        optimizer=optimizer,
+        scheduler=halving,
+        average=average,
+        seed=options.seed,
+        on_epoch=on_epoch,
+    )
+    return network if average is None else cast(Network, average.module), [*before, *history]
+
+
+def _evaluate(
+    experiment: Experiment,
+    options: Options,
+    splits: Splits,
+    network: Network,
+    history: list[dict[str, Any]],
+) -> Record:
+    """The record of a run that ended with `network`. With `batch_norm` "both" there are two more
+    splits, "validation, recalibrated" and "test, recalibrated", and with `measure_training` one
+    more, "training", as it is without augmentation."""
+    tasks, reference = experiment.tasks_of(options), experiment.reference_of(options)
+    device = network.task_weights.device
+    # The seconds of an epoch are kept with the checkpoint, so that a run that is resumed costs what
+    # all its epochs did.
+    seconds, memory = sum(row.pop("seconds") for row in history), peak_memory(device)
+    start = time.perf_counter()
+    alphas = None  # the lattice
+    if options.grid == "arc":
+        alphas = arc()
+    elif options.grid == "sampled":
+        alphas = sampled(network.num_members, SAMPLED)
+    calibrations = {"": calibration(experiment, options, splits)}
+    if options.batch_norm == "both":
+        calibrations = {"": "shared", ", recalibrated": calibrations[""]}
+    parts = {"validation": splits.validation, "test": splits.test}
+    if options.measure_training:
+        seen = copy.copy(splits.train)
+        if isinstance(seen, Images):
+            seen.augment = None
+        parts["training"] = seen
+    loaders = {n: batches(p, experiment.evaluation_batch, device=device) for n, p in parts.items()}
+    fronts = {
+        name + ending: evaluate(network, tasks, loader, alphas, calibration=statistics)
+        for ending, statistics in calibrations.items()
+        for name, loader in loaders.items()
+    }
+    return Record(
+        **experiment.about(options, splits),
+        objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
+        points=[point for split, front in fronts.items() for point in front.to_points(split)],
+        summary=summarise(fronts, reference) | {"member_similarity": similarity(network)},
+        history=history,
+        cost={
+            "train_seconds": round(seconds, 3),
+            "peak_memory_bytes": memory,
+            "evaluate_seconds": round(time.perf_counter() - start, 3),
+        },
+        versions=versions(),
+    )

@@ -1,0 +1,265 @@
+"""Settings against settings, seed by seed: choices, equal cost, rates, and the authors' own seeds.
+Numbers are of validation, from (0, 0), unless a column says otherwise.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from pamal_companion.plots.fronts import seeds_figure
+from pamal_companion.runs import grid
+from pamal_companion.study import frame, paper, tables
+from pamal_companion.study.frame import Runs, Setting, planned, united, volume
+from pamal_companion.study.statistics import Sample, differences, spread, summary
+from pamal_core.errors import InputError
+from pamal_core.front import Front, Objective
+
+SPLITS = ("validation", "test")
+FIVE = "LS, five runs of other weights"
+BEST = {"hypervolume ↑ ± sd": True}
+"""The column of `costs` whose best is bold in a page."""
+RIVALS = {"multimnist": ("ls", "uw", "dwa"), "census": ("ls", "rlw", "nash_mtl")}
+"""LS and, by hypervolume over the first three seeds, the best two baselines."""
+
+
+def choices(runs: Runs, measure: str = "hypervolume", method: str | None = None) -> pd.DataFrame:
+    """A row for each pair of `workflow/choices.csv`, two settings that differ in one option: what
+    `measure` is with our default and with the other value, and their difference; "not run" where no
+    seed has both. `method` leaves the pairs of other methods out."""
+    pairs, names = {}, ("default", "other")
+    for row in grid.read("choices"):
+        setting, option = frame.select(row["setting"]), row["option"]
+        if method in (None, setting.method):
+            values = (grid.parameters(f"{option}={row[name]}") for name in names)
+            key = row["topic"], row["runs"], f"{option}: {row['default']} → {row['other']}"
+            pairs[key] = [setting.having(**value) for value in values]
+    found = _paired(runs, pairs, names, measure).rename_axis(["choice", "runs", "option"])
+    return found.reset_index(["runs", "option"])
+
+
+def _paired(
+    runs: Runs,
+    pairs: Mapping[Any, Sequence[Setting]],
+    names: tuple[str, str] = ("without", "with"),
+    measure: str = "hypervolume",
+    split: str = "validation",
+) -> pd.DataFrame:
+    """`differences` of a measure between two settings."""
+    found = {
+        text: [frame.measured(runs, setting, measure, split) for setting in pair]
+        for text, pair in pairs.items()
+    }
+    return differences(found, names)
+
+
+def labels(data: str, folder: str) -> dict[Setting, str]:
+    """The settings of records in `folder`, each by what it does not share with all the others."""
+    found = planned(data, folder)
+    shared = set.intersection(*(set(setting.options) for setting in found))
+    usual = {name for name, _ in shared}
+    return {s: s.label(*("W",) * (s.method == "pamal"), without=usual) for s in found}
+
+
+def methods(
+    named: Mapping[Setting, Any], runs: Runs, measures: Mapping[str, str], split: str = "test"
+) -> pd.DataFrame:
+    """A row for each setting, by its name: its seeds, and mean ± deviation of each of the
+    `measures`, named by their headings; "not run" without records, nothing where a network has no
+    such number, as one for a single task."""
+    rows: dict[Any, dict[str, Any]] = {}
+    for setting, name in named.items():
+        rows[name] = {"seeds": len(runs.get(setting, ()))}
+        for heading, measure in measures.items():
+            found = frame.measured(runs, setting, measure, split)
+            rows[name][heading] = "" if found.empty and setting in runs else summary(found)
+    return pd.DataFrame.from_dict(rows, "index", dtype=object)
+
+
+def ahead(named: Mapping[Setting, Any], runs: Runs, measures: Mapping[str, str]) -> pd.DataFrame:
+    """Each PaMaL of the settings, by their names, minus each other method of all tasks, seed by
+    seed, by each of the `measures`, on test."""
+    ours = [setting for setting in named if setting.method == "pamal"]
+    others = [s for s in named if s.method not in ("pamal", "stl") and s in runs]
+    pairs = {(named[one], named[other]): (other, one) for one in ours for other in others}
+    names = "other", "PaMaL"
+    return pd.concat({h: _paired(runs, pairs, names, m, "test") for h, m in measures.items()})
+
+
+def contenders(data: str) -> dict[str, list[Setting]]:
+    """Who is compared at equal cost on `data`, by name the settings that are one front together:
+    PaMaL as in the paper and with stratified draws, one network for the paper's epochs and for as
+    many passes as PaMaL, and five runs of LS with other weights."""
+    extras = {s: dict(s.options) for s in planned(data, "beyond/")}
+    single = [Setting(data, method) for method in RIVALS[data]]
+    drawn, longer, weighted = (
+        [s for s, own in extras.items() if option in own]
+        for option in ("draws", "epochs", "weights")
+    )
+    alone = [Setting(data, "pamal"), *drawn, *single, *longer]
+    return {s.name(): [s] for s in alone} | {FIVE: [*weighted, Setting(data, "ls")]}
+
+
+def costs(data: str, runs: Runs) -> pd.DataFrame:
+    """A row for each contender, "not run" without records: forward passes for each training
+    example, mean and deviation of the hypervolume, and its difference to that of the first row."""
+    rows: dict[str, dict[str, Any]] = {}
+    volumes: dict[str, pd.Series[float]] = {}
+    for name, settings in contenders(data).items():
+        rows[name] = {"passes": "not run"}
+        if fronts := united(runs, settings):
+            volumes[name] = pd.Series({seed: volume(front) for seed, front in fronts.items()})
+            rows[name] = {
+                "passes": sum(setting.passes for setting in settings),
+                "hypervolume ↑ ± sd": spread(Sample.of(volumes[name].to_numpy())),
+                "networks": str(len(next(iter(fronts.values())).alphas)),
+                "seeds": str(len(fronts)),
+            }
+    found = pd.DataFrame.from_dict(rows, "index", dtype=object).rename_axis("method")
+    first = volumes.pop(Setting(data, "pamal").name(), None)
+    if first is None or not volumes:
+        return found
+    away = differences({name: (first, its) for name, its in volumes.items()}, ("first", "its"))
+    return found.join(away["difference [95 %]"].rename("minus the first [95 %]"))
+
+
+def of_equal_cost(data: str, runs: Runs) -> dict[str, list[Front]]:
+    """The fronts by seed of PaMaL, of LS trained for as many passes, and of the five runs, as far
+    as there are records."""
+    ours, every = Setting(data, "pamal"), contenders(data)
+    chosen = ours.name(), Setting(data, "ls").with_passes(ours.passes).name(), FIVE
+    found = {name: [*united(runs, every[name]).values()] for name in chosen}
+    return {name: fronts for name, fronts in found.items() if fronts}
+
+
+def tricks(data: str, runs: Runs) -> pd.DataFrame:
+    """What an EMA of the weights changes for each method that has one, and stratified draws for
+    PaMaL, both with the EMA."""
+    found, last = {}, {}
+    for setting in planned(data, "beyond/"):
+        own, without = dict(setting.options), setting.having(average=None)
+        if "average" in own and not {"draws", "epochs", "lr"} & own.keys():
+            found[f"{without.name()}: EMA {own['average']}"] = without, setting
+        if own.keys() == {"draws", "average"}:
+            changed = "PaMaL: stratified draws, both with the EMA"
+            last[changed] = setting.having(draws=None), setting
+    return _paired(runs, found | last).rename_axis("change")
+
+
+def against_baselines(data: str, runs: Runs) -> pd.DataFrame:
+    """PaMaL minus each baseline that has been run with more than one seed."""
+    rivals = [Setting(data, method) for method in paper.ONE_NETWORK]
+    pairs = {s.name(): (s, Setting(data, "pamal")) for s in rivals if len(runs.get(s, ())) > 1}
+    return _paired(runs, pairs).rename_axis("baseline")
+
+
+def order(data: str, runs: Runs) -> pd.DataFrame:
+    """For each setting of PaMaL, the paper's and those beyond it, the rank correlation of how much
+    a point cares about a task with its loss, by task (-1 is a front in order), and the hypervolume,
+    over seeds on validation."""
+    every = [Setting(data, "pamal"), *planned(data, "beyond/")]
+    made = [s for s in every if s.method == "pamal" and s in runs]
+    named = {s: (s.name("average"), weights(s)) for s in made}
+    measures = {task: f"order of {task}/loss" for task in paper.TASKS[data]}
+    found = methods(named, runs, measures | {"hypervolume ↑": "hypervolume"}, "validation")
+    return found.rename_axis(["setting", "weights"][: 2 if made else 1])
+
+
+def weights(setting: Setting) -> str:
+    """Which weights are kept: the last, or their exponential moving average with its factor."""
+    return f"EMA {setting.values['average']}" if setting.values["average"] else "last"
+
+
+def rates(data: str, runs: Runs) -> pd.DataFrame:
+    """A row for each run of a setting that PaMaL or one network has with several rates of Adam on
+    the paper's data: the `setting`, the `rate`, the `weights`, the `seed` and the hypervolume on
+    each split. A setting that has not been run has one row without a seed or numbers."""
+    rows = [
+        {"setting": s.name("lr", "lr_scaling", "average"), "rate": s.rate, "weights": weights(s)}
+        | ({"seed": seed} | {split: r.hypervolume(split) for split in SPLITS} if r else {})
+        for s in planned(data)
+        if s.method in ("pamal", *paper.ONE_NETWORK) and not paper.OF_DATA & dict(s.options).keys()
+        for seed, r in runs.get(s, {None: None}).items()
+    ]
+    found = pd.DataFrame(rows, columns=["setting", "rate", "weights", "seed", *SPLITS])
+    several = found.groupby("setting")["rate"].transform("nunique") > 1
+    found = found[several].reset_index(drop=True)
+    return found.assign(setting=pd.Categorical(found.setting, pd.unique(found.setting)))
+
+
+def rates_table(found: pd.DataFrame) -> pd.DataFrame:
+    """Of `rates`, by setting, weights and rate: mean ± deviation over seeds on each split; "not
+    run" without records."""
+    by = found.groupby(["setting", "weights", "rate"], observed=True)
+    return by[[*SPLITS]].agg(summary).rename_axis(index={"rate": "rate of Adam"})
+
+
+def authors() -> dict[str, dict[int, Front]]:
+    """`paper.authors` as fronts, by method and seed."""
+    tasks = [f"{task}/accuracy" for task in paper.TASKS["multimnist"]]
+    rows = paper.authors().assign(share=lambda found: -found.alpha_1.fillna(1))
+    found: dict[str, dict[int, Front]] = {}
+    for (method, seed), of_run in rows.groupby(["method", "seed"]):
+        table = of_run.pivot(index="share", columns="task", values="value").set_axis(tasks, axis=1)
+        alphas = np.c_[-table.index, 1 + table.index]
+        objectives = tuple(Objective(task, True) for task in tasks)
+        front = Front(alphas, table.reset_index(drop=True), objectives)
+        found.setdefault(method, {})[int(seed)] = front
+    return found
+
+
+def figure_4(data: str, runs: Runs) -> Figure:
+    """Figure 4 of the paper, left (MultiMNIST) or right (Census), on test: the first three seeds of
+    PaMaL and of every baseline, and of PHN and COSMOS one run with the setting of their authors and
+    one with the largest hypervolume on validation of all that the paper tried, as far as there are
+    records. InputError without PaMaL or single-task learning."""
+    tasks = enumerate(paper.TASKS[data])
+    stl = [(Setting(data, "stl").having(task=t), f"{task}/accuracy") for t, task in tasks]
+    single = [frame.measured(runs, *learnt, "test")[: paper.SEEDS].mean() for learnt in stl]
+
+    def first(method: str) -> dict[int, Front]:
+        made = [*runs.get(Setting(data, method), {}).items()][: paper.SEEDS]
+        return {seed: record.front("test") for seed, record in made}
+
+    if not (ours := first("pamal")) or np.isnan(single).any():
+        raise InputError(f"Figure 4 needs runs of PaMaL and of STL. Found none of both on {data}.")
+    points = {paper.PRINTED[method]: [*first(method).values()] for method in paper.ONE_NETWORK}
+    sweeps = {m: paper.PRINTED[m] for m in ("phn", "cosmos") if first(m)}
+    rivals: dict[str, Front] = {}
+    for method, name in sweeps.items():
+        rivals[name] = next(iter(first(method).values()))
+        tried = [s for s in tables.planned(f"{method}_{data}") if s in runs]
+        volumes = [frame.measured(runs, s, "hypervolume", "validation").mean() for s in tried]
+        if tried:
+            best = runs[tried[int(np.argmax(volumes))]]
+            rivals[f"{name}, tuned"] = next(iter(best.values())).front("test")
+    provenance = f"{paper.DATA[data]}, full data, test."
+    if counts := {len(found) for found in points.values() if found}:
+        seeds = " to ".join(map(str, sorted({min(counts), max(counts)})))
+        provenance += f" Baselines: {seeds} seeds each."
+    if rivals:
+        said = "one seed, the setting of their authors, and the best on validation."
+        provenance += f" {' and '.join(sweeps.values())}: {said}"
+    return seeds_figure(ours, points, single, provenance, rivals)
+
+
+def draws(runs: Runs) -> pd.DataFrame:
+    """How far the draw of MultiMNIST's data moves a number, on test: a row for each method that has
+    been run on several and each measure, means over the seeds that all draws have, and the standard
+    deviations between draws and between seeds (within a draw, pooled). Higher is better."""
+    accuracies, found = [f"{task}/accuracy" for task in paper.TASKS["multimnist"]], {}
+    for usual in dict.fromkeys(s.having(draw=None) for s in runs if "draw" in dict(s.options)):
+        drawn = {s.values["draw"]: s for s in runs if s.having(draw=None) == usual}
+        for measure in (*accuracies, "hypervolume"):
+            columns = {k: frame.measured(runs, drawn[k], measure, "test") for k in sorted(drawn)}
+            by_seed = pd.DataFrame(columns).dropna()
+            found[usual.name(), measure] = {
+                **{f"draw {k}": mean for k, mean in by_seed.mean().items()},
+                "± draws": by_seed.mean().std(),
+                "± seeds": np.sqrt(by_seed.var().mean()),
+                "seeds": len(by_seed),
+            }
+    index = pd.MultiIndex.from_tuples(found, names=["method", "measure"])
+    return pd.DataFrame([*found.values()], index)

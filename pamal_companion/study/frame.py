@@ -1,0 +1,300 @@
+"""Records by setting and seed, and what they measured."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from pamal_companion.runs import grid
+from pamal_companion.runs.folder import REGISTERED
+from pamal_companion.runs.records import Record
+from pamal_companion.study import paper
+from pamal_companion.study.measures import value
+from pamal_core.errors import InputError
+from pamal_core.front import Front
+
+RESULTS = grid.ROOT / "results"
+LABELS = {
+    "task": "{}",
+    "W": "W = {}",
+    "lam": "λ = {:g}",
+    "p": "p = {:g}",
+    "solver": "{}",
+    "balancing": "{} balancing",
+    "penalty": "{} sign",
+    "skip": "penalty {}",
+    "epochs": "{:g} epochs",
+    "batch_size": "batches of {:,}",
+    "lr": "rate {:g}",
+    "lr_scaling": "{} rate",
+    "draws": "{} draws",
+    "draw": "data drawn with seed {}",
+    "average": "EMA {}",
+}
+"""How the options of a setting are written, in this order; others follow as "name = value"."""
+ENSEMBLES = ("pamal", "low_rank")
+"""The methods that train mixtures of members."""
+GROUPS = re.compile(r"(hypervolume|distance) of (\d+) seeds")
+"""What is measured of each group of so many seeds."""
+
+
+class Setting(NamedTuple):
+    """What was trained, but for its seed. `options` are those that differ from the paper's
+    (`paper.setting`), by name; `data` is one where they are not the full ones."""
+
+    experiment: str
+    method: str
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Every option."""
+        return {**paper.setting(self.experiment, self.method), **dict(self.options)}
+
+    @property
+    def rate(self) -> float:
+        """With which Adam trains it: for PaMaL M times the option `lr`, unless that is plain. An
+        experiment of the paper has a member for each task."""
+        scaled = self.method in ENSEMBLES and self.values["lr_scaling"] == "members"
+        return self.values["lr"] * (len(paper.TASKS[self.experiment]) if scaled else 1)
+
+    @property
+    def passes(self) -> int | float:
+        """How often it sees each training example."""
+        first, each = self._shared_and_each
+        return first + (self.values["epochs"] - first) * each
+
+    def with_passes(self, passes: int | float) -> "Setting":
+        """The setting with as many epochs as make so many `passes`, whole or not."""
+        first, each = self._shared_and_each
+        return self.having(epochs=first + (passes - first) / each)
+
+    @property
+    def _shared_and_each(self) -> tuple[int, int]:
+        """Epochs that one pass is made in, and the passes of each epoch after them."""
+        each = self.values["W"] if self.method in ENSEMBLES else 1
+        if self.method == "soup":
+            each = len(paper.TASKS[self.experiment])
+        return self.values["shared_epochs"] or 0, each
+
+    @property
+    def task(self) -> str:
+        """The task of single-task learning."""
+        return paper.TASKS[self.experiment][self.values["task"]]
+
+    def having(self, **options: Any) -> "Setting":
+        """The setting with these options instead; None is the paper's value."""
+        given = (dict(self.options) | options).items()
+        return make(self.experiment, self.method, {n: v for n, v in given if v is not None})
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The options in its name: those that differ from the paper's, of PaMaL always W and
+        lambda, and the sign of a penalty, and of STL its task."""
+        always: tuple[str, ...] = ("task",) * (self.method == "stl")
+        if self.method == "pamal":
+            always = ("W", "lam", "penalty") if self.values["lam"] else ("W", "lam")
+        return {name: self.values[name] for name in always} | dict(self.options)
+
+    def name(self, *without: str) -> str:
+        """As `label`, with the options that are `named`, but for those `without` which it is."""
+        return self.label(*self.named, without=without)
+
+    def label(self, *always: str, without: Iterable[str] = ()) -> str:
+        """The method and the options that differ from the paper's, those in `always`, and the task
+        of STL, in any case. Of a learning rate it is that of Adam."""
+        if self.method == "stl":
+            always = ("task", *always)
+        shown = {name: self.values[name] for name in always} | dict(self.options)
+        if "lr" in shown:
+            shown["lr"] = self.rate
+        if "task" in shown:
+            shown["task"] = paper.TASKS.get(self.experiment, range(99))[shown["task"]]
+        texts = [
+            LABELS.get(name, name.replace("_", " ") + " = {}").format(
+                "no" if shown[name] == "none" else shown[name]
+            )
+            for name in dict.fromkeys([*LABELS, *shown])
+            if name in shown and name not in without
+        ]
+        return ", ".join([paper.PRINTED.get(self.method, self.method), *texts])
+
+
+AnyRun = TypeVar("AnyRun", Record, grid.Run)
+Runs = Mapping[Setting, Mapping[int, Record]]
+"""Records by setting and seed."""
+
+
+def make(experiment: str, method: str, options: Mapping[str, Any]) -> Setting:
+    """The setting of a run with these `options`, whatever else is as in the paper."""
+    usual = paper.setting(experiment, method)
+    differing = {n: _fixed(v) for n, v in options.items() if n not in usual or v != usual[n]}
+    return Setting(experiment, method, tuple(sorted(differing.items())))
+
+
+def _fixed(value: Any) -> Any:
+    """`value` with tuples for its lists, so that it can be a key."""
+    return tuple(map(_fixed, value)) if isinstance(value, list) else value
+
+
+def of(run: Record | grid.Run) -> Setting:
+    """The setting of a record, or of a run of the grid: what it does not say is our default."""
+    unsaid = paper.UNSAID.get(run.experiment, {})
+    data = {}
+    if isinstance(run, Record) and not is_full(run):
+        data["data"] = "sample" if run.data.split("/")[1:2] == ["sample"] else run.data
+    return make(run.experiment, run.method, {**unsaid, **run.options, **data})
+
+
+@cache
+def planned(data: str, folder: str = "") -> tuple[Setting, ...]:
+    """The settings of the grid on `data`, of records in `folder`."""
+    found = (run for record, run in grid.by_record().items() if record.startswith(folder))
+    return tuple(dict.fromkeys(of(run) for run in found if run.experiment == data))
+
+
+def is_full(record: Record) -> bool:
+    """Whether it was trained on the full data, or on none."""
+    return record.data == "formula" or record.data.split("/")[1:2] == ["full"]
+
+
+def select(text: str) -> Setting:
+    """The setting that a table names: "multimnist/pamal lr=0.002; average=0.99"."""
+    where, _, options = text.partition(" ")
+    experiment, _, method = where.partition("/")
+    if experiment not in paper.DATA or not method:
+        form = "experiment/method option=value; ..."
+        raise InputError(f'A setting is written "{form}". Found {text!r}.')
+    return make(experiment, method, grid.parameters(options))
+
+
+class _Recorded(dict[Setting, dict[int, Any]]):
+    """InputError in place of a KeyError: a folder of results may have other settings."""
+
+    def __missing__(self, setting: Setting) -> dict[int, Any]:
+        data = paper.DATA.get(setting.experiment, setting.experiment)
+        raise InputError(f"There must be a record of {data}: {setting.name()}. Found none.")
+
+
+def runs(made: Iterable[AnyRun]) -> dict[Setting, dict[int, AnyRun]]:
+    """Records, or runs of the grid, by setting and seed; one that is there twice counts once."""
+    found: dict[Setting, dict[int, AnyRun]] = {}
+    for run in made:
+        found.setdefault(of(run), {})[run.seed] = run
+    return _Recorded((setting, dict(sorted(found[setting].items()))) for setting in found)
+
+
+def read(folder: str | Path | None = None) -> Runs:
+    """The runs whose records are in `folder`, at any depth; by default those of this repository.
+    InputError where a folder is given that has none."""
+    found = _read(Path(folder or RESULTS))
+    if folder and not found:
+        raise InputError(f"`results` must be a folder with records. Found none in {folder}.")
+    return found
+
+
+def _read(folder: Path) -> Runs:
+    return runs(_record(path, path.stat().st_mtime_ns) for path in files(folder))
+
+
+def files(folder: Path) -> list[Path]:
+    """The paths of the records in `folder`, at any depth, but for those that are registered."""
+    every = sorted(folder.rglob("*.json"))
+    return [path for path in every if REGISTERED not in path.relative_to(folder).parts]
+
+
+@cache
+def _record(path: Path, _changed: int) -> Record:
+    return Record.read(path)
+
+
+def with_others(*records: Record, folder: Path = RESULTS) -> Runs:
+    """`records` and the other seeds of their settings that are recorded in `folder`."""
+    known = _read(folder)
+    others = (one for setting in runs(records) for one in known.get(setting, {}).values())
+    return runs([*others, *records])
+
+
+def few(found: Runs, seed: int) -> dict[int, Record]:
+    """Of the one setting in `found` the run of `seed` and as many of the first others as make
+    three, for a page that draws each."""
+    (by_seed,) = found.values()
+    kept = sorted(by_seed, key=lambda other: (other != seed, other))[: paper.SEEDS]
+    return {kept_seed: by_seed[kept_seed] for kept_seed in sorted(kept)}
+
+
+def rows(
+    found: Runs, options: Iterable[str], measures: Iterable[str], split: str = "validation"
+) -> pd.DataFrame:
+    """A row for each run: its `setting`, `seed`, some of its options, and some measures."""
+    return pd.DataFrame(
+        {"setting": setting, "seed": seed}
+        | {name: setting.values[name] for name in options}
+        | {name: value(record, name, split) for name in measures}
+        for setting, by_seed in found.items()
+        for seed, record in by_seed.items()
+    )
+
+
+def measured(found: Runs, setting: Setting, measure: str, split: str) -> "pd.Series[float]":
+    """What every run of `setting` measured, by seed, without those that have no such number.
+
+    A measure is one of `measures.value`; or of each group of so many seeds "hypervolume of 3
+    seeds", of all their points, or "distance of 2 seeds", the largest in an objective; or "share
+    within 0.005 of SETTING", of the points that on no objective are further behind the mean of its
+    best.
+    """
+    numbers: dict[Any, float] = {}
+    by_seed = found.get(setting, {})
+    if match := GROUPS.fullmatch(measure):
+        records, size = [*by_seed.values()], int(match[2])
+        for k in range(0, len(records) - size + 1, size):
+            front = together([record.front(split) for record in records[k : k + size]])
+            far = np.ptp(front.values, axis=0).max()
+            numbers[f"group {k}"] = far if match[1] == "distance" else volume(front)
+    elif match := re.fullmatch(r"share within ([\d.]+) of (.*)", measure):
+        rivals = found.get(select(match[2]), {}).values()
+        best = [rival.front(split).better.max(0) for rival in rivals]
+        for seed, record in by_seed.items() if best else ():
+            kept = record.front(split).better > np.mean(best, axis=0) - float(match[1])
+            numbers[seed] = kept.all(axis=1).mean()
+    else:
+        numbers = {seed: value(record, measure, split) for seed, record in by_seed.items()}
+    return pd.Series(numbers, dtype=float).dropna()
+
+
+def united(found: Runs, settings: Iterable[Setting], split: str = "validation") -> dict[int, Front]:
+    """By seed the runs of all `settings` as one front, where all have been made."""
+    every = [found.get(setting, {}) for setting in settings]
+    seeds = sorted(set.intersection(*map(set, every)))
+    return {seed: together([by_seed[seed].front(split) for by_seed in every]) for seed in seeds}
+
+
+def together(fronts: Sequence[Front]) -> Front:
+    """All points of fronts with the same objectives."""
+    alphas = np.concatenate([front.alphas for front in fronts])
+    table = pd.concat([front.table for front in fronts], ignore_index=True)
+    return Front(alphas, table, fronts[0].objectives)
+
+
+def volume(front: Front) -> float:
+    """The hypervolume of accuracies, from 0."""
+    return front.hypervolume([0.0] * len(front.objectives))
+
+
+def costs(by_data: Mapping[str, Runs]) -> pd.DataFrame:
+    """What the runs of a page cost, a row for each data set: their number, the median minutes of
+    training and evaluation, and the hours of all."""
+    rows = {}
+    for data, found in by_data.items():
+        seconds = [record.seconds for by_seed in found.values() for record in by_seed.values()]
+        rows[paper.DATA[data]] = {
+            "runs": len(seconds),
+            "median minutes": f"{np.median(seconds) / 60:.1f}",
+            "hours in all": f"{sum(seconds) / 3600:.1f}",
+        }
+    return pd.DataFrame.from_dict(rows, "index").rename_axis("cost")

@@ -1,0 +1,187 @@
+"""The paper: its settings, its tables, and their numbers in the columns that ours have.
+
+`printed/` has the numbers, transcribed; its README says what each column is. To add a table is to
+add its CSV there, a row to `tables.csv`, and one to `columns.csv` for each of its columns.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pamal_companion.runs import grid
+from pamal_companion.runs.methods import METHODS
+from pamal_companion.runs.options import Options
+from pamal_companion.study.statistics import Sample
+from pamal_core.errors import check_choice
+
+FOLDER = Path(__file__).parent / "printed"
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+
+
+EXPERIMENTS = {row["experiment"]: row for row in read(FOLDER.with_name("experiments.csv"))}
+DATA = {name: row["title"] for name, row in EXPERIMENTS.items()}
+TASKS = {n: tuple(row["tasks"].split("; ")) for n, row in EXPERIMENTS.items() if row["tasks"]}
+# The setting of each experiment in the paper, what only PaMaL has of it, and what a run means that
+# does not say it: where the default of our options is not the paper's value.
+SETTINGS, PAMAL, UNSAID = (
+    {name: grid.parameters(row[column]) for name, row in EXPERIMENTS.items()}
+    for column in ("every_method", "pamal", "unsaid")
+)
+PRINTED = {name: row.printed for name, row in METHODS.items()}
+ONE_NETWORK = [name for name, row in METHODS.items() if row.one_network]
+"""The methods that end with one network for all tasks."""
+
+
+@cache
+def setting(experiment: str, method: str) -> Mapping[str, Any]:
+    """Every option of a run as the paper has it: the common defaults, those of its data and those
+    of its method."""
+    common: dict[str, Any] = {name: field.default for name, field in Options.model_fields.items()}
+    published: Mapping[str, Any] = METHODS[method].published if method in METHODS else {}
+    own = PAMAL.get(experiment, {}) if method == "pamal" else published
+    return {**common, **SETTINGS.get(experiment, {}), **own}
+
+
+class Column(NamedTuple):
+    """A column of a CSV: the measure that it prints, how that is written ("%" where in per cent),
+    the column of its deviation, and how far from it a number still agrees, absolute or "5%"."""
+
+    measure: str
+    text: str
+    deviation: str
+    margin: str
+
+    @property
+    def unit(self) -> float:
+        """Our number times this is in the unit of the paper."""
+        return 100.0 if "%" in self.text else 1.0
+
+    @property
+    def task(self) -> str:
+        """Whose measure it is; empty for one of all tasks."""
+        return self.measure.rpartition("/")[0]
+
+    def margin_at(self, number: float) -> float:
+        """The margin about a `number` of the paper."""
+        share = self.margin.removesuffix("%")
+        return float(share) * (number / 100 if share != self.margin else 1.0)
+
+
+class Table(NamedTuple):
+    """A table of the paper: where its numbers are, and which runs belong to a row.
+
+    `place` is the label in the LaTeX source; `csv` and `rows` (a query, all if empty) are the
+    numbers, `columns` what they measure on `split`. A row is told by its method and the options
+    `keys`. A run belongs to it whose other options are the paper's but for those that are `fixed`
+    here and those that are `free`, which the paper leaves open or which say how a run is made.
+    `divisor` is what the printed deviations of three seeds divide by.
+    """
+
+    title: str
+    experiment: str
+    place: str
+    csv: str
+    rows: str
+    split: str
+    keys: tuple[str, ...]
+    fixed: Mapping[str, Any]
+    free: tuple[str, ...]
+    divisor: int
+    columns: Mapping[str, Column]
+
+    @property
+    def target(self) -> str:
+        """That of the workflow which makes the runs."""
+        return "ablations" if self.split == "validation" else self.experiment
+
+
+OF_DATA = {"offset", "split", "draw", "antialias", "masters", "tasks"}
+"""Options that change the data."""
+SEEDS = 3
+"""How many the paper's tables have."""
+
+
+def read_tables(folder: Path) -> dict[str, Table]:
+    """The tables of `tables.csv` in `folder`, their columns in `columns.csv`."""
+    columns: dict[str, dict[str, Column]] = {}
+    for row in read(folder / "columns.csv"):
+        column = Column(*(row[name] for name in Column._fields))
+        columns.setdefault(row["table"], {})[row["column"]] = column
+    return {
+        row["table"]: Table(
+            **{name: row[name] for name in Table._fields[:6]},
+            keys=tuple(row["keys"].split()),
+            fixed=grid.parameters(row["fixed"]),
+            free=(*row["free"].split(), "precision", "chunk"),  # how a run is made
+            divisor=int(row["divisor"]),
+            columns=columns[row["table"]],
+        )
+        for row in read(folder / "tables.csv")
+    }
+
+
+TABLES = read_tables(FOLDER.parent)
+
+
+def table(name: str) -> pd.DataFrame:
+    """The file `name`, such as "hypervolume"; an empty cell is NaN. InputError for an unknown
+    name."""
+    check_choice("name", name, sorted(path.stem for path in FOLDER.glob("*.csv")))
+    return pd.read_csv(FOLDER / f"{name}.csv")
+
+
+@cache
+def authors() -> pd.DataFrame:
+    """The authors' own test accuracies on MultiMNIST, published with a later paper: a row for each
+    seed, task (1 or 2) and, for PaMaL, alpha_1; methods by our names."""
+    found = table("authors_multimnist").query("split == 'test' and metric == 'accuracy'")
+    return found.replace({"method": {"nashmtl": "nash_mtl", "autol": "auto_lambda"}})
+
+
+class Row(NamedTuple):
+    """A row of a table: the method by our name, the keys, and what the seeds measured by column."""
+
+    method: str
+    keys: Mapping[str, Any]
+    numbers: Mapping[str, Sample]
+
+
+@cache
+def rows(name: str) -> list[Row]:
+    """The rows of the table `name` of `TABLES`, in the paper's order, in the units that it prints.
+
+    Deviations divide by one less than the number of seeds, which is three. Where the paper has a
+    row for each seed they are taken together; where it has no deviation but the authors' seeds are
+    published, it is theirs. A CSV without a column for the method is of the one that its name
+    begins with, or of PaMaL.
+    """
+    of = TABLES[name]
+    ours = {printed: method for method, printed in PRINTED.items()} | {"PML": "pamal"}
+    found = table(of.csv).query(of.rows or "index >= 0")
+    if "method" not in found:
+        found = found.assign(method=PRINTED.get(name.split("_")[0], "PaMaL"))
+    keys, made = [key for key in of.keys if key in found], list[Row]()
+    for (method, *values), group in found.groupby(["method", *keys], sort=False, dropna=False):
+        numbers = {}
+        for printed, column in of.columns.items():
+            # Without a column of deviations they are those of the rows, if there are several.
+            if column.deviation in group:
+                deviation = group[column.deviation].mean() * np.sqrt(of.divisor / 2)
+            else:
+                deviation = group[printed].std()
+            if np.isnan(deviation) and of.experiment == "multimnist" and column.task:
+                task = TASKS["multimnist"].index(column.task) + 1
+                of_row = f"method == {ours[method]!r} and task == {task} and alpha_1.isna()"
+                deviation = authors().query(of_row)["value"].std()
+            numbers[printed] = Sample(float(group[printed].mean()), float(deviation), SEEDS)
+        given = {k: value for k, value in zip(keys, values, strict=True) if value == value}
+        made.append(Row(ours[method], given, numbers))
+    return made

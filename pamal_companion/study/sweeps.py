@@ -1,0 +1,233 @@
+"""One experiment under many settings: W times lambda, the draws of alpha, PHN and COSMOS."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pamal_companion.plots.studies import Winner
+from pamal_companion.study import frame, paper, tables
+from pamal_companion.study.frame import Runs, Setting
+from pamal_companion.study.measures import value
+from pamal_companion.study.statistics import Sample, differences, spread, summary
+from pamal_core.front import Front
+
+NONE = "none"
+"""The penalty of a run at lambda = 0."""
+CRITERIA = {"no threshold": None, "S < \N{MINUS SIGN}0.5": -0.5, "S < \N{MINUS SIGN}0.6": -0.6}
+"""What Spearman's correlation must be below, by its name; None asks for nothing."""
+TITLES = {"hypervolume": "hypervolume \N{UPWARDS ARROW}", "spearman": "S"}
+"""What stands above a column in a page."""
+CHANGE = {
+    "more": "**larger**",
+    "less": "**smaller**",
+    "same": "the **same**",
+    "undecided": "**undecided** by these seeds",
+    "not run": "not run",
+}
+ORDER = CHANGE | {"more": "**less in order**", "less": "**better in order**"}
+"""What the verdict on a difference says in a sentence."""
+BEST = {TITLES["hypervolume"]: True}
+"""The column whose best is bold in a page."""
+CHANGED = {
+    "hypervolume ↑": "hypervolume",
+    "rank correlation ↓": "order",
+    "ordered pairs ↑": "ordered pairs",
+}
+"""What a penalty changes on validation; the last two are -1, and 1, where the front is in order."""
+
+
+def printed(name: str) -> pd.DataFrame:
+    """The paper's table `name`, such as "phn_census": a row per setting, in its order, indexed by
+    what it varies; validation, three seeds. Spearman: lower is better."""
+    return paper.table(name).set_index([*paper.TABLES[name].keys])
+
+
+def _printed_beside(name: str, runs: Runs, ours: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `printed` for those of `ours`: NaN where the paper has no such setting, or a run
+    with these keys is not the paper's, as one of a sample or with other options."""
+    keys, own = paper.TABLES[name].keys, {row.method for row in paper.rows(name)}
+    others = (s for s in runs if s.method in own and not tables.row_of(s, name))
+    theirs = printed(name).drop([tuple(s.values[k] for k in keys) for s in others], errors="ignore")
+    return theirs.reindex(ours.index)
+
+
+# W times lambda (appendix B1)
+
+
+def penalty(setting: Setting) -> str:
+    """The sign of the penalty, and the rule that skips it, if any; `NONE` at lambda = 0."""
+    values = setting.values
+    if not values["lam"]:
+        return NONE
+    return values["penalty"] + ("" if values["skip"] == "never" else f"+{values['skip']}")
+
+
+def by_penalty(runs: Runs, penalties: Iterable[str], measures: Sequence[str]) -> pd.DataFrame:
+    """A row for each run `of` each of `penalties`, to which those at lambda = 0 belong, too: its
+    penalty, W, lam, seed and `measures` on validation."""
+    found = frame.rows(runs, ["W", "lam"], measures)
+    found["penalty"] = found["setting"].map(penalty)
+    return pd.concat(
+        found[found["penalty"].isin([name, NONE])].assign(of=name) for name in penalties
+    )
+
+
+def hypervolumes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
+    """The tables of appendix B1: validation hypervolume, higher is better, of each W and lambda,
+    mean ± deviation over seeds (n - 1), for each penalty and in the paper. The paper's is empty
+    where it has no number, as at W = 1, which it only draws, or where a run is not the paper's.
+    """
+    found = by_penalty(runs, penalties, ["hypervolume"])
+    ours = found.groupby(["W", "lam", "of"])["hypervolume"].agg(summary).unstack()
+    ours, name = ours.reindex(columns=[*penalties]), f"multiforward_{next(iter(runs)).experiment}"
+    theirs = _printed_beside(name, runs, ours)
+    deviations = theirs["std"] * np.sqrt(paper.TABLES[name].divisor / 2)
+    texts = [spread(Sample(*pair, 0)) for pair in zip(theirs["mean"], deviations, strict=True)]
+    return ours.assign(paper=texts).fillna("").rename_axis(["W", "λ"])
+
+
+def changes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
+    """What more draws change against the least W without a penalty, as `differences` has it: the
+    largest W without one, and the W and lambda with the largest mean hypervolume."""
+    found = by_penalty(runs, penalties, ["hypervolume"])
+    volumes = found.pivot_table("hypervolume", "seed", ["penalty", "W", "lam"])
+    alone = volumes[NONE].droplevel("lam", axis=1)
+    few, many = alone.columns.min(), alone.columns.max()
+    name, window, lam = top = volumes.mean().idxmax()
+    said = f"W = {window}, λ = {lam:g}" + (f", {name}" if lam else "")
+    pairs = {
+        f"W = {few} to W = {many}": (alone[few], alone[many]),
+        f"best ({said}) against W = {few}": (alone[few], volumes[top]),
+    }
+    return differences(pairs, ("few", "other"))
+
+
+def effects(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
+    """What a penalty changes: runs without one, "without", and with it, on validation; a row for
+    each of `CHANGED`, each of `penalties` and lambda. The number of a seed is a mean over those W
+    for which it has both runs."""
+    found, pairs = by_penalty(runs, penalties, [*CHANGED.values()]), {}
+    lams = sorted({setting.values["lam"] for setting in runs} - {0})
+    for (text, measure), name in product(CHANGED.items(), penalties):
+        by_lam = found[found["of"] == name].pivot_table(measure, ["seed", "W"], "lam")
+        for lam in lams:
+            means = by_lam.reindex(columns=[0, lam]).dropna().groupby("seed").mean()
+            pairs[text, name, f"{lam:g}"] = means[0], means[lam]
+    return differences(pairs, ("without", "with")).rename_axis(["measure", "penalty", "λ"])
+
+
+def maps(runs: Runs, penalties: Sequence[str], measures: Mapping[str, str]) -> dict[str, Any]:
+    """For each penalty and measure (by the text that names it) the means over seeds: a row for each
+    W, a column for each lambda, NaN where there is no run."""
+    found = by_penalty(runs, penalties, [*measures]).rename(columns=measures)
+    return {
+        name: {text: of.pivot_table(text, "W", "lam", dropna=False) for text in measures.values()}
+        for name, of in found.groupby("of", sort=False)
+    }
+
+
+def fronts(runs: Runs) -> dict[tuple[int, float], dict[str, list[Front]]]:
+    """The validation fronts of each (W, lambda), by penalty, a front per seed."""
+    found: dict[tuple[int, float], dict[str, list[Front]]] = {}
+    for setting, by_seed in runs.items():
+        panel = found.setdefault((setting.values["W"], setting.values["lam"]), {})
+        panel[penalty(setting)] = [record.front() for record in by_seed.values()]
+    return found
+
+
+# The draws of alpha (appendix A1)
+
+
+def sampling(runs: Runs) -> pd.DataFrame:
+    """A row per p, mean ± deviation over its seeds on test: the cosine of the members at the end of
+    training, the hypervolume, and the best value of each objective along the subspace and its value
+    in the middle of it."""
+    return sampled(runs).groupby("p").agg(summary)
+
+
+def sampled(runs: Runs) -> pd.DataFrame:
+    """A row for each run: p, and what `sampling` summarises."""
+    return pd.DataFrame(
+        {"p": setting.values["p"]}
+        | {name: value(record, name, "test") for name in ("cosine of the members", "hypervolume")}
+        | {f"{name}, middle": middle for name, middle in record.front("test").middle().items()}
+        | {f"{name}, best": best for name, best in record.front("test").best().items()}
+        for setting, by_seed in runs.items()
+        for record in by_seed.values()
+    )
+
+
+# PHN and COSMOS (appendix B4)
+
+
+def swept(name: str, runs: Runs) -> pd.DataFrame:
+    """`printed`, with the task names for the accuracies, of our `runs` of its method; and `order`.
+
+    Validation, means over the seeds. Spearman is `Front.competition`, which is as low where the
+    trade-off works backwards; then `order`, a mean over tasks, is -1 and not 1. Either is NaN where
+    one task has the same accuracy at every alpha, with any of the seeds.
+    """
+    table, (method, data) = paper.TABLES[name], name.split("_")
+    measures = [f"{task}/accuracy" for task in paper.TASKS[data]]
+    measures += ["hypervolume", "competition", "order in metrics"]
+    own = {setting: by_seed for setting, by_seed in runs.items() if setting.method == method}
+    found = frame.rows(own, table.keys, measures).groupby([*table.keys], sort=False)[measures]
+    means = found.agg(lambda numbers: numbers.mean(skipna=False))
+    return means.rename(columns={"competition": "spearman", "order in metrics": "order"})
+
+
+def beside_the_paper(name: str, runs: Runs) -> pd.DataFrame:
+    """`swept` for a page, and the paper's numbers where any of `runs` is the paper's."""
+    ours = swept(name, runs)
+    theirs = _printed_beside(name, runs, ours)[["hypervolume", "spearman"]]
+    both = ours[["hypervolume", "spearman", "order", *ours.columns[:-3]]].rename(columns=TITLES)
+    if theirs.notna().any(axis=None):
+        both = both.join(theirs.rename(columns=TITLES).add_prefix("paper: "))
+    return both
+
+
+def winner(table: pd.DataFrame, threshold: float | None) -> tuple[Any, ...] | None:
+    """The setting with the largest hypervolume among those with Spearman below `threshold`, the
+    first of equals; None where there is none. One without a correlation is below no threshold."""
+    allowed = table if threshold is None else table[table.spearman < threshold]
+    return None if allowed.empty else tuple(allowed.hypervolume.idxmax())
+
+
+def describe(table: pd.DataFrame, found: tuple[Any, ...] | None) -> str:
+    """A `winner` of `table` in words."""
+    if found is None:
+        return "no setting passes"
+    pairs = zip(table.index.names, found, strict=True)
+    return ", ".join(f"{n} = {v}" if isinstance(v, str) else f"{n} = {v:g}" for n, v in pairs)
+
+
+def winners(sweeps: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """A row per method and criterion: the winning setting in `sweeps[method]`, and its numbers."""
+    rows = {}
+    for method, table in sweeps.items():
+        known = table.filter(["hypervolume", "spearman", "order"])
+        for name, threshold in CRITERIA.items():
+            found = winner(table, threshold)
+            numbers = {} if found is None else known.loc[found].to_dict()
+            rows[paper.PRINTED[method], name] = {"setting": describe(table, found)} | numbers
+    index = ["method", "criterion"]
+    return pd.DataFrame.from_dict(rows, "index").rename(columns=TITLES).rename_axis(index)
+
+
+def panels(runs: Runs, sweeps: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, Winner]]:
+    """For each criterion PaMaL and the winners in `sweeps`, with their validation fronts."""
+    shown: dict[str, dict[str, Winner]] = {}
+    for criterion, threshold in CRITERIA.items():
+        chosen = {"pamal": ("default", [s for s in runs if s.method == "pamal"])}
+        for method, table in sweeps.items():
+            found, own = winner(table, threshold), [s for s in runs if s.method == method]
+            own = [s for s in own if tuple(s.values[n] for n in table.index.names) == found]
+            chosen[method] = describe(table, found), own
+        shown[criterion] = {
+            paper.PRINTED[method]: (said, [r.front() for s in own for r in runs[s].values()])
+            for method, (said, own) in chosen.items()
+        }
+    return shown

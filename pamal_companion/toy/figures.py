@@ -1,0 +1,161 @@
+"""The toy problem's figures: Figure 1, the grids of appendix B2, the surfaces of A2. Those of a
+`ToyRun` are lists, empty where the run has nothing to show in them."""
+
+from collections.abc import Mapping
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from numpy import ndarray as Array
+
+from pamal_companion.plots import style
+from pamal_companion.toy.outcomes import VARIANTS, Outcome
+from pamal_companion.toy.rules import EPOCH
+from pamal_companion.toy.run import ToyRun
+
+MEMBERS = (style.COLOURS["first"], style.COLOURS["second"])
+FRONT: dict[str, Any] = {"color": style.COLOURS["front"], "lw": 5, "alpha": 0.6, "zorder": 1}
+ENDS = "Dots are starts, crosses are ends."
+SHADES = 100
+SHOWN = (0.0, 0.04, 0.08, 0.16, 0.32, 1.0)
+"""When Figure 1 shows the subspace, as shares of the run: most of the way is made early."""
+
+
+def figure_1(result: ToyRun) -> list[Figure]:
+    """Trajectories, a figure for each scale: every run of LS, and PaMaL from its worst pair."""
+    shown = [v for v in sorted(VARIANTS, key=lambda v: -v.scale) if v.name in result.outcomes]
+    by_scale = [[v.name for v in group] for _, group in groupby(shown, lambda v: v.scale)]
+    panels = [{name: result.outcomes[name] for name in names} for names in by_scale]
+    num_steps = EPOCH * result.record.options["epochs"]
+    return [trajectories_figure(one, num_steps, result.provenance) for one in panels]
+
+
+def trajectories_figure(
+    panels: Mapping[str, Outcome], num_steps: int, provenance: str, small: bool = False
+) -> Figure:
+    """Figure 1: how runs move through loss space, a panel for each method, by its name; many are
+    `small`, four to a row. Runs of a single member are coloured by step; of the worst pair of
+    members dashed lines, stronger with time, show the subspace.
+    """
+    columns, height, size = (4, 1.9, 5) if small else (2, 3.3, 8)
+    figure, axes = style.panels(panels, columns, height, sharex=True, sharey=True)
+    for ax, (name, outcome) in zip(axes, panels.items(), strict=True):
+        ax.plot(*outcome.front.T, **FRONT, label="analytic front")
+        if outcome.num_members == 1:
+            # Small, for many methods: fifty runs would be 600 kB.
+            _draw_runs(ax, outcome.members[:, :, 0], num_steps, size - 1, rasterized=small)
+        else:
+            _draw_members(ax, outcome.members[:, outcome.worst], size)
+            for share, shade in zip(SHOWN, np.linspace(0.35, 1, len(SHOWN)), strict=True):
+                image = outcome.image(round(share * (len(outcome.stacked) - 1)))[outcome.worst]
+                look = {"color": style.INK, "alpha": shade, "ls": "--", "lw": 1.3}
+                ax.plot(*image.T, label=f"subspace, step {round(share * num_steps):,}", **look)
+        if small:
+            ax.set_title(name.replace(", ", ",\n"))
+        else:
+            style.label_losses(ax)
+    if small:
+        style.label_once(figure)
+    if any(outcome.num_members == 1 for outcome in panels.values()):
+        label = "step, where a run is one network" if small else "step, of the LS trajectories"
+        colours = plt.cm.ScalarMappable(Normalize(0, num_steps), style.SEQUENTIAL)
+        figure.colorbar(colours, ax=figure.axes, pad=0.01, label=label)
+    return style.finish(figure, provenance, None, ENDS, ncols=3)
+
+
+def pairs(result: ToyRun, variant: str) -> list[Figure]:
+    """Appendix B2: all pairs of one variant, by its name: the trajectories of the members and the
+    final subspace, rows by the start of member 1, columns by that of member 2."""
+    if variant not in result.outcomes:
+        return []
+    outcome, runs = result.outcomes[variant], result.record.summary[variant]["runs"]
+    titles = [f"{name}: {run['verdict']}" for name, run in runs.items()]
+    # 25 panels are slow to draw: known margins need no layout engine.
+    figure, axes = style.panels(titles, 5, 1.55, layout="none", sharex=True, sharey=True)
+    figure.subplots_adjust(0.1, 0.08, 0.99, 0.91, wspace=0.08, hspace=0.25)
+    members, subspaces = outcome.members.swapaxes(0, 1), outcome.image()
+    for ax, run, subspace in zip(axes, members, subspaces, strict=True):
+        ax.plot(*outcome.front.T, **FRONT, label="analytic front")
+        _draw_members(ax, run, 4)
+        ax.plot(*subspace.T, color=style.INK, ls="--", lw=1.4, zorder=4, label="final subspace")
+        ax.grid(False)
+        ax.locator_params(nbins=4)
+    parts = [part.reshape(-1, 2) for part in (outcome.front, members, subspaces)]
+    style.fit_axes(axes[0], np.concatenate(parts))
+    style.label_once(figure)
+    words = f"{variant}. {result.provenance}"
+    return [style.finish(figure, words, None, ENDS, loc="upper center", ncols=4)]
+
+
+def surfaces(result: ToyRun, variant: str) -> list[Figure]:
+    """Appendix A2: the weighted loss over the plane of weights as alpha sweeps, darker is lower,
+    with the final subspace of the worst pair."""
+    if variant not in result.outcomes:
+        return []
+    outcome = result.outcomes[variant]
+    members = outcome.stacked[-1, outcome.worst]
+    sides = np.linspace(-11, 11, 221), np.linspace(-12, 10, 221)
+    grid = np.stack(np.meshgrid(*sides), -1)
+    losses, alphas = outcome.problem.losses(grid), (0.0, 0.25, 0.5, 0.75, 1.0)
+    titles = [f"α = {a:g}" for a in alphas]
+    figure, axes = style.panels(titles, len(alphas), 3.2, sharey=True)
+    levels = np.arange(np.floor(losses.min()), np.ceil(losses.max()) + 1)
+    for ax, a in zip(axes, alphas, strict=True):
+        weighted = losses @ np.array([a, 1 - a])
+        surface = ax.contourf(*sides, weighted, levels=levels, cmap="cividis")
+        surface.set_rasterized(True)  # its outlines would be megabytes
+        best = grid[np.unravel_index(weighted.argmin(), weighted.shape)]
+        here = np.array([a, 1 - a]) @ members
+        ax.plot(*members.T, color=style.COLOURS["front"], lw=3, label="subspace")
+        ax.plot(*best, "o", ms=11, mfc="none", mec="white", mew=1.5, label="lowest loss")
+        ax.plot(*here, "X", ms=8, mfc=MEMBERS[1], mec="white", label="θ(α)")
+        ax.set_xlabel("θ₁")
+        ax.grid(False)
+    axes[0].set_ylabel("θ₂")
+    bar = figure.colorbar(surface, ax=axes, label="weighted loss  (lower is better)", pad=0.01)
+    bar.set_ticks(levels[levels % 5 == 0])
+    for bands in bar.ax.collections:
+        bands.set_rasterized(True)  # browsers leave seams between them
+    dark = {"labelcolor": "white", "frameon": True, "facecolor": "0.25"}
+    words = "The loss α times that of task 1 plus 1 - α times that of task 2, over the two weights."
+    return [style.finish(figure, result.provenance, None, words, ncols=3, **dark)]
+
+
+def _draw_members(ax: Axes, run: Float[Array, "S 2 2"], size: int) -> None:
+    for k, colour in enumerate(MEMBERS):
+        ax.plot(*run[:, k].T, color=colour, lw=1.3, zorder=2, label=f"member {k + 1}")
+        _draw_ends(ax, run[:, k], colour, size)
+
+
+def _draw_runs(
+    ax: Axes, runs: Float[Array, "S P 2"], num_steps: int, size: int, rasterized: bool
+) -> None:
+    """Runs of one member, coloured by step in `SHADES` shades."""
+    # Of the moments within a cell of that size the first is drawn: no more can be seen.
+    smallest = np.maximum(np.ptp(runs, axis=(0, 1)) / 400, 1e-9)
+    shades = np.linspace(0, SHADES, len(runs), endpoint=False).astype(int)
+    last = np.arange(len(runs)) == len(runs) - 1
+    for run in runs.swapaxes(0, 1):
+        cells = np.floor(run / smallest)
+        shown = np.flatnonzero(np.r_[True, (cells[1:] != cells[:-1]).any(1)] | last)
+        starts = [0, *(np.flatnonzero(np.diff(shades[shown[:-1]])) + 1)]
+        ends = [*starts[1:], len(shown) - 1]
+        pieces = [run[shown[i : j + 1]] for i, j in zip(starts, ends, strict=True)]
+        lines = LineCollection(
+            pieces, cmap=style.SEQUENTIAL, norm=Normalize(0, num_steps), lw=2, zorder=2,
+            capstyle="round", joinstyle="round", rasterized=rasterized,
+        )  # fmt: skip
+        lines.set_array(shades[shown[starts]] * num_steps / (SHADES - 1))
+        ax.add_collection(lines)
+        _draw_ends(ax, run, style.INK, size)
+
+
+def _draw_ends(ax: Axes, path: Float[Array, "S 2"], colour: str, size: int) -> None:
+    ax.plot(*path[0], "o", color=colour, ms=size, zorder=3)
+    ax.plot(*path[-1], "X", color=colour, ms=size + 2, mec=style.PAPER, mew=0.7, zorder=5)

@@ -1,1 +1,0 @@
-"""Pictures of fronts and frames, and their one style. They know no experiment and no torch."""

@@ -1,3 +1,0 @@
-"""What makes runs: options, the table of methods, a run from options to record, its files, the
-grid, notebooks. Imports the method and `data`.
-"""

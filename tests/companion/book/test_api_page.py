@@ -1,0 +1,169 @@
+"""The pages that document the package, which are read from the source without importing it."""
+
+import importlib
+import inspect
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+import pamal_core
+from pamal_companion.experiments.models import SharedBottom
+from pamal_core import Method, WeightEnsemble, classification, regression, train
+
+ROOT = Path(__file__).parents[3]
+PAGES = {path.stem: path.read_text("utf-8") for path in sorted((ROOT / "book").glob("api*.md"))}
+NAMES = [name for page in PAGES.values() for name in re.findall(r"\{api\} (\S+)", page)]
+
+
+@pytest.fixture
+def api(monkeypatch):
+    pytest.importorskip("sphinx", reason="needs the `book` extra")
+    monkeypatch.syspath_prepend(ROOT / "book" / "_ext")
+    yield importlib.import_module("api")
+    del sys.modules["api"]
+
+
+def imported(name):
+    module, _, last = name.rpartition(".")
+    return getattr(importlib.import_module(module), last)
+
+
+def plain(text):
+    """`text` in one line, without the marks of code and with the quotes of a keyboard."""
+    text = " ".join(text.replace("`", "").split()).replace(r"\[ ", r"\[").replace(r" \]", r"\]")
+    typeset = {"“": '"', "”": '"', "\u2018": "'", "\u2019": "'", "…": "...", "–": "--"}
+    return text.translate(str.maketrans(typeset))
+
+
+def test_every_public_name_is_on_one_page_once():
+    public = {f"pamal_core.{name}" for name in pamal_core.__all__}
+    assert public <= set(NAMES)
+    assert len(NAMES) == len(set(NAMES))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_read_from_the_source_is_what_python_says_of_the_object(api, name):
+    module, found = api.find(*name.rsplit(".", 1))
+    theirs = imported(name)
+    assert theirs.__module__ == module
+    text = "\n".join(api.entry(name, module, found))
+    assert plain(inspect.getdoc(theirs)) in plain(text)
+    if not name.endswith("Error"):
+        head = next(line for line in text.splitlines() if name in line)
+        ours = re.findall(r"[(,] \*{0,2}(\w+): ", head.replace("(", "( "))
+        expected = [one for one in inspect.signature(theirs).parameters if one != "self"]
+        assert ours == expected, head
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_documented_method_of_a_class_is_in_its_entry(api, name):
+    theirs = imported(name)
+    if not inspect.isclass(theirs):
+        return
+    text = "\n".join(api.entry(name, *api.find(*name.rsplit(".", 1))))
+    for method, value in vars(theirs).items():
+        function = getattr(value, "fget", None) or getattr(value, "__func__", value)
+        if not method.startswith("_") and inspect.isfunction(function) and function.__doc__:
+            assert re.search(rf"\{{py:(method|property)\}} {method}\b", text)
+            assert plain(inspect.getdoc(function)) in plain(text)
+
+
+def meant(docstring):
+    """The paragraphs of a docstring as a page shows them, mathematics in MathJax's brackets."""
+    for paragraph in docstring.split("\n\n"):
+        if paragraph.startswith("$$"):
+            yield plain(rf"\[{paragraph.strip('$').strip()}\]")
+        else:
+            yield plain(re.sub(r"\$(.+?)\$", r"\\(\1\\)", paragraph, flags=re.DOTALL))
+
+
+@pytest.fixture(scope="module")
+def rendered(built_book):
+    """What stands under each name, on any page: its blocks but for entries of methods."""
+    bs4 = pytest.importorskip("bs4", reason="needs the `book` extra")
+    found = {}
+    for page in PAGES:
+        soup = bs4.BeautifulSoup((built_book / f"{page}.html").read_text("utf-8"), "html.parser")
+        for head in soup.select("dt.sig[id]"):
+            blocks = head.find_next_sibling("dd").find_all(True, recursive=False)
+            found[head["id"]] = [block for block in blocks if block.name != "dl"]
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_docstring_is_rendered_as_it_was_meant(rendered, name):
+    """Paragraph by paragraph: none became a list, a heading or a tag, or lost a character."""
+    theirs = imported(name)
+    documented = {name: theirs}
+    if inspect.isclass(theirs):
+        for method, value in vars(theirs).items():
+            function = getattr(value, "fget", None) or getattr(value, "__func__", value)
+            if not method.startswith("_") and inspect.isfunction(function) and function.__doc__:
+                documented[f"{name}.{method}"] = function
+    for full_name, value in documented.items():
+        blocks = [plain(block.get_text()) for block in rendered[full_name]]
+        expected = [*meant(inspect.getdoc(value))]
+        assert [b for b in blocks if not b.startswith("Bases: ")] == expected
+
+
+def test_a_name_that_is_not_there_is_refused(api):
+    with pytest.raises(LookupError):
+        api.find("pamal_core", "Nothing")
+    with pytest.raises(LookupError):
+        api.find("pamal_core.nowhere", "Front")
+
+
+class People(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.backbone = nn.Sequential(nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU())
+        self.group, self.age = nn.Linear(16, 2), nn.Linear(16, 1)
+
+    def forward(self, x):
+        features = self.backbone(x)
+        return self.group(features), self.age(features)
+
+
+@pytest.mark.filterwarnings("ignore:All alphas share")
+@pytest.mark.filterwarnings("ignore:Members 0 and 1 have different buffers")
+def test_the_code_of_the_pages_runs_as_it_stands(tmp_path, monkeypatch):
+    pytest.importorskip("torchjd", reason="needs the `test` extra")
+    monkeypatch.chdir(tmp_path)
+    torch.manual_seed(0)
+    x = torch.randn(640, 4)
+    data = TensorDataset(x, (x[:, 0] > 0).long(), x[:, 1] / 2)
+    loader = DataLoader(data, batch_size=64)
+    model, tasks = People(), [classification("group"), regression("age")]
+    for name, weights in (("both", [0.5, 0.5]), ("group", [0.9, 0.1]), ("age", [0.1, 0.9])):
+        network = WeightEnsemble([model], task_weights=[weights])
+        method = Method(network, tasks)
+        train(method, loader, epochs=10 if name == "both" else 2, lr=0.01, progress=False)
+        tuned = network.export([1.0])
+        model = tuned if name == "both" else model
+        save_file(tuned.state_dict(), f"{name}.safetensors")
+    written = []
+    names = {
+        "torch": torch,
+        "make_model": People,
+        "make_backbone": lambda: nn.Linear(4, 8),
+        "make_heads": lambda: SharedBottom(nn.BatchNorm1d(8), [nn.Linear(8, 2), nn.Linear(8, 1)]),
+        "loader": loader,
+        "validation": loader,
+        "batch": next(iter(loader)),
+        "groups": [(x, group) for x, group, _ in loader],
+        "ages": [(x, age) for x, _, age in loader],
+        "writer": SimpleNamespace(add_scalar=lambda *args: written.append(args)),
+    }
+    for block in re.findall(r"```python\n(.*?)```", "\n".join(PAGES.values()), re.DOTALL):
+        exec(block, names)
+    assert max(pamal_core.barrier(names["between"]).values()) < 0.05
+    assert {name for name, *_ in written} == {"group/loss", "age/loss"}
+    assert 5 <= len(names["history"]) <= 100
+    assert names["before"].table.equals(names["front"].table)

@@ -1,0 +1,158 @@
+"""The first page answers: what holds, as a picture, and where it leads."""
+
+import html
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+import yaml
+
+from pamal_companion.study import claims, frame, paper
+
+ROOT = Path(__file__).parents[3]
+SOURCE = (ROOT / "book" / "index.md").read_text("utf-8")
+LINES = re.findall(
+    r"^- (.+?): (.+)$", re.search("(?s)```{verdicts}(.*?)```", SOURCE)[1], re.MULTILINE
+)
+
+
+@pytest.fixture(scope="module")
+def first(built_book):
+    return (built_book / "index.html").read_text("utf-8")
+
+
+def rows(first):
+    """The lines of the picture: the cells of each without markup, and the links in its head."""
+    picture = re.search(r'<table class="verdicts">.*?</table>', first, re.DOTALL)[0]
+    for row in re.findall(r"<tr>(.*?)</tr>", picture, re.DOTALL):
+        if 'scope="row"' in row:
+            cells = re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)
+            text = [html.unescape(re.sub("<b>.*?</b>|<[^>]*>", "", cell)).strip() for cell in cells]
+            yield text, re.findall(r'href="([^"]*)"', row)
+
+
+@pytest.fixture(scope="module")
+def known():
+    files = claims.FILE, claims.FINDINGS
+    return {claim["claim"]: claim for file in files for claim in paper.read(file)}
+
+
+def test_what_holds_has_eight_lines_at_most_with_the_words_of_the_study(first, known):
+    runs, found = frame.read(), [*rows(first)]
+    assert "nan" not in re.search(r'<table class="verdicts">.*?</details>', first, re.DOTALL)[0]
+    assert 0 < len(found) == len(LINES) <= 8
+    for (cells, _), (_, name) in zip(found, LINES, strict=True):
+        epochs = claims.judge(known[name], runs)
+        assert cells[1].startswith(epochs.word)
+        value = epochs.parts[0].estimate.value
+        if known[name]["theirs"] and "times" not in known[name]["holds"]:
+            assert f" {value:+.4f} ".replace("-", "\N{MINUS SIGN}") in cells[1]
+        cost = claims.at_equal_cost(epochs, runs)
+        if cost and cost is not epochs:
+            assert cells[2].startswith(cost.word)
+        else:
+            assert cells[2] == "\N{EN DASH}"
+
+
+def test_the_paper_s_number_is_the_difference_of_two_rows_of_its_table(first):
+    printed = paper.table("hypervolume").set_index(["dataset", "method"]).hypervolume
+    for data, cells in zip(("multimnist", "census"), rows(first), strict=False):
+        expected = printed[data, "PML"].mean() - printed[data, "LS"].mean()
+        assert cells[0][3] == f"{expected:+.4f}"
+
+
+def test_a_mark_is_right_of_the_middle_where_the_number_is_on_the_side_of_the_claim(first, known):
+    runs = frame.read()
+    for row, (_, name) in zip(first.split('<td class="v-plot">')[1:], LINES, strict=True):
+        drawn = re.search(r'translate\(([\d.]+) 8\)"><circle', row)
+        bound = re.fullmatch(r"([<>]) ([\d.]+)( times)?", known[name]["holds"])
+        value = claims.judge(known[name], runs).parts[0].estimate.value
+        if bound[3]:
+            value = 2.718281828**value
+        is_right = value > float(bound[2]) if bound[1] == ">" else value < float(bound[2])
+        assert (float(drawn[1]) > 100) == is_right, name
+
+
+def test_each_line_opens_its_evidence(first, built_book):
+    for _, links in rows(first):
+        (link,) = links
+        page, _, section = link.partition("#")
+        text = (built_book / page).read_text("utf-8")
+        assert section and f'id="{unquote(section)}"' in text
+
+
+def test_the_count_of_claims_is_that_of_the_records(first):
+    found = claims.table(frame.read())
+    words = [*found["equal epochs"]]
+    verbs = dict(zip(claims.WORDS, ("hold", "fail", "undecided", "not run"), strict=True))
+    each = ", ".join(f"{words.count(word)} {verb}" for word, verb in verbs.items())
+    text = re.sub("<[^>]*>", "", first)
+    assert f"{len(words)} claims of the paper, at equal epochs: {each}." in text
+    decided = found[found["equal epochs"].isin(["holds", "fails", "undecided"])]
+    assert f"Of those, {decided['p'].isna().sum()} rest on numbers that are alike" in text
+    held, failed = (
+        f"{(of['p'] < 0.05).sum()} of {of['p'].notna().sum()}"
+        for word in ("holds", "fails")
+        for of in [found[found["equal epochs"] == word]]
+    )
+    assert f"{held} still hold and {failed} still fail" in text
+
+
+def test_a_count_opens_the_claims_with_that_verdict(built_book, open_page):
+    page = open_page(built_book / "index.html")
+    link = page.locator("p a", has_text=re.compile(r"^\d+ fail$"))
+    count = link.text_content().split()[0]
+    link.click()
+    page.wait_for_selector("#the-claims .table-bar")
+    rows = page.locator("#the-claims tbody tr:visible")
+    assert rows.count() == int(count)
+
+
+@pytest.mark.parametrize("width", [380, 1400])
+def test_the_picture_fits_and_no_cell_is_longer_than_a_line(built_book, open_page, width):
+    page = open_page(built_book / "index.html", viewport={"width": width, "height": 900})
+    boxes = page.locator(".verdicts :is(td, th[scope=row])").evaluate_all(
+        "(all) => all.filter((cell) => cell.offsetParent).map((cell) => cell.scrollHeight)"
+    )
+    assert len(boxes) > 30 and max(boxes) < (45 if width == 1400 else 60)
+    right = page.locator(".verdicts").evaluate("(table) => table.getBoundingClientRect().right")
+    assert right <= width
+
+
+@pytest.mark.parametrize("name", ["multiforward_multimnist", "multiforward_census"])
+def test_every_hypervolume_over_w_and_lambda_is_there_the_paper_s_and_ours(first, name):
+    runs, printed = frame.read(), paper.table(name).set_index(["W", "lam"])["mean"]
+    found = re.findall(r'<table class="hypervolumes">.*?</table>', first, re.DOTALL)
+    text = found[name == "multiforward_census"]
+    cells = [re.findall(r"<td>([\d.]+)</td>", row) for row in text.split("<tr class=")[1:]]
+    for place, window in enumerate((2, 3, 4, 5)):
+        assert cells[2 * place] == [f"{printed[window, lam]:.4f}" for lam in (0, 2, 5, 10)]
+        for cell, lam in zip(cells[2 * place + 1], (0, 2, 5, 10), strict=True):
+            sign = "; penalty=printed; skip=as_released" if lam else ""
+            experiment = name.removeprefix("multiforward_")
+            by_seed = runs[frame.select(f"{experiment}/pamal W={window}; lam={lam}{sign}")]
+            mean = sum(record.hypervolume() for record in by_seed.values()) / len(by_seed)
+            assert cell == f"{mean:.4f}"
+
+
+def test_how_to_cite_is_what_the_citation_file_says(first):
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    text = html.unescape(re.sub("<[^>]*>", "", first))
+    for work in (cited, cited["preferred-citation"]):
+        assert f"title = {{{{{work['title']}}}}}" in text
+    assert "Dimitriadis, Nikolaos and Frossard, Pascal and Fleuret, François" in text
+
+
+def test_there_are_ways_out_to_the_paper_its_code_and_every_data_set():
+    for address in (
+        "proceedings.mlr.press/v202/dimitriadis23a.html",
+        "arxiv.org/abs/2210.09759",
+        "github.com/nik-dim/pamal",
+        "arxiv.org/abs/2407.08056",
+        "yann.lecun.com/exdb/mnist",
+        "archive.ics.uci.edu/dataset/117",
+        "susanqq.github.io/UTKFace",
+        "cityscapes-dataset.com",
+    ):
+        assert address in SOURCE

@@ -1,0 +1,140 @@
+"""A data file is used only if it is whole and right, and a failed download leaves no trace."""
+
+import errno
+import hashlib
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from pamal_companion.data import census
+from pamal_companion.data.files import data_root, verified
+from pamal_core.errors import InputError
+
+CONTENT = b"ten digits"
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+URL = "https://example.org/digits.gz"
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server(tmp_path):
+    """The address of a local server that has `digits.gz`, and `wrong.gz` of other content."""
+    (tmp_path / "www").mkdir()
+    (tmp_path / "www" / "digits.gz").write_bytes(CONTENT)
+    (tmp_path / "www" / "wrong.gz").write_bytes(CONTENT[:5])
+    handler = partial(QuietHandler, directory=tmp_path / "www")
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as http:
+        threading.Thread(target=http.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{http.server_port}"
+        http.shutdown()
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "home" / "MNIST" / "raw" / "digits.gz"
+
+
+def put(path, content):
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+
+
+def test_the_folder_given_comes_before_the_environment_and_the_default(monkeypatch, tmp_path):
+    monkeypatch.setenv("PAMAL_DATA", str(tmp_path))
+    assert data_root("~/x") == Path.home() / "x"
+    assert data_root() == data_root("") == tmp_path
+    monkeypatch.delenv("PAMAL_DATA")
+    assert data_root() == Path.home() / ".cache" / "pamal"
+
+
+def test_a_variable_that_names_no_folder_warns_and_the_sample_is_taken(monkeypatch, tmp_path):
+    monkeypatch.setenv("PAMAL_DATA", str(tmp_path / "typo"))
+    with pytest.warns(UserWarning, match=r"must name a folder of data\. Found no folder .*typo"):
+        assert not (data_root() / "census").exists()
+    with pytest.warns(UserWarning, match="PAMAL_DATA"):
+        assert census.load(data="auto").is_sample
+    assert data_root(tmp_path / "new") == tmp_path / "new"  # which a download may make
+
+
+def test_a_right_file_is_used_without_any_network(path):
+    put(path, CONTENT)
+    assert verified(path, SHA256, url=URL) == CONTENT
+    assert verified(path, SHA256, url=URL, download=True) == CONTENT
+
+
+@pytest.mark.parametrize("content", [b"", CONTENT[:-1], CONTENT[:-1] + b"S"])
+@pytest.mark.parametrize("download", [False, True])
+def test_a_wrong_file_is_named_and_kept(path, content, download):
+    put(path, content)
+    with pytest.raises(InputError) as caught:
+        verified(path, SHA256, url=URL, download=download)
+    for part in (str(path), SHA256, hashlib.sha256(content).hexdigest(), URL):
+        assert part in str(caught.value)
+    assert path.read_bytes() == content
+
+
+def test_a_missing_file_says_where_it_is_expected_and_how_to_get_it(path):
+    with pytest.raises(
+        InputError, match=r"Found none\. Fetch it from https://example.org"
+    ) as caught:
+        verified(path, SHA256, url=URL)
+    assert str(path) in str(caught.value)
+    assert not path.parent.exists()
+
+
+def test_a_missing_file_is_downloaded_once(path, server):
+    assert verified(path, SHA256, url=f"{server}/digits.gz", download=True) == CONTENT
+    assert verified(path, SHA256, url="http://127.0.0.1:1/gone", download=True) == CONTENT
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("name", ["wrong.gz", "none.gz"])
+def test_a_wrong_or_refused_download_leaves_nothing(path, server, name):
+    with pytest.raises(InputError, match=f"Could not fetch {server}/{name}"):
+        verified(path, SHA256, url=f"{server}/{name}", download=True)
+    assert not path.parents[3].exists()
+
+
+def test_no_network_is_one_error_and_leaves_nothing(path):
+    with pytest.raises(InputError, match="Nothing was left behind"):
+        verified(path, SHA256, url="http://127.0.0.1:1/digits.gz", download=True)
+    assert not path.parents[3].exists()
+
+
+def test_folders_that_were_there_before_a_failed_download_stay(path):
+    path.parent.mkdir(parents=True)
+    with pytest.raises(InputError):
+        verified(path, SHA256, url="http://127.0.0.1:1/digits.gz", download=True)
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_file_where_a_folder_is_needed_is_one_error(tmp_path, server):
+    (tmp_path / "home").write_bytes(b"")
+    path = tmp_path / "home" / "digits.gz"
+    with pytest.raises(InputError, match=r"Could not fetch .*home"):
+        verified(path, SHA256, url=f"{server}/digits.gz", download=True)
+    assert (tmp_path / "home").read_bytes() == b""
+
+
+@pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES, errno.ENOSPC])
+def test_a_disk_that_takes_no_file_is_one_error(path, server, monkeypatch, code):
+    def refuse(*_, **__):
+        raise OSError(code, "the disk says no")
+
+    monkeypatch.setattr("shutil.move", refuse)
+    with pytest.raises(InputError, match="the disk says no"):
+        verified(path, SHA256, url=f"{server}/digits.gz", download=True)
+    assert not path.parents[3].exists()
+
+
+def test_a_folder_in_place_of_the_file_is_one_error(path):
+    path.mkdir(parents=True)
+    with pytest.raises(InputError, match=r"a file\. .*digits\.gz could not be read"):
+        verified(path, SHA256, url=URL)

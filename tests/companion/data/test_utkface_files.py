@@ -1,0 +1,236 @@
+"""The images of UTKFace are found, labelled by their names and decoded once."""
+
+import io
+import re
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from faces_on_disk import faces, jpeg, write_folder, write_zip
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from torchvision.transforms import Resize
+
+from pamal_companion.data.files import cache_root
+from pamal_companion.data.splits import is_there
+from pamal_companion.data.utkface import labels, read
+from pamal_core.errors import InputError
+
+FACE = "25_0_2_20170116174525125.jpg.chip.jpg"
+UNLABELLED = "61_1_20170109142408075.jpg.chip.jpg"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Where the data belong; what is made from them goes to another folder."""
+    monkeypatch.setenv("PAMAL_CACHE", str(tmp_path / "made"))
+    (tmp_path / "utkface").mkdir()
+    return tmp_path / "utkface"
+
+
+def split_by_hand(name):
+    """The labels by the words of the data set's page, "no" where there are none."""
+    stem, _, ending = name.partition(".")
+    fields = stem.split("_")
+    words = all(word.isascii() and word.isalpha() for word in ending.split("."))
+    if not f".{ending}".lower().endswith(".jpg") or not words or not all(fields):
+        return "no"
+    if len(fields) == 4 and all(f.isascii() and f.isdigit() and len(f) < 4 for f in fields[:3]):
+        age, gender, ethnicity = map(int, fields[:3])
+        inside = age <= 116 and fields[1] in ("0", "1") and fields[2] in tuple("01234")
+        return (age, gender, ethnicity) if inside else "no"
+    unlabelled = len(fields) == 3 and fields[1] in ("0", "1") and len(fields[2]) == 17
+    return (
+        None
+        if unlabelled and re.fullmatch("[0-9]+", "".join(fields)) and len(fields[0]) < 4
+        else "no"
+    )
+
+
+def ours(name):
+    try:
+        return labels(Path(name))
+    except InputError:
+        return "no"
+
+
+NUMBER = st.integers(0, 130).map(str) | st.sampled_from(["", "x", "-1", "٣", "1.5", " 1", "0007"])
+DATE = st.from_regex(r"[0-9]{17}|[0-9a-z ]{0,20}", fullmatch=True)
+ENDING = st.sampled_from([".jpg.chip.jpg", ".chip.jpg", ".jpg", ".JPG", ".png", "", "jpg", ".jpg."])
+
+
+@settings(max_examples=500)
+@example(["0", "0", "0", "1.5"], "", ".jpg.chip.jpg")
+@given(st.lists(NUMBER, min_size=1, max_size=4), DATE, ENDING)
+def test_names_are_split_at_underscores_before_the_first_dot(fields, date, ending):
+    name = "_".join([*fields, date]) + ending
+    assert ours(name) == split_by_hand(name)
+
+
+@given(st.integers(0, 116), st.integers(0, 1), st.integers(0, 4), DATE.filter(bool))
+def test_the_labels_written_into_a_name_are_read_from_it(age, gender, ethnicity, date):
+    path = Path("x") / f"{age}_{gender}_{ethnicity}_{date}.jpg.chip.jpg"
+    assert labels(path) == (age, gender, ethnicity)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (FACE, (25, 0, 2)),
+        ("24_0_1_20170116220224657 .jpg.chip.jpg", (24, 0, 1)),
+        ("55_0_0_20170116232725357jpg.chip.jpg", (55, 0, 0)),
+        ("116_1_4_20170120134921760.jpg.chip.jpg", (116, 1, 4)),
+        (UNLABELLED, None),
+        ("39_1_20170116174525125.jpg.chip.jpg", None),
+        ("61_3_20170109142408075.jpg.chip.jpg", "no"),
+        ("61_1_2017010914240807.jpg.chip.jpg", "no"),
+        ("117_0_2_20170116174525125.jpg.chip.jpg", "no"),
+        ("25_2_2_20170116174525125.jpg.chip.jpg", "no"),
+        ("25_0_5_20170116174525125.jpg.chip.jpg", "no"),
+        ("25_0_2_1_20170116174525125.jpg.chip.jpg", "no"),
+        ("25_0_2_20170116174525125.png", "no"),
+        ("Thumbs.db", "no"),
+    ],
+)
+def test_odd_names_of_the_original_are_read_and_others_are_not(name, expected):
+    assert ours(name) == expected
+
+
+def test_zipped_and_unpacked_images_are_the_same_data(folder, tmp_path):
+    contents = faces(7)
+    nested = {f"UTKFace/{name}": content for name, content in contents.items()}
+    here = [
+        write_zip(folder / "a.zip", contents).parent,
+        write_zip(tmp_path / "b" / "x", {}).parent,
+    ]
+    write_zip(tmp_path / "b" / "b.zip", nested)
+    here += [write_folder(tmp_path / "c", contents)]
+    here += [write_folder(tmp_path / "d" / "UTKFace", contents).parent]
+    found = [read(place, 8) for place in here]
+    names = sorted(contents)
+    assert found[0].ages.tolist() == [int(name.split("_")[0]) for name in names]
+    assert found[0].genders.tolist() == [int(name.split("_")[1]) for name in names]
+    assert found[0].ethnicities.tolist() == [int(name.split("_")[2]) for name in names]
+    for other in found[1:]:
+        assert other.mark == found[0].mark
+        for a, b in zip(other[:4], found[0][:4], strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("shape", "mode"), [((20, 20), "RGB"), ((64, 64), "RGB"), ((31, 200), "L"), ((9, 9), "CMYK")]
+)
+def test_an_image_is_what_torchvision_makes_of_it(folder, shape, mode):
+    content = jpeg(3, shape, mode)
+    write_zip(folder / "a.zip", {FACE: content})
+    expected = Resize((64, 64))(Image.open(io.BytesIO(content)).convert("RGB"))
+    found = read(folder, 64).images
+    assert found.dtype == np.uint8 and found.shape == (1, 3, 64, 64)
+    np.testing.assert_array_equal(found[0], np.array(expected).transpose(2, 0, 1))
+
+
+def test_images_without_a_label_are_counted_and_hidden_files_passed_over(folder):
+    junk = {".DS_Store": b"x", "__MACOSX/._" + FACE: b"x", UNLABELLED: b"not even an image"}
+    write_zip(folder / "a.zip", {FACE: jpeg(0)} | junk)
+    (folder / ".DS_Store").write_bytes(b"x")
+    assert read(folder, 8).num_unlabelled == 1 and len(read(folder, 8).ages) == 1
+
+
+def test_anything_but_hidden_files_is_there(folder):
+    assert not is_there(folder) and not is_there(folder / "none")
+    (folder / ".DS_Store").write_bytes(b"x")
+    assert not is_there(folder)
+    (folder / "UTKFace").mkdir()
+    assert is_there(folder)
+
+
+def two_archives(folder):
+    write_zip(folder / "a.zip", faces(2))
+    write_zip(folder / "b.zip", faces(2))
+
+
+def a_zip_and_images(folder):
+    write_zip(folder / "a.zip", faces(2))
+    write_folder(folder, faces(2))
+
+
+def a_tarball(folder):
+    tarfile.open(folder / "UTKFace.tar.gz", "w:gz").close()
+
+
+def cut(folder):
+    path = write_zip(folder / "a.zip", faces(9))
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+def zipped(contents):
+    return lambda folder: write_zip(folder / "a.zip", contents)
+
+
+def unpacked(contents):
+    return lambda folder: write_folder(folder, contents)
+
+
+def png():
+    file = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(file, "PNG")
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda folder: None, r"one zip in .*utkface, .*Found nothing.*susanqq\.github\.io"),
+        (two_archives, r"Found \['a\.zip', 'b\.zip'\]"),
+        (a_zip_and_images, r"Found \['utkface', 'a\.zip'\]"),
+        (a_tarball, r"Found \['UTKFace\.tar\.gz'\]"),
+        (lambda folder: (folder / "UTKFace").mkdir(), "UTKFace. Found none with a label"),
+        (zipped({}), r"a\.zip. Found none with a label"),
+        (zipped({UNLABELLED: jpeg(0)}), "Found none with a label"),
+        (cut, r"a whole zip\. .*a\.zip could not be read"),
+        (lambda folder: (folder / "a.zip").write_bytes(b"PK"), "a whole zip"),
+        (zipped({"/tmp/" + FACE: jpeg(0)}), "paths inside .*a.zip. Found '/tmp/25_0"),
+        (zipped({"x/../../" + FACE: jpeg(0)}), "paths inside .* Found 'x/../../25_0"),
+        (zipped({"..\\" + FACE: jpeg(0)}), "paths inside"),
+        (zipped({"C:\\" + FACE: jpeg(0)}), "paths inside"),
+        (zipped({"a/" + FACE: jpeg(0), "b/" + FACE: jpeg(0)}), f"Found '{FACE}' twice"),
+        (
+            zipped({"25_0_5_2017.jpg": jpeg(0)}),
+            r"ethnicity from 0 to 4. Found .*a\.zip/25_0_5_2017\.jpg",
+        ),
+        (unpacked({FACE: jpeg(0), "notes.txt": b""}), r"Found .*utkface/notes\.txt"),
+        (unpacked({FACE: jpeg(0)[:-9]}), f"whole JPEG image. '{FACE}' .* truncated"),
+        (zipped({FACE: b""}), f"whole JPEG image. '{FACE}' in .*a.zip could not be read"),
+        (zipped({FACE: png()}), "whole JPEG image"),
+        (
+            lambda folder: (folder / FACE).symlink_to("lost"),
+            f"'{FACE}' in .* could not be read: .*No such",
+        ),
+    ],
+)
+def test_what_is_wrong_with_the_files_is_named(folder, make, message):
+    make(folder)
+    with pytest.raises(InputError, match=message):
+        read(folder, 8)
+    assert not cache_root().exists()
+
+
+def test_a_file_in_place_of_the_folder_is_named(tmp_path):
+    (tmp_path / "utkface").write_bytes(b"")
+    with pytest.raises(InputError, match=r"a folder\. .*utkface could not be read: .*Not a dir"):
+        is_there(tmp_path / "utkface")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_a_flipped_bit_in_the_zip_is_found_or_harmless(folder, data):
+    path = write_zip(folder / "a.zip", faces(2))
+    mark, content = read(folder, 8).mark, bytearray(path.read_bytes())
+    content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    path.write_bytes(content)
+    try:
+        assert read(folder, 8).mark == mark
+    except InputError as error:
+        assert "a.zip" in str(error)

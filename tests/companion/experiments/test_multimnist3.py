@@ -1,0 +1,85 @@
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+
+from pamal_companion.data import multimnist
+from pamal_companion.experiments.multimnist3 import EXPERIMENT, POSITIONS, MultiMNIST3Options
+from pamal_companion.runs.records import Record
+
+ROOT = Path(__file__).parents[3]
+RESULTS = ROOT / "results" / "multimnist3"
+
+
+def test_the_tasks_are_named_by_where_their_digits_lie():
+    assert [task.name for task in EXPERIMENT.tasks] == list(POSITIONS)
+    corners = multimnist.LAYOUTS[3, 14].corners
+    for name, (row, column) in zip(POSITIONS, corners, strict=True):
+        assert ("top" in name) == (row == 0) and ("bottom" in name) == (row == 14)
+        assert ("left" in name) == (column == 0) and ("right" in name) == (column == 14)
+
+
+def test_the_defaults_are_the_setting_of_the_papers_table():
+    options = MultiMNIST3Options.create()
+    found = (options.method, options.W, options.lam, options.p, options.balancing)
+    assert found == ("pamal", 1, 0.0, 1.0, "none")
+    assert EXPERIMENT.defaults["full"]["epochs"] == 20
+
+
+def test_the_network_has_a_head_for_each_digit():
+    network = EXPERIMENT.make_network(None, None, 0)
+    assert sum(p.numel() for p in network.parameters()) == 21_330 + 3 * 3_060
+
+
+def test_smoothing_is_other_data_with_the_same_digits():
+    plain, smooth = (
+        EXPERIMENT.load(MultiMNIST3Options.create(data="sample", antialias=a))
+        for a in (False, True)
+    )
+    assert plain.id != smooth.id
+    images, *labels = smooth.test.tensors
+    assert all((a == b).all() for a, b in zip(labels, plain.test.tensors[1:], strict=True))
+    # What was smoothed has less contrast, and the same brightness.
+    assert images.var() < 0.95 * plain.test.tensors[0].var()
+    assert images.mean().item() == pytest.approx(plain.test.tensors[0].mean().item(), rel=0.01)
+
+
+def test_the_numbers_the_notebook_quotes_are_those_of_the_records():
+    notebook = nbformat.read(ROOT / "notebooks" / "multimnist3.ipynb", as_version=4)
+    text = " ".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+    discrepancies = (ROOT / "book" / "discrepancies.md").read_text("utf-8")
+    quoted = {"PaMaL, learning rate as in the authors' code": ("pamal", 3), "LS": ("ls", 3)}
+    quoted["PaMaL, learning rate times three, as in the paper's text"] = "pamal-members", 3
+    quoted["the same, smoothed"] = "pamal-members-antialias", 3
+    for label, (name, seeds) in quoted.items():
+        records = [Record.read(path) for path in RESULTS.glob(f"{name}_seed_?.json")]
+        found = [record.summary["test"]["best"] for record in records]
+        best = [[100 * one[f"{position}/accuracy"] for position in POSITIONS] for one in found]
+        assert len(best) == seeds
+        means = [f"{mean:.2f}" for mean in np.mean(best, axis=0)]
+        assert f"| {label} | {' | '.join(means)} |" in text
+        if label.startswith("PaMaL"):
+            assert f"| {' | '.join(means)} |" in discrepancies
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_what_the_notebook_says_of_the_front_is_so_with_every_seed(seed):
+    front = Record.read(RESULTS / f"pamal_seed_{seed}.json").front("validation")
+    steps = (10 * front.alphas).round().astype(int).tolist()
+    values = dict(zip(map(tuple, steps), front.values, strict=True))
+    corners = [(10, 0, 0), (0, 10, 0), (0, 0, 10)]
+    for k, corner in enumerate(corners):
+        for j in {0, 1, 2} - {k}:
+            away = tuple(9 if i == k else int(i == j) for i in range(3))
+            assert (values[away] > values[corner]).all()
+    kept = np.array(steps)[front.non_dominated()]
+    assert (10 - kept.max(1)).min() >= 2
+    best = [steps[i] for i in front.values.argmax(0)]
+    assert not {*map(tuple, best)} & {*corners}
+    if seed == 0:
+        beaten = [
+            sum((front.values >= v).all(1) & (front.values > v).any(1))
+            for v in (values[corner] for corner in corners)
+        ]
+        assert beaten == [25, 10, 55]

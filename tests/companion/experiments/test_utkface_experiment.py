@@ -1,0 +1,154 @@
+from dataclasses import replace
+from functools import cache
+
+import pytest
+import torch
+from torch.utils.data import TensorDataset
+
+from pamal_companion.data.batches import batches
+from pamal_companion.data.files import data_root
+from pamal_companion.experiments.utkface import EXPERIMENT, UTKFaceOptions
+from pamal_companion.runs.records import Record
+from pamal_companion.runs.run import method_of, run
+from pamal_core.errors import InputError
+from pamal_core.training import train
+
+TASKS = ("age", "gender", "ethnicity")
+needs_data = pytest.mark.skipif(
+    not (data_root() / "utkface").exists(), reason="needs utkface/ under $PAMAL_DATA"
+)
+
+
+def options(**values):
+    return UTKFaceOptions.create(**{"data": "sample", "device": "cpu"} | values)
+
+
+@cache
+def sample():
+    """The sample with few faces: to draw them all takes ten seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pamal_companion.data.utkface.SAMPLE_NUM", 240)
+        return EXPERIMENT.load(options(limit=96))
+
+
+def test_the_tasks_are_a_regression_and_two_classifications():
+    assert tuple(task.name for task in EXPERIMENT.tasks) == TASKS
+    first = [task.metrics[0] for task in EXPERIMENT.tasks]
+    assert [(m.name, m.maximise) for m in first] == [
+        ("loss", False),
+        ("accuracy", True),
+        ("accuracy", True),
+    ]
+
+
+def test_the_network_of_the_full_data_has_the_weights_of_the_authors():
+    large = replace(sample(), train=TensorDataset(torch.zeros(1, 3, 64, 64)))
+    model = EXPERIMENT.make_network(options(), large, 0)
+    count = sum(p.numel() for p in model.encoder.parameters())
+    assert count == 11_168_832
+    assert [sum(p.numel() for p in head.parameters()) for head in model.heads] == [
+        2_049,
+        2 * 2_049,
+        5 * 2_049,
+    ]
+
+
+def test_the_network_of_the_sample_is_small_and_has_an_output_for_each_class():
+    chosen = EXPERIMENT.resolved(options(), sample())
+    model = EXPERIMENT.make_network(chosen, sample(), 0)
+    assert sum(p.numel() for p in model.parameters()) < 11_168_832 / 15
+    assert [tuple(o.shape) for o in model(torch.rand(2, 3, 32, 32))] == [(2, 1), (2, 2), (2, 5)]
+
+
+def test_alpha_of_cosmos_comes_in_as_more_channels():
+    model = EXPERIMENT.make_network(options(width=16), sample(), 3)
+    assert model(torch.rand(2, 6, 32, 32))[0].shape == (2, 1)
+
+
+def test_the_defaults_are_the_last_row_of_the_papers_table():
+    chosen = UTKFaceOptions.create()
+    assert (chosen.W, chosen.p, chosen.lam, chosen.balancing) == (3, 2.0, 0.0, "gradient")
+    assert (chosen.width, chosen.stem, chosen.lr, chosen.batch_size) == (64, "released", 1e-3, 256)
+    assert EXPERIMENT.defaults["full"] == {"epochs": 100, "rank": 2}
+
+
+@pytest.mark.parametrize("is_sample", [True, False])
+def test_defaults_depend_on_the_data_and_give_way_to_what_is_set(is_sample):
+    splits = replace(sample(), is_sample=is_sample)
+    defaults = EXPERIMENT.defaults["sample" if is_sample else "full"]
+    found = EXPERIMENT.resolved(options(), splits)
+    assert {name: getattr(found, name) for name in defaults} == defaults
+    given = {"p": 2.0, "width": 64, "epochs": 3, "batch_norm": "shared", "stem": "released"}
+    found = EXPERIMENT.resolved(options(**given), splits)
+    assert {name: getattr(found, name) for name in given} == given
+
+
+@pytest.mark.parametrize("method", ["ls", "stl"])
+def test_a_single_network_is_balanced_only_where_that_is_asked_for(method):
+    assert options(method=method).balancing == "none"
+    assert options(method=method, balancing=None).balancing == "none"
+    assert options(method=method, balancing="gradient").balancing == "gradient"
+    assert options(method="pamal", balancing=None).balancing == "gradient"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"width": 0}, "`width` must be greater than or equal to 1. Found width=0."),
+        ({"width": "16"}, "`width` must be a valid integer. Found width='16'."),
+        ({"size": 48}, "`size` must be a multiple of 32. Found size=48."),
+        ({"split": "50/50"}, "`split` must be '70/10/20' or 'paper'. Found split='50/50'."),
+        ({"stem": "large"}, "`stem` must be 'released' or 'torchvision'. Found stem='large'."),
+        ({"limit": 1}, "`limit` must be greater than or equal to 2. Found limit=1."),
+        ({"nonsense": 1}, "Unknown parameter `nonsense`. Known: method,"),
+        ({"lam": 1.0, "W": 1}, "`W` must be at least 2 when `lam` > 0."),
+    ],
+)
+def test_options_that_cannot_be_are_refused_in_one_line(given, message):
+    with pytest.raises(InputError) as error:
+        options(**given)
+    assert str(error.value).startswith(message) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("method", ["pamal", "ls"])
+def test_a_short_run_writes_a_record_with_the_settings_of_the_sample(tmp_path, method):
+    chosen = options(method=method, limit=96, epochs=1, width=16, out=str(tmp_path / "r.json"))
+    run(EXPERIMENT, chosen, sample())
+    found = Record.read(tmp_path / "r.json")
+    settings = {**EXPERIMENT.defaults["sample"], "epochs": 1, "limit": 96}
+    others = {"rank", "p"} if method == "ls" else {"rank"}
+    expected = {name: value for name, value in settings.items() if name not in others}
+    assert expected.items() <= found.options.items()
+    assert found.options["balancing"] == ("gradient" if method == "pamal" else "none")
+    assert found.data.startswith("utkface/sample/size=32/split=70/10/20/seed=0/limit=96/")
+    assert list(found.objectives.items()) == [
+        ("age/loss", "min"),
+        ("gender/accuracy", "max"),
+        ("ethnicity/accuracy", "max"),
+    ]
+    assert len(found.points) == 2 * (66 if method == "pamal" else 1)
+
+
+@needs_data
+@pytest.mark.parametrize("method", ["pamal", "ls"])
+def test_two_epochs_on_real_faces_lower_every_loss(method):
+    given = {"data": "full", "limit": 1000, "size": 32, "width": 16, "stem": "torchvision"}
+    chosen = options(method=method, W=1, p=1.0, batch_size=64, epochs=2, **given)
+    splits = EXPERIMENT.load(chosen)
+    method = method_of(EXPERIMENT, chosen, splits)
+    before = untrained_losses(method, splits.train)
+    optimizer = torch.optim.Adam(method.parameters(), lr=1e-3 * method.network.num_members)
+    loader = batches(splits.train, chosen.batch_size, shuffle=True)
+    history = train(method, loader, epochs=2, optimizer=optimizer, seed=0, progress=False)
+    assert all(after < loss for after, loss in zip(history[-1]["losses"], before, strict=True))
+
+
+@torch.no_grad()
+def untrained_losses(method, part: TensorDataset) -> list[float]:
+    """The losses in training mode, as those of an epoch are; at the centre of the members."""
+    images, *targets = part[:]
+    ensemble = method.network
+    centre = ensemble.alpha_tensor([1 / ensemble.num_members] * ensemble.num_members)
+    outputs = ensemble(ensemble.weights(centre), images)
+    triples = zip(method.tasks, outputs, targets, strict=True)
+    return [task.loss(output, target).item() for task, output, target in triples]

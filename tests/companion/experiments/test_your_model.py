@@ -1,0 +1,165 @@
+"""The notebook for a model of one's own does what it says, down to a file that needs none of us."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import nbformat
+import numpy as np
+import pytest
+import torch
+from torchvision.models import shufflenet_v2_x0_5
+
+from pamal_companion.experiments.your_model import YourModelOptions
+from pamal_core import InputError, WeightEnsemble
+
+ROOT = Path(__file__).parents[3]
+NOTEBOOK = nbformat.read(ROOT / "notebooks" / "your_model.ipynb", as_version=4)
+CODE = [cell for cell in NOTEBOOK.cells if cell.cell_type == "code"]
+YOURS = [cell.source for cell in CODE if "yours" in cell.metadata.get("tags", [])]
+TEXT = "\n".join(c.source for c in NOTEBOOK.cells[2:] if c.cell_type == "markdown")
+SNIPPETS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)  # but for the block to paste
+AT_LEAST = 0.4
+
+
+@pytest.fixture(scope="module")
+def after(tmp_path_factory):
+    """The names of the notebook after its code cells have run for one epoch, on a fifth of the
+    faces."""
+    file = tmp_path_factory.mktemp("exported") / "model.pt"
+    values = {"epochs": 1, "at_least": AT_LEAST, "device": "cpu", "out": str(file)}
+    cells = [f"# Parameters\n{name} = {value!r}" for name, value in values.items()]
+    names = {"__name__": "notebook", "In": cells, **values}
+    with plt.rc_context():
+        for cell in CODE:
+            if "parameters" not in cell.metadata.get("tags", []):
+                source = re.sub(r"\b([234])000\b", lambda n: str(int(n[0]) // 5), cell.source)
+                exec(compile(source, cell.id, "exec"), names)
+    plt.close("all")
+    return names
+
+
+def test_the_number_of_lines_that_it_promises_is_what_its_reader_writes():
+    lines = [line for source in YOURS for line in source.splitlines()]
+    written = [line for line in lines if line.strip() and not line.strip().startswith("#")]
+    (promised,) = re.findall(r"(\d+)\s+lines", NOTEBOOK.cells[0].source)
+    assert len(written) == int(promised) <= 26
+
+
+def test_the_block_to_paste_runs_as_it_stands_and_leaves_a_file(tmp_path, monkeypatch, capsys):
+    """With one epoch for ten and for forty, fewer digits, and a condition that this meets."""
+    (block,) = re.findall(r"```python\n(.*?)```", NOTEBOOK.cells[1].source, re.DOTALL)
+    for ours, small in (("epochs=10", "epochs=1"), ('s", 10)', 's", 1)'), ('t", 40)', 't", 1)')):
+        assert block.count(ours) == 1
+        block = block.replace(ours, small)
+    block = block.replace("0.8}", "0.1}")
+    block = block.replace('load("sample")', 'load("sample", sizes=(640, 200, 200))')
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "block", "exec"), {"__name__": "__main__"})
+    shown = capsys.readouterr().out
+    assert shown.count("LS [") == 6 and "non_dominated" in shown
+    weights = torch.load(tmp_path / "model.pt", weights_only=True)
+    assert {"backbone.1.weight", "left.bias", "right.bias"} <= set(weights)
+
+
+def test_the_chosen_network_keeps_the_condition_and_is_the_best_compromise_that_does(
+    after,
+):
+    front, alpha = after["front"], after["alpha"]
+    allowed = front.table["gender/accuracy"] >= AT_LEAST
+    values = front.values
+    better = (values[:, None] >= values).all(2) & (values[:, None] > values).any(2)
+    kept = front.values[~better.any(0)]  # by no other one dominated: these make the scale
+    scaled = ((front.values - kept.min(0)) / (kept.max(0) - kept.min(0))).sum(1)
+    (chosen,) = (front.alphas == alpha).all(1).nonzero()[0]
+    assert allowed[chosen]
+    assert scaled[chosen] == pytest.approx(scaled[allowed].max())
+
+
+def test_the_loaded_module_answers_and_scores_as_the_network_at_alpha(after):
+    for theirs, ours in zip(after["theirs"], after["ours"], strict=True):
+        torch.testing.assert_close(theirs, ours)
+    rows = after["rows"]
+    assert rows["loaded module, test"] == pytest.approx(rows["chosen, test"], abs=1e-12)
+    model, images = after["model"], after["people"][600:][0]
+    labels = after["people"][600:][1:]
+    with torch.no_grad():
+        right = [
+            sum(int(o.argmax()) == int(t) for o, t in zip(out, label, strict=True)) / len(label)
+            for out, label in zip(model(images), labels, strict=True)
+        ]
+    assert list(rows["loaded module, test"].values()) == pytest.approx(right, abs=2 / 200)
+
+
+WITHOUT_US = """
+import sys, torch
+sys.modules["pamal_core"] = None  # importing it is an error from here on
+{lines}
+expected, whole = sys.argv[1:]
+known = torch.load(expected, weights_only=True)
+for ours, theirs in zip(known["outputs"], model(known["images"]), strict=True):
+    torch.testing.assert_close(theirs, ours)
+torch.testing.assert_close(torch.load(whole, weights_only=False)(known["images"]), known["logits"])
+assert not any(name.startswith("pamal_core.") for name in sys.modules)
+"""
+
+
+@torch.no_grad()
+def test_what_is_exported_loads_where_this_package_is_not(after, tmp_path):
+    """The weights of the notebook's class, by the lines it shows, and a class of torchvision's as a
+    whole."""
+    members = [shufflenet_v2_x0_5(weights=None, num_classes=4) for _ in range(2)]
+    plain = WeightEnsemble(members, task_weights=[[1.0], [1.0]]).export(
+        [0.3, 0.7], calibration="shared"
+    )
+    assert type(plain) is type(members[0])
+    torch.save(plain, tmp_path / "whole.pt")
+    images = after["people"][:8][0]
+    known = {"images": images, "outputs": after["model"](images), "logits": plain(images)}
+    torch.save(known, tmp_path / "known.pt")
+    (lines,) = [snippet for snippet in SNIPPETS if "load_state_dict" in snippet]
+    (tmp_path / "load.py").write_text(WITHOUT_US.format(lines=lines))
+    (tmp_path / "model.py").write_text(YOURS[0])
+    shutil.copy(after["file"], tmp_path / "model.pt")
+    files = [tmp_path / "known.pt", tmp_path / "whole.pt"]
+    command = [sys.executable, "-W", "error", tmp_path / "load.py", *files]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+def test_the_snippets_for_other_losses_and_balancers_run_as_they_stand(after):
+    snippets = [snippet for snippet in SNIPPETS if "from model import" not in snippet]
+    assert len(snippets) >= 2
+    names = dict(after)
+    for snippet in snippets:
+        exec(snippet, names)
+    output, target = torch.tensor([[1.0], [3.0]]), torch.tensor([1.0, 1.0])
+    metric = names["years"].metrics[0]
+    assert metric(output[:, 0], target) == 1.0
+    losses = names["balanced"].step(after["people"][:16], np.random.default_rng(0))
+    assert losses.isfinite().all()
+
+
+def test_the_committed_front_trades_one_task_for_the_other():
+    result = nbformat.read(ROOT / "book" / "results" / "your_model.ipynb", as_version=4)
+    text = "".join(o.get("text", "") for c in result.cells for o in c.get("outputs", []))
+    (competition,) = re.findall(r"rank correlation of the tasks: (\S+)", text)
+    assert float(competition) < -0.5
+    assert "largest difference: 0.0\n" in text
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"at_least": 1.5}, "`at_least` must be less than or equal to 1. Found at_least=1.5."),
+        ({"epochs": 0}, "`epochs` must be greater than or equal to 1. Found epochs=0."),
+        ({"method": "ls"}, "This notebook has no `method`. Known: seed, epochs, W, lam, p"),
+        ({"out": "no/such/model.pt"}, "`out` must be a file in a folder that exists. Found 'no/"),
+    ],
+)
+def test_a_wrong_parameter_is_named_in_one_line(values, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        YourModelOptions.create(**values)

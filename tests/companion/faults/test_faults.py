@@ -1,0 +1,271 @@
+"""Whatever happens to a run, it ends with the record it would have had, and every file is whole.
+
+`make test` tries every fault twice, `make test-faults` thirty times and prints a table.
+"""
+
+import json
+import os
+import random
+import resource
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from forked import finish, start
+from tiny_experiment import tiny
+
+from pamal_companion.runs.checkpoint import load_state
+from pamal_companion.runs.options import Options
+from pamal_companion.runs.records import Record
+from pamal_companion.runs.run import run
+from pamal_companion.runs.sweep import sweep
+from pamal_core.errors import InputError
+from pamal_core.method import NonFiniteError
+
+COMMON = {"W": 2, "lam": 1.0, "batch_size": 20, "epochs": 6, "device": "cpu"}
+SETTINGS = [{"seed": seed} for seed in range(4)]
+RANDOM = random.Random(0)
+
+
+def one_run(folder, limit=None):
+    """The run that everything happens to; `limit` is the size in bytes that files may have."""
+    torch.set_num_threads(1)
+    if limit is not None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    run(tiny(), Options.create(**COMMON, out=str(Path(folder) / "r.json")))
+
+
+def one_sweep(folder):
+    torch.set_num_threads(1)
+    sweep(tiny(), Options.create(**COMMON), SETTINGS, folder, progress=False)
+
+
+def contents(folder):
+    """Everything in the records of `folder` but what they cost."""
+    paths = sorted(Path(folder).glob("*.json"))
+    return {p.name: json.loads(p.read_text()) | {"cost": None, "checksum": None} for p in paths}
+
+
+def half_written(folder):
+    """The files under their own names that cannot be read, or are not what they should be."""
+    bad = 0
+    for path in (p for p in Path(folder).iterdir() if not p.name.startswith(".")):
+        try:
+            Record.read(path) if path.suffix == ".json" else load_state(path)
+        except InputError:
+            bad += 1
+    return bad
+
+
+def litter(folder):
+    """What is left when all is done beside records and weights."""
+    return [p for p in Path(folder).iterdir() if p.name.startswith(".") or "checkpoint" in p.name]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """What an undisturbed run and sweep have, and how long they take."""
+    folder = tmp_path_factory.mktemp("whole")
+    finish(one_run, folder / "warm")
+    found = {}
+    for target in (one_run, one_sweep):
+        began, place = time.perf_counter(), folder / target.__name__
+        finish(target, place)
+        found[target] = contents(place), time.perf_counter() - began
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("target", [one_run, one_sweep])
+def test_a_run_or_sweep_that_is_stopped_at_a_random_moment(
+    target, number, whole, tmp_path, times, tally
+):
+    expected, length = whole[target]
+    fault = f"{number.name} during a {target.__name__.removeprefix('one_')}"
+    for attempt in range(times):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        process = start(target, folder)
+        process.join(RANDOM.uniform(0.02, 0.95) * length)
+        if process.is_alive():
+            os.kill(process.pid, number)
+        process.join(60)
+        bad = half_written(folder)
+        finish(target, folder)
+        bad += len(litter(folder))
+        lost = contents(folder) != expected
+        tally(fault, lost, bad)
+        assert not lost and bad == 0
+
+
+def test_a_disk_that_is_full_while_something_is_written(whole, tmp_path, times, tally):
+    """The system refuses files beyond a size, which a checkpoint, the weights or a record reach."""
+    expected, _ = whole[one_run]
+    refused = 0
+    for attempt in range(times):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        process = start(one_run, folder, RANDOM.choice([0, 200, 2_000, 4_000, 6_000]))
+        process.join()
+        refused += process.exitcode != 0
+        bad = half_written(folder)
+        finish(one_run, folder)
+        bad += len(litter(folder))
+        lost = contents(folder) != expected
+        tally("disk full", lost, bad)
+        assert not lost and bad == 0
+    assert refused > 0
+
+
+def damage(path, kind):
+    content = bytearray(path.read_bytes())
+    if kind == "truncation":
+        content = content[: RANDOM.randrange(len(content))]
+    else:
+        content[RANDOM.randrange(len(content))] ^= 1 << RANDOM.randrange(8)
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("kind", ["truncation", "flipped bit"])
+@pytest.mark.parametrize("name", ["r.json", "r.safetensors", "r.checkpoint.safetensors"])
+def test_a_file_that_is_damaged_is_named_and_the_run_can_be_made_again(
+    name, kind, whole, tmp_path, times, tally
+):
+    expected, _ = whole[one_run]
+    options = Options.create(**COMMON, out=str(tmp_path / "r.json"))
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    for _ in range(times):
+        for path in tmp_path.iterdir():
+            path.unlink()
+        if "checkpoint" in name:
+            with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+                patch.setattr("pamal_companion.runs.run._evaluate", stop)
+                run(tiny(), options)
+        else:
+            run(tiny(), options)
+        damage(tmp_path / name, kind)
+        try:
+            run(tiny(), options)  # a flip of white space in a record changes nothing
+        except InputError as error:
+            assert name in str(error)
+            (tmp_path / name).unlink()
+            run(tiny(), options)
+        lost = contents(tmp_path) != expected
+        tally(f"{kind} of {name.removeprefix('r.')}", lost, half_written(tmp_path))
+        assert not lost
+
+
+def test_two_writers_of_one_run(whole, tmp_path, times, tally):
+    expected, _ = whole[one_run]
+    for attempt in range(times):
+        folder = tmp_path / str(attempt)
+        both = [start(one_run, folder) for _ in "ab"]
+        for process in both:
+            process.join()
+        bad = half_written(folder) + len(litter(folder))
+        lost = [process.exitcode for process in both] != [0, 0] or contents(folder) != expected
+        tally("two writers", lost, bad)
+        assert not lost and bad == 0
+
+
+def test_a_clock_that_runs_backwards(whole, tmp_path, tally, monkeypatch):
+    expected, _ = whole[one_run]
+    now = iter(range(10**9, 0, -1))
+    for clock in ("time", "time_ns"):
+        monkeypatch.setattr(time, clock, lambda: next(now))
+    one_run(tmp_path)
+    lost = contents(tmp_path) != expected
+    tally("clock moved back", lost, half_written(tmp_path))
+    assert not lost
+
+
+@pytest.mark.parametrize("place", ["loss", "gradient", "batch"])
+def test_a_nan_that_appears_in_training(place, whole, tmp_path, times, tally, monkeypatch):
+    expected, _ = whole[one_run]
+    from pamal_core import method as module
+
+    for attempt in range(times):
+        folder, when, calls = tmp_path / str(attempt), RANDOM.randrange(2, 100, 2), []
+        draw, accumulate = module.Method._draw, module.Method.accumulate
+
+        def bad_draw(self, batch, *rest, draw=draw, calls=calls, when=when):
+            calls.append(1)
+            found = draw(
+                self,
+                [batch[0] * float("nan"), *batch[1:]]
+                if (place == "batch" and len(calls) == when)
+                else batch,
+                *rest,
+            )
+            is_bad = place == "loss" and len(calls) == when
+            if is_bad:
+                raise NonFiniteError("The loss of task 1 is nan.")
+            return found
+
+        def bad_gradient(self, *rest, accumulate=accumulate, calls=calls, when=when, **named):
+            losses = accumulate(self, *rest, **named)
+            if place == "gradient" and len(calls) >= when:
+                self.network.stacked.grad[0, 0] = float("nan")
+            return losses
+
+        with monkeypatch.context() as patch:
+            patch.setattr(module.Method, "_draw", bad_draw)
+            patch.setattr(module.Method, "accumulate", bad_gradient)
+            with pytest.raises(NonFiniteError):
+                one_run(folder)
+        bad = half_written(folder)
+        assert not (folder / "r.json").exists()
+        one_run(folder)
+        lost = contents(folder) != expected
+        tally(f"NaN in a {place}", lost, bad + len(litter(folder)))
+        assert not lost
+
+
+def test_a_notebook_that_raises_leaves_the_page_as_it_was(tmp_path, tally):
+    import nbformat
+
+    from pamal_companion.runs import notebooks as book
+
+    cell = nbformat.v4.new_code_cell("raise ValueError('no')")
+    source, target = tmp_path / "n.ipynb", tmp_path / "page.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), source)
+    target.write_text("before")
+    with pytest.raises(Exception, match="no"):
+        book.run(source, target, {})
+    left = {path.name for path in tmp_path.iterdir()}
+    tally(
+        "a notebook that raises",
+        target.read_text() != "before",
+        len(left - {"n.ipynb", "page.ipynb"}),
+    )
+    assert target.read_text() == "before" and left == {"n.ipynb", "page.ipynb"}
+
+
+def test_a_stop_says_how_to_go_on(tmp_path):
+    from pamal_companion.runs.checkpoint import train_resumably as train
+
+    def stop(training):
+        if len(training.history) == 3:
+            signal.raise_signal(signal.SIGTERM)
+
+    import pamal_companion.runs.run as module
+
+    with pytest.MonkeyPatch.context() as patch:
+        resumed = lambda *a, **k: train(*a, **(k | {"on_epoch": stop}))  # noqa: E731
+        patch.setattr(module, "train_resumably", resumed)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            one_run(tmp_path)
+    where, note = caught.value.__notes__
+    assert where.startswith("Stopped in epoch 3.")
+    assert note.startswith("Epochs 1 to 2 are kept in ")
+    assert note.endswith("the same command goes on from there.")
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

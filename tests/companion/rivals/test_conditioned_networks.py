@@ -1,0 +1,133 @@
+"""Hypernetworks, networks that are told alpha, and networks with rotations."""
+
+import pytest
+import torch
+from torch import nn
+
+from pamal_companion.experiments.models import lenet, mlp
+from pamal_companion.rivals.cosmos import Conditioned
+from pamal_companion.rivals.phn import Hypernetwork
+from pamal_companion.rivals.rotograd import Rotated, rotate
+from pamal_core.errors import InputError
+from pamal_core.networks import hypernetwork
+
+ALPHA = torch.tensor([0.3, 0.7])
+
+
+def count(network):
+    return sum(p.numel() for p in network.parameters())
+
+
+def test_a_hypernetwork_for_lenet_has_the_papers_hundredfold_size():
+    network = Hypernetwork(lenet(), 2, shared="encoder")
+    assert network.skeleton.num_weights == 27_450 and network.skeleton.num_shared == 21_330
+    assert count(network) == (2 + 1) * 100 + (100 + 1) * 100 + (100 + 1) * 27_450
+
+
+def test_a_hypernetwork_is_the_perceptron_of_alpha():
+    network = Hypernetwork(mlp(4), 2)
+    first, _, second, _, last = network.layers
+    hidden = torch.relu(second.weight @ torch.relu(first.weight @ ALPHA + first.bias) + second.bias)
+    torch.testing.assert_close(network.weights(ALPHA), last.weight @ hidden + last.bias)
+
+
+@pytest.mark.parametrize("chunk", [None, 7, 100, 10_000])
+def test_each_row_of_alphas_has_weights_of_its_own(chunk):
+    network = Hypernetwork(mlp(4), 2, chunk=chunk)
+    alphas = torch.rand(5, 3, 2)
+    rows = [[network.weights(alpha) for alpha in group] for group in alphas]
+    expected = torch.stack([torch.stack(row) for row in rows])
+    torch.testing.assert_close(network.weights(alphas), expected)
+    assert not torch.allclose(expected[0, 0], expected[0, 1])
+
+
+def test_chunks_are_written_one_by_one_from_their_embedding():
+    network = Hypernetwork(mlp(4), 2, chunk=1000)
+    assert network.embeddings.shape == (3, 64)  # 2,308 weights
+    written = [network.layers(torch.cat([ALPHA, e])) for e in network.embeddings]
+    torch.testing.assert_close(network.weights(ALPHA), torch.cat(written)[:2308])
+    assert count(network) < count(Hypernetwork(mlp(4), 2))
+
+
+def test_a_hypernetwork_too_large_for_memory_is_refused_before_it_is_made(monkeypatch):
+    monkeypatch.setattr(hypernetwork, "main_memory", lambda: 64 * 2**20)
+    with pytest.raises(
+        InputError, match=r"27,450 weights .* 2,772,450 parameters .*a smaller `chunk`"
+    ):
+        Hypernetwork(lenet(), 2)
+    assert Hypernetwork(lenet(), 2, chunk=1000).weights(ALPHA).shape == (27_450,)
+
+
+@pytest.mark.parametrize("kind", ["features", "images"])
+def test_alpha_reaches_the_first_layer_as_more_inputs(kind):
+    images = kind == "images"
+    x = torch.rand(3, 1, 28, 28) if images else torch.rand(3, 4)
+    member = lenet(in_channels=3) if images else mlp(4 + 2)
+    network = Conditioned(member, 2, shared="encoder", example=x)
+    if images:
+        upsample = network.export(ALPHA).encoder.upsample
+        joined = upsample(ALPHA[None, :, None, None]).expand(3, 2, 28, 28)
+    else:
+        joined = ALPHA.expand(3, 2)
+    expected = member(torch.cat([x, joined], 1))
+    got = network(network.weights(ALPHA), x)
+    for a, b in zip(got, expected, strict=True):
+        torch.testing.assert_close(a, b)
+
+
+def test_alpha_is_set_and_not_trained():
+    network = Conditioned(mlp(6), 2, shared="encoder", example=torch.rand(3, 4))
+    theta = network.weights(torch.stack([ALPHA, ALPHA.flip(0)]))
+    torch.testing.assert_close(theta[:, :2], torch.stack([ALPHA, ALPHA.flip(0)]))
+    assert torch.equal(theta[0, 2:], theta[1, 2:])
+    assert count(network) == count(mlp(6)) and network.skeleton.num_shared == 2 + 7 * 256
+
+
+def test_the_member_that_was_given_is_left_as_it_was():
+    member = mlp(6)
+    Conditioned(member, 2, shared="encoder", example=torch.rand(3, 4))
+    assert isinstance(member.encoder, nn.Sequential)
+
+
+@pytest.mark.parametrize("make", [Hypernetwork, Conditioned])
+def test_the_exported_network_gives_the_same_outputs_for_its_alpha(make):
+    x = torch.rand(3, 4)
+    network = (
+        Hypernetwork(mlp(4), 2)
+        if make is Hypernetwork
+        else Conditioned(mlp(6), 2, shared="encoder", example=x)
+    )
+    expected = network(network.weights(ALPHA), x)
+    for a, b in zip(network.export(ALPHA)(x), expected, strict=True):
+        torch.testing.assert_close(a, b)
+
+
+def test_a_model_without_the_shared_submodule_is_refused():
+    with pytest.raises(InputError, match=r"submodule 'trunk' for alpha\. Found: encoder, heads"):
+        Conditioned(mlp(6), 2, shared="trunk", example=torch.rand(3, 4))
+
+
+def test_rotations_keep_lengths_and_start_at_the_identity():
+    x, member = torch.rand(5, 4), mlp(4)
+    model = Rotated(member, x)
+    for a, b in zip(model(x), member(x), strict=True):
+        torch.testing.assert_close(a, b)
+    with torch.no_grad():
+        model.generators[0].normal_(std=10.0)
+    model(x)
+    features, (rotation, _), (rotated, _) = model.cut
+    torch.testing.assert_close(rotation @ rotation.T, torch.eye(256), atol=1e-4, rtol=0)
+    assert torch.linalg.det(rotation.double()).item() == pytest.approx(1, abs=1e-2)
+    torch.testing.assert_close(rotated.norm(dim=1), features.norm(dim=1), rtol=1e-4, atol=0)
+    assert not torch.allclose(rotated, features)
+
+
+def test_feature_maps_are_rotated_at_every_place():
+    rotation, maps = torch.linalg.qr(torch.randn(6, 6))[0], torch.randn(2, 6, 3, 4)
+    got = rotate(rotation, maps)
+    torch.testing.assert_close(got[1, :, 2, 3], rotation @ maps[1, :, 2, 3])
+
+
+def test_only_a_shared_bottom_can_be_rotated():
+    with pytest.raises(InputError, match="needs a `SharedBottom`"):
+        Rotated(nn.Linear(4, 2), torch.rand(3, 4))

@@ -1,0 +1,177 @@
+"""`runs RECORD` and `compare` show the numbers of records and of the paper."""
+
+import numpy as np
+import pytest
+from commands_on_disk import ask, ask_json, record
+from test_layers import PACKAGE
+
+from pamal_companion.runs.methods import METHODS
+from pamal_companion.runs.records import Record
+from pamal_companion.study import frame, tables
+from pamal_companion.study.paper import TABLES, table
+
+RESULTS = PACKAGE.parent / "results"
+B1 = TABLES["multiforward_multimnist"].title
+
+
+@pytest.fixture(scope="module")
+def committed():
+    code, document, err = ask_json("compare", RESULTS)
+    assert (code, err, document["damaged"]) == (0, "", [])
+    return document["rows"]
+
+
+def find(rows, title, setting, measure):
+    key = {"table": title, "setting": setting, "measure": measure}
+    (row,) = (row for row in rows if key.items() <= row.items())
+    return row
+
+
+def test_a_mean_over_seeds_stands_beside_that_of_the_paper(committed):
+    row = find(committed, B1, "PaMaL, W = 4, λ = 0", "hypervolume ↑")
+    by_seed = [r.hypervolume() for r in frame.read()[frame.select("multimnist/pamal")].values()]
+    assert row["ours"] == pytest.approx(np.mean(by_seed)) and row["seeds"] == len(by_seed)
+    assert row["paper"] == 0.9184 and row["verdict"] in tables.WORDS
+    _, out, _ = ask("compare", RESULTS)
+    words = (
+        f"hypervolume ↑ {row['ours']:.4f} 0.9184 {row['difference']:+.4f} {row['seeds']} "
+        f"{row['verdict']} PaMaL, W = 4, λ = 0"
+    )
+    assert [" ".join(line.split()) for line in out.splitlines()].count(words) == 1
+
+
+def test_the_rows_are_those_of_the_study(committed):
+    found = tables.compare(frame.read(RESULTS))
+    assert len(found) == len(committed) > 200
+    for (index, row), shown in zip(found.iterrows(), committed, strict=True):
+        assert (shown["table"], shown["setting"], shown["measure"]) == index
+        assert shown["ours"] == row["ours"] and shown["paper"] == row["paper"]
+        assert shown["difference"] == row["difference"]
+
+
+def test_every_baseline_with_a_row_is_there_and_no_other(committed):
+    printed = set(table("hypervolume").query("dataset == 'census'").method) - {"PML"}
+    there = {path.stem.split("_seed_")[0] for path in (RESULTS / "census").glob("*_seed_*.json")}
+    expected = {METHODS[name].printed for name in METHODS if name in there} & printed
+    found = {r["setting"].split(",")[0] for r in committed if r["table"] == TABLES["census"].title}
+    assert found - {"PaMaL"} == expected and len(expected) > 8
+
+
+def test_cosmos_stands_beside_its_row(committed):
+    title = TABLES["cosmos_census"].title
+    row = find(committed, title, "COSMOS, λ = 2, p = 0.5, rate 0.001", "hypervolume ↑")
+    printed = table("cosmos_census").query("p == 0.5 and lam == 2 and lr == 0.001")
+    path = RESULTS / "ablation_phn_cosmos/census/cosmos-p=0.5-lam=2.0-lr=0.001_seed_0.json"
+    summary = Record.read(path).summary["validation"]
+    assert (row["ours"], row["paper"]) == (summary["hypervolume"], *printed.hypervolume)
+
+
+def test_three_digits_are_in_per_cent(committed):
+    row = find(committed, TABLES["multimnist3"].title, "LS", "accuracy on bottom, % ↑")
+    records = [Record.read(path) for path in RESULTS.glob("multimnist3/ls_seed_?.json")]
+    best = [record.summary["test"]["best"]["bottom/accuracy"] for record in records]
+    assert row["ours"] == pytest.approx(100 * sum(best) / len(best))
+    assert row["paper"] == 95.48
+
+
+def test_differences_are_ours_minus_the_papers_and_all_of_it_is_printed(committed):
+    _, out, _ = ask("compare", RESULTS)
+    lines = [line for line in out.splitlines() if "↑" in line]
+    assert len(lines) == len(committed) and max(map(len, out.splitlines())) <= 100
+    for row in committed:
+        assert row["difference"] == row["ours"] - row["paper"]
+        assert sum(f"{row['difference']:+.2f}"[:4] in line for line in lines)
+
+
+def changed(hypervolume, **changes):
+    one = record(**changes)
+    one.summary["validation"]["hypervolume"] = hypervolume
+    return one
+
+
+def test_seeds_are_averaged_and_a_copy_counts_once(tmp_path):
+    for seed, value in ((0, 0.9), (1, 0.8), (7, 0.4)):
+        changed(value, seed=seed).write(tmp_path / f"{seed}.json")
+    changed(0.9).write(tmp_path / "copy" / "0.json")
+    rows = ask_json("compare", tmp_path)[1]["rows"]
+    row = find(rows, B1, "PaMaL, W = 4, λ = 0", "hypervolume ↑")
+    assert row["ours"] == pytest.approx(np.mean([0.9, 0.8, 0.4])) and row["seeds"] == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"data": "multimnist/sample/offset=6/seed=0/abc"},
+        {"options": record().options | {"epochs": 3}},
+        {"options": record().options | {"p": 0.5}},
+        {"options": record().options | {"p": "Infinity"}},
+        {"options": record().options | {"batch_size": 16}},
+        {"options": record().options | {"offset": 8}},
+        {"options": record().options | {"W": 4, "lam": 3.0}},
+        {"options": {"lam": 2.0, "p": [1.0, 2.0], "epochs": 10}, "method": "cosmos"},
+        {"options": {"lam": 2.0, "p": 1.2, "epochs": 10}, "method": "cosmos"},
+        {"options": {"task": 0, "balancing": "none", "epochs": 10}, "method": "stl"},
+        {"options": {"epochs": 10}, "method": "nobody"},
+        {"experiment": "mine"},
+        {"experiment": "census"},
+    ],
+)
+def test_what_the_paper_has_no_row_for_is_left_out(tmp_path, change):
+    record(**change).write(tmp_path / "r.json")
+    code, document, _ = ask_json("compare", tmp_path)
+    assert (code, document["rows"], document["damaged"]) == (0, [], [])
+    assert ask("compare", tmp_path)[1] == "No run here has a row in the paper's tables.\n"
+
+
+def test_a_damaged_record_is_named_and_the_rest_compared(tmp_path):
+    record().write(tmp_path / "good.json")
+    (tmp_path / "bad.json").write_text(record().to_text()[:500])
+    code, out, _ = ask("compare", tmp_path)
+    assert code == 1 and "0.9000" in out and f"damaged: {tmp_path / 'bad.json'}" in out
+
+
+def test_a_run_is_shown_with_all_that_its_record_says(tmp_path):
+    path = tmp_path / "r.json"
+    record().write(path)
+    code, document, _ = ask_json("runs", path)
+    kept = record().model_dump(mode="json")
+    assert (code, document) == (0, {"path": str(path), "key": record().key} | kept)
+    _, out, _ = ask("runs", path)
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    for line in (
+        "options W=4 lam=0 p=1 balancing=none epochs=10",
+        f"key {record().key}",
+        "objectives top-left/accuracy=max bottom-right/accuracy=max",
+        "cost train_seconds=100.25 evaluate_seconds=2.5 peak_memory_bytes=-",
+        "versions torch=2",
+        "validation test chosen_on_validation",
+        "hypervolume 0.9000 0.9000 -",
+        "non_dominated 3 3 -",
+        "member_similarity 0.5000",
+        "best top-left/accuracy 0.9500 0.9500 -",
+        "test top-left/accuracy - - 0.9400",
+        "alpha - - [0.5, 0.5]",
+        "front on test, 3 points",
+        "[0, 1] 0.8000 0.2000 0.9400 0.0600 True",
+    ):
+        assert line in lines, out
+
+
+def test_of_a_long_front_the_members_the_centre_and_the_best_are_shown():
+    path = RESULTS / "multimnist3" / "pamal_seed_0.json"
+    _, out, _ = ask("runs", path)
+    best = Record.read(path).summary["test"]["best"]
+    shown = out[out.index("front on test, 66 points, some of them") :]
+    for value in best.values():
+        assert f"{value:.4f}" in shown
+    for alpha in ("[1, 0, 0]", "[0, 1, 0]", "[0, 0, 1]"):
+        assert alpha in shown
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_a_record_with_points_of_its_own_kind_is_shown_without_a_front(tmp_path):
+    summary = {"plain": {"covering": 19, "hypervolume": 0.5, "runs": {}}, "gradient": {"within": 1}}
+    points = [point | {"split": "plain, 1"} for point in record().points]
+    record(points=points, summary=summary, data="formula").write(tmp_path / "toy.json")
+    code, out, _ = ask("runs", tmp_path / "toy.json")
+    assert code == 0 and "19" in out and "front" not in out

@@ -1,0 +1,307 @@
+import itertools
+import json
+import multiprocessing
+import os
+import random
+import signal
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from tiny_experiment import load, tiny
+
+from pamal_companion.runs.checkpoint import load_state
+from pamal_companion.runs.devices import pick_device
+from pamal_companion.runs.methods import METHODS, Row
+from pamal_companion.runs.options import Options
+from pamal_companion.runs.records import Record
+from pamal_companion.runs.run import calibration, run
+from pamal_core.balancing import Linear
+from pamal_core.errors import InputError
+from pamal_core.tasks import classification
+
+
+def without_cost(path):
+    return json.loads(Path(path).read_text()) | {"cost": None, "checksum": None}
+
+
+@pytest.mark.parametrize("method", ["pamal", "ls", "stl"])
+@pytest.mark.parametrize("balancing", ["none", "loss", "gradient"])
+def test_every_method_runs_and_writes_a_whole_record(tmp_path, method, balancing):
+    out = tmp_path / "r.json"
+    options = Options.create(
+        method=method, balancing=balancing, W=2, lam=1.0, batch_size=50, out=str(out)
+    )
+    record = run(tiny(), options).record
+    assert Record.read(out) == record
+    assert record.options["epochs"] == 2 and record.data == "tiny/sample/1"
+    assert len(record.points) == 2 * (11 if method == "pamal" else 1)
+    assert ("W" in record.options) == (method == "pamal")
+    summary = record.summary["test"]
+    assert (summary["hypervolume"] is None) == (method == "stl")
+    assert set(summary["best"]) == set(record.objectives)
+    assert {p.name for p in tmp_path.iterdir()} == {"r.json", "r.safetensors"}
+
+
+ONE_NETWORK = [name for name, row in METHODS.items() if row.one_network and name != "ls"]
+
+
+@pytest.mark.parametrize("method", ONE_NETWORK)
+def test_every_baseline_runs_by_name_and_records_no_option_of_another(tmp_path, method):
+    options = Options.create(
+        method=method, W=2, balancing="loss", batch_size=50, epochs=3, out=str(tmp_path / "r.json")
+    )
+    record = run(tiny(), options).record
+    assert record.method == method and len(record.points) == 2
+    assert record.options == {"batch_size": 50, "epochs": 3}
+
+
+def test_the_summary_follows_from_the_points():
+    result = run(tiny(), Options.create(W=2))
+    record = result.record
+    for split in ("validation", "test"):
+        front = record.front(split)
+        summary = record.summary[split]
+        assert summary["hypervolume"] == front.hypervolume([0.0, 0.0])
+        assert summary["best"] == front.best()
+    network = result.network
+    cosine = torch.cosine_similarity(*network.stacked.detach(), dim=0).item()
+    assert record.summary["member_similarity"] == pytest.approx(cosine, rel=1e-5)
+    chosen = record.summary["chosen_on_validation"]
+    validation = record.front("validation")
+    shares = [np.ptp(v) and (v - v.min()) / np.ptp(v) for v in validation.values.T]
+    assert chosen["alpha"] == validation.alphas[np.argmax(sum(shares))].tolist()
+    matching = [p for p in record.points if p["split"] == "test" and p["alpha"] == chosen["alpha"]]
+    assert chosen["test"] == matching[0]["metrics"]
+
+
+def test_a_finished_run_is_read_and_not_repeated(tmp_path):
+    out = str(tmp_path / "r.json")
+    first = run(tiny(), Options.create(out=out))
+    stamp = Path(out).stat().st_mtime_ns
+    checkpoint = tmp_path / "r.checkpoint.safetensors"
+    checkpoint.touch()  # as a kill just after the record was written leaves one
+    again = run(tiny(), Options.create(out=out))
+    assert again.record == first.record and not checkpoint.exists()
+    assert Path(out).stat().st_mtime_ns == stamp
+    assert torch.equal(again.network.stacked, first.network.stacked)
+    (tmp_path / "r.safetensors").unlink()
+    assert run(tiny(), Options.create(out=out)) == (first.record, None)
+
+
+def test_the_record_of_another_run_is_never_overwritten(tmp_path):
+    out = tmp_path / "r.json"
+    run(tiny(), Options.create(out=str(out)))
+    before = out.read_bytes()
+    with pytest.raises(
+        InputError, match=r"another run: tiny, pamal, .*seed 0.* Choose another `out`"
+    ):
+        run(tiny(), Options.create(seed=1, out=str(out)))
+    assert out.read_bytes() == before
+
+
+def test_options_that_mean_nothing_to_a_method_do_not_rename_its_runs():
+    keys = {run(tiny(), Options.create(method="ls", W=W)).record.key for W in (1, 4)}
+    assert len(keys) == 1
+    keys = {run(tiny(), Options.create(W=W)).record.key for W in (1, 2)}
+    assert len(keys) == 2
+
+
+def test_an_infinite_concentration_survives_in_json(tmp_path):
+    out = tmp_path / "r.json"
+    run(tiny(), Options.create(p=float("inf"), out=str(out)))
+    assert json.loads(out.read_text())["options"]["p"] == "Infinity"
+
+
+def three_tasks():
+    return replace(tiny(), tasks=tuple(classification(name) for name in "abc"))
+
+
+@pytest.mark.parametrize(
+    ("experiment", "values", "message"),
+    [
+        (tiny(), {"method": "stl", "task": 2}, r"`task` must be below 2\. Found task=2"),
+        (tiny(), {"method": "ls", "weights": [0.2, 0.3, 0.5]}, r"`weights` must have 2 entries"),
+        (tiny(), {"method": "ls", "weights": [0.2, 0.3]}, r"`weights` must sum to 1"),
+        (tiny(), {"p": [1.0, 2.0, 3.0]}, r"`p` must be one number or 2, one per member"),
+        (tiny(), {"p": [0.0, 2.0]}, r"`p` must be one number >= 0"),
+        (tiny(), {"device": "tpu9"}, "Found 'tpu9'"),
+        (three_tasks(), {"grid": "arc"}, r"`grid` may be arc for 2 tasks\. Found 3 tasks"),
+    ],
+)
+def test_options_that_do_not_fit_the_tasks_are_refused_before_data_are_loaded(
+    experiment, values, message
+):
+    experiment = replace(experiment, load=lambda _: pytest.fail("The data were loaded."))
+    with pytest.raises(InputError, match=message):
+        run(experiment, Options.create(**values))
+
+
+def test_statistics_are_recalibrated_and_the_callers_random_numbers_stay():
+    options = Options.create(batch_norm="recalibrated")
+    torch.manual_seed(7)
+    state = torch.get_rng_state()
+    splits = tiny().load(options)
+    first, again = (calibration(tiny(), options, splits) for _ in "ab")
+    assert torch.equal(torch.get_rng_state(), state)
+    assert all(torch.equal(a, b) for (a,), (b,) in zip(first, again, strict=True))
+
+
+@pytest.mark.parametrize("method", ["pamal", "ls"])
+def test_one_training_is_measured_with_shared_and_with_recalibrated_statistics(method):
+    both, shared, recalibrated = (
+        run(tiny(), Options.create(method=method, device="cpu", batch_norm=way)).record
+        for way in ("both", "shared", "recalibrated")
+    )
+    for part in ("validation", "test"):
+        for alone, ending in ((shared, ""), (recalibrated, ", recalibrated")):
+            assert both.front(part + ending).to_points(part) == alone.front(part).to_points(part)
+            assert both.summary[part + ending] == alone.summary[part]
+    assert not both.front().table.equals(both.front("validation, recalibrated").table)
+    assert both.history == shared.history
+    assert both.summary["chosen_on_validation"] == shared.summary["chosen_on_validation"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_only_the_members_of_an_ensemble_learn_at_a_multiple_of_the_rate(method, monkeypatch):
+    seen = []
+
+    def step(self, *_):
+        seen.extend(group["lr"] for group in self.param_groups)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", step)
+    epochs = 1 + (method in ("soup", "low_rank"))  # one is shared
+    given = {"method": method, "epochs": epochs, "device": "cpu"}
+    if method == "low_rank":
+        given["rank"] = 2
+    for scaling in ("members", "plain")[: 1 + (method == "pamal")]:
+        run(tiny(), Options.create(**given, lr_scaling=scaling))
+    # Those of Auto-lambda are of its weights of the tasks.
+    others = {"pamal": {2e-3}, "low_rank": {2e-3}, "auto_lambda": {1e-4}}
+    assert {*seen} == {1e-3} | others.get(method, set())
+
+
+class Thirds(Linear):
+    """The first loss counts a third."""
+
+    def reweigh(self, losses, weights):
+        return weights * torch.tensor([1 / 3, 1.0])
+
+
+def test_a_row_of_the_table_and_a_class_make_a_baseline(monkeypatch, tmp_path):
+    module = SimpleNamespace(Thirds=Thirds)
+    monkeypatch.setitem(sys.modules, "pamal_core.balancing.thirds", module)
+    with pytest.raises(InputError, match="`method` must be one of pamal"):
+        Options.create(method="thirds")
+    monkeypatch.setitem(METHODS, "thirds", Row("Thirds", "thirds.Thirds"))
+    options = Options.create(method="thirds", device="cpu", out=str(tmp_path / "r.json"))
+    record = run(tiny(), options).record
+    assert Record.read(tmp_path / "r.json") == record
+    assert (record.method, record.options) == ("thirds", {"epochs": 2})
+    plain = run(tiny(), Options.create(method="ls", device="cpu")).record
+    assert record.points != plain.points and len(record.points) == len(plain.points)
+    with pytest.raises(InputError, match="thirds has no `c`"):
+        Options.create(method="thirds", c=0.1)
+
+
+def test_a_device_that_is_not_there_is_refused():
+    assert pick_device("cpu") == torch.device("cpu")
+    with pytest.raises(InputError, match="Found 'tpu9'"):
+        pick_device("tpu9")
+
+
+def long_run(out):
+    torch.set_num_threads(1)
+    options = Options.create(W=2, lam=1.0, balancing="loss", batch_size=20, epochs=12, out=str(out))
+    run(tiny(), options)
+
+
+def test_a_run_killed_at_any_moment_ends_with_the_same_record(tmp_path):
+    context = multiprocessing.get_context("forkserver")  # imports torch once, not for each process
+    context.set_forkserver_preload(["pamal_companion.runs.run", "torch._dynamo"])
+
+    def start(name):
+        process = context.Process(target=long_run, args=(tmp_path / f"{name}.json",))
+        process.start()
+        return process
+
+    start("warm_up").join()
+    began, whole = time.perf_counter(), start("whole")
+    whole.join()
+    length, moments, kills = time.perf_counter() - began, random.Random(0), 0
+    while kills < 4:
+        process = start("killed")
+        process.join(moments.uniform(0.1, 0.7) * length)
+        process.kill()
+        process.join()
+        if process.exitcode == -signal.SIGKILL:
+            kills += 1
+        else:  # it ended before, as the machine is less busy than it was
+            (tmp_path / "killed.json").unlink()
+            length /= 2
+    last = start("killed")
+    last.join()
+    assert last.exitcode == 0
+    assert without_cost(tmp_path / "killed.json") == without_cost(tmp_path / "whole.json")
+    a, b = (load_state(tmp_path / f"{n}.safetensors")["network"] for n in ("whole", "killed"))
+    assert all(torch.equal(a[name], b[name]) for name in a)
+    # Also where a kill came between the record and its end: the last run has read it then.
+    assert not list(tmp_path.glob("killed.checkpoint*"))
+
+
+def test_a_resumed_run_costs_what_all_its_epochs_did(tmp_path, monkeypatch):
+    clock = SimpleNamespace(perf_counter=itertools.count(0.0).__next__)  # a second for each look
+    monkeypatch.setattr("pamal_companion.runs.run.time", clock)
+    options = Options.create(epochs=3, batch_size=100, out=str(tmp_path / "r.json"))
+    with monkeypatch.context() as stopped, pytest.raises(KeyboardInterrupt):
+        epochs = iter([0.5])  # an epoch passes, the second is stopped at its end
+        similarity = "pamal_companion.runs.run.similarity"
+        stopped.setattr(similarity, lambda _: next(epochs, None) or stop())
+        run(tiny(), options)
+    assert list(tmp_path.glob("*checkpoint*"))
+    record = run(tiny(), options).record
+    assert record.cost["train_seconds"] == 3 and record.cost["evaluate_seconds"] == 1
+    assert all(set(row) == {"losses", "member_similarity"} for row in record.history)
+
+
+def stop():
+    raise KeyboardInterrupt
+
+
+def test_a_checkpoint_that_cannot_be_written_stops_with_one_line(tmp_path, monkeypatch):
+    import errno
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match=r"Could not write .*checkpoint.*No space left"):
+        run(tiny(), Options.create(out=str(tmp_path / "r.json")))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_defaults_depend_on_the_data_and_give_way_to_what_is_set():
+    experiment = replace(tiny(), defaults={"full": {}, "sample": {"epochs": 2, "batch_size": 50}})
+    splits = load(None)
+    assert experiment.resolved(Options.create(), splits).batch_size == 50
+    assert experiment.resolved(Options.create(batch_size=256), splits).batch_size == 256
+    record = run(experiment, Options.create(W=1)).record
+    assert record.options["epochs"] == 2 and record.options["batch_size"] == 50
+
+
+def test_recalibrated_runs_are_runs_of_their_own_and_can_be_made_again():
+    plain = run(tiny(), Options.create()).record
+    first, again = (run(tiny(), Options.create(batch_norm="recalibrated")).record for _ in "ab")
+    assert first.history == plain.history and first.points == again.points != plain.points
+    assert first.options["batch_norm"] == "recalibrated" and first.key != plain.key
+
+
+def test_the_learning_rate_is_halved_after_its_share_of_the_epochs(rates):
+    options = Options.create(method="ls", epochs=4, batch_size=200)
+    run(replace(tiny(), halve_after=0.75), options)
+    assert rates == [1e-3, 1e-3, 1e-3, 5e-4]

@@ -1,0 +1,305 @@
+"""The grid of the paper's runs against its tables, the committed records and what reads them."""
+
+import importlib
+import statistics
+
+import nbformat
+import pytest
+import torch
+from torch.utils.data import TensorDataset
+
+from pamal_companion.__main__ import main
+from pamal_companion.data.splits import Splits
+from pamal_companion.experiments.ablations import MultiForwardOptions, SamplingOptions, SweepOptions
+from pamal_companion.runs import grid
+from pamal_companion.runs.files import RunFiles
+from pamal_companion.runs.records import Record, run_key
+from pamal_companion.runs.sweep import file_name
+from pamal_companion.study import frame
+from pamal_companion.study.frame import is_full
+from pamal_companion.study.paper import PRINTED, table
+from pamal_companion.toy.rules import rules
+from pamal_companion.toy.run import ToyOptions
+from pamal_core.errors import InputError
+
+RESULTS = grid.ROOT / "results"
+NAMES = {**{printed: name for name, printed in PRINTED.items()}, "PML": "pamal"}
+
+
+def settings(folder, targets=("multimnist", "census", "multimnist3", "utkface", "cityscapes")):
+    rows = [r for r in grid.read("grid") if r["folder"] == folder and r["target"] in targets]
+    return [(row["name"], row["method"], grid.parameters(row["options"])) for row in rows]
+
+
+def splits_of(data):
+    nothing = TensorDataset(torch.zeros(2, 1))
+    return Splits(nothing, nothing, nothing, id=data, description="", is_sample="/sample/" in data)
+
+
+def identity(run, data="full"):
+    """What the record of `run` says that it is, by the code that writes it."""
+    if run.experiment == "toy":
+        toy = ToyOptions.create(**run.parameters)
+        kept = toy.identity() | {"epochs": toy.epochs or 50}
+        options = {name: value for name, value in kept.items() if name != "task"}
+        about = {"experiment": "toy", "method": toy.method, "options": options, "seed": toy.seed}
+        return about | {"data": "formula"}
+    experiment = importlib.import_module(f"pamal_companion.experiments.{run.experiment}").EXPERIMENT
+    options = experiment.options.create(**run.parameters)
+    splits = splits_of(data)
+    return experiment.about(experiment.resolved(options, splits), splits)
+
+
+@pytest.mark.parametrize(
+    ("folder", "printed", "tasks"),
+    [
+        ("multimnist", table("hypervolume").query("dataset == 'multimnist'").method, 2),
+        ("census", table("hypervolume").query("dataset == 'census'").method, 2),
+        ("multimnist3", table("multimnist3").method, 3),
+        ("utkface", table("utkface").method, 3),
+        ("cityscapes", table("cityscapes").query("setting == 1").method, 2),
+    ],
+)
+def test_each_data_set_has_the_methods_of_its_table_and_single_tasks(folder, printed, tasks):
+    chosen = [s for s in settings(folder) if s[2].get("setting", "I") == "I" or tasks == 3]
+    methods = {method for _, method, _ in chosen}
+    assert methods == {NAMES[name] for name in printed} | {"stl"}
+    single = [s[2]["task"] for s in chosen if s[1] == "stl" and "-I" not in s[0]]
+    assert single == list(range(tasks))
+
+
+def test_the_number_of_runs_is_that_of_the_tables():
+    # Settings by hand: 11 baselines of one network, STL per task, PaMaL; times three seeds.
+    counts = {"multimnist": (11 + 2 + 1) * 3, "census": (11 + 2 + 1) * 3}
+    counts["multimnist3"] = (11 + 3 + 1) * 3
+    # A row of the table is a setting, that of STL is one per task; a figure has PaMaL unbalanced.
+    counts["utkface"] = (len(table("utkface")) - 1 + 3 + 1) * 3
+    counts["cityscapes"] = (len(table("cityscapes")) - 2 + 2 * 2) * 3
+    for target, count in counts.items():
+        assert len(grid.runs(target)) == count, target
+    # 17 points of which 5 have no penalty, the other 12 for two signs; p; tables of appendix B4.
+    multiforward, sampling = 2 * (5 + 2 * 12), 2 * 4
+    sweeps = ["phn_multimnist", "phn_census", "cosmos_multimnist", "cosmos_census"]
+    swept = sum(len(table(name)) for name in sweeps) + 2
+    assert len(grid.records("ablations")) == (multiforward + sampling + swept) * 3
+    assert len(grid.runs()) == 762
+    assert len(grid.records()) - len(grid.runs()) == 18
+
+
+def test_runs_that_tables_share_are_made_once():
+    shared = [run for run in grid.runs() if len(run.records) > 1 and run.seed == 0]
+    assert {run.records for run in shared} == {
+        (
+            "multimnist/pamal_seed_0.json",
+            "ablation_multiforward/multimnist/pamal-W=4-lam=0.0_seed_0.json",
+            "ablation_phn_cosmos/multimnist/pamal_seed_0.json",
+        ),
+        (
+            "census/pamal_seed_0.json",
+            "ablation_multiforward/census/pamal-W=2-lam=5.0-penalty=ordered_seed_0.json",
+            "ablation_phn_cosmos/census/pamal_seed_0.json",
+        ),
+        *(
+            (
+                f"ablation_multiforward/{name}/pamal-W=1-lam=0.0_seed_0.json",
+                f"ablation_sampling/{name}/pamal-W=1-lam=0.0-p=1.0_seed_0.json",
+            )
+            for name in ("multimnist", "census")
+        ),
+        (
+            "multimnist/phn_seed_0.json",
+            "ablation_phn_cosmos/multimnist/phn-p=0.2-solver=linear-lr=0.001_seed_0.json",
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", ["multimnist", "census"])
+def test_records_of_ablations_have_the_names_that_their_notebooks_look_for(name):
+    wanted = {
+        "multiforward": MultiForwardOptions,
+        "sampling": SamplingOptions,
+        "phn_cosmos": SweepOptions,
+    }
+    for kind, options in wanted.items():
+        chosen = options.create(experiment=name, seeds="0,1,2").settings(is_sample=False)
+        folder = f"ablation_{kind}/{name}/"
+        found = [r for r in grid.records("ablations") if r.startswith(folder)]
+        assert sorted(found) == sorted(folder + file_name(setting) for setting in chosen)
+
+
+def test_no_record_is_in_the_grid_twice_and_none_of_two_runs_is_the_same():
+    rows = grid.read("grid")
+    paths = [(row["folder"], row["name"], seed) for row in rows for seed in row["seeds"].split()]
+    assert len(paths) == len(set(paths)) == len(grid.by_record())
+    every = list(dict.fromkeys(run.records for run in grid.by_record().values()))
+    runs = [grid.by_record()[records[0]] for records in every]
+    # What the data are is told apart by the data's id; here by the options that choose them.
+    data = ("masters", "antialias", "setting")
+    keys = {run_key(identity(run, str([run.options.get(name) for name in data]))) for run in runs}
+    assert len(keys) == len(runs)
+
+
+def test_settings_are_the_papers():
+    by_name = {run.records[0]: run for run in grid.runs() if run.seed == 2}
+    assert by_name["cityscapes/pamal-I_seed_2.json"].parameters == {
+        "method": "pamal",
+        "W": 3,
+        "lam": 1,
+        "p": 7,
+        "balancing": "gradient",
+        "setting": "I",
+        "seed": 2,
+        "data": "full",
+    }
+    # Weights of two losses of unlike scale are PaMaL's idea, not that of linear scalarisation.
+    assert identity(by_name["cityscapes/ls_seed_2.json"])["options"]["balancing"] == "none"
+    assert by_name["utkface/phn_seed_2.json"].options == {"p": 0.2, "chunk": 10000}
+    low = by_name["ablation_phn_cosmos/census/phn-p=0.5-solver=epo-lr=0.0001_seed_2.json"]
+    assert low.options == {"p": 0.5, "solver": "epo", "lr": 1e-4, "masters": "as_released"}
+    assert low.places == ("table:appendix:ablation:phn - census",)
+
+
+# The toy problem has one record that its page makes.
+RECORDS = [p for p in frame.files(RESULTS) if p.parent != RESULTS / "toy"]
+
+
+def test_every_committed_record_is_in_the_grid_and_agrees_with_it():
+    runs, names = grid.by_record(), ("experiment", "method", "options", "seed", "data")
+    wrong = {}
+    for path in RECORDS:
+        run, record = runs[str(path.relative_to(RESULTS))], Record.read(path)
+        found = {name: getattr(record, name) for name in names}
+        expected = identity(run, record.data)
+        is_done = run.is_done(RESULTS)
+        is_asked = is_full(record) != (run.options.get("data") == "sample")
+        if (found, is_asked, is_done) != (expected, True, True):
+            wrong[path.name] = found, expected, is_done
+    assert wrong == {}
+
+
+def test_costs_are_medians_of_the_committed_records():
+    seconds = {}
+    usual = [
+        p for p in RECORDS if "epochs" not in grid.by_record()[str(p.relative_to(RESULTS))].options
+    ]
+    for record in {r.key: r for r in map(Record.read, usual)}.values():
+        kind = seconds.setdefault((record.experiment, record.method), [])
+        kind.append(record.seconds)
+    rows = {(row["experiment"], row["method"]): row for row in grid.read("costs")}
+    assert {kind for kind, row in rows.items() if row["seconds"]} == set(seconds)
+    for kind, values in seconds.items():
+        row = rows[kind]
+        assert float(row["seconds"]) == round(statistics.median(values)), kind
+        assert (int(row["runs"]), row["basis"]) == (len(values), "measured"), kind
+        assert int(row["minutes"]) * 60 > 2 * max(values), kind
+
+
+def test_every_run_has_a_cost_and_those_without_a_measurement_say_so():
+    rows = grid.read("costs")
+    assert {row["basis"] for row in rows if not row["seconds"]} == {"estimate"}
+    for run in grid.runs():
+        assert run.cost.threads >= 1 and run.cost.mem_mb >= 2100
+        assert (run.cost.gpu > 0) == (run.experiment in ("utkface", "cityscapes"))
+
+
+def lines_of(results):
+    table = grid.status(results).astype(str)
+    return {target: list(cells) for target, *cells in table.itertuples(index=False)}
+
+
+def test_what_is_done_and_left_adds_up(tmp_path):
+    assert lines_of(tmp_path)["paper"][:4] == ["762", "0", "0", "762"]
+    (tmp_path / "ablation_sampling/census").mkdir(parents=True)
+    copy = tmp_path / "ablation_sampling/census/pamal-W=1-lam=0.0-p=1.0_seed_0.json"
+    copy.touch()
+    lines = lines_of(tmp_path)
+    assert lines["paper"][:4] == ["762", "1", "0", "761"]
+    assert lines["ablations"][1] == "1"
+    *counts, hours, unmeasured = lines["utkface"]
+    assert counts == ["57", "0", "0", "57"] and hours != hours and unmeasured == "57"
+    rows = [row for row in grid.read("costs") if row["experiment"] == "multimnist3"]
+    medians = {row["method"]: float(row["seconds"]) for row in rows if row["seconds"]}
+    # Single-task learning is three settings, all others are one, and each has three seeds.
+    hours = 3 * (sum(medians.values()) + 2 * medians["stl"]) / 3600
+    assert lines["multimnist3"] == ["45", "0", "0", "45", f"{hours:.1f}", "0"]
+
+
+def test_a_run_counts_as_running_while_its_lock_is_held(tmp_path):
+    record = tmp_path / "census" / "ls_seed_1.json"
+    files = RunFiles(record)
+    with files.claimed(wait=False):
+        assert lines_of(tmp_path)["census"][:4] == ["42", "0", "1", "41"]
+    files.lock.touch()  # as a killed process leaves it
+    assert lines_of(tmp_path)["census"][:4] == ["42", "0", "0", "42"]
+
+
+def test_unknown_targets_and_records_are_answered_in_one_line(tmp_path, capsys):
+    with pytest.raises(InputError, match=r"census, .*paper\. Found 'mnist'"):
+        grid.runs("mnist")
+    assert main(["run", "--results", str(tmp_path), "census/lss_seed_99.json"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_run_is_made_without_its_notebook_and_copied_for_the_tables_that_share_it(tmp_path):
+    folder = ["--results", str(tmp_path)]
+    quick = ["-p", "data", "sample", "-p", "epochs", "1"]
+    assert main(["run", *folder, "census/pamal_seed_1.json", *quick]) == 0
+    record = Record.read(tmp_path / "census/pamal_seed_1.json")
+    assert record.options["masters"] == "as_released" and record.options["lam"] == 5
+    assert record.seed == 1 and record.data.startswith("census/sample/")
+    copy = "ablation_phn_cosmos/census/pamal_seed_1.json"
+    assert main(["run", *folder, copy, *quick]) == 0
+    assert (tmp_path / copy).read_bytes() == (tmp_path / record.experiment).joinpath(
+        "pamal_seed_1.json"
+    ).read_bytes()
+
+
+def test_a_run_of_the_toy_problem_is_made_like_any_other(tmp_path):
+    name = "beyond/toy/baselines_seed_1.json"
+    assert main(["run", "--results", str(tmp_path), name, "-p", "epochs", "1"]) == 0
+    found = Record.read(tmp_path / name)
+    assert (found.experiment, found.method, found.seed) == ("toy", "baselines", 1)
+    assert {*found.summary} == {f"{m}, c = {c}" for c in ("1", "0.1") for m in rules(1e-3, 0)}
+    assert found.options == identity(grid.by_record()[name])["options"] | {"epochs": 1}
+
+
+def test_parameters_are_read_as_papermill_reads_them():
+    from papermill import inspect_notebook
+
+    for path in sorted((grid.ROOT / "notebooks").glob("*.ipynb")):
+        assert grid.notebook_parameters(path) == set(inspect_notebook(str(path)))
+
+
+def test_pages_are_those_of_the_book_with_their_parameters():
+    pages = {row["page"]: row for row in grid.read("pages")}
+    committed = sorted((grid.ROOT / "book/results").glob("*.ipynb"))
+    for path in committed:
+        about = nbformat.read(path, as_version=4).metadata["pamal"]
+        row = pages[f"results/{path.stem}"]
+        assert f"{row['notebook']}.ipynb" == about["source"]
+        assert grid.parameters(row["parameters"]) == about["parameters"]
+    toc = (grid.ROOT / "_toc.yml").read_text()
+    for page in pages:
+        assert page.startswith("fresh/") or f"file: {page}\n" in toc
+
+
+def test_records_that_a_page_names_exist_in_the_grid():
+    for row in grid.read("pages"):
+        for pattern in row["records"].split():
+            assert "*" in pattern or f"{pattern}.json" in grid.by_record(), row["page"]
+            folder = pattern.rpartition("/")[0]
+            assert any(record.startswith(f"{folder}/") for record in grid.by_record())
+
+
+def test_a_seed_that_the_grid_lacks_is_made_for_a_setting_that_it_has(tmp_path):
+    name = "census/ls_seed_77.json"
+    assert name not in grid.by_record()
+    grid.make(name, tmp_path, {"data": "sample", "epochs": 1})
+    made = Record.read(tmp_path / name)
+    assert (made.experiment, made.method, made.seed) == ("census", "ls", 77)
+
+
+def test_hours_that_nobody_measured_are_not_0(tmp_path):
+    found = grid.status(tmp_path).set_index("target")
+    nothing = found["not measured"] == found["runs"]
+    assert nothing.any() and (found["hours"].isna() == nothing).all()

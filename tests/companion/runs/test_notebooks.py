@@ -1,0 +1,198 @@
+"""The notebooks run by papermill as a user runs them."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from one_kernel import figures
+
+from pamal_companion.runs.records import Record
+from pamal_core.errors import InputError
+
+ROOT = Path(__file__).parents[3]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NAMES = ("toy", "multimnist", "multimnist3", "census", "cityscapes", "utkface")
+# The methods of a reader's own network, which is what that notebook shows.
+ALLOWED = {"your_model": {"__init__", "forward"}, "from_what_you_have": {"__init__"}}
+EXPERIMENTS = [path for path in NOTEBOOKS if path.stem in NAMES]
+
+
+def papermill(notebook, folder, *parameters):
+    pairs = [part for p in parameters for part in ("-p", *map(str, p))]
+    command = [sys.executable, "-m", "papermill", ROOT / "notebooks" / notebook, "out.ipynb"]
+    return subprocess.run(
+        [*map(str, command), *pairs],
+        cwd=folder,
+        env={k: v for k, v in os.environ.items() if k != "MPLBACKEND"},  # it hides the figures
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_papermill_trains_multimnist_on_the_sample_and_writes_a_record(tmp_path):
+    run = papermill(
+        "multimnist.ipynb", tmp_path, ("data", "sample"), ("epochs", 2), ("W", 2), ("out", "r.json")
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    record = Record.read(tmp_path / "r.json")
+    assert record.options == {"W": 2, "lam": 0.0, "p": 1.0, "balancing": "none", "epochs": 2}
+    assert record.data.startswith("multimnist/sample/")
+    assert len(record.points) == 22
+    cells = nbformat.read(tmp_path / "out.ipynb", as_version=4).cells
+    assert figures(o for cell in cells for o in cell.get("outputs", [])) == 2
+
+
+def test_multimnist3_shows_the_triangles_of_66_networks_and_their_front(tmp_path, execute):
+    shown = execute("multimnist3", tmp_path, data="sample", epochs=1, out="r.json")
+    record = Record.read(tmp_path / "r.json")
+    setting = {"W": 1, "lam": 0.0, "p": 1.0, "balancing": "none", "lr_scaling": "plain"}
+    assert record.options == setting | {"epochs": 1}
+    assert len(record.points) == 2 * 66
+    assert figures(shown) == 3
+
+
+def test_census_trains_on_the_sample_for_three_tasks_and_writes_a_record(tmp_path, execute):
+    tasks = "income,education,age"
+    execute("census", tmp_path, data="sample", epochs=2, tasks=tasks, out="r.json")
+    record = Record.read(tmp_path / "r.json")
+    assert record.options["tasks"] == ["age", "education", "income"]
+    assert record.data.startswith("census/sample/age+education+income/")
+    assert list(record.objectives) == ["age/accuracy", "education/accuracy", "income/accuracy"]
+
+
+def test_utkface_takes_an_option_without_a_line_and_shows_faces_triangles_and_a_front(
+    tmp_path, execute
+):
+    few = {"limit": 64, "epochs": 1, "batch_norm": "shared"}
+    shown = execute("utkface", tmp_path, data="sample", **few, out="r.json")
+    record = Record.read(tmp_path / "r.json")
+    setting = {"W": 3, "lam": 0.0, "balancing": "gradient", "limit": 64, "epochs": 1}
+    assert setting.items() <= record.options.items() and "batch_norm" not in record.options
+    assert len(record.points) == 2 * 66
+    assert figures(shown) == 3
+    texts = [str(output.get("text", "")) for output in shown]
+    assert any("No row of the paper has these runs." in text for text in texts)
+
+
+def test_cityscapes_shows_streets_a_front_and_predictions_of_its_sample(tmp_path, execute):
+    few = {"limit": 6, "width": 2, "epochs": 1}
+    shown = execute("cityscapes", tmp_path, W=3, data="sample", **few, out="r.json")
+    record = Record.read(tmp_path / "r.json")
+    assert record.options["W"] == 3 and record.options["batch_norm"] == "recalibrated"
+    assert len(record.points) == 2 * 11
+    assert figures(shown) == 3
+
+
+@pytest.mark.parametrize(
+    ("notebook", "parameter", "runs", "drawn"),
+    [
+        ("ablation_multiforward", {"penalties": "printed"}, 17, 2),
+        ("ablation_sampling", {"ps": "0,100"}, 2 * 3, 1),
+    ],
+)
+def test_an_ablation_keeps_a_record_per_setting(
+    tmp_path, execute, notebook, parameter, runs, drawn
+):
+    shown = execute(notebook, tmp_path, data="sample", epochs=1, results="kept", **parameter)
+    records = [Record.read(path) for path in (tmp_path / "kept/census").glob("*.json")]
+    assert len({record.key for record in records}) == len(records) == runs
+    assert {record.options["epochs"] for record in records} == {1}
+    assert figures(shown) == drawn
+
+
+def test_the_toy_problem_runs_a_few_steps_and_writes_a_record(tmp_path, execute):
+    execute("toy", tmp_path, epochs=1, out="r.json")
+    assert Record.read(tmp_path / "r.json").experiment == "toy"
+
+
+WRONG = [
+    ("multimnist", ("W", "true"), "`W` must be a valid integer. Found W='true'."),
+    ("multimnist", ("lamda", 2), "Unknown parameter `lamda`. Known: method,"),
+    ("multimnist3", ("antialias", "yes"), "`antialias` must be a valid boolean."),
+    ("census", ("tasks", "age,height"), "`tasks` must be"),
+    ("utkface", ("split", "50/50"), "`split` must be '70/10/20' or 'paper'."),
+    ("ablation_multiforward", ("penalties", "reversed"), "`penalties` must be"),
+    ("ablation_sampling", ("ps", "0,-1"), "`ps` must be"),
+    ("ablation_phn_cosmos", ("methods", "pamal"), "`methods` must be"),
+    ("toy", ("method", "stl"), "`method` must be"),
+    ("theory", ("family", "none"), "`family` must be"),
+    ("your_model", ("device", "abacus"), "`device` must be auto or a device torch can"),
+    ("cityscapes", ("setting", "III"), "`setting` must be"),
+]
+
+
+def test_papermill_stops_at_once_at_an_unknown_parameter_with_one_line(tmp_path):
+    notebook, parameter, line = WRONG[1]
+    run = papermill(f"{notebook}.ipynb", tmp_path, parameter)
+    assert run.returncode == 1
+    assert f"InputError: {line}" in run.stderr
+    cells = nbformat.read(tmp_path / "out.ipynb", as_version=4).cells
+    (error,) = (o for c in cells for o in c.get("outputs", []) if o.output_type == "error")
+    assert len(error["traceback"]) == 1
+    assert error["traceback"][0].startswith(f"InputError: {line}")
+
+
+def test_a_wrong_parameter_is_one_line_of_a_notebook(tmp_path, execute):
+    from nbclient.exceptions import CellExecutionError
+
+    notebook, (name, value), line = WRONG[0]
+    with pytest.raises(CellExecutionError) as stopped:
+        execute(notebook, tmp_path, **{name: value})
+    _, shown = str(stopped.value).rsplit("-" * 18, 1)  # below the source of the cell
+    assert shown.strip().startswith(f"InputError: {line}") and "\n" not in shown.strip()
+
+
+@pytest.mark.parametrize(("notebook", "parameter", "line"), WRONG)
+def test_the_cell_after_the_parameters_refuses_a_wrong_one(notebook, parameter, line):
+    """The same without a kernel for each: the cells up to the check, and papermill's between."""
+    cells = nbformat.read(ROOT / f"notebooks/{notebook}.ipynb", as_version=4).cells
+    code = [c for c in cells if c.cell_type == "code"]
+    (given,) = (i for i, c in enumerate(code) if "parameters" in c.metadata.get("tags", []))
+    name, value = parameter
+    sources = [c.source for c in code[: given + 1]] + [f"# Parameters\n{name} = {value!r}"]
+    namespace = {"In": sources}
+    for source in sources:
+        exec(source, namespace)
+    with pytest.raises(InputError, match=f"^{re.escape(line)}"):
+        exec(code[given + 1].source, namespace)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_cells_are_short_and_define_no_functions(path):
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type == "code":
+            assert len(cell.source.splitlines()) <= 15
+            nodes = [*ast.walk(ast.parse(cell.source))]
+            defined = {n.name for n in nodes if isinstance(n, ast.FunctionDef)}
+            assert defined <= ALLOWED.get(path.stem, set())
+            assert not any(isinstance(n, ast.Lambda) for n in nodes)
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda p: p.stem)
+def test_every_experiment_takes_the_common_parameters(path):
+    cells = nbformat.read(path, as_version=4).cells
+    (cell,) = (c for c in cells if "parameters" in c.metadata.get("tags", []))
+    assigned = {t.id for n in ast.parse(cell.source).body for t in n.targets}
+    common = "method W lam p balancing seed epochs data data_root device out"
+    assert assigned >= set(common.split())
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_each_notebook_says_its_command_its_cost_and_what_to_expect(path):
+    cells = nbformat.read(path, as_version=4).cells
+    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    assert not any("@@" in text for text in texts)
+    if path.stem in NAMES:  # computed, from the parameters and the records of the page
+        (made,) = (cell for cell in cells if cell.id == "making")
+        assert re.search(rf"pages\.(making|command)\(.{path.stem}.", made.source)
+        return
+    # What to expect is the answer that opens the page.
+    assert ["| command |" in text for text in texts].count(True) == 1
+    measured = any("frame.costs(" in cell.source for cell in cells if cell.cell_type == "code")
+    assert measured or ["| cost |" in text for text in texts].count(True) == 1

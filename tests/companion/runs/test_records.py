@@ -1,0 +1,133 @@
+import json
+import math
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pamal_companion.runs.records import Record, run_key
+from pamal_core.errors import InputError
+
+
+def record(**changes):
+    fields = {
+        "experiment": "multimnist",
+        "method": "pamal",
+        "options": {"W": 4, "epochs": 10},
+        "seed": 0,
+        "data": "multimnist/full/abc",
+        "objectives": {"left/accuracy": "max", "right/loss": "min"},
+        "points": [
+            {
+                "alpha": [1.0, 0.0],
+                "split": "test",
+                "metrics": {"left/accuracy": 0.9, "right/loss": 0.4},
+            },
+            {
+                "alpha": [0.0, 1.0],
+                "split": "test",
+                "metrics": {"left/accuracy": 0.7, "right/loss": 0.2},
+            },
+        ],
+        "summary": {"test": {"hypervolume": None}},
+        "cost": {"train_seconds": 1.5, "evaluate_seconds": 0.1, "peak_memory_bytes": None},
+        "versions": {"torch": "2"},
+    }
+    return Record(**fields | changes)
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path):
+    path = tmp_path / "deep" / "r.json"
+    record().write(path)
+    assert Record.read(path) == record()
+    assert json.loads(path.read_text())["points"][1]["alpha"] == [0, 1]
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_record_has_one_line_per_field_per_point_and_for_its_checksum():
+    assert len(record().to_text().splitlines()) == 2 + len(Record.model_fields) + 1 + 2 + 1
+
+
+@pytest.mark.parametrize(
+    ("cost", "seconds"),
+    [
+        ({"train_seconds": 2.5, "evaluate_seconds": 0.25, "peak_memory_bytes": 1e9}, 2.75),
+        ({"train_seconds": 2.5, "evaluate_seconds": None}, 2.5),
+        ({}, 0),
+    ],
+)
+def test_the_seconds_of_a_run_are_those_of_training_and_of_evaluation(cost, seconds):
+    assert record(cost=cost).seconds == seconds
+
+
+def test_the_points_of_a_split_form_a_front():
+    front = record().front("test")
+    assert front.values.tolist() == [[0.9, 0.4], [0.7, 0.2]]
+    assert front.maximise == [True, False]
+
+
+@pytest.mark.parametrize(
+    "change", [{"seed": 1}, {"options": {"W": 3, "epochs": 10}}, {"data": "x"}, {"method": "ls"}]
+)
+def test_the_key_names_the_run(change):
+    assert record().key != record(**change).key
+    assert len(record().key) == 16
+
+
+def test_the_key_does_not_depend_on_results_cost_or_the_order_of_options():
+    other = record(points=[], cost={}, options={"epochs": 10, "W": 4}, versions={})
+    assert record().key == other.key
+    about = {"experiment": "e", "method": "m", "options": {"a": 1, "b": 2}, "seed": 0, "data": "d"}
+    turned = dict(reversed(about.items())) | {"options": {"b": 2, "a": 1}}
+    assert [*turned] != [*about] and run_key(about) == run_key(turned)
+
+
+def test_a_hypervolume_that_a_record_does_not_have_is_nan():
+    assert math.isnan(record().hypervolume("test"))  # null, as single-task learning has it
+    assert math.isnan(record(summary={}).hypervolume("validation"))
+    assert record(summary={"test": {"hypervolume": 1}}).hypervolume("test") == 1.0
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda t: t[: len(t) // 2], lambda t: t.replace('"seed"', '"sead"'), lambda t: ""]
+)
+def test_a_damaged_record_is_named(tmp_path, damage):
+    path = tmp_path / "r.json"
+    path.write_text(damage(record().to_text()))
+    with pytest.raises(InputError, match=r"r\.json is not a whole record"):
+        Record.read(path)
+
+
+def test_a_missing_record_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"Could not read .*r\.json: No such file"):
+        Record.read(tmp_path / "r.json")
+
+
+def test_a_number_that_json_does_not_have_is_refused():
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        record(cost={"train_seconds": float("nan")}).to_text()
+
+
+def test_a_value_that_has_changed_is_noticed(tmp_path):
+    path = tmp_path / "r.json"
+    text = record().to_text()
+    path.write_text(text.replace('"left/accuracy": 0.9', '"left/accuracy": 0.8'))
+    with pytest.raises(InputError, match=r"r\.json has changed since it was written"):
+        Record.read(path)
+    path.write_text("".join(line for line in text.splitlines(True) if '"checksum"' not in line))
+    path.write_text(path.read_text().replace('{"torch": "2"},', '{"torch": "2"}'))
+    with pytest.raises(InputError, match=r"or is of another version\. .* found None"):
+        Record.read(path)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_no_flipped_bit_is_read_as_another_record(tmp_path, data):
+    path = tmp_path / "r.json"
+    content = bytearray(record().to_text().encode())
+    content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    path.write_bytes(content)
+    try:
+        assert Record.read(path) == record()  # white space, or a number written otherwise
+    except InputError as error:
+        assert "r.json" in str(error)

@@ -1,0 +1,107 @@
+"""Who may write the files of a run."""
+
+import multiprocessing
+import os
+import time
+from pathlib import Path
+
+import pytest
+from tiny_experiment import tiny
+
+from pamal_companion.runs import run as module
+from pamal_companion.runs.files import BusyError, RunFiles
+from pamal_companion.runs.options import Options
+from pamal_companion.runs.records import Record
+from pamal_companion.runs.run import run
+from pamal_companion.runs.sweep import file_name, sweep
+from pamal_core.errors import InputError
+
+OPTIONS = Options.create(batch_size=100, epochs=1, device="cpu")
+SETTINGS = [{"method": "ls", "seed": seed} for seed in range(40)]
+
+
+def sweep_here(folder, log):
+    """Sweep over `SETTINGS`, writing down each run that is really made."""
+    import torch
+
+    torch.set_num_threads(1)
+    make = module._train
+
+    def noted(about, options, *rest):
+        with Path(log).open("a") as file:
+            file.write(f"{options.seed}\n")
+        return make(about, options, *rest)
+
+    module._train = noted
+    sweep(tiny(), OPTIONS, SETTINGS, folder, progress=False)
+
+
+def test_four_sweeps_on_one_folder_make_each_run_once_and_every_record_whole(tmp_path):
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["pamal_companion.runs.sweep", "torch._dynamo"])
+    workers = [
+        context.Process(target=sweep_here, args=(tmp_path / "r", tmp_path / "log")) for _ in "abcd"
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0] * 4
+    made = sorted(map(int, (tmp_path / "log").read_text().split()))
+    assert made == list(range(40))
+    records = [Record.read(tmp_path / "r" / file_name(setting)) for setting in SETTINGS]
+    assert [record.seed for record in records] == made
+    left = {path.name for path in (tmp_path / "r").iterdir() if path.name.startswith(".")}
+    assert left == set()
+
+
+def test_a_run_that_somebody_makes_is_refused_or_waited_for(tmp_path):
+    out = tmp_path / "r.json"
+    options = Options.create(**OPTIONS.model_dump(exclude_unset=True), out=str(out))
+    files = RunFiles(out)
+    with files.claimed(wait=False):
+        with pytest.raises(BusyError, match=r"r\.json is being made by another process"):
+            run(tiny(), options, wait=False)
+        assert not out.exists()
+    assert run(tiny(), options, wait=False).record.key == Record.read(out).key
+
+
+def hold_and_die(out):
+    with RunFiles(Path(out)).claimed(wait=False):
+        (Path(out).parent / "held").touch()
+        time.sleep(60)
+
+
+def test_the_lock_of_a_killed_process_locks_nothing(tmp_path):
+    out = tmp_path / "r.json"
+    holder = multiprocessing.get_context("forkserver").Process(
+        target=hold_and_die, args=(str(out),)
+    )
+    holder.start()
+    while not (tmp_path / "held").exists():
+        time.sleep(0.01)
+    with pytest.raises(BusyError), RunFiles(out).claimed(wait=False):
+        pass
+    holder.kill()
+    holder.join()
+    assert (tmp_path / ".r.json.lock").exists()
+    with RunFiles(out).claimed(wait=False):
+        pass
+    assert not (tmp_path / ".r.json.lock").exists()
+
+
+def test_a_finished_run_is_read_without_a_lock_where_nothing_can_be_written(tmp_path, monkeypatch):
+    out = tmp_path / "r.json"
+    options = Options.create(**OPTIONS.model_dump(exclude_unset=True), out=str(out))
+    first = run(tiny(), options).record
+    monkeypatch.setattr(RunFiles, "claimed", None)
+    assert run(tiny(), options).record == first
+
+
+def test_a_folder_that_cannot_be_written_is_one_clear_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    out = tmp_path / "file" / "r.json"
+    options = Options.create(**OPTIONS.model_dump(exclude_unset=True), out=str(out))
+    with pytest.raises(InputError, match="Could not"):
+        run(tiny(), options)
+    assert os.listdir(tmp_path) == ["file"]

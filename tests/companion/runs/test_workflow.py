@@ -1,0 +1,178 @@
+"""The workflow, started as a user starts it."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import nbformat
+import pytest
+
+from pamal_companion.runs import grid
+from pamal_companion.runs.records import Record
+
+pytest.importorskip("snakemake", reason="Snakemake is not installed")
+pytest.importorskip("papermill", reason="papermill is not installed")
+
+ENV = {k: v for k, v in os.environ.items() if k != "MPLBACKEND"} | {"PYTHONPATH": str(grid.ROOT)}
+TARGETS = [*grid.targets(), "pages", "smoke"]
+NOTEBOOKS = {row["notebook"] for row in grid.read("pages")}
+
+# Slurm's commands, as far as the executor calls them. No job that is handed in here succeeds.
+SBATCH = """#!/bin/sh
+printf '%s\\n' "$@" > "$SLURM_TEST/$$"
+echo $$
+"""
+SACCT = """#!/bin/sh
+for job in $(ls "$SLURM_TEST"); do echo "$job|FAILED"; done
+"""
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A copy of what the workflow works on; notebooks that are still to come are empty."""
+    for folder in ("workflow", "notebooks", "results", "book/results"):
+        shutil.copytree(grid.ROOT / folder, tmp_path / folder)
+    for name in NOTEBOOKS:
+        if not (path := tmp_path / "notebooks" / f"{name}.ipynb").exists():
+            nbformat.write(nbformat.v4.new_notebook(), path)
+    return tmp_path
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "snakemake", "-s", "workflow/Snakefile", *map(str, arguments)]
+
+
+def snakemake(folder, *arguments, **env):
+    process = subprocess.run(
+        command(*arguments),
+        cwd=folder,
+        env=ENV | env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return process.returncode, process.stdout + process.stderr
+
+
+def jobs(output):
+    """The table of jobs that Snakemake prints, the first if there are several."""
+    found = re.search(r"^job +count\n-.*\n((?:\w+ +\d+\n)+)", output, re.MULTILINE)
+    assert found, output[-3000:]
+    return {name: int(count) for name, count in map(str.split, found[1].splitlines())}
+
+
+def test_a_dry_run_of_every_target_has_what_is_left(copy):
+    code, output = snakemake(copy, *TARGETS, "--dry-run")
+    assert code == 0, output[-3000:]
+    planned = jobs(output)
+    left = [run for run in grid.runs() if not run.is_done(copy / "results")]
+    left += [run for run in grid.runs("extras") if not run.is_done(copy / "results")]
+    for experiment in ("multimnist", "census", "multimnist3", "utkface", "cityscapes"):
+        chosen = {run.records[0] for run in left if run.notebook == experiment}
+        assert planned.get(f"run_{experiment}", 0) == len(chosen), experiment
+    of_tables = [*grid.records("ablations"), *grid.records("extras")]
+    alone = [r for r in of_tables if r.count("/") == 2 and not (copy / "results" / r).exists()]
+    assert planned["run_alone"] == len(alone)
+    assert planned["smoke_methods"] == 5
+    assert planned["smoke_notebook"] == len(list((copy / "notebooks").glob("*.ipynb")))
+    done = {t for t in grid.targets() if all(r.is_done(copy / "results") for r in grid.runs(t))}
+    assert planned["book"] == 1 and {*TARGETS} - done - {"pages"} <= {*planned}
+
+
+def test_an_edited_notebook_repeats_nothing_and_a_lost_record_its_run_and_its_pages(copy):
+    for made in grid.records():
+        (copy / "results" / made).parent.mkdir(parents=True, exist_ok=True)
+        (copy / "results" / made).touch()
+    for page in [f"book/{row['page']}.ipynb" for row in grid.read("pages")]:
+        (copy / page).parent.mkdir(exist_ok=True)
+        (copy / page).touch()
+    (copy / "_build/html").mkdir(parents=True)
+    (copy / "_build/html/index.html").touch()
+    for path in (copy / "notebooks").glob("*.ipynb"):
+        path.write_text(path.read_text() + "\n")
+    code, output = snakemake(copy, "paper", "--dry-run")
+    assert code == 0 and "Nothing to be done" in output, output[-3000:]
+    (copy / "results/census/mgda_seed_1.json").unlink()
+    _, output = snakemake(copy, "paper", "--dry-run")
+    assert jobs(output) == {"run_census": 1, "page": 2, "book": 1, "paper": 1, "total": 5}
+
+
+def test_slurm_gets_jobs_that_ask_for_what_the_table_says(copy):
+    fakes, sent = copy / "bin", copy / "sent"
+    fakes.mkdir()
+    sent.mkdir()
+    for name in ("sbatch", "sacct", "squeue", "sinfo", "scontrol", "sacctmgr", "sshare", "scancel"):
+        text = {"sbatch": SBATCH, "sacct": SACCT}.get(name, "#!/bin/sh\necho lab\n")
+        (fakes / name).write_text(text)
+        (fakes / name).chmod(0o755)
+    small = ["census/ls_seed_1", "ablation_sampling/census/pamal-W=1-lam=0.0-p=0.1_seed_1"]
+    records = [f"results/{name}.json" for name in ("cityscapes/pamal_seed_0", *small)]
+    for path in records:
+        (copy / path).unlink(missing_ok=True)
+    code, output = snakemake(
+        copy,
+        *records,
+        *("--workflow-profile", "workflow/profiles/slurm", "--retries", "0"),
+        *("--default-resources", "slurm_account=lab", "slurm_partition=long"),
+        *("--slurm-init-seconds-before-status-checks", "1"),
+        PATH=f"{fakes}:{os.environ['PATH']}",
+        SLURM_TEST=str(sent),
+    )
+    assert code != 0
+    scripts = [path.read_text().splitlines() for path in sorted(sent.iterdir())]
+    assert len(scripts) == 2, output[-3000:]
+    large, group = sorted(scripts, key=lambda lines: "run_alone" in lines[-1])
+    # The arguments of options that stand apart are lines of their own.
+    cost = grid.by_record()["cityscapes/pamal_seed_0.json"].cost
+    assert {"--mem", str(cost.mem_mb), "-t", str(cost.minutes), "--gpus=1"} <= {*large}
+    assert f"--cpus-per-task={cost.threads}" in large
+    assert {"--mem", "6000", "--cpus-per-task=2", "-t", "60"} <= {*group}
+    assert not any(line.startswith("--gpus") for line in group)
+    # Snakemake's own reader finds the records again, with all the signs in their names.
+    from snakemake.target_jobs import parse_target_jobs_cli_args
+
+    quoted = re.search(r"--target-jobs ((?:'[^']+' ?)+)", group[-1])
+    specs = parse_target_jobs_cli_args(re.findall(r"'([^']+)'", quoted[1]))
+    assert {f"{s.wildcards_dict['folder']}/{s.wildcards_dict['record']}" for s in specs} == {*small}
+
+
+def test_a_workflow_that_was_killed_goes_on_and_then_has_nothing_to_do(copy):
+    path = copy / "notebooks/census.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    last = next(k for k, cell in enumerate(cells) if "run(EXPERIMENT" in cell.source)
+    notebook.cells = cells[: last + 1]  # without what it shows
+    nbformat.write(notebook, path)
+    names = ["census/ls_seed_0.json", "census/pamal_seed_0.json"]
+    paths = [copy / "_build/smoke" / name for name in names]
+    arguments = (*(f"_build/smoke/{name}" for name in names), "--cores", 1)
+    process = subprocess.Popen(
+        command(*arguments),
+        cwd=copy,
+        env=ENV,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    logs = copy / "_build/runs/_build/smoke/census"
+    while process.poll() is None and len(list(logs.glob("*.ipynb"))) < 2:
+        time.sleep(0.05)  # until the second run has begun
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    finished = {path: path.stat().st_mtime_ns for path in paths if path.exists()}
+    assert len(finished) == 1
+    code, output = snakemake(copy, *arguments)
+    assert code == 0, output[-3000:]
+    assert all(path.stat().st_mtime_ns == when for path, when in finished.items())
+    code, output = snakemake(copy, *arguments)
+    assert code == 0 and "Nothing to be done" in output, output[-3000:]
+    # The same runs without Snakemake, papermill and the signal.
+    for name, path in zip(names, paths, strict=True):
+        grid.make(name, copy / "straight", {"data": "sample", "epochs": 1})
+        records = [Record.read(p) for p in (path, copy / "straight" / name)]
+        one, other = (record.model_dump(exclude={"cost"}) for record in records)
+        assert one == other

@@ -1,0 +1,270 @@
+"""The rows of `claims.csv`: what each says, against the grid and the paper; what says nothing meets
+none; and a handful judged again from the JSON of the records, without the package."""
+
+import json
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from made_up import record, runs_of
+from scipy import stats
+
+from pamal_companion.runs import grid
+from pamal_companion.study import claims, frame, paper
+from pamal_companion.study.claims import judge
+from pamal_companion.study.measures import value
+from pamal_companion.study.statistics import Condition
+
+CLAIMS = {row["claim"]: row for row in paper.read(claims.FILE)}
+SECTIONS = ["abstract", "1", "4.1", "4.2", "5", "5.1", "5.2", "5.3", "6", "A1", "A2"]
+SECTIONS += ["B1", "B2", "B3", "B4", "C2", "C3", "C4"]
+PLACES = {*SECTIONS, "Claim 1", *(f"Fig. {n}" for n in range(1, 23))} | {
+    f"Table {n}" for n in range(1, 12)
+}
+
+
+def rows(pattern):
+    found = [row for claim, row in CLAIMS.items() if re.search(pattern, claim)]
+    assert found, pattern
+    return found
+
+
+def test_there_are_as_many_claims_as_names():
+    assert len(CLAIMS) == len(paper.read(claims.FILE)) >= 60
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_a_claim_is_of_the_paper_and_can_be_judged(claim):
+    row = CLAIMS[claim]
+    assert {*row["where"].split(", ")} <= PLACES
+    assert row["need"] in claims.NEED
+    assert Condition.read(row["holds"]).of_ratio in (False, bool(row["theirs"]))
+    toy = row["ours"].startswith("toy/")
+    assert (row["split"] in ("validation", "test")) != toy
+    judge(row, {})
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_settings_that_are_compared_are_in_the_grid(claim):
+    row = CLAIMS[claim]
+    for pair in claims._pairs(row):
+        for setting in filter(None, pair):
+            assert setting in frame.planned(setting.experiment), setting
+            assert setting.experiment == frame.select(row["ours"].split(" |")[0]).experiment
+
+
+def test_no_setting_is_compared_with_itself_by_the_same_measure():
+    for row in CLAIMS.values():
+        alone = [m for m in row["measure"].split("; ") if " | " not in m]
+        assert not alone or all(one != two for one, two in claims._pairs(row))
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_every_measure_is_known(claim):
+    """Of a made-up run of the data: a measure that is not is an InputError."""
+    row = CLAIMS[claim]
+    experiment = row["ours"].partition("/")[0]
+    if experiment == "toy" or "share within" in row["measure"]:
+        return  # below, and by their records
+    for measure in re.split(r"; | \| ", row["measure"]):
+        made = record(f"{experiment}/pamal") if experiment != "cityscapes" else street()
+        for name in made.objectives if "objectives" in measure.split() else [""]:
+            known = re.sub("(^|order of |chosen )objectives$", rf"\g<1>{name}", measure)
+            if not re.fullmatch(r"(hypervolume|distance) of \d+ seeds", known):
+                value(made, known, row["split"])
+
+
+def street():
+    points = [{"segmentation/mIoU": 0.7, "depth/absolute error": 0.014}] * 2
+    return record("cityscapes/pamal", points)
+
+
+def test_what_is_claimed_to_be_better_has_a_threshold_of_0():
+    better = "above (?!0)|Ahead|[Bb]etter (than|on|in|front)|longer than|shorter|further|gains|harm"
+    for row in rows(f"{better}|lower loss|brings|best of the table"):
+        if row["theirs"]:
+            assert row["holds"] == "> 0", row["claim"]
+    for row in rows("is worse at|is the worst of"):
+        assert row["holds"] == "< 0", row["claim"]
+
+
+def test_what_is_claimed_to_be_as_good_has_a_margin_of_its_data():
+    for row in rows("matches|as good as|On a par|are not ahead|does not gain"):
+        margin = "0.001" if "Census" in row["claim"] else "0.005"
+        if row["theirs"]:
+            assert row["holds"] == f"> -{margin}", row["claim"]
+        else:
+            assert row["measure"].startswith(f"share within {margin} of "), row["claim"]
+
+
+def test_a_claim_on_the_penalty_says_the_sign_and_has_the_other_one():
+    for row in CLAIMS.values():
+        settings = [setting for pair in claims._pairs(row) for setting in filter(None, pair)]
+        signs = {s.values["penalty"] for s in settings if s.method == "pamal" and s.values["lam"]}
+        if row["ours"].startswith("multimnist/pamal lam") or "lambda" in row["claim"]:
+            assert len(signs) <= 1
+        if "as printed" in row["claim"]:
+            assert signs == {"printed"}
+            assert row["claim"].replace("as printed", "of the text") in CLAIMS
+        elif "of the text" in row["claim"]:
+            assert signs == {"ordered"}
+            assert row["claim"].replace("of the text", "as printed") in CLAIMS
+
+
+# What says nothing.
+
+
+def test_points_without_any_order_make_no_front_and_no_order():
+    rng, words = np.random.default_rng(0), {}
+    made = [record(points=rng.uniform(0.8, 0.9, (11, 2)), seed=s) for s in range(10)]
+    for row in CLAIMS.values():
+        measure = row["measure"]
+        if row["ours"] == "multimnist/pamal" and not row["theirs"] and "share" not in measure:
+            words[measure] = judge(row, runs_of(*made)).word
+    assert len(words) >= 4 and {*words.values()} == {"fails"}
+
+
+def test_one_network_many_times_over_is_above_nothing():
+    """PaMaL and every baseline with the same numbers but for noise."""
+    rng = np.random.default_rng(1)
+    methods = ["pamal", *paper.ONE_NETWORK]
+    made = [
+        record(f"multimnist/{m}", [(0.9 + 0.002 * rng.normal(), 0.9)] * 2, seed=s)
+        for m in methods
+        for s in range(6)
+    ]
+    found = runs_of(*made)
+    for row in CLAIMS.values():
+        if row["ours"] == "multimnist/pamal" and row["theirs"] == "baselines":
+            assert judge(row, found).word != "holds", row["claim"]
+
+
+# From the JSON.
+
+
+def numbers(name, read, folder="ablation_sampling/census", seeds=(0, 1, 2)):
+    """`read` of each record of the setting with this file name."""
+    paths = [grid.ROOT / "results" / folder / f"{name}_seed_{seed}.json" for seed in seeds]
+    return np.array([read(json.loads(path.read_text())) for path in paths])
+
+
+def points(found, split, metric):
+    """The metric [P, T] of all points of a split."""
+    tasks = [name.rpartition("/")[0] for name in found["objectives"]]
+    rows = [p["metrics"] for p in found["points"] if p["split"] == split]
+    return np.array([[row[f"{task}/{metric}"] for task in tasks] for row in rows])
+
+
+def area(found, split):
+    """Between the accuracies and (0, 0), by the staircase."""
+    total, height = 0.0, 0.0
+    for x, y in sorted(map(tuple, points(found, split, "accuracy")), reverse=True):
+        total, height = total + x * max(0.0, y - height), max(height, y)
+    return total
+
+
+def greater(ours, theirs, margin=0.0):
+    return stats.ttest_rel(ours, theirs - margin, alternative="greater").pvalue
+
+
+def first_seeds(runs, seeds=(0, 1, 2)):
+    """The runs with those seeds alone."""
+    return {s: {n: r for n, r in by.items() if n in seeds} for s, by in runs.items()}
+
+
+def test_the_rate_on_multimnist(runs):
+    row = CLAIMS["A rate M times as high gives a better front: MultiMNIST"]
+    ours = numbers("pamal", lambda r: area(r, "validation"), "multimnist")
+    theirs = numbers("pamal-plain", lambda r: area(r, "validation"), "choices/multimnist")
+    found = judge(row, first_seeds(runs))
+    assert found.p[0] == pytest.approx(greater(ours, theirs), rel=1e-6)
+    assert found.parts[0].estimate.value == pytest.approx((ours - theirs).mean())
+
+
+def test_the_members_on_census(runs):
+    row = CLAIMS["The larger p, the more alike the members: Census"]
+    ladder = [
+        numbers(f"pamal-W=1-lam=0.0-p={p}", lambda r: r["summary"]["member_similarity"])
+        for p in ("0.0", "0.1", "1.0", "100.0")
+    ]
+    found = judge(row, first_seeds(runs))
+    steps = [greater(high, low) for low, high in pairwise(ladder)]
+    # They are claimed to be the less alike the smaller p: the cosine is the better the lower.
+    assert found.p[0] == pytest.approx(max(steps), rel=1e-6) and found.word == "holds"
+
+
+def test_the_middle_on_multimnist(runs):
+    row = CLAIMS["With p = 0.1 the middle is worse than with p = 100: MultiMNIST"]
+    near, far = (
+        numbers(
+            f"pamal-W=1-lam=0.0-p={p}",
+            lambda r: points(r, "test", "accuracy")[5].mean(),
+            "ablation_sampling/multimnist",
+        )
+        for p in ("0.1", "100.0")
+    )
+    found = judge(row, first_seeds(runs))
+    assert found.p[0] == pytest.approx(greater(far, near), rel=1e-6)
+
+
+def test_the_penalty_as_printed_turns_the_order_on_census(runs):
+    (row,) = rows("The penalty brings losses into order.* as printed: Census")
+
+    def order(found):
+        alphas = np.array([p["alpha"] for p in found["points"] if p["split"] == "test"])
+        losses = points(found, "test", "loss")
+        return np.mean([stats.spearmanr(alphas[:, t], losses[:, t]).statistic for t in (0, 1)])
+
+    folder = "ablation_multiforward/census"
+    printed = numbers("pamal-W=2-lam=5.0-penalty=printed-skip=as_released", order, folder)
+    without = numbers("pamal-W=2-lam=0.0", order, folder)
+    found = judge(row, first_seeds(runs))
+    assert found.p[0] == pytest.approx(greater(without, printed), rel=1e-6)
+    assert found.parts[0].estimate.value == pytest.approx((without - printed).mean())
+    assert found.word == "fails"
+
+
+def test_the_best_of_the_front_and_the_chosen_network_on_three_digits(runs):
+    tasks = ("top-left", "bottom", "top-right")
+    for name, read in (
+        (
+            "The best of the front is above linear scalarisation on each task: MultiMNIST3",
+            lambda r: points(r, "test", "accuracy").max(0),
+        ),
+        (
+            "The network chosen on validation is above linear scalarisation on each task: "
+            "MultiMNIST3",
+            lambda r: [
+                r["summary"]["chosen_on_validation"]["test"][f"{t}/accuracy"] for t in tasks
+            ],
+        ),
+    ):
+        ours, theirs = (numbers(m, read, "multimnist3") for m in ("pamal", "ls"))
+        found = judge(CLAIMS[name], first_seeds(runs))
+        expected = [greater(ours[:, t], theirs[:, t]) for t in range(3)]
+        assert found.p[0] == pytest.approx(max(expected), rel=1e-6)
+        estimates = [part.estimate.value for part in found.parts]
+        assert estimates == pytest.approx(sorted((ours - theirs).mean(0)))
+
+
+def test_the_share_of_the_front_that_keeps_up_with_ls_on_census(runs):
+    row = CLAIMS["Most of the subspace is as good as linear scalarisation at every task: Census"]
+    least = numbers("ls", lambda r: points(r, "test", "accuracy")[0], "census").mean(0) - 0.001
+    shares = numbers(
+        "pamal", lambda r: (points(r, "test", "accuracy") > least).all(1).mean(), "census"
+    )
+    found = judge(row, first_seeds(runs))
+    assert found.parts[0].estimate.value == pytest.approx(shares.mean())
+    p = stats.ttest_1samp(shares, 0.5, alternative="less").pvalue
+    assert found.p[1] == pytest.approx(p, rel=1e-6)
+
+
+def test_the_toy_problem(runs):
+    found = json.loads((grid.ROOT / "results/toy/all_seed_0.json").read_text())
+    toy = runs[frame.select("toy/all")][0]
+    for variant in ("PaMaL, c = 1", "PaMaL, c = 0.1"):
+        by_pair = found["summary"][variant]["runs"].values()
+        within = {"PaMaL, c = 1": 0.1, "PaMaL, c = 0.1": 1.0}[variant]
+        part = [run["gap"] > within >= run["excess"] for run in by_pair]
+        assert value(toy, "pairs on a part", variant) == sum(part)

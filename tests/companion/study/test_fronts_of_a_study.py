@@ -1,0 +1,214 @@
+"""Landmarks, competition and Claim 1 of a front."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up import front_of
+from scipy.stats import spearmanr
+
+from pamal_companion.plots import lessons as plots
+from pamal_companion.study import fronts
+from pamal_companion.study.frame import select
+from pamal_core.front import Front, Objective
+from pamal_core.simplex import lattice
+
+CLAIMED = {
+    **{f"MultiMNIST, seed {n}": ("multimnist/pamal", "multimnist/ls", n) for n in range(3)},
+    "Census, ordered": ("census/pamal", "census/ls", 0),
+    "Census, printed": ("census/pamal penalty=printed; skip=as_released", "census/ls", 0),
+}
+"""Settings of PaMaL and of linear scalarisation, and the seed, on the page on theory."""
+
+
+def two_tasks(values, maximise=False):
+    alphas = lattice(2, len(values)) if len(values) > 1 else np.full((1, 2), 0.5)
+    metric = "accuracy" if maximise else "loss"
+    return front_of(values, alphas, maximise=(maximise, maximise), metric=metric)
+
+
+# Claim 1.
+
+
+@pytest.mark.parametrize("maximise", [False, True])
+def test_domination_is_that_of_definition_1_by_loops(maximise):
+    rng = np.random.default_rng(0)
+    one, other = (rng.integers(3, size=(n, 2)) for n in (12, 9))
+    found = fronts.dominates(two_tasks(one, maximise), two_tasks(other, maximise))
+    sign = -1 if maximise else 1
+    for p, a in enumerate(sign * one):
+        for q, b in enumerate(sign * other):
+            as_good = all(x <= y for x, y in zip(a, b, strict=True))
+            assert found[p, q] == (as_good and a.tolist() != b.tolist())
+
+
+def test_a_subspace_that_is_a_front_has_the_best_value_everywhere():
+    found = fronts.claim_1(two_tasks(lattice(2, 6)[:, ::-1] ** 2), two_tasks([[1.0, 1.0]]))
+    assert found == pytest.approx(
+        {
+            "points": 6,
+            "non-dominated": 6,
+            "by no neighbour": 6,
+            "members among them": 2,
+            "order, task 1": 1,
+            "order, task 2": 1,
+            "dominated by LS": 0,
+        }
+    )
+
+
+def test_points_that_are_dominated_by_a_neighbour_or_from_afar_are_told_apart():
+    # The third point is dominated by the last alone, the first by the second.
+    losses = two_tasks([[1.0, 5.0], [0.9, 4.0], [4.0, 1.0], [6.0, 0.5], [3.0, 0.8]])
+    found = fronts.claim_1(losses, two_tasks([[3.5, 0.9]]))
+    assert found["non-dominated"] == 3
+    assert found["by no neighbour"] == 4
+    assert found["members among them"] == 1
+    assert found["dominated by LS"] == 1
+    assert fronts.dominated_by_a_neighbour(losses).tolist() == [True, False, False, False, False]
+
+
+def test_the_order_of_a_reversed_front_is_minus_one_for_losses_and_for_accuracies():
+    alphas = lattice(2, 6)
+    for front in (two_tasks(alphas), two_tasks(alphas[:, ::-1], maximise=True)):
+        found = fronts.claim_1(front, front)
+        assert (found["order, task 1"], found["order, task 2"]) == pytest.approx((-1, -1))
+
+
+@pytest.fixture(scope="module")
+def claimed(runs):
+    """The runs of PaMaL and of its rival, by row."""
+    return {n: [runs[select(text)][seed] for text in both] for n, (*both, seed) in CLAIMED.items()}
+
+
+@pytest.fixture(scope="module")
+def table(claimed):
+    splits = ("validation", "test")
+    pairs = {n: {s: [one.front(s) for one in both] for s in splits} for n, both in claimed.items()}
+    return fronts.claim_1_table(pairs)
+
+
+def test_the_table_agrees_with_what_the_runs_wrote_down(table, claimed):
+    assert len(table) == 5 * 2 * 2
+    for name, (pamal, _) in claimed.items():
+        for split in ("validation", "test"):
+            summary = pamal.summary[split]
+            rows = {metric: table.loc[(name, split, metric)] for metric in ("loss", "accuracy")}
+            assert rows["accuracy"]["non-dominated"] == summary["non_dominated"]
+            for metric, sign in (("loss", -1), ("accuracy", 1)):
+                found = rows[metric][["order, task 1", "order, task 2"]]
+                names = [o.name for o in pamal.front(split).on(metric).objectives]
+                expected = [sign * summary["spearman"][name] for name in names]
+                assert found.tolist() == pytest.approx(expected)
+
+
+def test_the_claim_fails_and_holds_where_the_notebook_says(table):
+    digits = table.index.get_level_values("run").str.startswith("MultiMNIST")
+    printed, ordered = (
+        table.index.get_level_values("run") == f"Census, {sign}" for sign in ("printed", "ordered")
+    )
+    order = table[["order, task 1", "order, task 2"]].round(2)
+    assert (table["points"] == 11).all()
+    for rows, column, low, high in (
+        (digits, "non-dominated", 6, 9),
+        (ordered | printed, "non-dominated", 3, 6),
+        (digits, "dominated by LS", 0, 0),
+        (printed, "dominated by LS", 2, 5),
+    ):
+        found = table.loc[rows, column]
+        assert (found.min(), found.max()) == (low, high)
+    for rows, low, high in ((digits, 0.68, 1), (ordered, 0.61, 0.94), (printed, -0.69, 0.03)):
+        assert (order[rows].min(axis=None), order[rows].max(axis=None)) == (low, high)
+    assert (table["non-dominated"] == table["by no neighbour"]).all()
+    assert (table.xs("loss", level="metric")["members among them"] == 0).all()
+    assert table["members among them"].sum() == 1
+    assert table[ordered]["dominated by LS"].tolist() == [0, 5, 0, 2]
+
+
+def test_in_loss_the_front_is_an_unbroken_stretch_and_both_ends_lose_on_their_own_task(claimed):
+    for pamal, _ in claimed.values():
+        for split in ("validation", "test"):
+            front = pamal.front(split).on("loss")
+            (kept,) = np.nonzero(front.non_dominated())
+            assert kept.tolist() == list(range(kept[0], kept[-1] + 1))
+            best = front.values.argmin(0)
+            assert best[0] != 0 and best[1] != 10
+
+
+def test_the_figure_says_how_many_points_are_left(claimed):
+    front = claimed["Census, printed"][0].front("test")
+    figure = plots.claim_figure({"a run": (front, front)}, "made up")
+    left, right, _ = figure.axes
+    assert left.get_title() == right.get_title() == "a run: 3 of 11 non-dominated"
+    named = [" ".join(text.split()) for text in (left.get_xlabel(), right.get_ylabel())]
+    assert named == [
+        "loss on age (← lower is better)",
+        "accuracy on education (higher is better →)",
+    ]
+
+
+# How tasks compete.
+
+FACES = ("age/loss", "gender/accuracy", "ethnicity/accuracy")
+
+
+def faces(values, alphas=None):
+    """Points with a loss and two accuracies [P, 3], and losses that are one less accuracy."""
+    table = pd.DataFrame(values, columns=list(FACES))
+    losses = {n.replace("accuracy", "loss"): 1 - table[n] for n in FACES[1:]}
+    objectives = tuple(Objective(name, name != "age/loss") for name in FACES)
+    alphas = np.full((len(values), 3), 1 / 3) if alphas is None else alphas
+    return Front(alphas, table.assign(**losses), objectives)
+
+
+def test_where_each_task_gets_what_it_weighs_an_edge_has_minus_one_and_the_triangle_half_as_much():
+    weights = lattice(3)
+    found = fronts.competition(faces(weights * [-1, 1, 1], weights))
+    assert list(found.index) == ["age and gender", "age and ethnicity", "gender and ethnicity"]
+    np.testing.assert_allclose(found[["edge, metric", "edge, loss"]], -1)
+    np.testing.assert_allclose(found[["all points, metric", "all points, loss"]], -0.468, atol=1e-3)
+
+
+def test_tasks_that_gain_together_correlate_and_tasks_that_compete_do_the_opposite():
+    weights = lattice(3)
+    gain = weights[:, 0] + 0.01 * weights[:, 1]
+    found = fronts.competition(faces(np.c_[-gain, 1 - gain, gain], weights))
+    for column in found:
+        np.testing.assert_allclose(found[column], [-1, 1, -1])
+
+
+def test_pairs_agree_with_scipy_and_their_mean_is_the_competition():
+    rng, weights = np.random.default_rng(0), lattice(3)
+    points = faces(rng.random((66, 3)), weights)
+    points = replace(points, table=points.table.assign(**{"gender/loss": np.arange(66.0) % 7}))
+    found = fronts.competition(points)
+    for name, view in (("metric", points), ("loss", points.on("loss"))):
+        achieved = np.where(view.maximise, 1, -1) * view.values
+        for row, (i, j, k) in enumerate([(0, 1, 2), (0, 2, 1), (1, 2, 0)]):
+            edge = achieved[weights[:, k] == 0]
+            assert len(edge) == 11
+            for where, part in (("all points", achieved), ("edge", edge)):
+                expected = spearmanr(part[:, i], part[:, j]).statistic
+                assert found[f"{where}, {name}"].iloc[row] == pytest.approx(expected)
+        assert found[f"all points, {name}"].mean() == pytest.approx(view.competition())
+
+
+def test_a_single_network_has_no_correlations_and_a_single_task_no_pairs():
+    points = faces(np.array([[0.2, 0.9, 0.8]]), np.ones((1, 1)))
+    found = fronts.competition(points)
+    assert found.shape == (3, 4) and found.isna().all(axis=None)
+    assert fronts.competition(replace(points, objectives=points.objectives[:1])).empty
+
+
+def test_landmarks_are_the_members_the_centre_and_the_best_of_each_objective():
+    weights = lattice(3)
+    points = faces(np.c_[weights[:, 0], weights[:, 1:]], weights)
+    found = fronts.landmarks(points)
+    names = ["best loss on age", "best accuracy on gender", "best accuracy on ethnicity"]
+    assert list(found.index) == ["member 1", "member 2", "member 3", "centre", *names]
+    alphas = found[["alpha_1", "alpha_2", "alpha_3"]].to_numpy()
+    np.testing.assert_array_equal(alphas[:3], np.eye(3))
+    assert np.abs(alphas[3] - 1 / 3).max() < 0.1 and alphas[4][0] == 0
+    assert found.loc["best accuracy on gender", "gender/accuracy"] == 1
+    assert not {"gender/loss", "ethnicity/loss"} & {*found}

@@ -1,0 +1,139 @@
+"""What the pages of experiments say first and last is computed from their own records."""
+
+import json
+import re
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+
+from pamal_companion.runs import grid
+from pamal_companion.runs.records import Record
+from pamal_companion.study import frame, pages
+from pamal_companion.study.frame import Setting
+from pamal_core.front import Front, Objective
+
+PAGES = ("multimnist", "census", "multimnist3", "utkface", "cityscapes", "toy")
+
+
+def page(name):
+    return json.loads((grid.ROOT / f"book/results/{name}.ipynb").read_text("utf-8"))
+
+
+def said(found):
+    """What its cells show as Markdown, with hyphens for minus signs."""
+    outputs = [output for cell in found["cells"] for output in cell.get("outputs", [])]
+    texts = ["".join(output.get("data", {}).get("text/markdown", "")) for output in outputs]
+    return [text.replace("\N{MINUS SIGN}", "-") for text in texts if text]
+
+
+def points(name):
+    """The hypervolumes on validation of the records of `name`, by seed, from their files alone."""
+    files = sorted((grid.ROOT / "results").glob(f"{name}_seed_*.json"))
+    read = [json.loads(file.read_text("utf-8")) for file in files]
+    return {one["seed"]: one["summary"]["validation"]["hypervolume"] for one in read}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_command_on_a_page_makes_that_page(name):
+    found = page(name)
+    (command,) = (
+        match[1] for text in said(found) if (match := re.search("`(papermill [^`]*)`", text))
+    )
+    program, source, _, *given = shlex.split(command)
+    assert (program, source) == ("papermill", f"notebooks/{name}.ipynb")
+    options = dict(zip(given[1::3], given[2::3], strict=True))
+    made = found["metadata"]["pamal"]["parameters"]
+    assert given[::3] == ["-p"] * len(made)
+    assert options == {key: str(value) for key, value in made.items()}
+
+
+@pytest.mark.parametrize("name", ["multimnist", "census"])
+def test_a_page_of_full_data_opens_with_the_mean_of_its_records_beside_the_paper_and_ls(name):
+    first, ours, ls = said(page(name))[0], points(f"{name}/pamal"), points(f"{name}/ls")
+    assert f"The mean hypervolume is {np.mean([*ours.values()]):.4f}; the paper has" in first
+    means = (np.mean([*of.values()]) for of in (ls, ours))
+    assert "{:.4f} for the one network of LS and {:.4f} for PaMaL.".format(*means) in first
+    expected = f"{ours[0]:.4f} with seed 0; {np.mean([*ours.values()]):.4f} ± "
+    assert any(expected in text for text in said(page(name)))
+
+
+@pytest.mark.parametrize("name", ["utkface", "cityscapes"])
+def test_a_page_of_a_sample_says_so_first_and_has_no_conclusion_about_full_data(name):
+    found = page(name)
+    assert "on the built-in sample of" in said(found)[0]
+    shown = [c for c in found["cells"] if "remove-cell" not in c["metadata"].get("tags", [])]
+    assert not any("full-data" in cell["metadata"].get("tags", []) for cell in shown)
+    assert "NaN" not in json.dumps([cell.get("outputs", []) for cell in shown])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_shows_its_answer_and_a_picture_before_any_other_code(name):
+    cells = [c for c in page(name)["cells"] if "remove-cell" not in c["metadata"].get("tags", [])]
+    (first, *_) = (
+        i
+        for i, cell in enumerate(cells)
+        if any("image/svg+xml" in output.get("data", {}) for output in cell.get("outputs", []))
+    )
+    before, folds = cells[:first], {"hide-input", "hide-cell", "remove-input"}
+    assert all(c["cell_type"] == "markdown" or folds & {*c["metadata"]["tags"]} for c in before)
+    texts = said({"cells": before}) or ["".join(before[0]["source"])]
+    assert len(texts[0].split()) > 30
+
+
+def made_up(**fields):
+    """A record of the sample that has one network or two."""
+    record = frame.read()[Setting("multimnist", "pamal")][0]
+    return Record(**{**record.model_dump(), "data": "multimnist/sample/x", **fields})
+
+
+def test_whether_there_is_a_trade_is_said_by_the_means_over_seeds():
+    up, noise = np.arange(5.0), np.array([2.0, 0, 4, 1, 3])
+    objectives = Objective("a/accuracy", True), Objective("b/accuracy", True)
+
+    def front(second):
+        table = pd.DataFrame({"a/accuracy": up, "b/accuracy": second})
+        return Front(np.c_[up, 4 - up] / 4, table, objectives)
+
+    strict, none, some = front(-up), front(up), front(noise)
+    costs, little = "a gain on one task costs another.", "there is little to trade."
+    assert pages.trade([strict]) == (
+        f"of these 5 are not dominated, and the rank correlation of what they achieve is "
+        f"\N{MINUS SIGN}1.00: {costs}"
+    )
+    assert pages.trade([none]).startswith("of these 1 are not") and little in pages.trade([none])
+    found = pages.trade([strict, none, some])
+    correlation = spearmanr(up, noise).statistic / 3
+    assert "of these, in the mean over 3 seeds, 2.7 are" in found  # 5, 1 and 2
+    assert f"is {correlation:.2f}: {little}" in found
+
+
+def test_one_network_has_no_trade_and_a_sample_no_paper():
+    whole = made_up()
+    points = [dict(point, alpha=[0.5, 0.5]) for point in whole.points if point["alpha"][0] == 0.5]
+    record = made_up(points=points)
+    assert len(record.front("validation").alphas) == 1
+    text = pages.opening(record, frame.runs([record]))
+    assert "ends with one network." in text and "trade" not in text and "paper has" not in text
+
+
+def test_a_setting_that_the_paper_does_not_have_is_compared_with_nothing():
+    odd = made_up(data="multimnist/full/offset=6/seed=0/x", options={"W": 9, "lam": 3.0, "p": 0.3})
+    text = pages.opening(odd, frame.runs([odd]))
+    assert "The paper has no number for this setting." in text and "LS" not in text
+
+
+def test_a_cost_is_that_of_the_kind_of_run_and_says_where_it_was_not_measured():
+    measured = made_up(data="multimnist/full/offset=6/seed=0/x")
+    seconds = grid.cost("multimnist", "pamal").seconds
+    assert pages.cost(measured).startswith(f"{seconds / 60:.1f} minutes")
+    assert "minute" in pages.cost(made_up()) and "seed" not in pages.cost(made_up())
+    assert "GPU" in pages.cost(measured.model_copy(update={"experiment": "cityscapes"}))
+
+
+def test_values_of_the_command_are_those_given_quoted_for_a_shell():
+    cells = ["# Parameters: ours\nW = 1", "# Parameters\ntasks = 'a, b'\nW = 3"]
+    found = pages.command("census", {"In": cells, "tasks": "changed since", "W": 9})
+    assert shlex.split(found)[3:] == ["-p", "tasks", "a, b", "-p", "W", "3"]

@@ -1,0 +1,560 @@
+"""The paper's tables beside ours: every number is that of a record, or of the paper."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from made_up import DATA, record, runs_of, staircase
+from scipy import stats
+
+from pamal_companion.runs import grid
+from pamal_companion.study import frame, paper, tables
+from pamal_companion.study.frame import Setting, select
+from pamal_companion.study.paper import TABLES, table
+from pamal_companion.study.statistics import Estimate
+
+SAMPLES = {name: text.replace("/full", "/sample") for name, text in DATA.items()}
+PAMAL = "multimnist/pamal"
+
+
+def belongs(text):
+    """The tables that runs of a setting belong to."""
+    return {name for name in TABLES if tables.row_of(select(text), name)}
+
+
+def ours(name, *records):
+    """Our column of the table `name`, by setting and measure, as far as there are runs."""
+    found = tables.report(name, runs_of(*records))["ours"]
+    return found.dropna()
+
+
+# Which row a run belongs to.
+
+
+def test_a_run_of_the_papers_setting_belongs_to_each_table_that_has_it():
+    assert belongs(PAMAL) == {"multimnist", "multiforward_multimnist"}
+    assert belongs("multimnist/pamal W=2; lam=5") == {"multiforward_multimnist"}
+    assert belongs("census/pamal") == {"census", "multiforward_census"}
+    assert belongs("multimnist3/nash_mtl") == {"multimnist3"}
+    assert belongs("census/phn p=0.1; lr=0.0001; solver=epo") == {"phn_census"}
+    assert belongs("census/phn") == {"census", "phn_census"} & belongs("census/phn")
+    assert belongs("multimnist/cosmos p=2; lam=1") == {"cosmos_multimnist"}
+    assert belongs("cityscapes/pamal") == {"cityscapes_II"}
+    assert belongs("cityscapes/pamal setting=I") == {"cityscapes_I"}
+
+
+OTHER = {
+    PAMAL: [
+        *({"epochs": 1, "p": 100, "lr": 0.1, "average": 0.99}, {"epochs": 1}, {"p": 100.0}),
+        *({"lr": 0.1}, {"average": 0.99}, {"W": 6}, {"lam": 3.0}, {"draws": "stratified"}),
+        *({"offset": 8}, {"split": "released"}, {"balancing": "loss"}, {"limit": 100}),
+        *({"batch_size": 1024}, {"data": SAMPLES["multimnist"]}),
+    ],
+    "utkface/pamal": [
+        *({"lam": 1.0}, {"balancing": "none"}, {"W": 2}, {"p": 1.5}, {"p": [2.0, 2.0, 2.0]}),
+        *({"epochs": 3}, {"width": 16}, {"size": 32}, {"limit": 2000}, {"stem": "torchvision"}),
+        *({"lr": 1e-4}, {"augment": False}, {"data": SAMPLES["utkface"]}),
+    ],
+    "cityscapes/pamal": [
+        *({"W": 4}, {"lam": 0.0}, {"p": 1.0}, {"balancing": "none"}, {"epochs": 99}),
+        *({"limit": 20}, {"width": 8}, {"augment": False}, {"batch_norm": "recalibrated"}),
+        *({"penalty": "printed"}, {"data": SAMPLES["cityscapes"]}),
+    ],
+    "utkface/ls": [{"balancing": "gradient"}],
+    "utkface/stl": [{"balancing": "gradient", "task": 0}],
+    "cityscapes/ls": [{"balancing": "gradient"}],
+}
+"""Options that the paper does not have, each for itself."""
+
+
+@pytest.mark.parametrize("where", OTHER)
+def test_other_options_and_other_data_stand_in_no_row_of_any_table(where):
+    usual = {"task": 0} if "stl" in where else {}
+    assert len(tables.compare(runs_of(record(where, **usual)))) > 0
+    for options in OTHER[where]:
+        made = runs_of(record(where, **options))
+        assert tables.compare(made).empty, options
+        assert not any(tables.row_of(setting, name) for setting in made for name in TABLES)
+
+
+@pytest.mark.parametrize(
+    "options", ["penalty=printed", "skip=as_released", "lr_scaling=plain", "precision=bfloat16"]
+)
+def test_what_the_paper_leaves_open_may_be_any(options):
+    assert belongs(f"{PAMAL} {options}") == belongs(PAMAL)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_setting_of_the_grid_has_a_row_and_every_row_a_setting_of_its_method(name):
+    rows = [tables.row_of(setting, name) for setting in tables.planned(name)]
+    assert None not in rows and rows
+    printed = {row.method for row in paper.rows(name)}
+    assert {row.method for row in rows} <= printed
+    at_least = {"multiforward": 16, "phn": 14, "cosmos": 16, "utkface": 16}.get(
+        name.split("_")[0], 12
+    )
+    assert len(tables.planned(name)) >= at_least
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_has_every_setting_of_its_runs_and_without_records_none_is_run(name):
+    wanted = [
+        row
+        for row in grid.read("grid")
+        if (row["place"], row["target"]) == (TABLES[name].place, TABLES[name].target)
+    ]
+    found = tables.report(name, {})
+    labels = found.index.get_level_values(0)
+    assert len(labels.unique()) == len(wanted) > 0 and (found["verdict"] == "not run").all()
+    assert found.index.is_unique and (found["seeds"] == 0).all() and found["ours"].isna().all()
+    names = [label.split(",")[0] for label in labels.unique()]
+    assert Counter(names) == Counter(paper.PRINTED[row["method"]] for row in wanted)
+
+
+# The numbers.
+
+
+@pytest.mark.parametrize("name", ["multimnist", "census", "multiforward_census", "multimnist3"])
+def test_the_numbers_are_those_of_the_points_of_the_records(name, runs):
+    found, checked = tables.report(name, runs), 0
+    for setting in tables.planned(name):
+        if setting not in runs:
+            continue
+        fronts = [one.front(TABLES[name].split) for one in runs[setting].values()]
+        keys = TABLES[name].keys
+        for measure, cells in found.loc[setting.label(*keys)].iterrows():
+            if "of 3 seeds" in measure:
+                values = [front.values for front in fronts]
+                groups = [values[k : k + 3] for k in range(0, len(values) - 2, 3)]
+                expected = np.mean([staircase(np.concatenate(group)) for group in groups])
+            else:
+                expected = np.mean([by_hand(front, measure) for front in fronts])
+            assert cells["ours"] == pytest.approx(expected, abs=1e-12), (setting, measure)
+            assert cells["difference"] == pytest.approx(cells["ours"] - cells["paper"])
+            checked += 1
+    assert checked >= 16 and checked == (found["verdict"] != "not run").sum()
+
+
+def by_hand(front, measure):
+    if "hypervolume" in measure:
+        return staircase(front.values)
+    (t,) = (i for i, o in enumerate(front.objectives) if f"on {o.task}" in measure)
+    return front.values[:, t].max() * (100 if "%" in measure else 1)
+
+
+def test_a_mean_and_its_spread_are_taken_over_the_seeds_that_are_there():
+    values = {3: 0.92, 5: 0.9, 7: 0.91}
+    found = tables.report(
+        "multiforward_multimnist",
+        runs_of(*(record(points=[(v, 1)], seed=s) for s, v in values.items())),
+    )
+    cells = found.loc["PaMaL, W = 4, λ = 0"].iloc[0]
+    printed = table("multiforward_multimnist").query("W == 4 and lam == 0").iloc[0]
+    assert cells["ours"] == pytest.approx(0.91) and cells["ours ±"] == pytest.approx(0.01)
+    # The paper divides by 3, we by 2.
+    assert cells["paper"] == printed["mean"]
+    assert cells["paper ±"] == pytest.approx(printed["std"] * np.sqrt(3 / 2))
+    assert cells["seeds"] == 3 and (found["verdict"] == "not run").sum() == len(found) - 1
+
+
+def test_a_verdict_is_of_the_margin_and_of_welchs_interval():
+    """Against the paper's W = 4: three seeds of ours, 0.001 and 0.02 above it."""
+    printed = table("multiforward_multimnist").query("W == 4 and lam == 0").iloc[0]
+    spread, words = printed["std"] * np.sqrt(3 / 2), {}
+    for shift in (0.001, 0.03):
+        values = printed["mean"] + shift + np.array([-1e-3, 0, 1e-3])
+        made = [record(points=[(v, 1.0)], seed=s) for s, v in enumerate(values)]
+        cells = tables.report("multiforward_multimnist", runs_of(*made)).iloc[8]
+        assert cells["error"] == pytest.approx(np.sqrt((spread**2 + 1e-6) / 3))
+        low, high = Estimate(shift, cells["error"], cells["freedom"]).interval(0.9)
+        assert cells["margin"] == 0.005 and cells["difference"] == pytest.approx(shift)
+        words[shift] = cells["verdict"], low > -0.005 and high < 0.005
+    assert words == {0.001: ("undecided", False), 0.03: ("differs", False)}
+
+
+def test_the_papers_seeds_may_be_too_few_for_any_number_of_ours():
+    printed = table("multiforward_multimnist").query("W == 2 and lam == 10").iloc[0]
+    values = printed["mean"] + np.array([-1e-3, 0, 1e-3])
+    setting = {"W": 2, "lam": 10.0, "penalty": "printed", "skip": "as_released"}
+    made = [record(points=[(v, 1.0)], seed=s, **setting) for s, v in enumerate(values)]
+    found = tables.report("multiforward_multimnist", runs_of(*made))
+    cells = found[found["seeds"] > 0].iloc[0]
+    assert (cells["verdict"], cells["seeds to decide"]) == ("undecided", np.inf)
+    assert "more of the paper's" in tables.shown(found)
+
+
+def test_a_margin_may_be_a_share_of_the_number():
+    found = tables.report("utkface", {})
+    cells = found.loc["LS"]
+    assert cells["margin"].tolist() == pytest.approx([0.05 * cells["paper"].iloc[0], 0.5, 0.5])
+
+
+def test_where_the_paper_has_no_deviation_it_is_that_of_the_authors_seeds():
+    cells = tables.report("multimnist", {}).loc["UW", "accuracy on top-left ↑"]
+    rows = table("authors_multimnist").query(
+        "method == 'uw' and split == 'test' and task == 1 and metric == 'accuracy'"
+    )
+    assert len(rows) == 3 and cells["paper ±"] == pytest.approx(rows["value"].std())
+    assert cells["paper"] == pytest.approx(rows["value"].mean(), abs=6e-4)  # they are its seeds
+    assert np.isnan(tables.report("census", {}).loc["UW", "paper ±"]).all()
+
+
+def test_three_seeds_of_a_baseline_are_one_hypervolume_as_in_the_paper():
+    corners = {3: (0.9, 0.5), 5: (0.5, 0.9), 7: (0.4, 0.4), 11: (1.0, 1.0)}
+    made = [record("multimnist/ls", [point], seed=seed) for seed, point in corners.items()]
+    for records in (made[:3], made, made[::-1]):  # of four the first three by number
+        cells = tables.compare(runs_of(*records)).loc[
+            "C2, MultiMNIST", "LS", "hypervolume of 3 seeds ↑"
+        ]
+        assert cells["ours"] == pytest.approx(0.9 * 0.5 + 0.5 * 0.9 - 0.5 * 0.5)
+        assert (cells["paper"], cells["seeds"]) == (0.907, 3)
+    two = tables.compare(runs_of(*made[:2])).loc["C2, MultiMNIST", "LS"]
+    assert two.loc["hypervolume of 3 seeds ↑", "verdict"] == "not run"
+    assert two["seeds"].tolist() == [2, 2, 0]
+
+
+def test_more_seeds_of_a_baseline_are_more_groups_of_three():
+    made = [record("multimnist/ls", [(0.9, 0.5 + s / 100)], seed=s) for s in range(11)]
+    cells = tables.report("multimnist", runs_of(*made)).loc["LS", "hypervolume of 3 seeds ↑"]
+    volumes = [0.9 * (0.5 + s / 100) for s in (2, 5, 8)]  # the last two are left over
+    assert (cells["seeds"], cells["ours"]) == (9, pytest.approx(np.mean(volumes)))
+    assert cells["ours ±"] == pytest.approx(np.std(volumes, ddof=1)) and cells["paper's seeds"] == 1
+    assert cells["error"] == pytest.approx(np.std(volumes, ddof=1) * np.sqrt(1 / 3 + 1))
+
+
+def test_twenty_seeds_are_means_over_all():
+    number = 20
+    made = [record(points=[(0.9 + s / 1000, 1.0)], seed=s) for s in range(3, 3 + number)]
+    cells = tables.report("multimnist", runs_of(*made)).loc["PaMaL", "hypervolume ↑"]
+    expected = [0.9 + s / 1000 for s in range(3, 3 + number)]
+    assert cells["ours"] == pytest.approx(np.mean(expected)) and cells["seeds"] == number
+    assert cells["ours ±"] == pytest.approx(np.std(expected, ddof=1))
+
+
+def test_samples_stand_beside_nothing_of_the_paper():
+    samples = runs_of(
+        *(record(f"{name}/ls", data=SAMPLES[name]) for name in ("multimnist", "census"))
+    )
+    assert tables.compare(samples).empty and tables.compare({}).empty
+    assert (tables.report("multimnist", samples)["verdict"] == "not run").all()
+    both = runs_of(record(seed=1, data=SAMPLES["multimnist"]), record(points=[(1.0, 1.0)]))
+    cells = tables.report("multimnist", both).loc["PaMaL", "hypervolume ↑"]
+    assert (cells["ours"], cells["seeds"]) == (1.0, 1)
+
+
+def test_a_run_without_a_number_counts_for_none():
+    stuck, good = (
+        record("multimnist/uw", [(0.5, 0.5)]),
+        record("multimnist/uw", [(0.6, 0.6)], seed=1),
+    )
+    for split in ("validation", "test"):
+        stuck.summary[split]["best"]["top-left/accuracy"] = float("nan")
+    cells = tables.report("multimnist", runs_of(stuck, good)).loc["UW", "accuracy on top-left ↑"]
+    assert (cells["ours"], cells["seeds"]) == (0.6, 1)
+
+
+def test_compare_has_the_rows_of_report_for_what_was_run(runs):
+    found, names = tables.compare(runs), ["ours", "error"]
+    for name, of in TABLES.items():
+        report = tables.report(name, runs)
+        made = report[report["verdict"] != "not run"]
+        assert (of.title in found.index) == (len(made) > 0)
+        if len(made):
+            rows = found.loc[of.title].loc[made.index]
+            np.testing.assert_allclose(rows[names], made[names], atol=1e-12)
+            assert rows["verdict"].tolist() == made["verdict"].tolist()
+
+
+# The table as a whole.
+
+
+def of_column(values, number=3, spread=1e-4):
+    """Runs of the 16 settings of W and lambda with these means."""
+    made, offsets = [], np.linspace(-spread, spread, number)
+    for setting, mean in zip(tables.planned("multiforward_multimnist"), values, strict=True):
+        made += [
+            record(points=[(mean + o, 1.0)], seed=s, **dict(setting.options))
+            for s, o in enumerate(offsets)
+        ]
+    return runs_of(*made)
+
+
+def whole(values, **options):
+    return tables.joint("multiforward_multimnist", of_column(values, **options)).iloc[0]
+
+
+def printed_means():
+    rows = {(row.keys["W"], row.keys["lam"]): row for row in paper.rows("multiforward_multimnist")}
+    keys = [(s.values["W"], s.values["lam"]) for s in tables.planned("multiforward_multimnist")]
+    return np.array([rows[key].numbers["mean"].mean for key in keys])
+
+
+def test_the_papers_own_numbers_tell_their_rows_apart_and_what_says_nothing_does_not(monkeypatch):
+    own, rng = printed_means(), np.random.default_rng(0)
+    # The paper's spreads would decide little: they are taken to be small.
+    small = {
+        at: row._replace(numbers={k: s._replace(deviation=1e-4) for k, s in row.numbers.items()})
+        for at, row in tables.rows("multiforward_multimnist").items()
+    }
+    monkeypatch.setattr(tables, "rows", lambda name: small)
+    right = whole(own)
+    assert right["agree"] == right["rows"] == 16 and right["tells its rows apart"]
+    assert right["rank correlation"] == pytest.approx(1) and right["p of the rank"] < 0.001
+    assert abs(right["mean difference"]) < 1e-12
+    constant = whole(np.full(16, own.mean()))
+    assert constant["agree"] == constant["a constant"] < 16
+    assert not constant["tells its rows apart"]
+    monkeypatch.setattr(tables, "SHUFFLES", 400)
+    apart = [whole(rng.permutation(own))["tells its rows apart"] for _ in range(20)]
+    assert sum(apart) <= 4  # 4 or more of 20 at 5 % happen in 2 % of cases
+
+
+def test_a_shift_of_all_rows_is_seen_though_no_row_decides(runs):
+    own, rng = printed_means(), np.random.default_rng(0)
+    shifted = whole(own - 0.004 + 0.001 * rng.normal(size=16), spread=0.01)
+    assert shifted["high"] < 0 and shifted["agree"] == 0 and not shifted["tells its rows apart"]
+    low, high = stats.t.interval(0.95, 15, shifted["mean difference"], 1)
+    assert low < shifted["mean difference"] < high and shifted["rank correlation"] > 0.9
+
+
+def test_the_joint_test_of_the_records_is_by_hand(runs):
+    found = tables.report("census", runs).xs("accuracy on age ↑", level=1)
+    row = tables.joint("census", runs).loc["accuracy on age ↑"]
+    assert row["rows"] == len(found) and row["agree"] == (found["verdict"] == "agrees").sum()
+    expected = stats.spearmanr(found["ours"], found["paper"])
+    assert row["rank correlation"] == pytest.approx(expected.statistic)
+    ends = stats.t.interval(
+        0.95, len(found) - 1, found["difference"].mean(), stats.sem(found["difference"])
+    )
+    assert (row["low"], row["high"]) == pytest.approx(ends)
+
+
+@pytest.mark.parametrize("data", ["multimnist", "census"])
+def test_the_baselines_of_the_repository_are_within_a_point_of_the_paper(data, runs):
+    found = tables.report(data, runs)
+    accuracies = found[found.index.get_level_values(1).str.startswith("accuracy")]
+    accuracies = accuracies.drop("PaMaL", level=0)
+    assert {"LS", "UW", "MGDA", "PCGrad", "Nash-MTL"} <= {
+        *accuracies.dropna(subset="difference").index.get_level_values(0)
+    }
+    ones = [paper.PRINTED[m] for m in paper.ONE_NETWORK]
+    kept = accuracies[accuracies.index.get_level_values(0).isin(ones)]
+    assert kept["difference"].abs().max() < 0.01
+
+
+def test_a_page_shows_the_numbers_of_the_report_to_four_digits(runs):
+    exact = tables.report("multimnist", runs)
+    drawn, full = tables.agreement("multimnist", runs), tables.details("multimnist", runs)
+    for _, row in exact.iterrows():
+        for page in (drawn, full):
+            assert f">{row['ours']:.4f}" in page.replace("<b>", "")
+        low, high = Estimate(*row[["difference", "error", "freedom"]]).interval()
+        if np.isnan(row["error"]):
+            continue
+        assert f"{row['difference']:+.4f} [{low:+.4f}, {high:+.4f}]" in full
+        assert f"{row['difference']:+.4f}, 95 % interval {low:+.4f} to {high:+.4f}" in drawn
+    for word in tables.WORDS:
+        assert drawn.count(f'class="verdict {word}"') == (exact["verdict"] == word).sum()
+
+
+def test_a_table_of_what_is_not_run_is_a_sentence():
+    page = tables.agreement("utkface", {})
+    assert "None of the runs" in page and "<table" not in page and "Snakefile utkface" in page
+
+
+def test_rows_of_one_method_are_called_by_what_differs(runs):
+    page = tables.agreement("multiforward_census", runs)
+    assert ">W = 2, λ = 5</th>" in page and ">PaMaL</th>" in page and "printed" not in page
+
+
+def test_progress_counts_runs_hours_and_verdicts(runs):
+    found = tables.progress(runs)
+    assert len(found) == len(TABLES) and found.index.is_unique
+    row = found.loc["B1, MultiMNIST"]
+    assert 48 <= row["runs made"] <= row["of"] and sum(row[[*tables.WORDS]]) == 16
+    assert found.loc["B3, UTKFace", "runs made"] == 0 < found.loc["B3, UTKFace", "of"]
+    hours = (
+        sum(one.seconds for s in tables.planned("multimnist3") for one in runs[s].values()) / 3600
+    )
+    assert float(found.loc["C3, MultiMNIST3", "hours"]) == pytest.approx(hours, abs=0.006)
+    assert (tables.progress({})["runs made"] == 0).all()
+
+
+# Adding a table, and a row.
+
+
+def test_a_table_is_added_by_a_csv_and_its_rows_in_two_others(tmp_path, monkeypatch):
+    for name, text in {
+        "epochs": "method,epochs,volume,sd\nLS,20,0.5,0.1\nPaMaL,20,0.6,0.2\n",
+        "tables": "table,title,experiment,place,csv,rows,split,keys,fixed,free,divisor\n"
+        "nine,Table 9,multimnist,tab:nine,epochs,,validation,epochs,,,2\n",
+        "columns": "table,column,measure,text,deviation,margin\n"
+        "nine,volume,hypervolume,hypervolume ↑,sd,2%\n",
+    }.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    monkeypatch.setattr(paper, "FOLDER", tmp_path)
+    monkeypatch.setitem(TABLES, "nine", paper.read_tables(tmp_path)["nine"])
+    made = record("multimnist/ls", [(0.8, 0.5)], epochs=20)
+    found = tables.compare(runs_of(made)).loc["Table 9"]
+    assert found.index.tolist() == [("LS, 20 epochs", "hypervolume ↑")]
+    cells = found.iloc[0]
+    assert (cells["paper"], cells["paper ±"], cells["ours"]) == (0.5, 0.1, pytest.approx(0.4))
+
+
+def test_a_row_that_is_not_run_is_added_by_a_row_of_the_grid(monkeypatch):
+    before = tables.report("multiforward_census", {})
+    run = grid.Run(
+        "census", "pamal", {"W": 3, "lam": 2.0, "masters": "as_released", "lr_scaling": "plain"}, 0,
+        ("a.json",), ("ablations",), ("tab:hv analysis:census",),
+    )  # fmt: skip
+    every = grid._all()
+    monkeypatch.setattr(grid, "_all", lambda: (*every, run))
+    after = tables.report("multiforward_census", {})
+    (new,) = {*after.index} - {*before.index}
+    assert new == ("PaMaL, W = 3, λ = 2, plain rate", "hypervolume ↑")
+    assert after.loc[new, "verdict"] == "not run"
+    assert (
+        after.loc[new, "paper"]
+        == table("multiforward_census").query("W==3 and lam==2")["mean"].item()
+    )
+
+
+# UTKFace.
+
+FACES = [(0.085, 0.905, 0.8)]
+OURS = {"age, Huber loss ↓": 0.085, "gender, % ↑": 90.5, "ethnicity, % ↑": 80.0}
+
+
+def test_faces_have_every_row_of_the_paper():
+    found, printed = tables.report("utkface", {}), table("utkface")
+    methods = found.index.get_level_values(0)
+    assert {*methods.str.split(",").str[0]} == {*printed["method"]}
+    assert [name for name in methods.unique() if name.startswith("PaMaL")] == [
+        "PaMaL, W = 1, p = 1, gradient balancing",
+        "PaMaL, W = 3, p = 2, loss balancing",
+        "PaMaL, W = 3, p = 2, gradient balancing",
+    ]
+    for column, measure in zip(("age", "gender", "ethnicity"), OURS, strict=True):
+        ls = found.loc["LS", measure]
+        row = printed.set_index("method").loc["LS"]
+        assert (ls["paper"], ls["paper ±"]) == (row[column], pytest.approx(row[f"{column}_std"]))
+
+
+@pytest.mark.parametrize(
+    ("options", "label"),
+    [
+        ({}, "PaMaL, W = 3, p = 2, gradient balancing"),
+        ({"balancing": "loss"}, "PaMaL, W = 3, p = 2, loss balancing"),
+        ({"W": 1, "p": 1.0}, "PaMaL, W = 1, p = 1, gradient balancing"),
+        (
+            {"precision": "bfloat16"},
+            "PaMaL, W = 3, p = 2, gradient balancing, precision = bfloat16",
+        ),
+    ],
+)
+def test_a_face_run_of_pamal_stands_in_its_row_and_in_no_other(options, label):
+    found = tables.compare(runs_of(record("utkface/pamal", FACES, **options))).loc["B3, UTKFace"]
+    assert {*found.index.get_level_values(0)} == {label}
+    assert found.loc[label, "ours"].to_dict() == pytest.approx(OURS)
+
+
+@pytest.mark.parametrize("data", ["utkface", "cityscapes"])
+def test_every_row_is_filled_by_the_method_that_it_names(data):
+    names = {*table(data)["method"]}
+    for method, name in paper.PRINTED.items():
+        if method not in ("stl", "pamal"):
+            found = tables.compare(runs_of(record(f"{data}/{method}")))
+            labels = {*found.index.get_level_values(1)} if len(found) else set()
+            assert labels == ({name} if name in names else set())
+
+
+def test_single_task_learning_of_faces_is_a_record_for_each_task():
+    made = [record("utkface/stl", [[v]], task=t) for t, v in enumerate(FACES[0])]
+    found = ours("utkface", *made)
+    labels = [("STL, age", "STL, gender", "STL, ethnicity")[t] for t in range(3)]
+    assert found.to_dict() == pytest.approx(
+        dict(zip(zip(labels, OURS, strict=True), OURS.values(), strict=True))
+    )
+    assert len(ours("utkface", *made[:2])) == 2
+
+
+# CityScapes.
+
+MIOU, PIXEL, ABSOLUTE, RELATIVE = (c.text for c in TABLES["cityscapes_II"].columns.values())
+
+
+def street(miou=0.7, pixel=0.92, absolute=0.015, relative=50.0):
+    return {
+        "segmentation/mIoU": miou,
+        "segmentation/pixel accuracy": pixel,
+        "depth/absolute error": absolute,
+        "depth/relative error": relative,
+    }
+
+
+@pytest.mark.parametrize(("number", "setting"), [(1, "I"), (2, "II")])
+def test_streets_have_the_papers_rows_and_numbers(number, setting):
+    found = tables.report(f"cityscapes_{setting}", {})
+    rows = table("cityscapes").query("setting == @number").set_index("method")
+    names = found.index.get_level_values(0)
+    assert {*names.str.split(",").str[0]} == {*rows.index} and len(rows) == 15
+    for text, column in zip((MIOU, PIXEL, ABSOLUTE, RELATIVE), rows.columns[1:], strict=True):
+        for method in rows.index.drop("STL"):
+            assert (
+                found.xs(text, level=1)["paper"].filter(regex=f"^{method}(,|$)").iloc[0]
+                == (rows.loc[method, column])
+            )
+
+
+def test_streets_have_the_best_on_test_of_each_metric_on_its_own():
+    made = record(
+        "cityscapes/pamal",
+        [street(0.71234, 0.9, 0.016, 54.5204), street(0.69, 0.91235, 0.01406, 60.0)],
+    )
+    for point in made.points:  # better on validation, which does not count
+        if point["split"] == "validation":
+            point["metrics"] = street(0.99, 0.99, 0.001, 1.0)
+    found = ours("cityscapes_II", made)
+    assert found.tolist() == pytest.approx([71.234, 91.235, 0.01406, 54.5204])
+    cells = tables.compare(runs_of(made)).loc["5.3 and C4, CityScapes, setting II"]
+    assert cells["paper"].tolist() == [70.35, 91.99, 0.0141, 54.520]
+
+
+def test_single_task_learning_of_streets_is_two_records():
+    made = [record("cityscapes/stl", [street()], task=t) for t in range(2)]
+    found = ours("cityscapes_II", *made)
+    assert found.to_dict() == pytest.approx(
+        {
+            ("STL, segmentation", MIOU): 70.0,
+            ("STL, segmentation", PIXEL): 92.0,
+            ("STL, depth", ABSOLUTE): 0.015,
+            ("STL, depth", RELATIVE): 50.0,
+        }
+    )
+
+
+@pytest.mark.parametrize("changed", [{"validation": 475}, {"depth_scaling": "divide"}], ids=str)
+def test_what_the_paper_leaves_open_of_streets_may_be_any(changed):
+    made = record("cityscapes/pamal", [street()], **changed)
+    assert tables.compare(runs_of(made))["ours"].tolist() == pytest.approx(
+        [70.0, 92.0, 0.015, 50.0]
+    )
+
+
+def test_the_two_settings_of_streets_do_not_mix():
+    first = runs_of(record("cityscapes/pamal", [street()], setting="I"))
+    assert tables.compare(first).index.get_level_values(0).unique().tolist() == [
+        "C4, CityScapes, setting I"
+    ]
+    assert tables.report("cityscapes_II", first)["ours"].isna().all()
+    planned = {s.values["setting"] for s in tables.planned("cityscapes_I")}
+    assert planned == {"I"} and Setting("cityscapes", "ls") in tables.planned("cityscapes_II")
+
+
+def test_the_frame_of_a_page_has_its_own_run_beside_the_paper(tmp_path):
+    """As a notebook does: a run, the other seeds of it, and their rows."""
+    record(seed=3).write(tmp_path / "pamal_seed_3.json")
+    found = tables.compare(frame.with_others(record(seed=5), folder=tmp_path))
+    assert (found["seeds"] == 2).all() and set(found.index.get_level_values(0)) == {
+        "C2, MultiMNIST", "B1, MultiMNIST",
+    }  # fmt: skip

@@ -1,0 +1,234 @@
+"""Intervals over seeds, and how often what they license is wrong."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from pamal_companion.study.statistics import (
+    Condition,
+    Estimate,
+    Sample,
+    differences,
+    holm,
+    of_parts,
+    seeds_needed,
+    verdict,
+)
+from pamal_core.errors import InputError
+
+
+@pytest.mark.parametrize("number", [2, 3, 10, 20])
+@pytest.mark.parametrize("coverage", [0.9, 0.95])
+def test_the_interval_is_students_as_scipy_has_it(number, coverage):
+    values = np.random.default_rng(number).normal(size=number)
+    error = stats.sem(values)
+    expected = stats.t.interval(coverage, number - 1, loc=values.mean(), scale=error)
+    assert Estimate.of(values).interval(coverage) == pytest.approx(expected)
+
+
+def test_the_interval_of_three_values_by_hand():
+    # Their mean is 1 and their deviation the root of 3; Student's 0.975 quantile of 2 is 4.3027.
+    assert Estimate.of([0.0, 0.0, 3.0]).interval() == pytest.approx(
+        (1 - 4.3027, 1 + 4.3027), abs=1e-4
+    )
+    np.testing.assert_equal(Estimate.of([0.2]).interval(), (np.nan, np.nan))
+
+
+@pytest.mark.parametrize("number", [2, 3, 10])
+def test_the_interval_holds_the_mean_as_often_as_it_says(number):
+    drawn = np.random.default_rng(0).normal(1.0, 0.5, size=(4000, number))
+    held = [low <= 1.0 <= high for low, high in (Estimate.of(d).interval() for d in drawn)]
+    assert np.mean(held) == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 4000))
+
+
+def test_deviations_divide_by_one_less_than_the_number():
+    assert Sample.of([0.9, 0.92]).deviation == pytest.approx(0.02 / np.sqrt(2))
+    assert np.isnan(Sample.of([0.9]).deviation) and np.isnan(Sample.of([]).deviation)
+
+
+def test_a_difference_is_welchs_as_scipy_has_it():
+    rng = np.random.default_rng(0)
+    for sizes in ((3, 3), (7, 7), (20, 20)):  # as large as each other: never above equal spreads
+        ours, theirs = (rng.normal(m, s, n) for m, s, n in zip((0, 1), (1, 3), sizes, strict=True))
+        away = Sample.of(ours).minus(Sample.of(theirs))
+        expected = stats.ttest_ind(ours, theirs, equal_var=False)
+        assert away.interval() == pytest.approx(expected.confidence_interval(0.95))
+        assert 2 * min(away.above(0.0), away.below(0.0)) == pytest.approx(expected.pvalue)
+
+
+def test_a_side_without_a_deviation_has_the_others():
+    ours, unknown = Sample(0.5, 0.2, 4), Sample(0.3, np.nan, 1)
+    for away, sign in ((ours.minus(unknown), 1), (unknown.minus(ours), -1)):
+        assert away.value == pytest.approx(0.2 * sign) and away.freedom == 3
+        assert away.error == pytest.approx(0.2 * np.sqrt(1 / 4 + 1))
+    neither = unknown.minus(unknown)
+    assert np.isnan(neither.error) and verdict(neither, 0.1) == "undecided"
+    # Student's interval for one more value holds it as often as it says.
+    drawn = np.random.default_rng(1).normal(size=(4000, 4))
+    held = [
+        low <= 0 <= high
+        for low, high in (
+            Sample.of(row[:3]).minus(Sample(row[3], np.nan, 1)).interval() for row in drawn
+        )
+    ]
+    assert np.mean(held) == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 4000))
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [(0.0, "agrees"), (0.0079, "agrees"), (0.009, "undecided"), (0.02, "differs")],
+)
+def test_the_three_words_by_hand(value, word):
+    """With 10 degrees of freedom and an error of 0.001 the 90 % interval reaches 0.0018."""
+    assert verdict(Estimate(value, 0.001, 10), 0.01) == word
+    assert verdict(Estimate(-value, 0.001, 10), 0.01) == word
+
+
+def test_a_difference_that_is_real_and_small_agrees_or_is_undecided_and_never_differs():
+    assert verdict(Estimate(0.008, 0.0001, 50), 0.01) == "agrees"
+    assert verdict(Estimate(0.0099, 0.001, 50), 0.01) == "undecided"
+
+
+def test_three_seeds_that_are_alike_by_chance_do_not_lend_their_freedom():
+    alike = Sample(0.5, 0.2, 20).minus(Sample(0.3, 0.001, 3))
+    equal = Sample(0.5, 0.2, 20).minus(Sample(0.3, 0.2, 3))
+    assert alike.freedom == equal.freedom == pytest.approx(2.64, abs=0.01)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(3, 3), (10, 3), (20, 3), (3, 1)])
+@pytest.mark.parametrize("spread", [0.002, 0.01])
+@pytest.mark.parametrize(("times", "share"), [(1, 0.05), (3, 0.07)])
+def test_words_are_wrong_in_one_case_of_twenty_at_most(ours, theirs, spread, times, share):
+    """Two one-sided tests at the edge of the margin; differences where there is none. A little more
+    where the paper's seeds, three, spread three times as far as ours."""
+    rng, number, margin = np.random.default_rng(0), 4000, 0.005
+
+    def drawn(mean, seeds, spread):
+        values = rng.normal(mean, spread, (number, seeds))
+        unknown = np.full(number, np.nan)
+        return Sample(values.mean(1), values.std(1, ddof=1) if seeds > 1 else unknown, seeds)
+
+    def words(mean):
+        away = drawn(mean, ours, spread).minus(drawn(0.9, theirs, spread * times))
+        return verdict(away, margin)
+
+    if theirs == 1 and times > 1:
+        pytest.skip("nothing tells how far one value is from others")
+    at_most = share + 3 * np.sqrt(0.05 * 0.95 / number)
+    assert np.mean(words(0.9 + margin) == "agrees") <= at_most
+    assert np.mean(words(0.9 - margin) == "agrees") <= at_most
+    assert np.mean(words(0.9) == "differs") <= at_most
+    far = words(0.9 + margin + 15 * spread * times)
+    assert np.mean(far == "agrees") < 0.001 and np.mean(far == "differs") > 0.75
+
+
+def test_the_seeds_that_decide_do_and_one_less_does_not():
+    for value, spread in ((0.004, 0.01), (0.02, 0.02), (0.0, 0.004)):
+
+        def decides(seeds, value=value, spread=spread):
+            return (
+                verdict(Estimate(value, spread / np.sqrt(seeds), seeds - 1), 0.005) != "undecided"
+            )
+
+        needed = int(seeds_needed(decides))
+        assert decides(needed) and (needed == 2 or not decides(needed - 1))
+    assert seeds_needed(lambda seeds: False) == np.inf and seeds_needed(lambda seeds: True) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "errors"),
+    [
+        ("> 1", (2.5, -2.5)),
+        ("< 1", (-2.5, 2.5)),
+        ("1 to 2", (2.5, -2.5)),
+        ("1 to 1.2", (-1.5, 1.5)),
+        ("1.8 to 9", (-1.5, 1.5)),
+    ],
+)
+def test_a_condition_holds_and_fails_by_one_sided_p(text, errors):
+    """Of 1.5 with an error of 0.2: how many errors it is inside, or outside, a bound."""
+    found = Condition.read(text).tested(Estimate(1.5, 0.2, 1e9))
+    assert found == pytest.approx(stats.norm.sf(errors), rel=1e-4)
+    assert Condition.read(text).tested(Estimate(1.5, np.nan, 0)) == (1.0, 1.0)
+
+
+def test_a_condition_of_a_ratio_is_of_its_logarithm():
+    double = Estimate(np.log(2.0), 0.05, 20)
+    assert Condition.read("< 3 times").tested(double)[0] < 0.001
+    assert Condition.read("< 1.5 times").tested(double)[1] < 0.001
+    assert Condition.read("> 1.9 times").tested(double)[0] > 0.1
+
+
+@pytest.mark.parametrize("text", ["", "high", "=> 1", "1", "> a", "1 to b", ">1"])
+def test_what_is_no_condition_is_refused(text):
+    with pytest.raises(InputError, match="A condition is written"):
+        Condition.read(text)
+
+
+def test_the_p_of_parts():
+    p = [0.01, 0.2, 0.03]
+    assert of_parts(p, 3) == 0.2 and of_parts(p, 1) == pytest.approx(0.03)
+    assert of_parts(p, 2) == pytest.approx(2 * 0.03) and of_parts([0.9, 0.8], 1) == 1.0
+
+
+@pytest.mark.parametrize(("parts", "true"), [(5, 4), (5, 0), (12, 6)])
+def test_some_of_the_parts_are_wrongly_said_to_be_true_in_one_case_of_forty_at_most(parts, true):
+    """One fewer are true than are asked for, and those by far."""
+    rng = np.random.default_rng(2)
+    p = rng.uniform(size=(4000, parts))
+    p[:, :true] = 0.0
+    wrong = [of_parts(row, true + 1) < 0.025 for row in p]
+    assert np.mean(wrong) <= 0.025 + 3 * np.sqrt(0.025 * 0.975 / 4000)
+
+
+def test_holm_by_hand():
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]) == pytest.approx([1.0, 1.0]) and len(holm([])) == 0
+
+
+def test_differences_are_paired_by_seed_over_those_that_both_have():
+    first = pd.Series({7: 0.8, 3: 0.81, 5: 0.49})
+    second = pd.Series({3: 0.64, 5: 0.81, 9: 0.1})
+    found = differences({"a": (first, second), "b": (first, second[[9]])}, ("without", "with"))
+    row = found.loc["a"]
+    assert (row["without"], row["with"]) == ("0.6500", "0.7250")
+    low, high = stats.t.interval(0.95, 1, loc=0.075, scale=stats.sem([-0.17, 0.32]))
+    assert row["difference [95 %]"] == f"+0.0750 [{low:+.4f}, {high:+.4f}]"
+    assert (row["verdict"], row["seeds"]) == ("undecided", 2)
+    assert (found.loc["b", "verdict"], found.loc["b", "seeds"]) == ("not run", 0)
+    unmeasured = pd.Series({7: np.nan, 3: 0.81, 5: 0.49})  # as a pivot table has it
+    assert differences({"a": (unmeasured, second)}, ("without", "with")).loc["a"].equals(row)
+
+
+def test_a_difference_is_more_or_less_where_its_interval_leaves_nothing_out():
+    one = pd.Series({5: 0.5, 6: 0.6, 7: 0.7})
+    away = pd.Series({5: 0.1, 6: 0.11, 7: 0.1})
+    pairs = {"up": (one, one + away), "down": (one + away, one)}
+    assert differences(pairs, ("without", "with"))["verdict"].tolist() == ["more", "less"]
+
+
+def test_one_seed_has_a_difference_and_no_interval():
+    one = pd.Series({5: 0.5})
+    row = differences({"a": (one, one + 0.25)}, ("without", "with")).loc["a"]
+    assert (row["difference [95 %]"], row["seeds"]) == ("+0.2500", 1)
+    assert row["verdict"] == "undecided"
+
+
+def test_without_pairs_there_is_no_row():
+    assert differences({}, ("without", "with")).empty
+
+
+def test_what_no_seed_changes_is_the_same():
+    one = pd.Series({5: 0.5, 6: 0.6})
+    pairs = {"same": (one, one), "one seed": (one[:1], one[:1]), "another": (one, one[::-1] + 0)}
+    pairs["changed"] = (one, one + pd.Series({5: 0.0, 6: 1e-9}))
+    verdicts = differences(pairs, ("without", "with"))["verdict"].tolist()
+    assert verdicts == ["same", "undecided", "same", "undecided"]
+
+
+def test_many_seeds_are_no_more_work_than_few():
+    number = 20  # of which there are too many resamples to make each
+    values = pd.Series(np.random.default_rng(0).normal(size=number))
+    found = differences(dict.fromkeys(range(20), (values, values + 1)), ("one", "two"))
+    assert (found["seeds"] == number).all()

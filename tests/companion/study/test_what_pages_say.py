@@ -1,0 +1,706 @@
+"""What the pages say in words is what the records say.
+
+Numbers that stand in prose are recomputed here, most of them from the points of the records alone.
+"""
+
+import itertools
+import re
+
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+from notebook_text import page, passage, readme, section
+from scipy.stats import spearmanr
+
+from pamal_companion.runs import grid
+from pamal_companion.study import claims, comparisons, frame, paper, sweeps, tables
+from pamal_companion.study.frame import Setting, select
+from pamal_companion.study.paper import table
+from pamal_companion.study.statistics import Estimate
+
+OURS = "PaMaL, W = 4, λ = 0"
+STRATIFIED = f"{OURS}, stratified draws"
+LONG, EMA = "MultiMNIST, 40 passes: ", "MultiMNIST, 40 passes, with an EMA: "
+
+
+# W times lambda, and the draws of alpha.
+
+
+def answer(name, begins):
+    """The sentences that the cells of an executed page have computed, those that begin so."""
+    cells = nbformat.read(grid.ROOT / f"book/results/{name}.ipynb", as_version=4).cells
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    texts = ["".join(output.get("data", {}).get("text/markdown", "")) for output in outputs]
+    (text,) = (text for text in texts if text.startswith(f"**{begins}.**"))
+    return text
+
+
+@pytest.mark.parametrize("data", ["census", "multimnist"])
+def test_what_the_page_of_draws_says_is_what_the_points_say(data, runs):
+    usual = "" if data == "multimnist" else "; lam=0"
+    settings = {p: select(f"{data}/pamal W=1; p={p}{usual}") for p in (0.0, 0.1, 1.0, 100.0)}
+    found = {p: [runs[setting][seed] for seed in range(3)] for p, setting in settings.items()}
+    text = answer("ablation_sampling", paper.DATA[data])
+    for p in (0.0, 100.0):
+        cosines = [record.summary["member_similarity"] for record in found[p]]
+        middle = np.mean([r.front("test").values[5] for r in found[p]])
+        assert f"{abs(np.mean(cosines)):.2f} for p = {p:g}" in text
+        assert f"{middle:.3f} for p = {p:g}" in text
+    volumes = {
+        p: np.mean([r.front("test").hypervolume((0.0, 0.0)) for r in of]) for p, of in found.items()
+    }
+    assert text.endswith(f"is that of p = {max(volumes, key=volumes.__getitem__):g}.")
+
+
+def three_seeds(runs, data):
+    """By (W, lambda, penalty) and seed: hypervolume, rank correlation and share of ordered pairs,
+    from the points alone; and their means over seeds."""
+    found = {}
+    for setting, by_seed in runs.items():
+        at = setting.values["W"], setting.values["lam"], sweeps.penalty(setting)
+        if (
+            (setting.experiment, setting.method) == (data, "pamal")
+            and {name for name, _ in setting.options} <= {"W", "lam", "penalty", "skip"}
+            and at[2] in ("none", "ordered", "printed+as_released")
+        ):
+            fronts = {seed: one.front() for seed, one in by_seed.items() if seed < 3}
+            found[at] = {
+                seed: np.array([front.hypervolume((0.0, 0.0)), *ordered_by_hand(front.on("loss"))])
+                for seed, front in fronts.items()
+            }
+    assert len(found) == 29 and all(len(seeds) == 3 for seeds in found.values())
+    return found, {at: np.mean([*seeds.values()], axis=0) for at, seeds in found.items()}
+
+
+def ordered_by_hand(losses):
+    correlations, shares = [], []
+    for weight, loss in zip(losses.alphas.T, losses.values.T, strict=True):
+        correlations.append(spearmanr(weight, loss).statistic)
+        pairs = [(i, j) for i in range(11) for j in range(11) if weight[i] < weight[j]]
+        shares.append(np.mean([loss[j] < loss[i] for i, j in pairs]))
+    return np.mean(correlations), np.mean(shares)
+
+
+def effect(found, penalty, lam):
+    """What `penalty` adds to each measure, by seed, and what there is with it: means over W."""
+    with_it = [found[W, lam, penalty] for W in (2, 3, 4, 5)]
+    without = [found[W, 0.0, "none"] for W in (2, 3, 4, 5)]
+    seeds = sorted(set.intersection(*map(set, with_it + without)))
+    there = np.mean([[runs[s] for s in seeds] for runs in with_it], axis=0)
+    return there - np.mean([[runs[s] for s in seeds] for runs in without], axis=0), there
+
+
+def summary_rows(name, data):
+    """The rows of the table below the answer on `data`: their names, and all their cells."""
+    cells = nbformat.read(grid.ROOT / f"book/results/{name}.ipynb", as_version=4).cells
+    outputs = [o.get("data", {}) for cell in cells for o in cell.get("outputs", [])]
+    start = f"**{paper.DATA[data]}.**"
+    (at,) = (k for k, o in enumerate(outputs) if o.get("text/markdown", "").startswith(start))
+    return re.findall(r'<th scope="row">(.*?)</th>(.*?)</tr>', outputs[at + 1]["text/html"])
+
+
+@pytest.mark.parametrize("data", ["census", "multimnist"])
+def test_what_the_page_of_multi_forward_training_says_is_what_the_points_say(data, runs):
+    """The changes in its sentences, and that the word of each follows its interval."""
+    found, _ = three_seeds(runs, data)
+    text = answer("ablation_multiforward", paper.DATA[data])
+    rows = dict(summary_rows("ablation_multiforward", data))
+    draws = [found[5, 0.0, "none"][s][0] - found[1, 0.0, "none"][s][0] for s in range(3)]
+    low, high = Estimate.of(draws).interval()
+    words = {(True, True): "larger", (False, False): "smaller"}
+    if data == "census":  # MultiMNIST has ten seeds there
+        said = f"{np.mean(draws):+.4f} [{low:+.4f}, {high:+.4f}]"
+        assert said in rows["hypervolume, W = 1 to W = 5, no penalty"]
+    for name in ("ordered", "printed+as_released"):
+        change, _ = effect(found, name, 10.0)
+        (low, high), turned = (Estimate.of(change[:, k]).interval() for k in (0, 1))
+        word = words.get((low > 0, high > 0), "undecided")
+        assert f"`{name}` with λ = 10, in the mean over W: hypervolume **{word}**" in text
+        row = f"{change[:, 0].mean():+.4f} [{low:+.4f}, {high:+.4f}]"
+        assert row in rows[f"hypervolume, {name}, λ = 10, mean over W"]
+        row = f"{change[:, 1].mean():+.4f} [{turned[0]:+.4f}, {turned[1]:+.4f}]"
+        assert row in rows[f"rank correlation, {name}, λ = 10, mean over W"]
+    before, there = change[:, 1].mean(), effect(found, "printed+as_released", 10.0)[1][:, 1].mean()
+    before = there - before
+    said = "On Census it goes from" if data == "census" else "On MultiMNIST it goes from"
+    assert before < 0 < there
+    assert f"{said} {before:.2f} to {there:.2f}" in page("discrepancies")
+
+
+def test_the_printed_sign_makes_the_front_of_multimnist_shorter_with_each_of_three_seeds(runs):
+    printed, ordered, none = (
+        frame.measured(runs, select(f"multimnist/pamal{options}"), "span", "validation")[:3]
+        for options in (" lam=10.0; penalty=printed; skip=as_released", " lam=10.0", "")
+    )
+    assert (printed < none).all() and (printed < ordered).all()
+    for name in ("index", "discrepancies", "runs"):
+        text = page(name)
+        assert re.search("shorter(, too| as well)?, with each of (the )?three seeds", text), name
+    text = passage("ablation_multiforward", "signs")
+    assert "shorter, with each of three seeds" in text
+
+
+# Beyond the paper.
+
+
+SAYS = [
+    # the page, a passage of it, and the finding that it rests on
+    ("beyond multimnist-tricks", "raises PaMaL's hypervolume", "an EMA of the weights makes PaMaL"),
+    ("beyond multimnist-tricks", "costs more than it brings", "an EMA over a thousand steps"),
+    (
+        "beyond multimnist-cost",
+        "one network of LS is ahead of PaMaL's front, on val",
+        "MultiMNIST, equal passes: one network of LS",
+    ),
+    (
+        "beyond multimnist-cost",
+        "and on test, over ten seeds",
+        "MultiMNIST, equal passes, on test: one",
+    ),
+    ("beyond census-cost", "LS, RLW and Nash-MTL overfit", "Census: twice the epochs make LS, RLW"),
+    ("beyond rates-census", "LS overfits", "Census, rate 0.002"),
+    ("index", "is ahead of LS on MultiMNIST", "MultiMNIST, the paper's rates: PaMaL's"),
+    ("index", "of LS on MultiMNIST and on Census", "Census, the paper's rates: PaMaL's front"),
+    ("index", "On Census the front is ahead at equal cost", "Census, equal passes: PaMaL's front"),
+    ("index", "LS is ahead of the front on MultiMNIST", "equal passes: one network of LS"),
+    ("index", "you would choose from it is behind LS", "MultiMNIST, equal passes: the network of"),
+    ("index", "lead cannot be told apart from 0", "Census, each at the best rate tried"),
+    ("runs", "compares fronts: LS is ahead", "equal passes: one network of LS"),
+    (
+        "index",
+        "ahead of every baseline at once on M",
+        "seeds of every baseline together: MultiMNIST",
+    ),
+    ("index", "on Census that is undecided", "seeds of every baseline together: Census"),
+    (
+        "index",
+        "Against PHN it is undecided on both",
+        "of PHN in every setting of the search: MultiM",
+    ),
+    ("index", "PHN it is undecided on both", "of PHN in every setting of the search: Census"),
+    ("index", "the front is ahead on MultiMNIST", "of COSMOS in every setting of the search: M"),
+    ("index", "and undecided on Census", "of COSMOS in every setting of the search: Census"),
+    ("index", "stays ahead of LS at 0.002 and", "MultiMNIST, rate 0.002: PaMaL's front"),
+    ("index", "and at 0.004. At", "MultiMNIST, rate 0.004: PaMaL's front"),
+    ("index", "0.001, that is undecided", "MultiMNIST, rate 0.001: PaMaL's front"),
+    (
+        "index",
+        "makes PaMaL's front better on MultiMNIST",
+        "MultiMNIST: an EMA of the weights makes",
+    ),
+    ("index", "it is undecided whether more than half", "run are non-dominated: Census"),
+    ("index", "On Census and on MultiMNIST3 it is undecided", "run are non-dominated: MultiMNIST3"),
+    ("index", "with W = 2 is cheap on Census is undecided", "linear scalarisation, W = 2: Census"),
+    ("index", "add to it is undecided", "stratified draws beside an EMA make"),
+    ("index", "undecided at the paper's rates", "equal passes, both with an EMA: PaMaL's"),
+    ("index", "ahead of LS with each at its best rate", "each at its best rate with an EMA: PaMaL"),
+    ("index", "times the epochs is ahead of four", "40 passes: PaMaL with W = 1 is ahead of PaM"),
+    ("index", "epochs is behind two draws", "Census, 20 passes: PaMaL with W = 1 is ahead"),
+    (
+        "beyond multimnist-cost",
+        "is ahead of four draws",
+        "40 passes: PaMaL with W = 1 is ahead of P",
+    ),
+    (
+        "beyond multimnist-cost",
+        "of as many passes cannot be told apart",
+        f"{LONG}PaMaL with W = 1 is ahead of LS",
+    ),
+    (
+        "beyond multimnist-cost",
+        "of as many passes cannot be told apart",
+        f"{LONG}a soup is ahead of LS",
+    ),
+    (
+        "beyond multimnist-cost",
+        "of as many passes cannot be told apart",
+        f"{LONG}a soup is ahead of PaMaL with W = 1",
+    ),
+    (
+        "index",
+        "front of one draw is ahead of LS, over ten",
+        f"{EMA}PaMaL with W = 1 is ahead of LS",
+    ),
+    ("index", "front cannot be told apart from LS, on test", f"{EMA}the network of PaMaL"),
+    ("index", "front cannot be told apart from LS, on test", "rate on both sides: the network"),
+    (
+        "beyond multimnist-cost",
+        "front of one draw is ahead of LS, over ten",
+        f"{EMA}PaMaL with W = 1 is ahead of LS",
+    ),
+    (
+        "beyond multimnist-cost",
+        "front cannot be told apart from LS, on test",
+        f"{EMA}the network of PaMaL",
+    ),
+    (
+        "beyond multimnist-cost",
+        "front cannot be told apart from LS, on test",
+        "rate on both sides: the network",
+    ),
+    ("beyond census-cost", "is behind two draws", "Census, 20 passes: PaMaL with W = 1 is ahead"),
+    (
+        "beyond census-cost",
+        "is behind two draws with the penalty, and so is a rewarded soup",
+        "Census, 20 passes: a soup is ahead of PaMaL with W = 2",
+    ),
+    ("baselines", "is ahead of it on MultiMNIST after ten", "MultiMNIST, 10 passes: PaMaL with W"),
+    (
+        "baselines",
+        "after forty the two cannot be told apart",
+        "40 passes: a soup is ahead of PaMaL with W = 1",
+    ),
+    ("baselines", "one draw is behind a soup after ten", "Census, 10 passes: PaMaL with W = 1"),
+    ("baselines", "a soup is behind two draws with the", "Census, 20 passes: a soup is ahead"),
+    (
+        "your_model block",
+        "one draw and more epochs is [ahead",
+        "40 passes: PaMaL with W = 1 is ahead of PaM",
+    ),
+    (
+        "your_model block",
+        "Census: that is behind two draws",
+        "Census, 20 passes: PaMaL with W = 1 is",
+    ),
+    (
+        "your_model block",
+        "what-the-runs-say) with W = 1",
+        "MultiMNIST, 10 passes: PaMaL with W = 1",
+    ),
+    (
+        "your_model block",
+        "undecided over 40",
+        "MultiMNIST, 40 passes: a soup is ahead of PaMaL with W = 1",
+    ),
+    ("your_model block", "Census: above it", "Census, 10 passes: PaMaL with W = 1 is ahead of a"),
+    ("your_model block", "behind W = 2 over 20", "Census, 20 passes: a soup is ahead of PaMaL"),
+    ("your_model block", "in the mean, [undecided]", "stratified draws beside an EMA make"),
+    ("your_model block", "MultiMNIST: [better]", "MultiMNIST: an EMA of the weights makes"),
+    ("your_model block", "they put the front in order", "Census: an EMA of the weights brings"),
+    (
+        "your_model block",
+        "equal passes | MultiMNIST: [ahead",
+        "passes: with stratified draws and an",
+    ),
+    (
+        "your_model block",
+        "undecided where LS has an EMA",
+        "equal passes, both with an EMA: PaMaL's",
+    ),
+    (
+        "your_model block",
+        "twice the paper's is better",
+        "MultiMNIST, twice the paper's rate: PaMaL",
+    ),
+    ("your_model block", "ahead of plain PaMaL", "equal passes: one network of LS"),
+    ("your_model block", "tuned, [undecided against", "MultiMNIST: PHN tuned on one seed"),
+    ("index", "On Census twice the epochs make LS worse", "Census: twice the epochs make LS, RLW"),
+    ("index", "LS at equal cost is ahead of PaMaL", "MultiMNIST, equal passes, on test: one"),
+    ("runs", "of the difference leaves 0 out", "MultiMNIST, equal passes, on test: one"),
+    ("index", "loss on age is lower than that of LS", "best loss on age is lower than that of LS"),
+    ("index", "most networks of a run are dominated", "reduced protocol: Most points of one run"),
+    (
+        "ablation_multiforward signs",
+        "W = 4 without a penalty is ahead of a single draw on MultiMNIST",
+        "Multi-forward training gains, W = 4 against W = 1: MultiMNIST",
+    ),
+    (
+        "ablation_multiforward signs",
+        "a single draw is ahead of W = 4 on MultiMNIST",
+        "MultiMNIST, 40 passes: PaMaL with W = 1 is ahead of PaMaL with W = 4",
+    ),
+    ("cityscapes methods-text", "larger than that of LS", "streets: PaMaL's front is ahead of LS"),
+    ("cityscapes methods-text", "and of UW", "streets: PaMaL's front is ahead of UW"),
+    ("cityscapes methods-text", "it cannot be told apart", "streets: the network of PaMaL chosen"),
+]
+AT_EQUAL_COST = [
+    ("index", "cost it is behind at least one", "seeds of every baseline together: MultiMNIST"),
+    (
+        "ablation_multiforward signs",
+        "W = 2 with the penalty is ahead of a single draw",
+        "W = 2, lambda = 5 gains, with the sign of the text: Census",
+    ),
+    ("index", "cost the front is behind LS at 0.001", "MultiMNIST, rate 0.001: PaMaL's front"),
+    ("index", "0.001 and undecided at the others", "MultiMNIST, rate 0.002: PaMaL's front"),
+    ("index", "0.001 and undecided at the others", "MultiMNIST, rate 0.004: PaMaL's front"),
+]
+UNSURE = ("undecided", "neither", "cannot be told apart")
+
+
+@pytest.fixture(scope="module")
+def findings(runs):
+    return pd.concat([claims.table(runs), claims.table(runs, claims.FINDINGS)]).set_index("claim")
+
+
+@pytest.mark.parametrize(
+    ("where", "words", "finding", "column"),
+    [(*one, "equal epochs") for one in SAYS] + [(*one, "equal cost") for one in AT_EQUAL_COST],
+    ids=str,
+)
+def test_what_a_page_says_is_no_stronger_than_its_interval(where, words, finding, column, findings):
+    """What is said to be so holds; to be the other way round, fails; to be open, is undecided."""
+    name, _, cell = where.partition(" ")
+    assert words in (passage(name, cell) if cell else page(name))
+    (word,) = findings.loc[[finding in claim for claim in findings.index], column].unique()
+    behind = any(opposite in words for opposite in ("behind", "dominated", "above it"))
+    open_ = any(unsure in words for unsure in UNSURE)
+    assert word == ("undecided" if open_ else "fails" if behind else "holds"), finding
+
+
+def test_the_first_page_says_which_verdicts_at_equal_cost_stand(findings):
+    at_cost = "of these verdicts at equal cost the two on a chosen network stand"
+    assert f"{at_cost}, and the two on fronts, on validation, do not" in page("index")
+
+    def p(claim, column="p"):
+        return findings.loc[findings.index.str.startswith(claim), column].item()
+
+    chosen = "the network of PaMaL chosen"
+    for data, ahead in (("MultiMNIST", "one network of LS"), ("Census", "PaMaL's front")):
+        assert p(f"{data}, equal passes: {ahead}") > 0.05
+        assert p(f"{data}, the paper's rates: {chosen}", "p at equal cost") < 0.05
+    assert "with each at its best rate, over seven. Both stand after" in page("index")
+    assert "seeds, and this stands. So does that" in passage("beyond", "multimnist-cost")
+    best = "MultiMNIST, equal passes, each at its best rate with an EMA: PaMaL with stratified"
+    for one, seeds in ((f"{EMA}PaMaL with W = 1 is ahead of LS", 10), (best, 7)):
+        (of,) = findings.index[findings.index.str.startswith(one)]
+        assert p(of) < 0.05 and f"{seeds} seeds" in findings.loc[of, "evidence"]
+
+
+def test_what_is_counted_in_groups_of_seeds_is_said_to_be(findings, runs):
+    rival, ours = (len(runs[select(f"multimnist/{method}")]) for method in ("ls", "pamal"))
+    (text,) = findings.loc[
+        findings.index.str.contains("of every baseline together: Mul"), "evidence"
+    ]
+    (line,) = (
+        line for line in text.split("\nAt equal cost")[0].split("\n") if line.startswith("LS:")
+    )
+    assert line.endswith(f"{ours} against {rival // 3} groups of 3 seeds")
+    assert "against 1 group of 3 seeds" in text
+
+
+def test_the_order_that_your_model_advises_is_the_best_of_census(runs):
+    assert "W = 2 and λ = 5 or 10, [the best order on Census]" in passage("your_model", "no-front")
+    tasks, found = paper.TASKS["census"], {}
+    for window, lam in itertools.product((2, 3, 4, 5), (0, 2, 5, 10)):
+        setting = select(f"census/pamal W={window}; lam={lam}")
+        orders = [
+            frame.measured(runs, setting, f"order of {task}/loss", "validation") for task in tasks
+        ]
+        found[window, lam] = np.mean([order.mean() for order in orders])
+    assert {*sorted(found, key=found.get)[:2]} == {(2, 5), (2, 10)}
+
+
+def test_the_markers_of_ls_lie_above_the_line_of_pamal_at_equal_cost(runs):
+    assert "the markers of LS lie above PaMaL's line" in passage("beyond", "multimnist-cost")
+    ours, longer, _ = comparisons.of_equal_cost("multimnist", runs).values()
+    for ls in longer:
+        (point,) = ls.values
+        attain = [(front.values >= point).all(axis=1).any() for front in ours]
+        assert np.mean(attain) < 0.5
+
+
+def test_the_rules_whose_ends_lie_further_apart_than_those_of_nash_mtl_are_named():
+    words = "but for three rules: MGDA, IMTL-G and PCGrad end at points"
+    assert words in passage("ablation_balancing", "text-01")
+    cells = nbformat.read(grid.ROOT / "book/results/ablation_balancing.ipynb", as_version=4).cells
+    outputs = [output.get("data", {}) for cell in cells for output in cell.get("outputs", [])]
+    first = next(html for data in outputs if "PCGrad" in (html := data.get("text/html", "")))
+    row = r"<th[^>]*>([^<]+)</th><td[^>]*>. of 5 runs</td>" + r"<td[^>]*>([\d.]+)</td>" * 3
+    spreads = {name: float(spread) for name, *_, spread in re.findall(row, first)}
+    wider = {name for name in spreads if spreads[name] > spreads["Nash-MTL"]}
+    assert wider == {"MGDA", "IMTL-G", "PCGrad"} and len(spreads) == 10
+
+
+def test_what_the_page_says_of_means_over_seeds(runs):
+    def volume_of(setting, *others):
+        seeds = set.intersection(*({*runs[select(one)]} for one in (setting, *others)))
+        return np.mean([runs[select(setting)][seed].hypervolume() for seed in seeds])
+
+    digits, longer = "multimnist/pamal", "multimnist/ls epochs=40"
+    assert volume_of(longer, digits) > volume_of(digits, longer)
+    batch = f"{longer}; batch_size=1024"
+    assert volume_of(batch, digits) < volume_of(digits, batch)
+    two, ls = "multimnist/ls lr=0.002", "multimnist/ls"
+    lead = volume_of(digits, ls, two) - volume_of(ls, digits, two)
+    assert volume_of(two, ls, digits) - volume_of(ls, digits, two) > lead / 2
+    assert "more than half of that lead" in passage("beyond", "rates-multimnist")
+    stratified = f"{digits} draws=stratified; average=0.99"
+    assert volume_of(stratified) > volume_of(f"{digits} average=0.99")
+    for best, other in (
+        (digits + " lr=0.002", digits + " lr=0.004"),
+        (ls + " lr=0.004", ls + " lr=0.008"),
+    ):
+        assert volume_of(best) > volume_of(other)
+    rates, averaged = {}, {}  # over the seeds that all rates have
+    for found, weights in ((rates, ""), (averaged, "; average=0.99")):
+        tried = {lr: f"{longer}; lr={lr}{weights}" for lr in (0.0005, 0.001, 0.002, 0.004)}
+        found |= {lr: volume_of(one, *tried.values()) for lr, one in tried.items()}
+    assert max(rates, key=rates.__getitem__) == 0.001
+    assert max(averaged, key=averaged.__getitem__) == 0.002
+    front = volume_of(f"{digits} draws=stratified; lr=0.002; average=0.99")
+    assert front > max(*rates.values(), *averaged.values())
+    three = [
+        volume_of(f"multimnist3/{one}") for one in ("ls", "ls lr=0.003", "pamal lr_scaling=members")
+    ]
+    assert three[1] - three[0] > (three[2] - three[0]) / 2
+    for method in ("ls", "rlw", "nash_mtl", "pamal"):
+        usual, slow = f"census/{method}", f"census/{method} lr=0.0003"
+        assert volume_of(slow, usual) > volume_of(usual, slow)
+    wide = {
+        text: volume_of(f"census/pamal{text}; average={mean}")
+        for text, mean in ((" W=4; lam=10", 0.9997), (" draws=stratified", 0.999), (" W=2", 0.999))
+    }
+    assert max(wide, key=wide.__getitem__) == " W=4; lam=10"
+
+
+# Choices.
+
+
+def ends(setting, other, measure, runs):
+    """Student's interval of what `other` adds to `setting` on validation, seed by seed."""
+    one, two = (
+        frame.measured(runs, select(text), measure, "validation") for text in (setting, other)
+    )
+    return Estimate.of((two - one).dropna().to_numpy()).interval()
+
+
+def test_what_the_page_of_choices_says_is_what_the_records_say(runs):
+    text = "".join(passage("choices", f"choices-{k}") for k in (5, 6, 8))
+    census, digits, three = "census/pamal", "multimnist/pamal", "multimnist3/pamal"
+    loss, gradient = (f"{census} balancing={name}" for name in ("loss", "gradient"))
+    members = f"{three} lr_scaling=members"
+    released = "balancing_form=released"
+    undecided = {
+        "leaves the hypervolume of Census where it is": (census, f"{census} penalty=printed"),
+        "of losses or gradients makes no difference that is decided": (census, loss),
+        "Census has losses of like scale": (census, gradient),
+        "that of loss balancing is worse in the mean": (loss, f"{loss}; {released}"),
+        "makes no difference on Census": (census, f"{census} lr_scaling=plain"),
+        "is worth less than seeds differ": (members, f"{members}; antialias=True"),
+    }
+    for words, pair in undecided.items():
+        low, high = ends(*pair, "hypervolume", runs)
+        assert words in text and low < 0 < high, words
+    lower = {
+        "gradient balancing is worse than the paper's": (
+            gradient,
+            f"{gradient}; balancing_form=released",
+        ),
+        "It is better on MultiMNIST and": (digits, f"{digits} lr_scaling=plain"),
+        "and on MultiMNIST3": (members, three),
+        "moves Census by more than any method does": (f"{census} masters=mended", census),
+        "moves Census": ("census/ls masters=mended", "census/ls"),
+        "the digits overlap less": (f"{digits} offset=8", digits),
+        "The place of the second digit": ("multimnist/ls offset=8", "multimnist/ls"),
+        "is lower for both methods": (digits, f"{digits} split=released"),
+        "for both methods": ("multimnist/ls", "multimnist/ls split=released"),
+    }
+    for words, pair in lower.items():
+        assert words in text and ends(*pair, "hypervolume", runs)[1] < 0, words
+    printed = table("multiforward_multimnist").set_index(["W", "lam"]).loc[(4, 0)]
+    for other in ("split=released", "lr_scaling=plain"):
+        volumes = frame.measured(runs, select(f"{digits} {other}"), "hypervolume", "validation")
+        assert (printed["mean"] - volumes.mean()) / printed["std"] > 3
+    assert "more than three of the paper's standard deviations" in text
+    odd = f"{digits} offset=8; split=released; lr_scaling=plain"
+    volumes = frame.measured(runs, select(odd), "hypervolume", "validation")
+    assert f"({volumes.mean():.4f})" in text and abs(volumes.mean() - printed["mean"]) < 0.002
+    for setting in (odd, "multimnist/ls offset=8; split=released"):
+        volumes = frame.measured(runs, select(setting), "hypervolume", "test")
+        assert volumes.min() > printed["mean"] + 2 * printed["std"]
+    assert "far above the paper, for PaMaL and for LS" in text
+    for method, words in (("pamal", "PaMaL loses {:.3f}"), ("ls", "LS {:.3f}")):
+        pair = [select(f"multimnist/{method}{other}") for other in ("", " split=released")]
+        ours, other = (frame.measured(runs, one, "hypervolume", "test") for one in pair)
+        assert words.format((ours - other).mean()) in text
+    skip = [runs[select(f"{census} penalty=printed{o}")] for o in ("", "; skip=as_released")]
+    never, as_released = ([by[s].points for s in range(3)] for by in skip)
+    assert never == as_released and "not a bit" in text
+    order = {
+        "the fronts of Census run backwards": (census, f"{census} penalty=printed", 1),
+        "balancing of gradients disturbs the order": (census, gradient, 1),
+        "puts the front in better order than the paper's form": (
+            loss, f"{loss}; {released}", -1,
+        ),
+        "a little, on Census": (census, f"{census} lr_scaling=plain", -1),
+        "and MultiMNIST.": (digits, f"{digits} lr_scaling=plain", -1),
+    }  # fmt: skip
+    for words, (one, two, sign) in order.items():
+        assert words in text and min(sign * np.array(ends(one, two, "order", runs))) > 0, words
+
+
+def test_what_the_page_of_choices_says_of_draws(runs):
+    text, found = passage("choices", "draws-text"), comparisons.draws(runs).astype(float)
+    ours = found.index.get_level_values(0).str.startswith("PaMaL")
+    drawn = found.filter(like="draw ").xs("hypervolume", level="measure")
+    assert "ours here is the best of the five for LS and for UW" in text
+    assert (drawn.loc[["LS", "UW"]].idxmax(axis=1) == "draw 0").all()
+    lead = drawn.filter(like="PaMaL", axis=0).iloc[0] - drawn.loc["LS"]
+    assert "leave PaMaL a larger lead" in text and lead.idxmin() == "draw 0"
+    assert "The draw moves a baseline by more than the seed does" in text
+    assert (found["± draws"] > found["± seeds"])[~ours].all()
+    assert "by more than it moves PaMaL" in text
+    assert found["± draws"][~ours].min() > found["± draws"][ours].max()
+    accuracies = found[found.index.get_level_values(1) != "hypervolume"]
+    assert "about 0.4 points" in text
+    assert accuracies["± draws"][
+        ~ours[found.index.get_level_values(1) != "hypervolume"]
+    ].mean() == (pytest.approx(0.005, abs=0.002))
+    shift = tables.joint("multimnist", runs).filter(like="accuracy", axis=0)["mean difference"]
+    assert (shift.abs() < found["± draws"][~ours].min()).all()
+
+
+# PHN and COSMOS.
+
+
+@pytest.mark.parametrize("data", ["census", "multimnist"])
+def test_what_the_page_of_phn_and_cosmos_says_is_what_the_points_say(data, runs):
+    own = {s: {0: by[0]} for s, by in runs.items() if s.experiment == data and 0 in by}
+    for method in ("phn", "cosmos"):
+        name = f"{method}_{data}"
+        keys, printed = paper.TABLES[name].keys, sweeps.printed(name).index
+        kept = {
+            s: by
+            for s, by in own.items()
+            if s.method == method
+            and tuple(s.values[key] for key in keys) in printed
+            and {option for option, _ in s.options} <= {*keys}
+        }
+        begins = f"{paper.PRINTED[method]} on {paper.DATA[data]}, seed 0"
+        text = answer("ablation_phn_cosmos", begins)
+        low, backwards, volumes = 0, 0, []
+        for by in kept.values():
+            front = by[0].front()
+            order = [
+                spearmanr(a, v).statistic
+                for a, v in zip(front.alphas.T, front.values.T, strict=True)
+            ]
+            passes = spearmanr(*front.values.T).statistic < -0.5
+            low, backwards = low + passes, backwards + (passes and np.mean(order) < 0)
+            volumes.append(front.hypervolume((0.0, 0.0)))
+        assert f"Of {len(kept)} settings {low} have S < " in text
+        assert f"**{backwards} of these run backwards**" in text
+        assert f"is {max(volumes):.4f}, of a front" in text
+        if method == "cosmos":
+            assert backwards > low / 2  # as the title of the page says
+
+
+# The page of reproductions.
+
+
+def test_what_the_page_of_reproductions_says_is_what_its_tables_say(runs):
+    joint = {n: tables.joint(n, runs) for n in ("multimnist", "census", "multimnist3")}
+    joint |= {n: tables.joint(n, runs) for n in ("multiforward_multimnist", "multiforward_census")}
+    joint["cosmos"] = tables.joint("cosmos_multimnist", runs)
+    text = section("reproduction", "MultiMNIST, on test (appendix C2)")
+    assert "our baselines end lower than the paper's, on both digits" in text
+    assert (joint["multimnist"]["mean difference"] < 0).all()
+    assert joint["multimnist"].loc["hypervolume of 3 seeds ↑", "high"] < 0
+    row = tables.report("multimnist", runs).loc["PaMaL", "hypervolume ↑"]
+    assert "PaMaL's row has no such shift" in text and abs(row["difference"]) < 0.003
+    text = section("reproduction", "Census, on test (appendix C2)")
+    assert "the table cannot tell its rows apart" in text
+    assert not joint["census"]["tells its rows apart"].any()
+    counts = tables.report("census", runs)
+    accuracies = counts[counts.index.get_level_values(1).str.startswith("accuracy")]
+    assert "Nearly every number agrees" in text
+    assert (accuracies["verdict"] == "agrees").mean() > 0.8
+    text = section("reproduction", "Multi-forward training, validation hypervolume (appendix B1)")
+    digits = tables.report("multiforward_multimnist", runs)
+    assert "hardly a row can be decided" in text
+    assert np.isinf(digits["seeds to decide"]).mean() > 0.8
+    assert joint["multiforward_multimnist"]["p of the rank"].item() < 0.01
+    assert "it tells its rows apart" in text
+    assert joint["multiforward_census"]["tells its rows apart"].item()
+    text = section("reproduction", "MultiMNIST3, on test (appendix C3)")
+    right, left = (joint["multimnist3"].loc[f"accuracy on top-{t}, % ↑"] for t in ("right", "left"))
+    assert left["low"] > 0 > joint["multimnist3"]["low"].min()
+    assert "On both digits at the top all methods end higher" in text and right["low"] > 0
+    three = tables.report("multimnist3", runs).xs("accuracy on top-right, % ↑", level=1)
+    assert (three["difference"] > 0).all()
+    theirs = three.drop(index=[label for label in three.index if "STL" in label])
+    assert "by more than PaMaL" in text
+    assert theirs["difference"].idxmin() in ("PaMaL", "Auto-lambda", "RLW")
+    text = section("reproduction", "PHN and COSMOS, validation hypervolume (appendix B4)")
+    assert "COSMOS ends higher here than in the paper in every setting" in text
+    assert (tables.report("cosmos_multimnist", runs)["difference"] > 0).all()
+    assert joint["cosmos"]["low"].item() > 0
+
+
+def test_what_the_first_page_says_of_the_sign_and_of_the_ends(runs):
+    text = page("index")
+    start = "The penalty brings losses into order, W = 2, lambda = 5 against 0, with the sign "
+    said = {
+        claim["claim"].removeprefix(start): claims.judge(claim, runs).word
+        for claim in paper.read(claims.FILE)
+        if claim["claim"].startswith(start) and claim["claim"].endswith("Census")
+    }
+    assert said == {"as printed: Census": "fails", "of the text: Census": "holds"}
+    reverse = frame.measured(
+        runs, select("census/pamal penalty=printed; skip=as_released"), "order", "test"
+    )
+    assert "reverses the order of the front" in text and (reverse > 0).all()
+    assert "brings the front of Census into better order" in text
+    ends = [
+        record.front("test").non_dominated()[[0, -1]]
+        for name in ("multimnist/pamal", "census/pamal")
+        for record in runs[select(name)].values()
+    ]
+    assert "members themselves are mostly dominated" in text and np.mean(ends) < 0.1
+
+
+def test_the_readme_counts_the_claims():
+    number = len(paper.read(claims.FILE))
+    assert f"every table of the paper and {number} of its claims" in readme()
+
+
+# Three tasks.
+
+
+def test_what_the_page_of_multimnist3_says_of_its_members(runs):
+    dominated = {}
+    for seed, record in runs[Setting("multimnist3", "pamal")].items():
+        front = record.front()
+        steps, values = np.rint(10 * front.alphas).astype(int), front.values
+        assert (steps[values.argmax(0)] < 10).all()
+        assert steps[front.non_dominated()].max() <= 8
+        for member in range(3):
+            at = values[steps[:, member] == 10]
+            better = ((values >= at).all(1) & (values > at).any(1)).sum()
+            dominated.setdefault(seed, []).append(int(better))
+            first = values[(steps[:, member] == 9)]
+            assert len(first) == 2 and (first > at).all()
+    text = passage("multimnist3", "triangles-text")
+    assert "by {}, {} and {} mixtures".format(*dominated[0]) in text
+
+
+def test_the_accuracies_quoted_on_the_page_of_multimnist3_are_those_of_the_records(runs):
+    text, rate = passage("multimnist3", "paper-reading"), "lr_scaling=members"
+    for setting in ("pamal", f"pamal {rate}", f"pamal {rate}; antialias=True", "ls"):
+        found = runs[select(f"multimnist3/{setting}")].values()
+        best = np.mean([record.front("test").values.max(0) for record in found], axis=0)
+        assert "| {:.2f} | {:.2f} | {:.2f} |".format(*(100 * best)) in text
+
+
+# Figure 4.
+
+
+def test_how_many_runs_of_baselines_a_front_of_figure_4_leaves_undominated(runs):
+    text, left = passage("reproduction", "f4"), {}
+    for data in ("multimnist", "census"):
+        theirs = {m: [*runs[Setting(data, m)].values()][:3] for m in paper.ONE_NETWORK}
+        points = {m: [r.front("test").values[0] for r in found] for m, found in theirs.items()}
+        assert sum(map(len, points.values())) == 36
+        for seed, ours in [*runs[Setting(data, "pamal")].items()][:3]:
+            front = ours.front("test").values
+            above = {
+                m: [bool((front > point).all(1).any()) for point in found]
+                for m, found in points.items()
+            }
+            left[data, seed] = {m: f.count(False) for m, f in above.items() if not all(f)}
+    digits, census = (
+        [sum(left[data, seed].values()) for seed in range(3)] for data in ("multimnist", "census")
+    )
+    assert f"leaves at most {max(digits)} of the 36 baseline runs undominated" in text
+    assert f"one of them leaves {max(census)} undominated" in text and sorted(census)[1] < 4

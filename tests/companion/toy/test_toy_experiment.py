@@ -1,0 +1,150 @@
+"""The illustrative example as the notebook runs it. The counts are those of the paper's 50,000
+steps: with fewer, pairs that cover the front at the end do not cover it yet."""
+
+import jaxtyping
+import numpy as np
+import pytest
+
+from pamal_companion.runs.records import Record
+from pamal_companion.toy import figures as toy_figures
+from pamal_companion.toy.outcomes import VARIANTS, Outcome, counts, pair_by_pair
+from pamal_companion.toy.problem import ToyProblem
+from pamal_companion.toy.run import MOMENTS, ToyOptions, run
+from pamal_core.errors import InputError
+from pamal_core.method import NonFiniteError
+
+
+# Checking the shapes of every call would take most of the time; test_toy_pairs has them checked.
+@pytest.fixture(scope="module", autouse=True)
+def _shapes_unchecked():
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+PAMAL = [v.name for v in VARIANTS if v.method == "pamal"]
+
+
+@pytest.fixture(scope="module")
+def short():
+    return run(ToyOptions.create(epochs=1))
+
+
+# One test for all four counts: the run behind them is the longest of all tests.
+def test_pairs_cover_the_front_within_the_distances_and_as_often_as_the_paper_says():
+    full = run(ToyOptions.create(method="pamal"))
+    found = full.record.summary
+    within = [found[name]["within"] for name in PAMAL]
+    covering = [found[name]["covering"] for name in PAMAL]
+    equal, unbalanced, gradient, loss = (found[name]["verdicts"] for name in PAMAL)
+    assert within == [0.1, 1.0, 0.5, 1.0]
+    assert covering[0] >= 20 and equal["exact"] >= 20
+    assert covering[1] == 0 and unbalanced["subset"] >= 20
+    assert covering[2] == 25 and gradient == {"superset": 25}
+    assert covering[3] >= 18 and loss["exact"] >= 18
+
+    table, pairs = counts(full.record), pair_by_pair(full.record)
+    assert list(table.index) == list(pairs.columns) == PAMAL
+    assert list(table.covers) == [f"{count} of 25" for count in covering]
+    assert [(pairs[name].str[0] == "✓").sum() for name in PAMAL] == covering
+
+    worst = full.outcomes["PaMaL, c = 1"].worst
+    assert pairs.index[worst] == "3-1"  # the pair of Figure 1, far up on both tasks
+    assert pairs["PaMaL, c = 1"].iloc[worst] == "✓ exact, 0.00"
+
+
+def test_the_run_holds_all_variants_from_start_to_end(short):
+    assert list(short.outcomes) == [v.name for v in VARIANTS]
+    for name, outcome in short.outcomes.items():
+        num_members = 1 if name.startswith("LS") else 2
+        assert outcome.stacked.shape == (MOMENTS + 1, 5**num_members, num_members, 2)
+        np.testing.assert_array_equal(outcome.image(num_points=2)[:, 0], outcome.members[-1][:, 0])
+
+
+def test_the_record_has_every_run_at_every_alpha_and_reads_back(short, tmp_path):
+    path = tmp_path / "r.json"
+    short.record.write(path)
+    record = Record.read(path)
+    assert record == short.record
+    assert (record.experiment, record.method, record.data) == ("toy", "all", "formula")
+    assert record.options["epochs"] == 1
+    assert len(record.points) == 2 * 5 + 4 * 25 * 11
+    front = record.front("PaMaL, c = 0.1, loss balancing, 2-5")
+    image = short.outcomes["PaMaL, c = 0.1, loss balancing"].image(num_points=11)[9]
+    np.testing.assert_allclose(front.values, image)
+
+
+def test_two_runs_give_the_same_record_apart_from_its_cost_and_a_third_seed_another(tmp_path):
+    def made(seed, name):
+        out = str(tmp_path / name)
+        options = ToyOptions.create(epochs=1, balancing="loss", method="pamal", seed=seed, out=out)
+        return run(options).record.model_dump(exclude={"cost"})
+
+    assert made(0, "a.json") == made(0, "a.json")
+    assert made(0, "b.json")["points"] != made(1, "c.json")["points"]
+    with pytest.raises(InputError, match=r"a\.json has the record of another run"):
+        made(1, "a.json")
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ({"method": "ls"}, [v.name for v in VARIANTS if v.method == "ls"]),
+        ({"method": "pamal", "balancing": "none"}, ["PaMaL, c = 1", "PaMaL, c = 0.1"]),
+        ({"method": "pamal", "balancing": "loss"}, ["PaMaL, c = 0.1, loss balancing"]),
+    ],
+)
+def test_a_choice_of_method_and_balancing_runs_those_variants_alone(values, names):
+    result = run(ToyOptions.create(epochs=1, **values))
+    assert list(result.outcomes) == names
+    assert list(counts(result.record).index) == names
+    assert all(toy_figures.pairs(result, name) == [] for name in set(PAMAL) - set(names))
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        (
+            {"method": "stl"},
+            "`method` must be 'all', 'pamal', 'ls' or 'baselines'. Found method='stl'.",
+        ),
+        ({"balancing": "both"}, "`balancing` must be"),
+        ({"tanh": "minus"}, "`tanh` must be 'printed' or 'earlier'. Found tanh='minus'."),
+        ({"epochs": 0}, "`epochs` must be"),
+        ({"device": "cuda"}, "`device` must be 'auto' or 'cpu'. Found device='cuda'."),
+        ({"batch_size": 8}, "This notebook has no `batch_size`. Known: method, balancing"),
+        ({"task": 1}, "This notebook has no `task`."),
+        ({"average": 0.9}, "This notebook has no `average`."),
+        ({"scale": 1.0}, "Unknown parameter `scale`."),
+    ],
+)
+def test_a_wrong_option_is_one_line(values, line):
+    with pytest.raises(InputError) as error:
+        ToyOptions.create(**values)
+    assert str(error.value).startswith(line)
+
+
+def test_a_penalty_with_one_draw_is_an_error_for_every_method():
+    with pytest.raises(InputError, match="Found window=1, lam=2"):
+        run(ToyOptions.create(lam=2.0, epochs=1))
+
+
+def test_several_draws_with_a_penalty_run():
+    options = ToyOptions.create(W=2, lam=1.0, p=2.0, method="pamal", balancing="none", epochs=1)
+    assert np.isfinite(run(options).outcomes["PaMaL, c = 1"].stacked).all()
+
+
+def test_weights_that_are_not_finite_stop_the_run_and_name_it():
+    with np.errstate(all="ignore"), pytest.raises(NonFiniteError, match=r"PaMaL, c = .*, 1-1: "):
+        run(ToyOptions.create(lr=1e200, method="pamal", balancing="none", epochs=1))
+
+
+def test_an_outcome_on_the_pareto_set_is_judged_exact():
+    ends = np.array([[7.0, -8.4], [-7.0, -8.4]])
+    stacked = np.broadcast_to(ends, (2, 25, 2, 2))
+    summary = Outcome(ToyProblem(), stacked).summary()
+    assert summary["covering"] == 25 and summary["verdicts"] == {"exact": 25}
+    for measured in summary["runs"].values():
+        assert measured["verdict"] == "exact"
+        assert measured["spearman"] == [-1, -1]
+        assert measured["hypervolume"] == pytest.approx(335.6, abs=0.1)

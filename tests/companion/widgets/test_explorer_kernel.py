@@ -1,0 +1,259 @@
+"""The explorer on a trained ensemble: what Python tells the page, and what it answers."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+import torch
+from browser import serious
+from gestures import frame, middle
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+import pamal_core as pamal
+from pamal_core.evaluation import predict
+
+pytest.importorskip("anywidget", reason="needs the `book` extra")
+
+from pamal_companion.widgets import Explorer, explorer_data
+
+LISTEN = """() => {
+    globalThis.asked = [];
+    widgetModel.on("change:alpha", () => asked.push(widgetModel.get("alpha")));
+}"""
+
+
+class Heads(nn.Module):
+    """One head with three classes for each task, and BatchNorm before them."""
+
+    def __init__(self, num_tasks):
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Flatten(), nn.Linear(12, 8), nn.BatchNorm1d(8), nn.ReLU())
+        self.heads = nn.ModuleList(nn.Linear(8, 3) for _ in range(num_tasks))
+
+    def forward(self, x):
+        features = self.encoder(x)
+        return [head(features) for head in self.heads]
+
+
+@pytest.fixture(params=[2, 3, 4])
+def parts(request):
+    """An ensemble, its tasks, data and front, for 2, 3 and 4 members."""
+    num = request.param
+    network = pamal.WeightEnsemble([Heads(num) for _ in range(num)], shared="encoder")
+    tasks = [pamal.classification(f"task {t}") for t in range(num)]
+    data = TensorDataset(torch.randn(60, 3, 2, 2), *torch.randint(3, (num, 60)))
+    loader, calibration = DataLoader(data, batch_size=20), [data[:30]]
+    alphas = pamal.lattice(num, 4)
+    front = pamal.evaluate(network, tasks, loader, alphas, calibration=calibration)
+    return network, tasks, data, loader, calibration, front
+
+
+@pytest.fixture
+def explorer(parts):
+    network, tasks, data, loader, calibration, front = parts
+    return Explorer(
+        network, tasks, front, *data[:4], loader=loader, calibration=calibration, about="Noise."
+    )
+
+
+def some_alphas(num, count=3):
+    return np.random.default_rng(0).dirichlet(np.ones(num), size=count)
+
+
+def test_where_the_network_has_no_numbers_the_explorer_says_so_and_goes_on(explorer, parts):
+    (network, *_, front), corner = parts, np.eye(parts[0].num_members)[0]
+    whole = network.stacked.detach().clone()
+    network.stacked.data[1] = torch.nan
+    explorer.alpha = some_alphas(network.num_members)[0].tolist()
+    assert explorer.measured["metrics"] == {}
+    assert {seen["text"] for row in explorer.predictions for seen in row} == {"nan"}
+    json.dumps([explorer.measured, explorer.predictions, explorer.points], allow_nan=False)
+    network.stacked.data = whole
+    explorer.alpha = corner.tolist()
+    expected = front.table[(front.alphas == corner).all(1)].iloc[0].to_dict()
+    assert explorer.measured["metrics"] == pytest.approx(expected)
+
+
+def test_what_is_shown_is_what_evaluate_and_predict_say_at_alpha(parts, explorer):
+    network, tasks, data, loader, calibration, _ = parts
+    for alpha in some_alphas(len(tasks)):
+        explorer.alpha = alpha.tolist()
+        front = pamal.evaluate(network, tasks, loader, [alpha], calibration=calibration)
+        assert explorer.measured == {
+            "alpha": alpha.tolist(),
+            "metrics": front.table.iloc[0].to_dict(),
+        }
+        outputs = predict(network, alpha, data[:4][0], calibration=calibration)
+        for i, of_input in enumerate(explorer.predictions):
+            for t, shown in enumerate(of_input):
+                best = int(outputs[t][i].argmax())
+                assert shown["text"] == str(best)
+                assert shown["share"] == pytest.approx(float(outputs[t][i].softmax(0)[best]))
+                assert shown["right"] == (best == int(data[i][1 + t]))
+
+
+def test_the_exported_model_answers_as_the_explorer_does(parts, explorer):
+    data = parts[2]
+    explorer.alpha = some_alphas(parts[0].num_members)[0].tolist()
+    with torch.no_grad():
+        outputs = explorer.model()(data[:4][0])
+    answers = [[str(int(k)) for k in row] for row in torch.stack(outputs, 1).argmax(-1)]
+    assert answers == [[shown["text"] for shown in row] for row in explorer.predictions]
+
+
+def test_pictures_are_made_of_images_and_names_of_targets(parts, explorer):
+    data = parts[2]
+    assert all(picture.startswith("data:image/png;base64,") for picture in explorer.pictures)
+    first = [int(target) for target in data[0][1:]]
+    assert explorer.names[0] == " and ".join(map(str, first))
+
+
+def test_numbers_and_maps_are_shown_by_value_and_mean():
+    outputs = [torch.tensor([[2.5], [-1.0]]), torch.stack([torch.full((3, 4), 7.0)] * 2)]
+    found = explorer_data.predictions(outputs, [])
+    assert found == [[{"text": "2.5"}, {"text": "7"}], [{"text": "-1"}, {"text": "7"}]]
+
+
+def test_what_does_not_fit_is_refused(parts):
+    network, tasks, data, loader, _, front = parts
+    inputs, *targets = data[:4]
+    with pytest.raises(pamal.InputError, match="`targets` must be one tensor for each"):
+        Explorer(network, tasks, front, inputs, *targets[1:], loader=loader)
+    other = pamal.Front(np.eye(5), front.table.iloc[[0] * 5], front.objectives)
+    with pytest.raises(pamal.InputError, match="`front` must be one of this network"):
+        Explorer(network, tasks, other, inputs, loader=loader)
+    explorer = Explorer(network, tasks, front, inputs, loader=loader, calibration="shared")
+    with pytest.raises(pamal.InputError, match="must sum to 1"):
+        explorer.alpha = [0.4] * network.num_members
+
+
+def state(explorer):
+    names = ("tasks", "alpha", "points", "beside", "gram", "about", "pictures", "names")
+    return {name: getattr(explorer, name) for name in (*names, "predictions", "measured")}
+
+
+def in_the_middle(explorer):
+    """Its state with alpha in the middle, where every key leads somewhere."""
+    explorer.alpha = [1 / len(explorer.alpha)] * len(explorer.alpha)
+    return state(explorer)
+
+
+def test_the_page_asks_for_the_alpha_that_it_shows_and_shows_what_it_is_told(
+    parts, explorer, open_widget
+):
+    page = open_widget("explorer", in_the_middle(explorer))
+    controls = page.get_by_role("slider", name="alpha")
+    assert controls.count() == (1 if len(parts[1]) < 4 else 4)
+    controls.first.focus()
+    page.evaluate(LISTEN)
+    page.keyboard.press("ArrowRight")
+    (asked,) = page.evaluate("asked")
+    assert sum(asked) == pytest.approx(1, abs=1e-9)
+    assert asked != explorer.alpha
+    assert "Measured at the nearest point" in page.text_content(".pw-facts")
+    explorer.alpha = asked
+    page.evaluate(
+        "told => ['predictions', 'measured'].forEach(name => widgetModel.set(name, told[name]))",
+        state(explorer),
+    )
+    cells = [float(text) for text in page.locator(".pw-table td").all_text_contents()]
+    assert cells == pytest.approx(list(explorer.measured["metrics"].values()), abs=6e-5)
+    assert "Measured at the nearest" not in page.text_content(".pw-facts")
+    shown = page.locator(".pw-card b").all_text_contents()
+    assert shown == [one["text"] for row in explorer.predictions for one in row]
+    assert serious(page) == []
+
+
+def test_a_second_alpha_waits_for_the_answer_to_the_first(explorer, open_widget):
+    page = open_widget("explorer", in_the_middle(explorer))
+    page.get_by_role("slider", name="alpha").first.focus()
+    page.evaluate(LISTEN)
+    answer = "n => widgetModel.set('measured', { ...widgetModel.get('measured'), alpha: asked[n] })"
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    assert page.evaluate("asked.length") == 1
+    page.evaluate(answer, 0)
+    assert page.evaluate("asked.length") == 2
+    page.evaluate(answer, 1)
+    assert page.evaluate("asked.length") == 2
+
+
+def test_what_is_typed_stays_while_an_answer_comes(parts, explorer, open_widget):
+    page = open_widget("explorer", in_the_middle(explorer))
+    page.evaluate(LISTEN)
+    text = json.dumps([1.0] + [0.0] * (len(explorer.alpha) - 1))
+    box = page.get_by_label("alpha in numbers")
+    box.fill(text)
+    page.evaluate("told => widgetModel.set('measured', told)", explorer.measured)
+    assert box.input_value() == text
+    box.press("Enter")
+    assert page.evaluate("asked") == [json.loads(text)]
+
+
+def test_it_opens_at_what_choose_takes(explorer, parts):
+    front = parts[-1]
+    assert explorer.alpha == front.choose().alpha.tolist() == explorer.measured["alpha"]
+
+
+def test_the_ring_leads_to_points_of_the_front_by_click_and_keys(parts, explorer, open_widget):
+    front = parts[-1]
+    page = open_widget("explorer", in_the_middle(explorer))
+    page.evaluate(LISTEN)
+    page.mouse.click(*middle(page.locator(".pw-plot .pw-dominated, .pw-plot .pw-kept").first))
+    frame(page)
+    page.get_by_role("slider", name="point of the front").focus()
+    seen = [json.loads(page.get_by_label("alpha in numbers").input_value())]
+    for key in ("ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown", "Home", "End"):
+        page.keyboard.press(key)
+        seen.append(json.loads(page.get_by_label("alpha in numbers").input_value()))
+    for alpha in seen:
+        assert np.abs(front.alphas - alpha).max(1).min() < 1e-5
+    assert page.evaluate("asked.length") == 1  # the others wait for its answer
+    assert len({tuple(alpha) for alpha in seen}) > 3
+
+
+def test_what_others_achieve_stands_beside_the_front_where_its_columns_have_it(parts, open_widget):
+    network, tasks, data, loader, calibration, front = parts
+    inputs, *targets = data[:4]
+    known = {"loader": loader, "calibration": calibration}
+    row = front.table.iloc[0].to_dict()
+    explorer = Explorer(network, tasks, front, inputs, *targets, beside={"LS": row}, **known)
+    assert explorer.beside == [{"label": "LS", "values": row}]
+    page = open_widget("explorer", state(explorer))
+    assert page.locator(".pw-plot .pw-other").count() == 1
+    assert page.locator(".pw-plot .pw-tip", has_text="LS").count() == 1
+    with pytest.raises(pamal.InputError, match=r"columns of `front`: .*of STL"):
+        Explorer(network, tasks, front, inputs, beside={"STL": {"price": 1.0}}, **known)
+
+
+def test_an_alpha_that_python_sets_moves_the_handle(parts, explorer, open_widget):
+    page = open_widget("explorer", state(explorer))
+    page.evaluate("alpha => widgetModel.set('alpha', alpha)", [1.0] + [0.0] * (len(parts[1]) - 1))
+    assert page.get_by_label("alpha in numbers").input_value().startswith("[1, 0")
+
+
+def test_the_marker_lies_on_the_point_it_stands_for_from_every_side(parts, explorer, open_widget):
+    page = open_widget("explorer", state(explorer))
+    corner = [1.0] + [0.0] * (len(parts[1]) - 1)
+    page.evaluate("alpha => widgetModel.set('alpha', alpha)", corner)
+
+    def check():
+        ring = page.locator(".pw-here").get_attribute("transform")
+        x, y = map(float, re.findall(r"[-\d.]+", ring))
+        dots = page.locator(".pw-plot :is(.pw-kept, .pw-dominated)").evaluate_all(
+            "dots => dots.map(dot => [dot.cx.baseVal.value, dot.cy.baseVal.value])"
+        )
+        assert min(np.hypot(*(np.array(dots) - [x, y]).T)) < 1e-3
+        return dots
+
+    seen = check()
+    turn = page.get_by_label("turn")
+    assert turn.is_visible() == (len(parts[1]) > 2)
+    if turn.is_visible():
+        turn.fill("1.2")
+        assert check() != seen
+        page.get_by_label("axis z").select_option("no third axis")
+        check()
+        assert not turn.is_visible()

@@ -1,0 +1,134 @@
+"""Every baseline by its name: training, resuming, records."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import TensorDataset
+
+from pamal_companion.data.batches import batches
+from pamal_companion.experiments.models import SharedBottom
+from pamal_companion.runs.build import build
+from pamal_companion.runs.checkpoint import train_resumably
+from pamal_companion.runs.methods import METHODS
+from pamal_companion.runs.options import Options
+from pamal_core.balancing import Draw
+from pamal_core.tasks import classification, regression
+from pamal_core.training import seed_everything, train
+
+TASKS = [regression("height"), classification("kind"), regression("width")]
+
+
+CONDITIONED = ["phn", "cosmos"]
+NAMES = [name for name in METHODS if name not in ("pamal", "ls", "stl", "soup", "low_rank")]
+
+
+def make_method(name, data, num_tasks=2, norm=False, **options):
+    def make_network(extra):
+        layers = [nn.Linear(4 + extra, 8), nn.BatchNorm1d(8) if norm else nn.Identity(), nn.Tanh()]
+        return SharedBottom(nn.Sequential(*layers), heads())
+
+    def heads():
+        return [nn.Linear(8, size) for size in (1, 3, 1)[:num_tasks]]
+
+    seed_everything(0)
+    options = Options.create(method=name, batch_size=8, **options)
+    return build(options, TASKS[:num_tasks], make_network, "encoder", data_of(data, num_tasks))
+
+
+@pytest.fixture
+def data(batch):
+    x, height, kind = batch
+    return TensorDataset(x, height, kind, 0.1 * x[:, 1] + x[:, 3])
+
+
+def data_of(data, num_tasks):
+    return TensorDataset(*data.tensors[: 1 + num_tasks])
+
+
+def loader_of(data, num_tasks):
+    return batches(data_of(data, num_tasks), 8, shuffle=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("num_tasks", [2, 3])
+@pytest.mark.parametrize("norm", [False, True], ids=["plain", "BatchNorm"])
+def test_every_baseline_trains(name, num_tasks, norm, data):
+    method = make_method(name, data, num_tasks, norm)
+    if name not in CONDITIONED:
+        assert method.network.task_weights.tolist() == [[pytest.approx(1 / num_tasks)] * num_tasks]
+    optimizer = torch.optim.Adam(method.parameters(), lr=3e-2)
+    loader = loader_of(data, num_tasks)
+    history = train(method, loader, epochs=8, optimizer=optimizer, progress=False)
+    assert np.mean(history[-1]["losses"]) < 0.8 * np.mean(history[0]["losses"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_resumed_baseline_is_bit_identical(name, data, tmp_path):
+    whole, resumed = make_method(name, data, 3), make_method(name, data, 3)
+    loader, checkpoint = loader_of(data, 3), tmp_path / "c.safetensors"
+    expected = train(whole, loader, epochs=5, progress=False)
+    train_resumably(make_method(name, data, 3), loader, checkpoint, epochs=3, progress=False)
+    assert train_resumably(resumed, loader, checkpoint, epochs=5, progress=False) == expected
+    pairs = zip(whole.parameters(), resumed.parameters(), strict=True)
+    assert all(torch.equal(a, b) for a, b in pairs)
+    assert whole.balancer.state_dict().keys() == resumed.balancer.state_dict().keys()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_parameter_of_a_baseline_receives_a_gradient(name, data):
+    method = make_method(name, data, 3)
+    method.balancer.start_epoch([])
+    rng = np.random.default_rng(0)
+    for _ in range(30):  # units of a hypernetwork are dead for many alphas
+        method.step(next(iter(loader_of(data, 3))), rng)
+    assert all((p.grad != 0).float().mean() > 0.4 for p in method.parameters() if p.numel())
+    assert (name == "uw") == (len(method.parameters()) == 2 and name not in CONDITIONED)
+
+
+GRADIENT_RULES = ["mgda", "pcgrad", "imtl", "graddrop", "cagrad", "nash_mtl"]
+
+
+@pytest.mark.parametrize("name", GRADIENT_RULES)
+def test_the_heads_of_a_gradient_rule_have_the_gradient_of_linear_scalarisation(name, data):
+    batch = next(iter(loader_of(data, 3)))
+    methods = make_method("ls", data, 3), make_method(name, data, 3)
+    for method in methods:
+        method.step(batch, np.random.default_rng(0))
+    split = methods[0].network.skeleton.num_shared
+    plain, ruled = (m.network.stacked.grad for m in methods)
+    torch.testing.assert_close(ruled[:, split:], plain[:, split:])
+    assert not torch.allclose(ruled[:, :split], plain[:, :split])
+
+
+@pytest.mark.parametrize("name", ["mgda", "pcgrad", "imtl", "cagrad", "nash_mtl"])
+def test_balanced_heads_have_the_weights_of_the_shared_gradient(name, data):
+    batch = next(iter(loader_of(data, 3)))
+    gradients = []
+    for t in range(3):  # stl gives the rows of the Jacobian
+        single = make_method("stl", data, 3, task=t)
+        single.step(batch, np.random.default_rng(0))
+        gradients.append(single.network.stacked.grad[0])
+    jacobian = torch.stack(gradients)
+    balanced = make_method(name, data, 3, heads="balanced")
+    torch.manual_seed(1)  # PCGrad's orders
+    balanced.step(batch, np.random.default_rng(0))
+    shared = jacobian[:, : balanced.network.skeleton.num_shared]
+    rule = make_method(name, data, 3).balancer
+    torch.manual_seed(1)
+    found = rule.coefficients(shared @ shared.T, torch.full((3,), 1 / 3))
+    torch.testing.assert_close(balanced.network.stacked.grad[0], found @ jacobian)
+    assert found.std() > 1e-4
+
+
+def test_a_penalty_joins_the_balanced_gradients_as_it_is(data):
+    losses_at = torch.randn(3, 5)
+    theta, weights = torch.ones(5, requires_grad=True), torch.full((3,), 1 / 3)
+    extra = torch.tensor([1.0, -2.0, 0.5])
+    for heads in ("plain", "balanced"):
+        rule = make_method("mgda", data, 3, heads=heads).balancer
+        alone, both = (
+            rule.direction(Draw(weights, weights, theta, losses_at @ theta, 4, c))
+            for c in (None, extra)
+        )
+        torch.testing.assert_close(both - alone, extra @ losses_at)

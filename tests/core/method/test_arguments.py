@@ -1,0 +1,448 @@
+"""What a user can get wrong in the arguments of the public API: one sentence each."""
+
+from dataclasses import replace
+
+import jaxtyping
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.optim.lr_scheduler import ConstantLR
+from torch.utils.data import TensorDataset
+
+from pamal_companion.rivals.auto_lambda import AutoLambda
+from pamal_companion.rivals.epo import EPO
+from pamal_companion.rivals.rotograd import RotoGrad
+from pamal_core import (
+    Dirichlet,
+    Linear,
+    Method,
+    MovingAverage,
+    MultiForward,
+    Task,
+    UnitNorm,
+    WeightEnsemble,
+    classification,
+    evaluate,
+    lattice,
+    regression,
+    train,
+)
+from pamal_core.balancing import (
+    IMTL,
+    MGDA,
+    Aggregated,
+    CAGrad,
+    DynamicWeightAverage,
+    GradDrop,
+    NashMTL,
+    PCGrad,
+    RandomWeighting,
+    UncertaintyWeighting,
+)
+from pamal_core.errors import InputError
+from pamal_core.evaluation import predict
+from pamal_core.tasks import task_losses
+
+
+class Net(nn.Module):
+    """Two heads on three features; BatchNorm where it is asked for, or outputs of another kind."""
+
+    def __init__(self, norm: bool = False, outputs: str = "list") -> None:
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4) if norm else nn.Tanh())
+        self.heads = nn.ModuleList([nn.Linear(4, 1), nn.Linear(4, 2)])
+        self.outputs = outputs
+
+    def forward(self, x):
+        one, two = (head(self.encoder(x)) for head in self.heads)
+        return {"list": [one, two], "nested": [one, (two, one)], "one": one}[self.outputs]
+
+
+TASKS = [regression("a"), classification("b")]
+BATCH = (torch.randn(6, 3), torch.randn(6), torch.randint(2, (6,)))
+METRIC = TASKS[0].metrics[0]
+ALPHA = torch.tensor([0.5, 0.5])
+
+
+def ensemble(**options):
+    return WeightEnsemble([Net(), Net()], **options)
+
+
+def normed():
+    return WeightEnsemble([Net(norm=True), Net(norm=True)])
+
+
+def method(**options):
+    return Method(**({"network": ensemble(), "tasks": TASKS} | options))
+
+
+def epoch(loader=(BATCH,), **options):
+    """A training of one epoch, and its method."""
+    options = {"epochs": 1, "progress": False} | options
+    return train(options.pop("method", None) or method(), loader, **options)
+
+
+def front():
+    return evaluate(ensemble(), TASKS, [BATCH], lattice(2, 2))
+
+
+def with_metrics(metrics):
+    return [Task("a", F.mse_loss, metrics), TASKS[1]]
+
+
+ENSEMBLE = {
+    "a single module": (lambda: WeightEnsemble(Net()), "list of modules, .* Found a single Net"),
+    "compiled": (lambda: WeightEnsemble([torch.compile(Net())]), "one that is compiled"),
+    "lazy": (lambda: WeightEnsemble([nn.LazyLinear(2)]), "a lazy module needs a first call"),
+    "sparse": (lambda: WeightEnsemble([nn.Embedding(3, 2, sparse=True)]), "give it sparse=False"),
+    "another architecture": (lambda: WeightEnsemble([Net(), nn.Linear(3, 2)]), "one architecture"),
+    "a buffer more": (
+        lambda: WeightEnsemble([Net(), Net(norm=True)]),
+        "must have one architecture. Found that 0 and 1 differ",
+    ),
+    "a number": (lambda: WeightEnsemble(3), "Members must be modules, .* Found 3"),
+    "a class": (lambda: WeightEnsemble([Net, Net]), "Found the class Net"),
+    "a dict": (lambda: WeightEnsemble({"a": Net()}), "must be a list .* Found a single dict"),
+    "none": (lambda: WeightEnsemble([]), "at least one member. Found an empty list"),
+    "the same twice": (lambda: WeightEnsemble([Net()] * 2), "must not share trainable parameters"),
+    "tasks by one row": (lambda: ensemble(task_weights=[0.5, 0.5]), r"Found shape \(2,\)"),
+    "ragged weights": (
+        lambda: ensemble(task_weights=[[1], [0.5, 0.5]]),
+        "`task_weights` must be an array of numbers",
+    ),
+    "weights in words": (lambda: ensemble(task_weights=[["a"], ["b"]]), "array of numbers"),
+    "weights below 0": (lambda: ensemble(task_weights=[[2, -1], [0, 1]]), "finite entries >= 0"),
+    "weights not of sum 1": (lambda: ensemble(task_weights=[[1, 1], [0, 1]]), "must sum to 1"),
+    "another submodule": (lambda: ensemble(shared="body"), "Found 'body'; the model has: encoder,"),
+    "a number for shared": (lambda: ensemble(shared=1), "Found 1; the model has: encoder, heads"),
+    "a module for shared": (lambda: ensemble(shared=[nn.Tanh()]), r"Found Tanh\(\); the model"),
+    "a word for a layout": (
+        lambda: ensemble(channels_last="no"),
+        "must be of type bool.* Found 'no'",
+    ),
+}
+NETWORK = {
+    "inputs without a theta": (
+        lambda: ensemble()(BATCH[0]),
+        r"called with theta, a vector \[\d+\] .* Found one tensor \[6, 3\] of float32 and None",
+    ),
+    "alpha for theta": (lambda: ensemble()(ALPHA, BATCH[0]), r"`predict` takes an alpha\. .*\[2\]"),
+    "a list for theta": (lambda: ensemble()([0.5, 0.5], BATCH[0]), "Found a list of float, float"),
+    "theta of another dtype": (
+        lambda: (net := ensemble())(net.weights(ALPHA).double(), BATCH[0]),
+        "vector .* of torch.float32 .* of float64",
+    ),
+    "two thetas": (
+        lambda: (net := ensemble())(net.weights(torch.eye(2)), BATCH[0]),
+        r"vector .* Found one tensor \[2, \d+\]",
+    ),
+    "weights of a list": (
+        lambda: ensemble().weights([0.5, 0.5]),
+        r"tensor \[\.\.\., 2\] of .* a li",
+    ),
+    "weights of three": (lambda: ensemble().weights(torch.ones(3)), r"Found one tensor \[3\]"),
+    "weights of integers": (
+        lambda: ensemble().weights(torch.eye(2).long()),
+        "Found one tensor .* of int64",
+    ),
+    "export of three": (lambda: ensemble().export([1, 0, 0]), r"2 entries, .* Found shape \(3,\)"),
+    "export of several": (lambda: ensemble().export(np.eye(2)), "one point of the simplex"),
+    "export of words": (lambda: ensemble().export("middle"), "must be an array of numbers"),
+    "export of NaN": (lambda: ensemble().export([np.nan, 1]), "finite entries"),
+    "export off the simplex": (lambda: ensemble().export([0.5, 0.4]), r"sum to 1\. Found"),
+    "recalibrate by a word": (lambda: normed().recalibrate(ALPHA, "own"), "one of shared"),
+    "recalibrate by a number": (
+        lambda: normed().recalibrate(ALPHA, 3),
+        "such as a list of batches. Found 3",
+    ),
+    "recalibrate by a batch": (lambda: normed().recalibrate(ALPHA, BATCH), "Found one tensor"),
+    "recalibrate by a tensor": (lambda: normed().recalibrate(ALPHA, BATCH[0]), "Found one tensor"),
+    "recalibrate by a data set": (
+        lambda: normed().recalibrate(ALPHA, TensorDataset(*BATCH)),
+        "such as a list of batches. Found TensorDataset",
+    ),
+    "recalibrate at several": (
+        lambda: normed().recalibrate(np.eye(2), [BATCH]),
+        "one point of the simplex",
+    ),
+    "predict of a plain module": (
+        lambda: predict(Net(), ALPHA, BATCH[0]),
+        "must be of type Network, such as",
+    ),
+    "predict at several": (lambda: predict(ensemble(), np.eye(2), BATCH[0]), "for one alpha"),
+    "state of a balancer": (lambda: Linear().load_state_dict({"past": 1}), "keeps no state"),
+}
+METHOD = {
+    "a plain module": (
+        lambda: method(network=Net()),
+        "`network` must be of type Network, .* Found Net",
+    ),
+    "a single task": (lambda: method(tasks=TASKS[0]), "must be a list of Tasks. Found Task"),
+    "names for tasks": (lambda: method(tasks=["a", "b"]), "Tasks. Found a list of str, str"),
+    "tasks of one name": (
+        lambda: method(tasks=[TASKS[0]] * 2),
+        "name of its own, a text. Found a, a",
+    ),
+    "numbers for names": (
+        lambda: method(tasks=[regression(1), regression(2)]),
+        "name of its own, a text. Found 1, 2",
+    ),
+    "metrics of one name": (
+        lambda: method(tasks=with_metrics((METRIC, METRIC))),
+        "metric of task a must have a name of its own, a text. Found loss, loss",
+    ),
+    "columns of one name": (
+        lambda: method(
+            tasks=[
+                Task("a", TASKS[0].loss, (replace(METRIC, name="b/loss"),)),
+                Task("a/b", TASKS[0].loss, (replace(METRIC, name="loss"),)),
+            ]
+        ),
+        "column of a front must have a name of its own, a text. Found a/b/loss, a/b/loss",
+    ),
+    "one metric": (lambda: method(tasks=with_metrics(METRIC)), "of Metrics. Found Metric"),
+    "names of metrics": (lambda: method(tasks=with_metrics(("loss",))), "Found a tuple of str"),
+    "too few tasks": (lambda: method(tasks=TASKS[:1]), "Expected 2, found 1"),
+    "a number for draws": (
+        lambda: method(preference=2.0),
+        "must be of type Dirichlet, .* Found 2.0",
+    ),
+    "a class of balancers": (lambda: method(balancer=UnitNorm), "Found UnitNorm"),
+    "a name of a balancer": (
+        lambda: method(balancer="linear"),
+        "of type Balancer, .* Found 'linear'",
+    ),
+    "a number for a penalty": (
+        lambda: method(penalty=0.5),
+        "must be of type Penalty, .* Found 0.5",
+    ),
+    "a broken window": (lambda: method(window=2.5), "whole number >= 1. Found window=2.5"),
+    "a window in words": (lambda: method(window="2"), "whole number >= 1. Found window='2'"),
+    "a true window": (lambda: method(window=True), "whole number >= 1. Found window=True"),
+    "no window": (lambda: method(window=0), "whole number >= 1. Found window=0"),
+    "a window without pairs": (
+        lambda: method(penalty=MultiForward(1.0)),
+        "at least 2 when `lam` > 0. Found window=1, lam=1.0",
+    ),
+    "lam below 0": (lambda: MultiForward(-1), "a finite number >= 0. Found lam=-1"),
+    "lam in words": (lambda: MultiForward("0.5"), "a finite number >= 0. Found lam='0.5'"),
+    "lam NaN": (lambda: MultiForward(np.nan), "a finite number >= 0. Found lam=nan"),
+    "another sign": (lambda: MultiForward(1.0, "plus"), "`sign` must be one of ordered, printed"),
+    "p in words": (lambda: Dirichlet(p="a"), "`p` must be an array of numbers. Found 'a'"),
+    "p below 0": (lambda: Dirichlet(p=-1), "`p` must be one number >= 0 .* Found p=-1"),
+    "no p": (lambda: Dirichlet(p=()), r"`p` must be one number >= 0 .* Found p=\(\)"),
+    "a matrix for p": (lambda: Dirichlet(p=[[1.0, 2.0]]), "`p` must be one number >= 0 .*"),
+    "None for p": (lambda: Dirichlet(p=None), "`p` must be one number >= 0 .* Found p=None"),
+    "a word for strata": (lambda: Dirichlet(stratified="no"), "must be of type bool.* Found 'no'"),
+    "p for three": (
+        lambda: epoch(method=method(preference=Dirichlet((1.0, 1.0, 1.0)))),
+        "`p` must be one number or 2, one per member",
+    ),
+    "a lattice of 2.5": (lambda: lattice(2.5), "whole number >= 1. Found num_members=2.5"),
+    "a lattice of words": (lambda: lattice("2"), "whole number >= 1. Found num_members='2'"),
+    "a lattice of a point": (lambda: lattice(2, 1), "whole number >= 2. Found num_points=1"),
+}
+BALANCERS = {
+    "another form": (lambda: MovingAverage(form="mean"), "`form` must be one of paper, released"),
+    "no history": (lambda: MovingAverage(0), "whole number >= 1. Found history=0"),
+    "half a history": (lambda: MovingAverage(2.5), "whole number >= 1. Found history=2.5"),
+    "another norm": (lambda: UnitNorm("l1"), "`form` must be one of paper, released. Found 'l1'"),
+    "c below 0": (lambda: CAGrad(c=-0.1), "a finite number >= 0. Found c=-0.1"),
+    "c in words": (lambda: CAGrad(c="big"), "a finite number >= 0. Found c='big'"),
+    "no temperature": (lambda: DynamicWeightAverage(0), "number > 0. Found temperature=0"),
+    "no task": (lambda: UncertaintyWeighting(0), "whole number >= 1. Found num_tasks=0"),
+    "one task of two": (
+        lambda: epoch(method=method(balancer=UncertaintyWeighting(1))),
+        "`num_tasks` must be that of the method, 2. Found num_tasks=1",
+    ),
+    "a class of aggregators": (lambda: Aggregated(nn.Tanh), "`aggregator` must be one, such as"),
+    "a plain module": (lambda: RotoGrad(Net()), "needs a `Rotated` network"),
+    "a step of 0": (
+        lambda: AutoLambda(ensemble(), TASKS, [BATCH], lr=0),
+        "a finite number > 0. Found lr=0",
+    ),
+    "a meta step below 0": (
+        lambda: AutoLambda(ensemble(), TASKS, [BATCH], lr=0.1, meta_lr=-1),
+        "a finite number > 0. Found meta_lr=-1",
+    ),
+    "a module to look ahead": (
+        lambda: AutoLambda(Net(), TASKS, [], lr=1),
+        "must be of type Network, such as",
+    ),
+    "names to look ahead": (lambda: AutoLambda(ensemble(), "ab", [], lr=1), "list of Tasks"),
+    "nothing ahead": (
+        lambda: epoch(method=method(balancer=AutoLambda(ensemble(), TASKS, [], lr=1))),
+        "`loader` must yield batches anew in each epoch. Found none",
+    ),
+} | {
+    f"heads of {kind.__name__}": (lambda kind=kind: kind(heads="all"), "one of plain, balanced")
+    for kind in (MGDA, PCGrad, IMTL, CAGrad, NashMTL)
+}
+TRAINING = {
+    "a network for a method": (lambda: epoch(method=ensemble()), "of type Method, .* WeightEns"),
+    "epochs in words": (lambda: epoch(epochs="3"), "whole number >= 1. Found epochs='3'"),
+    "no epoch": (lambda: epoch(epochs=0), "whole number >= 1. Found epochs=0"),
+    "epochs below 0": (lambda: epoch(epochs=-1), "whole number >= 1. Found epochs=-1"),
+    "a seed below 0": (lambda: epoch(seed=-1), "whole number >= 0. Found seed=-1"),
+    "a rate below 0": (lambda: epoch(lr=-1), "finite number > 0. Found lr=-1"),
+    "a rate of NaN": (lambda: epoch(lr=np.nan), "finite number > 0. Found lr=nan"),
+    "a norm of 0": (lambda: epoch(clip_norm=0), "finite number > 0. Found clip_norm=0"),
+    "LBFGS": (
+        lambda: epoch(method=(one := method()), optimizer=torch.optim.LBFGS(one.parameters())),
+        "`optimizer` must .* Found LBFGS",
+    ),
+    "an optimiser of another": (
+        lambda: epoch(optimizer=torch.optim.SGD(ensemble().parameters())),
+        "`optimizer` must train what the method has and nothing else",
+    ),
+    "an optimiser and a rate": (
+        lambda: epoch(
+            method=(one := method()), optimizer=torch.optim.SGD(one.parameters()), lr=0.1
+        ),
+        "Found both",
+    ),
+    "a schedule of another": (
+        lambda: epoch(scheduler=ConstantLR(torch.optim.SGD(ensemble().parameters()))),
+        "`scheduler` must be of the `optimizer`",
+    ),
+    "an interval of weeks": (lambda: epoch(scheduler_interval="week"), "one of epoch, step"),
+    "batches once for two epochs": (
+        lambda: epoch(iter([BATCH]), epochs=2),
+        "must yield its batches anew for each of 2 epochs, ",
+    ),
+    "a data set for batches": (
+        lambda: epoch(TensorDataset(*BATCH)),
+        "must yield its batches anew for each of 1 epochs, .* Found TensorDataset",
+    ),
+    "a path to go on from": (lambda: epoch(resume="state.pt"), "`resume` must be what .* Found st"),
+    "no batches": (lambda: epoch([]), "The loader must yield at least one batch"),
+    "a batch for a loader": (lambda: epoch(BATCH), "A batch must be a tuple or list .* one tensor"),
+    "a tensor for a loader": (lambda: epoch(BATCH[0]), "A batch must be a tuple .* one tensor"),
+    "nested outputs": (
+        lambda: epoch(method=method(network=WeightEnsemble([Net(outputs="nested") for _ in "ab"]))),
+        "The output for task b must be one tensor. Found a tuple of Tensor, Tensor",
+    ),
+    "one output": (
+        lambda: epoch(method=method(network=WeightEnsemble([Net(outputs="one") for _ in "ab"]))),
+        r"tuple or list with one tensor per task.* Found one tensor \[6, 1\]",
+    ),
+    "no targets": (lambda: epoch([(BATCH[0],)]), "2 tasks. Found 2 outputs and 0 targets"),
+    "a loss by name": (
+        lambda: epoch(method=method(tasks=[regression("a", "mse"), TASKS[1]])),
+        r"The loss of task a must take what it is given.* the order of the tasks: a, b\?\)",
+    ),
+    "a loss without a mean": (
+        lambda: task_losses(
+            [regression("a", lambda o, y: (o - y) ** 2)], [BATCH[1][:, None]], [BATCH[1]]
+        ),
+        "The loss of task a must be one number",
+    ),
+}
+EVALUATION = {
+    "a plain module": (
+        lambda: evaluate(Net(), TASKS, [BATCH]),
+        "must be of type Network.* Found Net",
+    ),
+    "a single task": (lambda: evaluate(ensemble(), TASKS[0], [BATCH]), "must be a list of Tasks"),
+    "names for tasks": (lambda: evaluate(ensemble(), ["a", "b"], [BATCH]), "must be a list of T"),
+    "no metrics": (
+        lambda: evaluate(ensemble(), with_metrics(()), [BATCH]),
+        "Every task must have a metric. Found none of a",
+    ),
+    "another number of tasks": (
+        lambda: evaluate(ensemble(), TASKS[:1], [BATCH]),
+        "1 tasks. Found 2 outputs and 2 targets",
+    ),
+    "a data set for batches": (
+        lambda: evaluate(ensemble(), TASKS, TensorDataset(*BATCH)),
+        "must yield its batches anew for each of 11 alphas, .* Found TensorDataset",
+    ),
+    "no batches": (lambda: evaluate(ensemble(), TASKS, []), "at least one batch. Found none"),
+    "batches once": (
+        lambda: evaluate(ensemble(), TASKS, iter([BATCH])),
+        "must yield its batches anew for each of 11 alphas, as a DataLoader or a list does. Found",
+    ),
+    "statistics once": (
+        lambda: evaluate(normed(), TASKS, [BATCH], calibration=iter([BATCH])),
+        "Found none; a generator has them once",
+    ),
+    "statistics by a number": (
+        lambda: evaluate(normed(), TASKS, [BATCH], calibration=1),
+        "`calibration` must be of type Iterable.* Found 1",
+    ),
+    "alphas of three": (
+        lambda: evaluate(ensemble(), TASKS, [BATCH], np.eye(3)),
+        r"must have 2 entries, one per member. Found shape \(3, 3\)",
+    ),
+    "alphas in words": (lambda: evaluate(ensemble(), TASKS, [BATCH], "all"), "array of numbers"),
+    "an unknown metric": (lambda: front().on("quality"), "`maximise` must say .* Found quality"),
+    "a metric nobody has": (lambda: front().on("top-5 error"), r"missing \['a/top-5 error', 'b/"),
+    "a bound on nothing": (lambda: front().choose(at_least={"c/loss": 1}), "must name .* 'c/loss'"),
+    "a bound in words": (
+        lambda: front().choose(at_least={"a/loss": "low"}),
+        "A bound must be a finite number.* Found 'low' for a/loss",
+    ),
+    "bounds without names": (lambda: front().choose(at_most=0.5), "`at_most` must be a dict"),
+    "weights of three": (lambda: front().choose(weights=[1, 1, 1]), r"Found \[1, 1, 1\]"),
+    "no weight": (lambda: front().choose(weights=[0, 0]), "not all 0, .* Found"),
+    "a bound that nothing meets": (
+        lambda: front().choose(at_least={"b/accuracy": 2.0}),
+        "No point of the front meets b/accuracy at least 2",
+    ),
+    "a reference of NaN": (lambda: front().hypervolume([np.nan, 0]), "all finite"),
+    "a reference in words": (lambda: front().hypervolume("origin"), "`reference` must be an array"),
+    "a reference of one": (lambda: front().hypervolume([0.0]), r"must have 2 entries.* \(1,\)"),
+}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        pytest.param(*case, id=f"{table}: {name}")
+        for table, cases in {
+            "ensemble": ENSEMBLE,
+            "network": NETWORK,
+            "method": METHOD,
+            "balancer": BALANCERS,
+            "training": TRAINING,
+            "evaluation": EVALUATION,
+        }.items()
+        for name, case in cases.items()
+    ],
+)
+@pytest.mark.filterwarnings("ignore:`torch.jit")  # as `torch.compile` imports it, too
+def test_a_wrong_argument_is_one_sentence_with_what_was_expected_and_found(
+    wrong, message, monkeypatch
+):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
+    steps = []
+    monkeypatch.setattr(torch.optim.Adam, "step", lambda *_: steps.append(1))
+    with pytest.raises(InputError, match=message) as found:
+        wrong()
+    assert not steps
+    assert len(str(found.value)) < 400 and "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize("balancer", [EPO, GradDrop, RandomWeighting, Linear, UnitNorm, CAGrad])
+def test_balancers_need_no_arguments(balancer):
+    assert len(epoch(method=method(balancer=balancer()))) == 1
+
+
+def test_numbers_of_numpy_are_numbers(monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    penalty = MultiForward(np.float32(0.5))
+    assert method(window=np.int64(2), penalty=penalty).window == 2
+    assert len(lattice(np.int64(2), np.int32(3))) == 3
+
+
+def test_a_list_of_concentrations_draws_as_the_tuple_does(monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    draws = [Dirichlet(p).sample(4, 2, np.random.default_rng(0)) for p in ([1.0, 2.0], (1.0, 2.0))]
+    assert (draws[0] == draws[1]).all()
+
+
+def test_two_metrics_of_one_name_in_different_tasks_are_two_columns():
+    table = front().table
+    assert {"a/loss", "b/loss"} <= {*table}

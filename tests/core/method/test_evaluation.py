@@ -1,0 +1,266 @@
+import math
+
+import jaxtyping
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import TensorDataset
+from tqdm.auto import tqdm
+
+from pamal_companion.data.batches import batches
+from pamal_core.errors import InputError
+from pamal_core.evaluation import evaluate
+from pamal_core.method import Method
+from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.simplex import sampled
+from pamal_core.tasks import classification, mean_metric, regression
+
+
+def network(make_mlp, members=2, **options):
+    return WeightEnsemble([make_mlp() for _ in range(members)], shared="encoder", **options)
+
+
+def test_each_point_has_the_metrics_of_the_exported_network(make_mlp, tasks, batch):
+    ensemble, (x, heights, kinds) = network(make_mlp), batch
+    front = evaluate(ensemble, tasks, batches(TensorDataset(*batch), 7))
+    assert front.alphas.shape == (11, 2)
+    for alpha, (_, row) in zip(front.alphas, front.table.iterrows(), strict=True):
+        height, logits = ensemble.export(alpha, calibration="shared")(x)
+        loss = torch.nn.functional.huber_loss(height.flatten(), heights)
+        assert row["height/loss"] == pytest.approx(loss.item(), rel=1e-5)
+        assert row["kind/accuracy"] == pytest.approx((logits.argmax(1) == kinds).double().mean())
+        entropy = torch.nn.functional.cross_entropy(logits, kinds)
+        assert row["kind/loss"] == pytest.approx(entropy.item(), rel=1e-5)
+
+
+def test_the_first_metric_of_a_task_is_its_objective(make_mlp, tasks, batch):
+    front = evaluate(network(make_mlp), tasks, [batch])
+    assert [(o.name, o.maximise) for o in front.objectives] == [
+        ("height/loss", False),
+        ("kind/accuracy", True),
+    ]
+
+
+def test_the_size_of_a_batch_does_not_matter(make_mlp, tasks, batch):
+    ensemble, data = network(make_mlp), TensorDataset(*batch)
+    a, b = (evaluate(ensemble, tasks, batches(data, size)).table for size in (5, 32))
+    np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+def test_evaluation_restores_the_mode_and_leaves_the_weights_alone(make_mlp, tasks, batch):
+    ensemble = network(make_mlp).train()
+    before = ensemble.stacked.detach().clone()
+    evaluate(ensemble, tasks, [batch], [[0.5, 0.5]])
+    assert ensemble.training
+    assert torch.equal(ensemble.stacked, before)
+
+
+class Normalised(nn.Module):
+    """BatchNorm behind a layer whose outputs depend on the member."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6))
+        self.height, self.kind = nn.Linear(6, 1), nn.Linear(6, 3)
+
+    def forward(self, x):
+        x = self.encoder(x)
+        return self.height(x), self.kind(x)
+
+
+def test_calibration_gives_each_alpha_its_own_statistics_and_puts_the_shared_ones_back(
+    tasks, batch
+):
+    ensemble = WeightEnsemble([Normalised(), Normalised()], shared="encoder")
+    before = {name: buffer.clone() for name, buffer in ensemble.named_buffers()}
+    shared = evaluate(ensemble, tasks, [batch], calibration="shared")
+    own = evaluate(ensemble, tasks, [batch], calibration=[batch])
+    for name, buffer in ensemble.named_buffers():
+        assert torch.equal(buffer, before[name])
+    again = evaluate(ensemble, tasks, [batch], calibration="shared")
+    assert again.table.equals(shared.table)
+    for alpha, (_, row) in zip(own.alphas, own.table.iterrows(), strict=True):
+        model = ensemble.export(alpha, calibration="shared")
+        normal = model.encoder[1]
+        features = model.encoder[0](batch[0]).detach()
+        normal.running_mean, normal.running_var = features.mean(0), features.var(0)
+        height, _ = model(batch[0])
+        loss = torch.nn.functional.huber_loss(height.flatten(), batch[1]).item()
+        assert row["height/loss"] == pytest.approx(loss, rel=1e-4)
+    assert (own.table["height/loss"] != shared.table["height/loss"]).all()
+
+
+def test_batch_norm_is_shared_by_all_alpha_on_demand_or_with_a_warning(make_mlp, tasks, batch):
+    ensemble = WeightEnsemble([Normalised(), Normalised()])
+    with pytest.warns(match="All alphas share the running statistics"):
+        silent = evaluate(ensemble, tasks, [batch])
+    assert silent.table.equals(evaluate(ensemble, tasks, [batch], calibration="shared").table)
+    evaluate(WeightEnsemble([Normalised()], task_weights=[[0.5, 0.5]]), tasks, [batch])
+    evaluate(network(make_mlp), tasks, [batch])
+
+
+def test_a_task_nobody_is_trained_on_is_left_out(make_mlp, tasks, batch):
+    single = network(make_mlp, 1, task_weights=[[0.0, 1.0]])
+    front = evaluate(single, tasks, [batch])
+    assert list(front.table) == ["kind/accuracy", "kind/loss"]
+    assert front.task_weights.tolist() == [[1.0]]
+
+
+def test_alphas_off_the_simplex_and_empty_loaders_are_refused(make_mlp, tasks, batch):
+    with pytest.raises(InputError, match="sum to 1"):
+        evaluate(network(make_mlp), tasks, [batch], [[0.5, 0.6]])
+    with pytest.raises(InputError, match="at least one batch"):
+        evaluate(network(make_mlp), tasks, [])
+
+
+def test_accuracy_is_the_share_of_right_answers():
+    accuracy = classification("a").metrics[0]
+    logits, labels = torch.eye(4)[[0, 1, 2, 3]], torch.tensor([0, 1, 0, 0])
+    assert accuracy(logits, labels) == 0.5
+    assert accuracy.maximise
+
+
+def test_a_regression_takes_columns_and_vectors_alike():
+    task, target = regression("r"), torch.tensor([1.0, 5.0])
+    # Huber: 0.5 * 1**2 for an error of 1, 5 - 0.5 for an error of 5
+    assert task.loss(torch.zeros(2, 1), target).item() == pytest.approx((0.5 + 4.5) / 2)
+
+
+def test_statistics_of_batches_add_up_to_that_of_all():
+    metric = mean_metric("m", False, lambda o, t: (o - t).mean())
+    output, target = torch.rand(10), torch.rand(10)
+    parts = [metric.statistic(output[s], target[s]) for s in (slice(0, 3), slice(3, 10))]
+    assert metric.value(sum(parts)) == pytest.approx((output - target).mean().item())
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+@pytest.mark.parametrize("shape", [(20, 3), (20, 3, 5)], ids=["examples", "tokens"])
+def test_answers_that_are_no_numbers_have_no_accuracy(value, shape):
+    logits = torch.randn(shape)
+    labels = torch.zeros(shape[:1] + shape[2:], dtype=torch.long)
+    whole = (logits[2:].argmax(1) == 0).double().mean().item()
+    logits[:2, 1] = value
+    (accuracy,) = (m for m in classification("kind").metrics if m.name == "accuracy")
+    assert math.isnan(accuracy(logits, labels))
+    labels[:2] = -100  # those count no more
+    assert accuracy(logits, labels) == pytest.approx(whole)
+
+
+def test_classes_that_are_ruled_out_are_no_fault():
+    logits = torch.tensor([[0.1, -torch.inf, 0.2], [0.3, 0.2, -torch.inf]])
+    accuracy = classification("kind").metrics[0]
+    assert accuracy(logits, torch.tensor([2, 1])) == 0.5
+
+
+def test_no_network_wins_by_answers_that_are_no_numbers():
+    """All labels are class 0, which is where the largest of logits that are NaN is found."""
+
+    class Kinds(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kinds, self.scale = nn.Linear(4, 3), nn.Parameter(torch.tensor(0.0))
+
+        def forward(self, x):
+            return [self.kinds(x) * (0.05 - self.scale).sqrt()] * 2
+
+    ensemble = WeightEnsemble([Kinds(), Kinds()])
+    ensemble.stacked.data[1, 0] = 1.0  # the scale, of which alpha_2 = 0.1 is too much
+    kinds = [classification("first"), classification("second")]
+    labels = torch.zeros(30, dtype=torch.long)
+    with pytest.warns(UserWarning, match="first/accuracy at 10 of 11 alphas, first \\[0.9, 0.1"):
+        front = evaluate(ensemble, kinds, [(torch.randn(30, 4), labels, labels)])
+    with pytest.warns(UserWarning, match="10 of 11 points of the front are left out"):
+        assert front.choose().alpha.tolist() == [1.0, 0.0]
+    assert front.is_finite.tolist() == [True] + [False] * 10
+
+
+def test_calibration_is_what_every_alpha_can_use(tasks, batch, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
+    ensemble = WeightEnsemble([Normalised(), Normalised()])
+    for wrong in ([], (one for one in [batch])):
+        with pytest.raises(InputError, match="Found none; a generator has them once"):
+            evaluate(ensemble, tasks, [batch], calibration=wrong)
+    with pytest.raises(InputError, match=r"`calibration` must be one of shared\. Found 'recal"):
+        evaluate(ensemble, tasks, [batch], calibration="recalibrated")
+
+
+def test_the_front_of_a_network_without_batch_norm_needs_no_calibration(make_mlp, tasks, batch):
+    plain = evaluate(network(make_mlp), tasks, [batch])
+    assert (
+        evaluate(network(make_mlp), tasks, [batch], calibration=[]).table.shape == plain.table.shape
+    )
+
+
+def test_tasks_of_one_name_and_targets_that_are_missing_are_refused(make_mlp, tasks, batch):
+    with pytest.raises(InputError, match=r"a name of its own, a text\. Found height, height"):
+        evaluate(network(make_mlp), [tasks[0]] * 2, [batch])
+    with pytest.raises(InputError, match="Found 2 outputs and 1 targets"):
+        evaluate(network(make_mlp), tasks, [batch[:2]])
+
+
+def test_a_regression_takes_numbers_of_any_type(make_mlp, tasks, batch):
+    whole = batch[1].round()
+    fronts = [
+        evaluate(network(make_mlp), tasks, [(batch[0], target, batch[2])], [[1.0, 0.0]])
+        for target in (whole, whole.double(), whole.long())
+    ]
+    assert len({front.table["height/loss"].dtype for front in fronts}) == 1
+    method = Method(network(make_mlp), tasks)
+    losses = [
+        method.accumulate((batch[0], target, batch[2]), torch.tensor([[1.0, 0.0]]))
+        for target in (whole, whole.double(), whole.long())
+    ]
+    assert torch.equal(losses[0], losses[1]) and torch.equal(losses[0], losses[2])
+
+
+def test_a_metric_that_is_not_finite_is_named_with_its_task_and_alpha(tasks, batch):
+    class Fragile(nn.Module):
+        def __init__(self, scale):
+            super().__init__()
+            self.kind, self.scale = nn.Linear(4, 3), nn.Parameter(torch.tensor(scale))
+
+        def forward(self, x):
+            return self.scale.log() * x[:, :1], self.kind(x)
+
+    ensemble = WeightEnsemble([Fragile(1.0), Fragile(-1.0)])
+    with pytest.warns(UserWarning) as found:
+        front = evaluate(ensemble, tasks, [batch])
+    assert [str(w.message) for w in found] == [
+        "Metrics that are not finite: height/loss at 6 of 11 alphas, first [0.5, 0.5]."
+    ]
+    assert front.is_finite.tolist() == [True] * 5 + [False] * 6
+    with pytest.raises(
+        InputError, match=r"objectives are finite\. .* height/loss at 1 of 1 alphas"
+    ):
+        evaluate(ensemble, tasks, [batch], [[0.0, 1.0]])
+
+
+def test_members_of_float16_that_overflow_are_told_so(make_mlp, tasks, batch):
+    ensemble = WeightEnsemble([make_mlp().half() for _ in range(2)])
+    with torch.no_grad():
+        ensemble.stacked.fill_(6e4)
+    with pytest.raises(InputError, match=r"height/loss .* float16, .*: use float32 or bfloat16"):
+        evaluate(ensemble, tasks, [(batch[0].half(), batch[1].half(), batch[2])])
+
+
+def test_many_members_have_sampled_alphas_and_few_the_lattice(make_mlp, tasks, batch):
+    mixed = [[1.0, 0.0]] * 3 + [[0.0, 1.0]] * 2
+    many = network(make_mlp, 5, task_weights=mixed)
+    alphas = evaluate(many, tasks, [batch]).alphas
+    np.testing.assert_array_equal(alphas, sampled(5))
+    four = network(make_mlp, 4, task_weights=mixed[1:])
+    assert evaluate(four, tasks, [batch]).alphas.shape == (286, 4)
+
+
+def test_a_bar_is_shown_for_what_takes_long_unless_it_is_not_wanted(
+    make_mlp, tasks, batch, capsys, monkeypatch
+):
+    evaluate(network(make_mlp), tasks, [batch])
+    assert capsys.readouterr().err == ""
+    at_once = lambda points, delay, **options: tqdm(points, **options)  # noqa: E731
+    monkeypatch.setattr("pamal_core.evaluation.tqdm", at_once)
+    evaluate(network(make_mlp), tasks, [batch])
+    assert "11/11" in capsys.readouterr().err
+    evaluate(network(make_mlp), tasks, [batch], progress=False)
+    assert capsys.readouterr().err == ""

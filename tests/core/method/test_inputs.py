@@ -1,0 +1,178 @@
+"""Models with several inputs: in training, evaluation, BatchNorm, memory and the explorer."""
+
+import copy
+from collections import UserDict
+
+import jaxtyping
+import pytest
+import torch
+from torch import nn
+from torch.nn.utils.rnn import PackedSequence, pack_sequence
+from torch.utils.data import DataLoader
+
+import pamal_core as pamal
+from pamal_core.evaluation import predict
+from pamal_core.inputs import arguments, moved, num_examples
+
+TASKS = [pamal.classification("topic"), pamal.regression("length")]
+GENERATOR = torch.Generator().manual_seed(0)
+IDS = torch.randint(9, (40, 5), generator=GENERATOR)
+MASK = (torch.rand(40, 5, generator=GENERATOR) < 0.8).float()
+TOPIC, LENGTH = IDS[:, 0] % 2, MASK.sum(1)
+TENSORS = IDS, MASK, TOPIC, LENGTH
+
+
+class Text(nn.Module):
+    """Masked words, of which `mask` says which ones are there."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.norm = nn.Embedding(9, 6), nn.BatchNorm1d(6)
+        self.topic, self.length = nn.Linear(6, 2), nn.Linear(6, 1)
+
+    def forward(self, ids, mask):
+        features = self.norm((self.words(ids) * mask[..., None]).sum(1))
+        return self.topic(features), self.length(features)
+
+
+class Joined(Text):
+    """The same, of one tensor [n, 10]."""
+
+    def forward(self, both):
+        return super().forward(both[:, :5].long(), both[:, 5:])
+
+
+FORMS = {
+    "tuple": (Text, (IDS, MASK)),
+    "list": (Text, [IDS, MASK]),
+    "dict": (Text, {"mask": MASK, "ids": IDS}),
+    "mapping": (Text, UserDict(ids=IDS, mask=MASK)),
+    "tensor": (Joined, torch.cat([IDS.float(), MASK], 1)),
+}
+
+
+def trained(model, inputs):
+    """A front and the outputs at its middle, after three epochs of two batches."""
+    torch.manual_seed(0)
+    network = pamal.WeightEnsemble([model(), model()], shared="words")
+    batch = (inputs, TOPIC, LENGTH)
+    method = pamal.Method(network, TASKS, penalty=pamal.MultiForward(1.0), window=2)
+    pamal.train(method, [batch, batch], epochs=3, progress=False)
+    front = pamal.evaluate(network, TASKS, [batch], calibration=[(inputs,)])
+    outputs = predict(network, [0.5, 0.5], inputs, calibration=[batch])
+    return front, outputs
+
+
+@pytest.mark.parametrize("form", ["tuple", "list", "dict", "mapping"])
+def test_several_inputs_give_the_front_that_one_tensor_with_all_of_them_gives(form):
+    front, outputs = trained(*FORMS[form])
+    expected_front, expected = trained(*FORMS["tensor"])
+    assert front.table.equals(expected_front.table)
+    assert all(torch.equal(a, b) for a, b in zip(outputs, expected, strict=True))
+
+
+def test_a_loader_of_torch_makes_such_batches_of_a_data_set_of_such_examples():
+    examples = [({"ids": i, "mask": m}, t, n) for i, m, t, n in zip(*TENSORS, strict=True)]
+    network = pamal.WeightEnsemble([Text(), Text()])
+    loader = DataLoader(examples, batch_size=10)
+    rows = pamal.train(pamal.Method(network, TASKS), loader, epochs=1, progress=False)
+    assert len(rows) == 1
+    front = pamal.evaluate(network, TASKS, loader, calibration=loader)
+    whole = [({"ids": IDS, "mask": MASK}, TOPIC, LENGTH)]
+    same = pamal.evaluate(network, TASKS, whole, calibration=loader)
+    assert (front.table - same.table).abs().to_numpy().max() < 1e-6
+
+
+def test_batch_norm_is_re_estimated_on_several_inputs_as_torch_does_it_by_hand():
+    network = pamal.WeightEnsemble([Text(), Text()])
+    network.recalibrate([0.3, 0.7], [((IDS, MASK), TOPIC), ((IDS[:9], MASK[:9]), TOPIC[:9])])
+    model = copy.deepcopy(network.export([0.3, 0.7], calibration="shared"))
+    model.norm.reset_running_stats()
+    model.norm.momentum = None
+    model.train()
+    model(IDS, MASK), model(IDS[:9], MASK[:9])
+    assert torch.allclose(network.skeleton.model.norm.running_mean, model.norm.running_mean)
+    assert torch.allclose(network.skeleton.model.norm.running_var, model.norm.running_var)
+
+
+class Small(Text):
+    """On a machine with room for twelve examples."""
+
+    def forward(self, ids, mask):
+        if len(ids) > 12:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return super().forward(ids, mask)
+
+
+class Opaque:
+    """One input that is no tensor, and takes itself to a device."""
+
+    def __init__(self, ids):
+        self.ids = ids
+
+    def to(self, device, non_blocking):
+        return self
+
+
+class OfOpaque(Small):
+    def forward(self, given):
+        return super().forward(given.ids, torch.ones(given.ids.shape))
+
+
+@pytest.mark.parametrize(
+    ("model", "inputs", "tip"),
+    [
+        (Small, {"ids": IDS, "mask": MASK}, "What fits: batch_size=10."),
+        (OfOpaque, Opaque(IDS), "Try smaller ones"),
+    ],
+)
+def test_a_batch_of_several_inputs_that_is_too_large_is_halved_whole(model, inputs, tip):
+    network = pamal.WeightEnsemble([model(), model()])
+    with pytest.raises(pamal.InputError, match=rf"batch_size=40 and W=1\. {tip}"):
+        batch = (inputs, TOPIC, LENGTH)
+        pamal.train(pamal.Method(network, TASKS), [batch], epochs=1, progress=False)
+
+
+def test_the_explorer_asks_a_model_about_several_inputs():
+    widgets = pytest.importorskip("pamal_companion.widgets.explorer")
+    network = pamal.WeightEnsemble([Text(), Text()])
+    loader = [((IDS, MASK), TOPIC, LENGTH)]
+    front = pamal.evaluate(network, TASKS, loader, calibration=loader)
+    some = {"ids": IDS[:3], "mask": MASK[:3]}
+    args = (network, TASKS, front, some, TOPIC[:3], LENGTH[:3])
+    explorer = widgets.Explorer(*args, loader=loader, calibration=loader)
+    assert explorer.names == [f"{t} and {n:g}" for t, n in zip(TOPIC[:3], LENGTH[:3], strict=True)]
+    assert explorer.pictures == [""] * 3 and len(explorer.predictions) == 3
+    with pytest.raises(pamal.InputError, match=r"at least one input\. Found none"):
+        widgets.Explorer(network, TASKS, front, {}, loader=loader)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_examples_are_counted_whatever_holds_the_inputs(form):
+    assert num_examples(FORMS[form][1]) == 40
+
+
+def test_a_packed_sequence_is_one_input():
+    packed = pack_sequence([torch.ones(3, 2), torch.ones(2, 2)])
+    (given,), named = arguments(moved([packed], torch.device("cpu"))[0])
+    assert isinstance(given, PackedSequence) and named == {}
+
+
+@pytest.mark.parametrize(
+    ("batch", "found"),
+    [
+        ({"ids": IDS, "topic": TOPIC}, "a dict with keys ids, topic"),
+        (IDS, r"one tensor \[40, 5\] of int64"),
+        ((IDS, (TOPIC, LENGTH)), "a tuple of Tensor, tuple"),
+        ([IDS, "topic"], "a list of Tensor, str"),
+        (7, "int"),
+    ],
+)
+def test_a_batch_of_another_form_is_told_what_is_expected(batch, found, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # our own check is asked
+    network = pamal.WeightEnsemble([nn.Linear(5, 2), nn.Linear(5, 2)])
+    message = rf"A batch must be a tuple or list \(inputs, target_1.*Found {found}\."
+    with pytest.raises(pamal.InputError, match=message):
+        pamal.train(pamal.Method(network, TASKS), [batch], epochs=1, progress=False)
+    with pytest.raises(pamal.InputError, match=message):
+        pamal.evaluate(network, TASKS, [batch])

@@ -1,0 +1,145 @@
+"""What a user may do to the training loop."""
+
+import copy
+import math
+
+import pytest
+import torch
+from torch.optim.lr_scheduler import ExponentialLR, OneCycleLR
+from torch.utils.data import TensorDataset
+
+from pamal_companion.data.batches import batches
+from pamal_core.balancing import DynamicWeightAverage
+from pamal_core.training import seed_everything, train
+
+
+@pytest.fixture
+def loader(batch):
+    """Four batches in a new order each epoch."""
+    return batches(TensorDataset(*batch), 8, shuffle=True)
+
+
+def test_the_hook_of_a_step_sees_its_losses_and_alphas(make_plain_method, loader):
+    seen = []
+
+    def watch(training):
+        seen.append((training.step, training.losses, training.alphas))
+
+    method = make_plain_method(window=3)
+    rows = train(method, loader, epochs=2, on_step=watch, progress=False)
+    assert [step for step, *_ in seen] == [*range(1, 9)]
+    rng = seed_everything(0, 1)
+    expected = torch.as_tensor(method.preference.sample(3, 2, rng)).float()
+    assert torch.equal(seen[0][2], expected)
+    for epoch, row in enumerate(rows):
+        losses = torch.stack([losses.mean(0) for _, losses, _ in seen[4 * epoch : 4 * epoch + 4]])
+        assert losses.mean(0).tolist() == pytest.approx(row["losses"])
+    assert rows == train(make_plain_method(window=3), loader, epochs=2, progress=False)
+
+
+def test_a_hook_may_stop_after_a_step_and_the_epoch_counts_with_the_steps_it_had(
+    make_plain_method, loader
+):
+    losses, states, method = [], [], make_plain_method()
+
+    def watch(training):
+        losses.append(training.losses.mean(0))
+        training.stop = training.step == 6
+
+    keep = lambda training: states.append(training.state_dict())  # noqa: E731
+    rows = train(method, loader, epochs=5, on_step=watch, on_epoch=keep, progress=False)
+    assert len(losses) == 6 and len(rows) == len(states) == 2
+    assert rows[1]["losses"] == pytest.approx(torch.stack(losses[4:]).mean(0).tolist())
+    assert states[-1]["step"] == 6
+
+
+def test_a_state_counts_the_steps_before_it(make_plain_method, loader):
+    states, steps = [], []
+    keep = lambda training: states.append(training.state_dict())  # noqa: E731
+    count = lambda training: steps.append(training.step)  # noqa: E731
+    train(make_plain_method(), loader, epochs=1, on_epoch=keep, progress=False)
+    train(make_plain_method(), loader, epochs=2, resume=states[0], on_step=count, progress=False)
+    assert steps == [5, 6, 7, 8]
+
+
+def test_a_scheduler_may_take_its_step_after_each_step(make_plain_method, loader, rates):
+    method = make_plain_method()
+    optimizer = torch.optim.Adam(method.parameters(), lr=0.1)
+    cycle = OneCycleLR(optimizer, max_lr=0.1, total_steps=9)
+    given = {"optimizer": optimizer, "scheduler": cycle, "scheduler_interval": "step"}
+    train(method, loader, epochs=2, progress=False, **given)
+    other = torch.optim.SGD([torch.zeros(1)], lr=0.1)
+    plain, expected = OneCycleLR(other, max_lr=0.1, total_steps=9, cycle_momentum=False), []
+    for _ in range(8):
+        expected.append(other.param_groups[0]["lr"])
+        other.step()
+        plain.step()
+    assert rates == pytest.approx(expected) and len(set(rates)) > 6
+
+
+def test_a_long_gradient_is_scaled_to_the_norm_that_is_asked_for(make_plain_method, batch):
+    """A step of plain descent is then as long as that norm; a shorter gradient stays as it is."""
+    moves = {}
+    for norm in (None, 1e-3, 1e3):
+        method = make_plain_method()
+        before = method.network.stacked.detach().clone()
+        optimizer = torch.optim.SGD(method.parameters(), lr=1.0)
+        train(method, [batch], epochs=1, optimizer=optimizer, clip_norm=norm, progress=False)
+        moves[norm] = method.network.stacked.detach() - before
+    assert torch.equal(moves[None], moves[1e3])
+    assert moves[1e-3].norm().item() == pytest.approx(1e-3, rel=1e-3)
+    unit = moves[None] / moves[None].norm()
+    torch.testing.assert_close(moves[1e-3] / moves[1e-3].norm(), unit, rtol=0, atol=1e-4)
+
+
+def test_a_hook_of_the_optimiser_may_change_the_gradient(make_plain_method, batch):
+    method = make_plain_method()
+    before = method.network.stacked.detach().clone()
+    optimizer = torch.optim.SGD(method.parameters(), lr=1.0)
+
+    def clamp(*_):
+        method.network.stacked.grad.clamp_(-0.01, 0.01)
+
+    optimizer.register_step_pre_hook(clamp)
+    train(method, [batch], epochs=1, optimizer=optimizer, progress=False)
+    assert (method.network.stacked - before).abs().max().item() == pytest.approx(0.01, rel=1e-3)
+
+
+def test_a_second_call_goes_on_where_the_first_ended(make_plain_method, loader):
+    """Draws, order of the batches, optimiser, scheduler and what a balancer asks of the past."""
+
+    def run(*calls):
+        method = make_plain_method(balancer=DynamicWeightAverage(), window=2)
+        optimizer = torch.optim.Adam(method.parameters(), lr=0.01)
+        fall = ExponentialLR(optimizer, 0.9)
+        given = {"optimizer": optimizer, "scheduler": fall, "progress": False}
+        rows = [row for epochs in calls for row in train(method, loader, epochs=epochs, **given)]
+        return rows, method.network.stacked
+
+    once, twice = run(5), run(3, 2)
+    assert once[0] == twice[0] and torch.equal(once[1], twice[1])
+
+
+def test_a_second_call_can_be_resumed_too(make_plain_method, loader):
+    states, whole, again = [], make_plain_method(), make_plain_method()
+    keep = lambda training: states.append(copy.deepcopy(training.state_dict()))  # noqa: E731
+    train(whole, loader, epochs=2, progress=False)
+    expected = train(whole, loader, epochs=2, on_epoch=keep, progress=False)
+    assert train(again, loader, epochs=2, resume=states[0], progress=False) == expected
+    assert again.past == whole.past and len(again.past) == 4
+    assert torch.equal(again.network.stacked, whole.network.stacked)
+
+
+def test_the_rate_that_the_schedule_begins_with_is_the_one_that_was_asked_for(
+    make_plain_method, loader
+):
+    """One state serves as the beginning of a longer schedule, whatever the rate has become."""
+    method, states = make_plain_method(), []
+    optimizer = torch.optim.SGD(method.parameters(), lr=0.1)
+    fall = ExponentialLR(optimizer, 0.5)
+    keep = lambda training: states.append(training.state_dict())  # noqa: E731
+    given = {"optimizer": optimizer, "scheduler": fall, "progress": False}
+    train(method, loader, epochs=2, **given)
+    train(method, loader, epochs=1, on_epoch=keep, **given)
+    assert math.isclose(optimizer.param_groups[0]["lr"], 0.1 / 8)
+    assert states[0]["made_with"]["lr of group 0"] == "0.1"

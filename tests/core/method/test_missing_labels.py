@@ -1,0 +1,382 @@
+"""Examples and batches without a label of a task, against scikit-learn and torch on the rest."""
+
+import math
+import multiprocessing
+import pickle
+import re
+from pathlib import Path
+
+import jaxtyping
+import numpy as np
+import pytest
+import sklearn.metrics as sk
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn import functional as F
+
+import pamal_core as pamal
+from pamal_companion.rivals.rotograd import RotoGrad
+from pamal_core.balancing import DynamicWeightAverage, MovingAverage, UncertaintyWeighting, UnitNorm
+from pamal_core.evaluation import predict
+from pamal_core.tasks import _nan_where, checked, label_counts, task_losses
+
+CLASSES = 4
+ALL = [
+    (pamal.classification("c"), (6, CLASSES), torch.full((6,), -100)),
+    (pamal.classification("c", 0), (6, CLASSES), torch.zeros(6, dtype=torch.long)),
+    (pamal.classification("c"), (6, CLASSES, 3), torch.full((6, 3), -100)),
+    (pamal.classification("c"), (6, CLASSES), torch.full((6, CLASSES), math.nan)),
+    (pamal.regression("r"), (6, 1), torch.full((6,), math.nan)),
+    (pamal.regression("r", lambda o, t: (o - t).square().mean()), (6,), torch.full((6,), math.nan)),
+    (pamal.segmentation("s", CLASSES), (6, CLASSES, 2, 2), torch.full((6, 2, 2), -1)),
+    (pamal.depth("d"), (6, 1, 2, 2), torch.full((6, 2, 2), math.nan)),
+]
+
+
+def gathered(task, output, target, size=2):
+    """The metrics of `task`, over batches."""
+    parts = list(zip(output.split(size), target.split(size), strict=True))
+    return [m.value(sum(m.statistic(o, t) for o, t in parts)) for m in task.metrics]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 2**31),
+    tokens=st.sampled_from([(), (3,), (2, 3)]),
+    missing=st.floats(0, 0.9),
+    ignored=st.sampled_from([-100, -1, 0, 3]),
+    dtype=st.sampled_from([torch.long, torch.int32, torch.int8]),
+)
+def test_a_classification_is_judged_on_its_labelled_part_alone(
+    seed, tokens, missing, ignored, dtype
+):
+    rng = torch.Generator().manual_seed(seed)
+    logits = torch.randn(7, CLASSES, *tokens, generator=rng)
+    labels = torch.randint(CLASSES, (7, *tokens), generator=rng)
+    labels[torch.rand(labels.shape, generator=rng) < missing] = ignored
+    kept = labels != ignored
+    task, flat = pamal.classification("c", ignored), logits.movedim(1, -1)[kept]
+    accuracy, loss = gathered(task, logits, labels.to(dtype))
+    if not kept.any():
+        assert math.isnan(accuracy) and math.isnan(loss)
+        return
+    shares = flat.double().softmax(1).numpy()
+    entropy = sk.log_loss(labels[kept], shares, labels=range(CLASSES))
+    assert accuracy == pytest.approx(sk.accuracy_score(labels[kept], flat.argmax(1)))
+    assert loss == pytest.approx(entropy, rel=1e-5)
+    assert task.loss(logits, labels.to(dtype)).item() == pytest.approx(entropy, rel=1e-5)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**31), missing=st.floats(0, 0.9))
+@pytest.mark.parametrize(
+    ("loss", "judge"),
+    [
+        (F.l1_loss, sk.mean_absolute_error),
+        (F.mse_loss, sk.mean_squared_error),
+        # One that is not 0 at the target, so that no number can stand in for a missing one.
+        (lambda o, t: (o - t).abs().mean() + 1, lambda t, o: sk.mean_absolute_error(t, o) + 1),
+    ],
+)
+def test_a_regression_is_judged_on_its_labelled_part_alone(loss, judge, seed, missing):
+    rng = torch.Generator().manual_seed(seed)
+    output = torch.randn(7, 1, generator=rng, requires_grad=True)
+    target = torch.randn(7, generator=rng)
+    target[torch.rand(7, generator=rng) < missing] = math.nan
+    kept, task = ~target.isnan(), pamal.regression("r", loss)
+    (found,) = gathered(task, output, target)
+    if not kept.any():
+        assert math.isnan(found)
+        return
+    assert found == pytest.approx(judge(target[kept], output.detach()[kept, 0]), rel=1e-5)
+    slope, expected = (
+        torch.autograd.grad(value, output)[0]
+        for value in (task.loss(output, target), loss(output[kept, 0], target[kept]))
+    )
+    torch.testing.assert_close(slope, expected)
+
+
+@pytest.mark.parametrize(("task", "shape", "target"), ALL)
+def test_a_batch_without_labels_adds_nothing_to_a_loss_its_gradient_or_a_metric(
+    task, shape, target
+):
+    for given_target in (target, None):
+        output = torch.randn(shape, requires_grad=True)
+        (loss,) = task_losses([task], [output], [given_target])
+        loss.backward()
+        assert loss.item() == 0 and not output.grad.any()
+    for metric in task.metrics:
+        assert not metric.statistic(output, target).any()
+
+
+def test_losses_with_all_labels_are_those_of_torch_bit_for_bit():
+    logits, labels = torch.randn(33, 10, requires_grad=True), torch.randint(10, (33,))
+    line, target = torch.randn(33, 1, requires_grad=True), torch.randn(33)
+    for found, expected, x in (
+        (pamal.classification("c").loss(logits, labels), F.cross_entropy(logits, labels), logits),
+        (pamal.regression("r").loss(line, target), F.huber_loss(line.flatten(), target), line),
+    ):
+        slopes = [torch.autograd.grad(0.3 * loss, x)[0] for loss in (found, expected)]
+        assert torch.equal(found, expected) and torch.equal(*slopes)
+
+
+def test_probabilities_are_targets_of_a_classification():
+    logits, shares = torch.randn(5, CLASSES), torch.rand(5, CLASSES).softmax(1)
+    task = pamal.classification("c")
+    accuracy, loss = gathered(task, logits, shares)
+    assert loss == pytest.approx(F.cross_entropy(logits, shares).item(), rel=1e-5)
+    assert accuracy == sk.accuracy_score(shares.argmax(1), logits.argmax(1))
+    shares[[1, 3]] = math.nan
+    expected = F.cross_entropy(logits[[0, 2, 4]], shares[[0, 2, 4]])
+    torch.testing.assert_close(task.loss(logits, shares), expected)
+
+
+@pytest.mark.parametrize(
+    ("task", "output", "target", "message"),
+    [
+        (ALL[0][0], (6, 4), torch.tensor([0, 1, 2, 3, 4, 0]), "task c .*Target 4 is out of bounds"),
+        (ALL[0][0], (6, 4), torch.tensor([0, 1, 2, 3, -1, 0]), "Target -1 is out of bounds"),
+        (ALL[0][0], (6, 4), torch.zeros(6), r"target \[6\] of float32.*labels must be integers"),
+        (ALL[0][0], (6, 4), torch.zeros(6, 1).long(), r"\[6, 1\] of int64.*must be integers \[n"),
+        (ALL[0][0], (6, 4), torch.ones(6, 4), "probabilities must be at least 0, with sum 1"),
+        (ALL[0][0], (6,), torch.zeros(6).long(), r"for logits \[n, C"),
+        (ALL[4][0], (6, 1), torch.zeros(6, 2), "one target for each number of the output"),
+        (ALL[6][0], (6, 4, 2, 2), torch.full((6, 2, 2), 9), "task s .* out of (bounds|range)"),
+        (ALL[6][0], (6, 4, 2, 2), torch.zeros(6, 2, 2), "label of a pixel must be an integer"),
+        (ALL[7][0], (6, 1, 2, 2), torch.zeros(6, 3, 2), "one target for each number"),
+    ],
+)
+def test_labels_that_are_none_are_one_sentence_in_training_and_in_evaluation(
+    task, output, target, message
+):
+    network = pamal.WeightEnsemble([Constant(output)], task_weights=[[1.0]])
+    with pytest.raises(pamal.InputError, match=message):
+        pamal.train(pamal.Method(network, [task]), [(torch.ones(6), target)], epochs=1)
+    with pytest.raises(pamal.InputError, match=message):
+        pamal.evaluate(network, [task], [(torch.ones(6), target)])
+
+
+class Constant(nn.Module):
+    def __init__(self, shape):
+        super().__init__()
+        self.value = nn.Parameter(torch.randn(shape))
+
+    def forward(self, x):
+        return [self.value]
+
+
+def test_labels_off_the_cpu_that_are_no_class_give_nan_in_place_of_a_failed_kernel():
+    """On "meta" in place of a GPU, which has no values: those of the flag are asked alone."""
+    logits = torch.randn(3, CLASSES, device="meta")
+    labels, _, fault = checked(-100, logits, torch.empty(3, dtype=torch.long, device="meta"))
+    assert labels.shape == (3,) and fault.device.type == "meta"
+    flags = [_nan_where(torch.tensor(wrong), torch.zeros(1)).item() for wrong in (False, True)]
+    assert flags[0] == 0 and math.isnan(flags[1])
+
+
+@pytest.mark.parametrize("value", [True, 1])
+def test_a_regression_takes_bool_and_int_targets_as_numbers(value):
+    loss = pamal.regression("r", F.mse_loss).loss(torch.zeros(2, 1), torch.tensor([value] * 2))
+    assert loss.item() == 1
+
+
+def test_a_mean_metric_counts_what_it_is_told():
+    metric = pamal.mean_metric(
+        "m", False, lambda o, t: (o - t).nanmean(), lambda t: (~t.isnan()).sum()
+    )
+    output = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    target = torch.tensor([0.0, math.nan, 0.0, math.nan])
+    parts = [metric.statistic(output[s], target[s]) for s in (slice(0, 2), slice(2, 3))]
+    nothing = metric.statistic(output[3:], target[3:])
+    assert metric.value(sum([*parts, nothing])) == 2
+    assert math.isnan(metric.value(nothing))
+
+
+X = torch.randn(12, 3, generator=torch.Generator().manual_seed(1))
+KIND, SIZE = (X[:, 0] > 0).long(), X.sum(1)
+TASKS = [pamal.classification("kind"), pamal.regression("size")]
+
+
+class Two(nn.Module):
+    """Two tasks, in a tuple or in a dict by name of any order."""
+
+    def __init__(self, form=tuple):
+        super().__init__()
+        self.body, self.kind, self.size = nn.Linear(3, 4), nn.Linear(4, 2), nn.Linear(4, 1)
+        self.form = form
+
+    def forward(self, x):
+        z = self.body(x).relu()
+        kind, size = self.kind(z), self.size(z)
+        return (kind, size) if self.form is tuple else {"size": size, "kind": kind}
+
+
+def trained(form, batches, balancer=None, window=1):
+    torch.manual_seed(0)
+    network = pamal.WeightEnsemble([Two(form), Two(form)], shared="body")
+    options = {} if balancer is None else {"balancer": balancer}
+    method = pamal.Method(network, TASKS, window=window, **options)
+    rows = pamal.train(method, batches, epochs=4, progress=False, lr=0.01)
+    return network, rows, pamal.evaluate(network, TASKS, batches).table
+
+
+@pytest.mark.parametrize("form", [tuple, dict])
+@pytest.mark.parametrize(
+    "targets", [({"size": SIZE, "kind": KIND},), ({"kind": KIND, "size": SIZE},), (KIND, SIZE)]
+)
+def test_names_give_what_the_order_gives_whatever_theirs_is(form, targets):
+    network, rows, table = trained(form, [(X, *targets)])
+    expected, expected_rows, expected_table = trained(tuple, [(X, KIND, SIZE)])
+    assert rows == expected_rows and table.equals(expected_table)
+    assert torch.equal(network.stacked, expected.stacked)
+    outputs, same = predict(network, [0.5, 0.5], X), predict(expected, [0.5, 0.5], X)
+    assert torch.equal(outputs["size"] if form is dict else outputs[1], same[1])
+
+
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [
+        ({"kind": KIND, "siez": SIZE}, "or of some of them: kind, size. Found .* kind, siez"),
+        ({}, "Targets by name must be those of the tasks"),
+        ({"kind": [0, 1]}, "A batch must be a tuple or list"),
+    ],
+)
+def test_a_name_that_no_task_has_is_refused(targets, message, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    with pytest.raises(pamal.InputError, match=message):
+        trained(tuple, [(X, targets)])
+    network = pamal.WeightEnsemble([Two()], task_weights=[[0.5, 0.5]])
+    with pytest.raises(pamal.InputError, match=message):
+        pamal.evaluate(network, TASKS, [(X, targets)])
+
+
+BALANCERS = [None, MovingAverage(), MovingAverage(2, "released"), UnitNorm(), UnitNorm("released")]
+
+
+@pytest.mark.parametrize("balancer", [*BALANCERS, DynamicWeightAverage(), UncertaintyWeighting(2)])
+def test_batches_of_one_source_per_task_train_and_are_judged_each_on_its_own(balancer):
+    both = [(X[:5], {"kind": KIND[:5]}), (X[5:], None, SIZE[5:])]
+    _, rows, table = trained(tuple, both, balancer, window=2)
+    assert np.isfinite([row["losses"] for row in rows]).all()
+    assert np.isfinite(table).all(axis=None)
+
+
+def test_the_loader_of_two_sources_on_the_api_page_does_what_it_says():
+    page = (Path(__file__).parents[3] / "book" / "api.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n(class Both.*?)```", page, re.DOTALL)
+    names = {"kinds": [(X[:5], KIND[:5])], "sizes": [(X[5:], SIZE[5:])]}
+    exec(code.replace("group", "kind").replace("age", "size"), names)  # as the tasks here are
+    by_hand = [(X[:5], {"kind": KIND[:5]}), (X[5:], {"size": SIZE[5:]})]
+    found, expected = trained(tuple, names["both"]), trained(tuple, by_hand)
+    assert found[1] == expected[1] and found[2].equals(expected[2])
+
+
+def test_labels_that_stand_for_none_train_as_no_target_does():
+    hidden, line = torch.full((5,), -100), torch.full((7,), math.nan)
+    by_value = [(X[:7], KIND[:7], line), (X[7:], hidden, SIZE[7:])]
+    by_name = [(X[:7], {"kind": KIND[:7]}), (X[7:], {"size": SIZE[7:]})]
+    found, expected = trained(tuple, by_value), trained(tuple, by_name)
+    assert torch.equal(found[0].stacked, expected[0].stacked)
+    assert found[1] == expected[1] and found[2].equals(expected[2])
+
+
+def test_the_losses_of_an_epoch_are_means_over_the_steps_that_had_labels():
+    torch.manual_seed(0)
+    network = pamal.WeightEnsemble([Two()], task_weights=[[0.5, 0.5]])
+    kind, size = network.export([1.0])(X)
+    expected = F.cross_entropy(kind, KIND).item(), F.huber_loss(size.flatten(), SIZE).item()
+    still = torch.optim.SGD(network.parameters(), lr=0.0)
+    batches = [(X, KIND, SIZE), (X, KIND, None), (X, {"kind": KIND})]
+    method = pamal.Method(network, TASKS)
+    (row,) = pamal.train(method, batches, epochs=1, optimizer=still, progress=False)
+    assert row["losses"] == pytest.approx(expected, rel=1e-6)
+    (row,) = pamal.train(method, batches[1:], epochs=1, optimizer=still, progress=False)
+    assert row["losses"][0] == pytest.approx(expected[0]) and math.isnan(row["losses"][1])
+    with pytest.raises(pamal.InputError, match=r"not finite: size/loss at 1 of 1 alphas"):
+        pamal.evaluate(network, TASKS, batches[1:])
+
+
+def test_a_moving_average_is_over_the_draws_that_had_labels():
+    with_gaps, without = MovingAverage(6), MovingAverage(6)
+    weights = torch.tensor([0.5, 0.5])
+    for value in (2.0, 4.0, 3.0):
+        with_gaps.reweigh(torch.tensor([value, 0.0]), weights)
+        found = with_gaps.reweigh(torch.tensor([0.0, value]), weights)
+        expected = without.reweigh(torch.tensor([value, value]), weights)
+    torch.testing.assert_close(found, expected)
+
+
+def test_an_epoch_without_labels_of_a_task_leaves_the_weights_of_dynamic_averaging_even():
+    rule = DynamicWeightAverage()
+    rule.start_epoch([[1.0, 2.0], [1.0, math.nan]])
+    assert rule.reweigh(torch.ones(2), torch.ones(2)).tolist() == [1.0, 1.0]
+
+
+def test_a_variance_is_not_learned_from_batches_without_labels():
+    rule = UncertaintyWeighting(2)
+    rule.reweigh(torch.tensor([3.0, 0.0]), torch.tensor([0.5, 0.5]))
+    first, second = rule.log_variances.grad.tolist()
+    assert second == 0
+    assert first == pytest.approx(0.5 * 0.5 * (1 - 3))
+
+
+def test_progress_is_relative_to_the_first_batch_with_labels():
+    from pamal_companion.rivals.rotograd import Rotated
+
+    body = pamal.networks.models.SharedBottom(nn.Linear(3, 4), [nn.Linear(4, 1), nn.Linear(4, 1)])
+    late, early = (RotoGrad(Rotated(body, X)) for _ in range(2))
+    late._length(torch.tensor([3.0, 0.0]))
+    early._length(torch.tensor([3.0, 5.0]))
+    late._length(torch.tensor([1.0, 5.0]))
+    norms = torch.tensor([2.0, 4.0])
+    assert late._length(norms) == early._length(norms)
+
+
+def values(tasks):
+    """Losses and metrics of the tasks on what suits each of `ALL`."""
+    rng = torch.Generator().manual_seed(0)
+    outputs = [torch.randn(shape, generator=rng) for _, shape, _ in ALL]
+    found = []
+    for task, output, (_, _, target) in zip(tasks, outputs, ALL, strict=True):
+        labels = target.nan_to_num(0.25) if target.is_floating_point() else target.clamp(min=1)
+        found += [task.loss(output, labels).item(), *gathered(task, output, labels)]
+    return found
+
+
+NAMED = [pamal.regression("r") if task.name == "r" else task for task, _, _ in ALL]
+
+
+def test_tasks_survive_pickle_and_another_process():
+    assert values(pickle.loads(pickle.dumps(NAMED))) == values(NAMED)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(values, (NAMED,)) == values(NAMED)
+
+
+class Greedy(Two):
+    """On a machine with room for three examples."""
+
+    def forward(self, x):
+        if len(x) > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return super().forward(x)
+
+
+@pytest.mark.parametrize("targets", [({"kind": KIND},), (None, SIZE), (KIND, None)])
+def test_a_batch_without_some_targets_that_is_too_large_is_halved_whole(targets):
+    network = pamal.WeightEnsemble([Greedy(), Greedy()])
+    with pytest.raises(pamal.InputError, match=r"batch_size=12 and W=1\. What fits: batch_size=3"):
+        pamal.train(pamal.Method(network, TASKS), [(X, *targets)], epochs=1, progress=False)
+
+
+def test_labels_of_eight_bits_are_none_only_where_they_say_so():
+    """156 is -100 in eight bits without a sign."""
+    logits = torch.zeros(4, 200)
+    logits[:, 156] = 1.0
+    task, labels = pamal.classification("kind"), torch.tensor([156, 156, 3, 156])
+    for dtype in (torch.uint8, torch.int64):
+        accuracy = task.metrics[0]
+        found = accuracy.value(accuracy.statistic(logits, labels.to(dtype)))
+        assert found == 0.75
+        assert label_counts([task], [labels.to(dtype)], labels.device).item() == 4

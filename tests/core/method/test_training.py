@@ -1,0 +1,203 @@
+import copy
+
+import pytest
+import torch
+from torch.optim.lr_scheduler import MultiStepLR, ReduceLROnPlateau
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from torch.utils.data import TensorDataset
+
+from pamal_companion.data.batches import batches
+from pamal_companion.rivals.phn import Hypernetwork
+from pamal_core.errors import InputError
+from pamal_core.method import Method, NonFiniteError
+from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.optimizers import adam
+from pamal_core.training import train
+
+
+@pytest.fixture
+def make_parts(make_method):
+    """A method with an optimiser, a scheduler and an average."""
+
+    def make():
+        method = make_method()
+        optimizer = torch.optim.Adam(method.parameters(), lr=0.1)
+        return {
+            "method": method,
+            "optimizer": optimizer,
+            "scheduler": MultiStepLR(optimizer, [2, 4], gamma=0.5),
+            "average": AveragedModel(method.network, multi_avg_fn=get_ema_multi_avg_fn(0.9)),
+        }
+
+    return make
+
+
+@pytest.fixture
+def loader(batch):
+    return batches(TensorDataset(*batch), 8, shuffle=True)
+
+
+def test_training_lowers_every_loss(make_method, loader):
+    rows = train(make_method(), loader, epochs=40, lr=1e-2, progress=False)
+    history = torch.tensor([row["losses"] for row in rows])
+    assert history.shape == (40, 2)
+    assert (history[-1] < 0.8 * history[0]).all()
+
+
+def test_two_runs_of_one_seed_agree_and_another_seed_does_not(make_method, loader):
+    methods = [make_method() for _ in range(3)]
+    runs = [
+        train(m, loader, epochs=3, seed=s, progress=False)
+        for m, s in zip(methods, (0, 0, 1), strict=True)
+    ]
+    assert runs[0] == runs[1] != runs[2]
+    assert torch.equal(methods[0].network.stacked, methods[1].network.stacked)
+
+
+def test_without_an_optimiser_only_an_ensemble_has_m_times_the_rate(make_mlp, tasks, loader):
+    networks = {
+        2e-3: WeightEnsemble([make_mlp(), make_mlp()]),
+        1e-3: Hypernetwork(make_mlp(), 2, shared="encoder"),
+    }
+    for rate, network in networks.items():
+        seen = []
+        train(
+            Method(network, tasks),
+            loader,
+            epochs=1,
+            on_epoch=lambda training, seen=seen: seen.append(training.optimizer),
+            progress=False,
+        )
+        assert seen[0].param_groups[0]["lr"] == rate
+
+
+def test_a_rate_that_is_reduced_on_a_plateau_follows_the_sum_of_the_losses(make_method, loader):
+    method = make_method()
+    optimizer = torch.optim.Adam(method.parameters(), lr=0.1)
+    plateau = ReduceLROnPlateau(optimizer, patience=0, threshold=10.0, threshold_mode="abs")
+    rows = train(
+        method, loader, epochs=2, optimizer=optimizer, scheduler=plateau, progress=False
+    )  # no loss falls by 10, so that the second epoch is a plateau
+    assert plateau.best == pytest.approx(sum(rows[0]["losses"]))
+    assert optimizer.param_groups[0]["lr"] == pytest.approx(0.01)
+
+
+def test_the_default_learning_rate_grows_with_the_members(make_mlp, tasks, batch):
+    """Adam's first step moves every weight by its learning rate, whatever the gradient."""
+    for members in (1, 2):
+        rows = [[0.5, 0.5]] * members
+        network = WeightEnsemble([make_mlp() for _ in range(members)], task_weights=rows)
+        before = network.stacked.detach().clone()
+        train(Method(network, tasks), [batch], epochs=1, lr=1e-3, progress=False)
+        moved = (network.stacked - before).abs().max().item()
+        assert moved == pytest.approx(members * 1e-3, rel=1e-3)
+
+
+def test_the_hook_sees_every_epoch_and_adds_to_its_row(make_method, loader):
+    def watch(training):
+        training.history[-1]["number"] = len(training.history)
+
+    rows = train(make_method(), loader, epochs=3, on_epoch=watch, progress=False)
+    plain = train(make_method(), loader, epochs=3, progress=False)
+    assert rows == [row | {"number": number} for number, row in enumerate(plain, start=1)]
+
+
+def test_a_hook_may_stop_early_and_the_history_is_kept(make_method, loader):
+    def stop(training):
+        training.stop = len(training.history) == 2
+
+    rows = train(make_method(), loader, epochs=5, on_epoch=stop, progress=False)
+    assert rows == train(make_method(), loader, epochs=2, progress=False)
+
+
+def test_a_training_goes_on_from_the_state_that_its_hook_was_given(make_parts, loader):
+    """Network, optimiser, balancer, scheduler, average and history, by one `state_dict`."""
+    whole, resumed, states = make_parts(), make_parts(), []
+    expected = train(loader=loader, epochs=5, progress=False, **whole)
+    keep = lambda training: states.append(copy.deepcopy(training.state_dict()))  # noqa: E731
+    train(loader=loader, epochs=3, on_epoch=keep, progress=False, **make_parts())
+    got = train(loader=loader, epochs=5, resume=states[-1], progress=False, **resumed)
+    assert got == expected and len(states[-1]["history"]) == 3
+    rates = [p["optimizer"].param_groups[0]["lr"] for p in (whole, resumed)]
+    assert rates == [0.025, 0.025]
+    for parts in zip(whole["average"].parameters(), resumed["average"].parameters(), strict=True):
+        assert torch.equal(*parts)
+    assert torch.equal(whole["method"].network.stacked, resumed["method"].network.stacked)
+
+
+def test_ctrl_c_says_in_which_epoch_it_came(make_method, loader):
+    def stop(training):
+        if len(training.history) == 2:
+            raise KeyboardInterrupt
+
+    method = make_method()
+    before = method.network.stacked.detach().clone()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        train(method, loader, epochs=3, on_epoch=stop, progress=False)
+    assert caught.value.__notes__ == [
+        "Stopped in epoch 2. The network is as its last step left it."
+    ]
+    assert not torch.equal(method.network.stacked, before)
+
+
+def test_a_nan_in_a_batch_stops_with_the_step_and_leaves_the_weights_alone(make_method, batch):
+    method, broken = make_method(), (batch[0], batch[1].clone().fill_(torch.inf), batch[2])
+    with pytest.raises(NonFiniteError, match=r"epoch 1, step 2\. The loss of task 1 \(height\)"):
+        train(method, [batch, broken], epochs=1, progress=False)
+    assert method.network.stacked.isfinite().all()
+
+
+def test_a_gradient_that_overflows_stops_before_the_weights_are_touched(make_method, batch):
+    method = make_method()
+    method.network.stacked.register_hook(lambda gradient: gradient * torch.inf)
+    before = method.network.stacked.detach().clone()
+    with pytest.raises(NonFiniteError, match=r"epoch 1, step 1\. All losses are finite"):
+        train(method, [batch], epochs=1, progress=False)
+    assert torch.equal(method.network.stacked, before)
+
+
+def test_finite_gradients_whose_sum_overflows_are_not_refused(make_method, batch):
+    method = make_method()
+    method.network.stacked.register_hook(lambda gradient: torch.full_like(gradient, 1e38))
+    before = method.network.stacked.detach().clone()
+    descent = torch.optim.SGD(method.parameters(), lr=1e-38)
+    train(method, [batch], epochs=1, optimizer=descent, progress=False)
+    torch.testing.assert_close(method.network.stacked, before - 2)
+
+
+def test_infinite_gradients_of_both_signs_do_not_cancel(make_method, batch):
+    method = make_method()
+    signs = torch.tensor([1.0, -1.0]).repeat(method.network.stacked.numel() // 2)
+    infinite = (torch.inf * signs).reshape(method.network.stacked.shape)
+    method.network.stacked.register_hook(lambda gradient: infinite)
+    with pytest.raises(NonFiniteError):
+        train(method, [batch], epochs=1, progress=False)
+
+
+def test_a_hypernetwork_is_trained_by_the_rule_of_every_other_network(make_mlp, tasks, loader):
+    def steps(make_optimizer):
+        torch.manual_seed(0)
+        method = Method(Hypernetwork(make_mlp(), 2), tasks)
+        optimizer = make_optimizer(method)
+        train(method, loader, epochs=3, optimizer=optimizer, progress=False)
+        return torch.cat([p.detach().flatten() for p in method.network.parameters()])
+
+    plain = steps(lambda method: torch.optim.Adam(method.parameters(), lr=1e-2, fused=False))
+    torch.testing.assert_close(steps(lambda method: adam(method, 1e-2)), plain)
+
+
+def test_an_empty_loader_is_refused(make_method):
+    with pytest.raises(InputError, match="at least one batch"):
+        train(make_method(), [], epochs=1, progress=False)
+
+
+def test_batches_cover_the_data_once_in_a_new_order_each_epoch():
+    data = TensorDataset(torch.arange(10), torch.arange(10) * 2)
+    loader = batches(data, 4, shuffle=True)
+    epochs = [list(loader) for _ in range(2)]
+    orders = [torch.cat([x for x, _ in epoch]).tolist() for epoch in epochs]
+    assert [len(x) for x, _ in epochs[0]] == [4, 4, 2]
+    assert sorted(orders[0]) == sorted(orders[1]) == list(range(10))
+    assert orders[0] != orders[1]
+    assert all(torch.equal(y, 2 * x) for x, y in epochs[0])
+    assert torch.cat([x for x, _ in batches(data, 4)]).tolist() == list(range(10))

@@ -1,0 +1,203 @@
+"""A front from networks that are trained: modules, state dicts and files."""
+
+import copy
+
+import jaxtyping
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+from pamal_companion.experiments.models import lenet
+from pamal_core import Front, WeightEnsemble, barrier, evaluate
+from pamal_core.errors import InputError
+from pamal_core.front import Objective
+
+
+class Tied(nn.Module):
+    """Two layers with one weight, and a norm with buffers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.norm, self.two = nn.Linear(3, 3), nn.BatchNorm1d(3), nn.Linear(3, 3)
+        self.two.weight = self.one.weight
+
+    def forward(self, x):
+        return self.two(self.norm(self.one(x))).unbind(1)
+
+
+@pytest.mark.parametrize("kind", ["modules", "state dicts", "files", "one of each"])
+def test_the_ends_are_the_checkpoints_whatever_they_are_in(kind, tmp_path):
+    models, x = [lenet(), lenet(), lenet()], torch.randn(2, 1, 28, 28)
+    states = [model.state_dict() for model in models]
+    files = [tmp_path / f"{k}.safetensors" for k in range(3)]
+    for file, state in zip(files, states, strict=True):
+        save_file(state, file)
+    mixed = [models[0], states[1], str(files[2])]
+    given = {"modules": models, "state dicts": states, "files": files, "one of each": mixed}[kind]
+    architecture = lenet()
+    before = {name: value.clone() for name, value in architecture.state_dict().items()}
+    network = WeightEnsemble(given, architecture=architecture, task_weights=[[0.5, 0.5]] * 3)
+    for k, model in enumerate(models):
+        exported = network.export(np.eye(3)[k])
+        torch.testing.assert_close(exported(x), model(x), rtol=1e-5, atol=1e-6)
+    for name, value in architecture.state_dict().items():
+        assert torch.equal(value, before[name])
+
+
+def test_a_tied_weight_may_be_in_a_file_once_and_buffers_come_along(tmp_path):
+    one, two = Tied(), Tied()
+    one.norm.running_mean += 2.0
+    state = one.state_dict()
+    del state["two.weight"]  # as safetensors asks for
+    save_file(state, tmp_path / "one.safetensors")
+    with pytest.warns(UserWarning, match="keeps those of member 0"):
+        network = WeightEnsemble([tmp_path / "one.safetensors", two], architecture=Tied())
+    x = torch.randn(5, 3)
+    exported = network.export([1, 0], calibration="shared")
+    torch.testing.assert_close(exported(x), one.eval()(x))
+
+
+def changed(**values):
+    state = lenet().state_dict() | values
+    return {name: value for name, value in state.items() if value is not None}
+
+
+HEAD = "heads.0.0.weight"
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        (changed(**{HEAD: None}), f"member 1 is not: {HEAD} is missing"),
+        (changed(extra=torch.ones(2)), "extra is not in the architecture"),
+        (changed(**{HEAD: torch.ones(50, 49)}), rf"{HEAD} is \[50, 49\] in place of \[50, 50\]"),
+        (nn.Linear(2, 2).state_dict(), "is missing; .* and 1. more"),
+        ({"epoch": 3}, "A state dict has tensors .* Found a dict with keys epoch for member 1"),
+        ({f"module.{n}": v for n, v in changed().items()}, "with 'module.': take that off"),
+        (changed(**{HEAD: torch.ones(50, 50).long()}), f"{HEAD} is torch.int64.* dense numbers"),
+        (changed(**{HEAD: torch.eye(50).to_sparse()}), "torch.sparse_coo"),
+        (changed(**{HEAD: torch.ones(50, 50, device="meta")}), "on meta, in place of"),
+        ("nowhere.safetensors", "must be one of safetensors.* nowhere.safetensors for member 1"),
+    ],
+)
+def test_a_checkpoint_of_another_network_is_refused_in_one_sentence(state, message):
+    with pytest.raises(InputError, match=message):
+        WeightEnsemble([lenet(), state], architecture=lenet())
+
+
+def test_a_damaged_file_is_refused(tmp_path):
+    file = tmp_path / "a.safetensors"
+    file.write_bytes(b"no weights")
+    with pytest.raises(InputError, match="must be one of safetensors"):
+        WeightEnsemble([file], architecture=lenet())
+
+
+def test_numbers_of_fewer_digits_take_the_dtype_of_the_architecture():
+    state = {name: value.half() for name, value in lenet().state_dict().items()}
+    network = WeightEnsemble([state, lenet().state_dict()], architecture=lenet())
+    assert network.stacked.dtype == torch.float32
+    found = network.export([1, 0]).state_dict()
+    assert all(torch.equal(found[name], value.float()) for name, value in state.items())
+
+
+def test_one_weight_with_two_values_is_refused():
+    state = {name: value.clone() for name, value in Tied().state_dict().items()}
+    state["two.weight"] += 1.0
+    with pytest.raises(InputError, match=r"one.weight and two.weight are one weight and differ\."):
+        WeightEnsemble([state], architecture=Tied())
+
+
+def test_an_architecture_without_numbers_is_refused():
+    with pytest.raises(InputError, match="on the meta device, which has no numbers"):
+        WeightEnsemble([lenet().state_dict()], architecture=lenet().to("meta"))
+
+
+@pytest.mark.parametrize("architecture", [None, lenet])
+def test_a_state_dict_needs_the_architecture_as_a_module(architecture, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
+    with pytest.raises(InputError, match="`architecture` must be a module of theirs"):
+        WeightEnsemble([lenet().state_dict()], architecture=architecture)
+
+
+def front(alphas, accuracy, loss):
+    table = pd.DataFrame({"a/accuracy": accuracy, "b/loss": loss})
+    objectives = Objective("a/accuracy", True), Objective("b/loss", False)
+    return Front(np.array(alphas), table, objectives)
+
+
+PAIR = [[1, 0], [0.5, 0.5], [0, 1]]
+
+
+def test_a_barrier_is_how_far_the_middle_is_worse_than_the_line_in_the_metrics_own_unit():
+    found = barrier(front(PAIR, [0.9, 0.8, 0.8], [0.5, 0.45, 0.3]))
+    assert found == pytest.approx({"a/accuracy": 0.05, "b/loss": 0.05})
+    better = barrier(front(PAIR, [0.9, 0.95, 0.8], [0.5, 0.1, 0.3]))
+    assert better == pytest.approx({"a/accuracy": -0.1, "b/loss": -0.3})
+
+
+def test_of_three_members_the_line_is_a_plane_at_the_alpha_that_is_nearest_to_the_centre():
+    alphas = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0.4, 0.3, 0.3], [0.5, 0.5, 0]]
+    found = barrier(front(alphas, [0.9, 0.6, 0.6, 0.7, 0.1], [0.1, 0.2, 0.3, 0.2, 9.0]))
+    assert found == pytest.approx({"a/accuracy": 0.02, "b/loss": 0.2 - 0.19})
+
+
+@pytest.mark.parametrize("middle", [(0.1, 0.4), (0.85, 2.0), (0.1, 2.0)])
+def test_members_that_do_not_belong_together_are_named_in_one_sentence(middle):
+    wrong = [f"{name} is {value} in the middle" for name, value, is_wrong in (
+        ("a/accuracy", middle[0], middle[0] < 0.5), ("b/loss", f"{middle[1]:.3g}", middle[1] > 1)
+    ) if is_wrong]  # fmt: skip
+    with pytest.warns(UserWarning, match="The members do not belong together") as found:
+        barrier(front(PAIR, [0.9, middle[0], 0.8], [0.5, middle[1], 0.3]))
+    text = str(found[0].message)
+    assert text.count(" in the middle") == len(wrong) and all(one in text for one in wrong)
+
+
+def test_two_networks_that_started_apart_fall_to_chance_and_one_that_was_copied_does_not():
+    from sklearn.datasets import load_digits
+
+    from pamal_core import classification
+
+    digits = load_digits()
+    x = torch.as_tensor(digits.data, dtype=torch.float32) / 16
+    y = torch.as_tensor(digits.target)
+    task = [classification("digit")]
+
+    class Net(nn.Sequential):
+        def __init__(self):
+            super().__init__(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(),
+                             nn.Linear(64, 10))  # fmt: skip
+
+        def forward(self, x):
+            return (super().forward(x),)
+
+    def trained(model, seed, steps):
+        torch.manual_seed(seed)
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+        for _ in range(steps):
+            some = torch.randint(len(x), (128,))
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(model(x[some])[0], y[some]).backward()
+            optimizer.step()
+        return model
+
+    start = trained(Net(), 0, 60)
+    related = [trained(copy.deepcopy(start), seed, 40) for seed in (1, 2)]
+    apart = [trained(Net(), seed, 100) for seed in (3, 4)]
+    rows = [[1.0], [1.0]]
+    fronts = [
+        evaluate(WeightEnsemble(pair, task_weights=rows), task, [(x, y)])
+        for pair in (related, apart)
+    ]
+    assert barrier(fronts[0])["digit/accuracy"] < 0.02
+    with pytest.warns(UserWarning, match="digit/accuracy is 0"):
+        assert barrier(fronts[1])["digit/accuracy"] > 0.2
+
+
+@pytest.mark.parametrize("alphas", [[[1, 0], [0.5, 0.5]], [[1, 0], [0, 1]], [[1.0], [1.0]]])
+def test_a_barrier_needs_both_ends_and_a_point_between_them(alphas):
+    values = [0.5] * len(alphas)
+    with pytest.raises(InputError, match="every corner of the simplex and a point between"):
+        barrier(front(alphas, values, values))

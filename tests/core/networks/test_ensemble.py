@@ -1,0 +1,446 @@
+import io
+import subprocess
+import sys
+
+import forked
+import jaxtyping
+import pytest
+import torch
+from torch import nn
+
+from pamal_companion.experiments.models import lenet
+from pamal_companion.runs.checkpoint import load_state, save_state
+from pamal_core.errors import InputError
+from pamal_core.networks.ensemble import WeightEnsemble
+
+
+class Awkward(nn.Module):
+    """What makes swapping weights hard: tied and frozen weights, buffers, dropout, norms."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Linear(6, 6)
+        self.frozen = nn.Linear(6, 6)
+        self.frozen.weight.data = torch.eye(6) * 2
+        self.frozen.bias.data.zero_()
+        self.frozen.requires_grad_(False)
+        self.norms = nn.Sequential(nn.BatchNorm1d(6), nn.LayerNorm(6), nn.Dropout(0.5))
+        self.out = nn.Linear(6, 6)
+        self.out.weight = self.embed.weight
+        self.register_buffer("offset", torch.ones(6))
+
+    def forward(self, x):
+        return self.out(self.norms(self.frozen(self.embed(x)))) + self.offset
+
+
+class Recurrent(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(3, 4, batch_first=True)
+        self.attention = nn.MultiheadAttention(4, 2, batch_first=True)
+
+    def forward(self, x):
+        x, _ = self.lstm(x)
+        return self.attention(x, x, x, need_weights=False)[0]
+
+
+ARCHITECTURES = {
+    "mlp": (lambda: nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 2)), (4, 6)),
+    "awkward": (Awkward, (4, 6)),
+    "recurrent": (Recurrent, (4, 5, 3)),
+    "lenet": (lenet, (2, 1, 28, 28)),
+}
+
+
+@pytest.fixture(params=ARCHITECTURES)
+def architecture(request):
+    return ARCHITECTURES[request.param]
+
+
+def same(a, b):
+    torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("num_members", [1, 2, 3])
+def test_at_a_corner_the_ensemble_equals_the_member(architecture, num_members):
+    make, shape = architecture
+    members, x = [make().eval() for _ in range(num_members)], torch.randn(shape)
+    ensemble = WeightEnsemble(members).eval()
+    for k, member in enumerate(members):
+        theta = ensemble.weights(torch.eye(num_members)[k])
+        same(ensemble(theta, x), member(x))
+
+
+def test_between_corners_every_weight_is_interpolated(architecture):
+    make, shape = architecture
+    members, x = [make().eval() for _ in range(2)], torch.randn(shape)
+    ensemble, middle = WeightEnsemble(members).eval(), make().eval()
+    state = {
+        n: 0.3 * a + 0.7 * b
+        for (n, a), b in zip(
+            members[0].state_dict().items(), members[1].state_dict().values(), strict=True
+        )
+    }
+    middle.load_state_dict(state)
+    same(ensemble(ensemble.weights(torch.tensor([0.3, 0.7])), x), middle(x))
+
+
+def test_the_exported_network_is_a_plain_module_with_the_same_outputs(architecture):
+    make, shape = architecture
+    ensemble, x = WeightEnsemble([make(), make()]).eval(), torch.randn(shape)
+    model = ensemble.export([0.4, 0.6], calibration="shared")
+    assert type(model) is type(make())
+    assert list(model.state_dict()) == list(make().state_dict())
+    assert [n for n, _ in model.named_parameters()] == [n for n, _ in make().named_parameters()]
+    same(model(x), ensemble(ensemble.weights(torch.tensor([0.4, 0.6])), x))
+
+
+def test_convolutions_run_channels_last_and_are_exported_contiguous():
+    ensemble = WeightEnsemble([lenet(), lenet()])
+    views = ensemble.skeleton.views(ensemble.weights(torch.tensor([0.5, 0.5])))
+    assert views["encoder.3.weight"].is_contiguous(memory_format=torch.channels_last)
+    assert all(
+        p.is_contiguous() for p in ensemble.export([0.5, 0.5], calibration="shared").parameters()
+    )
+
+
+@pytest.mark.parametrize(("channels", "is_last"), [(15, False), (16, True)])
+def test_a_narrow_strided_1x1_convolution_keeps_the_network_contiguous(channels, is_last):
+    def make():
+        return nn.Sequential(nn.Conv2d(3, channels, 3), nn.Conv2d(channels, 4, 1, stride=2))
+
+    members = [make(), make()]
+    ensemble, x = WeightEnsemble(members), torch.randn(2, 3, 9, 9)
+    theta = ensemble.weights(torch.tensor([1.0, 0.0]))
+    weight = ensemble.skeleton.views(theta)["0.weight"]
+    assert weight.is_contiguous(memory_format=torch.channels_last) == is_last
+    same(members[0](x), ensemble(theta, x))
+
+
+NARROW = """
+import numpy as np, torch
+from pamal_core import Method, WeightEnsemble, classification
+from pamal_companion.experiments.resnet import resnet18
+torch.set_num_threads(1)
+network = WeightEnsemble([resnet18((2, 2), width=4) for _ in "ab"], shared="encoder")
+method = Method(network, [classification("a"), classification("b")])
+batch = torch.rand(16, 3, 64, 64), torch.randint(2, (16,)), torch.randint(2, (16,))
+for seed in range(6):
+    method.step(batch, np.random.default_rng(seed))
+"""
+
+
+def test_a_narrow_resnet_does_not_write_past_its_memory(tmp_path):
+    """Channels-last, this ends with a signal on most CPUs: oneDNN, issue 6035."""
+    (code,), (errors,) = forked.run(NARROW, tmp_path)
+    assert code == 0, errors
+
+
+def test_exporting_leaves_the_ensemble_independent_of_the_network():
+    ensemble = WeightEnsemble([Awkward(), Awkward()])
+    before = {n: t.clone() for n, t in ensemble.state_dict().items()}
+    model = ensemble.export([0.5, 0.5], calibration="shared")
+    with torch.no_grad():
+        for tensor in [*model.parameters(), *model.buffers()]:
+            tensor.add_(1)
+    for name, tensor in ensemble.state_dict().items():
+        torch.testing.assert_close(tensor, before[name])
+
+
+def test_the_exported_network_scripts_and_saves(architecture):
+    make, shape = architecture
+    model, x = (
+        WeightEnsemble([make(), make()]).export([0.4, 0.6], calibration="shared"),
+        torch.randn(shape),
+    )
+    file, other = io.BytesIO(), make().eval()
+    torch.save(model.state_dict(), file)
+    file.seek(0)
+    other.load_state_dict(torch.load(file, weights_only=True))
+    same(other(x), model(x))
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+def test_the_exported_network_runs_as_torchscript_without_this_package(tmp_path):
+    model = WeightEnsemble([lenet(), lenet()]).export([0.4, 0.6], calibration="shared")
+    path, x = tmp_path / "lenet.pt", torch.full((1, 1, 28, 28), 0.5)
+    torch.jit.script(model).save(path)
+    code = (
+        "import sys, torch; sys.modules['pamal_core'] = None;"
+        f"print(torch.jit.load({str(path)!r})(torch.full((1, 1, 28, 28), 0.5))[0].tolist())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True
+    )
+    same(torch.tensor(eval(run.stdout)), model(x)[0])
+
+
+def test_a_tied_weight_is_stored_once_and_stays_tied():
+    ensemble = WeightEnsemble([Awkward(), Awkward()])
+    trainable = {p for p in Awkward().parameters() if p.requires_grad}
+    assert ensemble.stacked.shape == (2, sum(p.numel() for p in trainable))
+    model = ensemble.export([1, 0], calibration="shared")
+    assert model.out.weight is model.embed.weight
+
+
+class TwoNames(nn.Module):
+    """A module that is reached under two names, and a weight whose first name is in a head."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 4))
+        self.features = nn.Sequential(*self.net[:2])
+        self.encoder = nn.Linear(4, 4)
+        self.encoder.weight = self.net[2].weight
+
+    def forward(self, x):
+        return self.net[2](self.encoder(self.features(x)))
+
+
+def test_a_module_under_two_names_is_one_and_a_shared_weight_may_go_by_any_of_its_names(tmp_path):
+    x, models = torch.randn(5, 4), [TwoNames().eval(), TwoNames().eval()]
+    ensemble = WeightEnsemble(models, shared="encoder").eval()
+    assert ensemble.stacked.shape[1] == sum(p.numel() for p in models[0].parameters())
+    assert ensemble.skeleton.num_shared == 4 * 4 + 4
+    same(ensemble(ensemble.weights(torch.tensor([0.0, 1.0])), x), models[1](x))
+    exported = ensemble.export([1, 0], calibration="shared")
+    same(exported(x), models[0](x))
+    assert exported.features[0] is exported.net[0]
+    save_state(tmp_path / "state", {"network": ensemble.state_dict()})
+    kept = load_state(tmp_path / "state")["network"]
+    assert all(torch.equal(kept[name], value) for name, value in ensemble.state_dict().items())
+
+
+def test_an_exported_recurrent_layer_has_the_weights_that_it_runs_with():
+    model = WeightEnsemble([Recurrent(), Recurrent()]).export([0.5, 0.5], calibration="shared")
+    assert {*map(id, model.lstm._flat_weights)} == {*map(id, model.lstm.parameters())}
+
+
+def test_no_weight_is_kept_twice():
+    """A placeholder as large as its weight would be cloned by evaluation and moved to devices."""
+    ensemble = WeightEnsemble([lenet(), lenet()])
+    layout = 32  # bytes
+    assert [b.numel() for b in ensemble.skeleton.buffers()] == [layout]
+    copied = WeightEnsemble([Awkward(), Awkward()]).skeleton
+    kept = {n.removeprefix("model.") for n, _ in copied.named_buffers()}
+    assert kept == {"layout", *(n for n, _ in Awkward().named_buffers())}
+
+
+def test_an_ensemble_is_printed_with_the_layers_that_it_runs():
+    network = lenet()
+    assert repr(network).replace("\n", "\n    ") in repr(WeightEnsemble([network, lenet()]))
+
+
+def test_a_module_under_two_names_is_shared_by_either():
+    def tied():
+        network = lenet()
+        network.alias = network.encoder
+        return network
+
+    sizes = [WeightEnsemble([tied()], shared=s).skeleton.num_shared for s in ("encoder", "alias")]
+    assert sizes == [21330, 21330]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "found"), [(nn.Identity, "the class Identity"), (lenet, "<function lenet")]
+)
+def test_what_makes_a_member_is_no_member(wrong, found, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
+    with pytest.raises(InputError, match=rf"must be modules, such as Net\(\). Found {found}"):
+        WeightEnsemble([wrong, wrong])
+
+
+def test_only_the_stacked_matrix_is_trained():
+    ensemble = WeightEnsemble([Awkward(), Awkward()])
+    assert [n for n, p in ensemble.named_parameters() if p.requires_grad] == ["stacked"]
+
+
+def test_members_are_copied_and_never_changed():
+    members = [lenet(), lenet()]
+    before = [p.clone() for m in members for p in m.parameters()]
+    ensemble = WeightEnsemble(members)
+    with torch.no_grad():
+        ensemble.stacked.zero_()
+    after = [p for m in members for p in m.parameters()]
+    assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+
+
+def test_shared_columns_come_first():
+    ensemble = WeightEnsemble([lenet(), lenet()], shared="encoder")
+    assert ensemble.skeleton.num_shared == 21_330
+    assert ensemble.stacked.shape == (2, 21_330 + 2 * 3_060)
+    member = lenet()
+    ensemble = WeightEnsemble([member], task_weights=[[0.5, 0.5]], shared="heads.1")
+    head = torch.cat([p.flatten() for p in member.heads[1].parameters()])  # no convolutions here
+    assert torch.equal(ensemble.stacked[0, : ensemble.skeleton.num_shared], head)
+
+
+def test_the_gradient_of_a_member_is_alpha_times_the_gradient_of_theta(architecture):
+    make, shape = architecture
+    ensemble, x = WeightEnsemble([make(), make(), make()]).eval(), torch.randn(shape)
+    alpha = torch.tensor([0.2, 0.5, 0.3])
+    theta = ensemble.weights(alpha)
+    theta.retain_grad()
+    outputs = ensemble(theta, x)
+    sum(o.square().sum() for o in (outputs if isinstance(outputs, list) else [outputs])).backward()
+    torch.testing.assert_close(ensemble.stacked.grad, torch.outer(alpha, theta.grad))
+
+
+def test_all_alphas_are_interpolated_at_once():
+    ensemble, alphas = WeightEnsemble([lenet(), lenet()]), torch.rand(5, 2)
+    each = torch.stack([ensemble.weights(a) for a in alphas])
+    torch.testing.assert_close(ensemble.weights(alphas), each)
+
+
+def test_the_state_dict_restores_another_ensemble():
+    a, b = (WeightEnsemble([Awkward(), Awkward()], shared="embed").train() for _ in range(2))
+    theta, x = a.weights(torch.tensor([0.5, 0.5])), torch.randn(16, 6)
+    a(theta, x)  # moves the running statistics
+    b.load_state_dict(a.state_dict())
+    same(
+        a.export([0.1, 0.9], calibration="shared")(x), b.export([0.1, 0.9], calibration="shared")(x)
+    )
+    assert set(a.state_dict()) >= {"stacked", "task_weights", "skeleton.model.norms.0.running_mean"}
+
+
+class HeadsFirst(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.head, self.backbone = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.head(self.backbone(x))
+
+
+def test_weights_in_another_order_are_refused_before_any_is_taken():
+    kept = WeightEnsemble([HeadsFirst(), HeadsFirst()], shared="backbone").state_dict()
+    other = WeightEnsemble([HeadsFirst(), HeadsFirst()])
+    before = other.stacked.detach().clone()
+    with pytest.raises(InputError, match="with the same `shared`"):
+        other.load_state_dict(kept)
+    assert torch.equal(other.stacked, before)
+    WeightEnsemble([HeadsFirst(), HeadsFirst()], shared="backbone").load_state_dict(kept)
+
+
+def test_batch_norm_statistics_are_shared_until_recalibrated():
+    ensemble = WeightEnsemble([Awkward(), Awkward()]).train()
+    x = torch.randn(64, 6) * 3 + 1
+    loader, alpha = [(x[:32],), (x[32:],)], [0.2, 0.8]
+    ensemble.recalibrate(alpha, loader)
+    model = ensemble.export(alpha, calibration="shared")
+    features = model.frozen(model.embed(x)).detach()
+    means = torch.stack([features[:32].mean(0), features[32:].mean(0)]).mean(0)
+    same(model.norms[0].running_mean, means)
+    assert ensemble.training
+
+
+def test_member_similarity_is_the_cosine_of_the_rows():
+    ensemble = WeightEnsemble([lenet() for _ in range(3)])
+    unit = ensemble.stacked / ensemble.stacked.norm(dim=1, keepdim=True)
+    torch.testing.assert_close(ensemble.member_similarity(), unit @ unit.T)
+
+
+def test_members_may_weigh_tasks_in_any_way():
+    rows = [[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]]
+    ensemble = WeightEnsemble([lenet(3), lenet(3)], task_weights=rows)
+    assert (ensemble.num_members, ensemble.num_tasks) == (2, 3)
+    torch.testing.assert_close(ensemble.task_weights, torch.tensor(rows))
+
+
+def frozen_differently():
+    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+    model[0].requires_grad_(False)
+    return model
+
+
+TWICE = nn.Linear(2, 2)
+MIXED = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2).double())
+
+
+@pytest.mark.parametrize(
+    ("members", "options", "message"),
+    [
+        ([], {}, "at least one member"),
+        ([nn.Linear(2, 2), nn.Linear(2, 3)], {}, r"weight is \[2, 2\] .*and \[3, 2\]"),
+        ([nn.Linear(2, 2), nn.Linear(2, 2, bias=False)], {}, "bias is .* and missing"),
+        ([nn.Linear(2, 2), nn.Linear(2, 2).double()], {}, "float32.*float64"),
+        ([nn.Linear(2, 2), nn.Bilinear(1, 2, 2)], {}, "one architecture"),
+        (
+            [nn.Sequential(nn.Linear(2, 2), act()) for act in (nn.ReLU, nn.Tanh)],
+            {},
+            r"the part '1' is ReLU\(\) and Tanh\(\)",
+        ),
+        (
+            [nn.Sequential(nn.Conv1d(2, 2, 3, stride=stride)) for stride in (1, 2)],
+            {},
+            r"the part '0' is Conv1d\(.*stride=\(1,\)\) and Conv1d\(.*stride=\(2,\)\)",
+        ),
+        (
+            [nn.Sequential(nn.Linear(2, 2)), nn.Sequential(nn.Linear(2, 2), nn.Tanh())],
+            {},
+            r"the part '1' is missing and Tanh\(\)",
+        ),
+        ([TWICE, TWICE], {}, "must not share trainable"),
+        ([MIXED], {"task_weights": [[1.0]]}, "one real dtype"),
+        ([nn.ReLU()], {}, "no trainable weight"),
+        ([frozen_differently(), frozen_differently()], {}, "Frozen parameters are shared"),
+        ([lenet(), lenet()], {"shared": "encodr"}, "'encodr'; the model has: encoder, heads"),
+        ([lenet()], {"task_weights": [[0.5, 0.5], [1, 0]]}, "a matrix with 1 rows"),
+        ([lenet()], {"task_weights": [[0.5, 0.6]]}, "must sum to 1"),
+    ],
+)
+def test_members_that_do_not_fit_are_refused(members, options, message):
+    with pytest.raises(InputError, match=message):
+        WeightEnsemble(members, **options)
+
+
+def test_members_with_different_buffers_are_taken_with_a_warning():
+    members = [nn.BatchNorm1d(2), nn.BatchNorm1d(2)]
+    members[1].running_mean += 1
+    with pytest.warns(UserWarning, match="those of member 0"):
+        WeightEnsemble(members)
+
+
+@pytest.mark.parametrize("rates", [(1, 2), (torch.ones(3), torch.zeros(3))])
+def test_members_that_keep_different_numbers_are_taken_with_a_warning(rates):
+    members = [nn.Sequential(nn.Linear(2, 2)) for _ in rates]
+    for member, rate in zip(members, rates, strict=True):
+        member[0].rate = rate
+    with pytest.warns(UserWarning, match=r"different 0\.rate; the ensemble runs as member 0"):
+        WeightEnsemble(members)
+
+
+@pytest.mark.parametrize(
+    "rows", [[[0.5, 0.5], [0.2, 0.8]], [[1, 0], [0, 1], [0, 1]], [[1, 0, 0], [0, 1, 0]]]
+)
+def test_weights_of_members_that_weigh_tasks_otherwise_are_refused(rows):
+    made = WeightEnsemble([lenet(), lenet()])
+    other = WeightEnsemble([lenet() for _ in rows], task_weights=rows)
+    with pytest.raises(InputError, match="as many members, and with the same `task_weights`"):
+        other.load_state_dict(made.state_dict())
+
+
+@pytest.mark.parametrize("alpha", [[0.5, 0.6], [1.0], [0.2, 0.3, 0.5]])
+def test_an_alpha_off_the_simplex_cannot_be_exported(alpha):
+    with pytest.raises(InputError):
+        WeightEnsemble([nn.Linear(2, 2), nn.Linear(2, 2)]).export(alpha, calibration="shared")
+
+
+class Chosen(nn.Module):
+    def __init__(self, activation, sizes) -> None:
+        super().__init__()
+        self.activation, self.sizes, self.layer = activation, sizes, nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.activation(self.layer(x))
+
+
+@pytest.mark.parametrize(
+    ("other", "name"),
+    [((torch.tanh, (1, 2)), "activation"), ((torch.relu, (1, 3)), "sizes")],
+)
+def test_functions_and_tuples_that_differ_are_told(other, name, recwarn):
+    WeightEnsemble([Chosen(torch.relu, (1, 2)), Chosen(torch.relu, (1, 2))])
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match=f"different {name}; the ensemble runs as member 0"):
+        WeightEnsemble([Chosen(torch.relu, (1, 2)), Chosen(*other)])

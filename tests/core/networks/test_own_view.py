@@ -1,0 +1,310 @@
+"""What a model sees of its weights in its own forward pass, and how its memory is laid out."""
+
+import copy
+
+import jaxtyping
+import pytest
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from pamal_companion.experiments.models import SharedBottom
+from pamal_core import Linear, Method, MultiForward, UnitNorm, WeightEnsemble, classification
+from pamal_core.errors import InputError
+
+
+class Curious(nn.Module):
+    """Looks at itself: adds a penalty on its weights, and notes names, device and gradients."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fixed = nn.Linear(4, 4).requires_grad_(False)
+        self.scale = nn.Parameter(torch.ones(4))
+        self.body = nn.Sequential(nn.Linear(4, 5), nn.Tanh())
+        self.heads = nn.ModuleList([nn.Linear(5, 3), nn.Linear(5, 3)])
+        self.seen: dict[str, object] = {}
+
+    def forward(self, x):
+        size = sum(p.pow(2).sum() for p in self.parameters() if p.requires_grad)
+        self.seen["names"] = [name for name, _ in self.named_parameters()]
+        self.seen["shapes"] = [p.shape for p in self.parameters()]
+        self.seen["state"] = list(self.state_dict())
+        self.seen["device"] = next(self.parameters()).device
+        if self.scale.requires_grad:
+            self.scale.register_hook(lambda gradient: self.seen.update(gradient=gradient))
+        z = self.body(self.fixed(x) * self.scale)
+        return [head(z) + size for head in self.heads]
+
+
+def blend(modules, alpha):
+    """A plain module whose weights are interpolated by hand."""
+    plain = type(modules[0])()
+    plain.load_state_dict(modules[0].state_dict())
+    with torch.no_grad():
+        for name, p in plain.named_parameters():
+            parts = [dict(m.named_parameters())[name] for m in modules]
+            p.copy_(sum(a * part for a, part in zip(alpha, parts, strict=True)))
+    return plain.train()
+
+
+def alike(make, count=2):
+    members = [make() for _ in range(count)]
+    fixed = [p for p in members[0].named_parameters() if not p[1].requires_grad]
+    for member in members[1:]:
+        for name, value in fixed:
+            member.get_parameter(name).data.copy_(value)
+    return members
+
+
+def test_inside_forward_a_model_sees_its_weights_as_a_plain_one_does():
+    members, x, alpha = alike(Curious), torch.randn(6, 4), torch.tensor([0.3, 0.7])
+    ensemble, plain = WeightEnsemble(members), blend(members, [0.3, 0.7])
+    outputs = ensemble(ensemble.weights(alpha), x)
+    for got, expected in zip(outputs, plain(x), strict=True):
+        torch.testing.assert_close(got, expected)
+    seen = ensemble.skeleton.model.seen
+    assert {k: seen[k] for k in ("names", "shapes", "state", "device")} == plain.seen
+    outputs[0].sum().backward()
+    plain(x)[0].sum().backward()
+    torch.testing.assert_close(seen["gradient"], plain.scale.grad)
+    assert [name for name, p in ensemble.named_parameters() if p.requires_grad] == ["stacked"]
+
+
+def test_a_pass_in_inference_mode_leaves_nothing_behind_that_later_ones_cannot_change():
+    ensemble, x = WeightEnsemble([nn.Linear(2, 2)]), torch.ones(1, 2)
+    with torch.inference_mode():
+        ensemble(ensemble.weights(torch.ones(1)), x)
+    with ensemble.evaluating():
+        ensemble(ensemble.weights(torch.ones(1)), x).sum().backward()
+
+
+class Recomputing(SharedBottom):
+    """Forgets the activations of its encoder and computes them again for the backward pass."""
+
+    reentrant = False
+
+    def __init__(self) -> None:
+        norm = nn.BatchNorm1d(6, track_running_stats=False)
+        encoder = nn.Sequential(nn.Linear(4, 6), norm, nn.Tanh(), nn.Linear(6, 5), nn.Tanh())
+        super().__init__(encoder, [nn.Linear(5, 3), nn.Linear(5, 3)])
+
+    def forward(self, x):
+        z = checkpoint(self.encoder, x.requires_grad_(), use_reentrant=self.reentrant)
+        return [head(z) for head in self.heads]
+
+
+class Reentrant(Recomputing):
+    reentrant = True
+
+
+class Plain(Recomputing):
+    def forward(self, x):
+        return SharedBottom.forward(self, x)
+
+
+@pytest.mark.parametrize("kind", [Recomputing, Reentrant])
+@pytest.mark.parametrize("balancer", [Linear, UnitNorm])
+@pytest.mark.parametrize("lam", [0.0, 2.0])
+def test_activation_checkpointing_gives_the_gradients_of_the_plain_module(kind, balancer, lam):
+    """With a penalty the graphs of all draws are kept: each recomputes with its own weights."""
+    tasks, alphas = [classification("a"), classification("b")], torch.rand(3, 2)
+    alphas = alphas / alphas.sum(1, keepdim=True)
+    x, labels = torch.randn(16, 4), torch.randint(3, (2, 16))
+    members = [Plain(), Plain()]
+    gradients = []
+    for other in (Plain, kind):
+        copies = [other() for _ in members]
+        for new, member in zip(copies, members, strict=True):
+            new.load_state_dict(member.state_dict())
+        ensemble = WeightEnsemble(copies, shared="encoder")
+        method = Method(ensemble, tasks, balancer=balancer(), penalty=MultiForward(lam), window=3)
+        method.accumulate((x.clone(), *labels), alphas)
+        gradients.append(ensemble.stacked.grad)
+        assert {name for name, _ in ensemble.named_parameters()} == {"stacked"}
+    assert torch.equal(*gradients)
+
+
+def test_weights_are_out_of_the_model_again_after_an_error():
+    class Failing(nn.Linear):
+        def forward(self, x):
+            raise KeyError("no such thing")
+
+    ensemble = WeightEnsemble([Failing(2, 2)])
+    with pytest.raises(KeyError):
+        ensemble(ensemble.weights(torch.ones(1)), torch.ones(1, 2))
+    assert {name for name, _ in ensemble.named_parameters()} == {"stacked"}
+    assert set(ensemble.state_dict()) == {"stacked", "task_weights", "skeleton.layout"}
+
+
+def test_activations_that_a_model_keeps_do_not_stop_its_export():
+    class Keeping(nn.Linear):
+        def forward(self, x):
+            self.kept = [super().forward(x)]
+            return self.kept[0]
+
+    ensemble, x = WeightEnsemble([Keeping(2, 2), Keeping(2, 2)]), torch.randn(3, 2)
+    expected = ensemble(ensemble.weights(torch.tensor([0.5, 0.5])), x)
+    torch.testing.assert_close(ensemble.export([0.5, 0.5])(x), expected)
+
+
+class Vision(nn.Module):
+    """A convolution, a transposed one, and a position embedding with four axes."""
+
+    def __init__(self, ending: str = "view") -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3, padding=1)
+        self.up = nn.ConvTranspose2d(4, 4, 3, padding=1)
+        self.positions = nn.Parameter(torch.randn(1, 4, 5, 5))
+        self.ending = ending
+
+    def forward(self, x):
+        x = self.up(self.conv(x)) + self.positions
+        if self.ending == "weight":
+            x = x + self.conv.weight.view(4, -1).sum()
+        return x.view(len(x), -1) if self.ending == "view" else x.flatten(1)
+
+
+def test_only_the_weights_of_2d_convolutions_are_moved():
+    ensemble = WeightEnsemble([Vision("none"), Vision("none")])
+    views = ensemble.skeleton.views(ensemble.weights(torch.tensor([0.5, 0.5])))
+    moved = {n for n, v in views.items() if not v.is_contiguous()}
+    assert moved == {"conv.weight"}
+    assert views["conv.weight"].is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("ending", ["view", "weight"])
+def test_a_view_that_needs_contiguous_weights_names_the_switch(ending):
+    members, x = [Vision(ending), Vision(ending)], torch.randn(2, 3, 5, 5)
+    ensemble = WeightEnsemble(members)
+    with pytest.raises(InputError, match="`channels_last=False`"):
+        ensemble(ensemble.weights(torch.tensor([1.0, 0.0])), x)
+    ensemble = WeightEnsemble(members, channels_last=False)
+    torch.testing.assert_close(
+        ensemble(ensemble.weights(torch.tensor([1.0, 0.0])), x), members[0](x)
+    )
+
+
+def test_weights_of_another_layout_are_refused():
+    members = [Vision("none"), Vision("none")]
+    state = WeightEnsemble(members, channels_last=False).state_dict()
+    with pytest.raises(InputError, match="Weights must be those of a network"):
+        WeightEnsemble(members).load_state_dict(state)
+
+
+def test_a_frozen_backbone_may_be_one_for_all_members():
+    backbone = nn.Sequential(nn.Linear(4, 6), nn.Tanh()).requires_grad_(False)
+    members = [nn.Sequential(backbone, nn.Linear(6, 3)) for _ in range(3)]
+    ensemble, x = WeightEnsemble(members), torch.randn(5, 4)
+    assert ensemble.stacked.shape == (3, 6 * 3 + 3)
+    for k, alpha in enumerate(torch.eye(3)):
+        torch.testing.assert_close(ensemble(ensemble.weights(alpha), x), members[k](x))
+
+
+TIED = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+TIED[1].weight = TIED[0].weight
+
+
+def with_buffer():
+    model = nn.Linear(2, 2)
+    model.register_buffer("offset", torch.ones(3))
+    return model
+
+
+def compiled_in_place():
+    model = nn.Sequential(nn.Linear(2, 2))
+    model[0].compile(backend="eager")
+    return model
+
+
+class Hiding(nn.Module):
+    """Keeps a layer, or its weight, where `parameters()` or a copy does not find it."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__()
+        self.layer = layer = nn.Linear(2, 2)
+        if where == "list":
+            self.hidden = [layer.weight]
+        elif where == "unregistered":
+            self.hidden = {"other": nn.Linear(2, 2)}
+        elif where == "closure":
+            self.hidden = lambda x: layer(x)
+        elif where == "wrapped":
+            inner = self.forward
+            self.forward = lambda x: 2 * inner(x)
+        elif where == "hook":
+            layer.register_forward_hook(lambda *_: self.layer.bias.sum())
+        elif where == "gradient":
+            layer.weight.register_hook(lambda slope: 0 * slope)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Clipped(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.items = nn.Embedding(3, 2, max_norm=0.5)
+
+    def forward(self, x):
+        return self.items(x)
+
+
+def test_a_model_that_writes_into_its_weights_is_refused():
+    ensemble = WeightEnsemble([Clipped(), Clipped()])
+    theta = ensemble.weights(torch.tensor([0.5, 0.5]))
+    with pytest.raises(InputError, match=r"must not write into its weights .* Found: "):
+        ensemble(theta, torch.tensor([0, 1]))
+
+
+@pytest.mark.parametrize(
+    ("members", "found"),
+    [
+        (lambda: nn.Linear(2, 2), r"a single Linear; \[net\] makes an ensemble of one"),
+        (lambda: [torch.jit.script(nn.Linear(2, 2))], "one that is scripted"),
+        (lambda: [torch.compile(nn.Linear(2, 2))], "one that is compiled"),
+        (lambda: [compiled_in_place()], r"one that is compiled.*\(Linear at '0'\)"),
+        (lambda: [nn.Sequential(nn.LazyLinear(2))], "a lazy module needs a first call"),
+        (lambda: [nn.LazyLinear(2), nn.LazyLinear(2)], "a lazy module needs a first call"),
+        (lambda: [nn.Linear(2, 2), nn.LazyLinear(2)], "a lazy module needs a first call"),
+        (lambda: [nn.Linear(2, 2), torch.compile(nn.Linear(2, 2))], "one that is compiled"),
+        (lambda: [nn.Embedding(5, 2, sparse=True)], "one with sparse gradients"),
+        (lambda: [Hiding("list")], r"weights in `hidden` .*\(Hiding\)"),
+        (lambda: [Hiding("unregistered")], "weights in `hidden`"),
+        (lambda: [Hiding("closure")], "weights in `hidden`"),
+        (lambda: [Hiding("wrapped")], "weights in `forward`"),
+        (lambda: [Hiding("hook")], r"weights in `_forward_hooks` .*\(Linear at 'layer'\)"),
+        (lambda: [Hiding("gradient")], "whose weights have gradient hooks"),
+        (lambda: [nn.Linear(2, 2).to(torch.complex64)], "one real dtype"),
+        (lambda: [nn.Linear(2, 2), with_buffer()], r"offset is missing and \[3\]"),
+        (lambda: [TIED, nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))], "tied to 0.weight and"),
+        (lambda: [nn.Linear(2, 2), nn.Linear(2, 2, device="meta")], "one on the meta device"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:`torch.jit", "ignore:Complex modules")
+def test_modules_that_cannot_be_members_are_refused(members, found, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
+    with pytest.raises(InputError, match=found):
+        WeightEnsemble(members())
+
+
+class SharingMemory(nn.Module):
+    """Two layers whose weights are equal by `.data` alone."""
+
+    def __init__(self, frozen):
+        super().__init__()
+        self.one, self.two = nn.Linear(3, 3), nn.Linear(3, 3)
+        self.two.weight.data = self.one.weight.data
+        if frozen:
+            self.requires_grad_(False)
+            self.own = nn.Linear(3, 3)
+
+
+def test_weights_that_share_memory_are_refused_unless_they_are_one_parameter_or_frozen():
+    said = r"must be one Parameter.*Found two that share their memory: one.weight and two.weight"
+    with pytest.raises(InputError, match=said):
+        WeightEnsemble([SharingMemory(frozen=False), SharingMemory(frozen=False)])
+    frozen = SharingMemory(frozen=True)
+    assert WeightEnsemble([frozen, copy.deepcopy(frozen)]).stacked.shape == (2, 3 * 3 + 3)
+    tied = SharingMemory(frozen=False)
+    tied.two.weight = tied.one.weight
+    assert WeightEnsemble([tied, copy.deepcopy(tied)]).stacked.shape == (2, 3 * 3 + 2 * 3)

@@ -1,0 +1,57 @@
+"""The book, built once for all the tests that read it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def tracked():
+    """The files of the repository: those git has, and those it would take."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
+    names = subprocess.check_output(command, cwd=ROOT, text=True).split("\0")
+    return [ROOT / name for name in names if name and os.path.lexists(ROOT / name)]
+
+
+@pytest.fixture(scope="session")
+def built_book(tracked, tmp_path_factory):
+    """The folder with the pages of the book, built without a warning from the tracked files, by
+    whichever of pytest's workers needs it first."""
+    pytest.importorskip("jupyter_book", reason="needs the `book` extra")
+    own = tmp_path_factory.getbasetemp()
+    copy = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "book"
+    html = copy / "_build" / "html"
+    with FileLock(f"{copy}.lock"):
+        if not copy.exists():
+            build(tracked, copy)
+    assert (html / "objects.inv").exists(), "another worker could not build the book, and says why"
+    return html
+
+
+def pages(built_book):
+    """The files of its pages."""
+    return [path for path in built_book.rglob("*.html") if "_static" not in path.parts]
+
+
+def build(tracked, copy):
+    for path in tracked:
+        target = copy / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    jupyter_book = Path(sys.executable).with_name("jupyter-book")
+    built = subprocess.run(
+        [jupyter_book, "build", "-W", "--keep-going", "book/"],
+        cwd=copy,
+        capture_output=True,
+        text=True,
+    )
+    assert built.returncode == 0, built.stderr

@@ -1,0 +1,82 @@
+"""Small problems that many tests share."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from pamal_core.balancing import MovingAverage
+from pamal_core.method import Method
+from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.penalties import MultiForward
+from pamal_core.tasks import Task, classification, regression
+
+
+class SharedBottom(nn.Module):
+    """One encoder, then one head per task."""
+
+    def __init__(self, encoder: nn.Module, heads: list[nn.Module]) -> None:
+        super().__init__()
+        self.encoder, self.heads = encoder, nn.ModuleList(heads)
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        features = self.encoder(x)
+        return [head(features) for head in self.heads]
+
+
+@pytest.fixture
+def make_mlp() -> Callable[[], SharedBottom]:
+    """Makes a small shared-bottom network: 4 inputs, heads with 1 and 3 outputs."""
+
+    def make() -> SharedBottom:
+        encoder = nn.Sequential(nn.Linear(4, 8), nn.Tanh())
+        return SharedBottom(encoder, [nn.Linear(8, 1), nn.Linear(8, 3)])
+
+    return make
+
+
+@pytest.fixture
+def tasks() -> list[Task]:
+    return [regression("height"), classification("kind")]
+
+
+@pytest.fixture
+def make_plain_method(
+    make_mlp: Callable[[], SharedBottom], tasks: list[Task]
+) -> Callable[..., Method]:
+    """Makes the same method of two members each time, with the parts that it is given."""
+
+    def make(**parts: Any) -> Method:
+        torch.manual_seed(3)
+        return Method(WeightEnsemble([make_mlp(), make_mlp()], shared="encoder"), tasks, **parts)
+
+    return make
+
+
+@pytest.fixture
+def make_method(make_plain_method: Callable[..., Method]) -> Callable[[], Method]:
+    """The same with loss balancing and the penalty."""
+    return lambda: make_plain_method(balancer=MovingAverage(), penalty=MultiForward(0.5), window=2)
+
+
+@pytest.fixture
+def batch() -> tuple[Tensor, Tensor, Tensor]:
+    """Inputs [32, 4] with a real and a class target that depend on them."""
+    x = torch.randn(32, 4)
+    return x, x[:, 0] - x[:, 1] ** 2, (x[:, 2] > 0).long() + (x[:, 3] > 0).long()
+
+
+@pytest.fixture
+def rates(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The learning rate of each step that Adam makes from now on."""
+    found: list[float] = []
+    step = torch.optim.Adam.step
+
+    def watched(self: torch.optim.Adam, *args: object) -> object:
+        found.append(self.param_groups[0]["lr"])
+        return step(self, *args)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", watched)
+    return found
