@@ -58,7 +58,7 @@ test: lint
 
 # Every fault thirty times: kills, full disks, damaged files; ends with a table.
 test-faults: $(READY)
-	PAMAL_FAULTS=30 OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults -q
+	PAMAL_FAULTS=30 OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/companion/faults -q
 
 lint: $(READY)
 	$(BIN)/ruff check

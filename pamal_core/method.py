@@ -29,7 +29,7 @@ class NonFiniteError(ArithmeticError):
         return [f"{type(self).__name__}: {self}"]
 
 
-@dataclass
+@dataclass(repr=False)
 class Method:
     r"""A multi-task method: in each step `window` alphas are drawn, and each weighs the losses of
     the network that it stands for by $\alpha^\top W$ (Eq. 2, Algorithm 1).
@@ -79,6 +79,23 @@ class Method:
                     "trained, so give them to the model, whose output may be the loss. Found some."
                 )
         distributed.check(self.window, self.balancer)
+
+    def __repr__(self) -> str:
+        skeleton, name = self.network.skeleton, type(self.network).__name__
+        model, members = type(skeleton.model).__name__, self.network.num_members
+        tasks = (f"{t.name} ({', '.join(m.name for m in t.metrics)})" for t in self.tasks)
+        penalty = self.penalty if self.penalty.lam > 0 else "none"
+        return "\n".join(
+            [
+                f"network     {name} of {members} {model}, {skeleton.num_weights:,} weights each, "
+                f"{skeleton.num_shared:,} of them shared",
+                f"tasks       {', '.join(tasks)}",
+                f"preference  {self.preference}",
+                f"balancer    {type(self.balancer).__name__}",
+                f"penalty     {penalty}",
+                f"window      {self.window}",
+            ]
+        )
 
     def parameters(self) -> list[Tensor]:
         """What an optimiser trains: the parameters of the network and those of the balancer."""

@@ -52,18 +52,18 @@ def add(path, text):
 
 
 def test_a_baseline_is_a_file_and_a_line_a_table_a_file_and_rows_and_a_claim_a_row(tmp_path):
-    for folder in ("pamal_core", "workflow"):
+    for folder in ("pamal_core", "pamal_companion", "workflow"):
         unmade = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=unmade)
-    package = tmp_path / "pamal_core"
-    (package / "balancing" / "smallest.py").write_text(RULE)
-    methods = package / "runs" / "methods.py"
+    companion = tmp_path / "pamal_companion"
+    (tmp_path / "pamal_core" / "balancing" / "smallest.py").write_text(RULE)
+    methods = companion / "runs" / "methods.py"
     text = methods.read_text("utf-8")
     assert text.count(ROW) == 1
     one = ROW + '    "smallest": Row("Smallest loss", "smallest.SmallestLoss"),\n'
     methods.write_text(text.replace(ROW, one), "utf-8")
 
-    study = package / "study"
+    study = companion / "study"
     (study / "printed" / "mine.csv").write_text("method,age\nSmallest loss,0.7\nLS,0.8\n")
     add(study / "tables.csv", TABLE)
     add(tmp_path / "workflow" / "grid.csv", RUNS)

@@ -9,7 +9,7 @@ from pamal_companion.data.batches import batches
 from pamal_companion.data.splits import Splits
 from pamal_companion.runs.options import SETTINGS, Options
 from pamal_companion.runs.records import versions
-from pamal_companion.runs.run import Experiment, method_of
+from pamal_companion.runs.run import Experiment
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
 from pamal_core.training import train
@@ -28,7 +28,7 @@ def replay(experiment: Experiment, options: Options, splits: Splits) -> dict[str
             "A replay shows PaMaL on two tasks at a constant learning rate. "
             f"Found {options.method} on {experiment.name}."
         )
-    method = method_of(experiment, options, splits)
+    method = experiment.method(options, splits)
     examples = TensorDataset(*splits.validation[:IMAGES])
     loader = batches(examples, experiment.evaluation_batch)
     measured = partial(evaluate, method.network, method.tasks, loader)

@@ -101,6 +101,24 @@ class Experiment:
             unset["shared_epochs"] = shared
         return options.model_copy(update=unset)
 
+    def method(self, options: Options, splits: Splits, start: nn.Module | None = None) -> Method:
+        """Return what a run of `options` trains on `splits`, on the device it runs on: freshly
+        initialised, or each member like `start`."""
+        options = self.resolved(options, splits)
+        seed_everything(options.seed)
+
+        def make_network(extra: int) -> nn.Module:
+            if start is not None:
+                return copy.deepcopy(start)
+            return self.make_network(options, splits, extra)
+
+        method = build(options, self.tasks_of(options), make_network, self.shared, splits.train)
+        method.network.to(pick_device(options.device))
+        method.network.precision = getattr(torch, options.precision)
+        if options.compile:
+            method.network.skeleton.compile()
+        return method
+
     def about(self, options: Options, splits: Splits) -> dict[str, Any]:
         """The fields of a record that say what the run is; `options` are `resolved`."""
         return {
@@ -156,7 +174,7 @@ def run(
         for checkpoint in (files.checkpoint, files.shared.checkpoint):
             checkpoint.unlink(missing_ok=True)
     if network is None and files.weights.exists():
-        network = method_of(experiment, options, splits).network
+        network = experiment.method(options, splits).network
         network.load_state_dict(load_state(files.weights, key)["network"])
     return Result(record, network)
 
@@ -181,26 +199,6 @@ def similarity(network: Network) -> float | None:
     return None
 
 
-def method_of(
-    experiment: Experiment, options: Options, splits: Splits, start: nn.Module | None = None
-) -> Method:
-    """The method, on the device it runs on: freshly initialised, or each member like `start`."""
-    seed_everything(options.seed)
-
-    def make_network(extra: int) -> nn.Module:
-        if start is not None:
-            return copy.deepcopy(start)
-        return experiment.make_network(options, splits, extra)
-
-    tasks = experiment.tasks_of(options)
-    method = build(options, tasks, make_network, experiment.shared, splits.train)
-    method.network.to(pick_device(options.device))
-    method.network.precision = getattr(torch, options.precision)
-    if options.compile:
-        method.network.skeleton.compile()
-    return method
-
-
 def _train(
     experiment: Experiment, options: Options, splits: Splits, files: RunFiles | None
 ) -> tuple[Network, list[dict[str, Any]]]:
@@ -219,7 +217,7 @@ def _train(
         first = options.model_copy(update=alone)
         one, before = _train(experiment, first, splits, files.shared if files else None)
         start = one.export([1.0], calibration="shared")
-    method = method_of(experiment, options, splits, start)
+    method = experiment.method(options, splits, start)
     method.past = [row["losses"] for row in before]
     network, epochs = method.network, cast(int, options.epochs) - len(before)
     is_scaled = matters("lr_scaling", options.method) and options.lr_scaling == "members"

@@ -9,7 +9,7 @@ from pamal_companion.data.batches import batches
 from pamal_companion.data.files import data_root
 from pamal_companion.experiments.utkface import EXPERIMENT, UTKFaceOptions
 from pamal_companion.runs.records import Record
-from pamal_companion.runs.run import method_of, run
+from pamal_companion.runs.run import run
 from pamal_core.errors import InputError
 from pamal_core.training import train
 
@@ -135,7 +135,7 @@ def test_two_epochs_on_real_faces_lower_every_loss(method):
     given = {"data": "full", "limit": 1000, "size": 32, "width": 16, "stem": "torchvision"}
     chosen = options(method=method, W=1, p=1.0, batch_size=64, epochs=2, **given)
     splits = EXPERIMENT.load(chosen)
-    method = method_of(EXPERIMENT, chosen, splits)
+    method = EXPERIMENT.method(chosen, splits)
     before = untrained_losses(method, splits.train)
     optimizer = torch.optim.Adam(method.parameters(), lr=1e-3 * method.network.num_members)
     loader = batches(splits.train, chosen.batch_size, shuffle=True)
