@@ -5,11 +5,11 @@ import torch
 from torch import nn
 
 from pamal_companion.experiments.models import lenet, mlp
+from pamal_companion.rivals import phn
 from pamal_companion.rivals.cosmos import Conditioned
 from pamal_companion.rivals.phn import Hypernetwork
 from pamal_companion.rivals.rotograd import Rotated, rotate
 from pamal_core.errors import InputError
-from pamal_core.networks import hypernetwork
 
 ALPHA = torch.tensor([0.3, 0.7])
 
@@ -50,7 +50,7 @@ def test_chunks_are_written_one_by_one_from_their_embedding():
 
 
 def test_a_hypernetwork_too_large_for_memory_is_refused_before_it_is_made(monkeypatch):
-    monkeypatch.setattr(hypernetwork, "main_memory", lambda: 64 * 2**20)
+    monkeypatch.setattr(phn, "main_memory", lambda: 64 * 2**20)
     with pytest.raises(
         InputError, match=r"27,450 weights .* 2,772,450 parameters .*a smaller `chunk`"
     ):

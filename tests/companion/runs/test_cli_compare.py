@@ -1,16 +1,17 @@
 """`runs RECORD` and `compare` show the numbers of records and of the paper."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from commands_on_disk import ask, ask_json, record
-from test_layers import PACKAGE
 
 from pamal_companion.runs.methods import METHODS
 from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, tables
 from pamal_companion.study.paper import TABLES, table
 
-RESULTS = PACKAGE.parent / "results"
+RESULTS = Path(__file__).parents[3] / "results"
 B1 = TABLES["multiforward_multimnist"].title
 
 

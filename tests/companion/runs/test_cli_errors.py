@@ -2,14 +2,14 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from commands_on_disk import ask, record
-from test_layers import PACKAGE
 
 from pamal_companion.__main__ import cli, main
 
-ROOT = PACKAGE.parent
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(
