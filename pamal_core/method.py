@@ -8,9 +8,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.utils._pytree import tree_map_only
 
-from pamal_core import distributed
 from pamal_core.balancing import Balancer, Draw, Linear
 from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.inputs import Batch
@@ -18,7 +16,7 @@ from pamal_core.networks.base import Network
 from pamal_core.penalties import MultiForward, Penalty
 from pamal_core.shapes import ByMember, ByTask, Theta
 from pamal_core.simplex import Dirichlet
-from pamal_core.tasks import Task, check_names, label_counts, task_losses
+from pamal_core.tasks import Task, check_names, task_losses
 
 
 class NonFiniteError(ArithmeticError):
@@ -78,7 +76,6 @@ class Method:
                     f"The loss of task {task.name} must have no weights: the network alone is "
                     "trained, so give them to the model, whose output may be the loss. Found some."
                 )
-        distributed.check(self.window, self.balancer)
 
     def __repr__(self) -> str:
         skeleton, name = self.network.skeleton, type(self.network).__name__
@@ -113,80 +110,36 @@ class Method:
         losses [W, T]."""
         return self.accumulate(batch, self.draw(rng))
 
-    def accumulate(
-        self, batch: Batch, alphas: Float[Tensor, "W M"], *, check: bool = True
-    ) -> Float[Tensor, "W T"]:
-        """A step for given `alphas`: it adds the gradient of the total loss to `.grad` and returns
-        the losses [W, T]. Several processes do their share of the draws each, or of the batch
-        where there is a single draw.
-
-        NonFiniteError at the first draw with a loss that is NaN or infinite. With `check=False`
-        nothing waits for a GPU, and the caller looks at the losses.
+    def accumulate(self, batch: Batch, alphas: Float[Tensor, "W M"]) -> Float[Tensor, "W T"]:
+        """Add the gradient of the total loss at `alphas` to `.grad`; returns the losses [W, T].
 
         Without a penalty the draws are back-propagated one by one, so that memory does not grow
         with W. The penalty couples them: all W graphs are kept until its slopes are known.
         """
         alphas = torch.as_tensor(alphas).to(self.network.task_weights)
         weights = alphas @ self.network.task_weights
-        is_split = distributed.splits(self.window)
-        batch = distributed.part(batch) if is_split else batch
-        own = [*zip(distributed.mine(alphas), distributed.mine(weights), strict=True)]
+        at_once = len(alphas) if self.penalty.lam > 0 else 1
+        groups = zip(torch.split(alphas, at_once), torch.split(weights, at_once), strict=True)
+        return torch.cat([self._backward(batch, *group) for group in groups])
+
+    def _backward(self, batch: Batch, alphas: ByMember, weights: ByTask) -> ByTask:
+        """Back-propagate some draws, whose graphs are gone when this returns; their losses."""
+        draws = [self._forward(batch, *one) for one in zip(alphas, weights, strict=True)]
+        losses = torch.stack([draw.losses.detach() for _, draw in draws])
+        penalties = [None] * len(draws)
         if self.penalty.lam > 0:
-            thetas = [self.network.weights(alpha) for alpha, _ in own]
-            draws = [
-                self._draw(batch, *one, theta.detach().requires_grad_(), check)
-                for theta, one in zip(thetas, own, strict=True)
-            ]
-            losses = distributed.gather(
-                torch.stack([draw.losses.detach() for draw in draws]), len(alphas)
-            )
-            extra = distributed.mine(self.penalty.task_weights(losses, weights))
-            for theta, draw, c in zip(thetas, draws, extra, strict=True):
-                with self.network.skeleton.holding(draw.theta):
-                    direction = self.balancer.direction(replace(draw, penalty=c))
-                # For an ensemble this adds dL/dTheta_k = alpha_k dL/dtheta.
-                torch.autograd.backward(theta, direction)
-        else:
-            alone = [self._alone(batch, *one, check) for one in own]
-            losses = distributed.gather(torch.stack(alone), len(alphas))
-        if not is_split:
-            distributed.add_up(self.parameters())
+            penalties = list(self.penalty.task_weights(losses, weights))
+        for (theta, draw), penalty in zip(draws, penalties, strict=True):
+            with self.network.skeleton.holding(draw.theta):
+                direction = self.balancer.direction(replace(draw, penalty=penalty))
+            # For an ensemble this adds dL/dTheta_k = alpha_k dL/dtheta.
+            torch.autograd.backward(theta, direction)
         return losses
 
-    def explain(self, losses: Float[Tensor, "W T"], alphas: Float[Tensor, "W M"]) -> str:
-        """What is not finite in a step: a loss, with its task and alpha, or else the gradient."""
-        wrong = losses.isfinite().logical_not().nonzero().tolist()
-        if not wrong:
-            return "All losses are finite but their gradient is not."
-        w, t = wrong[0]
-        return (
-            f"The loss of task {t + 1} ({self.tasks[t].name}) is {losses[w, t].item()} "
-            f"at alpha={alphas[w].tolist()}."
-        )
-
-    def _alone(self, batch: Batch, alpha: ByMember, weights: ByTask, check: bool) -> ByTask:
-        """One draw on its own, whose graph is gone when this returns; its losses."""
+    def _forward(self, batch: Batch, alpha: ByMember, weights: ByTask) -> tuple[Theta, Draw]:
+        """theta(alpha), and the draw, whose losses are differentiable in a leaf of its values."""
         theta = self.network.weights(alpha)
         leaf = theta.detach().requires_grad_()
-        with self.network.skeleton.holding(leaf):  # once for both passes
-            draw = self._draw(batch, alpha, weights, leaf, check)
-            direction = self.balancer.direction(draw)
-        torch.autograd.backward(theta, direction)
-        return draw.losses.detach()
-
-    def _draw(
-        self, batch: Batch, alpha: ByMember, weights: ByTask, theta: Theta, check: bool
-    ) -> Draw:
-        """The draw of `alpha`, whose weights are the leaf `theta`."""
         inputs, *targets = batch
-        outputs = self.network(theta, inputs)
-        losses, collect = task_losses(self.tasks, outputs, targets).to(theta.dtype), None
-        if distributed.splits(self.window):
-            losses = distributed.of_batch(losses, label_counts(self.tasks, targets, losses.device))
-            collect = distributed.total
-        if check and not losses.isfinite().all():
-            if losses.device.type != "cpu":  # where labels that are no class are named
-                task_losses(self.tasks, *tree_map_only(Tensor, Tensor.cpu, (outputs, targets)))
-            raise NonFiniteError(self.explain(losses[None], alpha[None]))
-        num_shared = self.network.skeleton.num_shared
-        return Draw(alpha, weights, theta, losses, num_shared, collect=collect)
+        losses = task_losses(self.tasks, self.network(leaf, inputs), targets).to(theta.dtype)
+        return theta, Draw(alpha, weights, leaf, losses, self.network.skeleton.num_shared)

@@ -17,8 +17,7 @@ def adam(
     """Adam for all that `method` trains, with `lr`; if `scaled`, with M times that for what alpha
     mixes: the gradient of a member is scaled by its alpha, 1/M in expectation (section 5).
 
-    `fused` is torch's, by default True on a GPU, for which the fused form alone can leave a step
-    out without being waited for.
+    `fused` is torch's, by default True on a GPU.
     """
     on_gpu = method.network.task_weights.device.type == "cuda"
     mixed = [*method.network.mixed]

@@ -13,7 +13,6 @@ from torch.nn import functional as F
 
 from pamal_core.errors import InputError
 from pamal_core.inputs import described
-from pamal_core.memory import is_out_of_memory
 from pamal_core.shapes import ByTask
 
 Values = tuple[Tensor, Tensor]
@@ -200,7 +199,7 @@ def taken(
     try:
         return function(output, target)
     except Exception as error:  # whatever a function of the user's may raise
-        if is_out_of_memory(error) or isinstance(error, ArithmeticError):
+        if isinstance(error, ArithmeticError | torch.OutOfMemoryError):
             raise
         shapes = [described(part).removeprefix("one tensor ") for part in (output, target)]
         raise InputError(

@@ -31,8 +31,6 @@ class AutoLambda(Balancer):
     InputError where `loader` yields nothing.
     """
 
-    makes_own_passes = True
-
     def __init__(
         self,
         network: Network,

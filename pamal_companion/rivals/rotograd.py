@@ -85,8 +85,6 @@ class RotoGrad(Balancer):
     one backward pass, whatever T. Raises InputError with a penalty, which has no place here.
     """
 
-    makes_own_passes = True
-
     def __init__(self, model: nn.Module) -> None:
         if not isinstance(model, Rotated):
             raise InputError(f"RotoGrad needs a `Rotated` network. Found {type(model)}.")

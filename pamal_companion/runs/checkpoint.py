@@ -45,7 +45,7 @@ def train_resumably(
     def keep(training: Training) -> None:
         nonlocal kept
         on_epoch(training)
-        if checkpoint and distributed.is_first():
+        if checkpoint and distributed.rank() == 0:
             save_state(checkpoint, {"key": key, "about": about, **training.state_dict()})
         kept = len(training.history)
 

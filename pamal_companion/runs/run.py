@@ -158,19 +158,19 @@ def run(
     record, network = Record.find(files.record, key), None
     if record is None:
         # Of several processes that share a run the first one claims it for all.
-        with files.claimed(wait) if distributed.is_first() else nullcontext():
+        with files.claimed(wait) if distributed.rank() == 0 else nullcontext():
             distributed.wait()
             record = Record.find(files.record, key)  # somebody else may have made it by now
             if record is None:
                 network, history = _train(experiment, options, splits, files)
                 record = _evaluate(experiment, options, splits, network, history)
-                if distributed.is_first():
+                if distributed.rank() == 0:
                     # Weights first: a run counts as finished once its record is there.
                     state = {"key": key, "network": dict(network.state_dict())}
                     save_state(files.weights, state)
                     record.write(files.record)
                 distributed.wait()
-    if distributed.is_first():  # also what a process left that was killed just after the record
+    if distributed.rank() == 0:  # also what a process left that was killed just after the record
         for checkpoint in (files.checkpoint, files.shared.checkpoint):
             checkpoint.unlink(missing_ok=True)
     if network is None and files.weights.exists():

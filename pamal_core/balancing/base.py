@@ -1,9 +1,9 @@
 """What Algorithm 1 asks of every balancer."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,7 +19,6 @@ class Draw:
 
     The losses are differentiable in `theta` [N], a leaf. All tasks use its first `num_shared`
     entries. `penalty` [T] are the task weights that the penalty adds; no balancer changes them.
-    Where several processes split a batch, `collect` adds up what they found of a gradient.
     """
 
     alpha: ByMember
@@ -28,15 +27,13 @@ class Draw:
     losses: ByTask
     num_shared: int
     penalty: ByTask | None = None
-    collect: Callable[[Theta], Theta] | None = None
 
     def gradient(self, loss: Tensor, retain_graph: bool = False) -> Theta:
         """The gradient of `loss` by `theta`."""
         # Not by `autograd.grad`, which the reentrant form of activation checkpointing refuses.
         torch.autograd.backward(loss, retain_graph=retain_graph)
         gradient, self.theta.grad = self.theta.grad, None
-        gradient = torch.zeros_like(self.theta) if gradient is None else gradient
-        return gradient if self.collect is None else self.collect(gradient)
+        return torch.zeros_like(self.theta) if gradient is None else gradient
 
     def gradients(self) -> list[Theta]:
         """The gradient of each loss by `theta`, the rows of the Jacobian: T backward passes."""
@@ -49,10 +46,6 @@ class Draw:
 
 class Balancer(ABC):
     """Turns the T losses of one draw into one direction; it may keep a state from draw to draw."""
-
-    makes_own_passes: ClassVar[bool] = False
-    """Whether it does more with a network than ask a draw for its gradients: several processes
-    cannot split a batch then."""
 
     @abstractmethod
     def direction(self, draw: Draw) -> Theta:

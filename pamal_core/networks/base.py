@@ -15,7 +15,7 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.utils._pytree import tree_map_only
 
 from pamal_core.errors import InputError, check_choice, check_type
-from pamal_core.inputs import Batch, Inputs, described, moved
+from pamal_core.inputs import Batch, Inputs, arguments, described, moved
 from pamal_core.networks.skeleton import Skeleton, put_back
 from pamal_core.shapes import ByMember, Theta, Thetas
 from pamal_core.simplex import on_simplex
@@ -23,9 +23,6 @@ from pamal_core.simplex import on_simplex
 Calibration = Iterable[Batch] | Literal["shared"]
 """Batches of training data, inputs first, on which running statistics are re-estimated for each
 alpha; or "shared", those that training left, one for all alpha."""
-
-KEPT = 256
-"""Of how many alphas `at` keeps the running statistics."""
 
 
 class Network(nn.Module, ABC):
@@ -45,7 +42,6 @@ class Network(nn.Module, ABC):
     def __init__(self, skeleton: Skeleton, task_weights: Float[Tensor, "M T"]) -> None:
         super().__init__()
         self.skeleton = skeleton
-        self._kept: tuple[Calibration | None, dict[Any, Any]] | None = None
         self.register_buffer("task_weights", task_weights)
 
     @property
@@ -109,11 +105,9 @@ class Network(nn.Module, ABC):
                 "A network mixes its weights in full precision: set `network.precision = "
                 "torch.bfloat16` in place of an autocast around it. Found torch.autocast."
             )
-        right = (self.skeleton.num_weights,), self.task_weights.dtype
-        is_tensor = isinstance(theta, Tensor)
-        if inputs is None or not is_tensor or (theta.shape, theta.dtype) != right:
+        if inputs is None or not isinstance(theta, Tensor) or theta.ndim != 1:
             raise InputError(
-                f"A network is called with theta, a vector [{right[0][0]}] of {right[1]} that "
+                f"A network is called with theta, a vector [{self.skeleton.num_weights}] that "
                 "`weights` gives for one alpha, and inputs; `predict` takes an alpha. "
                 f"Found {described(theta)} and {described(inputs)}."
             )
@@ -131,18 +125,17 @@ class Network(nn.Module, ABC):
 
     @contextlib.contextmanager
     def evaluating(self) -> Iterator[None]:
-        """Within it the network is in evaluation mode, and other threads wait for it; afterwards
-        its mode and its buffers are as before."""
-        with self.skeleton.lock:
-            modes = [(module, module.training) for module in self.modules()]
-            before = self.skeleton.buffer_values()
-            try:
-                self.eval()
-                yield
-            finally:
-                for module, was_training in modes:
-                    module.training = was_training
-                put_back(before)
+        """Within it the network is in evaluation mode; afterwards its mode and its buffers are as
+        before. Threads have a network, or an exported model, each."""
+        modes = [(module, module.training) for module in self.modules()]
+        before = self.skeleton.buffer_values()
+        try:
+            self.eval()
+            yield
+        finally:
+            for module, was_training in modes:
+                module.training = was_training
+            put_back(before)
 
     @torch.no_grad()
     def export(self, alpha: ArrayLike, *, calibration: Calibration | None = None) -> nn.Module:
@@ -153,13 +146,11 @@ class Network(nn.Module, ABC):
         runs without this package. `calibration` says which running statistics it gets, as in
         `evaluate`; the network keeps its own.
         """
-        theta = self.weights(self.alpha_tensor(alpha))
-        with self.evaluating():
-            if calibration is None:
-                self.check_calibration(stacklevel=3)
-            else:
-                self.recalibrate(alpha, calibration)
-            return self.skeleton.export(theta)
+        if calibration is None:
+            self.check_calibration(stacklevel=3)
+        model = self.skeleton.export(self.weights(self.alpha_tensor(alpha)))
+        self._estimate(model, calibration)
+        return model
 
     @torch.no_grad()
     def at(
@@ -167,46 +158,14 @@ class Network(nn.Module, ABC):
     ) -> nn.Module:
         """Put the network at `alpha`, a point of the simplex with M entries, into the module `into`
         that `export` returned, in place, and return it: the same as another `export`, as fast as
-        its weights can be mixed and copied.
-
-        Running statistics are estimated when an alpha is first asked for, and kept for the last 256
-        of this `calibration` as long as theta(alpha) does not change. Threads hold one lock while
-        they call it, and each has a module of its own, or holds the lock while it runs the model.
+        its weights can be mixed and copied. Threads may call it, each with a module of its own.
 
         InputError unless `into` is a module of this architecture.
         """
         check_type("into", into, nn.Module, "network.export(alpha)")
-        point = self.alpha_tensor(alpha)
-        theta = self.weights(point)
-        buffers = self._buffers_at(point, theta, calibration)
-        self.skeleton.put(theta, buffers, into)
+        self.skeleton.put(self.weights(self.alpha_tensor(alpha)), into)
+        self._estimate(into, calibration)
         return into
-
-    def _buffers_at(
-        self, point: ByMember, theta: Theta, calibration: Calibration | None
-    ) -> dict[str, Tensor]:
-        """The buffers of the model at `point`, whose weights are `theta`, from the last alphas
-        where they are kept."""
-        model = self.skeleton.model
-        if isinstance(calibration, str):
-            check_choice("calibration", calibration, ["shared"])
-            return dict(model.named_buffers())
-        if self._kept is None or self._kept[0] is not calibration:
-            self._kept = calibration, {}
-            if calibration is None:
-                self.check_calibration(stacklevel=4)
-        if calibration is None:
-            return dict(model.named_buffers())
-        kept = self._kept[1]
-        # By what theta is: fused optimisers change weights without a new version of theirs.
-        key, mark = tuple(point.tolist()), (theta.sum().item(), theta.norm().item())
-        if kept.get(key, ((), {}))[0] != mark:
-            with self.evaluating():
-                self.recalibrate(point, calibration)
-                kept[key] = mark, {name: one.clone() for name, one in model.named_buffers()}
-            if len(kept) > KEPT:
-                del kept[next(iter(kept))]
-        return kept[key][1]
 
     @torch.no_grad()
     def recalibrate(self, alpha: ArrayLike, calibration: Calibration) -> None:
@@ -221,39 +180,12 @@ class Network(nn.Module, ABC):
         InputError where `calibration` is a batch without a list, or has none, as a generator that
         an alpha before has used up. The statistics are then as before.
         """
-        if isinstance(calibration, str):
-            check_choice("calibration", calibration, ["shared"])
-            return
-        check_type("calibration", calibration, Iterable, "a list of batches")
+        theta = self.weights(self.alpha_tensor(alpha))
         with self.evaluating():
-            layers = self._estimated()
-            if not (layers or self.skeleton.changed_buffers()):
-                return
-            theta, count = self.weights(self.alpha_tensor(alpha)), 0
-            momenta = [layer.momentum for layer in layers]
-            for layer in layers:
-                layer.reset_running_stats()
-            try:
-                for count, batch in enumerate(calibration, start=1):
-                    if not isinstance(batch, tuple | list):
-                        raise InputError(
-                            "Running statistics are re-estimated on batches (inputs, ...); a list "
-                            f"with one batch will do. Found {described(batch)} where a batch was "
-                            "expected."
-                        )
-                    for layer in layers:
-                        layer.momentum = 1 / count  # the mean over the batches
-                    self.skeleton(theta, moved(batch, theta.device)[0])
-            finally:
-                for layer, momentum in zip(layers, momenta, strict=True):
-                    layer.momentum = momentum
-            if not count:
-                raise InputError(
-                    "Running statistics are re-estimated on batches (inputs, ...). Found none; a "
-                    "generator has them once, a list for each alpha."
-                )
-            found = self.skeleton.buffer_values()
-        put_back(found)
+            with self.skeleton.holding(theta):
+                self._estimate(self.skeleton.model, calibration)
+            estimated = self.skeleton.buffer_values()
+        put_back(estimated)
 
     def check_calibration(self, stacklevel: int) -> None:
         """Warn that no `calibration` was given, where it makes a difference which statistics an
@@ -261,7 +193,7 @@ class Network(nn.Module, ABC):
         if self.num_members == 1:
             return
         with self.evaluating():
-            layers = self._estimated()
+            layers = tracking(self.train())
         buffers = self.skeleton.changed_buffers()
         found = ["the running statistics of normalisation layers"] if layers else []
         found += [f"what training wrote into {', '.join(buffers)}"] if buffers else []
@@ -289,9 +221,55 @@ class Network(nn.Module, ABC):
         stacked = self.members()
         return cosine_similarity(stacked[:, None], stacked[None], dim=-1)
 
-    def _estimated(self) -> list[_NormBase]:
-        """Switches to training mode; the normalisation layers whose running statistics it
-        estimates: not those that the model keeps in evaluation mode, as it may for a frozen
-        part."""
-        layers = [m for m in self.train().modules() if isinstance(m, _NormBase)]
-        return [one for one in layers if one.training and one.running_mean is not None]
+    def _estimate(self, model: nn.Module, calibration: Calibration | None) -> None:
+        """Re-estimate the running statistics of `model`, the architecture with some weights, unless
+        they are shared."""
+        if isinstance(calibration, str):
+            check_choice("calibration", calibration, ["shared"])
+        elif calibration is not None:
+            check_type("calibration", calibration, Iterable, "a list of batches")
+            device = self.task_weights.device
+            estimate_statistics(model, calibration, self.skeleton.still, device)
+
+
+def tracking(model: nn.Module) -> list[_NormBase]:
+    """Return the normalisation layers of `model`, in training mode, whose running statistics a
+    forward pass estimates: not those that the model keeps in evaluation mode, as of a frozen
+    part."""
+    layers = [module for module in model.modules() if isinstance(module, _NormBase)]
+    return [layer for layer in layers if layer.training and layer.running_mean is not None]
+
+
+def estimate_statistics(
+    model: nn.Module, calibration: Iterable[Batch], still: Sequence[str], device: torch.device
+) -> None:
+    """Make the running statistics of `model` the means over the batches of `calibration`, and leave
+    it in evaluation mode, in which the submodules `still` are all the time; InputError as of
+    `Network.recalibrate`."""
+    model.train()
+    for name in still:
+        model.get_submodule(name).eval()
+    layers = tracking(model)
+    momenta, number = [layer.momentum for layer in layers], 0
+    for layer in layers:
+        layer.reset_running_stats()
+    try:
+        for number, batch in enumerate(calibration, start=1):
+            if not isinstance(batch, tuple | list):
+                raise InputError(
+                    "Running statistics are re-estimated on batches (inputs, ...); a list with one "
+                    f"batch will do. Found {described(batch)} where a batch was expected."
+                )
+            for layer in layers:
+                layer.momentum = 1 / number  # the mean over the batches
+            args, named = arguments(moved(batch, device)[0])
+            model(*args, **named)
+    finally:
+        for layer, momentum in zip(layers, momenta, strict=True):
+            layer.momentum = momentum
+        model.eval()
+    if not number:
+        raise InputError(
+            "Running statistics are re-estimated on batches (inputs, ...). Found none; a generator "
+            "has them once, a list for each alpha."
+        )

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from pamal_core.errors import InputError
 from pamal_core.inputs import described
-from pamal_core.networks.skeleton import check_parts, copied
+from pamal_core.networks.skeleton import copied
 
 
 def module_of(checkpoint: Any, architecture: nn.Module | None, k: int) -> nn.Module:
@@ -30,51 +30,47 @@ def module_of(checkpoint: Any, architecture: nn.Module | None, k: int) -> nn.Mod
             "A state dict has tensors by their names, as `Net().state_dict()` gives it. "
             f"Found {described(state)} for member {k}."
         )
-    check_parts(architecture)
     module = copied(architecture)
     expected = module.state_dict()
     names = defaultdict(set)  # of one weight: a file need have a tied one once
     for name, weight in module.named_parameters(remove_duplicate=False):
         names[id(weight)].add(name)
     tied = {name: every for every in names.values() for name in every}
-    found = [f"{n} is missing" for n in expected if not tied.get(n, {n}) & state.keys()]
-    found += [f"{name} is not in the architecture" for name in state if name not in expected]
-    found += [
-        f"{name} is {[*state[name].shape]} in place of {[*value.shape]}"
+    wrong = [f"{n} is missing" for n in expected if not tied.get(n, {n}) & state.keys()]
+    wrong += [f"{name} is not in the architecture" for name in state if name not in expected]
+    wrong += [
+        f"{name} is {[*state[name].shape]} of {state[name].dtype} in place of {[*value.shape]} of "
+        f"{value.dtype}"
         for name, value in expected.items()
-        if name in state and state[name].shape != value.shape
+        if name in state and not _fits(state[name], value)
     ]
-    found += [
-        f"{name} is {value.dtype}, {value.layout}, on {value.device}, in place of dense numbers "
-        f"such as {expected[name].dtype}"
-        for name, value in state.items()
-        if name in expected and not _fits(value, expected[name])
-    ]
-    if not found:
-        found = [
+    if not wrong:
+        wrong = [
             f"{there[0]} and {other} are one weight and differ"
             for there in (sorted(every & state.keys()) for every in names.values())
             for other in there[1:]
             if not torch.equal(state[there[0]], state[other])
         ]
-    if found:
-        rest = f" and {len(found) - 3} more" if len(found) > 3 else ""
+    if wrong:
+        rest = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         prefix = next(iter(state), "").partition(".")[0] + "."
-        is_wrapped = {str(name).removeprefix(prefix) for name in state} == expected.keys()
-        raise InputError(
+        message = (
             f"A checkpoint must be one of `architecture`, a {type(architecture).__name__}. "
-            f"Found that member {k} is not: {'; '.join(found[:3])}{rest}."
-            + (f" All its names begin with {prefix!r}: take that off." if is_wrapped else "")
+            f"Found that member {k} is not: {'; '.join(wrong[:3])}{rest}."
         )
+        if {str(name).removeprefix(prefix) for name in state} == expected.keys():
+            message += f" All its names begin with {prefix!r}: take that off."
+        raise InputError(message)
     with torch.no_grad():
         module.load_state_dict(state, strict=False)
     return module
 
 
 def _fits(value: Tensor, place: Tensor) -> bool:
-    """Whether the numbers of `value` can be copied into `place`: whole ones are no weights."""
-    is_dense = value.layout == torch.strided and not (value.is_meta or value.is_quantized)
-    return is_dense and (value.is_floating_point() or not place.is_floating_point())
+    """Whether the numbers of `value` can be copied into `place`: whole ones are no weights, and of
+    one that is sparse, quantised or on the meta device torch says so itself."""
+    is_number = value.is_floating_point() or not place.is_floating_point()
+    return value.shape == place.shape and is_number
 
 
 def _read(path: str | Path, k: int) -> Mapping[str, Tensor]:

@@ -1,6 +1,5 @@
 """The weight ensemble: M networks of one architecture, stored as one matrix."""
 
-import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from pamal_core.errors import InputError, check_type
 from pamal_core.inputs import described
 from pamal_core.networks.base import Network
 from pamal_core.networks.checkpoints import module_of
-from pamal_core.networks.skeleton import Skeleton, check_parts
+from pamal_core.networks.skeleton import Skeleton, check_weights
 from pamal_core.shapes import ByMember, Thetas
 from pamal_core.simplex import as_array, on_simplex
 
@@ -46,8 +45,8 @@ class WeightEnsemble(Network):
     `view` on an output may need the other.
 
     Raises InputError where the members differ in architecture, dtype, device or frozen weights,
-    where a weight cannot be replaced (scripted, compiled or lazy modules), and where a checkpoint
-    is not one of `architecture`.
+    or the values that their parts keep, where a weight cannot be replaced (scripted or compiled
+    modules), and where a checkpoint is not one of `architecture`.
     """
 
     stacked: nn.Parameter
@@ -118,39 +117,34 @@ def check_kinds(model: nn.Module) -> None:
 
 
 def _modules(members: Any, architecture: Any) -> list[nn.Module]:
-    is_one = isinstance(members, nn.Module | Mapping | str | Path)
-    if is_one and not isinstance(members, nn.ModuleList):
+    if not isinstance(members, nn.ModuleList | list | tuple) or not len(members):
         raise InputError(
-            "`members` must be a list of modules, one per member. Found a single "
-            f"{type(members).__name__}; [net] makes an ensemble of one."
+            "`members` must be a list of modules, one per member; [net] makes an ensemble of one. "
+            f"Found {described(members)}."
         )
-    members = list(members) if isinstance(members, Iterable) else [members]
-    if not members:
-        raise InputError("An ensemble needs at least one member. Found an empty list.")
-    members = [
+    modules = [
         module_of(member, architecture, k) if isinstance(member, Mapping | str | Path) else member
         for k, member in enumerate(members)
     ]
-    for member in members:
-        if not isinstance(member, nn.Module):
-            found = f"the class {member.__name__}" if isinstance(member, type) else repr(member)
-            raise InputError(f"Members must be modules, such as Net(). Found {found}.")
-    return members
+    for member in modules:
+        check_type("each member", member, nn.Module, "Net()")
+    return modules
 
 
 def _compare(first: nn.Module, member: nn.Module, k: int) -> None:
-    """InputError where member k cannot be mixed with the first; a warning where it loses buffers.
-
-    A frozen module may be one and the same in all members.
-    """
-    check_parts(member)
+    """Raise InputError where member `k` cannot be mixed with the first, or runs in another way;
+    warn where its buffers are lost. A frozen module may be one and the same in all members."""
+    check_weights(member)
     trained = {p for p in member.parameters() if p.requires_grad}
     if member is first or trained & {*first.parameters()}:
         raise InputError(f"Members must not share trainable parameters. Found that 0 and {k} do.")
-    if (difference := _difference(first, member)) is not None:
-        raise InputError(
-            f"Members must have one architecture. Found that 0 and {k} differ: {difference}."
-        )
+    ours, theirs = _architecture(first), _architecture(member)
+    for name in [*ours, *theirs]:
+        if ours.get(name) != theirs.get(name):
+            raise InputError(
+                f"Members must have one architecture. Found that 0 and {k} differ in {name}: "
+                f"{ours.get(name, 'missing')} and {theirs.get(name, 'missing')}."
+            )
     frozen = {n: p for n, p in member.named_parameters() if not p.requires_grad}
     for name, value in first.named_parameters():
         if name in frozen and not torch.equal(value, frozen[name]):
@@ -158,7 +152,7 @@ def _compare(first: nn.Module, member: nn.Module, k: int) -> None:
                 "Frozen parameters are shared, so members must agree on them. "
                 f"Found that {name} of 0 and {k} differ."
             )
-    buffers, settings = dict(member.named_buffers()), _settings(member)
+    buffers = dict(member.named_buffers())
     if any(
         not torch.equal(value.to_dense(), buffers[name].to_dense())
         for name, value in first.named_buffers()
@@ -168,59 +162,26 @@ def _compare(first: nn.Module, member: nn.Module, k: int) -> None:
             "Give `evaluate` and `export` a `calibration`, if they are running statistics.",
             stacklevel=3,
         )
-    others = [name for name, value in _settings(first).items() if settings.get(name) != value]
-    if others:
-        warnings.warn(
-            f"Members 0 and {k} have different {', '.join(others[:3])}; the ensemble runs as "
-            "member 0 does.",
-            stacklevel=3,
-        )
 
 
-def _settings(module: nn.Module) -> dict[str, str]:
-    """The numbers, texts, tensors and functions that the parts of a module keep, such as a rate or
-    an activation that `forward` uses: of a tensor its sum, of a function its name."""
-
-    def said(value: Any) -> str:
-        named = value.sum().item() if isinstance(value, Tensor) else value
-        return re.sub(" at 0x[0-9a-f]+", "", repr(getattr(named, "__qualname__", named)))
-
-    def is_setting(value: Any) -> bool:
-        is_plain = isinstance(value, bool | int | float | str | Tensor) or callable(value)
-        return is_plain and not (
-            isinstance(value, nn.Module) or getattr(value, "requires_grad", False)
-        )
-
-    return {
-        f"{path}.{name}".lstrip("."): str([*map(said, leaves)])
-        for path, part in module.named_modules()
-        for name, leaves in ((name, tree_leaves(value)) for name, value in vars(part).items())
-        if not (name == "training" or name[0] == "_") and all(map(is_setting, leaves))
-    }
-
-
-def _difference(a: nn.Module, b: nn.Module) -> str | None:
-    """The first weight or buffer in which two modules differ in name, shape, dtype, device, being
-    trained or being tied to others; or else the first part that is another, or set otherwise."""
-    kinds = [_kinds(module) for module in (a, b)]
-    for name in [*kinds[0], *kinds[1]]:
-        left, right = (kind.get(name, "missing") for kind in kinds)
-        if left != right:
-            return f"{name} is {left} and {right}"
-    return None if type(a) is type(b) else f"they are a {type(a).__name__} and a {type(b).__name__}"
-
-
-def _kinds(module: nn.Module) -> dict[str, str]:
+def _architecture(module: nn.Module) -> dict[str, Any]:
+    """Return what two members must have in common, by name: the kind of each weight and buffer, to
+    which others it is tied, and the class of each part with the plain values that it keeps, such as
+    a stride or a rate."""
+    about: dict[str, Any] = {}
+    for name, part in module.named_modules():
+        about[f"the part {name!r}" if name else "their class"] = type(part).__name__
+        for key, value in vars(part).items():
+            is_plain = all(isinstance(leaf, int | float | str) for leaf in tree_leaves(value))
+            if key[0] != "_" and key != "training" and is_plain:
+                about[f"{name}.{key}".lstrip(".")] = value
     first_names: dict[int, str] = {}
     parameters = module.named_parameters(remove_duplicate=False)
-    parts = {  # what a part says of itself may have an address in it
-        f"the part {name!r}": re.sub(" at 0x[0-9a-f]+", "", f"{type(m).__name__}({m.extra_repr()})")
-        for name, m in module.named_modules()
-        if name
-    }
-    return {
-        name: f"{list(p.shape)} of {str(p.dtype).removeprefix('torch.')} on {p.device}"
-        + (", trained" if p.requires_grad else "")
-        + (f", tied to {tied}" if (tied := first_names.setdefault(id(p), name)) != name else "")
-        for name, p in [*parameters, *module.named_buffers()]
-    } | parts
+    for name, tensor in [*parameters, *module.named_buffers()]:
+        tied = first_names.setdefault(id(tensor), name)
+        about[name] = f"{[*tensor.shape]} of {tensor.dtype} on {tensor.device}"
+        if tensor.requires_grad:
+            about[name] += ", trained"
+        if tied != name:
+            about[name] += f", tied to {tied}"
+    return about

@@ -3,48 +3,21 @@
 import contextlib
 import copy
 import hashlib
-import inspect
-import re
-import threading
 from collections.abc import Iterable, Iterator, Mapping
-from types import CellType
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
-from torch.nn.parameter import is_lazy
 from torch.utils._pytree import tree_leaves
 
 from pamal_core.errors import InputError
-from pamal_core.inputs import Inputs, arguments, described
+from pamal_core.inputs import Inputs, arguments
 from pamal_core.shapes import Theta
-
-NO_WRITING = (
-    "A model must not write into its weights in its forward pass, as `max_norm` of an embedding "
-    "does: here they follow from alpha."
-)
-
 
 BufferValue = tuple[dict[str, Tensor | None], str, Tensor, Tensor]
 """The buffers of a module, the name of one, the tensor that it is, and a copy of its values."""
-
-
-class Lock:
-    """Held by one thread at a time, which may take it again. A copy of it is another one."""
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-
-    def __reduce__(self) -> tuple[type["Lock"], tuple[()]]:
-        return Lock, ()
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
 
 
 class Skeleton(nn.Module):
@@ -61,7 +34,7 @@ class Skeleton(nn.Module):
     GPUs prefer it as well. Models that oneDNN cannot be trusted with that way (`_is_unsafe`) are
     left as they are.
 
-    Raises InputError where `model` cannot be copied or taken apart, and where `shared` names
+    Raises InputError where weights of `model` would not follow theta, and where `shared` names
     nothing.
     """
 
@@ -75,7 +48,7 @@ class Skeleton(nn.Module):
         channels_last: bool = True,
     ) -> None:
         super().__init__()
-        check_parts(model)
+        check_weights(model)
         places: dict[Tensor, list[str]] = {}  # of each weight: a tied one has several
         for place, weight in model.named_parameters(remove_duplicate=False):
             if weight.requires_grad:
@@ -101,90 +74,42 @@ class Skeleton(nn.Module):
         order = [*zip(self._names, map(list, self._shapes), self._moved, strict=True)]
         digest = hashlib.sha256(repr(order).encode()).digest()
         self.register_buffer("layout", torch.tensor([*digest], dtype=torch.float32))
-        frozen = (m for m in self.model.modules() if not m.training and [*m.parameters()])
-        self._still = [m for m in frozen if not any(p.requires_grad for p in m.parameters())]
+        self.still = [
+            name
+            for name, module in self.model.named_modules()
+            if not module.training and [*module.parameters()]
+            if not any(p.requires_grad for p in module.parameters())
+        ]
+        """The submodules that are frozen and in evaluation mode, and stay in it."""
         self._held: Theta | None = None
-        self.lock = Lock()
         self._place()
         self._written = self._sums()
 
     def train(self, mode: bool = True) -> "Skeleton":
-        try:
-            super().train(mode)
-        except (AttributeError, TypeError) as error:
-            raise InputError(
-                "A model must switch between training and evaluation without its weights, which "
-                f"follow from alpha. Found: {error}."
-            ) from error
-        for module in self._still:
-            module.eval()
+        super().train(mode)
+        for name in self.still:
+            self.model.get_submodule(name).eval()
         return self
 
     def forward(self, theta: Theta, inputs: Inputs) -> Any:
         """What the model with the weights `theta` returns for `inputs`."""
         args, named = arguments(inputs)
-        try:
-            with self.holding(theta):
-                return self.model(*args, **named)
-        except (RuntimeError, TypeError, ValueError) as error:
-            expected = self._expected(str(error), theta, inputs)
-            if expected is None:
-                raise
-            raise InputError(f"{expected} Found: {error}") from error
-
-    def _expected(self, error: str, theta: Theta, inputs: Inputs) -> str | None:
-        """What the model or its inputs must be like, where an error of torch says that they are
-        not."""
-        if "base has been modified inplace" in error:
-            return NO_WRITING
-        if any(self._moved) and "view size is not compatible" in error:
-            return (
-                "`view` needs another layout than channels-last, in which convolutions have their "
-                "weights and outputs here. Use `reshape` in place of `view`, or give the network "
-                "`channels_last=False`."
-            )
-        if "Expected more than 1 value per channel" in error:
-            return (
-                "BatchNorm needs more than one example in a batch of training: leave out a last "
-                "one that is smaller, with `drop_last=True`."
-            )
-        if "does not require grad" in error and not torch.is_grad_enabled():
-            return (
-                "A model that differentiates in its forward pass must do so within "
-                "`torch.enable_grad()`: it is evaluated without gradients."
-            )
-        given = [part for part in tree_leaves(arguments(inputs)) if isinstance(part, Tensor)]
-        others = [described(part) for part in given if part.dtype != theta.dtype]
-        if others and re.search("same dtype|type.* should be the same|scalar type", error):
-            return (
-                f"Inputs must have the dtype that the model takes: its weights are {theta.dtype}, "
-                f"and among the inputs is {others[0]}."
-            )
-        args, named = arguments(inputs)
-        try:
-            inspect.signature(self.model.forward).bind(*args, **named)
-        except TypeError:
-            return (
-                "The model must take the inputs: of a tuple or list each part is an argument, of a "
-                f"dict by its name; {{name: list}} makes it one. They are {described(inputs)[:80]}."
-            )
-        return None
+        with self.holding(theta):
+            return self.model(*args, **named)
 
     @contextlib.contextmanager
     def holding(self, theta: Theta) -> Iterator[None]:
         """Within it the weights of the model are views of `theta`. A forward pass holds them
         itself, a backward pass needs them where parts are recomputed (activation checkpointing)."""
-        # The compiler knows no locks; whoever evaluates or takes a step holds it already.
-        with contextlib.nullcontext() if torch.compiler.is_compiling() else self.lock:
-            before, self._held = self._held, theta
+        before, self._held = self._held, theta
+        if before is not theta:
+            self._place()
+        try:
+            yield
+        finally:
+            self._held = before
             if before is not theta:
                 self._place()
-            try:
-                yield
-            finally:
-                self._held = before
-                if before is not theta:
-                    self._place()
 
     def _place(self) -> None:
         """Give the model views of the held theta; without one no weights, so that theta alone is
@@ -200,17 +125,17 @@ class Skeleton(nn.Module):
         with self.holding(torch.empty(self.num_weights, device="meta")):
             return super().__repr__()
 
-    def buffer_values(self, where: str | None = None) -> list[BufferValue]:
-        """The buffers as they are now, for `put_back`, with the copies on the device `where`."""
+    def buffer_values(self) -> list[BufferValue]:
+        """The buffers as they are now, for `put_back`."""
         places = [module._buffers for module in self.modules()]
-        found = [(p, n, b) for p in places for n, b in p.items() if b is not None]
-        return [(p, n, b, b.to(where or b.device, copy=True)) for p, n, b in found]
+        named = [(p, n, b) for p in places for n, b in p.items() if b is not None]
+        return [(p, n, b, b.clone()) for p, n, b in named]
 
     def changed_buffers(self) -> list[str]:
         """The buffers that are no running statistics and not as they were at first: what follows
         the weights, such as the vectors of a spectral norm."""
-        found = self._sums()  # of which forward may have registered some
-        return [name for name, value in found.items() if value != self._written.get(name)]
+        sums = self._sums()  # of which forward may have registered some
+        return [name for name, value in sums.items() if value != self._written.get(name)]
 
     def _sums(self) -> dict[str, str]:
         return {
@@ -244,13 +169,16 @@ class Skeleton(nn.Module):
         return torch.cat([(w.permute(0, 2, 3, 1) if m else w).flatten() for w, m in pairs])
 
     @torch.no_grad()
-    def put(self, theta: Theta, buffers: Mapping[str, Tensor], model: nn.Module) -> None:
-        """Copy theta, these buffers and what is frozen into `model`, and switch it to evaluation
+    def put(self, theta: Theta, model: nn.Module) -> None:
+        """Copy theta, the buffers and what is frozen into `model`, and switch it to evaluation
         mode; InputError unless it is a module of this architecture."""
-        given = {**self.views(theta), **dict(self.model.named_parameters()), **buffers}
+        given: Mapping[str, Tensor] = {
+            **self.views(theta),
+            **dict(self.model.named_parameters()),
+            **dict(self.model.named_buffers()),
+        }
         places = {**dict(model.named_parameters()), **dict(model.named_buffers())}
-        same = given.keys() == places.keys() and not any(p.is_meta for p in places.values())
-        if not same or any(given[name].shape != place.shape for name, place in places.items()):
+        if {n: v.shape for n, v in given.items()} != {n: p.shape for n, p in places.items()}:
             raise InputError(
                 f"`into` must be a module that `export` returned, a {type(self.model).__name__}. "
                 f"Found a {type(model).__name__} with other weights or buffers."
@@ -277,58 +205,30 @@ def put_back(values: Iterable[BufferValue]) -> None:
     """Make buffers the tensors, with the values, that they were."""
     for buffers, name, buffer, value in values:
         buffers[name] = buffer  # which a forward pass may assign anew
-        strided = buffer.layout == torch.strided
-        if strided and any(
+        # Into one that is expanded nothing can write.
+        if buffer.layout != torch.strided or not any(
             n > 1 and not s for n, s in zip(buffer.shape, buffer.stride(), strict=True)
         ):
-            continue  # expanded, which nothing can write into
-        buffer.copy_(value)
+            buffer.copy_(value)
 
 
-def check_parts(model: nn.Module) -> None:
-    """InputError where weights cannot be taken out of `model` and put back."""
-    modules, trained = {*model.modules()}, {p for p in model.parameters() if p.requires_grad}
-
-    def hides(module: nn.Module, attribute: str, value: Any) -> bool:
-        """Whether weights are in a list or dict of `module`, or in what a function closes over."""
-        if attribute in ("_parameters", "_modules", "_flat_weights"):  # the last are torch's own
-            return False
-        leaves = tree_leaves(value)
-        cells = [c for leaf in leaves for c in getattr(leaf, "__closure__", None) or ()]
-        closed = tree_leaves([c.cell_contents for c in cells if c != CellType()])  # not empty ones
-        parts = [part for part in leaves if isinstance(part, nn.Module) and part not in modules]
-        owners = [getattr(part, "__self__", part) for part in closed]  # of a method its module
-        parts += [part for part in owners if isinstance(part, nn.Module)]
-        return any(p.requires_grad for part in parts for p in part.parameters()) or any(
-            isinstance(p, nn.Parameter) and p in trained for p in [*leaves, *closed]
-        )
-
+def check_weights(model: nn.Module) -> None:
+    """Raise InputError where a copy of `model` whose weights are replaced would be another one."""
     for name, module in model.named_modules():
-        found = None
-        if isinstance(module, torch.jit.ScriptModule):
-            found = "one that is scripted: give the module that it was made from"
-        elif hasattr(module, "_orig_mod") or module._compiled_call_impl is not None:
-            found = "one that is compiled: give the module that it was made from"
-        elif any(is_lazy(p) for p in module._parameters.values()):
-            found = "one without weights yet: a lazy module needs a first call"
-        elif any(p is not None and p.is_meta for p in module._parameters.values()):
-            found = "one on the meta device, which has no numbers: load its weights first"
-        elif getattr(module, "sparse", False) and isinstance(
-            module, nn.Embedding | nn.EmbeddingBag
-        ):
-            found = "one with sparse gradients: give it sparse=False"
-        elif any(p._backward_hooks for p in module._parameters.values() if p is not None):
-            found = "one whose weights have gradient hooks: let its forward pass register them"
-        elif where := next((a for a, v in vars(module).items() if hides(module, a, v)), None):
-            found = (
-                f"one with weights in `{where}` that a copy does not have as its own: register "
-                "them (ParameterList, ModuleList), and use methods in place of nested functions"
+        is_compiled = hasattr(module, "_orig_mod") or module._compiled_call_impl is not None
+        if is_compiled or isinstance(module, torch.jit.ScriptModule):
+            raise InputError(
+                "Members must be ordinary modules: give the one that a scripted or compiled one is "
+                f"made of. Found a {type(module).__name__} at {name or 'the top'!r}."
             )
-        if found:
-            where = f"{type(module).__name__}" + (f" at {name!r}" if name else "")
-            raise InputError(f"Members must be ordinary modules. Found {found} ({where}).")
     first: dict[int, str] = {}
+    trained = {weight for weight in model.parameters() if weight.requires_grad}
     for name, weight in model.named_parameters():
+        if weight._backward_hooks:
+            raise InputError(
+                "Hooks of weights are lost, as these follow from alpha: let the forward pass "
+                f"register them. Found some of {name}."
+            )
         other = first.setdefault(weight.data_ptr(), name) if weight.numel() else name
         if other != name and {weight, model.get_parameter(other)} & trained:
             raise InputError(
@@ -338,15 +238,12 @@ def check_parts(model: nn.Module) -> None:
 
 
 def copied(model: nn.Module, replaced: Iterable[tuple[Tensor, Tensor]] = ()) -> nn.Module:
-    """A copy of `model`, in which the second of each pair stands for the first; InputError where it
-    cannot be copied. Activations that it keeps lose their graph."""
-    found = tree_leaves([vars(module) for module in model.modules()])
-    memo = {id(t): t.detach() for t in found if isinstance(t, Tensor) and not t.is_leaf}
+    """A copy of `model`, in which the second of each pair stands for the first. Activations that it
+    keeps lose their graph."""
+    values = tree_leaves([vars(module) for module in model.modules()])
+    memo = {id(t): t.detach() for t in values if isinstance(t, Tensor) and not t.is_leaf}
     memo |= {id(old): new for old, new in replaced}
-    try:
-        return copy.deepcopy(model, memo)
-    except Exception as error:
-        raise InputError(f"Members must be modules that can be copied. Found: {error}") from error
+    return copy.deepcopy(model, memo)
 
 
 def _is_unsafe(module: nn.Module) -> bool:
@@ -375,15 +272,14 @@ def _select(
     """The names of the weights that have a place under one of the prefixes in `shared`."""
     if shared is None:
         return {name for name, *_ in places}
-    is_one = isinstance(shared, str) or not isinstance(shared, Iterable)
     chosen: set[str] = set()
-    for prefix in [shared] if is_one else [*shared] or ["nothing"]:
+    for prefix in [shared] if isinstance(shared, str) else [*shared] or ["nothing"]:
         under = {at[0] for at in places if any(f"{p}.".startswith(f"{prefix}.") for p in at)}
         if not under:
-            found = ", ".join(name for name, _ in model.named_children())
+            names = ", ".join(name for name, _ in model.named_children())
             raise InputError(
                 "`shared` must name submodules with trainable weights. "
-                f"Found {prefix!r}; the model has: {found}."
+                f"Found {prefix!r}; the model has: {names}."
             )
         chosen |= under
     return chosen
