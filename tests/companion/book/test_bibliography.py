@@ -17,7 +17,7 @@ CITED = re.compile(r'([A-Z]\w+)(?:,| and| et al)[^"()]*"([^"]+)" \((\w+) (\d{4})
 
 
 def citations():
-    for path in sorted((ROOT / "pamal_core").rglob("*.py")):
+    for path in sorted([*ROOT.glob("pamal_*/**/*.py")]):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 text = " ".join((ast.get_docstring(node) or "").split())

@@ -71,7 +71,7 @@ def test_a_run_that_is_stopped_says_how_to_go_on(monkeypatch):
 
 
 def test_a_reader_that_goes_away_is_no_error():
-    command = [sys.executable, "-m", "pamal_core", "runs", str(ROOT / "results")]
+    command = [sys.executable, "-m", "pamal_companion", "runs", str(ROOT / "results")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
@@ -79,7 +79,7 @@ def test_a_reader_that_goes_away_is_no_error():
 
 
 def test_a_terminal_without_unicode_gets_the_text_all_the_same():
-    command = [sys.executable, "-m", "pamal_core", "runs", str(ROOT / "results/multimnist")]
+    command = [sys.executable, "-m", "pamal_companion", "runs", str(ROOT / "results/multimnist")]
     run = subprocess.run(
         command,
         capture_output=True,

@@ -111,7 +111,7 @@ def test_a_command_makes_the_run_that_its_record_is_of(packed):
         if record not in known:
             continue
         if program == "python":
-            assert words == ["-m", "pamal_core", "run", record, "--results", "mine"]
+            assert words == ["-m", "pamal_companion", "run", record, "--results", "mine"]
             continue
         source, _, *given = words
         assert (ROOT / source).exists()
