@@ -13,13 +13,18 @@ import moocore
 import numpy as np
 import pandas as pd
 
-from pamal_core.choosing import HIGHER, LOWER, Bounds, Choice, Weights, choose
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, is_number
 from pamal_core.simplex import as_array
 
+Weights = Mapping[str, float | int] | Sequence[float | int] | np.ndarray
+"""One number >= 0 per objective, by name or in their order."""
+Bounds = Mapping[str, float | int]
+"""Columns of a front's table and the least, or the most, that is accepted of each."""
+NO_BOUNDS: Bounds = MappingProxyType({})
+LOWER, HIGHER = ("loss", "error"), ("accuracy", "IoU")
+"""How the names of metrics end that are better the lower, or the higher, they are."""
 LONG = 1e11
 """Of n points in T > 4 objectives an exact hypervolume takes some n^(T-2) steps: here seconds."""
-NO_BOUNDS: Bounds = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,16 @@ class Objective:
         """The same as "metric on task"."""
         task, _, metric = self.name.rpartition("/")
         return f"{metric} on {task}"
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What `Front.choose` chose: the alpha [M], its row in the front, counted from 0, and all its
+    metrics."""
+
+    alpha: np.ndarray
+    row: int
+    metrics: dict[str, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,9 +254,29 @@ class Front:
         `at_least` and `at_most` map names of columns of the table, objectives or not, to bounds.
         They mean what they say, whichever direction is better; a warning says where a column is
         bounded only on the side that is better. InputError where no point meets them
-        all: it names the bounds that conflict and the nearest point.
+        all: it names those that none meets, or else all, and the nearest point.
         """
-        return choose(self, weights, at_least, at_most, knee)
+        finite, rows = self.finite(), np.flatnonzero(self.is_finite)
+        better = finite.better
+        kept = finite.non_dominated()
+        low, span = better[kept].min(0), np.ptp(better[kept], axis=0)
+        scaled = self._scale(weights) * ((better - low) / np.where(span > 0, span, 1))
+        missed = finite._missed("at_least", at_least) | finite._missed("at_most", at_most)
+        finite._warn_of_the_wrong_side(at_least, at_most)
+        met = np.flatnonzero(sum(missed.values(), np.zeros(len(better))) == 0)
+        if not len(met):
+            none = [text for text, short in missed.items() if short.min() > 0]
+            nearest = np.sum([*missed.values()], axis=0).argmin()
+            raise InputError(
+                f"No point of the front meets {' nor '.join(none) or ' and '.join(missed)}. "
+                f"The nearest is row {rows[nearest]}, with "
+                f"{finite.table.iloc[nearest].round(4).to_dict()}."
+            )
+        # An objective of weight 0 leaves points alike of which one dominates the other.
+        met = met[moocore.is_nondominated(better[met], maximise=True, keep_weakly=True)]
+        score = _trade_off(scaled[met], scaled[kept]) if knee else scaled[met].sum(1)
+        row = int(rows[met[score.argmax()]])
+        return Choice(self.alphas[row].copy(), row, self.table.iloc[row].to_dict())
 
     def compare(
         self, other: "Front", reference: Sequence[float] | np.ndarray | None = None
@@ -349,6 +384,61 @@ class Front:
             )
         return weights.round(9)  # sums that are equal but for rounding
 
+    def _scale(self, weights: Weights | None) -> np.ndarray:
+        """What multiplies each scaled objective, by the `weights` of `choose`."""
+        names = [o.name for o in self.objectives]
+        if weights is None:
+            return np.ones(len(names))
+        given: list[Any] = []
+        if isinstance(weights, Sequence | np.ndarray):
+            given = [*weights]
+        elif isinstance(weights, Mapping) and {*weights} == {*names}:
+            given = [weights[name] for name in names]
+        right = len(given) == len(names) and all(is_number(w) and w >= 0 for w in given)
+        if not right or not any(given):
+            raise InputError(
+                f"`weights` must be finite numbers >= 0, not all 0, one for each of {names}, by "
+                f"name or in this order. Found {weights!r}."
+            )
+        return np.array(given, dtype=float)
+
+    def _missed(self, side: str, limits: Bounds) -> dict[str, np.ndarray]:
+        """For the words of each bound by how much each point misses it [P], in shares of the extent
+        of the column; inf where that is not finite."""
+        missed = {}
+        if not isinstance(limits, Mapping):
+            raise InputError(f"`{side}` must be a dict of columns and bounds. Found {limits!r}.")
+        for name, limit in limits.items():
+            if name not in self.table or not is_number(limit):
+                raise InputError(
+                    f"A bound must be a finite number, and name one of {[*self.table]}. "
+                    f"Found {limit!r} for {name!r}."
+                )
+            values = self.table[name].to_numpy(float)
+            short = np.clip(limit - values if side == "at_least" else values - limit, 0, None)
+            text = f"{name} {side.replace('_', ' ')} {limit:.4g}"
+            known = values[np.isfinite(values)]
+            extent = np.ptp(known) if len(known) else 0.0
+            missed[text] = np.where(np.isfinite(values), short / (extent or 1.0), np.inf)
+        return missed
+
+    def _warn_of_the_wrong_side(self, at_least: Bounds, at_most: Bounds) -> None:
+        """A warning for each column that is bounded on the side that is better, and only there."""
+        maximise = {n: n.endswith(HIGHER) for n in self.table if n.endswith(LOWER + HIGHER)}
+        maximise |= {o.name: o.maximise for o in self.objectives}
+        for name, is_higher in maximise.items():
+            if is_higher and name in at_most and name not in at_least:
+                found, good, other = "`at_most` bounds {} from above", "higher", "at_least"
+            elif not is_higher and name in at_least and name not in at_most:
+                found, good, other = "`at_least` bounds {} from below", "lower", "at_most"
+            else:
+                continue
+            warnings.warn(
+                f"{found.format(name)}, where {good} is better: `{other}` is the bound that keeps "
+                "it good.",
+                stacklevel=3,
+            )
+
     @classmethod
     def from_points(
         cls, points: Sequence[Mapping[str, Any]], objectives: Sequence[Objective], split: str
@@ -367,6 +457,16 @@ def attained(fronts: Sequence[Front], share: float) -> np.ndarray:
     sets = np.repeat(np.arange(len(fronts)), [len(front.table) for front in fronts])
     corners = moocore.eaf(points, sets, percentiles=[100 * share])[:, :-1]
     return corners * np.where(fronts[0].maximise, -1, 1)
+
+
+def _trade_off(points: np.ndarray, front: np.ndarray) -> np.ndarray:
+    """What the cheapest move from each point to another of the front loses per unit it gains
+    (Rachmawati and Srinivasan, 2009); inf where no move gains anything."""
+    scores = []
+    for point in points:
+        lost, gained = (np.clip(d, 0, None).sum(1) for d in (point - front, front - point))
+        scores.append((lost[gained > 0] / gained[gained > 0]).min(initial=np.inf))
+    return np.array(scores)
 
 
 def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:

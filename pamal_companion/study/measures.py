@@ -8,9 +8,8 @@ import numpy as np
 
 from pamal_companion.runs.records import Record
 from pamal_companion.study.fronts import dominated_by_a_neighbour
-from pamal_core.choosing import LOWER
 from pamal_core.errors import InputError
-from pamal_core.front import Front
+from pamal_core.front import LOWER, Front
 
 
 def order(record: Record, split: str) -> float:

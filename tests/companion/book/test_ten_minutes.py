@@ -39,7 +39,7 @@ def after():
 
 def test_the_twelve_lines_end_in_a_plain_network_and_a_front_of_eleven(after):
     modules = {type(module).__module__.split(".")[0] for module in after["model"].modules()}
-    assert modules <= {"torch", "pamal_core"}  # LeNet is ours
+    assert modules <= {"torch", "pamal_companion"}  # LeNet is ours
     assert isinstance(after["model"], nn.Module) and len(after["front"].alphas) == 11
     images = after["digits"].validation[:4][0]
     expected = after["pamal"].predict(after["network"], after["alpha"], images)
