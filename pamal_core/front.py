@@ -162,7 +162,7 @@ class Front:
         68 in eight objectives. Beyond that the exact one takes from seconds to hours; it is then
         `moocore.hv_approx`, within about 1%, and a warning says so.
         """
-        ref = as_array(reference, "reference")
+        ref = as_array(reference)
         if ref.shape != (len(self.objectives),) or not np.isfinite(ref).all():
             raise InputError(
                 f"`reference` must have {len(self.objectives)} entries, one per objective, all "
@@ -314,7 +314,7 @@ class Front:
         return pd.DataFrame(rows).T
 
     def save(self, path: str | Path) -> None:
-        """Write everything into the one file `path` (an npz); InputError where that fails."""
+        """Write everything into the one file `path` (an npz)."""
         arrays = {f"column_{i}": self.table[name].to_numpy() for i, name in enumerate(self.table)}
         arrays |= {
             "columns": np.array([*self.table], str),
@@ -326,17 +326,15 @@ class Front:
         if self.task_weights is not None:
             arrays["task_weights"] = self.task_weights
         file = io.BytesIO()
-        try:
-            np.savez_compressed(file, allow_pickle=False, **arrays)
-            Path(path).write_bytes(file.getvalue())
-        except (OSError, ValueError) as error:
-            raise InputError(f"Could not save the front in {path}: {error}.") from None
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+        Path(path).write_bytes(file.getvalue())
 
     @classmethod
     def load(cls, path: str | Path) -> "Front":
         """What `save` wrote, the same to the last bit; InputError where the file is not whole."""
+        content = io.BytesIO(Path(path).read_bytes())
         try:
-            with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as file:
+            with np.load(content, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file}
             columns = {str(n): arrays[f"column_{i}"] for i, n in enumerate(arrays["columns"])}
             pairs = zip(arrays["objectives"], arrays["maximise"], strict=True)
@@ -346,8 +344,6 @@ class Front:
                 tuple(Objective(str(name), bool(maximise)) for name, maximise in pairs),
                 arrays.get("task_weights"),
             )
-        except OSError as error:
-            raise InputError(f"Could not read the front in {path}: {error}.") from None
         except Exception as error:  # of many kinds, as the bytes are wrong
             raise InputError(f"{path} is not a whole front as `save` writes it: {error}.") from None
 

@@ -33,7 +33,7 @@ class Dirichlet:
 
     def __post_init__(self) -> None:
         check_type("stratified", self.stratified, bool, "True")
-        p = np.atleast_1d(as_array(self.p, "p"))
+        p = np.atleast_1d(as_array(self.p))
         mixed = len(p) > 1 and not ((p > 0) & np.isfinite(p)).all()
         if p.ndim > 1 or not p.size or np.isnan(p).any() or (p < 0).any() or mixed:
             raise InputError(
@@ -81,7 +81,7 @@ class Annealed(Dirichlet):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("p", "end"):
-            values = np.atleast_1d(as_array(getattr(self, name), name))
+            values = np.atleast_1d(as_array(getattr(self, name)))
             if values.ndim > 1 or not values.size or not (np.isfinite(values) & (values > 0)).all():
                 raise InputError(
                     f"`{name}` of Annealed must be one positive finite number, or one per member. "
@@ -149,28 +149,24 @@ def arc(num_points: int = 11) -> np.ndarray:
 def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.ndarray:
     """`alpha`, a tensor on any device included, as a float array [..., num_members], checked:
     finite, >= 0, each row sums to 1 within 1e-6."""
-    array = as_array(alpha, name)
+    array = as_array(alpha)
     if array.ndim == 0 or array.shape[-1] != num_members:
         raise InputError(
             f"`{name}` must have {num_members} entries, one per member. Found shape {array.shape}."
         )
-    if not (np.isfinite(array).all() and (array >= -1e-9).all()):
-        raise InputError(f"`{name}` must have finite entries >= 0. Found {array.tolist()}.")
-    if not np.allclose(array.sum(-1), 1, atol=1e-6):
-        raise InputError(f"`{name}` must sum to 1. Found a sum of {array.sum(-1).tolist()}.")
+    is_positive = np.isfinite(array).all() and (array >= -1e-9).all()
+    if not is_positive or not np.allclose(array.sum(-1), 1, atol=1e-6):
+        raise InputError(
+            f"`{name}` must have finite entries >= 0 that sum to 1. Found {array.tolist()}."
+        )
     return array
 
 
-def as_array(values: Any, name: str) -> np.ndarray:
-    """`values`, a tensor on any device included, as a float array; InputError if they are none."""
-    try:
-        if hasattr(values, "detach"):  # a tensor may be on a GPU, need a gradient, or be bfloat16
-            values = values.detach().cpu().double()
-        return np.asarray(values, dtype=float).copy()  # pandas has some that cannot be written
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"`{name}` must be an array of numbers. Found {values!r}: {error}"
-        ) from None
+def as_array(values: Any) -> np.ndarray:
+    """`values`, a tensor on any device included, as a float array."""
+    if hasattr(values, "detach"):  # a tensor may be on a GPU, need a gradient, or be bfloat16
+        values = values.detach().cpu().double()
+    return np.asarray(values, dtype=float).copy()  # pandas has some that cannot be written
 
 
 def edges(

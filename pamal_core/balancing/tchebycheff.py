@@ -23,7 +23,7 @@ class SmoothTchebycheff(LossBalancer):
 
     def __init__(self, mu: float = 0.1, ideal: float | Sequence[float] = 0.0) -> None:
         check_number("mu", mu, 0, above=True)
-        values = as_array(ideal, "ideal")
+        values = as_array(ideal)
         if values.ndim > 1 or not (values == values).all():
             raise InputError(f"`ideal` must be one number, or one per task. Found {ideal!r}.")
         self.mu, self.ideal = mu, values.tolist()

@@ -11,7 +11,6 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
-from torch.nn.modules.batchnorm import _NormBase
 from torch.utils._pytree import tree_map_only
 
 from pamal_core.errors import InputError, check_choice, check_type
@@ -75,21 +74,19 @@ class Network(nn.Module, ABC):
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any
     ) -> None:
-        """torch's own, before which InputError where the weights are in another order: `shared`
-        decides it, and they would fit; or those of members that weigh the tasks otherwise."""
-        layout = self.skeleton.layout.cpu()
-        if not state_dict.get(f"{prefix}skeleton.layout", layout).cpu().equal(layout):
-            raise InputError(
-                "Weights must be those of a network of this architecture with the same `shared` "
-                "and `channels_last`. Found others."
-            )
-        own = self.task_weights.cpu()
-        rows = state_dict.get(f"{prefix}task_weights", own).to(own)
-        if rows.shape != own.shape or not torch.allclose(rows, own):
-            raise InputError(
-                "Weights must be those of a network with as many members, and with the same "
-                f"`task_weights`. Found {rows.tolist()} in place of {own.tolist()}."
-            )
+        """torch's own, before which InputError where the weights would fit and mean something else:
+        in another order, which `shared` decides, or of members that weigh the tasks otherwise."""
+        for name, ours in (
+            ("skeleton.layout", self.skeleton.layout),
+            ("task_weights", self.task_weights),
+        ):
+            theirs = state_dict.get(prefix + name, ours)
+            if theirs.shape != ours.shape or not torch.allclose(theirs.to(ours), ours):
+                raise InputError(
+                    "Weights must be those of a network of this architecture, with the same "
+                    "`shared`, `channels_last` and `task_weights`. Found another "
+                    f"{name.rpartition('.')[2]}."
+                )
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     @abstractmethod
@@ -163,6 +160,8 @@ class Network(nn.Module, ABC):
         InputError unless `into` is a module of this architecture.
         """
         check_type("into", into, nn.Module, "network.export(alpha)")
+        if calibration is None:
+            self.check_calibration(stacklevel=3)
         self.skeleton.put(self.weights(self.alpha_tensor(alpha)), into)
         self._estimate(into, calibration)
         return into
@@ -192,10 +191,9 @@ class Network(nn.Module, ABC):
         alpha has."""
         if self.num_members == 1:
             return
-        with self.evaluating():
-            layers = tracking(self.train())
-        buffers = self.skeleton.changed_buffers()
-        found = ["the running statistics of normalisation layers"] if layers else []
+        buffers, found = self.skeleton.changed_buffers(), []
+        if self.skeleton.tracking:
+            found = ["the running statistics of normalisation layers"]
         found += [f"what training wrote into {', '.join(buffers)}"] if buffers else []
         if found:
             warnings.warn(
@@ -229,37 +227,24 @@ class Network(nn.Module, ABC):
         elif calibration is not None:
             check_type("calibration", calibration, Iterable, "a list of batches")
             device = self.task_weights.device
-            estimate_statistics(model, calibration, self.skeleton.still, device)
-
-
-def tracking(model: nn.Module) -> list[_NormBase]:
-    """Return the normalisation layers of `model`, in training mode, whose running statistics a
-    forward pass estimates: not those that the model keeps in evaluation mode, as of a frozen
-    part."""
-    layers = [module for module in model.modules() if isinstance(module, _NormBase)]
-    return [layer for layer in layers if layer.training and layer.running_mean is not None]
+            estimate_statistics(model, calibration, self.skeleton, device)
 
 
 def estimate_statistics(
-    model: nn.Module, calibration: Iterable[Batch], still: Sequence[str], device: torch.device
+    model: nn.Module, calibration: Iterable[Batch], skeleton: Skeleton, device: torch.device
 ) -> None:
-    """Make the running statistics of `model` the means over the batches of `calibration`, and leave
-    it in evaluation mode, in which the submodules `still` are all the time; InputError as of
+    """Make the running statistics of `model`, a module of the architecture `skeleton`, the means
+    over the batches of `calibration`, and leave it in evaluation mode; InputError as of
     `Network.recalibrate`."""
     model.train()
-    for name in still:
+    for name in skeleton.still:
         model.get_submodule(name).eval()
-    layers = tracking(model)
+    layers: list[Any] = [model.get_submodule(name) for name in skeleton.tracking]
     momenta, number = [layer.momentum for layer in layers], 0
     for layer in layers:
         layer.reset_running_stats()
     try:
         for number, batch in enumerate(calibration, start=1):
-            if not isinstance(batch, tuple | list):
-                raise InputError(
-                    "Running statistics are re-estimated on batches (inputs, ...); a list with one "
-                    f"batch will do. Found {described(batch)} where a batch was expected."
-                )
             for layer in layers:
                 layer.momentum = 1 / number  # the mean over the batches
             args, named = arguments(moved(batch, device)[0])

@@ -1,7 +1,6 @@
 """Members from checkpoints: state dicts and safetensors files, given their architecture."""
 
 from collections import defaultdict
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +23,9 @@ def module_of(checkpoint: Any, architecture: nn.Module | None, k: int) -> nn.Mod
             f"theirs, such as Net(). Found {described(architecture)}, and for member {k} "
             f"{described(checkpoint)}."
         )
-    state = _read(checkpoint, k) if isinstance(checkpoint, str | Path) else checkpoint
-    if not all(isinstance(value, Tensor) for value in state.values()):
-        raise InputError(
-            "A state dict has tensors by their names, as `Net().state_dict()` gives it. "
-            f"Found {described(state)} for member {k}."
-        )
+    state = checkpoint
+    if isinstance(checkpoint, str | Path):
+        state = safetensors.torch.load_file(checkpoint)
     module = copied(architecture)
     expected = module.state_dict()
     names = defaultdict(set)  # of one weight: a file need have a tied one once
@@ -71,13 +67,3 @@ def _fits(value: Tensor, place: Tensor) -> bool:
     one that is sparse, quantised or on the meta device torch says so itself."""
     is_number = value.is_floating_point() or not place.is_floating_point()
     return value.shape == place.shape and is_number
-
-
-def _read(path: str | Path, k: int) -> Mapping[str, Tensor]:
-    try:
-        return safetensors.torch.load_file(path)
-    except (OSError, safetensors.SafetensorError) as error:
-        raise InputError(
-            "A checkpoint in a file must be one of safetensors; of another kind, give the state "
-            f"dict that it holds. Found {path} for member {k}: {error}."
-        ) from None

@@ -86,7 +86,7 @@ class WeightEnsemble(Network):
 def rows_of(task_weights: ArrayLike | None, num_members: int) -> Tensor:
     """The matrix W [M, T], the identity if None; InputError unless its rows are on the simplex."""
     given = np.eye(num_members) if task_weights is None else task_weights
-    shape = as_array(given, "task_weights").shape
+    shape = as_array(given).shape
     if len(shape) != 2 or shape[0] != num_members or not shape[1]:
         raise InputError(
             f"`task_weights` must be a matrix with {num_members} rows, one per member. "
@@ -145,6 +145,13 @@ def _compare(first: nn.Module, member: nn.Module, k: int) -> None:
                 f"Members must have one architecture. Found that 0 and {k} differ in {name}: "
                 f"{ours.get(name, 'missing')} and {theirs.get(name, 'missing')}."
             )
+    own, others = _settings(first), _settings(member)
+    if differing := [name for name, value in own.items() if others.get(name) != value]:
+        warnings.warn(
+            f"Members 0 and {k} have different {', '.join(differing[:3])}; the ensemble runs as "
+            "member 0 does.",
+            stacklevel=3,
+        )
     frozen = {n: p for n, p in member.named_parameters() if not p.requires_grad}
     for name, value in first.named_parameters():
         if name in frozen and not torch.equal(value, frozen[name]):
@@ -165,16 +172,15 @@ def _compare(first: nn.Module, member: nn.Module, k: int) -> None:
 
 
 def _architecture(module: nn.Module) -> dict[str, Any]:
-    """Return what two members must have in common, by name: the kind of each weight and buffer, to
-    which others it is tied, and the class of each part with the plain values that it keeps, such as
-    a stride or a rate."""
-    about: dict[str, Any] = {}
+    """Return what members must have in common, by name: the kind of each weight and buffer, to
+    which others it is tied, and the class of each part, of torch's own with the values that it
+    keeps, such as a stride or a rate."""
+    about: dict[str, Any] = {"their class": type(module).__name__}
     for name, part in module.named_modules():
-        about[f"the part {name!r}" if name else "their class"] = type(part).__name__
-        for key, value in vars(part).items():
-            is_plain = all(isinstance(leaf, int | float | str) for leaf in tree_leaves(value))
-            if key[0] != "_" and key != "training" and is_plain:
-                about[f"{name}.{key}".lstrip(".")] = value
+        if name:
+            about[f"the part {name!r}"] = type(part).__name__
+        if type(part).__module__.startswith("torch."):
+            about |= _values(name, part)
     first_names: dict[int, str] = {}
     parameters = module.named_parameters(remove_duplicate=False)
     for name, tensor in [*parameters, *module.named_buffers()]:
@@ -185,3 +191,23 @@ def _architecture(module: nn.Module) -> dict[str, Any]:
         if tied != name:
             about[name] += f", tied to {tied}"
     return about
+
+
+def _settings(module: nn.Module) -> dict[str, Any]:
+    """Return the values that parts of the user's own classes keep: some may say nothing."""
+    values: dict[str, Any] = {}
+    for name, part in module.named_modules():
+        if not type(part).__module__.startswith("torch."):
+            values |= _values(name, part)
+    return values
+
+
+def _values(name: str, part: nn.Module) -> dict[str, Any]:
+    """Return the numbers, texts and functions (by their names) that a part keeps."""
+    values = {}
+    for key, value in vars(part).items():
+        leaves = [getattr(leaf, "__qualname__", leaf) for leaf in tree_leaves(value)]
+        is_plain = all(isinstance(leaf, int | float | str) for leaf in leaves)
+        if is_plain and key[0] != "_" and key != "training":
+            values[f"{name}.{key}".lstrip(".")] = leaves
+    return values

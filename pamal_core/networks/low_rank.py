@@ -118,8 +118,6 @@ class LowRankEnsemble(Network):
         `add_weighted_adapter`. PEFT has no words for some matrices, such as the projection of
         torch's attention or an LSTM: InputError names them, before anything is written.
         """
-        if not isinstance(folder, str | Path) or Path(folder).is_file():
-            raise InputError(f"`folder` must be the path of a folder. Found {folder!r}.")
         members = [
             {
                 name: (self.skeleton.rows(name, self.A[_key(name)][k]), self.B[_key(name)][k])

@@ -81,6 +81,18 @@ class Skeleton(nn.Module):
             if not any(p.requires_grad for p in module.parameters())
         ]
         """The submodules that are frozen and in evaluation mode, and stay in it."""
+        modes = [(module, module.training) for module in self.model.modules()]
+        self.train()
+        self.tracking = [
+            name
+            for name, module in self.model.named_modules()
+            if isinstance(module, _NormBase) and module.training
+            if module.running_mean is not None
+        ]
+        """The normalisation layers whose running statistics a forward pass in training mode
+        estimates: not those that the model keeps in evaluation mode."""
+        for module, was_training in modes:
+            module.training = was_training
         self._held: Theta | None = None
         self._place()
         self._written = self._sums()
@@ -147,11 +159,6 @@ class Skeleton(nn.Module):
 
     def views(self, theta: Theta) -> dict[str, Tensor]:
         """The weights of the model by name, as views of `theta`, in its order."""
-        if theta.shape != (self.num_weights,):
-            raise InputError(
-                f"The weights of one point of the simplex are a vector [{self.num_weights}]. "
-                f"Found {list(theta.shape)}: `alpha` must be one point, with M entries."
-            )
         pieces = zip(torch.split(theta, self._sizes), self._shapes, self._moved, strict=True)
         return dict(zip(self._names, (_view(*one) for one in pieces), strict=True))
 
@@ -229,7 +236,8 @@ def check_weights(model: nn.Module) -> None:
                 "Hooks of weights are lost, as these follow from alpha: let the forward pass "
                 f"register them. Found some of {name}."
             )
-        other = first.setdefault(weight.data_ptr(), name) if weight.numel() else name
+        has_memory = weight.numel() and not weight.is_meta
+        other = first.setdefault(weight.data_ptr(), name) if has_memory else name
         if other != name and {weight, model.get_parameter(other)} & trained:
             raise InputError(
                 "Weights that are equal at two places must be one Parameter, assigned to both. "

@@ -4,13 +4,13 @@ import copy
 
 import pytest
 import torch
+from pamal_core.memory import _fits
 from torch import nn
 
 from pamal_companion.experiments.models import SharedBottom
 from pamal_companion.rivals.cosmos import Conditioned
 from pamal_core.balancing import UncertaintyWeighting
 from pamal_core.errors import InputError
-from pamal_core.memory import _fits
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.optimizers import parameter_groups
