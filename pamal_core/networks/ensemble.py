@@ -203,10 +203,17 @@ def _settings(module: nn.Module) -> dict[str, Any]:
 
 
 def _values(name: str, part: nn.Module) -> dict[str, Any]:
-    """Return the numbers, texts and functions (by their names) that a part keeps."""
+    """Return the numbers, texts, tensors (by their sum) and functions (by their name) that a part
+    keeps."""
+
+    def plain(leaf: Any) -> Any:
+        if isinstance(leaf, Tensor) and not leaf.requires_grad:
+            return leaf.double().sum().item()
+        return getattr(leaf, "__qualname__", leaf)
+
     values = {}
     for key, value in vars(part).items():
-        leaves = [getattr(leaf, "__qualname__", leaf) for leaf in tree_leaves(value)]
+        leaves = [plain(leaf) for leaf in tree_leaves(value)]
         is_plain = all(isinstance(leaf, int | float | str) for leaf in leaves)
         if is_plain and key[0] != "_" and key != "training":
             values[f"{name}.{key}".lstrip(".")] = leaves

@@ -61,9 +61,9 @@ class Skeleton(nn.Module):
         self.num_shared = sum(self._sizes[: len(shared_names)])
         self.num_weights = sum(self._sizes)
         self.model = copied(model)
-        # Of each weight the module and the attribute at each of its places.
-        parts = [[place.rpartition(".") for place in places[weight]] for weight in ordered]
-        self._slots = [[(self.model.get_submodule(p), leaf) for p, _, leaf in at] for at in parts]
+        self._places = [[place.rpartition(".")[::2] for place in places[w]] for w in ordered]
+        self._slots = self._slots_of(self.model)
+        self._frozen = [name for name, p in self.model.named_parameters() if not p.requires_grad]
         channels_last &= not any(_is_unsafe(module) for module in model.modules())
         self._moved = [
             channels_last and all(isinstance(m, nn.Conv2d) and leaf == "weight" for m, leaf in at)
@@ -123,6 +123,10 @@ class Skeleton(nn.Module):
             if before is not theta:
                 self._place()
 
+    def _slots_of(self, model: nn.Module) -> list[list[tuple[nn.Module, str]]]:
+        """Of each weight the module of `model` and the attribute at each of its places."""
+        return [[(model.get_submodule(path), leaf) for path, leaf in at] for at in self._places]
+
     def _place(self) -> None:
         """Give the model views of the held theta; without one no weights, so that theta alone is
         trained and saved."""
@@ -181,7 +185,7 @@ class Skeleton(nn.Module):
         mode; InputError unless it is a module of this architecture."""
         given: Mapping[str, Tensor] = {
             **self.views(theta),
-            **dict(self.model.named_parameters()),
+            **{name: self.model.get_parameter(name) for name in self._frozen},
             **dict(self.model.named_buffers()),
         }
         places = {**dict(model.named_parameters()), **dict(model.named_buffers())}
@@ -197,10 +201,12 @@ class Skeleton(nn.Module):
     @torch.no_grad()
     def export(self, theta: Theta) -> nn.Module:
         """The model with the weights `theta` as a plain module in evaluation mode."""
-        with self.holding(theta):
-            views = [getattr(*slots[0]) for slots in self._slots]
-            weights = [v.clone(memory_format=torch.contiguous_format) for v in views]
-            model = copied(self.model, zip(views, map(nn.Parameter, weights), strict=True))
+        model = copied(self.model)
+        views = self.views(theta).values()
+        for slots, view in zip(self._slots_of(model), views, strict=True):
+            weight = nn.Parameter(view.clone(memory_format=torch.contiguous_format))
+            for module, leaf in slots:
+                module._parameters[leaf] = weight
         for module in model.modules():
             if isinstance(module, nn.RNNBase):  # it keeps a list of its weights, too
                 module._init_flat_weights()
@@ -245,12 +251,10 @@ def check_weights(model: nn.Module) -> None:
             )
 
 
-def copied(model: nn.Module, replaced: Iterable[tuple[Tensor, Tensor]] = ()) -> nn.Module:
-    """A copy of `model`, in which the second of each pair stands for the first. Activations that it
-    keeps lose their graph."""
+def copied(model: nn.Module) -> nn.Module:
+    """A copy of `model`. Activations that it keeps lose their graph."""
     values = tree_leaves([vars(module) for module in model.modules()])
     memo = {id(t): t.detach() for t in values if isinstance(t, Tensor) and not t.is_leaf}
-    memo |= {id(old): new for old, new in replaced}
     return copy.deepcopy(model, memo)
 
 

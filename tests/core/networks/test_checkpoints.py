@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import nn
 
@@ -73,14 +74,10 @@ HEAD = "heads.0.0.weight"
     [
         (changed(**{HEAD: None}), f"member 1 is not: {HEAD} is missing"),
         (changed(extra=torch.ones(2)), "extra is not in the architecture"),
-        (changed(**{HEAD: torch.ones(50, 49)}), rf"{HEAD} is \[50, 49\] in place of \[50, 50\]"),
+        (changed(**{HEAD: torch.ones(50, 49)}), rf"{HEAD} is \[50, 49\] of torch.float32 in"),
         (nn.Linear(2, 2).state_dict(), "is missing; .* and 1. more"),
-        ({"epoch": 3}, "A state dict has tensors .* Found a dict with keys epoch for member 1"),
         ({f"module.{n}": v for n, v in changed().items()}, "with 'module.': take that off"),
-        (changed(**{HEAD: torch.ones(50, 50).long()}), f"{HEAD} is torch.int64.* dense numbers"),
-        (changed(**{HEAD: torch.eye(50).to_sparse()}), "torch.sparse_coo"),
-        (changed(**{HEAD: torch.ones(50, 50, device="meta")}), "on meta, in place of"),
-        ("nowhere.safetensors", "must be one of safetensors.* nowhere.safetensors for member 1"),
+        (changed(**{HEAD: torch.ones(50, 50).long()}), rf"{HEAD} is \[50, 50\] of torch.int64"),
     ],
 )
 def test_a_checkpoint_of_another_network_is_refused_in_one_sentence(state, message):
@@ -88,11 +85,12 @@ def test_a_checkpoint_of_another_network_is_refused_in_one_sentence(state, messa
         WeightEnsemble([lenet(), state], architecture=lenet())
 
 
-def test_a_damaged_file_is_refused(tmp_path):
-    file = tmp_path / "a.safetensors"
-    file.write_bytes(b"no weights")
-    with pytest.raises(InputError, match="must be one of safetensors"):
-        WeightEnsemble([file], architecture=lenet())
+def test_a_file_that_cannot_be_read_has_the_error_of_its_reader(tmp_path):
+    damaged = tmp_path / "a.safetensors"
+    damaged.write_bytes(b"no weights")
+    for file, error in ((damaged, SafetensorError), (tmp_path / "b", FileNotFoundError)):
+        with pytest.raises(error):
+            WeightEnsemble([file], architecture=lenet())
 
 
 def test_numbers_of_fewer_digits_take_the_dtype_of_the_architecture():
@@ -108,11 +106,6 @@ def test_one_weight_with_two_values_is_refused():
     state["two.weight"] += 1.0
     with pytest.raises(InputError, match=r"one.weight and two.weight are one weight and differ\."):
         WeightEnsemble([state], architecture=Tied())
-
-
-def test_an_architecture_without_numbers_is_refused():
-    with pytest.raises(InputError, match="on the meta device, which has no numbers"):
-        WeightEnsemble([lenet().state_dict()], architecture=lenet().to("meta"))
 
 
 @pytest.mark.parametrize("architecture", [None, lenet])

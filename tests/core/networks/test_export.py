@@ -1,5 +1,8 @@
 """An exported network is the one that the front measured, running statistics included."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import jaxtyping
 import pytest
 import torch
@@ -196,41 +199,11 @@ def test_a_module_in_place_is_the_exported_one_at_every_alpha():
     assert ensemble.training
 
 
-def test_the_statistics_of_an_alpha_are_estimated_once_until_the_weights_change():
-    class Counted(list):
-        times = 0
-
-        def __iter__(self):
-            self.times += 1
-            return super().__iter__()
-
-    ensemble, calibration = WeightEnsemble([Tracked(), Tracked()]), Counted(batches())
-    model = ensemble.export([1, 0], calibration="shared")
-    for _ in range(3):
-        ensemble.at([0.5, 0.5], into=model, calibration=calibration)
-    assert calibration.times == 1
-    with torch.no_grad():
-        ensemble.stacked.mul_(2)
-    ensemble.at([0.5, 0.5], into=model, calibration=calibration)
-    assert calibration.times == 2
-    before = ensemble.stacked._version
-    ensemble.stacked.data *= 2  # as a fused optimiser does, without a new version
-    assert ensemble.stacked._version == before
-    ensemble.at([0.5, 0.5], into=model, calibration=calibration)
-    assert calibration.times == 3
-    expected = ensemble.export([0.5, 0.5], calibration=calibration)
-    torch.testing.assert_close(model.state_dict(), expected.state_dict())
-    for share in torch.linspace(0, 1, 300):
-        ensemble.at([share, 1 - share], into=model, calibration=calibration)
-    assert len(ensemble._kept[1]) == 256
-
-
-def test_who_does_not_say_which_statistics_a_module_in_place_gets_is_told_once():
+def test_a_module_in_place_whose_statistics_nobody_chose_comes_with_a_warning():
     ensemble = WeightEnsemble([Tracked(), Tracked()])
     model = ensemble.export([1, 0], calibration="shared")
     with pytest.warns(UserWarning, match="share the running statistics"):
         ensemble.at([0.5, 0.5], into=model)
-    ensemble.at([0.2, 0.8], into=model)
 
 
 def test_what_is_frozen_comes_along_and_another_architecture_is_refused(monkeypatch):
@@ -245,7 +218,7 @@ def test_what_is_frozen_comes_along_and_another_architecture_is_refused(monkeypa
     for other in (Frozen, None):
         with pytest.raises(InputError, match="`into` must be of type Module"):
             ensemble.at([0.5, 0.5], into=other)
-    for other in (Tracked(), nn.Linear(3, 4), Frozen(False).to("meta")):
+    for other in (Tracked(), nn.Linear(3, 4)):
         with pytest.raises(InputError, match="`into` must be a module that `export` returned"):
             ensemble.at([0.5, 0.5], into=other)
 
@@ -271,23 +244,19 @@ def test_a_buffer_that_is_registered_in_the_forward_pass_is_named_and_exported()
     torch.testing.assert_close(model(x)[0], found)
 
 
-def test_threads_with_a_module_each_and_one_lock_answer_as_the_alpha_they_asked_for():
-    import threading
-    from concurrent.futures import ThreadPoolExecutor
-
+def test_threads_with_a_module_each_need_no_lock():
     ensemble, calibration = WeightEnsemble([Tracked(), Tracked()]), batches()
-    x, lock, own = batches(1)[0][0], threading.Lock(), threading.local()
+    x, own = batches(1)[0][0], threading.local()
 
     def answer(share):
-        with lock:
-            if not hasattr(own, "model"):
-                own.model = ensemble.export([1, 0], calibration="shared")
-            model = ensemble.at([share, 1 - share], into=own.model, calibration=calibration)
+        if not hasattr(own, "model"):
+            own.model = ensemble.export([1, 0], calibration="shared")
+        model = ensemble.at([share, 1 - share], into=own.model, calibration=calibration)
         return model(x)[0].detach()
 
-    shares = [k / 10 for k in range(11)] * 3
-    with ThreadPoolExecutor(4) as pool:
-        found = [*pool.map(answer, shares)]
-    for share, output in zip(shares, found, strict=True):
-        expected = ensemble.export([share, 1 - share], calibration=calibration)(x)[0]
-        torch.testing.assert_close(output, expected)
+    shares = [k / 10 for k in range(11)]
+    expected = {s: ensemble.export([s, 1 - s], calibration=calibration)(x)[0] for s in shares}
+    with ThreadPoolExecutor(8) as pool:
+        requests = (shares * 146)[: 8 * 200]
+        for share, output in zip(requests, pool.map(answer, requests), strict=True):
+            torch.testing.assert_close(output, expected[share])

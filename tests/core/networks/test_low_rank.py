@@ -250,7 +250,6 @@ def test_it_is_evaluated_for_the_explorer_as_any_ensemble():
         (convolutional(), {"rank": 2, "shared": []}, "must name submodules.* Found 'nothing'"),
         (convolutional(), {"rank": True}, "`rank` must be a whole number"),
         (convolutional(), {"rank": 2.0}, "`rank` must be a whole number"),
-        (convolutional().to("meta"), {"rank": 2}, "on the meta device"),
         (convolutional(), {"rank": 2, "task_weights": [[1, 0]]}, "a matrix with 2 rows"),
         (nn.Linear(4, 4).requires_grad_(False), {}, "no trainable weight"),
         (lenet().half(), {"rank": 2}, None),

@@ -3,7 +3,6 @@
 import json
 import warnings
 
-import jaxtyping
 import pytest
 import torch
 from safetensors.torch import load_file, load_model
@@ -121,12 +120,3 @@ def test_layers_that_peft_has_no_adapter_for_are_named_before_anything_is_writte
     with pytest.raises(InputError, match=f"another kind of layer: {name}\\."):
         adapted(model, rank=2).export_adapters(tmp_path / "folder")
     assert not (tmp_path / "folder").exists()
-
-
-def test_a_folder_that_is_a_file_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
-    file = tmp_path / "file"
-    file.write_text("")
-    for folder in (file, None):
-        with pytest.raises(InputError, match="`folder` must be the path of a folder"):
-            adapted(Words()).export_adapters(folder)
