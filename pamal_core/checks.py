@@ -18,6 +18,7 @@ from pamal_core.tasks import task_losses
 if TYPE_CHECKING:
     from pamal_core.training import Training  # which imports this module
 
+NO_WRITING = "A model must not write into its weights in its forward pass: they follow from alpha."
 HOW = {"foreach", "fused", "capturable", "differentiable", "initial_lr", "params"}
 """Settings of an optimiser that say how it computes, not what."""
 
@@ -59,16 +60,24 @@ def check_trained(method: Method, optimizer: torch.optim.Optimizer) -> None:
 def check_reach(method: Method, batch: Batch, alpha: ByMember) -> None:
     """Raise InputError where the losses would train what does not follow from alpha: weights that
     the model reaches in another way than as its own, or some that were frozen when the network was
-    made. Random numbers and buffers stay as they were."""
+    made; or where its forward pass writes into the weights, which follow from alpha. Random numbers
+    and buffers stay as they were."""
     network, (inputs, *targets) = method.network, batch
     theta = network.weights(alpha).detach().requires_grad_()
-    device = theta.device
+    before, model, device = theta.detach().clone(), network.skeleton.model, theta.device
     with (
         network.evaluating(),
+        network.skeleton.holding(theta),
         torch.random.fork_rng([device] if device.type == "cuda" else []),
     ):
         network.train()
         losses = task_losses(method.tasks, network(theta, inputs), targets)
+        now = dict(model.named_parameters())
+        for name, view in network.skeleton.views(theta).items():
+            if now[name].data_ptr() != view.data_ptr():
+                raise InputError(f"{NO_WRITING} Found one that replaces {name}.")
+    if not torch.equal(theta, before):
+        raise InputError(f"{NO_WRITING} Found one that does.")
     frozen = {p: f"{n}, frozen before" for n, p in network.skeleton.model.named_parameters()}
     nodes, seen = [losses.grad_fn], set[Any]()
     while nodes:

@@ -16,13 +16,15 @@ from tqdm.auto import tqdm
 
 from pamal_core import checks, distributed
 from pamal_core.errors import InputError, check_choice, check_number, check_type
-from pamal_core.inputs import Batch, moved
+from pamal_core.inputs import Batch, check_loader, moved
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.optimizers import adam
 from pamal_core.tasks import label_counts
 
+LOOKED_AT = {"cpu"}
+"""Devices whose losses are looked at in each step; others would be waited for."""
 LOOK_EVERY = 50
-"""Steps after which an accelerator is asked whether all of their losses were finite."""
+"""Steps after which the losses of other devices are looked at."""
 
 
 @dataclass
@@ -171,6 +173,7 @@ def train(
     for name, value in (("lr", lr), ("clip_norm", clip_norm)):
         if value is not None:
             check_number(name, value, 0, above=True)
+    check_loader(loader, epochs, "epoch")
     if optimizer is None:
         optimizer = adam(method, 1e-3 if lr is None else lr)
     elif lr is not None:
@@ -201,7 +204,7 @@ def train(
             distributed.average(parameter.grad for parameter in method.parameters())
             training.losses, training.alphas = losses, alphas
             training.unread.append((f"epoch {epoch}, step {number}", losses, alphas))
-            if device.type == "cpu" or number % LOOK_EVERY == 0:
+            if device.type in LOOKED_AT or number % LOOK_EVERY == 0:
                 training.look()
             if clip_norm is not None:
                 clip_grad_norm_(method.parameters(), clip_norm)

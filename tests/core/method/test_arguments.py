@@ -93,30 +93,22 @@ def with_metrics(metrics):
 
 
 ENSEMBLE = {
-    "a single module": (lambda: WeightEnsemble(Net()), "list of modules, .* Found a single Net"),
-    "compiled": (lambda: WeightEnsemble([torch.compile(Net())]), "one that is compiled"),
-    "lazy": (lambda: WeightEnsemble([nn.LazyLinear(2)]), "a lazy module needs a first call"),
-    "sparse": (lambda: WeightEnsemble([nn.Embedding(3, 2, sparse=True)]), "give it sparse=False"),
+    "a single module": (lambda: WeightEnsemble(Net()), "list of modules, .* Found Net"),
+    "compiled": (lambda: WeightEnsemble([torch.compile(Net())]), "scripted or compiled"),
     "another architecture": (lambda: WeightEnsemble([Net(), nn.Linear(3, 2)]), "one architecture"),
     "a buffer more": (
         lambda: WeightEnsemble([Net(), Net(norm=True)]),
         "must have one architecture. Found that 0 and 1 differ",
     ),
-    "a number": (lambda: WeightEnsemble(3), "Members must be modules, .* Found 3"),
-    "a class": (lambda: WeightEnsemble([Net, Net]), "Found the class Net"),
-    "a dict": (lambda: WeightEnsemble({"a": Net()}), "must be a list .* Found a single dict"),
-    "none": (lambda: WeightEnsemble([]), "at least one member. Found an empty list"),
+    "a number": (lambda: WeightEnsemble(3), "must be a list of modules, .* Found int"),
+    "a class": (lambda: WeightEnsemble([Net, Net]), r"such as Net\(\). Found Net"),
+    "a dict": (lambda: WeightEnsemble({"a": Net()}), "must be a list .* Found a dict with keys a"),
+    "none": (lambda: WeightEnsemble([]), "one per member.* Found a list of nothing"),
     "the same twice": (lambda: WeightEnsemble([Net()] * 2), "must not share trainable parameters"),
     "tasks by one row": (lambda: ensemble(task_weights=[0.5, 0.5]), r"Found shape \(2,\)"),
-    "ragged weights": (
-        lambda: ensemble(task_weights=[[1], [0.5, 0.5]]),
-        "`task_weights` must be an array of numbers",
-    ),
-    "weights in words": (lambda: ensemble(task_weights=[["a"], ["b"]]), "array of numbers"),
     "weights below 0": (lambda: ensemble(task_weights=[[2, -1], [0, 1]]), "finite entries >= 0"),
-    "weights not of sum 1": (lambda: ensemble(task_weights=[[1, 1], [0, 1]]), "must sum to 1"),
+    "weights not of sum 1": (lambda: ensemble(task_weights=[[1, 1], [0, 1]]), "that sum to 1"),
     "another submodule": (lambda: ensemble(shared="body"), "Found 'body'; the model has: encoder,"),
-    "a number for shared": (lambda: ensemble(shared=1), "Found 1; the model has: encoder, heads"),
     "a module for shared": (lambda: ensemble(shared=[nn.Tanh()]), r"Found Tanh\(\); the model"),
     "a word for a layout": (
         lambda: ensemble(channels_last="no"),
@@ -128,12 +120,7 @@ NETWORK = {
         lambda: ensemble()(BATCH[0]),
         r"called with theta, a vector \[\d+\] .* Found one tensor \[6, 3\] of float32 and None",
     ),
-    "alpha for theta": (lambda: ensemble()(ALPHA, BATCH[0]), r"`predict` takes an alpha\. .*\[2\]"),
     "a list for theta": (lambda: ensemble()([0.5, 0.5], BATCH[0]), "Found a list of float, float"),
-    "theta of another dtype": (
-        lambda: (net := ensemble())(net.weights(ALPHA).double(), BATCH[0]),
-        "vector .* of torch.float32 .* of float64",
-    ),
     "two thetas": (
         lambda: (net := ensemble())(net.weights(torch.eye(2)), BATCH[0]),
         r"vector .* Found one tensor \[2, \d+\]",
@@ -148,8 +135,6 @@ NETWORK = {
         "Found one tensor .* of int64",
     ),
     "export of three": (lambda: ensemble().export([1, 0, 0]), r"2 entries, .* Found shape \(3,\)"),
-    "export of several": (lambda: ensemble().export(np.eye(2)), "one point of the simplex"),
-    "export of words": (lambda: ensemble().export("middle"), "must be an array of numbers"),
     "export of NaN": (lambda: ensemble().export([np.nan, 1]), "finite entries"),
     "export off the simplex": (lambda: ensemble().export([0.5, 0.4]), r"sum to 1\. Found"),
     "recalibrate by a word": (lambda: normed().recalibrate(ALPHA, "own"), "one of shared"),
@@ -162,10 +147,6 @@ NETWORK = {
     "recalibrate by a data set": (
         lambda: normed().recalibrate(ALPHA, TensorDataset(*BATCH)),
         "such as a list of batches. Found TensorDataset",
-    ),
-    "recalibrate at several": (
-        lambda: normed().recalibrate(np.eye(2), [BATCH]),
-        "one point of the simplex",
     ),
     "predict of a plain module": (
         lambda: predict(Net(), ALPHA, BATCH[0]),
@@ -230,7 +211,6 @@ METHOD = {
     "lam in words": (lambda: MultiForward("0.5"), "a finite number >= 0. Found lam='0.5'"),
     "lam NaN": (lambda: MultiForward(np.nan), "a finite number >= 0. Found lam=nan"),
     "another sign": (lambda: MultiForward(1.0, "plus"), "`sign` must be one of ordered, printed"),
-    "p in words": (lambda: Dirichlet(p="a"), "`p` must be an array of numbers. Found 'a'"),
     "p below 0": (lambda: Dirichlet(p=-1), "`p` must be one number >= 0 .* Found p=-1"),
     "no p": (lambda: Dirichlet(p=()), r"`p` must be one number >= 0 .* Found p=\(\)"),
     "a matrix for p": (lambda: Dirichlet(p=[[1.0, 2.0]]), "`p` must be one number >= 0 .*"),
@@ -289,10 +269,6 @@ TRAINING = {
     "a rate below 0": (lambda: epoch(lr=-1), "finite number > 0. Found lr=-1"),
     "a rate of NaN": (lambda: epoch(lr=np.nan), "finite number > 0. Found lr=nan"),
     "a norm of 0": (lambda: epoch(clip_norm=0), "finite number > 0. Found clip_norm=0"),
-    "LBFGS": (
-        lambda: epoch(method=(one := method()), optimizer=torch.optim.LBFGS(one.parameters())),
-        "`optimizer` must .* Found LBFGS",
-    ),
     "an optimiser of another": (
         lambda: epoch(optimizer=torch.optim.SGD(ensemble().parameters())),
         "`optimizer` must train what the method has and nothing else",
@@ -316,7 +292,10 @@ TRAINING = {
         lambda: epoch(TensorDataset(*BATCH)),
         "must yield its batches anew for each of 1 epochs, .* Found TensorDataset",
     ),
-    "a path to go on from": (lambda: epoch(resume="state.pt"), "`resume` must be what .* Found st"),
+    "a path to go on from": (
+        lambda: epoch(resume="state.pt"),
+        "`resume` must be what .* Found another",
+    ),
     "no batches": (lambda: epoch([]), "The loader must yield at least one batch"),
     "a batch for a loader": (lambda: epoch(BATCH), "A batch must be a tuple or list .* one tensor"),
     "a tensor for a loader": (lambda: epoch(BATCH[0]), "A batch must be a tuple .* one tensor"),
@@ -376,13 +355,15 @@ EVALUATION = {
         lambda: evaluate(ensemble(), TASKS, [BATCH], np.eye(3)),
         r"must have 2 entries, one per member. Found shape \(3, 3\)",
     ),
-    "alphas in words": (lambda: evaluate(ensemble(), TASKS, [BATCH], "all"), "array of numbers"),
     "an unknown metric": (lambda: front().on("quality"), "`maximise` must say .* Found quality"),
     "a metric nobody has": (lambda: front().on("top-5 error"), r"missing \['a/top-5 error', 'b/"),
-    "a bound on nothing": (lambda: front().choose(at_least={"c/loss": 1}), "must name .* 'c/loss'"),
+    "a bound on nothing": (
+        lambda: front().choose(at_least={"c/loss": 1}),
+        "name one of .* 'c/loss'",
+    ),
     "a bound in words": (
         lambda: front().choose(at_least={"a/loss": "low"}),
-        "A bound must be a finite number.* Found 'low' for a/loss",
+        "A bound must be a finite number.* Found 'low' for 'a/loss'",
     ),
     "bounds without names": (lambda: front().choose(at_most=0.5), "`at_most` must be a dict"),
     "weights of three": (lambda: front().choose(weights=[1, 1, 1]), r"Found \[1, 1, 1\]"),
@@ -392,7 +373,6 @@ EVALUATION = {
         "No point of the front meets b/accuracy at least 2",
     ),
     "a reference of NaN": (lambda: front().hypervolume([np.nan, 0]), "all finite"),
-    "a reference in words": (lambda: front().hypervolume("origin"), "`reference` must be an array"),
     "a reference of one": (lambda: front().hypervolume([0.0]), r"must have 2 entries.* \(1,\)"),
 }
 

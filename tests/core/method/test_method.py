@@ -1,4 +1,5 @@
 import copy
+import math
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ from pamal_core.errors import InputError
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.penalties import MultiForward
+from pamal_core.simplex import Dirichlet
 from pamal_core.tasks import regression
+from pamal_core.training import train
 
 BALANCERS = [Linear, UnitNorm, lambda: UnitNorm("released"), MovingAverage]
 
@@ -200,8 +203,9 @@ def test_each_task_needs_a_name_of_its_own(make_mlp, tasks):
 def test_a_loss_that_is_not_finite_names_task_and_alpha(make_mlp, tasks, batch):
     bad = [tasks[0], regression("broken", lambda output, target: output.sum() * torch.nan)]
     network = WeightEnsemble([nn.Sequential(m.encoder, Two()) for m in (make_mlp(), make_mlp())])
+    method = Method(network, bad, Dirichlet(math.inf))
     with pytest.raises(NonFiniteError, match=r"task 2 \(broken\) is nan at alpha=\[0.5, 0.5\]"):
-        Method(network, bad).accumulate(batch, torch.full((1, 2), 0.5))
+        train(method, [batch], epochs=1, progress=False)
 
 
 class Two(nn.Module):

@@ -48,18 +48,10 @@ def test_bfloat16_leaves_weights_gradients_and_outputs_in_float32_and_is_near():
     assert not torch.equal(near, exact)
 
 
-@pytest.mark.parametrize(
-    ("around", "found"),
-    [
-        (lambda: torch.autocast("cpu", torch.bfloat16), "network.precision = .* torch.autocast"),
-        (torch.no_grad, "`train` needs gradients. Found no_grad or inference_mode"),
-        (torch.inference_mode, "`train` needs gradients"),
-    ],
-)
-def test_a_training_in_a_context_that_is_not_meant_for_it_moves_nothing(around, found):
+def test_a_training_under_autocast_is_refused_and_moves_nothing():
     method = make_method()
     before = method.network.stacked.detach().clone()
-    with around(), pytest.raises(InputError, match=found):
+    with torch.autocast("cpu", torch.bfloat16), pytest.raises(InputError, match="precision = "):
         train(method, [BATCH], epochs=1, progress=False)
     assert torch.equal(method.network.stacked, before)
 

@@ -1,6 +1,5 @@
-"""Several processes share the draws of a step and take the step of one."""
+"""Several processes take their own batches and draws, and the mean of their gradients."""
 
-import json
 import socket
 from pathlib import Path
 
@@ -9,63 +8,89 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
-from pamal_companion.experiments.models import SharedBottom
 from pamal_core import distributed
-from pamal_core.balancing import Linear, MovingAverage, UncertaintyWeighting
-from pamal_core.errors import InputError
+from pamal_core.balancing import MGDA, Linear, MovingAverage, UncertaintyWeighting, UnitNorm
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.penalties import MultiForward
 from pamal_core.tasks import classification
+from pamal_core.training import seed_everything, train
 
 TASKS = [classification("first"), classification("second")]
-
-STEP = """
-import sys
-import numpy as np, torch
-from pamal_core import distributed
-sys.path.insert(0, {tests!r})
-from test_processes import BATCH, make_method
-torch.set_num_threads(1)
-distributed.join()
-method = make_method(lam={lam})
-losses = method.step(BATCH, np.random.default_rng(5))
-distributed.average_buffers(method.network)
-if distributed.is_first():
-    torch.save([losses, method.network.stacked.grad, distributed.count()], {out!r})
-distributed.wait()
-"""
-
-RUN = """
+RULES = {
+    "linear": (Linear, 0.0),
+    "penalty": (Linear, 5.0),
+    "memory": (MovingAverage, 0.0),
+    "unit norm": (UnitNorm, 5.0),
+    "learned": (lambda: UncertaintyWeighting(2), 0.0),
+    "gram": (MGDA, 0.0),
+}
+# Each process begins with weights of its own, and must train those of the first one.
+TRAIN = """
 import sys
 import torch
+from pamal_core import distributed
 sys.path.insert(0, {tests!r})
-from tiny_experiment import tiny
-from pamal_companion.runs.run import run
-from pamal_companion.runs.options import Options
+from test_processes import RULES, first_step
 torch.set_num_threads(1)
-run(tiny(), Options.create(W=4, lam=1.0, epochs={epochs}, batch_size=50, device="cpu", out={out!r}))
+distributed.join()
+steps = {name: first_step(name, seed=distributed.rank()) for name in RULES}
+torch.save(steps, f"steps_{distributed.rank()}.pt")
+"""
+BROKEN = """
+import sys
+import torch
+from pamal_core import distributed
+sys.path.insert(0, {tests!r})
+from test_processes import batches, make_method
+from pamal_core import train
+torch.set_num_threads(1)
+distributed.join()
+good, bad = batches()
+bad = (bad[0] * torch.nan, *bad[1:])
+train(make_method("linear"), [good, good, good, bad, good, good], epochs=1, progress=False)
 """
 
 
-def example():
+def batches():
     generator = torch.Generator().manual_seed(0)
-    inputs = torch.randn(12, 4, generator=generator)
-    return inputs, (inputs[:, 0] > 0).long(), (inputs[:, 1] > 0).long()
+    inputs = torch.randn(2, 6, 4, generator=generator)
+    return [(x, (x[:, 0] > 0).long(), (x[:, 1] > 0).long()) for x in inputs]
 
 
-BATCH = example()
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Tanh())
+        self.heads = nn.ModuleList([nn.Linear(6, 2), nn.Linear(6, 2)])
+
+    def forward(self, x):
+        return [head(self.encoder(x)) for head in self.heads]
 
 
-def make_method(lam):
-    def member():
-        encoder = nn.Sequential(nn.Linear(4, 6), nn.ReLU())
-        return SharedBottom(encoder, [nn.Linear(6, 2), nn.Linear(6, 2)])
+def make_method(name, seed=0):
+    rule, lam = RULES[name]
+    torch.manual_seed(seed)
+    network = WeightEnsemble([Net(), Net()], shared="encoder")
+    return Method(network, TASKS, balancer=rule(), penalty=MultiForward(lam), window=3)
 
-    torch.manual_seed(1)
-    network = WeightEnsemble([member(), member()], shared="encoder")
-    return Method(network, TASKS, penalty=MultiForward(lam), window=4)
+
+def first_step(name, seed=0):
+    """The gradient of the first step, and the weights after an epoch of one step."""
+    method, steps = make_method(name, seed), []
+    optimizer = torch.optim.SGD(method.parameters(), lr=0.1)
+    train(
+        method,
+        batches(),
+        epochs=1,
+        optimizer=optimizer,
+        on_step=lambda _: steps.append([p.grad.clone() for p in method.parameters()]),
+        progress=False,
+    )
+    weights = [value.detach() for value in method.network.state_dict().values()]
+    return steps[0], weights, len(steps)
 
 
 def torchrun(code, folder, number=2):
@@ -75,67 +100,69 @@ def torchrun(code, folder, number=2):
         port = str(one.getsockname()[1])
     shared = {"WORLD_SIZE": str(number), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     ranks = ({"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(number))
+    code = code.replace("{tests!r}", repr(str(Path(__file__).parent)))
     return forked.run(code, folder, [shared | rank for rank in ranks])
 
 
-@pytest.mark.parametrize("lam", [0.0, 5.0])
-def test_two_processes_have_the_gradient_of_one(tmp_path, lam):
-    out = str(tmp_path / "step.pt")
-    codes, errors = torchrun(
-        STEP.format(tests=str(Path(__file__).parent), lam=lam, out=out), tmp_path
-    )
+def test_two_processes_take_the_mean_of_their_gradients(tmp_path, monkeypatch):
+    codes, errors = torchrun(TRAIN, tmp_path)
     assert codes == [0, 0], errors
-    losses, gradient, count = torch.load(out)
-    alone = make_method(lam)
-    expected = alone.step(BATCH, np.random.default_rng(5))
-    assert count == 2
-    torch.testing.assert_close(losses, expected)
-    torch.testing.assert_close(gradient, alone.network.stacked.grad)
-    assert gradient.abs().sum() > 0
+    both = [torch.load(tmp_path / f"steps_{rank}.pt") for rank in range(2)]
+    for name in RULES:
+        method, gradients = make_method(name), []
+        for rank, batch in enumerate(batches()):
+            monkeypatch.setattr(distributed, "rank", lambda rank=rank: rank)
+            rng = seed_everything(0, 1)
+            method = make_method(name)
+            method.network.train()
+            method.step(batch, rng)
+            gradients.append([p.grad for p in method.parameters()])
+        for k, pair in enumerate(zip(*gradients, strict=True)):
+            for steps in both:
+                found = steps[name][0][k]
+                torch.testing.assert_close(found, sum(pair) / 2, rtol=1e-6, atol=1e-6)
+        assert both[0][name][2] == 1
+        for one, two in zip(both[0][name][1], both[1][name][1], strict=True):
+            assert torch.equal(one, two)  # weights and running statistics
 
 
-def test_a_run_of_two_processes_writes_one_record_and_can_be_resumed(tmp_path):
-    tests, out = str(Path(__file__).parents[1]), tmp_path / "r.json"
-    codes, errors = torchrun(RUN.format(tests=tests, epochs=3, out=str(out)), tmp_path)
-    assert codes == [0, 0], errors
-    record = json.loads(out.read_text())
-    assert len(record["history"]) == 3 and not list(tmp_path.glob("*checkpoint*"))
-    before = out.read_bytes()
-    codes, errors = torchrun(RUN.format(tests=tests, epochs=3, out=str(out)), tmp_path)
-    assert codes == [0, 0] and out.read_bytes() == before, errors
+def test_a_loss_that_is_not_finite_in_one_process_ends_both(tmp_path):
+    codes, errors = torchrun(BROKEN, tmp_path)
+    assert codes == [1, 1], errors
+    assert "NonFiniteError: Stopped, as a loss in another process is not finite" in errors[0]
+    assert "epoch 1, step 2. The loss of task 1 (first) is nan at alpha=" in errors[1]
 
 
-def test_draws_that_cannot_be_shared_evenly_are_refused(monkeypatch):
-    monkeypatch.setattr(distributed, "count", lambda: 2)
-    with pytest.raises(
-        InputError, match=r"`W` must be 1, .* or a multiple .* Found W=3 and 2 processes"
-    ):
-        distributed.check(3, Linear())
-    with pytest.raises(InputError, match=r"without a memory, .* Found MovingAverage"):
-        distributed.check(4, MovingAverage())
-    with pytest.raises(InputError, match=r"without a memory, .* Found UncertaintyWeighting"):
-        distributed.check(4, UncertaintyWeighting(2))
-    distributed.check(4, Linear())
-
-
-def test_gathering_undoes_sharing(monkeypatch):
-    """Without processes: the shares of three, put together in the order `gather` puts them."""
-    draws = torch.arange(12.0).reshape(6, 2)
+def test_each_process_has_every_so_many_th_batch(monkeypatch):
+    monkeypatch.setattr(distributed, "count", lambda: 3)
     shares = []
     for rank in range(3):
-        monkeypatch.setattr(distributed, "count", lambda: 3)
-        monkeypatch.setattr(distributed.dist, "get_rank", lambda rank=rank: rank)
-        shares.append(distributed.mine(draws))
-
-    def all_gather(parts, own):
-        for part, share in zip(parts, shares, strict=True):
-            part.copy_(share)
-
-    monkeypatch.setattr(distributed.dist, "all_gather", all_gather)
-    assert torch.equal(distributed.gather(shares[0], 6), draws)
+        monkeypatch.setattr(distributed, "rank", lambda rank=rank: rank)
+        shares.append([*distributed.shard(range(11), 1)])
+    assert shares == [[0, 3, 6], [1, 4, 7], [2, 5, 8]]  # as many each: the others would wait
 
 
-def test_a_process_on_its_own_has_every_draw():
-    draws = torch.randn(3, 2)
-    assert distributed.count() == 1 and distributed.is_first()
-    assert distributed.mine(draws) is draws and distributed.gather(draws, 3) is draws
+def test_a_distributed_sampler_is_told_the_epoch_and_left_to_share(monkeypatch):
+    monkeypatch.setattr(distributed, "count", lambda: 2)
+    data = TensorDataset(torch.arange(8))
+    sampler = DistributedSampler(data, num_replicas=2, rank=1)
+    loader = DataLoader(data, batch_size=2, sampler=sampler)
+    epochs = [torch.cat([x for (x,) in distributed.shard(loader, n)]) for n in (1, 2)]
+    assert all(len(epoch) == 4 for epoch in epochs) and not torch.equal(*epochs)
+
+
+def test_a_process_on_its_own_has_everything():
+    assert (distributed.count(), distributed.rank()) == (1, 0)
+    assert [*distributed.shard(iter("abc"), 1)] == ["a", "b", "c"]
+    gradient = torch.ones(2)
+    distributed.average([gradient, None])
+    assert gradient.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("rank", [0, 1, 5])
+def test_each_process_has_draws_of_its_own_and_torchs_numbers_of_all(monkeypatch, rank):
+    expected = seed_everything(3, 2).random(), torch.rand(1)
+    monkeypatch.setattr(distributed, "rank", lambda: rank)
+    drawn, number = seed_everything(3, 2).random(), torch.rand(1)
+    assert torch.equal(number, expected[1]) and (drawn == expected[0]) == (rank == 0)
+    assert 0 <= drawn < 1 and isinstance(seed_everything(0), np.random.Generator)

@@ -125,21 +125,6 @@ def test_a_training_goes_on_from_the_state_that_its_hook_was_given(make_parts, l
     assert torch.equal(whole["method"].network.stacked, resumed["method"].network.stacked)
 
 
-def test_ctrl_c_says_in_which_epoch_it_came(make_method, loader):
-    def stop(training):
-        if len(training.history) == 2:
-            raise KeyboardInterrupt
-
-    method = make_method()
-    before = method.network.stacked.detach().clone()
-    with pytest.raises(KeyboardInterrupt) as caught:
-        train(method, loader, epochs=3, on_epoch=stop, progress=False)
-    assert caught.value.__notes__ == [
-        "Stopped in epoch 2. The network is as its last step left it."
-    ]
-    assert not torch.equal(method.network.stacked, before)
-
-
 def test_a_nan_in_a_batch_stops_with_the_step_and_leaves_the_weights_alone(make_method, batch):
     method, broken = make_method(), (batch[0], batch[1].clone().fill_(torch.inf), batch[2])
     with pytest.raises(NonFiniteError, match=r"epoch 1, step 2\. The loss of task 1 \(height\)"):
