@@ -154,7 +154,7 @@ def test_the_classes_are_the_categories_of_the_official_table():
     assert len(cityscapes.CLASS_OF_ID) == sum(map(len, CATEGORIES.values()))
 
 
-def test_inverse_depth_has_the_largest_value_of_mtan_and_is_0_only_where_nothing_was_measured():
+def test_inverse_depth_is_that_of_mtan_and_0_where_nothing_was_measured():
     p = np.arange(65536, dtype=np.uint16)
     found = cityscapes.inverse_depth(p)
     assert found.dtype == np.float32 and f"{found[32257]:.4f}" == "0.4922"
@@ -177,7 +177,7 @@ def test_in_setting_two_a_seed_holds_out_training_scenes(forms):
     assert len(seen) == 2
 
 
-def test_in_setting_one_all_training_scenes_train_and_the_test_scenes_validate(forms):
+def test_in_setting_one_all_scenes_train_and_the_test_scenes_validate(forms):
     splits = load(forms / "mtan", setting="I")
     assert [len(part) for part in parts(splits)] == [12, 3, 3]
     assert all(map(torch.equal, splits.validation.tensors, splits.test.tensors))
@@ -204,7 +204,7 @@ def test_only_training_batches_are_augmented_and_only_if_wanted(forms):
     assert (multiplied[2] >= divided[2]).all() and not torch.equal(multiplied[2], divided[2])
 
 
-def test_another_size_is_decoded_from_the_official_files_and_refused_of_arrays(forms):
+def test_another_size_is_decoded_from_official_files_not_from_arrays(forms):
     for size in (SIZE, (64, 128), (20, 30)):
         splits = load(forms / "official", size=size)
         assert splits.train.tensors[0].shape == (8, 3, *size)
@@ -347,7 +347,7 @@ def test_what_is_no_kind_of_data_or_leaves_nothing_to_train_on_is_refused(forms,
         cityscapes.load(**{"data": "full", "root": forms / "mtan", "size": SIZE} | options)
 
 
-def test_where_nothing_is_there_it_says_how_to_get_the_data_and_where_to_put_them(tmp_path):
+def test_where_nothing_is_there_it_says_how_to_get_the_data(tmp_path):
     with pytest.raises(InputError) as caught:
         cityscapes.load("full", tmp_path)
     message = str(caught.value)

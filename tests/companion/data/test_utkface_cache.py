@@ -77,7 +77,7 @@ def test_another_size_is_decoded_and_the_first_one_stays(folder, decoded):
     assert len(decoded) == 10
 
 
-def test_files_that_have_changed_are_decoded_though_their_names_and_sizes_are_the_same(folder):
+def test_changed_files_of_equal_names_and_sizes_are_decoded_again(folder):
     first, second, *_ = sorted(folder.iterdir())
     contents = [path.read_bytes().ljust(4000, b"\0") for path in (first, second)]
     for one, other in (contents, contents[::-1]):

@@ -34,7 +34,7 @@ def grid(experiment, method, is_sample=False, **options):
     return found
 
 
-def test_the_17_settings_of_the_paper_are_made_once_without_and_per_form_with_a_penalty():
+def test_the_17_settings_are_made_once_per_form_of_the_penalty():
     chosen = of_every_penalty()
     printed = table("multiforward_census")[["W", "lam"]].itertuples(index=False)
     wanted = {tuple(row) for row in printed} | {(1, 0)}
@@ -76,7 +76,7 @@ def test_penalties_and_values_of_p_are_checked():
         SamplingOptions.create(lam=1.0)
 
 
-def test_census_has_the_labels_of_the_paper_and_the_sample_its_own_number_of_epochs():
+def test_census_has_the_papers_labels_and_the_sample_its_own_epochs():
     options = MultiForwardOptions.create(data="sample", epochs=None)
     experiment, chosen = subject(options)
     assert chosen.masters == "as_released" and chosen.data == "sample" and chosen.epochs is None

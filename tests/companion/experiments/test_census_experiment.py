@@ -22,7 +22,7 @@ def options(**values):
     return CensusOptions.create(**{"data": "sample", "epochs": 1, "device": "cpu"} | values)
 
 
-def test_the_perceptron_of_the_paper_has_one_layer_of_256_and_a_head_for_each_task():
+def test_the_papers_perceptron_has_one_layer_of_256_and_a_head_per_task():
     model = mlp(468, 2)
     assert sum(p.numel() for p in model.encoder.parameters()) == 468 * 256 + 256
     assert [sum(p.numel() for p in h.parameters()) for h in model.heads] == [514, 514]

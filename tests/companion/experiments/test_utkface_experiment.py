@@ -53,7 +53,7 @@ def test_the_network_of_the_full_data_has_the_weights_of_the_authors():
     ]
 
 
-def test_the_network_of_the_sample_is_small_and_has_an_output_for_each_class():
+def test_the_samples_network_is_small_and_has_an_output_per_class():
     chosen = EXPERIMENT.resolved(options(), sample())
     model = EXPERIMENT.make_network(chosen, sample(), 0)
     assert sum(p.numel() for p in model.parameters()) < 11_168_832 / 15

@@ -65,7 +65,7 @@ def test_the_block_to_paste_runs_as_it_stands_and_leaves_a_file(tmp_path, monkey
     assert {"backbone.1.weight", "left.bias", "right.bias"} <= set(weights)
 
 
-def test_the_chosen_network_keeps_the_condition_and_is_the_best_compromise_that_does(
+def test_the_chosen_network_is_the_best_that_keeps_the_condition(
     after,
 ):
     front, alpha = after["front"], after["alpha"]

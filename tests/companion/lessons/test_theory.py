@@ -93,7 +93,7 @@ def test_twice_the_pieces_make_a_quarter_of_the_error_for_a_smooth_family(name):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_the_fitted_network_is_right_everywhere_and_the_comb_only_where_it_must(name):
+def test_the_fitted_network_is_right_everywhere_the_comb_where_it_must(name):
     family, a = theory.FAMILIES[name], np.linspace(0, 1, 41)
     assert largest_error(theory.comb(family, 5, 16), family, a) > 1
     coarse, fine = (largest_error(theory.fitted(family, n), family, a) for n in (8, 16))
@@ -116,7 +116,7 @@ def test_no_function_is_below_that_front():
     assert (roots >= np.sqrt(((first - second) ** 2).mean()) - 1e-12).all()
 
 
-def test_only_the_fitted_line_is_the_front_though_both_pass_through_points_of_it():
+def test_only_the_fitted_line_is_the_front_though_both_touch_it():
     family, a = theory.FAMILIES["blend"], np.linspace(0, 1, 101)
     targets = family.function(X, np.array([[0.0], [1.0]]))
     front = theory.losses(family.function(X, a[:, None]), *targets)

@@ -26,7 +26,7 @@ def swept(tmp_path_factory):
     return folder
 
 
-def test_a_real_run_is_listed_as_its_record_says_and_a_stopped_one_with_its_epochs(swept):
+def test_a_run_is_listed_as_its_record_says_a_stopped_one_by_epochs(swept):
     code, document, err = ask_json("runs", swept)
     done, stopped = document["runs"]
     found = Record.read(swept / done["path"])

@@ -134,9 +134,7 @@ def three_tasks():
         (three_tasks(), {"grid": "arc"}, r"`grid` may be arc for 2 tasks\. Found 3 tasks"),
     ],
 )
-def test_options_that_do_not_fit_the_tasks_are_refused_before_data_are_loaded(
-    experiment, values, message
-):
+def test_options_that_do_not_fit_are_refused_before_data_are_loaded(experiment, values, message):
     experiment = replace(experiment, load=lambda _: pytest.fail("The data were loaded."))
     with pytest.raises(InputError, match=message):
         run(experiment, Options.create(**values))
@@ -153,7 +151,7 @@ def test_statistics_are_recalibrated_and_the_callers_random_numbers_stay():
 
 
 @pytest.mark.parametrize("method", ["pamal", "ls"])
-def test_one_training_is_measured_with_shared_and_with_recalibrated_statistics(method):
+def test_one_training_is_measured_with_both_kinds_of_statistics(method):
     both, shared, recalibrated = (
         run(tiny(), Options.create(method=method, device="cpu", batch_norm=way)).record
         for way in ("both", "shared", "recalibrated")

@@ -83,7 +83,7 @@ def test_an_unknown_name_in_the_injected_cell_is_refused():
         Options.from_notebook({"In": cells, "W": 4, "lamda": 2})
 
 
-def test_none_is_the_default_which_is_the_methods_own_where_its_authors_chose_one():
+def test_none_is_the_default_which_may_be_the_methods_own():
     for values in ({}, {"p": None, "lam": None}):
         assert Options.create(**values).p == 1.0
         assert Options.create(method="phn", **values).p == 0.2

@@ -94,7 +94,7 @@ def test_a_soup_that_was_stopped_goes_on_in_either_part(tmp_path, epoch, monkeyp
     assert len([*tmp_path.iterdir()]) == 4
 
 
-def test_half_of_the_epochs_are_shared_by_default_and_all_of_them_are_refused():
+def test_half_of_the_epochs_are_shared_by_default_and_all_refused():
     with pytest.raises(
         InputError, match=r"`epochs` must be above `shared_epochs`, 5\. Found epochs=5"
     ):

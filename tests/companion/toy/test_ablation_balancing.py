@@ -31,7 +31,7 @@ def short():
     return run(BalancingOptions.create(epochs=1))
 
 
-def test_at_both_scales_mgda_reaches_the_front_from_everywhere_and_scalarisation_one_point_of_it():
+def test_mgda_reaches_the_front_and_scalarisation_one_point_of_it():
     rules = [toy_rules.rules(2e-3, 0)[name] for name in ("LS", "MGDA")]
     starts, half = np.array(INITIAL_POINTS)[:, None], np.full((1, 2), 0.5)
     scaled = (
@@ -72,7 +72,7 @@ def test_every_method_is_there_for_both_scales_from_start_to_end(short):
     np.testing.assert_array_equal(*starts)
 
 
-def test_a_row_of_the_table_counts_the_ends_on_the_front_and_says_where_they_are():
+def test_a_row_counts_the_ends_on_the_front_and_says_where_they_are():
     some = pareto_set(1001)[[200, 600]]
     ends = np.concatenate((some, [(9.0, 9.0), (0.0, 0.0), (-7.0, 7.0)]))
     row = Outcome(ToyProblem(), ends[None, :, None]).ends()
@@ -120,7 +120,7 @@ def test_a_scaled_task_trains_on_the_multiple_and_is_judged_as_before():
     assert scaled.metrics == task.metrics
 
 
-def test_factors_move_the_sample_without_balancing_and_loss_balancing_undoes_them():
+def test_factors_move_the_sample_unless_losses_are_balanced():
     found = [
         balancing_scales.record(scales, 1, 0, balancing_scales.SETTINGS[name])
         for name in ("none", "loss, as printed")

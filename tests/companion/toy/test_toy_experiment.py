@@ -31,7 +31,7 @@ def short():
 
 
 # One test for all four counts: the run behind them is the longest of all tests.
-def test_pairs_cover_the_front_within_the_distances_and_as_often_as_the_paper_says():
+def test_pairs_cover_the_front_as_often_as_the_paper_says():
     full = run(ToyOptions.create(method="pamal"))
     found = full.record.summary
     within = [found[name]["within"] for name in PAMAL]
@@ -74,7 +74,7 @@ def test_the_record_has_every_run_at_every_alpha_and_reads_back(short, tmp_path)
     np.testing.assert_allclose(front.values, image)
 
 
-def test_two_runs_give_the_same_record_apart_from_its_cost_and_a_third_seed_another(tmp_path):
+def test_two_runs_give_one_record_but_for_its_cost_another_seed_not(tmp_path):
     def made(seed, name):
         out = str(tmp_path / name)
         options = ToyOptions.create(epochs=1, balancing="loss", method="pamal", seed=seed, out=out)

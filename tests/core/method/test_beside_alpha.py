@@ -270,5 +270,5 @@ class Merging(Net):
         return self.body(x)
 
 
-def test_a_model_that_needs_its_weights_to_switch_modes_is_refused_in_words():
+def test_a_model_that_needs_its_weights_to_switch_modes_is_refused():
     refused(WeightEnsemble([Merging(), Merging()]), "must switch between .* without its weights")
