@@ -10,7 +10,6 @@ from scipy import stats
 
 from pamal_companion.lessons import schematics
 from pamal_companion.plots import lessons as drawings
-from pamal_core.errors import InputError
 from pamal_core.simplex import Dirichlet, edges, lattice
 
 matplotlib.use("Agg")
@@ -124,13 +123,6 @@ def test_our_draws_have_the_density_that_is_drawn_beside_them(p):
     ours, other = (stats.kstest(draws, stats.beta(q, q).cdf).statistic for q in (p, 1.2 * p))
     # 1.95 / sqrt(n) is exceeded by 1 in 1000 true samples.
     assert ours < 1.95 / math.sqrt(len(draws)) < other
-
-
-def test_a_drawing_takes_no_parameter_of_training():
-    with pytest.raises(InputError, match=r"has no `lam`. Known: W, p, seed."):
-        schematics.SchematicsOptions.create(lam=1.0)
-    with pytest.raises(InputError, match=r"greater than or equal to 4. Found W=3"):
-        schematics.SchematicsOptions.create(W=3)
 
 
 def test_the_penalty_figure_has_an_arrow_per_violated_edge_and_values():

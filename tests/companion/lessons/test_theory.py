@@ -7,7 +7,6 @@ from matplotlib import pyplot as plt
 from pamal_companion.lessons import theory
 from pamal_companion.plots import lessons as plots
 from pamal_companion.toy.outcomes import distances
-from pamal_core.errors import InputError
 
 matplotlib.use("Agg")
 X = np.linspace(-1, 1, 601)
@@ -127,21 +126,6 @@ def test_only_the_fitted_line_is_the_front_though_both_touch_it():
     assert distances(front, fitted).verdict(0.02) == "exact"
     assert distances(front, comb).excess > 1
     assert distances(front, comb[::25]).excess < 0.02
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"family": "cubic"}, "`family` must be 'blend', 'frequency' or 'tent'. Found"),
-        ({"num_functions": 1}, "`num_functions` must be greater than or equal to 2. Found"),
-        ({"pieces": 25}, "`pieces` must be less than or equal to 24. Found"),
-        ({"epochs": 3}, "This notebook has no `epochs`. Known: family, num_functions, pieces, res"),
-    ],
-)
-def test_a_wrong_parameter_is_one_line(values, message):
-    with pytest.raises(InputError) as error:
-        theory.TheoryOptions.create(**values)
-    assert str(error.value).startswith(message)
 
 
 def test_the_figures_show_what_they_are_given():

@@ -101,8 +101,6 @@ def test_half_of_the_epochs_are_shared_by_default_and_all_refused():
         run(tiny(), options(shared_epochs=5))
     halves = [run(tiny(), options(shared_epochs=None, epochs=n)).record.options for n in (2, 5)]
     assert [found["shared_epochs"] for found in halves] == [1, 2]
-    with pytest.raises(InputError, match="ls has no `shared_epochs`"):
-        Options.create(method="ls", shared_epochs=2)
 
 
 def test_its_passes_are_those_of_the_shared_part_and_of_both_others():

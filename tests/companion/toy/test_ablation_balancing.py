@@ -14,7 +14,6 @@ from pamal_companion.toy.pairs import Pairs
 from pamal_companion.toy.problem import INITIAL_POINTS, ToyProblem, pareto_set
 from pamal_companion.toy.run import ToyOptions
 from pamal_companion.toy.run import run as toy_run
-from pamal_core.errors import InputError
 from pamal_core.tasks import classification
 
 
@@ -94,22 +93,6 @@ def test_the_figure_has_a_panel_for_each_method(short):
     assert shown == list(short.outcomes[0.1])
     assert "1,000 steps" in figure.get_label()
     plt.close(figure)
-
-
-@pytest.mark.parametrize(
-    ("values", "line"),
-    [
-        ({"W": 3}, "This notebook has no `W`. Known: seed, epochs, tanh"),
-        ({"epochs": 0}, "`epochs` must be"),
-        ({"scales": [1.0, 2.0]}, "`scales` must be"),
-        ({"scales": [1.0, 2.0, -1.0]}, "`scales` must be"),
-        ({"tanh": "minus"}, "`tanh` must be 'printed' or 'earlier'. Found tanh='minus'."),
-    ],
-)
-def test_a_wrong_option_is_one_line(values, line):
-    with pytest.raises(InputError) as error:
-        BalancingOptions.create(**values)
-    assert str(error.value).startswith(line)
 
 
 def test_a_scaled_task_trains_on_the_multiple_and_is_judged_as_before():

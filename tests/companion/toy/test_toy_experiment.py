@@ -101,29 +101,6 @@ def test_a_choice_of_method_and_balancing_runs_those_variants_alone(values, name
     assert all(toy_figures.pairs(result, name) == [] for name in set(PAMAL) - set(names))
 
 
-@pytest.mark.parametrize(
-    ("values", "line"),
-    [
-        (
-            {"method": "stl"},
-            "`method` must be 'all', 'pamal', 'ls' or 'baselines'. Found method='stl'.",
-        ),
-        ({"balancing": "both"}, "`balancing` must be"),
-        ({"tanh": "minus"}, "`tanh` must be 'printed' or 'earlier'. Found tanh='minus'."),
-        ({"epochs": 0}, "`epochs` must be"),
-        ({"device": "cuda"}, "`device` must be 'auto' or 'cpu'. Found device='cuda'."),
-        ({"batch_size": 8}, "This notebook has no `batch_size`. Known: method, balancing"),
-        ({"task": 1}, "This notebook has no `task`."),
-        ({"average": 0.9}, "This notebook has no `average`."),
-        ({"scale": 1.0}, "Unknown parameter `scale`."),
-    ],
-)
-def test_a_wrong_option_is_one_line(values, line):
-    with pytest.raises(InputError) as error:
-        ToyOptions.create(**values)
-    assert str(error.value).startswith(line)
-
-
 def test_a_penalty_with_one_draw_is_an_error_for_every_method():
     with pytest.raises(InputError, match="Found window=1, lam=2"):
         run(ToyOptions.create(lam=2.0, epochs=1))
