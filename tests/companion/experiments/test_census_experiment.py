@@ -27,14 +27,6 @@ def test_the_papers_perceptron_has_one_layer_of_256_and_a_head_per_task():
     assert [sum(p.numel() for p in h.parameters()) for h in model.heads] == [514, 514]
 
 
-def test_the_defaults_are_the_papers():
-    chosen = CensusOptions()
-    assert (chosen.W, chosen.lam, chosen.batch_size, chosen.lr) == (2, 5.0, 256, 1e-3)
-    assert [task.name for task in EXPERIMENT.tasks_of(chosen)] == ["age", "education"]
-    assert EXPERIMENT.defaults["full"] == {"epochs": 10, "rank": 2}
-    assert EXPERIMENT.reference_of(chosen) == (0, 0)
-
-
 @pytest.mark.parametrize(
     "given", ["education, age", ["education", "age"], ("age", "education"), "age,education"]
 )
