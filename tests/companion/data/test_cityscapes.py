@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import warnings
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from PIL import Image
 
 from pamal_companion.data import cityscapes
 from pamal_companion.data.batches import batches
-from pamal_companion.data.files import cached
 from pamal_companion.data.samples import streets
 from pamal_core.errors import InputError
 
@@ -256,46 +254,6 @@ def test_decoded_scenes_are_taken_from_the_cache_until_a_file_changes(roots, mon
     os.utime(path, ns=(0, 0))
     again = load(roots / "mtan")
     assert len(scenes) == 30 and again.id != first.id
-
-
-@pytest.mark.parametrize(
-    "how", ["cut", "flipped bit", "not an archive", "foreign", "empty", "folder"]
-)
-def test_a_cache_that_is_damaged_or_of_something_else_is_made_again(cache, how):
-    arrays = {"a": np.arange(1000, dtype=np.float32), "b": np.ones((2, 3), np.int8)}
-    cached("things", "one", lambda: arrays)
-    (path,) = cache.iterdir()
-    whole = path.read_bytes()
-    if how == "folder":
-        path.unlink()
-        path.mkdir()
-    elif how == "foreign":
-        np.savez(path, identity=np.array("two"), a=np.zeros(3))
-    else:
-        middle = len(whole) // 2
-        flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
-        path.write_bytes(
-            {"cut": whole[:-30], "flipped bit": flipped, "not an archive": b"PK?", "empty": b""}[
-                how
-            ]
-        )
-    calls = []
-    with warnings.catch_warnings():
-        if how == "folder":  # it cannot be replaced by a file
-            warnings.simplefilter("ignore")
-        found = cached("things", "one", lambda: (calls.append(1), arrays)[1])
-    assert calls == [1] and all(np.array_equal(found[key], arrays[key]) for key in arrays)
-    if how != "folder":
-        assert path.read_bytes() == whole and [p.name for p in cache.iterdir()] == [path.name]
-        cached("things", "one", lambda: pytest.fail("it was there"))
-
-
-def test_a_cache_that_cannot_be_written_costs_a_warning_and_no_data(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("PAMAL_CACHE", str(tmp_path / "file"))
-    with pytest.warns(UserWarning, match=r"Could not keep .* \$PAMAL_CACHE"):
-        found = cached("things", "one", lambda: {"a": np.arange(3)})
-    assert found["a"].tolist() == [0, 1, 2]
 
 
 @pytest.fixture
