@@ -9,11 +9,12 @@ RUN := $(BIN)/python -m pamal_companion run
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-faults lint tables notebooks constraints clean
+.PHONY: help book test test-core test-faults lint tables notebooks constraints clean
 
 help:
 	@echo "make book         run the notebooks on embedded data, then build the book"
 	@echo "make test         lint, then run the tests"
+	@echo "make test-core    the tests of the core, with its own dependencies alone"
 	@echo "make test-faults  every fault thirty times, and a table of what was lost"
 	@echo "make lint         ruff and mypy"
 	@echo "make tables       the pages of records alone again: every table of the paper, no training"
@@ -56,6 +57,18 @@ book: $(READY)
 test: lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
+# What `pip install .` brings, and what runs the tests: an oracle of another library is left out.
+CORE := .venv-core
+$(CORE)/ready: $(READY)
+	rm -rf $(CORE)
+	$(PYTHON) -m venv --without-pip $(CORE)
+	$(BIN)/uv pip install --quiet --python $(CORE)/bin/python -c constraints.txt -b constraints.txt \
+	    -e . pytest hypothesis beartype
+	touch $@
+
+test-core: $(CORE)/ready
+	OMP_NUM_THREADS=1 $(CORE)/bin/python -m pytest tests/core
+
 # Every fault thirty times: kills, full disks, damaged files; ends with a table.
 test-faults: $(READY)
 	PAMAL_FAULTS=30 OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/companion/faults -q
@@ -87,4 +100,4 @@ constraints:
 	    -o constraints.txt pyproject.toml
 
 clean:
-	rm -rf $(VENV) _build book/fresh build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(CORE) _build book/fresh build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -180,26 +180,6 @@ def run(what: tuple[str, ...], given: tuple[tuple[str, str], ...], results: Path
     return {"made": made}, ["\n".join(made)], True
 
 
-@command
-@_in_folder
-@click.option("--yes", is_flag=True, help="Delete them.")
-def clean(path: Path, yes: bool) -> Answer:
-    """What interrupted runs have left."""
-    rows: list[dict[str, Any]] = []
-    for file, why in list(folder.stale(path)):
-        row = {"path": file.relative_to(path).as_posix(), "why": why, "bytes": file.lstat().st_size}
-        error = folder.delete(file) if yes else None
-        rows.append(row | {"deleted": yes and error is None, "error": error})
-    if not rows:
-        return {"folder": path, "stale": []}, ["Nothing is stale."], True
-    table = pd.DataFrame(rows)
-    total = f"{len(rows)} stale, {_size(table['bytes'].sum())}."
-    table = table.assign(size=table["bytes"].map(_size), deleted=table["error"].fillna("yes"))
-    text = _table(table[["size", "why", *(["deleted"] if yes else []), "path"]])
-    said = [text, f"{total}{'' if yes else ' --yes deletes them.'}"]
-    return {"folder": path, "stale": rows}, said, not any(row["error"] for row in rows)
-
-
 def _group(heading: str, rows: list[dict[str, Any]]) -> str:
     """A table of `rows` of one experiment; what options they share is said above it."""
     said = [{"data": row["data"], **row["options"]} for row in rows]

@@ -15,17 +15,19 @@ FILES = [*(ROOT / "pamal_core").rglob("*.py"), *(ROOT / "pamal_companion").rglob
 MODULES = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in FILES]
 install_import_hook([m for m in MODULES if not m.startswith(UNCHECKED)], "beartype.beartype")
 
-# After the hook, since they import the package.
-pytest_plugins = ["small_problems", "browser", "built_book", "one_kernel"]
+# After the hook, since it imports the package.
+pytest_plugins = ["small_problems"]
 
 # What takes longest begins first: the other worker would wait for one that begins it last.
 LONG = ["test_pages", "kernel", "test_faults", "test_workflow", "test_every_method"]
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Sorts tests into the groups of `--dist loadgroup`: by file, but those that need a kernel
     share one."""
+    if not config.pluginmanager.hasplugin("xdist"):  # as in the environment of `make test-core`
+        return
 
     def place(item: pytest.Item) -> tuple[int, str]:
         name = "kernel" if "kernel" in getattr(item, "fixturenames", []) else item.path.stem

@@ -124,7 +124,7 @@ sys.exit("no error")
         assert subprocess.run([sys.executable, "-c", code]).returncode == 0, module
 
 
-def test_neither_torch_nor_the_packages_of_the_book_are_needed_but_for_data_and_training():
+def test_torch_and_the_books_packages_are_needed_for_data_and_runs_alone():
     """Figures, the study, drawn faces, the records of a page, the grid, and commands that read."""
     rooms = "pamal_companion.study", "pamal_companion.plots"
     names = [n for folder, n, _ in modules() if folder in rooms and not n.endswith("__init__")]

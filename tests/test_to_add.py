@@ -51,7 +51,7 @@ def add(path, text):
         file.write(text)
 
 
-def test_a_baseline_is_a_file_and_a_line_a_table_a_file_and_rows_and_a_claim_a_row(tmp_path):
+def test_a_baseline_a_table_and_a_claim_are_a_file_or_a_row_each(tmp_path):
     for folder in ("pamal_core", "pamal_companion", "workflow"):
         unmade = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=unmade)

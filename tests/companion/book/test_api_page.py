@@ -131,9 +131,9 @@ class People(nn.Module):
         return self.group(features), self.age(features)
 
 
-@pytest.mark.filterwarnings("ignore:All alphas share")
-@pytest.mark.filterwarnings("ignore:Members 0 and 1 have different buffers")
-def test_the_code_of_the_pages_runs_as_it_stands(tmp_path, monkeypatch):
+@pytest.fixture
+def after(tmp_path, monkeypatch):
+    """The names after the code of each section of the pages, which run one after the other."""
     pytest.importorskip("torchjd", reason="needs the `test` extra")
     monkeypatch.chdir(tmp_path)
     torch.manual_seed(0)
@@ -149,10 +149,11 @@ def test_the_code_of_the_pages_runs_as_it_stands(tmp_path, monkeypatch):
         model = tuned if name == "both" else model
         save_file(tuned.state_dict(), f"{name}.safetensors")
     written = []
+    norm = nn.BatchNorm1d(8)
     names = {
         "torch": torch,
         "make_model": People,
-        "make_backbone": lambda: nn.Linear(4, 8),
+        "make_backbone": lambda: nn.Sequential(nn.Linear(4, 8), norm),
         "make_heads": lambda: SharedBottom(nn.BatchNorm1d(8), [nn.Linear(8, 2), nn.Linear(8, 1)]),
         "loader": loader,
         "validation": loader,
@@ -161,9 +162,38 @@ def test_the_code_of_the_pages_runs_as_it_stands(tmp_path, monkeypatch):
         "ages": [(x, age) for x, _, age in loader],
         "writer": SimpleNamespace(add_scalar=lambda *args: written.append(args)),
     }
-    for block in re.findall(r"```python\n(.*?)```", "\n".join(PAGES.values()), re.DOTALL):
-        exec(block, names)
-    assert max(pamal_core.barrier(names["between"]).values()) < 0.05
+    found = {"norm": norm, "written": written}
+    for section in "\n".join(PAGES.values()).split("\n## "):
+        heading, _, text = section.partition("\n")
+        for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+            exec(block, names)
+        found[heading] = dict(names)
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:All alphas share")
+@pytest.mark.filterwarnings("ignore:Members 0 and 1 have different buffers")
+def test_the_code_of_the_pages_runs_as_it_stands(after):
+    end, written = [*after.values()][-1], after["written"]
+    assert max(pamal_core.barrier(end["between"]).values()) < 0.05
+    assert end["before"].table.equals(end["front"].table)
+    # A frozen backbone is kept once and exported as it was.
+    frozen = after["The ensemble"]
+    norm, (plain, *_) = after["norm"], frozen["batch"]
+    inside = frozen["frozen"].skeleton.model
+    assert frozen["frozen"].num_members == 2 and not inside[0].train(False).training
+    assert torch.equal(norm.running_mean, torch.zeros(8))
+    assert torch.equal(frozen["model"][0][1].running_mean, norm.running_mean)
+    features = frozen["backbone"](plain)
+    torch.testing.assert_close(frozen["model"][1].encoder.running_mean, features.mean(0))
+    # A balancer of TorchJD's, groups of weights, an early stop, and what is logged.
+    assert type(after["A balancer of your own"]["method"].balancer).__name__ == "Aggregated"
+    groups = after["Training"]["optimizer"].param_groups
+    assert {group["weight_decay"] for group in groups} == {0.0, 0.01}
+    assert all((p.ndim < 2) == (g["weight_decay"] == 0) for g in groups for p in g["params"])
+    history = after["Training"]["history"]
+    assert 5 <= len(history) <= 100
+    steps = [*range(50, 10 * len(history) + 1, 50)]
+    assert [step for _, _, step in written] == [step for step in steps for _ in "ab"]
     assert {name for name, *_ in written} == {"group/loss", "age/loss"}
-    assert 5 <= len(names["history"]) <= 100
-    assert names["before"].table.equals(names["front"].table)
+    assert all(isinstance(value, float) for _, value, _ in written)

@@ -109,7 +109,7 @@ def test_two_runs_give_identical_files(notebook, tmp_path):
     assert result.data["text/plain"] == "<object at 0x0>"
 
 
-def test_in_place_of_a_widget_a_page_says_what_it_is_and_progress_bars_are_left_out():
+def test_a_page_has_words_for_a_widget_and_no_progress_bars():
     data = {"text/plain": "Explorer()", book.WIDGET: {"model_id": "1"}}
     widget = nbformat.v4.new_output("execute_result", data)
     bar = nbformat.v4.new_output("display_data", {**data, "text/plain": "HBox()"})
@@ -178,7 +178,7 @@ class Loads(HTMLParser):
                 self.found.append(value)
 
 
-def test_the_book_builds_without_a_warning_and_loads_nothing_from_the_network(built_book):
+def test_the_book_builds_without_a_warning_and_loads_no_network(built_book):
     every = list(built_book.rglob("*.html"))
     assert built_book / "index.html" in every
     for page in every:
@@ -189,7 +189,7 @@ def test_the_book_builds_without_a_warning_and_loads_nothing_from_the_network(bu
         assert not re.search(r"(url\(|@import\s*)[\"']?(https?:)?//", sheet.read_text()), sheet.name
 
 
-def test_the_pages_that_read_records_are_read_again_when_one_comes_changes_or_goes(built_book):
+def test_pages_that_read_records_are_read_again_when_one_changes(built_book):
     environment = pickle.loads((built_book.parent / ".doctrees/environment.pickle").read_bytes())
     results = built_book.parents[1] / "results"
     folders = {str(path.parent) for path in frame.files(results)}  # records are replaced whole

@@ -29,6 +29,12 @@ def test_the_contents_have_24_entries_at_most_and_no_two_titles_alike():
     assert max(map(len, titles)) <= 45
 
 
+def test_a_published_book_has_no_page_that_one_machine_made(built_book):
+    """`make book` puts the pages of fresh/ into the contents of the machine that ran them."""
+    assert not (built_book / "fresh").exists()
+    assert "Made on this machine" not in (built_book / "index.html").read_text("utf-8")
+
+
 def test_a_page_has_the_title_that_the_contents_give_it(built_book):
     for entry in ENTRIES:
         if title := entry.get("title"):

@@ -62,7 +62,7 @@ def test_the_paper_s_number_is_the_difference_of_two_rows_of_its_table(first):
         assert cells[0][3] == f"{expected:+.4f}"
 
 
-def test_a_mark_is_right_of_the_middle_where_the_number_is_on_the_side_of_the_claim(first, known):
+def test_a_mark_is_on_the_right_where_its_number_is_on_the_claims_side(first, known):
     runs = frame.read()
     for row, (_, name) in zip(first.split('<td class="v-plot">')[1:], LINES, strict=True):
         drawn = re.search(r'translate\(([\d.]+) 8\)"><circle', row)

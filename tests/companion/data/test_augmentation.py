@@ -69,7 +69,7 @@ def test_an_example_is_what_the_rule_makes_of_it_pixel_by_pixel(monkeypatch, sca
         assert np.allclose(found[2][i].numpy(), expected[2], rtol=1e-6, atol=0)
 
 
-def test_without_zoom_and_flip_nothing_changes_and_two_flips_undo_each_other(monkeypatch):
+def test_without_zoom_and_flip_nothing_changes_nor_by_two_flips(monkeypatch):
     batch = scenes()
     with monkeypatch.context() as patched:
         fixed(patched, 1.0)
@@ -86,9 +86,7 @@ def test_without_zoom_and_flip_nothing_changes_and_two_flips_undo_each_other(mon
     width=st.integers(2, 40),
     seed=st.integers(0, 2**32),
 )
-def test_whatever_the_batch_labels_and_depth_are_those_of_pixels_that_were_there(
-    n, height, width, seed
-):
+def test_labels_and_depth_are_those_of_pixels_that_were_there(n, height, width, seed):
     batch = scenes(n, height, width, seed)
     before = [part.clone() for part in batch]
     torch.manual_seed(seed)
@@ -121,7 +119,7 @@ def test_depth_grows_by_the_scale_where_it_was_measured_and_nowhere_else(monkeyp
         assert torch.allclose(found[found > 0], torch.tensor(expected))
 
 
-def test_the_seed_of_torch_decides_and_every_scale_corner_and_side_comes_up():
+def test_torchs_seed_decides_and_every_scale_corner_and_side_comes_up():
     column = torch.arange(32).expand(16, 32) * 100 + torch.arange(16)[:, None]
     batch = torch.rand(400, 3, 16, 32), column.repeat(400, 1, 1), torch.full((400, 1, 16, 32), 0.1)
     torch.manual_seed(7)

@@ -12,7 +12,7 @@ MAPS = torch.randint(-1, 7, (7, 4, 5), dtype=torch.int8)
 AGES = torch.randn(7)
 
 
-def test_images_come_out_as_shares_of_full_brightness_and_label_maps_as_int64():
+def test_images_come_out_as_shares_of_brightness_and_maps_as_int64():
     images, maps, ages = Images(IMAGES, MAPS, AGES)[2:5]
     torch.testing.assert_close(images, IMAGES[2:5] / 255)
     assert images.min() >= 0 and images.max() <= 1

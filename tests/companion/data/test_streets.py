@@ -91,7 +91,7 @@ def test_walls_and_ground_are_where_a_ray_meets_them_first(seed):
             assert (drawn.label[i, j] == CONSTRUCTION) == (y[inside][0] > 0)
 
 
-def test_inverse_depth_of_the_road_is_linear_in_the_row_and_0_at_the_horizon():
+def test_inverse_depth_of_the_road_is_linear_and_0_at_the_horizon():
     drawn = street(size=(100, 100))
     middle = abs(drawn.a).argmin()
     rows = np.flatnonzero(drawn.label[:, middle] == FLAT)
@@ -111,7 +111,7 @@ def test_a_thing_has_one_class_and_the_inverse_depth_of_its_foot(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_height_of_a_thing_times_its_distance_is_the_same_for_all_of_its_kind(kind):
+def test_height_times_distance_is_the_same_for_all_of_a_kind(kind):
     before = street(size=(600, 300)).inverse
     ends = [(middle - high, middle + high) for _, middle, _, high, _ in SHAPES[kind]]
     height = FOCAL * (np.max(ends) - np.min(ends))
@@ -130,7 +130,7 @@ def test_the_nearer_of_two_things_hides_the_farther_whatever_their_order():
         assert (both[car] == 6).all() and (both[hers & ~car] == 5).all()
 
 
-def test_things_stand_in_the_street_in_front_of_its_walls_and_only_traffic_is_on_the_road():
+def test_things_stand_before_the_walls_and_only_traffic_on_the_road():
     rng = np.random.default_rng(0)
     found = [thing for _ in range(60) for thing in streets.things(rng)]
     for kind, (_, most, *_) in KINDS.items():
@@ -164,7 +164,7 @@ def features(images, rng, per_image=150):
     return np.column_stack([*near, row, column]), (scene, row, column)
 
 
-def test_classes_and_depths_can_be_learnt_but_are_not_solved_by_colour_and_place(sample):
+def test_classes_and_depths_can_be_learnt_but_not_by_colour_and_place(sample):
     images, labels, depths = sample
     rng = np.random.default_rng(0)
     (x, at), (x_new, at_new) = (features(images[part], rng) for part in (slice(80), slice(80, 120)))

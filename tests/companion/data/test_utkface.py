@@ -116,7 +116,7 @@ def test_whatever_the_number_of_images_no_part_is_empty_and_none_is_in_two(num, 
     assert len(limited[0]) == min(limit, len(found[0])) and min(map(len, limited)) >= 1
 
 
-def test_equal_options_give_equal_data_and_whatever_changes_them_changes_the_id(people):
+def test_equal_options_give_equal_data_and_others_another_id(people):
     first, again = utkface.load("sample"), utkface.load("sample", size=32)
     assert first.id == again.id
     for a, b in zip(parts(first), parts(again), strict=True):

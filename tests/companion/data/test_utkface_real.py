@@ -62,7 +62,7 @@ def test_there_are_as_many_copies_as_the_docstring_says(faces, load):
     assert sum(i.numpy().tobytes() in trained for i in splits.test.tensors[0]) == 120
 
 
-def test_the_full_data_have_the_authors_sizes_and_are_the_same_on_every_machine(load):
+def test_full_data_have_the_authors_sizes_and_are_the_same_everywhere(load):
     splits = load("full")
     sizes = [len(part) for part in (splits.train, splits.validation, splits.test)]
     assert sizes == [16_593, 2_370, 4_742] and not splits.is_sample

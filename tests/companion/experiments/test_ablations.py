@@ -34,7 +34,7 @@ def grid(experiment, method, is_sample=False, **options):
     return found
 
 
-def test_the_17_settings_of_the_paper_are_made_once_without_and_per_form_with_a_penalty():
+def test_the_17_settings_are_made_once_per_form_of_the_penalty():
     chosen = of_every_penalty()
     printed = table("multiforward_census")[["W", "lam"]].itertuples(index=False)
     wanted = {tuple(row) for row in printed} | {(1, 0)}
@@ -54,29 +54,15 @@ def test_no_two_settings_share_a_file():
 
 
 @pytest.mark.parametrize("options", [MultiForwardOptions, SamplingOptions])
-def test_seeds_may_be_a_number_a_list_or_a_text_and_others_are_refused(options):
+def test_lists_may_be_a_number_a_list_or_a_text(options):
     for given, wanted in [(1, (1,)), ([0, 2], (0, 2)), ("0, 1,2", (0, 1, 2)), ("3", (3,))]:
         assert options.create(seeds=given).seeds == wanted
-    for given in ("a", "-1", "1.5", ""):
-        with pytest.raises(InputError, match="`seeds` must be"):
-            options.create(seeds=given)
-    with pytest.raises(InputError, match=r"This notebook has no `p`\. Known: experiment, seeds"):
-        options.create(p=0.5)
-
-
-def test_penalties_and_values_of_p_are_checked():
     made = MultiForwardOptions.create(penalties="printed, ordered")
     assert made.penalties == ("printed", "ordered")
-    with pytest.raises(InputError, match="`penalties` must be 'ordered', 'printed'"):
-        MultiForwardOptions.create(penalties="ordered,reversed")
     assert SamplingOptions.create(ps="0,0.1,1").ps == (0.0, 0.1, 1.0)
-    with pytest.raises(InputError, match="`ps` must be"):
-        SamplingOptions.create(ps="0,-1")
-    with pytest.raises(InputError, match="`W` must be at least 2"):
-        SamplingOptions.create(lam=1.0)
 
 
-def test_census_has_the_labels_of_the_paper_and_the_sample_its_own_number_of_epochs():
+def test_census_has_the_papers_labels_and_the_sample_its_own_epochs():
     options = MultiForwardOptions.create(data="sample", epochs=None)
     experiment, chosen = subject(options)
     assert chosen.masters == "as_released" and chosen.data == "sample" and chosen.epochs is None
@@ -129,21 +115,6 @@ def test_each_seed_has_pamal_and_every_setting_under_a_name_of_its_own():
     assert len(found) == 2 * (1 + 20 + 48)
     assert len({file_name(setting) for setting in found}) == len(found)
     assert [s["seed"] for s in found if s["method"] == "pamal"] == [0, 2]
-
-
-@pytest.mark.parametrize(
-    ("values", "line"),
-    [
-        ({"methods": "phn,pamal"}, "`methods` must be 'phn' or 'cosmos'"),
-        ({"seeds": "0,x"}, "`seeds` must be a valid integer"),
-        ({"lrs": "fast"}, "`lrs` must be a valid number"),
-        ({"W": 2}, "This notebook has no `W`. Known: experiment, seeds, results"),
-        ({"recorded": True}, "`recorded` needs `results`"),
-    ],
-)
-def test_a_parameter_that_makes_no_sense_is_refused_in_one_line(values, line):
-    with pytest.raises(InputError, match=line):
-        SweepOptions.create(**values)
 
 
 def test_the_sample_is_swept_and_recorded_runs_are_read_again(tmp_path):

@@ -20,13 +20,6 @@ def test_the_tasks_are_named_by_where_their_digits_lie():
         assert ("left" in name) == (column == 0) and ("right" in name) == (column == 14)
 
 
-def test_the_defaults_are_the_setting_of_the_papers_table():
-    options = MultiMNIST3Options.create()
-    found = (options.method, options.W, options.lam, options.p, options.balancing)
-    assert found == ("pamal", 1, 0.0, 1.0, "none")
-    assert EXPERIMENT.defaults["full"]["epochs"] == 20
-
-
 def test_the_network_has_a_head_for_each_digit():
     network = EXPERIMENT.make_network(None, None, 0)
     assert sum(p.numel() for p in network.parameters()) == 21_330 + 3 * 3_060

@@ -52,6 +52,13 @@ def contents(folder):
     return {p.name: json.loads(p.read_text()) | {"cost": None, "checksum": None} for p in paths}
 
 
+def weights(folder):
+    """Bit by bit those that were trained."""
+    paths = sorted(Path(folder).glob("*.safetensors"))
+    states = {path.name: load_state(path)["network"] for path in paths}
+    return {name: {k: v.tolist() for k, v in state.items()} for name, state in states.items()}
+
+
 def half_written(folder):
     """The files under their own names that cannot be read, or are not what they should be."""
     bad = 0
@@ -77,7 +84,7 @@ def whole(tmp_path_factory):
     for target in (one_run, one_sweep):
         began, place = time.perf_counter(), folder / target.__name__
         finish(target, place)
-        found[target] = contents(place), time.perf_counter() - began
+        found[target] = contents(place), weights(place), time.perf_counter() - began
     return found
 
 
@@ -86,7 +93,7 @@ def whole(tmp_path_factory):
 def test_a_run_or_sweep_that_is_stopped_at_a_random_moment(
     target, number, whole, tmp_path, times, tally
 ):
-    expected, length = whole[target]
+    expected, trained, length = whole[target]
     fault = f"{number.name} during a {target.__name__.removeprefix('one_')}"
     for attempt in range(times):
         folder = tmp_path / str(attempt)
@@ -99,14 +106,14 @@ def test_a_run_or_sweep_that_is_stopped_at_a_random_moment(
         bad = half_written(folder)
         finish(target, folder)
         bad += len(litter(folder))
-        lost = contents(folder) != expected
+        lost = contents(folder) != expected or weights(folder) != trained
         tally(fault, lost, bad)
         assert not lost and bad == 0
 
 
 def test_a_disk_that_is_full_while_something_is_written(whole, tmp_path, times, tally):
     """The system refuses files beyond a size, which a checkpoint, the weights or a record reach."""
-    expected, _ = whole[one_run]
+    expected, *_ = whole[one_run]
     refused = 0
     for attempt in range(times):
         folder = tmp_path / str(attempt)
@@ -134,10 +141,10 @@ def damage(path, kind):
 
 @pytest.mark.parametrize("kind", ["truncation", "flipped bit"])
 @pytest.mark.parametrize("name", ["r.json", "r.safetensors", "r.checkpoint.safetensors"])
-def test_a_file_that_is_damaged_is_named_and_the_run_can_be_made_again(
+def test_a_damaged_file_is_named_and_the_run_can_be_made_again(
     name, kind, whole, tmp_path, times, tally
 ):
-    expected, _ = whole[one_run]
+    expected, *_ = whole[one_run]
     options = Options.create(**COMMON, out=str(tmp_path / "r.json"))
 
     def stop(*_):
@@ -165,7 +172,7 @@ def test_a_file_that_is_damaged_is_named_and_the_run_can_be_made_again(
 
 
 def test_two_writers_of_one_run(whole, tmp_path, times, tally):
-    expected, _ = whole[one_run]
+    expected, *_ = whole[one_run]
     for attempt in range(times):
         folder = tmp_path / str(attempt)
         both = [start(one_run, folder) for _ in "ab"]
@@ -178,7 +185,7 @@ def test_two_writers_of_one_run(whole, tmp_path, times, tally):
 
 
 def test_a_clock_that_runs_backwards(whole, tmp_path, tally, monkeypatch):
-    expected, _ = whole[one_run]
+    expected, *_ = whole[one_run]
     now = iter(range(10**9, 0, -1))
     for clock in ("time", "time_ns"):
         monkeypatch.setattr(time, clock, lambda: next(now))
@@ -190,7 +197,7 @@ def test_a_clock_that_runs_backwards(whole, tmp_path, tally, monkeypatch):
 
 @pytest.mark.parametrize("place", ["loss", "gradient", "batch"])
 def test_a_nan_that_appears_in_training(place, whole, tmp_path, times, tally, monkeypatch):
-    expected, _ = whole[one_run]
+    expected, *_ = whole[one_run]
     from pamal_core import method as module
 
     for attempt in range(times):
@@ -248,24 +255,3 @@ def test_a_notebook_that_raises_leaves_the_page_as_it_was(tmp_path, tally):
         len(left - {"n.ipynb", "page.ipynb"}),
     )
     assert target.read_text() == "before" and left == {"n.ipynb", "page.ipynb"}
-
-
-def test_a_stop_says_how_to_go_on(tmp_path):
-    from pamal_companion.runs.checkpoint import train_resumably as train
-
-    def stop(training):
-        if len(training.history) == 3:
-            signal.raise_signal(signal.SIGTERM)
-
-    import pamal_companion.runs.run as module
-
-    with pytest.MonkeyPatch.context() as patch:
-        resumed = lambda *a, **k: train(*a, **(k | {"on_epoch": stop}))  # noqa: E731
-        patch.setattr(module, "train_resumably", resumed)
-        with pytest.raises(KeyboardInterrupt) as caught:
-            one_run(tmp_path)
-    where, note = caught.value.__notes__
-    assert where.startswith("Stopped in epoch 3.")
-    assert note.startswith("Epochs 1 to 2 are kept in ")
-    assert note.endswith("the same command goes on from there.")
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

@@ -20,7 +20,7 @@ def test_the_front_is_concave_and_nothing_dominates_it():
     assert not beaten.any()
 
 
-def test_linear_weights_find_an_end_and_the_smooth_maximum_finds_the_point_of_its_weights():
+def test_linear_weights_find_an_end_the_smooth_maximum_its_point():
     alpha = 0.7
     linear = concave.found(concave.trained(Linear(), alpha=alpha))[0]
     assert linear == pytest.approx(concave.exact()[0], abs=0.03)
@@ -34,7 +34,7 @@ def test_linear_weights_find_an_end_and_the_smooth_maximum_finds_the_point_of_it
     assert smooth == pytest.approx(concave.losses(np.array([s, 0.0])), abs=0.02)
 
 
-def test_with_the_smooth_maximum_the_line_is_the_front_and_with_linear_weights_it_runs_past():
+def test_the_line_of_the_smooth_maximum_is_the_front_a_linear_one_not():
     lines = [concave.found(concave.trained(rule)) for rule in (Linear(), SmoothTchebycheff(0.02))]
     linear, smooth = (distances(concave.exact(), line) for line in lines)
     assert smooth.excess < 0.01 < 0.04 < linear.excess

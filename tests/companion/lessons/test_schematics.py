@@ -10,7 +10,6 @@ from scipy import stats
 
 from pamal_companion.lessons import schematics
 from pamal_companion.plots import lessons as drawings
-from pamal_core.errors import InputError
 from pamal_core.simplex import Dirichlet, edges, lattice
 
 matplotlib.use("Agg")
@@ -97,7 +96,7 @@ def test_the_three_members_are_independent_networks_of_the_papers_size():
     assert corners[0, 0] == pytest.approx(0, abs=1e-9) and corners[0, 1] > 0
 
 
-def test_the_hypervolume_of_the_sketch_is_the_share_of_random_points_above_it():
+def test_the_hypervolume_of_the_sketch_is_a_share_of_random_points():
     alphas, situations = schematics.four_situations(5)
     losses = situations["one draw off the front"]
     value = schematics.bowls_front(alphas, losses).hypervolume((1.0, 1.0))
@@ -126,14 +125,7 @@ def test_our_draws_have_the_density_that_is_drawn_beside_them(p):
     assert ours < 1.95 / math.sqrt(len(draws)) < other
 
 
-def test_a_drawing_takes_no_parameter_of_training():
-    with pytest.raises(InputError, match=r"has no `lam`. Known: W, p, seed."):
-        schematics.SchematicsOptions.create(lam=1.0)
-    with pytest.raises(InputError, match=r"greater than or equal to 4. Found W=3"):
-        schematics.SchematicsOptions.create(W=3)
-
-
-def test_the_penalty_figure_has_an_arrow_for_each_violated_edge_and_shows_the_values():
+def test_the_penalty_figure_has_an_arrow_per_violated_edge_and_values():
     alphas, situations = schematics.four_situations(5)
     values = schematics.penalties(alphas, situations)
     front = schematics.bowls(lattice(2, 11) @ schematics.CENTRES)
@@ -144,7 +136,7 @@ def test_the_penalty_figure_has_an_arrow_for_each_violated_edge_and_shows_the_va
     figure.canvas.draw()
 
 
-def test_the_graphs_of_two_tasks_show_every_edge_above_and_the_kept_ones_below():
+def test_graphs_of_two_tasks_show_all_edges_above_the_kept_below():
     alphas = Dirichlet(1.0).sample(5, 2, rng())
     figure = drawings.two_tasks_figure(alphas, edges(alphas, "full"), edges(alphas), "made up")
     arrows = [sum(hasattr(t, "arrow_patch") for t in ax.texts) for ax in figure.axes]
@@ -152,7 +144,7 @@ def test_the_graphs_of_two_tasks_show_every_edge_above_and_the_kept_ones_below()
     assert [ax.get_title() for ax in figure.axes] == ["20 edges", "8 edges"]
 
 
-def test_the_graphs_of_three_tasks_have_an_arrow_for_each_kept_edge_of_their_task():
+def test_graphs_of_three_tasks_have_an_arrow_for_each_kept_edge():
     alphas = Dirichlet(1.0).sample(4, 3, rng())
     figure = drawings.three_tasks_figure(alphas, edges(alphas, "full"), edges(alphas), "made up")
     for ax in figure.axes:
@@ -161,7 +153,7 @@ def test_the_graphs_of_three_tasks_have_an_arrow_for_each_kept_edge_of_their_tas
     assert figure.axes[1].get_title() == "task 2: 6 edges, 3 kept"
 
 
-def test_the_hypervolume_figure_has_a_box_for_each_point_better_than_the_reference():
+def test_the_hypervolume_figure_has_a_box_per_point_that_counts():
     alphas, situations = schematics.four_situations(5)
     front = schematics.bowls_front(alphas, situations["one draw off the front"])
     figure = drawings.hypervolume_figure([front], (1.0, 1.0), "made up")

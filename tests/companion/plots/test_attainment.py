@@ -41,7 +41,7 @@ def test_a_point_is_below_the_surface_where_so_many_fronts_reach_it(values, at, 
     np.testing.assert_array_equal(below, reached)
 
 
-def test_the_figure_draws_the_surface_of_half_the_seeds_and_the_band_of_all_to_one():
+def test_the_figure_draws_the_surface_of_half_the_seeds_and_a_band():
     values = [[(0.9, 0.5), (0.6, 0.8)], [(0.8, 0.6)], [(0.85, 0.55), (0.5, 0.9)]]
     figure = attainment_figure({"PaMaL": fronts_of(values), "LS": fronts_of(values[:1])}, "here")
     (ax,) = figure.axes

@@ -45,7 +45,7 @@ def distinct(lines):
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, 6, 13, 100])
-def test_any_number_of_colours_and_markers_differ_and_begin_with_those_of_the_style(count):
+def test_any_number_of_colours_and_markers_differ(count):
     colours, markers = style.colours(count), style.markers(count)
     assert len(set(colours)) == len(set(markers)) == count
     assert colours[:5] == list(style.SEEDS[:count])
@@ -70,7 +70,7 @@ def test_every_p_has_its_lines_and_its_name_and_every_seed_its_shade():
     assert len(figure.axes[2].lines) == 9 == distinct(figure.axes[2].lines)
 
 
-def test_every_penalty_has_its_colour_and_its_seeds_are_one_line_through_their_means():
+def test_every_penalty_has_a_colour_and_a_line_through_its_means():
     names = [f"penalty {k}" for k in range(MANY)]
     panels = {(1, 0.0): {name: [front()] for name in names}}
     (ax,) = studies.fronts_figure(panels, "made up").axes
@@ -97,7 +97,7 @@ def test_every_winner_of_a_criterion_is_drawn_and_named():
     assert named(figure) == [*winners, "all weight on the first task"]
 
 
-def test_every_method_has_one_colour_and_marker_and_its_settings_differ_in_dashes():
+def test_a_method_has_one_colour_and_its_settings_differ_in_dashes():
     assert len({marker for _, marker in style.METHODS.values()}) == len(style.METHODS)
     looks = style.looks(["PaMaL", "LS", "PHN", "PHN, tuned", "PHN, other", "UW", "new", "newer"])
     for name in ("PaMaL", "LS", "PHN", "UW"):
@@ -123,7 +123,7 @@ def test_methods_that_are_compared_often_can_be_told_apart_without_colour():
     assert min(np.diff(light)) > 0.15
 
 
-def test_few_methods_share_a_panel_and_many_have_one_each_with_every_line_of_pamal():
+def test_few_methods_share_a_panel_and_many_have_one_each():
     points = {f"method {k}": [front()] for k in range(MANY)}
     rivals = {f"rival {k}": front() for k in range(MANY)}
     seeds = dict.fromkeys(range(MANY), front())
@@ -153,7 +153,7 @@ def notes(ax):
     return [one.get_title().get_text() for one in ax.artists if isinstance(one, Legend)]
 
 
-def test_networks_that_the_axes_of_many_fronts_leave_out_are_counted_in_each_panel():
+def test_networks_outside_the_axes_are_counted_in_each_panel():
     panels = {(W, 0.0): {"one": [front()], "two": [front(0.3)]} for W in range(1, 12)}
     panels[2, 0.0]["one"] = [front(-9.0)]
     figure = studies.fronts_figure(panels, "made up")

@@ -47,7 +47,7 @@ def test_a_frame_without_rows_is_a_table_without_rows():
         assert cells(table(found)) == [["method", *columns]]
 
 
-def test_numbers_stand_right_and_words_left_and_what_one_filters_by_is_marked():
+def test_numbers_stand_right_words_left_and_filters_are_marked():
     html = table(FOUND, filters=["verdict"], ids=["one", "two", "three"])
     assert '<th scope="col" class="number">loss ↓</th>' in html
     assert '<th scope="col" data-filter="">verdict</th>' in html

@@ -39,7 +39,7 @@ def front(values=None, alphas=None, directions=(True, True, True), task_weights=
 
 
 @pytest.mark.parametrize("lost", [np.nan, np.inf])
-def test_points_that_are_not_finite_are_blank_cells_and_neither_best_nor_on_the_scale(lost):
+def test_points_that_are_not_finite_are_blank_and_off_the_scale(lost):
     alphas = lattice(3)
     values = alphas.copy()
     values[0, 0], values[30, 1] = lost, -lost
@@ -87,7 +87,7 @@ def test_nothing_of_a_cell_is_drawn_outside_the_triangle():
         np.testing.assert_allclose(corners, [[0, 0], [0.5, 1], [1, 0]], atol=1e-6)
 
 
-def test_a_point_of_the_triangle_lies_in_the_cell_of_the_lattice_point_nearest_to_it():
+def test_a_point_lies_in_the_cell_of_the_nearest_lattice_point():
     alphas = RNG.permutation(lattice(3, 5))
     points = RNG.dirichlet([1, 1, 1], size=500)
     distances = np.linalg.norm((points[:, None] - alphas) @ CORNERS, axis=2)
@@ -174,7 +174,7 @@ def test_a_member_for_several_tasks_is_named_by_its_number_alone():
     assert names == ["α₁ = 1\nfirst", "α₂ = 1\nsecond", "α₃ = 1\nmember 3"]
 
 
-def test_the_objectives_two_by_two_join_neighbours_and_mark_dominated_points_and_members():
+def test_objectives_two_by_two_join_neighbours_and_mark_the_dominated():
     alphas = lattice(3)
     values = alphas.copy()
     values[alphas.min(1) == 0.3] -= 0.5  # three points near the centre, dominated
@@ -223,7 +223,7 @@ def test_the_figure_of_two_tasks_says_which_ones_draw_three():
         front_figure(front())
 
 
-def test_several_fronts_have_a_row_each_under_their_titles_with_equal_colours():
+def test_several_fronts_have_a_titled_row_each_with_equal_colours():
     weak = front(front().values / 2)
     figure = ternary.triangles_figure({"seed 3": front(), "seed 5": weak}, "made up")
     shown = panels(figure)

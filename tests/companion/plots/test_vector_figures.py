@@ -134,7 +134,7 @@ def test_texts_that_overlap_are_found():
     plt.close(figure)
 
 
-def test_a_figure_is_part_of_its_page_with_its_description_a_number_and_a_caption(built_book):
+def test_a_figure_in_a_page_has_description_number_and_caption(built_book):
     tables_alone = {"choices"}
     for path in RESULTS:
         page = Images()
@@ -191,7 +191,7 @@ def test_equal_figures_are_equal_files():
         assert written(**style.VECTOR) != written(**style.VECTOR)
 
 
-def test_a_notebook_that_runs_twice_has_the_same_bytes_and_another_figure_has_not(tmp_path):
+def test_a_notebook_that_runs_twice_has_the_same_bytes(tmp_path):
     book = pytest.importorskip("pamal_companion.runs.notebooks")
     parameters = nbformat.v4.new_code_cell("top = 1", metadata={"tags": ["parameters"]})
     cell = nbformat.v4.new_code_cell(DRAW.strip().format(top="top"))

@@ -4,12 +4,14 @@ import pytest
 import torch
 from torch import nn
 
-from pamal_companion.experiments.models import lenet, mlp
+from pamal_companion.experiments.models import SharedBottom, lenet, mlp
 from pamal_companion.rivals import phn
 from pamal_companion.rivals.cosmos import Conditioned
 from pamal_companion.rivals.phn import Hypernetwork
 from pamal_companion.rivals.rotograd import Rotated, rotate
 from pamal_core.errors import InputError
+from pamal_core.method import Method
+from pamal_core.optimizers import parameter_groups
 
 ALPHA = torch.tensor([0.3, 0.7])
 
@@ -129,5 +131,12 @@ def test_feature_maps_are_rotated_at_every_place():
 
 
 def test_only_a_shared_bottom_can_be_rotated():
-    with pytest.raises(InputError, match="needs a `SharedBottom`"):
+    with pytest.raises(InputError, match="needs a model with `encoder` and `heads`"):
         Rotated(nn.Linear(4, 2), torch.rand(3, 4))
+
+
+def test_what_is_trained_of_a_conditioned_network_is_one_group(make_mlp, tasks):
+    member = SharedBottom(nn.Sequential(nn.Linear(6, 8), nn.Tanh()), make_mlp().heads)
+    network = Conditioned(member, 2, shared="encoder", example=torch.randn(2, 4))
+    (group,) = parameter_groups(Method(network, tasks), lambda name, _: {"lr": 0.5})
+    assert group["params"] == [network.trained] and group["lr"] == 0.5

@@ -1,4 +1,4 @@
-"""Trainings that go on from a file; `tests/data/test_files_on_disk` is about the file."""
+"""Trainings that go on from a file; `tests/companion/data/test_files_on_disk` is about the file."""
 
 import signal
 

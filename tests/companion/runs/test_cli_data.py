@@ -59,7 +59,7 @@ def put(root, folder, *names, source):
         (root / folder / name).write_bytes((source / name).read_bytes())
 
 
-def test_where_there_is_nothing_everything_is_missing_with_a_line_of_advice(tmp_path):
+def test_where_there_is_nothing_each_has_a_line_of_advice(tmp_path):
     code, found = states(tmp_path)
     assert code == 1 and list(found) == ["mnist", "census", "utkface", "cityscapes"]
     assert {one["state"] for one in found.values()} == {"missing"}

@@ -20,7 +20,6 @@ ROOT = Path(__file__).parents[3]
         (["runs", "--what"], "--what"),
         (["runs", "nowhere"], "Could not read the folder nowhere: No such file"),
         (["compare", "nowhere"], "Could not read the folder nowhere: No such file"),
-        (["clean", "nowhere"], "Could not read the folder nowhere: No such file"),
         (["run"], "Missing argument"),
         (["run", "nowhere.json"], "a setting in workflow/grid.csv. Found 'nowhere.json'."),
         (["run", "census/no_seed_1.json"], "workflow/grid.csv. Found 'census/no_seed_1.json'."),
@@ -53,7 +52,7 @@ def test_a_record_that_lacks_what_is_shown_is_named(tmp_path, name):
 def test_the_help_of_a_command_is_one_line(capsys):
     assert main(["--help"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert list(cli.commands) == ["data", "runs", "compare", "grid", "run", "clean"]
+    assert list(cli.commands) == ["data", "runs", "compare", "grid", "run"]
     for name, command in cli.commands.items():
         what = command.help.split("\n\n")[0].rstrip(".")
         assert [name, *what.split()] in [" ".join(line).rstrip(".").split() for line in lines]

@@ -44,10 +44,6 @@ def few(name):
     return replace(splits, train=train, validation=validation, test=test)
 
 
-def test_the_names_of_methods_are_found():
-    assert {"pamal", "phn", "cosmos", "auto_lambda", "rotograd"} <= set(METHODS)
-
-
 @pytest.mark.parametrize("name", EXPERIMENTS)
 @pytest.mark.parametrize(("method", "extra"), NEW, ids=lambda value: str(value))
 def test_every_method_trains_on_every_sample_and_writes_a_record(tmp_path, name, method, extra):

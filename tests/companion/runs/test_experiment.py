@@ -1,11 +1,6 @@
 import itertools
 import json
-import multiprocessing
-import os
-import random
-import signal
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,8 +10,6 @@ import pytest
 import torch
 from tiny_experiment import load, tiny
 
-from pamal_companion.runs.checkpoint import load_state
-from pamal_companion.runs.devices import pick_device
 from pamal_companion.runs.methods import METHODS, Row
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record
@@ -24,10 +17,6 @@ from pamal_companion.runs.run import calibration, run
 from pamal_core.balancing import Linear
 from pamal_core.errors import InputError
 from pamal_core.tasks import classification
-
-
-def without_cost(path):
-    return json.loads(Path(path).read_text()) | {"cost": None, "checksum": None}
 
 
 @pytest.mark.parametrize("method", ["pamal", "ls", "stl"])
@@ -134,9 +123,7 @@ def three_tasks():
         (three_tasks(), {"grid": "arc"}, r"`grid` may be arc for 2 tasks\. Found 3 tasks"),
     ],
 )
-def test_options_that_do_not_fit_the_tasks_are_refused_before_data_are_loaded(
-    experiment, values, message
-):
+def test_options_that_do_not_fit_are_refused_before_data_are_loaded(experiment, values, message):
     experiment = replace(experiment, load=lambda _: pytest.fail("The data were loaded."))
     with pytest.raises(InputError, match=message):
         run(experiment, Options.create(**values))
@@ -153,7 +140,7 @@ def test_statistics_are_recalibrated_and_the_callers_random_numbers_stay():
 
 
 @pytest.mark.parametrize("method", ["pamal", "ls"])
-def test_one_training_is_measured_with_shared_and_with_recalibrated_statistics(method):
+def test_one_training_is_measured_with_both_kinds_of_statistics(method):
     both, shared, recalibrated = (
         run(tiny(), Options.create(method=method, device="cpu", batch_norm=way)).record
         for way in ("both", "shared", "recalibrated")
@@ -209,51 +196,6 @@ def test_a_row_of_the_table_and_a_class_make_a_baseline(monkeypatch, tmp_path):
         Options.create(method="thirds", c=0.1)
 
 
-def test_a_device_that_is_not_there_is_refused():
-    assert pick_device("cpu") == torch.device("cpu")
-    with pytest.raises(InputError, match="Found 'tpu9'"):
-        pick_device("tpu9")
-
-
-def long_run(out):
-    torch.set_num_threads(1)
-    options = Options.create(W=2, lam=1.0, balancing="loss", batch_size=20, epochs=12, out=str(out))
-    run(tiny(), options)
-
-
-def test_a_run_killed_at_any_moment_ends_with_the_same_record(tmp_path):
-    context = multiprocessing.get_context("forkserver")  # imports torch once, not for each process
-    context.set_forkserver_preload(["pamal_companion.runs.run", "torch._dynamo"])
-
-    def start(name):
-        process = context.Process(target=long_run, args=(tmp_path / f"{name}.json",))
-        process.start()
-        return process
-
-    start("warm_up").join()
-    began, whole = time.perf_counter(), start("whole")
-    whole.join()
-    length, moments, kills = time.perf_counter() - began, random.Random(0), 0
-    while kills < 4:
-        process = start("killed")
-        process.join(moments.uniform(0.1, 0.7) * length)
-        process.kill()
-        process.join()
-        if process.exitcode == -signal.SIGKILL:
-            kills += 1
-        else:  # it ended before, as the machine is less busy than it was
-            (tmp_path / "killed.json").unlink()
-            length /= 2
-    last = start("killed")
-    last.join()
-    assert last.exitcode == 0
-    assert without_cost(tmp_path / "killed.json") == without_cost(tmp_path / "whole.json")
-    a, b = (load_state(tmp_path / f"{n}.safetensors")["network"] for n in ("whole", "killed"))
-    assert all(torch.equal(a[name], b[name]) for name in a)
-    # Also where a kill came between the record and its end: the last run has read it then.
-    assert not list(tmp_path.glob("killed.checkpoint*"))
-
-
 def test_a_resumed_run_costs_what_all_its_epochs_did(tmp_path, monkeypatch):
     clock = SimpleNamespace(perf_counter=itertools.count(0.0).__next__)  # a second for each look
     monkeypatch.setattr("pamal_companion.runs.run.time", clock)
@@ -271,18 +213,6 @@ def test_a_resumed_run_costs_what_all_its_epochs_did(tmp_path, monkeypatch):
 
 def stop():
     raise KeyboardInterrupt
-
-
-def test_a_checkpoint_that_cannot_be_written_stops_with_one_line(tmp_path, monkeypatch):
-    import errno
-
-    def full(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(InputError, match=r"Could not write .*checkpoint.*No space left"):
-        run(tiny(), Options.create(out=str(tmp_path / "r.json")))
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_defaults_depend_on_the_data_and_give_way_to_what_is_set():

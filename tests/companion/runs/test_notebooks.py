@@ -66,9 +66,7 @@ def test_census_trains_on_the_sample_for_three_tasks_and_writes_a_record(tmp_pat
     assert list(record.objectives) == ["age/accuracy", "education/accuracy", "income/accuracy"]
 
 
-def test_utkface_takes_an_option_without_a_line_and_shows_faces_triangles_and_a_front(
-    tmp_path, execute
-):
+def test_utkface_shows_faces_triangles_and_a_front(tmp_path, execute):
     few = {"limit": 64, "epochs": 1, "batch_norm": "shared"}
     shown = execute("utkface", tmp_path, data="sample", **few, out="r.json")
     record = Record.read(tmp_path / "r.json")

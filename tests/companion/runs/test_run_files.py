@@ -36,7 +36,7 @@ def sweep_here(folder, log):
     sweep(tiny(), OPTIONS, SETTINGS, folder, progress=False)
 
 
-def test_four_sweeps_on_one_folder_make_each_run_once_and_every_record_whole(tmp_path):
+def test_four_sweeps_on_one_folder_make_each_run_once_and_whole(tmp_path):
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["pamal_companion.runs.sweep", "torch._dynamo"])
     workers = [
@@ -90,7 +90,17 @@ def test_the_lock_of_a_killed_process_locks_nothing(tmp_path):
     assert not (tmp_path / ".r.json.lock").exists()
 
 
-def test_a_finished_run_is_read_without_a_lock_where_nothing_can_be_written(tmp_path, monkeypatch):
+def test_what_a_killed_writer_has_left_goes_when_the_run_goes_on(tmp_path):
+    kept = {".other.json.77.0badcafe", "mine.txt"}
+    left = {".r.json.77.0badcafe", ".r.safetensors.77.0badcafe", ".r.checkpoint.safetensors.7.0"}
+    for name in kept | left:
+        (tmp_path / name).write_text("{")
+    with RunFiles(tmp_path / "r.json").claimed(wait=False):
+        assert {path.name for path in tmp_path.iterdir()} == kept | {".r.json.lock"}
+    assert {path.name for path in tmp_path.iterdir()} == kept
+
+
+def test_a_finished_run_is_read_where_nothing_can_be_written(tmp_path, monkeypatch):
     out = tmp_path / "r.json"
     options = Options.create(**OPTIONS.model_dump(exclude_unset=True), out=str(out))
     first = run(tiny(), options).record

@@ -94,15 +94,13 @@ def test_a_soup_that_was_stopped_goes_on_in_either_part(tmp_path, epoch, monkeyp
     assert len([*tmp_path.iterdir()]) == 4
 
 
-def test_half_of_the_epochs_are_shared_by_default_and_all_of_them_are_refused():
+def test_half_of_the_epochs_are_shared_by_default_and_all_refused():
     with pytest.raises(
         InputError, match=r"`epochs` must be above `shared_epochs`, 5\. Found epochs=5"
     ):
         run(tiny(), options(shared_epochs=5))
     halves = [run(tiny(), options(shared_epochs=None, epochs=n)).record.options for n in (2, 5)]
     assert [found["shared_epochs"] for found in halves] == [1, 2]
-    with pytest.raises(InputError, match="ls has no `shared_epochs`"):
-        Options.create(method="ls", shared_epochs=2)
 
 
 def test_its_passes_are_those_of_the_shared_part_and_of_both_others():

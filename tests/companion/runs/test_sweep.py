@@ -33,7 +33,7 @@ def test_a_sweep_reads_what_is_there_and_makes_what_is_not(tmp_path):
     ]
 
 
-def test_a_setting_that_makes_no_sense_is_refused_before_anything_is_trained(tmp_path):
+def test_a_setting_without_sense_is_refused_before_any_training(tmp_path):
     with pytest.raises(InputError, match="`W` must be at least 2"):
         sweep(tiny(), OPTIONS, [{}, {"W": 1, "lam": 1.0}], tmp_path, progress=False)
     assert list(tmp_path.iterdir()) == []

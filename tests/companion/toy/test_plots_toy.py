@@ -30,7 +30,7 @@ def named(figure):
     return {text.get_text() for legend in figure.legends for text in legend.get_texts()}
 
 
-def test_figure_1_has_a_panel_for_each_method_with_axes_that_name_the_better_direction():
+def test_figure_1_has_a_panel_per_method_with_named_directions():
     ls = outcome(RNG.normal(size=(11, 5, 1, 2)))
     pamal = outcome(RNG.normal(size=(501, 1, 2, 2)))
     figure = toy.trajectories_figure({"LS": ls, "PaMaL": pamal}, 5000, "made up")
@@ -44,7 +44,7 @@ def test_figure_1_has_a_panel_for_each_method_with_axes_that_name_the_better_dir
     figure.canvas.draw()
 
 
-def test_a_run_of_one_network_is_drawn_from_end_to_end_but_for_what_cannot_be_seen():
+def test_a_run_of_one_network_is_drawn_from_end_to_end():
     stacked = np.cumsum(RNG.normal(size=(501, 2, 1, 2)) / 50, 0)
     stacked[200:, 1] = stacked[200, 1]  # one that stands still
     runs = outcome(stacked).members
@@ -80,7 +80,7 @@ def run_of(made, titles=()):
     return ToyRun(record, {"v": made})
 
 
-def test_a_grid_has_a_panel_for_each_pair_with_its_verdict_its_members_and_its_subspace():
+def test_a_grid_has_a_panel_per_pair_with_verdict_and_subspace():
     made = outcome(RNG.normal(size=(11, 25, 2, 2)))
     verdicts = [(name, "exact") for name in made.names]
     (figure,) = toy.pairs(run_of(made, verdicts), "v")

@@ -31,7 +31,7 @@ def short():
 
 
 # One test for all four counts: the run behind them is the longest of all tests.
-def test_pairs_cover_the_front_within_the_distances_and_as_often_as_the_paper_says():
+def test_pairs_cover_the_front_as_often_as_the_paper_says():
     full = run(ToyOptions.create(method="pamal"))
     found = full.record.summary
     within = [found[name]["within"] for name in PAMAL]
@@ -74,7 +74,7 @@ def test_the_record_has_every_run_at_every_alpha_and_reads_back(short, tmp_path)
     np.testing.assert_allclose(front.values, image)
 
 
-def test_two_runs_give_the_same_record_apart_from_its_cost_and_a_third_seed_another(tmp_path):
+def test_two_runs_give_one_record_but_for_its_cost_another_seed_not(tmp_path):
     def made(seed, name):
         out = str(tmp_path / name)
         options = ToyOptions.create(epochs=1, balancing="loss", method="pamal", seed=seed, out=out)
@@ -99,29 +99,6 @@ def test_a_choice_of_method_and_balancing_runs_those_variants_alone(values, name
     assert list(result.outcomes) == names
     assert list(counts(result.record).index) == names
     assert all(toy_figures.pairs(result, name) == [] for name in set(PAMAL) - set(names))
-
-
-@pytest.mark.parametrize(
-    ("values", "line"),
-    [
-        (
-            {"method": "stl"},
-            "`method` must be 'all', 'pamal', 'ls' or 'baselines'. Found method='stl'.",
-        ),
-        ({"balancing": "both"}, "`balancing` must be"),
-        ({"tanh": "minus"}, "`tanh` must be 'printed' or 'earlier'. Found tanh='minus'."),
-        ({"epochs": 0}, "`epochs` must be"),
-        ({"device": "cuda"}, "`device` must be 'auto' or 'cpu'. Found device='cuda'."),
-        ({"batch_size": 8}, "This notebook has no `batch_size`. Known: method, balancing"),
-        ({"task": 1}, "This notebook has no `task`."),
-        ({"average": 0.9}, "This notebook has no `average`."),
-        ({"scale": 1.0}, "Unknown parameter `scale`."),
-    ],
-)
-def test_a_wrong_option_is_one_line(values, line):
-    with pytest.raises(InputError) as error:
-        ToyOptions.create(**values)
-    assert str(error.value).startswith(line)
 
 
 def test_a_penalty_with_one_draw_is_an_error_for_every_method():

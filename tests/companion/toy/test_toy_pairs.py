@@ -71,7 +71,7 @@ def check(pairs: Pairs, objective: Callable[[], Objective], scale: float) -> Non
 
 @pytest.mark.parametrize("window", [1, 3])
 @pytest.mark.parametrize("balancing", BALANCED)
-def test_a_batch_of_pairs_equals_plain_loops_over_single_pairs_step_by_step(balancing, window):
+def test_a_batch_of_pairs_equals_plain_loops_over_single_pairs(balancing, window):
     balancer, objective = BALANCED[balancing]
     starts = initial_pairs()[SOME]
     pairs = Pairs(ToyProblem(0.1), [balancer()], starts, window=window)
@@ -91,7 +91,7 @@ def test_one_member_with_uniform_task_weights_is_linear_scalarisation():
     check(pairs, lambda: lambda thetas, losses, alphas: losses[0].mean(), 1.0)
 
 
-def test_a_pair_goes_its_way_whatever_other_pairs_and_variants_run_beside_it():
+def test_a_pair_goes_its_way_whatever_runs_beside_it():
     scales = np.array([1.0, 0.1, 0.1]).reshape(-1, 1, 1)
     together = Pairs(ToyProblem(scales), [Linear(), UnitNorm(), MovingAverage()]).run(200, 50)
     alone = [

@@ -160,7 +160,7 @@ def test_a_rule_goes_its_way_whatever_other_rules_and_scales_run_beside_it():
         np.testing.assert_array_equal(alone[:, 0], together[:, r])
 
 
-def test_uncertainty_weighting_stays_finite_and_keeps_the_difference_of_its_variances():
+def test_uncertainty_weighting_stays_finite_and_keeps_a_difference():
     """Negative losses have no best variance, positive ones have: the loss itself."""
     losses = np.array([[-15.0, -10.0], [2.0, 3.0]])
     rule = toy_rules.UncertaintyWeighting(0.02)
@@ -180,7 +180,7 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another(name):
     assert (runs[0] != runs[2]).any()
 
 
-def test_nothing_moves_a_run_of_mgda_from_the_pareto_set_but_linear_scalarisation_does():
+def test_nothing_moves_mgda_from_the_pareto_set_but_weights_do():
     _, jacobian = ToyProblem().losses_and_jacobian(pareto_set(11))
     size = np.linalg.norm(jacobian, axis=-1).max()
     given = jacobian[..., 0], jacobian, np.full(jacobian.shape[:-1], 0.5)

@@ -248,7 +248,7 @@ def test_keys_move_the_ring_the_way_they_say_as_far_as_the_members(open_widget):
     assert words.startswith("top-left 0.00, bottom-right 1.00; accuracy on top-left 0.941")
 
 
-def test_it_opens_at_what_choose_takes_and_of_a_dominated_point_says_a_better_one(open_widget):
+def test_it_opens_at_what_choose_takes_and_names_a_better_point(open_widget):
     front = front_of(VALUES["points"])
     assert front.choose().alpha.tolist() == VALUES["alpha"]
     page = open_widget("explorer", VALUES)

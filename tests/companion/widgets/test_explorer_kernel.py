@@ -140,9 +140,7 @@ def in_the_middle(explorer):
     return state(explorer)
 
 
-def test_the_page_asks_for_the_alpha_that_it_shows_and_shows_what_it_is_told(
-    parts, explorer, open_widget
-):
+def test_the_page_asks_for_its_alpha_and_shows_what_it_is_told(parts, explorer, open_widget):
     page = open_widget("explorer", in_the_middle(explorer))
     controls = page.get_by_role("slider", name="alpha")
     assert controls.count() == (1 if len(parts[1]) < 4 else 4)
@@ -214,7 +212,7 @@ def test_the_ring_leads_to_points_of_the_front_by_click_and_keys(parts, explorer
     assert len({tuple(alpha) for alpha in seen}) > 3
 
 
-def test_what_others_achieve_stands_beside_the_front_where_its_columns_have_it(parts, open_widget):
+def test_what_others_achieve_stands_beside_the_front(parts, open_widget):
     network, tasks, data, loader, calibration, front = parts
     inputs, *targets = data[:4]
     known = {"loader": loader, "calibration": calibration}

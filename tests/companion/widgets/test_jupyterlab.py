@@ -101,9 +101,7 @@ def is_run(cell):
     return False
 
 
-def test_the_explorer_is_dragged_and_typed_into_in_jupyterlab_and_shows_what_evaluate_says(
-    chromium, lab, tmp_path
-):
+def test_in_jupyterlab_the_explorer_shows_what_evaluate_says(chromium, lab, tmp_path):
     context = chromium.new_context(viewport={"width": 1300, "height": 1000})
     context.route(lambda url: not url.startswith(lab), lambda route: route.abort())
     page = context.new_page()

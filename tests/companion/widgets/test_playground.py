@@ -49,7 +49,7 @@ def test_wrong_settings_are_said_and_nothing_is_trained(playground):
     assert playground.fronts == {} and not playground.button.disabled
 
 
-def test_the_explorer_of_a_run_starts_from_its_front_and_measures_as_the_run_did():
+def test_the_explorer_of_a_run_measures_as_the_run_did():
     options = Options.create(**FIXED, W=2)
     splits = tiny().load(options)
     record, network = run(tiny(), options, splits)

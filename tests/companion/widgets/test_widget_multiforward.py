@@ -57,7 +57,7 @@ def test_the_situations_are_those_of_the_figure(functions, window):
         )
 
 
-def test_the_draws_in_the_triangle_are_on_the_simplex_and_no_two_weigh_a_task_alike(functions):
+def test_draws_in_the_triangle_are_on_the_simplex_and_differ(functions):
     alphas = np.array(functions("multiforward").call("evenAlphas", 3, 6))
     assert alphas.sum(1) == pytest.approx(np.ones(6))
     assert [len(set(column)) for column in alphas.T] == [6, 6, 6]

@@ -31,7 +31,7 @@ def splits():
     return multimnist.load("sample", sizes=(512, 100, 100))
 
 
-def test_the_last_frame_is_the_front_of_the_same_run_and_training_is_not_disturbed(splits):
+def test_the_last_frame_is_the_front_and_training_is_not_disturbed(splits):
     options = MultiMNISTOptions.create(data="sample", epochs=2, device="cpu")
     found = module.replay(EXPERIMENT, options, splits)
     record = run(EXPERIMENT, options, splits).record
@@ -62,7 +62,7 @@ def test_the_command_writes_a_file_that_names_it(monkeypatch, tmp_path):
     assert (written["seed"], written["epochs"]) == (3, 1)
 
 
-def test_what_is_committed_is_small_and_agrees_with_itself_and_with_the_record(data):
+def test_what_is_committed_is_small_and_agrees_with_the_record(data):
     assert DATA.stat().st_size < 60_000
     objectives = tuple(Objective(name, True) for name in data["objectives"])
     assert len(data["frames"]) == data["epochs"] + 1

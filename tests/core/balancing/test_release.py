@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from small_problems import SharedBottom
 from torch import nn
 
-from pamal_companion.experiments.models import SharedBottom
 from pamal_core import Method, MovingAverage, MultiForward, UnitNorm, WeightEnsemble, classification
 from pamal_core.balancing import IMTL, MGDA, CAGrad, Linear, NashMTL, PCGrad
 
@@ -103,7 +103,7 @@ def test_rules_in_closed_form_are_those_of_the_release(number, name, bound):
 
 
 @pytest.mark.parametrize("number", range(10))
-def test_mgda_is_as_short_as_the_releases_whose_weights_stop_before_the_corner(number):
+def test_mgda_is_as_short_as_the_releases_which_stops_at_a_corner(number):
     jacobian, weights, found = rule_case(number)
     ours = MGDA().coefficients(jacobian @ jacobian.T, weights)
     theirs = solution(jacobian, found["MGDA"]) / len(jacobian)

@@ -12,7 +12,7 @@ from pamal_core.errors import InputError
 
 
 @pytest.mark.parametrize(("progress", "p"), [(0.0, 8.0), (0.5, 2.0), (1.0, 0.5)])
-def test_the_concentration_goes_from_the_first_to_the_last_by_equal_factors(progress, p):
+def test_the_concentration_goes_from_first_to_last_by_equal_factors(progress, p):
     assert Annealed(8.0, end=0.5).at(progress).p == pytest.approx(p)
 
 

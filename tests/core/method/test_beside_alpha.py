@@ -260,14 +260,3 @@ def test_what_a_model_keeps_in_evaluation_mode_is_of_its_own_alpha():
     for alpha, losses in zip(front.alphas, front.table["kind/loss"], strict=True):
         kind, _ = network.export(alpha)(X)
         assert losses == pytest.approx(nn.functional.cross_entropy(kind, KINDS).item(), abs=1e-6)
-
-
-class Merging(Net):
-    """Adds to its weights when it is switched to evaluation mode, as some adapters do."""
-
-    def train(self, mode=True):
-        self.body.weight.data += 0.1
-        return super().train(mode)
-
-    def features(self, x):
-        return self.body(x)

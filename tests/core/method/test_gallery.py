@@ -11,8 +11,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
-from torchvision.models import DenseNet, ResNet, ShuffleNetV2, VisionTransformer, mobilenet_v3_small
-from torchvision.models.resnet import BasicBlock
 
 from pamal_core import (
     Method,
@@ -288,6 +286,11 @@ def norm_of_layers(wrap: Callable[[nn.Module], nn.Module]) -> nn.Module:
     return nn.Sequential(wrap(nn.Linear(4, 6)), nn.Tanh(), wrap(nn.Linear(6, 6)))
 
 
+def vision() -> Any:
+    """torchvision's models, which the core does not bring."""
+    return pytest.importorskip("torchvision.models", reason="needs the `companion` extra")
+
+
 def nll(name: str) -> Task:
     return Task(name, F.nll_loss, (mean_metric("loss", False, F.nll_loss),))
 
@@ -348,23 +351,25 @@ GALLERY = {
         lambda: {"x": features(), "edge_index": torch.randint(N, (2, 15))},
     ),
     "DenseNet with checkpointing": Exhibit(
-        lambda: Heads(DenseNet(4, (2, 2), 4, 2, 0.0, 6, memory_efficient=True), 6),
+        lambda: Heads(vision().DenseNet(4, (2, 2), 4, 2, 0.0, 6, memory_efficient=True), 6),
         lambda: torch.randn(N, 3, 32, 32),
         calibration=True,
     ),
     "checkpointing, reentrant": Exhibit(lambda: Heads(Recomputing(), 6)),
     "MobileNet": Exhibit(
-        lambda: Heads(mobilenet_v3_small(width_mult=0.1, num_classes=6), 6),
+        lambda: Heads(vision().mobilenet_v3_small(width_mult=0.1, num_classes=6), 6),
         lambda: torch.randn(N, 3, 32, 32),
         calibration=True,
     ),
     "ShuffleNet": Exhibit(
-        lambda: Heads(ShuffleNetV2([1, 1, 1], [4, 8, 12, 16, 20], 6), 6),
+        lambda: Heads(vision().ShuffleNetV2([1, 1, 1], [4, 8, 12, 16, 20], 6), 6),
         lambda: torch.randn(N, 3, 32, 32),
         calibration=True,
         options={"channels_last": False},
     ),
-    "ViT": Exhibit(lambda: Heads(VisionTransformer(8, 4, 1, 2, 8, 16, num_classes=6), 6), images),
+    "ViT": Exhibit(
+        lambda: Heads(vision().VisionTransformer(8, 4, 1, 2, 8, 16, num_classes=6), 6), images
+    ),
     "LoRA": Exhibit(lambda: Heads(Lora(), 8)),
     "one frozen backbone": Exhibit(lambda: nn.Sequential(BACKBONE, Heads(nn.Tanh(), 8))),
     "PyTorch's MNIST net": Exhibit(
@@ -374,7 +379,7 @@ GALLERY = {
         (nll("left"), nll("right")),
     ),
     "ResNet": Exhibit(
-        lambda: Heads(ResNet(BasicBlock, [1, 1, 1, 1], 6), 6),
+        lambda: Heads(vision().ResNet(vision().resnet.BasicBlock, [1, 1, 1, 1], 6), 6),
         lambda: torch.randn(N, 3, 32, 32),
         calibration=True,
         options={"shared": "body"},
@@ -528,7 +533,7 @@ def test_a_model_goes_all_the_way_from_training_to_a_plain_network(name):
 
 
 @pytest.mark.parametrize("name", GALLERY)
-def test_the_gradient_of_a_member_is_alpha_times_that_of_the_plain_model(name):
+def test_the_gradient_of_a_member_is_alpha_times_the_plain_ones(name):
     """dL/dTheta_k = alpha_k dL/dtheta, with the plain model's weights interpolated by hand."""
     exhibit = GALLERY[name]
     members, alpha = plain_members(exhibit), torch.full((exhibit.members,), 1 / exhibit.members)

@@ -4,11 +4,9 @@ import copy
 
 import pytest
 import torch
-from pamal_core.memory import _fits
+from small_problems import SharedBottom
 from torch import nn
 
-from pamal_companion.experiments.models import SharedBottom
-from pamal_companion.rivals.cosmos import Conditioned
 from pamal_core.balancing import UncertaintyWeighting
 from pamal_core.errors import InputError
 from pamal_core.method import Method
@@ -43,7 +41,7 @@ OPTIMIZERS = {
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_one_member_is_trained_as_the_plain_module_with_torchs_own_groups(name, tasks):
+def test_one_member_is_trained_as_a_plain_module_with_torchs_groups(name, tasks):
     kind, own = OPTIMIZERS[name]
     plain = convolutional().double()
     network = WeightEnsemble([plain], task_weights=[[0.5, 0.5]], shared="encoder")
@@ -93,7 +91,7 @@ def test_what_has_a_rate_of_its_own_has_it_in_every_member(tasks):
     assert same[:, :shared].all() and not same[:, shared:].any()
 
 
-def test_gradients_are_those_of_the_last_backward_pass_however_they_were_cleared(tasks):
+def test_gradients_are_those_of_the_last_pass_however_they_were_cleared(tasks):
     method = Method(two_members(), tasks)
     views = [p for group in parameter_groups(method, settings) for p in group["params"]]
     for clear in (method.network.zero_grad, lambda: None):
@@ -121,13 +119,10 @@ def test_a_tied_weight_is_in_one_group_once(tasks):
     assert sum(p.numel() for p in groups[0]["params"]) == method.network.stacked.numel()
 
 
-def test_other_networks_and_balancers_are_grouped_by_their_own_parameters(make_mlp, tasks):
-    member = SharedBottom(nn.Sequential(nn.Linear(6, 8), nn.Tanh()), make_mlp().heads)
-    network = Conditioned(member, 2, shared="encoder", example=torch.randn(2, 4))
-    method = Method(network, tasks, balancer=UncertaintyWeighting(2))
+def test_the_weights_of_a_balancer_are_a_group_without_settings(tasks):
+    method = Method(two_members(), tasks, balancer=UncertaintyWeighting(2))
     groups = parameter_groups(method, lambda name, _: {"lr": 0.5})
-    assert groups[0]["params"] == [network.trained] and groups[0]["lr"] == 0.5
-    assert groups[1] == {"params": [method.balancer.log_variances]}
+    assert groups[-1] == {"params": [method.balancer.log_variances]}
 
 
 def test_a_training_with_groups_can_be_resumed(tasks):
@@ -142,22 +137,6 @@ def test_a_training_with_groups_can_be_resumed(tasks):
         train(method, BATCHES, epochs=epochs, on_epoch=keep, **given)
         found.append(network.stacked.detach().clone())
     assert torch.equal(found[0], found[2])
-
-
-def test_what_is_tried_when_memory_is_short_has_the_moments_of_groups_too(tasks):
-    network = two_members()
-    method, moments = Method(network, tasks), []
-    groups = parameter_groups(method, settings)
-
-    class Watched(torch.optim.Adam):
-        def step(self, closure=None):
-            super().step(closure)
-            moments.append(len(self.state))
-
-    optimizer, before = Watched(groups), network.stacked.detach().clone()
-    assert _fits(method, BATCHES[0], optimizer, 4, 1)
-    assert moments == [sum(len(group["params"]) for group in groups)]
-    assert torch.equal(network.stacked, before) and not optimizer.state
 
 
 def test_groups_of_weights_that_have_moved_since_are_refused(tasks):

@@ -37,7 +37,7 @@ def test_draws_have_the_mean_and_variance_of_the_dirichlet_distribution(p, strat
     np.testing.assert_allclose(alphas.var(0), mean * (1 - mean) / (a.sum() + 1), atol=3e-3)
 
 
-def test_stratified_draws_of_two_members_fall_one_into_each_part_of_the_distribution():
+def test_stratified_draws_fall_one_into_each_part_of_the_distribution():
     for p in (0.3, 1.0, (2.0, 5.0)):
         first = Dirichlet(p, stratified=True).sample(5, 2, rng())[:, 0]
         quantiles = beta(*np.broadcast_to(p, 2)).cdf(first)

@@ -64,7 +64,7 @@ def test_the_gradient_of_a_member_is_alpha_times_that_of_a_plain_network(narrow)
     same(ensemble.stacked.grad, torch.outer(alpha, ensemble.skeleton.flatten(plain)))
 
 
-def test_the_exported_network_is_plain_and_has_the_statistics_that_were_recalibrated(narrow):
+def test_the_exported_network_is_plain_with_recalibrated_statistics(narrow):
     make, x = narrow
     ensemble = WeightEnsemble([make(), make()])
     ensemble.recalibrate([0.3, 0.7], [(x,)])
@@ -101,7 +101,7 @@ def test_with_the_stem_of_torchvision_resnet18_is_torchvisions():
     same(ours(x)[0], theirs(x))
 
 
-def test_the_released_stem_differs_from_torchvisions_in_stem_and_average_alone():
+def test_the_released_resnet_differs_in_stem_and_average_alone():
     theirs, ours = models.resnet18().eval(), resnet18(in_channels=5).eval()
     theirs.conv1 = nn.Conv2d(5, 64, 3, padding=1, bias=False)
     theirs.maxpool, theirs.fc = nn.Identity(), nn.Identity()

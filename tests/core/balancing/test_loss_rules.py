@@ -1,21 +1,39 @@
+"""Rules that reweigh the losses, each against its equation or a plain loop."""
+
 import numpy as np
 import pytest
 import torch
 
-from pamal_core.balancing import Draw, DynamicWeightAverage, RandomWeighting, UncertaintyWeighting
-from pamal_core.errors import InputError
+from pamal_core.balancing import (
+    Draw,
+    DynamicWeightAverage,
+    MovingAverage,
+    RandomWeighting,
+    SmoothTchebycheff,
+    UncertaintyWeighting,
+)
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
 
 WEIGHTS = torch.tensor([0.5, 0.5])
 
 
-def test_uncertainty_weighting_starts_at_half_of_each_loss():
-    rule = UncertaintyWeighting(2)
-    torch.testing.assert_close(rule.reweigh(torch.tensor([5.0, 1.0]), WEIGHTS), 0.5 * WEIGHTS)
+def test_loss_balancing_divides_by_the_mean_of_the_past_losses():
+    rule = MovingAverage(history=2)
+    for losses, mean in (([2, 4], [2, 4]), ([4, 8], [3, 6]), ([6, 2], [5, 5])):
+        got = rule.reweigh(torch.tensor(losses).float(), WEIGHTS)
+        torch.testing.assert_close(got, WEIGHTS / torch.tensor(mean))
+    assert (MovingAverage().reweigh(torch.tensor([-3.0, 2.0]), WEIGHTS) > 0).all()
 
 
-def test_uncertainty_weighting_has_the_gradient_of_its_objective_in_weights_and_variances():
+def test_released_loss_balancing_favours_the_smaller_loss():
+    rule = MovingAverage(history=2, form="released")
+    got = [rule.reweigh(torch.tensor([1.0, loss]), WEIGHTS) for loss in (9.0, 9.0, 3.0, 3.0)]
+    assert all(weights is WEIGHTS for weights in got[:3])  # the first history + 1 draws
+    torch.testing.assert_close(got[3], WEIGHTS * torch.tensor([0.75, 0.25]))
+
+
+def test_uncertainty_weighting_has_the_gradient_of_its_objective():
     """sum_t w_t (exp(-s_t) L_t + s_t) / 2 in one graph, against the two halves of our step."""
     rule, theta = UncertaintyWeighting(2), torch.randn(3, requires_grad=True)
     with torch.no_grad():
@@ -41,7 +59,7 @@ def test_uncertainty_weighting_learns_the_logarithm_of_a_constant_loss():
     )
 
 
-def test_uncertainty_weighting_is_a_plain_pytorch_loop_step_by_step(make_mlp, tasks, batch):
+def test_uncertainty_weighting_is_a_plain_loop_step_by_step(make_mlp, tasks, batch):
     plain, s = make_mlp(), torch.zeros(2, requires_grad=True)
     method = Method(
         WeightEnsemble([plain], task_weights=[[0.5, 0.5]], shared="encoder"),
@@ -66,39 +84,28 @@ def test_uncertainty_weighting_is_a_plain_pytorch_loop_step_by_step(make_mlp, ta
         torch.testing.assert_close(a, b)
 
 
-def test_dwa_has_uniform_weights_for_two_epochs():
+# Ratios 1/2 and 1 at temperature 2: exp(1/4) and exp(1/2), made to sum to one.
+HALF_AND_ONE = (np.exp([0.25, 0.5]) / np.exp([0.25, 0.5]).sum()).tolist()
+
+
+@pytest.mark.parametrize(
+    ("history", "expected"),
+    [
+        ([], [0.5, 0.5]),
+        ([[1.0, 9.0]], [0.5, 0.5]),
+        ([[7.0, 7.0], [2.0, 3.0], [1.0, 3.0]], HALF_AND_ONE),
+        ([[2.0, 3000.0], [1.0, 3000.0]], HALF_AND_ONE),  # whatever the scale of a loss
+        ([[0.0, 2.0], [0.0, 2.0]], [0.5, 0.5]),  # a loss of 0 counts as unchanged
+        ([[0.0, 2.0], [5.0, 1.0], [5.0, 1.0]], [0.5, 0.5]),  # what is older is forgotten
+    ],
+)
+def test_dwa_has_the_weights_of_its_equation(history, expected):
     rule = DynamicWeightAverage()
-    for history in ([], [[1.0, 9.0]]):
-        rule.start_epoch(history)
-        assert torch.equal(rule.reweigh(torch.rand(2), WEIGHTS), WEIGHTS)
+    rule.start_epoch(history)
+    torch.testing.assert_close(rule.reweigh(torch.rand(2), WEIGHTS), torch.tensor(expected))
 
 
-def test_dwa_has_the_value_of_its_equation():
-    """Ratios 1/2 and 1 at temperature 2: exp(1/4) and exp(1/2), made to sum to one."""
-    rule = DynamicWeightAverage()
-    rule.start_epoch([[7.0, 7.0], [2.0, 3.0], [1.0, 3.0]])
-    expected = np.exp([0.25, 0.5]) / np.exp([0.25, 0.5]).sum()
-    torch.testing.assert_close(rule.reweigh(torch.rand(2), WEIGHTS), torch.tensor(expected).float())
-
-
-def test_dwa_ignores_the_scale_of_a_loss():
-    rule, history = DynamicWeightAverage(), torch.rand(3, 2) + 0.1
-    weights = []
-    for scale in (torch.ones(2), torch.tensor([1.0, 1000.0])):
-        rule.start_epoch((history * scale).tolist())
-        weights.append(rule.reweigh(torch.rand(2), WEIGHTS))
-    torch.testing.assert_close(*weights)
-
-
-def test_dwa_forgets_and_a_loss_of_zero_counts_as_unchanged():
-    rule = DynamicWeightAverage()
-    rule.start_epoch([[0.0, 2.0], [0.0, 2.0]])
-    torch.testing.assert_close(rule.reweigh(torch.rand(2), WEIGHTS), WEIGHTS)
-    rule.start_epoch([[0.0, 2.0], [5.0, 1.0], [5.0, 1.0]])
-    torch.testing.assert_close(rule.reweigh(torch.rand(2), WEIGHTS), WEIGHTS)
-
-
-def test_dwa_by_windows_of_steps_is_that_of_a_loop_and_goes_on_from_its_state():
+def test_dwa_of_steps_is_a_loop_and_goes_on_from_its_state():
     losses, width = np.random.default_rng(0).uniform(0.1, 2, (12, 2)), 3
     rule = DynamicWeightAverage(steps_per_window=width)
     for step in range(len(losses)):
@@ -114,11 +121,9 @@ def test_dwa_by_windows_of_steps_is_that_of_a_loop_and_goes_on_from_its_state():
         ratios = seen[-width:].mean(0) / seen[-2 * width : -width].mean(0)
         expected = np.exp(ratios / 2) / np.exp(ratios / 2).sum()
         torch.testing.assert_close(found, torch.tensor(expected).float())
-    with pytest.raises(InputError, match="`steps_per_window` must be a whole number >= 1"):
-        DynamicWeightAverage(steps_per_window=0)
 
 
-def test_several_processes_learn_of_a_memory_of_steps_before_the_first():
+def test_several_processes_learn_that_dwa_of_steps_has_a_memory():
     """`distributed.check` refuses a balancer with a state: each process would see its own draws."""
     assert DynamicWeightAverage(steps_per_window=2).state_dict()
     assert not DynamicWeightAverage().state_dict()
@@ -141,11 +146,36 @@ def test_rlw_is_uniform_on_average():
     torch.testing.assert_close(draws.mean(0), third, atol=0.01, rtol=0)
 
 
-@pytest.mark.parametrize(
-    "make", [lambda: UncertaintyWeighting(1), DynamicWeightAverage, RandomWeighting]
-)
-def test_one_task_keeps_its_direction(make):
-    rule = make()
-    rule.start_epoch([[2.0], [1.0]])
-    weight = rule.reweigh(torch.tensor([3.0]), torch.ones(1)).item()
-    assert weight == pytest.approx(0.5 if isinstance(rule, UncertaintyWeighting) else 1)
+def smooth(losses, weights, mu, ideal):
+    return mu * torch.logsumexp(weights * (losses - ideal) / mu, -1)
+
+
+@pytest.mark.parametrize("mu", [1e-3, 0.1, 10.0])
+@pytest.mark.parametrize("ideal", [0.0, [0.1, -0.2, 0.3]])
+def test_tchebycheff_has_the_gradient_of_the_smooth_maximum(mu, ideal):
+    losses = torch.rand(5, 3, dtype=torch.float64, requires_grad=True)
+    weights = torch.rand(5, 3, dtype=torch.float64)
+    smooth(losses, weights, mu, torch.tensor(ideal, dtype=torch.float64)).sum().backward()
+    found = SmoothTchebycheff(mu, ideal).reweigh(losses.detach(), weights)
+    torch.testing.assert_close(found, losses.grad)
+
+
+def test_a_small_mu_leaves_the_worst_task_alone_and_a_large_one_is_linear():
+    losses, weights = torch.tensor([0.5, 0.4]), torch.tensor([0.3, 0.7])
+    worst = SmoothTchebycheff(1e-4).reweigh(losses, weights)
+    assert worst.tolist() == pytest.approx([0.0, 0.7])
+    even = SmoothTchebycheff(1e4).reweigh(losses, weights)
+    torch.testing.assert_close(even, weights / 2, rtol=1e-4, atol=0)
+
+
+def test_a_step_of_tchebycheff_has_the_gradient_of_the_smooth_maximum(make_plain_method, batch):
+    method = make_plain_method(balancer=SmoothTchebycheff(0.2))
+    alpha = torch.tensor([0.3, 0.7])
+    method.accumulate(batch, alpha[None])
+    other = make_plain_method()
+    theta = other.network.weights(alpha)
+    outputs = other.network(theta, batch[0])
+    pairs = zip(other.tasks, outputs, batch[1:], strict=True)
+    losses = torch.stack([task.loss(output, target) for task, output, target in pairs])
+    smooth(losses, alpha, 0.2, 0.0).backward()
+    torch.testing.assert_close(method.network.stacked.grad, other.network.stacked.grad)

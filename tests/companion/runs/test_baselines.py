@@ -12,13 +12,10 @@ from pamal_companion.runs.build import build
 from pamal_companion.runs.checkpoint import train_resumably
 from pamal_companion.runs.methods import METHODS
 from pamal_companion.runs.options import Options
-from pamal_core.balancing import Draw
 from pamal_core.tasks import classification, regression
 from pamal_core.training import seed_everything, train
 
 TASKS = [regression("height"), classification("kind"), regression("width")]
-
-
 CONDITIONED = ["phn", "cosmos"]
 NAMES = [name for name in METHODS if name not in ("pamal", "ls", "stl", "soup", "low_rank")]
 
@@ -84,51 +81,3 @@ def test_every_parameter_of_a_baseline_receives_a_gradient(name, data):
         method.step(next(iter(loader_of(data, 3))), rng)
     assert all((p.grad != 0).float().mean() > 0.4 for p in method.parameters() if p.numel())
     assert (name == "uw") == (len(method.parameters()) == 2 and name not in CONDITIONED)
-
-
-GRADIENT_RULES = ["mgda", "pcgrad", "imtl", "graddrop", "cagrad", "nash_mtl"]
-
-
-@pytest.mark.parametrize("name", GRADIENT_RULES)
-def test_the_heads_of_a_gradient_rule_have_the_gradient_of_linear_scalarisation(name, data):
-    batch = next(iter(loader_of(data, 3)))
-    methods = make_method("ls", data, 3), make_method(name, data, 3)
-    for method in methods:
-        method.step(batch, np.random.default_rng(0))
-    split = methods[0].network.skeleton.num_shared
-    plain, ruled = (m.network.stacked.grad for m in methods)
-    torch.testing.assert_close(ruled[:, split:], plain[:, split:])
-    assert not torch.allclose(ruled[:, :split], plain[:, :split])
-
-
-@pytest.mark.parametrize("name", ["mgda", "pcgrad", "imtl", "cagrad", "nash_mtl"])
-def test_balanced_heads_have_the_weights_of_the_shared_gradient(name, data):
-    batch = next(iter(loader_of(data, 3)))
-    gradients = []
-    for t in range(3):  # stl gives the rows of the Jacobian
-        single = make_method("stl", data, 3, task=t)
-        single.step(batch, np.random.default_rng(0))
-        gradients.append(single.network.stacked.grad[0])
-    jacobian = torch.stack(gradients)
-    balanced = make_method(name, data, 3, heads="balanced")
-    torch.manual_seed(1)  # PCGrad's orders
-    balanced.step(batch, np.random.default_rng(0))
-    shared = jacobian[:, : balanced.network.skeleton.num_shared]
-    rule = make_method(name, data, 3).balancer
-    torch.manual_seed(1)
-    found = rule.coefficients(shared @ shared.T, torch.full((3,), 1 / 3))
-    torch.testing.assert_close(balanced.network.stacked.grad[0], found @ jacobian)
-    assert found.std() > 1e-4
-
-
-def test_a_penalty_joins_the_balanced_gradients_as_it_is(data):
-    losses_at = torch.randn(3, 5)
-    theta, weights = torch.ones(5, requires_grad=True), torch.full((3,), 1 / 3)
-    extra = torch.tensor([1.0, -2.0, 0.5])
-    for heads in ("plain", "balanced"):
-        rule = make_method("mgda", data, 3, heads=heads).balancer
-        alone, both = (
-            rule.direction(Draw(weights, weights, theta, losses_at @ theta, 4, c))
-            for c in (None, extra)
-        )
-        torch.testing.assert_close(both - alone, extra @ losses_at)
