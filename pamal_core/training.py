@@ -91,7 +91,7 @@ class Training:
             if all(bool(g.sum().isfinite()) or bool(g.isfinite().all()) for g in gradients):
                 return
             raise NonFiniteError(
-                f"Stopped in {steps[-1][0]}. The losses are finite but their gradient is not."
+                f"Stopped in {steps[-1][0]}. All losses are finite but their gradient is not."
             )
         for (place, losses, alphas), is_finite in zip(steps, finite.tolist(), strict=True):
             if not is_finite:
