@@ -242,7 +242,13 @@ def _train(
 
     history = train_resumably(
         method,
-        batches(splits.train, options.batch_size, shuffle=True, device=device),
+        # Several processes share the examples of a step.
+        batches(
+            splits.train,
+            max(options.batch_size // distributed.count(), 1),
+            shuffle=True,
+            device=device,
+        ),
         files.checkpoint if files else None,
         key=run_key(about),
         about=json.dumps(about),
@@ -292,6 +298,9 @@ def _evaluate(
         for ending, statistics in calibrations.items()
         for name, loader in loaders.items()
     }
+    made_by = versions()
+    if distributed.count() > 1:  # their draws are not those of one process
+        made_by["processes"] = str(distributed.count())
     return Record(
         **experiment.about(options, splits),
         objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
@@ -303,5 +312,5 @@ def _evaluate(
             "peak_memory_bytes": memory,
             "evaluate_seconds": round(time.perf_counter() - start, 3),
         },
-        versions=versions(),
+        versions=made_by,
     )
