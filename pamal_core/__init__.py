@@ -6,6 +6,8 @@ the `Front` that `evaluate` returns, and `export` the network at the alpha you c
 
 from importlib import import_module
 
+__version__ = "1.0.0"
+
 # Where each name of __init__.pyi is defined. A module is imported when a name of it is first used:
 # fronts need no torch, whose import takes longer than all that one does with a record.
 _HOMES = {

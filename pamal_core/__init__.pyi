@@ -13,6 +13,8 @@ from .simplex import Annealed, Dirichlet, lattice
 from .tasks import Metric, Task, classification, mean_metric, regression
 from .training import train
 
+__version__: str
+
 __all__ = [
     "Annealed",
     "Dirichlet",

@@ -74,6 +74,13 @@ def test_the_core_declares_what_it_imports_and_nothing_else():
     assert used - {*sys.stdlib_module_names, "pamal_core"} == declared
 
 
+def test_the_version_is_that_of_the_changelog_and_of_the_citation():
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    cited = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"\n## {pamal_core.__version__}\n" in changes
+    assert f"\nversion: {pamal_core.__version__}\n" in cited
+
+
 def test_the_names_at_top_level_are_those_that_type_checkers_see():
     stub = ast.parse((ROOT / "pamal_core" / "__init__.pyi").read_text("utf-8"))
     seen = {a.name: n.module for n in stub.body if isinstance(n, ast.ImportFrom) for a in n.names}
