@@ -11,7 +11,6 @@ from importlib import import_module
 _HOMES = {
     "balancing": ["Linear", "MovingAverage", "SmoothTchebycheff", "UnitNorm"],
     "connectivity": ["barrier"],
-    "dense_tasks": ["depth", "segmentation"],
     "errors": ["InputError"],
     "evaluation": ["evaluate", "predict"],
     "front": ["Front"],
@@ -21,7 +20,15 @@ _HOMES = {
     "optimizers": ["parameter_groups"],
     "penalties": ["MultiForward"],
     "simplex": ["Annealed", "Dirichlet", "lattice"],
-    "tasks": ["Metric", "Task", "classification", "mean_metric", "regression"],
+    "tasks": [
+        "Metric",
+        "Task",
+        "classification",
+        "depth",
+        "mean_metric",
+        "regression",
+        "segmentation",
+    ],
     "training": ["train"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
