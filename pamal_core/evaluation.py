@@ -177,21 +177,16 @@ def _judged(
 ) -> tuple[pd.DataFrame, dict[str, float]]:
     """Return a row for each of `points` with the value of each metric over all batches, and what
     the best constant has in those metrics of which it is known."""
-    is_small = len(points) * network.skeleton.num_weights <= KEPT
-    thetas, statistics = [], []
-    for point in points:
-        with network.evaluating():
-            before = network.skeleton.buffer_values()
-            theta = _theta(network, point, calibration)
-            thetas.append(theta if is_small else None)
-            statistics.append(_changed(before, network.skeleton.buffer_values()))
+    check_type("loader", loader, Iterable, "a DataLoader or a list of batches")
     judged = {
-        f"{tasks[t].name}/{metric.name}": (t, metric)
-        for t in network.trained_tasks
-        for metric in tasks[t].metrics
+        f"{task.name}/{metric.name}": (t, metric)
+        for t, task in enumerate(tasks)
+        for metric in task.metrics
+        if t in network.trained_tasks
     }
     totals: list[dict[str, Any]] = [dict.fromkeys(judged) for _ in points]
     constants: dict[str, Any] = {name: None for name, (_, m) in judged.items() if m.constant}
+    is_small = len(points) * network.skeleton.num_weights <= KEPT
     p = None
     passes = tqdm(
         _passes(loader, len(points), network.task_weights.device),
@@ -200,11 +195,20 @@ def _judged(
         disable=not progress,
         unit="pass",
     )
-    for p, (inputs, *targets) in passes:
-        with network.evaluating():  # anew, as a model may keep what it computed at another alpha
+    with network.evaluating():
+        shared, thetas, statistics = network.skeleton.buffer_values(), [], []
+        for point in points:
+            network.eval()  # anew, as a model may keep what it computed at another alpha
+            theta = _theta(network, point, calibration)
+            thetas.append(theta if is_small else None)
+            statistics.append(_changed(shared, network.skeleton.buffer_values()))
+            put_back(shared)
+        for p, (inputs, *targets) in passes:
+            network.eval()
             put_back(statistics[p])
             theta = thetas[p] if is_small else _theta(network, points[p], None)
             triples = by_task(tasks, network(theta, inputs), targets)
+            put_back(shared)
             for name, (t, metric) in judged.items():
                 task, output, target = triples[t]
                 if target is None:

@@ -45,6 +45,41 @@ def test_the_first_metric_of_a_task_is_its_objective(make_mlp, tasks, batch):
     ]
 
 
+class Counting(list):
+    reads = 0
+
+    def __iter__(self):
+        self.reads += 1
+        return super().__iter__()
+
+
+@pytest.mark.parametrize("kept", [0, 2**26], ids=["mixed for each batch", "kept"])
+def test_the_loader_is_read_once_and_each_alpha_has_what_it_has_alone(
+    tasks, batch, kept, monkeypatch
+):
+    """BatchNorm is re-estimated, and `Cached` keeps weights of the alpha it was last run at."""
+    monkeypatch.setattr("pamal_core.evaluation.KEPT", kept)
+    ensemble = WeightEnsemble([Cached(), Cached()], shared="encoder").train()
+    loader, calibration = Counting(split(batch, 5)), Counting(split(batch, 16))
+    before = {name: buffer.clone() for name, buffer in ensemble.named_buffers()}
+    front = evaluate(ensemble, tasks, loader, calibration=calibration)
+    assert loader.reads == 1 and calibration.reads == 11
+    assert all(torch.equal(buffer, before[name]) for name, buffer in ensemble.named_buffers())
+    assert all(module.training for module in ensemble.modules())
+    for alpha, (_, row) in zip(front.alphas, front.table.iterrows(), strict=True):
+        model = ensemble.export(alpha, calibration=calibration)
+        for t, (task, output) in enumerate(zip(tasks, model(batch[0]), strict=True)):
+            expected = [metric(output, batch[t + 1]) for metric in task.metrics]
+            found = [row[f"{task.name}/{metric.name}"] for metric in task.metrics]
+            assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_generator_is_read_once(make_mlp, tasks, batch):
+    ensemble, parts = network(make_mlp), split(batch, 5)
+    front = evaluate(ensemble, tasks, (part for part in parts))
+    assert front.table.equals(evaluate(ensemble, tasks, parts).table)
+
+
 def test_the_size_of_a_batch_does_not_matter(make_mlp, tasks, batch):
     ensemble = network(make_mlp)
     a, b = (evaluate(ensemble, tasks, split(batch, size)).table for size in (5, 32))
@@ -69,6 +104,22 @@ class Normalised(nn.Module):
 
     def forward(self, x):
         x = self.encoder(x)
+        return self.height(x), self.kind(x)
+
+
+class Cached(Normalised):
+    """Keeps the weights of its encoder while it is in evaluation mode."""
+
+    kept = None
+
+    def train(self, mode=True):
+        self.kept = None
+        return super().train(mode)
+
+    def forward(self, x):
+        if self.kept is None or self.training:
+            self.kept = self.encoder[0].weight.T
+        x = self.encoder[1](x @ self.kept + self.encoder[0].bias)
         return self.height(x), self.kind(x)
 
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from over_batches import judged
+from over_batches import gathered, judged
 from torch import nn
 from torch.nn import functional as F
 
@@ -130,6 +130,66 @@ def test_probabilities_are_targets_of_a_classification():
     shares[[1, 3]] = math.nan
     expected = F.cross_entropy(logits[[0, 2, 4]], shares[[0, 2, 4]])
     torch.testing.assert_close(task.loss(logits, shares), expected)
+
+
+WEIGHT = [0.5, 1.0, 2.0, 7.0]
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**31), missing=st.floats(0, 1), soft=st.booleans())
+def test_weights_of_classes_are_those_of_torch_on_what_is_labelled(seed, missing, soft):
+    rng = torch.Generator().manual_seed(seed)
+    logits = torch.randn(7, CLASSES, 2, 3, generator=rng, requires_grad=True)
+    labels = torch.randint(CLASSES, (7, 2, 3), generator=rng)
+    gone = torch.rand(7, 2, 3, generator=rng) < missing
+    flat, kept = logits.movedim(1, -1)[~gone], labels[~gone]
+    labels = labels.masked_fill(gone, -1)
+    if soft:
+        shares = torch.rand(7, CLASSES, 2, 3, generator=rng).softmax(1)
+        kept = shares.movedim(1, -1)[~gone]
+        labels = shares.masked_fill(gone[:, None], math.nan)
+    tasks = [pamal.classification("c", -1, class_weight=WEIGHT)]
+    tasks += [] if soft else [pamal.segmentation("s", CLASSES, class_weight=WEIGHT)]
+    for task in tasks:
+        loss = task.loss(logits, labels)
+        (slope,) = torch.autograd.grad(loss, logits)
+        value = judged(task, logits, labels)[-1]
+        if gone.all():
+            assert loss == 0 and not slope.any() and math.isnan(value)
+            continue
+        expected = F.cross_entropy(flat, kept, torch.tensor(WEIGHT))
+        (expected_slope,) = torch.autograd.grad(expected, logits, retain_graph=True)
+        torch.testing.assert_close(loss, expected)
+        torch.testing.assert_close(slope, expected_slope)
+        assert value == pytest.approx(expected.item(), rel=1e-5)
+        whole = len(kept) if soft else torch.tensor(WEIGHT)[kept].sum().item()
+        assert task.count(labels).item() == pytest.approx(whole)
+
+
+@pytest.mark.parametrize("weight", [[1.0, 0.0], [1.0, -2.0], [1.0, math.nan]])
+def test_weights_of_classes_are_numbers_above_0(weight):
+    with pytest.raises(pamal.InputError, match="`class_weight` must be a finite number > 0"):
+        pamal.classification("c", class_weight=weight)
+
+
+def test_weights_of_another_number_of_classes_are_refused():
+    for task in (
+        pamal.classification("c", class_weight=[1, 2]),
+        pamal.segmentation("s", CLASSES, class_weight=[1, 2]),
+    ):
+        with pytest.raises(pamal.InputError, match=r"a number for each of 4 classes\. Found 2"):
+            task.loss(torch.zeros(1, CLASSES, 2, 2), torch.zeros(1, 2, 2).long())
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e9, -3e7])
+@pytest.mark.parametrize("size", [1, 3, 50])
+def test_r2_loses_no_digits_where_targets_are_far_from_0(offset, size):
+    target = torch.randn(50).double() + offset
+    output = target + 0.3 * torch.randn(50)
+    determination = pamal.regression("r").metrics[1]
+    expected = sk.r2_score(target - offset, output - offset)
+    assert gathered(determination, output, target, size) == pytest.approx(expected, rel=1e-9)
+    assert math.isnan(gathered(determination, output, torch.full((50,), 0.1 + offset), size))
 
 
 @pytest.mark.parametrize(
