@@ -24,6 +24,7 @@ from pamal_core.shapes import ByTask
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 Pair = tuple[Tensor, Tensor]
+Weights = Sequence[float | int] | Tensor
 Values = tuple[Tensor, Tensor]
 """A value for every label, and whether it counts, or with how much weight it is in the value."""
 
@@ -379,12 +380,15 @@ class _Classes:
     class in the loss unless all are alike, and, of pixels, the number of classes."""
 
     ignore_index: int
-    class_weight: Sequence[float] | None
+    class_weight: Weights | None
     num_classes: int | None = None
 
     def __post_init__(self) -> None:
-        for weight in self.class_weight or ():
-            check_number("class_weight", weight, 0, above=True)
+        if self.class_weight is not None:
+            weights = torch.as_tensor(self.class_weight, dtype=torch.float64).tolist()
+            for weight in weights:
+                check_number("class_weight", weight, 0, above=True)
+            object.__setattr__(self, "class_weight", tuple(weights))
 
     def count(self, labels: Tensor) -> Tensor:
         """Return the number of labels, or the sum of their weights."""
@@ -486,7 +490,7 @@ def classification(
     name: str,
     ignore_index: int = -100,
     *,
-    class_weight: Sequence[float] | None = None,
+    class_weight: Weights | None = None,
     metrics: Sequence[Any] | None = None,
 ) -> Task:
     """Return a task of classes, trained on cross-entropy: logits [n, C] and labels [n], or logits
@@ -522,7 +526,7 @@ def segmentation(
     num_classes: int,
     ignore: int = -1,
     *,
-    class_weight: Sequence[float] | None = None,
+    class_weight: Weights | None = None,
     metrics: Sequence[Any] | None = None,
 ) -> Task:
     """Return a task of a class for every pixel, trained on cross-entropy: logits [n, num_classes,
