@@ -24,8 +24,7 @@ from pamal_companion.experiments.models import SharedBottom
 from pamal_companion.experiments.resnet import resnet18
 from pamal_companion.experiments.segnet import segnet
 from pamal_core import classification, regression
-from pamal_core.dense_tasks import depth, segmentation
-from pamal_core.tasks import Task
+from pamal_core.tasks import Task, depth, segmentation
 
 FACES = [regression("age"), classification("gender"), classification("ethnicity")]
 STREETS = [segmentation("classes", 7), depth("depth")]

@@ -13,7 +13,6 @@ __version__ = "1.0.0"
 _HOMES = {
     "balancing": ["Linear", "MovingAverage", "SmoothTchebycheff", "UnitNorm"],
     "connectivity": ["barrier"],
-    "dense_tasks": ["depth", "segmentation"],
     "errors": ["InputError"],
     "evaluation": ["evaluate", "predict"],
     "front": ["Front"],
@@ -23,7 +22,15 @@ _HOMES = {
     "optimizers": ["parameter_groups"],
     "penalties": ["MultiForward"],
     "simplex": ["Annealed", "Dirichlet", "lattice"],
-    "tasks": ["Metric", "Task", "classification", "mean_metric", "regression"],
+    "tasks": [
+        "Metric",
+        "Task",
+        "classification",
+        "depth",
+        "mean_metric",
+        "regression",
+        "segmentation",
+    ],
     "training": ["train"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

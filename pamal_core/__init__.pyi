@@ -1,6 +1,5 @@
 from .balancing import Linear, MovingAverage, SmoothTchebycheff, UnitNorm
 from .connectivity import barrier
-from .dense_tasks import depth, segmentation
 from .errors import InputError
 from .evaluation import evaluate, predict
 from .front import Front
@@ -10,7 +9,15 @@ from .networks.low_rank import LowRankEnsemble
 from .optimizers import parameter_groups
 from .penalties import MultiForward
 from .simplex import Annealed, Dirichlet, lattice
-from .tasks import Metric, Task, classification, mean_metric, regression
+from .tasks import (
+    Metric,
+    Task,
+    classification,
+    depth,
+    mean_metric,
+    regression,
+    segmentation,
+)
 from .training import train
 
 __version__: str

@@ -11,7 +11,7 @@ class InputError(ValueError):
 
     def _render_traceback_(self) -> list[str]:
         """What IPython prints instead of a traceback: in a notebook the one line is enough."""
-        return [f"{type(self).__name__}: {self}"]
+        return [f"{type(self).__name__}: {self}", *getattr(self, "__notes__", [])]
 
 
 def is_number(value: object) -> bool:

@@ -2,8 +2,9 @@
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import length_hint
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,19 @@ from tqdm.auto import tqdm
 
 from pamal_core.errors import InputError, check_type
 from pamal_core.front import Front, Objective
-from pamal_core.inputs import Batch, Inputs, check_loader, moved
+from pamal_core.inputs import Batch, Inputs, moved
 from pamal_core.networks.base import Calibration, Network
+from pamal_core.networks.skeleton import BufferValue, put_back
 from pamal_core.simplex import lattice, on_simplex, sampled
 from pamal_core.tasks import Task, by_task, check_names, taken
 
+KEPT = 2**26
+"""Weights of all alphas together, up to which they are kept: 256 MB in float32. More are mixed anew
+for each batch, so that memory does not grow with the number of alphas."""
+
 
 def objectives(tasks: Sequence[Task]) -> tuple[Objective, ...]:
-    """The first metric of each task; InputError where one has none."""
+    """Return the first metric of each task; raise InputError where one has none."""
     if bare := [task.name for task in tasks if not task.metrics]:
         raise InputError(f"Every task must have a metric. Found none of {', '.join(bare)}.")
     return tuple(Objective(f"{t.name}/{t.metrics[0].name}", t.metrics[0].maximise) for t in tasks)
@@ -39,22 +45,26 @@ def evaluate(
     calibration: Calibration | None = None,
     progress: bool = True,
 ) -> Front:
-    """The front of `network` on the data of `loader`, in evaluation mode.
-
-    `alphas` are [P, M], or one [M]. By default they are the lattice with 11 points along an edge,
-    as in the paper: 11 points for two members, 66 for three, 286 for four. For more members they
-    are `simplex.sampled`: the corners, the centre, and 256 points uniform on the simplex, with seed
-    0.
+    """Return the front of `network` on the data of `loader`, in evaluation mode.
 
     A metric is over the examples of all batches that have a label of its task, NaN where none has.
-    A task that no member is trained on (a zero column of `task_weights`) is left out. `calibration`
-    says which running statistics normalisation layers have: a list of batches of training data on
-    which they are re-estimated for each alpha, or "shared". None are the shared ones, with a
-    warning where they misjudge the ends of the front. The network keeps its mode and its
-    statistics. With `progress` there is a bar once it takes more than ten seconds.
+    A task that no member is trained on (a zero column of `task_weights`) is left out. The network
+    keeps its mode and its statistics.
 
-    A warning names the tasks and alphas whose metrics are not finite; InputError where no point has
-    finite objectives.
+    - `loader`: batches, which are read once; each goes through the networks of all alphas. A
+      generator will do.
+    - `alphas`: [P, M], or one [M]. By default they are the lattice with 11 points along an edge, as
+      in the paper: 11 points for two members, 66 for three, 286 for four. For more members they are
+      `simplex.sampled`: the corners, the centre, and 256 points uniform on the simplex, with seed
+      0.
+    - `calibration`: which running statistics normalisation layers have. A list of batches of
+      training data, on which they are re-estimated for each alpha, or "shared". None are the shared
+      ones, with a warning where they misjudge the ends of the front.
+    - `progress`: whether there is a bar once it takes more than ten seconds.
+
+    A warning names the tasks and alphas whose metrics are not finite, and another one the tasks of
+    this package that are at no alpha better than the best constant answer to these labels. Raises
+    InputError where no point has finite objectives.
     """
     check_type("network", network, Network, "the WeightEnsemble that was trained")
     check_names(tasks)
@@ -64,12 +74,12 @@ def evaluate(
         points = (lattice if network.num_members <= 4 else sampled)(network.num_members)
     else:
         points = np.atleast_2d(on_simplex(alphas, network.num_members))
-    table = measure(network, tasks, loader, points, calibration=calibration, progress=progress)
-    trained = network.trained_tasks
-    chosen = objectives([tasks[t] for t in trained])
-    task_weights = network.task_weights[:, trained].cpu().numpy()
-    front = Front(points, table, chosen, task_weights)
+    table, constants = _judged(network, tasks, loader, points, calibration, progress)
+    trained = [tasks[t] for t in network.trained_tasks]
+    task_weights = network.task_weights[:, network.trained_tasks].cpu().numpy()
+    front = Front(points, table, objectives(trained), task_weights)
     _check_finite(front, network.task_weights.dtype)
+    _check_learnt(table, trained, constants)
     return front
 
 
@@ -83,14 +93,8 @@ def measure(
     calibration: Calibration | None = None,
     progress: bool = True,
 ) -> pd.DataFrame:
-    """The table of `evaluate`, whatever is in it: a row for each of `points`."""
-    check_loader(loader, len(points), "alpha")
-    rows = []
-    for point in tqdm(points, delay=10, disable=not progress, unit="alpha"):
-        with network.evaluating():  # anew, as a model may keep what it computed at another alpha
-            theta = _theta(network, point, calibration)
-            rows.append(_metrics(network, theta, tasks, loader))
-    return pd.DataFrame(rows)
+    """Return the table of `evaluate`, whatever is in it: a row for each of `points`."""
+    return _judged(network, tasks, loader, points, calibration, progress)[0]
 
 
 @torch.no_grad()
@@ -129,35 +133,114 @@ def _check_finite(front: Front, dtype: torch.dtype) -> None:
     warnings.warn(text, stacklevel=4)  # past `evaluate` and the decorator of torch
 
 
+def _check_learnt(
+    table: pd.DataFrame, tasks: Sequence[Task], constants: Mapping[str, float]
+) -> None:
+    """Warn of tasks that are at no alpha better than a constant, by any metric of which the best
+    one is known."""
+    found = []
+    for task in tasks:
+        texts, gains = [], []
+        for metric in (metric for metric in task.metrics if metric.constant is not None):
+            column = f"{task.name}/{metric.name}"
+            values, constant = table[column], constants[column]
+            best = values.max() if metric.maximise else values.min()
+            gain = best - constant if metric.maximise else constant - best
+            if constant == (1 if metric.maximise else 0):
+                gain = math.nan  # perfect, as where all labels are the same
+            gains.append(gain - 1e-6 * abs(constant))  # what rounding may make
+            texts.append(f"{metric.name} {best:.4g} at best, {constant:.4g} of the constant")
+        if gains and max(gains) <= 0 and np.isfinite(gains).all():
+            found.append(f"{task.name} ({texts[0]})")
+    if found:
+        warnings.warn(
+            f"At no alpha better than the best constant answer: {', '.join(found)}.", stacklevel=4
+        )
+
+
 def _theta(
     network: Network, alpha: ArrayLike, calibration: Calibration | None
 ) -> Float[Tensor, " N"]:
-    """The weights at `alpha`, for which BatchNorm is re-estimated first."""
+    """Return the weights at `alpha`, for which BatchNorm is re-estimated first."""
     if calibration is not None:
         network.recalibrate(alpha, calibration)
     return network.weights(network.alpha_tensor(alpha))
 
 
-def _metrics(
-    network: Network, theta: Tensor, tasks: Sequence[Task], loader: Iterable[Batch]
-) -> dict[str, float]:
-    """A row of the table: the value of each metric over all batches."""
-    trained = network.trained_tasks
-    totals: dict[tuple[int, int], Tensor] = {}
-    batch = None
-    for batch in loader:
-        inputs, *targets = moved(batch, theta.device)
-        triples = by_task(tasks, network(theta, inputs), targets)
-        for t in trained:
-            task, output, target = triples[t]
-            if target is not None:
-                for m, metric in enumerate(task.metrics):
-                    add = partial(metric.add, totals.get((t, m), 0))
-                    totals[t, m] = taken(task, f"metric {metric.name}", add, output, target)
-    if batch is None:
-        raise InputError("The loader must yield at least one batch. Found none.")
-    return {
-        f"{tasks[t].name}/{metric.name}": metric.of(totals[t, m]) if (t, m) in totals else math.nan
-        for t in trained
-        for m, metric in enumerate(tasks[t].metrics)
+def _judged(
+    network: Network,
+    tasks: Sequence[Task],
+    loader: Iterable[Batch],
+    points: Float[np.ndarray, "P M"],
+    calibration: Calibration | None,
+    progress: bool,
+) -> tuple[pd.DataFrame, dict[str, float]]:
+    """Return a row for each of `points` with the value of each metric over all batches, and what
+    the best constant has in those metrics of which it is known."""
+    check_type("loader", loader, Iterable, "a DataLoader or a list of batches")
+    judged = {
+        f"{task.name}/{metric.name}": (t, metric)
+        for t, task in enumerate(tasks)
+        for metric in task.metrics
+        if t in network.trained_tasks
     }
+    totals: list[dict[str, Any]] = [dict.fromkeys(judged) for _ in points]
+    constants: dict[str, Any] = {name: None for name, (_, m) in judged.items() if m.constant}
+    is_small = len(points) * network.skeleton.num_weights <= KEPT
+    p = None
+    passes = tqdm(
+        _passes(loader, len(points), network.task_weights.device),
+        total=len(points) * length_hint(loader, 0) or None,
+        delay=10,
+        disable=not progress,
+        unit="pass",
+    )
+    with network.evaluating():
+        shared, thetas, statistics = network.skeleton.buffer_values(), [], []
+        for point in points:
+            network.eval()  # anew, as a model may keep what it computed at another alpha
+            theta = _theta(network, point, calibration)
+            thetas.append(theta if is_small else None)
+            statistics.append(_changed(shared, network.skeleton.buffer_values()))
+            put_back(shared)
+        for p, (inputs, *targets) in passes:
+            network.eval()
+            put_back(statistics[p])
+            theta = thetas[p] if is_small else _theta(network, points[p], None)
+            triples = by_task(tasks, network(theta, inputs), targets)
+            put_back(shared)
+            for name, (t, metric) in judged.items():
+                task, output, target = triples[t]
+                if target is None:
+                    continue
+                add = partial(metric.add, totals[p][name])
+                totals[p][name] = taken(task, f"metric {metric.name}", add, output, target)
+                if p == 0 and name in constants:  # of the labels alone
+                    constants[name] = metric.constant.add(constants[name], output, target)
+    if p is None:
+        raise InputError("The loader must yield at least one batch. Found none.")
+    rows = [{name: m.of(total[name]) for name, (_, m) in judged.items()} for total in totals]
+    known = {name: judged[name][1].constant.of(total) for name, total in constants.items()}
+    return pd.DataFrame(rows), known
+
+
+def _passes(
+    loader: Iterable[Batch], num_alphas: int, device: torch.device
+) -> Iterator[tuple[int, list[Any]]]:
+    """Yield each batch, on `device`, once for each alpha."""
+    for batch in loader:
+        batch = moved(batch, device)
+        for p in range(num_alphas):
+            yield p, batch
+
+
+def _changed(before: Sequence[BufferValue], now: Sequence[BufferValue]) -> list[BufferValue]:
+    """Return those of the buffers `now` that were others `before`, as statistics that were
+    estimated."""
+    old = {(id(place), name): (buffer, value) for place, name, buffer, value in before}
+
+    def is_same(place: dict[str, Any], name: str, buffer: Tensor, value: Tensor) -> bool:
+        known, was = old.get((id(place), name), (None, value))
+        return known is buffer and value.layout == torch.strided and torch.equal(was, value)
+
+    return [one for one in now if not is_same(*one)]

@@ -1,87 +1,165 @@
-"""Tasks: the loss that trains one, and the metrics that judge it."""
+"""Tasks: the loss that trains one, and the metrics that judge it.
 
+Losses and metrics are means over all labels that are there, of a batch or of the whole data set.
+MTAN (Liu, Johns and Davison, CVPR 2019), whose losses and metrics of pixels these are otherwise,
+takes the metrics batch by batch (mIoU and pixel accuracy image by image) and averages these; that
+depends on the batch size, and an image with few labels counts as much as one with many.
+"""
+
+import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Num
 from torch import Tensor
 from torch.nn import functional as F
 
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_number
 from pamal_core.inputs import described
 from pamal_core.shapes import ByTask
 
+Loss = Callable[[Tensor, Tensor], Tensor]
+Pair = tuple[Tensor, Tensor]
+Weights = Sequence[float | int] | Tensor
 Values = tuple[Tensor, Tensor]
-"""A value for every label, and whether it counts."""
+"""A value for every label, and whether it counts, or with how much weight it is in the value."""
+
+
+def ratio(sums: Tensor) -> Tensor:
+    """Return the value of a metric whose statistic is (sum, count); NaN where the count is 0."""
+    return sums[0] / sums[1]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric that can be gathered batch by batch.
+    """A metric that is gathered batch by batch.
 
-    `statistic(output, target)` is a tensor that may be summed over batches, of one shape whatever
-    their size, and `value` makes the metric of the sum: an accuracy sums (correct, seen) and
-    divides, a mean intersection over union sums confusion matrices. `maximise` says whether higher
-    is better.
+    - `name`: that of its column, behind the name of the task.
+    - `maximise`: whether higher is better.
+    - `statistic(output, target)`: what is added up over batches. A tensor has one shape whatever
+      their size: an accuracy sums (correct, seen), a mean intersection over union confusion
+      matrices. A list gets longer.
+    - `value(total)`: the metric of that sum; by default the first entry over the second. NaN where
+      it divides by 0.
+    - `constant`: the same metric of the best constant answer to these labels, if that is known.
     """
 
     name: str
     maximise: bool
-    statistic: Callable[[Tensor, Tensor], Tensor]
-    value: Callable[[Tensor], float]
+    statistic: Callable[[Tensor, Tensor], Any]
+    value: Callable[[Any], Any] = ratio
+    constant: "Metric | None" = None
 
     def __call__(self, output: Tensor, target: Tensor) -> float:
-        """The metric of one batch."""
+        """Return the metric of one batch."""
         return self.of(self.statistic(output, target))
 
-    def add(self, total: Tensor | int, output: Tensor, target: Tensor) -> Tensor:
-        """`total`, 0 or a sum of statistics, with that of another batch."""
-        return total + self.statistic(output, target)
+    def add(self, total: Any, output: Tensor, target: Tensor) -> Any:
+        """Return `total`, a sum of statistics or None, with that of another batch."""
+        statistic = self.statistic(output, target)
+        return statistic if total is None else total + statistic
 
-    def of(self, total: Tensor) -> float:
-        """The metric of a sum of statistics; NaN where that is 0 / 0."""
+    def of(self, total: Any) -> float:
+        """Return the metric of a sum of statistics; NaN where that is None or 0 / 0."""
         try:
-            return float(self.value(total))
+            return math.nan if total is None else float(self.value(total))
         except ZeroDivisionError:
             return math.nan
 
 
 @dataclass(frozen=True)
-class Task:
-    """A task: its name, a differentiable loss (the mean over a batch, to be minimised), and its
-    metrics, the most important first.
+class Gathered:
+    """An object with torchmetrics' interface, used as a `Metric`: what is added up are copies of
+    it, which get the labels that are there."""
 
-    `loss(output, target)` and the metrics get an output and a target as they are, so a loss that
-    broadcasts makes n x n pairs of [n, 1] and [n]; `regression` flattens both. `count(target)` says
-    how many labels a target has: where it is 0 the loss must be 0 with a gradient of 0. Neither
-    function is called for a batch without a target of the task (None, or no key in the dict): the
-    loss is then 0.
+    name: str
+    metric: Any
+    labelled: Callable[[Tensor, Tensor], Pair]
+    constant: None = None
+
+    @property
+    def maximise(self) -> bool:
+        return bool(self.metric.higher_is_better)
+
+    def __call__(self, output: Tensor, target: Tensor) -> float:
+        return self.of(self.add(None, output, target))
+
+    def add(self, total: Any, output: Tensor, target: Tensor) -> Any:
+        output, target = self.labelled(output.detach(), target)
+        if not target.numel():
+            return total
+        if total is None:
+            total = copy.deepcopy(self.metric)
+            total.reset()
+            if hasattr(total, "to"):
+                total = total.to(output.device)
+            if hasattr(total, "sync_on_compute"):  # else it waits for other processes
+                total.sync_on_compute = False
+        total.update(output, target)
+        return total
+
+    def of(self, total: Any) -> float:
+        return math.nan if total is None else float(total.compute())
+
+
+def as_given(output: Tensor, target: Tensor) -> Pair:
+    """Return both: every label is there."""
+    return output, target
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task: a differentiable loss to be minimised, and the metrics that judge it.
+
+    - `name`: one that no other task has.
+    - `loss(output, target)`: the mean over a batch. It gets both as they are, so a loss that
+      broadcasts makes n x n pairs of [n, 1] and [n]; `regression` flattens both. It is not called
+      for a batch without a target (None, or no key in the dict), whose loss is 0.
+    - `metrics`: the most important first, the objective of a front. Each is a `Metric` or an object
+      with torchmetrics' interface (`update`, `compute`, `reset`, `higher_is_better`), which is
+      named after its class, or as in ("F1", object).
+    - `count(target)`: how many labels a target has, or the sum of their weights. Where it is 0 the
+      loss must be 0 with a gradient of 0.
+    - `labelled(output, target)`: both without what has no label, as torchmetrics' objects get them.
 
     The tasks made by the functions below pickle. A task with functions of your own pickles if these
     do.
     """
 
     name: str
-    loss: Callable[[Tensor, Tensor], Tensor]
-    metrics: tuple[Metric, ...]
+    loss: Loss
+    metrics: Sequence[Any]
     count: Callable[[Tensor], Tensor | int] = len
+    labelled: Callable[[Tensor, Tensor], Pair] = as_given
+
+    def __post_init__(self) -> None:
+        metrics = tuple(self._named(metric) for metric in self.metrics)
+        object.__setattr__(self, "metrics", metrics)
+
+    def _named(self, metric: Any) -> Metric | Gathered:
+        if isinstance(metric, Metric | Gathered):
+            return metric
+        name, judge = metric if isinstance(metric, tuple) else (type(metric).__name__, metric)
+        if judge.higher_is_better is None:
+            raise InputError(
+                f"Metric {name} of task {self.name} must say whether higher is better: give a "
+                "subclass of it that sets `higher_is_better`. Found None."
+            )
+        return Gathered(name, judge, self.labelled)
 
 
 def task_losses(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> ByTask:
-    """The loss of every task: 0, with a gradient of 0, where a target is missing. InputError as of
-    `by_task`, and unless each loss takes what it is given and makes one number of it."""
-    names = ", ".join(task.name for task in tasks)
-    in_order = isinstance(outputs, tuple | list) and len(tasks) > 1
-    hint = f" (are outputs and targets in the order of the tasks: {names}?)" if in_order else ""
-    return torch.stack([_loss(*triple, hint) for triple in by_task(tasks, outputs, targets)])
+    """Return the loss of every task: 0, with a gradient of 0, where a target is missing. Raise
+    InputError as `by_task` does, and unless each loss is one number with a gradient."""
+    return torch.stack([_loss(*triple) for triple in by_task(tasks, outputs, targets)])
 
 
 def label_counts(tasks: Sequence[Task], targets: Sequence[Any], device: torch.device) -> ByTask:
-    """How many labels of each task follow the inputs in a batch."""
+    """Return how many labels of each task follow the inputs in a batch."""
     found = torch.zeros(len(tasks), device=device)
     for t, (task, target) in enumerate(zip(tasks, _targets(tasks, targets), strict=True)):
         if target is not None:  # a target for the whole batch has no length
@@ -90,32 +168,20 @@ def label_counts(tasks: Sequence[Task], targets: Sequence[Any], device: torch.de
 
 
 def check_names(tasks: Sequence[Task]) -> None:
-    """InputError unless `tasks` are tasks, and each column of a front has a name of its own."""
-    if not isinstance(tasks, tuple | list) or not all(isinstance(task, Task) for task in tasks):
-        raise InputError(f"`tasks` must be a list of Tasks. Found {described(tasks)}.")
-    names = {"task": [task.name for task in tasks]}
-    for task in tasks:
-        found = task.metrics
-        if not isinstance(found, tuple | list) or not all(isinstance(m, Metric) for m in found):
-            raise InputError(
-                f"Task {task.name} must have a tuple of Metrics. Found {described(found)}."
-            )
-        names[f"metric of task {task.name}"] = [metric.name for metric in found]
-    names["column of a front"] = [f"{task.name}/{m.name}" for task in tasks for m in task.metrics]
-    for what, given in names.items():
-        texts = [str(name) for name in given]
-        if len(set(given)) < len(given) or texts != given:
-            raise InputError(
-                f"Every {what} must have a name of its own, a text. Found {', '.join(texts)}."
-            )
+    """Raise InputError unless each task, and each column of a front, has a name of its own."""
+    columns = [f"{task.name}/{metric.name}" for task in tasks for metric in task.metrics]
+    for what, names in (("task", [task.name for task in tasks]), ("column of a front", columns)):
+        if len(set(names)) < len(names):
+            found = ", ".join(map(str, names))
+            raise InputError(f"Every {what} must have a name of its own. Found {found}.")
 
 
 def by_task(
     tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]
 ) -> list[tuple[Task, Tensor, Tensor | None]]:
-    """Each task with its output and its target, None where a batch has none; both are in the order
-    of the tasks, or in a dict by their names. InputError unless there is a tensor of outputs for
-    each, no name is unknown, and each target has as many examples as its output."""
+    """Return each task with its output and its target, None where a batch has none; both are in the
+    order of the tasks, or in a dict by their names. Raise InputError unless there is one of each
+    for every task, no name is unknown, and a target has as many examples as its output."""
     found = outputs_by_task(tasks, outputs)
     wanted = _targets(tasks, targets)
     if not len(found) == len(wanted) == len(tasks):
@@ -125,10 +191,6 @@ def by_task(
         )
     triples = list(zip(tasks, found, wanted, strict=True))
     for task, output, target in triples:
-        if not isinstance(output, Tensor):
-            raise InputError(
-                f"The output for task {task.name} must be one tensor. Found {described(output)}."
-            )
         if target is not None and output.ndim and target.ndim and len(output) != len(target):
             raise InputError(
                 f"Task {task.name} must have one target per example. "
@@ -138,7 +200,7 @@ def by_task(
 
 
 def outputs_by_task(tasks: Sequence[Task], outputs: Any) -> list[Any]:
-    """What the network returned, in the order of the tasks, or else by their names."""
+    """Return what the network returned, in the order of the tasks, or else by their names."""
     names = [task.name for task in tasks]
     named = outputs._asdict() if hasattr(outputs, "_asdict") else outputs  # a named tuple
     if isinstance(named, Mapping) and set(named) == set(names):
@@ -163,10 +225,10 @@ def _targets(tasks: Sequence[Task], targets: Sequence[Any]) -> list[Tensor | Non
     return [targets[0].get(name) for name in names]
 
 
-def _loss(task: Task, output: Tensor, target: Tensor | None, hint: str) -> Float[Tensor, ""]:
+def _loss(task: Task, output: Tensor, target: Tensor | None) -> Float[Tensor, ""]:
     if target is None:
         return _nothing(output)
-    loss = taken(task, "loss", task.loss, output, target, hint)
+    loss = taken(task, "loss", task.loss, output, target)
     if not isinstance(loss, Tensor) or loss.ndim:
         raise InputError(
             f"The loss of task {task.name} must be one number, the mean over the batch. "
@@ -183,127 +245,121 @@ def _loss(task: Task, output: Tensor, target: Tensor | None, hint: str) -> Float
 
 
 def _nothing(output: Tensor) -> Float[Tensor, ""]:
-    """0, which depends on the output, but with a gradient of 0."""
+    """Return 0, which depends on the output, but with a gradient of 0."""
     return output.flatten()[:0].sum()
 
 
 def taken(
-    task: Task,
-    what: str,
-    function: Callable[[Tensor, Tensor], Any],
-    output: Tensor,
-    target: Tensor,
-    hint: str = "",
+    task: Task, what: str, function: Callable[[Tensor, Tensor], Any], output: Tensor, target: Tensor
 ) -> Any:
-    """`function(output, target)`; InputError, with the task and `what` it is, where it fails."""
+    """Return `function(output, target)`; an error in it gets a note of the task and of `what` it
+    is."""
     try:
         return function(output, target)
-    except Exception as error:  # whatever a function of the user's may raise
-        if isinstance(error, ArithmeticError | torch.OutOfMemoryError):
-            raise
+    except Exception as error:
         shapes = [described(part).removeprefix("one tensor ") for part in (output, target)]
-        raise InputError(
-            f"The {what} of task {task.name} must take what it is given. "
-            f"Found output {shapes[0]} and target {shapes[1]}: {error}{hint}"
-        ) from error
+        error.add_note(f"In the {what} of task {task.name}: output {shapes[0]}, target {shapes[1]}")
+        raise
 
 
 def mean_metric(
     name: str,
     maximise: bool,
-    mean: Callable[[Tensor, Tensor], Tensor],
+    mean: Callable[[Tensor, Tensor], Any],
     count: Callable[[Tensor], Tensor | int] = len,
 ) -> Metric:
-    """A metric that is the mean over examples of what `mean(output, target)` averages over one
-    batch.
+    """Return a metric that is the mean over examples of what `mean(output, target)` averages over
+    one batch.
 
     `count(target)` says over how many examples that is: over all, unless some have no label. A
     batch whose count is 0 does not count, whatever `mean` makes of it. The metric is NaN if no
     batch counts.
     """
-    return Metric(name, maximise, partial(_sum_of_means, mean, count), _ratio)
+    return Metric(name, maximise, partial(_sum_of_means, mean, count))
 
 
 def _sum_of_means(
-    mean: Callable[[Tensor, Tensor], Tensor],
+    mean: Callable[[Tensor, Tensor], Any],
     count: Callable[[Tensor], Tensor | int],
     output: Tensor,
     target: Tensor,
 ) -> Float[Tensor, " 2"]:
-    value, number = exact(torch.as_tensor(mean(output, target)).detach()), count(target)
-    if isinstance(number, Tensor):
-        seen = exact(number).to(value.device)
-    else:  # filled in there, so that nothing waits for a GPU
-        seen = torch.full_like(value, number)
+    value = exact(torch.as_tensor(mean(output, target)).detach())
+    seen = exact(torch.as_tensor(count(target))).to(value.device)
     return torch.stack([(value * seen).where(seen > 0, 0), seen])
-
-
-def average(name: str, maximise: bool, values: Callable[[Tensor, Tensor], Values]) -> Metric:
-    """A metric that is the mean of `values(output, target)` over all labels that count."""
-    return Metric(name, maximise, partial(_sum_of_values, values), _ratio)
 
 
 def _sum_of_values(
     values: Callable[[Tensor, Tensor], Values], output: Tensor, target: Tensor
 ) -> Float[Tensor, " 2"]:
-    found, counted = values(output.detach(), target)
-    return torch.stack([exact(found.where(counted, 0)).sum(), exact(counted).sum()])
+    found, weights = values(output.detach(), target)
+    return torch.stack([exact(found.where(weights > 0, 0)).sum(), exact(weights).sum()])
 
 
-def _ratio(sums: Float[Tensor, " 2"]) -> float:
-    """The value of a metric whose statistic is (sum, count); NaN where the count is 0."""
-    return float(sums[0] / sums[1])
+def _mean_of_values(
+    values: Callable[[Tensor, Tensor], Values], output: Tensor, target: Tensor
+) -> Float[Tensor, ""]:
+    """Return the mean over the labels of a batch that count; 0 where none does."""
+    found, weights = values(output, target)
+    total = weights.sum()
+    return found.where(weights > 0, 0).sum() / total.where(total > 0, 1)
 
 
 def exact(values: Tensor) -> Tensor:
-    """`values` in float64: on their device, so that nothing waits for it, or on the CPU where that
-    is Apple's, which has none."""
+    """Return `values` in float64: on their device, so that nothing waits for it, or on the CPU
+    where that is Apple's, which has none."""
     return (values.cpu() if values.device.type == "mps" else values).double()
+
+
+def _chosen(defaults: Sequence[Metric], metrics: Sequence[Any] | None) -> Sequence[Any]:
+    """Return `metrics`, in which a text is the name of one of `defaults`, or else these."""
+    named = {metric.name: metric for metric in defaults}
+    if metrics is None:
+        return defaults
+    return [named[metric] if isinstance(metric, str) else metric for metric in metrics]
+
+
+# Classes
 
 
 def answers(
     logits: Float[Tensor, "n classes ..."], counted: Bool[Tensor, "n ..."]
 ) -> tuple[Int[Tensor, "n ..."], Float[Tensor, ""]]:
-    """The class of each answer, the first of the largest; and 0, or NaN where a largest one that is
-    `counted` is not finite: a network without numbers has no accuracy, though a class."""
+    """Return the class of each answer, the first of the largest; and 0, or NaN where a largest one
+    that is `counted` is not finite: a network without numbers has no accuracy, though a class."""
     largest, classes = logits.detach().max(1)
     return classes, exact((0 * largest).where(counted, 0).sum())
 
 
 def present(ignore_index: int, labels: Tensor) -> Tensor:
-    """Which labels are there: not `ignore_index`, or class probabilities without a NaN."""
+    """Return which labels are there: not `ignore_index`, or class probabilities without a NaN."""
     if labels.is_floating_point():
         return labels.isnan().any(1).logical_not()
     return labels.long() != ignore_index  # -100 would be 156 among labels of eight bits
 
 
-def num_present(ignore_index: int, labels: Tensor) -> Tensor:
-    """How many labels are there."""
-    return present(ignore_index, labels).sum()
-
-
 def checked(
     ignore_index: int, logits: Tensor, labels: Tensor
 ) -> tuple[Tensor, Tensor, Tensor | float]:
-    """`labels` that cross-entropy takes, which of them count, and 0.
+    """Return `labels` that cross-entropy takes, which of them count, and 0.
 
-    InputError unless `labels` are classes or class probabilities of the shape that `logits` [n, C,
-    ...] ask for. A class out of range is torch's to refuse, on the CPU; on an accelerator the
-    kernel would fail, and the process with it: there the 0 is NaN instead.
+    Raise InputError unless `labels` are classes or class probabilities of the shape that `logits`
+    [n, C, ...] ask for. A class out of range is torch's to refuse, on the CPU; on an accelerator
+    the kernel would fail, and the process with it: there the 0 is NaN instead.
     """
     by_class, on_cpu = labels.is_floating_point(), labels.device.type == "cpu"
     needed = logits.shape if by_class else logits.shape[:1] + logits.shape[2:]
     if logits.ndim < 2 or logits.shape[1] < 2 or labels.shape != needed:
         raise InputError(
-            "for logits [n, C, ...] with C >= 2 labels must be integers [n, ...] or probabilities "
-            "of their shape"
+            "For logits [n, C, ...] with C >= 2 labels must be integers [n, ...] or probabilities "
+            f"of their shape. Found {described(logits)} and {described(labels)}."
         )
     counted, classes = present(ignore_index, labels), logits.shape[1]
     if by_class:
         labels = labels.to(logits.dtype).where(counted.unsqueeze(1), 1 / classes)
         wrong = ((labels.sum(1) - 1).abs() > 0.01) | (labels < 0).any(1)
         if on_cpu and wrong.any():
-            raise InputError("probabilities must be at least 0, with sum 1 over the classes")
+            raise InputError("Probabilities must be at least 0, with sum 1 over the classes.")
     else:
         labels = labels.long()
         if on_cpu:
@@ -318,63 +374,325 @@ def _nan_where(wrong: Tensor, like: Tensor) -> Tensor:
     return torch.zeros_like(wrong, dtype=like.dtype).masked_fill(wrong, torch.nan)
 
 
-def right(ignore_index: int, logits: Tensor, labels: Tensor) -> Values:
-    """1 where an answer is right, else 0."""
-    labels, counted, fault = checked(ignore_index, logits, labels)
-    truth = labels.argmax(1) if labels.is_floating_point() else labels
-    classes, lost = answers(logits, counted)
-    return (classes == truth) + (fault + lost.to(logits)), counted
+@dataclass(frozen=True)
+class _Classes:
+    """What tasks of classes have in common: the label that means a missing one, the weight of each
+    class in the loss unless all are alike, and, of pixels, the number of classes."""
+
+    ignore_index: int
+    class_weight: Weights | None
+    num_classes: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.class_weight is not None:
+            weights = torch.as_tensor(self.class_weight, dtype=torch.float64).tolist()
+            for weight in weights:
+                check_number("class_weight", weight, 0, above=True)
+            object.__setattr__(self, "class_weight", tuple(weights))
+
+    def count(self, labels: Tensor) -> Tensor:
+        """Return the number of labels, or the sum of their weights."""
+        counted = present(self.ignore_index, labels)
+        if self.class_weight is None or labels.is_floating_point():
+            return counted.sum()
+        weight = torch.tensor(self.class_weight, device=labels.device)
+        return weight[labels.long().clamp(0, len(weight) - 1)].where(counted, 0).sum()
+
+    def labelled(self, logits: Tensor, labels: Tensor) -> Pair:
+        """Return logits [k, C] and labels [k], or probabilities [k, C]."""
+        counted = present(self.ignore_index, labels)
+        labels = labels.movedim(1, -1) if labels.is_floating_point() else labels.long()
+        return logits.movedim(1, -1)[counted], labels[counted]
+
+    def checked(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor | float]:
+        if self.num_classes is not None and (
+            logits.shape[1:2] != (self.num_classes,) or labels.is_floating_point()
+        ):
+            raise InputError(
+                f"A segmentation needs logits [n, {self.num_classes}, H, W] and integer labels "
+                f"[n, H, W]. Found {described(logits)} and {described(labels)}."
+            )
+        return checked(self.ignore_index, logits, labels)
+
+    def weight(self, logits: Tensor) -> Tensor | None:
+        """Return the weights of the classes of `logits`."""
+        if self.class_weight is None:
+            return None
+        if len(self.class_weight) != logits.shape[1]:
+            raise InputError(
+                f"`class_weight` must have a number for each of {logits.shape[1]} classes. "
+                f"Found {len(self.class_weight)}."
+            )
+        return logits.new_tensor(self.class_weight)
+
+    def cross_entropy(self, logits: Tensor, labels: Tensor) -> Float[Tensor, ""]:
+        """Return the mean over the labels that are there, by torch; 0 where none is."""
+        labels, counted, fault = self.checked(logits, labels)
+        weight, ignore_index = self.weight(logits), self.ignore_index
+        if labels.is_floating_point():
+            values = F.cross_entropy(logits, labels, weight, reduction="none").where(counted, 0)
+            return values.sum() / counted.sum().clamp(min=1) + fault
+        # torch's mean over no label is NaN, and so is its gradient: there it is given some label.
+        some = counted.any()
+        filled = labels.where(some, int(ignore_index == 0))
+        mean = F.cross_entropy(logits, filled, weight, ignore_index=ignore_index)
+        return mean.where(some, 0) + fault
+
+    def cross_entropies(self, logits: Tensor, labels: Tensor) -> Values:
+        """Return that of every label, and its weight."""
+        labels, counted, fault = self.checked(logits, labels)
+        weight = self.weight(logits)
+        values = F.cross_entropy(
+            logits, labels, weight, ignore_index=self.ignore_index, reduction="none"
+        )
+        if weight is None:
+            return values + fault, counted
+        return values + fault, weight[labels.where(counted, 0)].where(counted, 0)
+
+    def right(self, logits: Tensor, labels: Tensor) -> Values:
+        """Return 1 where an answer is right, else 0."""
+        labels, counted, fault = self.checked(logits, labels)
+        truth = labels.argmax(1) if labels.is_floating_point() else labels
+        classes, lost = answers(logits, counted)
+        return (classes == truth) + (fault + lost.to(logits)), counted
+
+    def confusion(self, logits: Tensor, labels: Tensor) -> Float[Tensor, "C C"]:
+        """Return the confusion matrix of a batch."""
+        labels, counted, _ = self.checked(logits, labels)
+        classes, lost = answers(logits, counted)
+        return exact(confusion_matrix(classes, labels, counted, logits.shape[1])) + lost
+
+    def frequencies(self, logits: Tensor, labels: Tensor) -> Float[Tensor, " C"]:
+        """Return the number of labels of each class; of probabilities 0."""
+        logits, labels = self.labelled(logits, labels)
+        number = logits.shape[1]
+        if labels.is_floating_point():
+            labels = labels.new_zeros(0, dtype=torch.long)
+        return exact(labels.clamp(0, number - 1).bincount(minlength=number))
+
+    def constant_loss(self, frequencies: Float[Tensor, " C"]) -> float:
+        """Return the loss of answering with the weighted share of each class."""
+        weight = self.weight(frequencies[None])
+        mass = frequencies if weight is None else frequencies * weight
+        shares = mass / mass.sum()
+        return -float(torch.xlogy(shares, shares).sum())
+
+    def accuracy(self, name: str) -> Metric:
+        constant = Metric(name, True, self.frequencies, _largest_share)
+        return Metric(name, True, partial(_sum_of_values, self.right), constant=constant)
 
 
-def _cross_entropy(ignore_index: int, logits: Tensor, labels: Tensor) -> Tensor:
-    """The mean over the labels that count; 0 where none does."""
-    labels, counted, fault = checked(ignore_index, logits, labels)
-    if labels.is_floating_point():
-        values = F.cross_entropy(logits, labels, reduction="none").where(counted, 0)
-        return values.sum() / counted.sum().clamp(min=1) + fault
-    # torch's mean over no label is NaN, and so is its gradient: there it is given some label.
-    some = counted.any()
-    filled = labels.where(some, int(ignore_index == 0))
-    return F.cross_entropy(logits, filled, ignore_index=ignore_index).where(some, 0) + fault
+def _largest_share(frequencies: Float[Tensor, " C"]) -> Tensor:
+    return frequencies.max() / frequencies.sum()
 
 
-def classification(name: str, ignore_index: int = -100) -> Task:
-    """Cross-entropy for logits [n, classes] and labels [n], or for logits [n, classes, ...] and
-    labels [n, ...], as of tokens. Metrics: "accuracy", a share in [0, 1], higher is better; "loss",
-    lower is better.
+def classification(
+    name: str,
+    ignore_index: int = -100,
+    *,
+    class_weight: Weights | None = None,
+    metrics: Sequence[Any] | None = None,
+) -> Task:
+    """Return a task of classes, trained on cross-entropy: logits [n, C] and labels [n], or logits
+    [n, C, ...] and labels [n, ...], as of tokens.
 
-    Labels are integers, of which `ignore_index` means missing, or class probabilities of the shape
-    of the logits, of which NaN means missing. With probabilities an answer is right where it is the
-    most probable class. Loss and metrics are means over the labels that are there. A batch without
-    any has a loss of 0 with a gradient of 0, and does not count in the metrics.
+    Labels are integers, or class probabilities of the shape of the logits; with these an answer is
+    right where it is the most probable class. Loss and metrics are means over the labels that are
+    there. Where there is none the loss is 0 with a gradient of 0, and metrics are NaN.
 
-    The loss raises InputError for labels of another shape and for labels that are no class.
+    - `ignore_index`: the integer that means a missing label. Among probabilities NaN does.
+    - `class_weight`: C numbers > 0, torch's `weight`. A label counts as much as its class weighs,
+      in the loss and in the metric "loss"; of probabilities the terms are weighed, and the mean is
+      over their number.
+    - `metrics`: those of `Task` in place of "accuracy", in [0, 1], higher is better, and "loss",
+      what is trained on, lower is better. These go by their names: `["accuracy", AUROC(...)]`. An
+      object of torchmetrics gets logits [k, C] and labels [k].
+
+    The loss raises InputError for labels of another shape, and for weights of other classes.
     """
-    count, loss = partial(num_present, ignore_index), partial(_cross_entropy, ignore_index)
-    metrics = (
-        average("accuracy", True, partial(right, ignore_index)),
-        mean_metric("loss", False, loss, count),
+    classes = _Classes(ignore_index, class_weight)
+    constant = Metric("loss", False, classes.frequencies, classes.constant_loss)
+    loss = mean_metric("loss", False, classes.cross_entropy, classes.count)
+    defaults = classes.accuracy("accuracy"), replace(loss, constant=constant)
+    chosen = _chosen(defaults, metrics)
+    return Task(name, classes.cross_entropy, chosen, classes.count, classes.labelled)
+
+
+# Pixels
+
+
+def segmentation(
+    name: str,
+    num_classes: int,
+    ignore: int = -1,
+    *,
+    class_weight: Weights | None = None,
+    metrics: Sequence[Any] | None = None,
+) -> Task:
+    """Return a task of a class for every pixel, trained on cross-entropy: logits [n, num_classes,
+    H, W] and integer labels [n, H, W], of which `ignore` means a missing one.
+
+    Loss and metrics are means over labelled pixels. Where there is none the loss is 0 with a
+    gradient of 0, and metrics are NaN. `class_weight` is that of `classification`.
+
+    - `metrics`: those of `Task` in place of "mIoU", the mean over classes of intersection over
+      union, in [0, 1], higher is better; "pixel accuracy", in [0, 1], higher is better; and "loss",
+      what is trained on, lower is better. These go by their names. mIoU comes from one confusion
+      matrix of all pixels, without classes that neither occur nor are predicted. An object of
+      torchmetrics gets logits [k, num_classes] and labels [k].
+
+    The loss raises InputError for logits of another number of classes, for labels of another shape
+    or of floats, and for weights of other classes.
+    """
+    classes = _Classes(ignore, class_weight, num_classes)
+    constant = Metric("loss", False, classes.frequencies, classes.constant_loss)
+    losses = partial(_sum_of_values, classes.cross_entropies)
+    defaults = (
+        Metric("mIoU", True, classes.confusion, mean_iou),
+        classes.accuracy("pixel accuracy"),
+        Metric("loss", False, losses, constant=constant),
     )
-    return Task(name, loss, metrics, count)
+    loss = partial(_mean_of_values, classes.cross_entropies)
+    return Task(name, loss, _chosen(defaults, metrics), classes.count, classes.labelled)
+
+
+@torch.no_grad()
+def confusion_matrix(
+    predicted: Int[Tensor, "*pixels"],
+    labels: Int[Tensor, "*pixels"],
+    counted: Bool[Tensor, "*pixels"],
+    num_classes: int,
+) -> Int[Tensor, "C C"]:
+    """Return how many of the pixels that are `counted` have the label of the row and the prediction
+    of the column."""
+    others = num_classes**2  # one more bin, for pixels that do not count
+    bins = (labels * num_classes + predicted).where(counted, others).flatten()
+    # Not bincount, which waits for a GPU to find the largest entry.
+    counts = bins.new_zeros(others + 1).index_add_(0, bins, torch.ones_like(bins))
+    return counts[:others].view(num_classes, num_classes)
+
+
+def mean_iou(confusion: Num[Tensor, "C C"]) -> float:
+    """Return the mean over classes of intersection over union, in [0, 1], higher is better.
+
+    Classes that are in neither the rows nor the columns of `confusion` do not count; NaN where none
+    is. A matrix of NaN, of answers that were not finite, has NaN.
+    """
+    both = confusion.diagonal()
+    either = confusion.sum(0) + confusion.sum(1) - both
+    return float((exact(both) / exact(either))[either > 0].mean())
+
+
+def depth(name: str, *, metrics: Sequence[Any] | None = None) -> Task:
+    """Return a task of a positive number for every pixel, trained on the absolute error: outputs
+    [n, 1, H, W] and targets [n, 1, H, W] or [n, H, W]. One that is NaN or not above 0 is missing.
+
+    Loss and metrics are means over the pixels with a target. Where there is none the loss is 0 with
+    a gradient of 0, and metrics are NaN.
+
+    - `metrics`: those of `Task` in place of "absolute error", in the units of the target; "relative
+      error", the mean of |output - target| / target, a ratio, not per cent; and "loss", the first
+      again; all lower is better. These go by their names. An object of torchmetrics gets outputs
+      and targets [k].
+    """
+    constant = Metric("loss", False, _depth_histogram, _constant_error)
+    absolute = Metric("loss", False, partial(_sum_of_values, _absolute_error), constant=constant)
+    relative = Metric("relative error", False, partial(_sum_of_values, _relative_error))
+    defaults = replace(absolute, name="absolute error"), relative, absolute
+    loss, labelled = partial(_mean_of_values, _absolute_error), partial(_labelled, _is_positive)
+    count = partial(_number, _is_positive)
+    return Task(name, loss, _chosen(defaults, metrics), count, labelled)
+
+
+def _is_positive(target: Tensor) -> Tensor:
+    return target > 0
+
+
+def _absolute_error(output: Tensor, target: Tensor) -> Values:
+    check_order(output, target)
+    target = target.flatten()
+    valid = target > 0
+    # An invalid target may be NaN, and so would be the gradient, though the error does not count.
+    return (output.flatten() - target.where(valid, 0)).abs(), valid
+
+
+def _relative_error(output: Tensor, target: Tensor) -> Values:
+    error, valid = _absolute_error(output, target)
+    return error / target.flatten().where(valid, 1), valid
+
+
+def _depth_histogram(output: Tensor, target: Tensor) -> Float[Tensor, "2 bins"]:
+    """Return the number of depths and their sum in each of 2^15 bins, less than 1% wide: the upper
+    16 bits of positive floats are in the order of the floats."""
+    target = exact(target[target > 0])
+    bins = target.float().view(torch.int32) >> 16
+    sums = torch.stack([torch.ones_like(target), target])
+    return sums.new_zeros(2, 2**15).index_add_(1, bins, sums)
+
+
+def _constant_error(histogram: Float[Tensor, "2 bins"]) -> float:
+    """Return the least mean absolute error of a constant at the lower end of a bin; NaN unless
+    there are depths in two."""
+    number, total = histogram
+    used = number > 0
+    if used.sum() < 2:
+        return math.nan
+    below, total_below = (histogram.cumsum(1) - histogram)[:, used]
+    ends = (used.nonzero()[:, 0].int() << 16).view(torch.float32)
+    # Errors add up to (end - depth) of depths below, and (depth - end) of the others.
+    errors = total.sum() - 2 * total_below + ends * (2 * below - number.sum())
+    return float(errors.min() / number.sum())
+
+
+# Numbers
 
 
 def check_order(output: Tensor, target: Tensor) -> None:
-    """InputError unless there is a target for each number, and the axes are in the same order."""
+    """Raise InputError unless there is a target for each number, and the axes are in the same
+    order."""
     one, other = ([size for size in t.shape if size != 1] for t in (output, target))
     if output.numel() != target.numel() or (one != other and sorted(one) == sorted(other)):
         raise InputError(
-            "there must be one target for each number of the output, with the axes in its order"
+            "There must be one target for each number of the output, with the axes in its order. "
+            f"Found {described(output)} and {described(target)}."
         )
+
+
+def regression(
+    name: str, loss: Loss = F.huber_loss, *, metrics: Sequence[Any] | None = None
+) -> Task:
+    """Return a task of numbers, trained on `loss`, Huber's by default, as for age in section 5.2.
+
+    Outputs [n, 1] and targets [n], of any number type, are both taken as [n]. A NaN is a missing
+    target: the loss is the mean over the others, and 0 with a gradient of 0 where there is none.
+
+    - `metrics`: those of `Task` in place of "loss", what is trained on, lower is better, and "R2",
+      the coefficient of determination, at most 1, higher is better, NaN where all targets are
+      equal. These go by their names: `["loss"]` leaves R2 out. An object of torchmetrics gets
+      outputs and targets [k].
+
+    The loss raises InputError unless there are as many targets as numbers in the output, with the
+    axes in the same order.
+    """
+    flat, count = partial(_flat, loss), partial(_number, _is_number)
+    mean = mean_metric("loss", False, flat, count)
+    if loss in _ZERO_AT_THE_TARGET:  # another may be costly on all targets at once
+        constant = Metric("loss", False, _numbers, partial(_constant_loss, loss))
+        mean = replace(mean, constant=constant)
+    constant = Metric("R2", True, _squares, _of_the_mean)
+    determination = Metric("R2", True, _squares, _determination, constant)
+    chosen = _chosen((mean, determination), metrics)
+    return Task(name, flat, chosen, count, partial(_labelled, _is_number))
 
 
 _ZERO_AT_THE_TARGET = F.huber_loss, F.l1_loss, F.mse_loss, F.smooth_l1_loss
 
 
-def _flat(loss: Callable[[Tensor, Tensor], Tensor], output: Tensor, target: Tensor) -> Tensor:
-    """`loss` on the numbers that have a target; 0 where none has."""
+def _flat(loss: Loss, output: Tensor, target: Tensor) -> Float[Tensor, ""]:
+    """Return `loss` on the numbers that have a target; 0 where none has."""
     check_order(output, target)
     output, target = output.flatten(), target.flatten().to(output.dtype)
-    counted = target.isnan().logical_not()
+    counted = _is_number(target)
     if loss in _ZERO_AT_THE_TARGET:
         # A selection would wait for a GPU. Missing ones, as if right, only dilute the mean.
         mean = loss(output, target.where(counted, output.detach()))
@@ -382,18 +700,52 @@ def _flat(loss: Callable[[Tensor, Tensor], Tensor], output: Tensor, target: Tens
     return loss(output[counted], target[counted]).where(counted.any(), 0)
 
 
-def _not_nan(target: Tensor) -> Tensor:
-    return target.isnan().logical_not().sum()
+def _is_number(target: Tensor) -> Tensor:
+    return target.isnan().logical_not()
 
 
-def regression(name: str, loss: Callable[[Tensor, Tensor], Tensor] = F.huber_loss) -> Task:
-    """A regression by `loss`, Huber's by default, as for age in section 5.2. Metric: "loss", the
-    same, lower is better.
+def _number(are_there: Callable[[Tensor], Tensor], target: Tensor) -> Tensor:
+    return are_there(target).sum()
 
-    Outputs [n, 1] and targets [n], of any number type, are both taken as [n]. A NaN is a missing
-    target: the loss is the mean over the others, and 0 with a gradient of 0 where there is none. It
-    raises InputError unless there are as many targets as numbers in the output, with the axes in
-    the same order.
-    """
-    flat = partial(_flat, loss)
-    return Task(name, flat, (mean_metric("loss", False, flat, _not_nan),), _not_nan)
+
+def _labelled(are_there: Callable[[Tensor], Tensor], output: Tensor, target: Tensor) -> Pair:
+    """Return outputs [k] and targets [k], of the dtype of the outputs."""
+    check_order(output, target)
+    output, target = output.flatten(), target.flatten()
+    counted = are_there(target)
+    return output[counted], target[counted].to(output.dtype)
+
+
+def _numbers(output: Tensor, target: Tensor) -> list[Tensor]:
+    return [_labelled(_is_number, output, target)[1]]
+
+
+def _constant_loss(loss: Loss, batches: list[Tensor]) -> float:
+    """Return the smaller loss of the mean and the median of all targets."""
+    target = torch.cat(batches)
+    return min(float(loss(c.expand_as(target), target)) for c in (target.mean(), target.median()))
+
+
+def _squares(output: Tensor, target: Tensor) -> list[Float[Tensor, " 4"]]:
+    """Return number and mean of the targets of a batch, the sum of squares about it, and that of
+    the errors. Batches are listed, since a difference of sums of squares would lose digits."""
+    output, target = map(exact, _labelled(_is_number, output.detach(), target))
+    if not len(target):
+        return []
+    mean = target[0] + (target - target[0]).mean()  # exact where all are equal
+    squares = (target - mean).square().sum(), (target - output).square().sum()
+    return [torch.stack([target.new_tensor(len(target)), mean, *squares])]
+
+
+def _determination(batches: list[Float[Tensor, " 4"]]) -> float:
+    if not batches:
+        return math.nan
+    number, mean, within, errors = torch.stack(batches).T
+    apart = mean - mean[0]
+    apart = apart - (number * apart).sum() / number.sum()
+    total = (within + number * apart.square()).sum()
+    return float(1 - errors.sum() / total) if total > 0 else math.nan
+
+
+def _of_the_mean(batches: list[Float[Tensor, " 4"]]) -> float:
+    return 0 * _determination(batches)

@@ -12,9 +12,9 @@ from pamal_companion.data.splits import Splits
 from pamal_companion.experiments.segnet import segnet
 from pamal_companion.runs.options import Count, NonNegative, Options, Positive, Strength
 from pamal_companion.runs.run import Experiment, calibration
-from pamal_core.dense_tasks import depth, segmentation
 from pamal_core.evaluation import predict
 from pamal_core.networks.base import Network
+from pamal_core.tasks import depth, segmentation
 
 NUM_CLASSES = len(cityscapes.CLASSES)
 

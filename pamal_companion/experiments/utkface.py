@@ -37,7 +37,11 @@ class UTKFaceOptions(Options):
 EXPERIMENT = Experiment(
     name="utkface",
     options=UTKFaceOptions,
-    tasks=(regression("age"), classification("gender"), classification("ethnicity")),
+    tasks=(
+        regression("age", metrics=["loss"]),
+        classification("gender"),
+        classification("ethnicity"),
+    ),
     load=lambda o: utkface.load(o.data, o.data_root, size=o.size, split=o.split, limit=o.limit),
     make_network=lambda o, splits, extra: resnet18(
         (1, 2, 5),

@@ -254,6 +254,15 @@ def test_the_cosine_penalty_is_0_where_losses_are_in_proportion_or_0():
     assert Cosine(1.0).task_weights(torch.zeros(1, 2), weights).isfinite().all()
 
 
+def test_progress_is_relative_to_the_first_batch_with_labels(rotated):
+    late, early = RotoGrad(rotated), RotoGrad(rotated)
+    late._length(torch.tensor([3.0, 0.0]))
+    early._length(torch.tensor([3.0, 5.0]))
+    late._length(torch.tensor([1.0, 5.0]))
+    norms = torch.tensor([2.0, 4.0])
+    assert late._length(norms) == early._length(norms)
+
+
 def test_rotograd_goes_on_on_the_device_of_its_network(rotated):
     rule = RotoGrad(rotated)
     rule.load_state_dict({"first": torch.ones(2)})  # as read from a file: on the CPU

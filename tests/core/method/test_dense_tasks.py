@@ -6,12 +6,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from over_batches import judged
+from small_problems import SharedBottom
+from torch import nn
 
-from pamal_companion.experiments.segnet import segnet
-from pamal_core.dense_tasks import confusion_matrix, depth, mean_iou, segmentation
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate, objectives
 from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.tasks import confusion_matrix, depth, mean_iou, segmentation
 
 CLASSES = 4
 
@@ -56,8 +58,7 @@ def loops_over_depths(output, target):
 
 def measured(task, outputs, targets, batch_size):
     """The metrics of `task` gathered over batches."""
-    parts = list(zip(outputs.split(batch_size), targets.split(batch_size), strict=True))
-    return tuple(m.value(sum(m.statistic(o, t) for o, t in parts)) for m in task.metrics)
+    return tuple(judged(task, outputs, targets, batch_size))
 
 
 @settings(max_examples=40, deadline=None)
@@ -172,14 +173,16 @@ def test_sums_over_many_batches_are_exact():
 
 def test_logits_of_other_classes_are_refused():
     with pytest.raises(
-        InputError, match=r"Task s needs logits \[n, 4, H, W\]. Found \(2, 7, 3, 3\)"
+        InputError, match=r"needs logits \[n, 4, H, W\] .* Found one tensor \[2, 7, 3, 3\]"
     ):
         segmentation("s", 4).loss(torch.rand(2, 7, 3, 3), torch.zeros(2, 3, 3, dtype=torch.long))
 
 
 def test_dense_tasks_make_a_front_with_named_columns():
     tasks = [segmentation("classes", 3), depth("distance")]
-    network = WeightEnsemble([segnet((3, 1), width=2) for _ in range(2)], shared="encoder")
+    heads = [[nn.Conv2d(4, c, 1) for c in (3, 1)] for _ in range(2)]
+    members = [SharedBottom(nn.Conv2d(3, 4, 3, padding=1), pair) for pair in heads]
+    network = WeightEnsemble(members, shared="encoder")
     x = torch.rand(3, 3, 32, 32)
     batch = x, torch.randint(-1, 3, (3, 32, 32)), torch.rand(3, 1, 32, 32)
     parts = list(zip(*(part.split(1) for part in batch), strict=True))

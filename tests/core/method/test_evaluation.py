@@ -5,10 +5,8 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch.utils.data import TensorDataset
 from tqdm.auto import tqdm
 
-from pamal_companion.data.batches import batches
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
 from pamal_core.method import Method
@@ -17,13 +15,18 @@ from pamal_core.simplex import sampled
 from pamal_core.tasks import classification, mean_metric, regression
 
 
+def split(batch, size):
+    """The same data in batches of `size`."""
+    return list(zip(*(part.split(size) for part in batch), strict=True))
+
+
 def network(make_mlp, members=2, **options):
     return WeightEnsemble([make_mlp() for _ in range(members)], shared="encoder", **options)
 
 
 def test_each_point_has_the_metrics_of_the_exported_network(make_mlp, tasks, batch):
     ensemble, (x, heights, kinds) = network(make_mlp), batch
-    front = evaluate(ensemble, tasks, batches(TensorDataset(*batch), 7))
+    front = evaluate(ensemble, tasks, split(batch, 7))
     assert front.alphas.shape == (11, 2)
     for alpha, (_, row) in zip(front.alphas, front.table.iterrows(), strict=True):
         height, logits = ensemble.export(alpha, calibration="shared")(x)
@@ -42,9 +45,44 @@ def test_the_first_metric_of_a_task_is_its_objective(make_mlp, tasks, batch):
     ]
 
 
+class Counting(list):
+    reads = 0
+
+    def __iter__(self):
+        self.reads += 1
+        return super().__iter__()
+
+
+@pytest.mark.parametrize("kept", [0, 2**26], ids=["mixed for each batch", "kept"])
+def test_the_loader_is_read_once_and_each_alpha_has_what_it_has_alone(
+    tasks, batch, kept, monkeypatch
+):
+    """BatchNorm is re-estimated, and `Cached` keeps weights of the alpha it was last run at."""
+    monkeypatch.setattr("pamal_core.evaluation.KEPT", kept)
+    ensemble = WeightEnsemble([Cached(), Cached()], shared="encoder").train()
+    loader, calibration = Counting(split(batch, 5)), Counting(split(batch, 16))
+    before = {name: buffer.clone() for name, buffer in ensemble.named_buffers()}
+    front = evaluate(ensemble, tasks, loader, calibration=calibration)
+    assert loader.reads == 1 and calibration.reads == 11
+    assert all(torch.equal(buffer, before[name]) for name, buffer in ensemble.named_buffers())
+    assert all(module.training for module in ensemble.modules())
+    for alpha, (_, row) in zip(front.alphas, front.table.iterrows(), strict=True):
+        model = ensemble.export(alpha, calibration=calibration)
+        for t, (task, output) in enumerate(zip(tasks, model(batch[0]), strict=True)):
+            expected = [metric(output, batch[t + 1]) for metric in task.metrics]
+            found = [row[f"{task.name}/{metric.name}"] for metric in task.metrics]
+            assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_generator_is_read_once(make_mlp, tasks, batch):
+    ensemble, parts = network(make_mlp), split(batch, 5)
+    front = evaluate(ensemble, tasks, (part for part in parts))
+    assert front.table.equals(evaluate(ensemble, tasks, parts).table)
+
+
 def test_the_size_of_a_batch_does_not_matter(make_mlp, tasks, batch):
-    ensemble, data = network(make_mlp), TensorDataset(*batch)
-    a, b = (evaluate(ensemble, tasks, batches(data, size)).table for size in (5, 32))
+    ensemble = network(make_mlp)
+    a, b = (evaluate(ensemble, tasks, split(batch, size)).table for size in (5, 32))
     np.testing.assert_allclose(a, b, rtol=1e-5)
 
 
@@ -66,6 +104,22 @@ class Normalised(nn.Module):
 
     def forward(self, x):
         x = self.encoder(x)
+        return self.height(x), self.kind(x)
+
+
+class Cached(Normalised):
+    """Keeps the weights of its encoder while it is in evaluation mode."""
+
+    kept = None
+
+    def train(self, mode=True):
+        self.kept = None
+        return super().train(mode)
+
+    def forward(self, x):
+        if self.kept is None or self.training:
+            self.kept = self.encoder[0].weight.T
+        x = self.encoder[1](x @ self.kept + self.encoder[0].bias)
         return self.height(x), self.kind(x)
 
 
@@ -193,7 +247,7 @@ def test_the_front_of_a_network_without_batch_norm_needs_no_calibration(make_mlp
 
 
 def test_tasks_of_one_name_and_targets_that_are_missing_are_refused(make_mlp, tasks, batch):
-    with pytest.raises(InputError, match=r"a name of its own, a text\. Found height, height"):
+    with pytest.raises(InputError, match=r"a name of its own\. Found height, height"):
         evaluate(network(make_mlp), [tasks[0]] * 2, [batch])
     with pytest.raises(InputError, match="Found 2 outputs and 1 targets"):
         evaluate(network(make_mlp), tasks, [batch[:2]])
@@ -226,8 +280,9 @@ def test_a_metric_that_is_not_finite_is_named_with_its_task_and_alpha(tasks, bat
     ensemble = WeightEnsemble([Fragile(1.0), Fragile(-1.0)])
     with pytest.warns(UserWarning) as found:
         front = evaluate(ensemble, tasks, [batch])
-    assert [str(w.message) for w in found] == [
-        "Metrics that are not finite: height/loss at 6 of 11 alphas, first [0.5, 0.5]."
+    assert [str(w.message) for w in found if "not finite" in str(w.message)] == [
+        "Metrics that are not finite: height/loss at 6 of 11 alphas, first [0.5, 0.5]; "
+        "height/R2 at 6 of 11 alphas, first [0.5, 0.5]."
     ]
     assert front.is_finite.tolist() == [True] * 5 + [False] * 6
     with pytest.raises(

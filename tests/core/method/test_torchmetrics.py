@@ -1,0 +1,146 @@
+"""Objects with torchmetrics' interface as metrics, against torchmetrics on all labels at once."""
+
+import copy
+import math
+import pickle
+
+import pytest
+import torch
+from over_batches import gathered
+from torch import nn
+
+import pamal_core as pamal
+from pamal_core.tasks import Task
+
+# Imported at the time of the test: it takes seconds, and nobody else here needs it.
+REASON = "torchmetrics is the oracle here"
+X = torch.randn(60, 4, generator=torch.Generator().manual_seed(3))
+KINDS, SIZES = (X[:, 0] > 0).long() + (X[:, 1] > 0).long(), X.sum(1) + 3
+HIDDEN = torch.arange(60) % 4 == 1
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.kind, self.size = nn.Linear(4, 3), nn.Linear(4, 1)
+
+    def forward(self, x):
+        return self.kind(x), self.size(x)
+
+
+def network():
+    return pamal.WeightEnsemble([Net(), Net()])
+
+
+def batches(kinds=KINDS, sizes=SIZES, size=7):
+    return list(zip(X.split(size), kinds.split(size), sizes.split(size), strict=True))
+
+
+@pytest.fixture
+def judges():
+    """The name, the object and the direction of metrics of classes."""
+    kinds = pytest.importorskip("torchmetrics.classification", reason=REASON)
+    return {
+        "MulticlassAUROC": (kinds.MulticlassAUROC(3), True),
+        "MulticlassF1Score": (kinds.MulticlassF1Score(3), True),
+        "MulticlassAccuracy": (kinds.MulticlassAccuracy(3, average="micro", ignore_index=2), True),
+        "MulticlassCalibrationError": (kinds.MulticlassCalibrationError(3), False),
+    }
+
+
+@pytest.mark.parametrize("hidden", [False, True], ids=["all labels", "some missing"])
+def test_each_alpha_has_what_torchmetrics_gives_on_all_labels_at_once(judges, hidden):
+    kinds = KINDS.where(~HIDDEN, -100) if hidden else KINDS
+    ensemble = network()
+    task = pamal.classification("kind", metrics=["accuracy", *(m for m, _ in judges.values())])
+    front = pamal.evaluate(ensemble, [task, pamal.regression("size")], batches(kinds))
+    for alpha, (_, row) in zip(front.alphas, front.table.iterrows(), strict=True):
+        logits, _ = ensemble.export(alpha)(X)
+        kept = kinds != -100
+        for name, (judge, _) in judges.items():
+            expected = copy.deepcopy(judge)(logits[kept].detach(), kinds[kept]).item()
+            assert row[f"kind/{name}"] == pytest.approx(expected, abs=1e-6)
+    again = pamal.evaluate(ensemble, [task, pamal.regression("size")], batches(kinds))
+    assert again.table.equals(front.table)
+    assert all(judge._update_count == 0 for judge, _ in judges.values())  # those given are as new
+
+
+def test_directions_are_those_of_the_object_and_names_those_of_its_class(judges):
+    task = pamal.classification("kind", metrics=[m for m, _ in judges.values()])
+    assert [(m.name, m.maximise) for m in task.metrics] == [
+        (name, maximise) for name, (_, maximise) in judges.items()
+    ]
+    named = pamal.classification("kind", metrics=[("F1", judges["MulticlassF1Score"][0]), "loss"])
+    assert [m.name for m in named.metrics] == ["F1", "loss"]
+    front = pamal.evaluate(network(), [named, pamal.regression("size")], batches())
+    assert [(o.name, o.maximise) for o in front.objectives] == [
+        ("kind/F1", True),
+        ("size/loss", False),
+    ]
+    pickle.loads(pickle.dumps(named))
+
+
+def test_numbers_and_pixels_are_given_without_what_is_missing():
+    regression = pytest.importorskip("torchmetrics.regression", reason=REASON)
+    kinds = pytest.importorskip("torchmetrics.classification", reason=REASON)
+    output, target = torch.randn(20, 1), torch.randn(20).double()
+    target[::3] = math.nan
+    task, kept = pamal.regression("size", metrics=[regression.R2Score(), "R2"]), ~target.isnan()
+    expected = regression.R2Score()(output[kept, 0], target[kept].float()).item()
+    assert [gathered(m, output, target) for m in task.metrics] == pytest.approx([expected] * 2)
+    depths = torch.rand(20, 2, 2) - 0.3
+    outputs, kept = torch.rand(20, 1, 2, 2), depths > 0
+    task = pamal.depth("far", metrics=[regression.MeanAbsoluteError(), "loss"])
+    found = [gathered(m, outputs, depths) for m in task.metrics]
+    assert found == pytest.approx([(outputs[:, 0] - depths)[kept].abs().mean().item()] * 2)
+    labels, logits = torch.randint(-1, 3, (20, 2, 2)), torch.randn(20, 3, 2, 2)
+    iou = kinds.MulticlassJaccardIndex(3)
+    task = pamal.segmentation("what", 3, metrics=[iou, "mIoU"])
+    assert gathered(task.metrics[0], logits, labels) == pytest.approx(
+        gathered(task.metrics[1], logits, labels)
+    )
+
+
+class Largest:
+    """The interface, without torchmetrics."""
+
+    higher_is_better = False
+
+    def __init__(self):
+        self.seen = []
+
+    def update(self, output, target):
+        self.seen.append((output.flatten() - target).abs().max().item())
+
+    def compute(self):
+        return max(self.seen)
+
+    def reset(self):
+        self.seen = []
+
+
+def test_an_object_of_ones_own_is_taken_by_any_task():
+    judge = Largest()
+    judge.update(torch.tensor([9.0]), torch.tensor([0.0]))  # what it saw before does not count
+    own = Task("size", lambda o, t: (o[:, 0] - t).abs().mean(), [judge, ("worst", Largest())])
+    ensemble = network()
+    front = pamal.evaluate(ensemble, [pamal.classification("kind"), own], batches())
+    for alpha, (_, row) in zip(front.alphas, front.table.iterrows(), strict=True):
+        _, size = ensemble.export(alpha)(X)
+        expected = (size[:, 0] - SIZES).abs().max().item()
+        assert row["size/Largest"] == row["size/worst"] == pytest.approx(expected, rel=1e-6)
+    assert judge.seen == [9.0] and front.maximise == [True, False]
+
+
+def test_a_metric_over_no_label_is_nan_and_its_object_is_not_asked():
+    tasks = [pamal.classification("kind"), pamal.regression("size", metrics=["loss", Largest()])]
+    with pytest.raises(pamal.InputError, match=r"size/loss at 1 of 1 .*; size/Largest at 1 of 1"):
+        pamal.evaluate(network(), tasks, batches(sizes=SIZES * math.nan), [[0.5, 0.5]])
+
+
+def test_an_object_that_does_not_say_its_direction_is_refused():
+    class Undecided(Largest):
+        higher_is_better = None
+
+    with pytest.raises(pamal.InputError, match="Metric Undecided of task size must say whether"):
+        pamal.regression("size", metrics=[Undecided()])
