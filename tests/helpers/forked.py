@@ -4,9 +4,13 @@ import multiprocessing
 import os
 import sys
 import traceback
+from importlib.util import find_spec
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["pamal_companion.runs.sweep", "torch._dynamo"])
+PRELOADED = ["pamal_core.training", "torch._dynamo"]
+if find_spec("pydantic"):  # the core's own environment has nothing of what the companion needs
+    PRELOADED.insert(0, "pamal_companion.runs.sweep")
+CONTEXT.set_forkserver_preload(PRELOADED)
 
 
 def start(target, *arguments):
