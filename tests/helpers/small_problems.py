@@ -1,11 +1,13 @@
 """Small problems that many tests share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils.data import DataLoader, TensorDataset
 
 from pamal_core.balancing import MovingAverage
 from pamal_core.method import Method
@@ -24,6 +26,33 @@ class SharedBottom(nn.Module):
     def forward(self, x: Tensor) -> list[Tensor]:
         features = self.encoder(x)
         return [head(features) for head in self.heads]
+
+
+def lenet(num_tasks: int = 2) -> SharedBottom:
+    """LeNet for images [n, 1, 28, 28]: 21,330 shared weights, and 3,060 for each head of 10
+    classes."""
+    encoder = nn.Sequential(
+        *(nn.Conv2d(1, 10, kernel_size=5), nn.MaxPool2d(2), nn.ReLU()),
+        *(nn.Conv2d(10, 20, kernel_size=5), nn.MaxPool2d(2), nn.ReLU()),
+        *(nn.Flatten(), nn.Linear(20 * 4 * 4, 50), nn.ReLU()),
+    )
+    heads = [
+        nn.Sequential(nn.Linear(50, 50), nn.ReLU(), nn.Linear(50, 10)) for _ in range(num_tasks)
+    ]
+    return SharedBottom(encoder, heads)
+
+
+def batches(
+    tensors: Sequence[Tensor], size: int, shuffle: bool = False
+) -> DataLoader[tuple[Tensor, ...]]:
+    """Batches of `size` examples of `tensors`, the last one smaller."""
+    return DataLoader(TensorDataset(*tensors), batch_size=size, shuffle=shuffle)
+
+
+def through_a_file(state: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """`state`, written to a file in `folder` and read as one that nobody trusts."""
+    torch.save(state, folder / "state.pt")
+    return torch.load(folder / "state.pt", weights_only=True)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """ResNet18 and SegNet, alone and in an ensemble."""
 
+import forked
 import pytest
 import torch
 from torch import nn
@@ -237,3 +238,22 @@ def test_one_step_at_full_size_lowers_the_loss(name):
             [t.loss(o, y) for t, o, y in zip(tasks, outputs, batch[1:], strict=True)]
         )
     assert after.mean() < before.mean()
+
+
+NARROW_STEPS = """
+import numpy as np, torch
+from pamal_core import Method, WeightEnsemble, classification
+from pamal_companion.experiments.resnet import resnet18
+torch.set_num_threads(1)
+network = WeightEnsemble([resnet18((2, 2), width=4) for _ in "ab"], shared="encoder")
+method = Method(network, [classification("a"), classification("b")])
+batch = torch.rand(16, 3, 64, 64), torch.randint(2, (16,)), torch.randint(2, (16,))
+for seed in range(6):
+    method.step(batch, np.random.default_rng(seed))
+"""
+
+
+def test_a_narrow_resnet_does_not_write_past_its_memory(tmp_path):
+    """Channels-last, this ends with a signal on most CPUs: oneDNN, issue 6035."""
+    (code,), (errors,) = forked.run(NARROW_STEPS, tmp_path)
+    assert code == 0, errors

@@ -103,6 +103,20 @@ def test_the_exported_model_answers_as_the_explorer_does(parts, explorer):
     assert answers == [[shown["text"] for shown in row] for row in explorer.predictions]
 
 
+def test_a_low_rank_ensemble_is_explored_as_any_other(parts):
+    _, tasks, data, loader, _, _ = parts
+    network = pamal.LowRankEnsemble(Heads(len(tasks)), len(tasks), rank=2)
+    with torch.no_grad():
+        for adapter in network.mixed:
+            adapter.normal_(0, 0.2)
+    front = pamal.evaluate(network, tasks, loader, calibration="shared")
+    given = {"loader": loader, "calibration": "shared"}
+    explorer = Explorer(network, tasks, front, *data[:4], **given)
+    one, two = network.members()[:2].double()
+    assert explorer.gram[0][1] == pytest.approx((one @ two).item())
+    assert explorer.measured["metrics"] == pytest.approx(front.choose().metrics)
+
+
 def test_pictures_are_made_of_images_and_names_of_targets(parts, explorer):
     data = parts[2]
     assert all(picture.startswith("data:image/png;base64,") for picture in explorer.pictures)

@@ -5,9 +5,9 @@ import copy
 import jaxtyping
 import pytest
 import torch
+from small_problems import through_a_file
 from torch.optim.lr_scheduler import StepLR
 
-from pamal_companion.runs.checkpoint import load_state, save_state
 from pamal_core.balancing import (
     Linear,
     MovingAverage,
@@ -65,9 +65,7 @@ def test_a_rate_beside_an_optimiser_is_not_ignored(make_plain_method, batch):
     refused("`lr` is that of Adam", method, [batch], optimizer=sgd(method), lr=0.1)
 
 
-def test_a_generator_is_refused_for_two_epochs_and_has_all_its_batches_in_one(
-    make_plain_method, batch
-):
+def test_a_generator_is_refused_for_two_epochs_and_taken_for_one(make_plain_method, batch):
     method, seen = make_plain_method(), []
 
     def generator():
@@ -178,8 +176,7 @@ def state(make_plain_method, batch, tmp_path):
     """That of two epochs, written to a file and read."""
     method = make_plain_method(**begun())
     found = trained(method, [batch], epochs=2, **parts(method, momentum=0.9))
-    save_state(tmp_path / "state", found)
-    return load_state(tmp_path / "state")
+    return through_a_file(found, tmp_path)
 
 
 @pytest.mark.parametrize(

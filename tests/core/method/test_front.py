@@ -6,10 +6,7 @@ import moocore
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot as plt
 
-from pamal_companion.plots.fronts import draw_line, front_figure, seeds_figure
-from pamal_companion.plots.studies import attainment_figure
 from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective, attained
 
@@ -47,7 +44,7 @@ def test_hypervolume_agrees_with_monte_carlo(maximise, reference, num_tasks):
     assert got == pytest.approx(covered, abs=4 * 0.5 / np.sqrt(400_000))
 
 
-def test_hypervolume_of_one_point_is_a_box_and_of_a_dominated_point_nothing():
+def test_hypervolume_of_a_point_is_a_box_and_of_a_dominated_one_nothing():
     assert front([[0.9, 0.8]]).hypervolume([0.0, 0.0]) == pytest.approx(0.72)
     assert front([[0.9, 0.8], [0.5, 0.8]]).hypervolume([0.0, 0.0]) == pytest.approx(0.72)
     assert front([[0.9, 0.8]]).hypervolume([0.95, 0.0]) == 0
@@ -58,7 +55,7 @@ def test_hypervolume_wants_a_reference_of_the_right_length():
         front([[0.9, 0.8]]).hypervolume([0.0, 0.0, 0.0])
 
 
-def test_spearman_is_one_where_more_weight_means_more_accuracy_and_minus_one_for_less_loss():
+def test_spearman_is_one_where_more_weight_is_better_and_else_minus_one():
     up = np.linspace(0, 1, 5)
     ordered = np.c_[1 - up, up**3]
     np.testing.assert_allclose(front(ordered).spearman(), [1, 1])
@@ -154,7 +151,7 @@ def test_weights_choose_by_their_mean_whether_by_name_or_in_order():
     assert points.choose(weights=[0, 1, 0]).row == points.values[:, 1].argmax()
 
 
-def test_the_better_of_two_points_is_chosen_where_their_difference_has_no_weight():
+def test_the_better_of_two_points_is_chosen_where_weights_see_no_other():
     assert front([[0.9, 0.1], [0.9, 0.5], [0.1, 0.6]]).choose(weights=[1, 0]).row == 1
 
 
@@ -174,7 +171,7 @@ def test_the_knee_is_where_every_move_costs_most_per_unit_gained():
 
 
 @pytest.mark.parametrize("options", [{}, {"knee": True}, {"weights": [2, 1, 1]}])
-def test_neither_dominated_outliers_nor_units_nor_the_order_change_the_choice(options):
+def test_neither_outliers_nor_units_nor_the_order_change_the_choice(options):
     rng = np.random.default_rng(0)
     for _ in range(20):
         values = rng.random((20, 3))
@@ -240,7 +237,7 @@ def left_out(call):
     return result
 
 
-def test_points_that_are_not_finite_count_nowhere_and_one_warning_says_how_many():
+def test_points_that_are_not_finite_count_nowhere_and_a_warning_says_so():
     alphas = np.c_[np.linspace(1, 0, 6), np.linspace(0, 1, 6)]
     broken, rows = front(BROKEN, alphas=alphas), [1, 2, 5]
     whole = front(np.array(BROKEN)[rows], alphas=alphas[rows])
@@ -302,7 +299,7 @@ def test_a_damaged_file_is_an_input_error_or_the_same_front(tmp_path):
     with pytest.raises(InputError, match="not a whole front"):
         Front.load(path)
     for call in (Front.load, before.save):
-        with pytest.raises(InputError, match="No such file"):
+        with pytest.raises(FileNotFoundError):
             call(tmp_path / "nowhere" / "front.npz")
 
 
@@ -435,7 +432,7 @@ def test_spearman_needs_task_weights_where_members_are_not_tasks():
         single.spearman()
 
 
-def test_ordered_pairs_are_all_of_a_front_in_order_and_none_of_a_reversed_one():
+def test_ordered_pairs_are_all_of_a_front_in_order_and_none_of_the_reverse():
     up = np.linspace(0, 1, 5)
     ordered = np.c_[1 - up, up**3]
     np.testing.assert_array_equal(front(ordered).ordered_pairs(), [1, 1])
@@ -486,34 +483,3 @@ def test_another_metric_is_better_in_the_direction_that_is_given():
     with pytest.raises(InputError, match=r"`maximise` must say .* Found rmse"):
         points.on("rmse")
     assert points.on("accuracy", maximise=False).maximise == [False, False]
-
-
-def test_the_figure_of_a_front_has_losses_beside_where_they_are_others():
-    losses = front([[0.9, 0.5], [0.7, 0.8]], maximise=False, names=("a", "b"))
-    both = replace(
-        losses,
-        table=losses.table.assign(**{"a/rank": [1.0, 2.0], "b/rank": [2.0, 1.0]}),
-    ).on("rank", maximise=True)
-    alone = replace(both, table=both.table[["a/rank", "b/rank"]])
-    for shown, panels in ((losses, 1), (both, 2), (alone, 1)):
-        figure = front_figure(shown)
-        axes = [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
-        assert len(axes) == panels and len(axes[0].collections) == 2
-        plt.close(figure)
-
-
-@pytest.mark.parametrize("name", ["front_figure", "seeds_figure", "draw_line", "attainment_figure"])
-def test_figures_leave_out_points_that_are_not_finite_and_say_so(name):
-    alphas = np.c_[np.linspace(1, 0, 6), np.linspace(0, 1, 6)]
-    broken, shown = front(BROKEN, alphas=alphas), np.array(BROKEN)[[1, 2, 5]]
-    draw = {
-        "front_figure": lambda: front_figure(broken),
-        "seeds_figure": lambda: seeds_figure({0: broken}, {}, None, ""),
-        "draw_line": lambda: draw_line(plt.figure().add_subplot(), broken, {"marker": "s"}),
-        "attainment_figure": lambda: attainment_figure({"a": [broken]}, ""),
-    }[name]
-    left_out(draw)
-    plt.gcf().canvas.draw()
-    if name != "attainment_figure":
-        np.testing.assert_array_equal(plt.gcf().axes[0].lines[0].get_xydata(), shown)
-    plt.close("all")

@@ -5,10 +5,9 @@ import math
 
 import pytest
 import torch
+from small_problems import batches
 from torch.optim.lr_scheduler import ExponentialLR, OneCycleLR
-from torch.utils.data import TensorDataset
 
-from pamal_companion.data.batches import batches
 from pamal_core.balancing import DynamicWeightAverage
 from pamal_core.training import seed_everything, train
 
@@ -16,7 +15,7 @@ from pamal_core.training import seed_everything, train
 @pytest.fixture
 def loader(batch):
     """Four batches in a new order each epoch."""
-    return batches(TensorDataset(*batch), 8, shuffle=True)
+    return batches(batch, 8, shuffle=True)
 
 
 def test_the_hook_of_a_step_sees_its_losses_and_alphas(make_plain_method, loader):
@@ -37,9 +36,7 @@ def test_the_hook_of_a_step_sees_its_losses_and_alphas(make_plain_method, loader
     assert rows == train(make_plain_method(window=3), loader, epochs=2, progress=False)
 
 
-def test_a_hook_may_stop_after_a_step_and_the_epoch_counts_with_the_steps_it_had(
-    make_plain_method, loader
-):
+def test_a_hook_may_stop_after_a_step_and_the_epoch_counts_so_far(make_plain_method, loader):
     losses, states, method = [], [], make_plain_method()
 
     def watch(training):
@@ -130,9 +127,7 @@ def test_a_second_call_can_be_resumed_too(make_plain_method, loader):
     assert torch.equal(again.network.stacked, whole.network.stacked)
 
 
-def test_the_rate_that_the_schedule_begins_with_is_the_one_that_was_asked_for(
-    make_plain_method, loader
-):
+def test_a_schedule_begins_with_the_rate_that_was_asked_for(make_plain_method, loader):
     """One state serves as the beginning of a longer schedule, whatever the rate has become."""
     method, states = make_plain_method(), []
     optimizer = torch.optim.SGD(method.parameters(), lr=0.1)

@@ -9,10 +9,10 @@ import pytest
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
+from small_problems import lenet
 from torch import nn
 
-from pamal_companion.experiments.models import lenet
-from pamal_core import Front, WeightEnsemble, barrier, evaluate
+from pamal_core import Front, WeightEnsemble, barrier, classification, evaluate
 from pamal_core.errors import InputError
 from pamal_core.front import Objective
 
@@ -124,14 +124,14 @@ def front(alphas, accuracy, loss):
 PAIR = [[1, 0], [0.5, 0.5], [0, 1]]
 
 
-def test_a_barrier_is_how_far_the_middle_is_worse_than_the_line_in_the_metrics_own_unit():
+def test_a_barrier_is_how_far_the_middle_is_worse_than_the_line():
     found = barrier(front(PAIR, [0.9, 0.8, 0.8], [0.5, 0.45, 0.3]))
     assert found == pytest.approx({"a/accuracy": 0.05, "b/loss": 0.05})
     better = barrier(front(PAIR, [0.9, 0.95, 0.8], [0.5, 0.1, 0.3]))
     assert better == pytest.approx({"a/accuracy": -0.1, "b/loss": -0.3})
 
 
-def test_of_three_members_the_line_is_a_plane_at_the_alpha_that_is_nearest_to_the_centre():
+def test_of_three_members_the_line_is_a_plane_at_the_alpha_in_the_middle():
     alphas = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0.4, 0.3, 0.3], [0.5, 0.5, 0]]
     found = barrier(front(alphas, [0.9, 0.6, 0.6, 0.7, 0.1], [0.1, 0.2, 0.3, 0.2, 9.0]))
     assert found == pytest.approx({"a/accuracy": 0.02, "b/loss": 0.2 - 0.19})
@@ -148,12 +148,9 @@ def test_members_that_do_not_belong_together_are_named_in_one_sentence(middle):
     assert text.count(" in the middle") == len(wrong) and all(one in text for one in wrong)
 
 
-def test_two_networks_that_started_apart_fall_to_chance_and_one_that_was_copied_does_not():
-    from sklearn.datasets import load_digits
-
-    from pamal_core import classification
-
-    digits = load_digits()
+def test_networks_that_started_apart_fall_to_chance_and_copies_do_not():
+    datasets = pytest.importorskip("sklearn.datasets", reason="needs the `companion` extra")
+    digits = datasets.load_digits()
     x = torch.as_tensor(digits.data, dtype=torch.float32) / 16
     y = torch.as_tensor(digits.target)
     task = [classification("digit")]

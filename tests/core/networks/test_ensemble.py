@@ -2,14 +2,12 @@ import io
 import subprocess
 import sys
 
-import forked
 import jaxtyping
 import pytest
 import torch
+from small_problems import lenet, through_a_file
 from torch import nn
 
-from pamal_companion.experiments.models import lenet
-from pamal_companion.runs.checkpoint import load_state, save_state
 from pamal_core.errors import InputError
 from pamal_core.networks.ensemble import WeightEnsemble
 
@@ -117,25 +115,6 @@ def test_a_narrow_strided_1x1_convolution_keeps_the_network_contiguous(channels,
     same(members[0](x), ensemble(theta, x))
 
 
-NARROW = """
-import numpy as np, torch
-from pamal_core import Method, WeightEnsemble, classification
-from pamal_companion.experiments.resnet import resnet18
-torch.set_num_threads(1)
-network = WeightEnsemble([resnet18((2, 2), width=4) for _ in "ab"], shared="encoder")
-method = Method(network, [classification("a"), classification("b")])
-batch = torch.rand(16, 3, 64, 64), torch.randint(2, (16,)), torch.randint(2, (16,))
-for seed in range(6):
-    method.step(batch, np.random.default_rng(seed))
-"""
-
-
-def test_a_narrow_resnet_does_not_write_past_its_memory(tmp_path):
-    """Channels-last, this ends with a signal on most CPUs: oneDNN, issue 6035."""
-    (code,), (errors,) = forked.run(NARROW, tmp_path)
-    assert code == 0, errors
-
-
 def test_exporting_leaves_the_ensemble_independent_of_the_network():
     ensemble = WeightEnsemble([Awkward(), Awkward()])
     before = {n: t.clone() for n, t in ensemble.state_dict().items()}
@@ -197,7 +176,7 @@ class TwoNames(nn.Module):
         return self.net[2](self.encoder(self.features(x)))
 
 
-def test_a_module_under_two_names_is_one_and_a_shared_weight_may_go_by_any_of_its_names(tmp_path):
+def test_a_module_under_two_names_is_one_and_a_tied_weight_has_any_name(tmp_path):
     x, models = torch.randn(5, 4), [TwoNames().eval(), TwoNames().eval()]
     ensemble = WeightEnsemble(models, shared="encoder").eval()
     assert ensemble.stacked.shape[1] == sum(p.numel() for p in models[0].parameters())
@@ -206,8 +185,7 @@ def test_a_module_under_two_names_is_one_and_a_shared_weight_may_go_by_any_of_it
     exported = ensemble.export([1, 0], calibration="shared")
     same(exported(x), models[0](x))
     assert exported.features[0] is exported.net[0]
-    save_state(tmp_path / "state", {"network": ensemble.state_dict()})
-    kept = load_state(tmp_path / "state")["network"]
+    kept = through_a_file(ensemble.state_dict(), tmp_path)
     assert all(torch.equal(kept[name], value) for name, value in ensemble.state_dict().items())
 
 

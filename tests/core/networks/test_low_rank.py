@@ -6,10 +6,9 @@ import jaxtyping
 import numpy as np
 import pytest
 import torch
+from small_problems import SharedBottom, lenet, through_a_file
 from torch import nn
 
-from pamal_companion.experiments.models import SharedBottom, lenet
-from pamal_companion.runs.checkpoint import load_state, save_state, train_resumably
 from pamal_core import LowRankEnsemble, Method, WeightEnsemble, evaluate, parameter_groups, train
 from pamal_core.balancing import UnitNorm
 from pamal_core.errors import InputError
@@ -128,7 +127,7 @@ def test_the_gradient_is_that_of_autograd_through_the_sum_of_products(balancer):
         torch.testing.assert_close(parameter.grad, expected, rtol=1e-5, atol=1e-8, msg=name)
 
 
-def test_of_full_rank_on_a_base_of_zeros_it_has_the_front_of_a_weight_ensemble():
+def test_of_full_rank_on_zeros_it_has_the_front_of_a_weight_ensemble():
     """Every matrix has four rows, B is the identity and A the matrix; there are no vectors."""
 
     def bare():
@@ -202,15 +201,22 @@ def test_a_training_can_be_resumed_and_a_state_loaded(tmp_path):
     for epochs in ((3,), (1, 3)):
         torch.manual_seed(0)
         network = LowRankEnsemble(convolutional(), 2, rank=2, train_base=True)
-        data = batches()
+        data, states = batches(), [None]
         for last in epochs:
-            file = tmp_path / f"{len(epochs)}"
-            train_resumably(Method(network, TASKS), data, file, epochs=last, progress=False)
+            train(
+                Method(network, TASKS),
+                data,
+                epochs=last,
+                resume=states[-1],
+                on_epoch=lambda training, kept=states: kept.append(
+                    through_a_file(training.state_dict(), tmp_path)
+                ),
+                progress=False,
+            )
         found.append({n: v.clone() for n, v in network.state_dict().items()})
     assert all(torch.equal(value, found[1][name]) for name, value in found[0].items())
-    save_state(tmp_path / "weights", {"network": found[0]})
     other = LowRankEnsemble(convolutional(), 2, rank=2)
-    other.load_state_dict(load_state(tmp_path / "weights")["network"])
+    other.load_state_dict(through_a_file(found[0], tmp_path))
     x = batches(1)[0][0]
     torch.testing.assert_close(predict(other, ALPHA, x), predict(network, ALPHA, x))
 
@@ -221,20 +227,6 @@ def test_statistics_are_re_estimated_for_an_alpha_and_exported():
     features = [model.encoder[0](x).detach() for x, *_ in data]
     means = torch.stack([part.mean((0, 2, 3)) for part in features]).mean(0)
     torch.testing.assert_close(model.encoder[1].running_mean, means, rtol=1e-4, atol=1e-5)
-
-
-def test_it_is_evaluated_for_the_explorer_as_any_ensemble():
-    pytest.importorskip("anywidget", reason="needs the `book` extra")
-    from pamal_companion.widgets import Explorer
-
-    network, data = moved(LowRankEnsemble(convolutional(), 2, rank=2)), batches()
-    front = evaluate(network, TASKS, data, calibration="shared")
-    x, *targets = data[0]
-    given = {"loader": data, "calibration": "shared"}
-    explorer = Explorer(network, TASKS, front, x, *targets, **given)
-    one, two = network.members().double()
-    assert explorer.gram[0][1] == pytest.approx((one @ two).item())
-    assert explorer.measured["metrics"] == pytest.approx(front.choose().metrics)
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ import copy
 import jaxtyping
 import pytest
 import torch
+from small_problems import SharedBottom
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from pamal_companion.experiments.models import SharedBottom
 from pamal_core import (
     Linear,
     Method,
@@ -79,7 +79,7 @@ def test_inside_forward_a_model_sees_its_weights_as_a_plain_one_does():
     assert [name for name, p in ensemble.named_parameters() if p.requires_grad] == ["stacked"]
 
 
-def test_a_pass_in_inference_mode_leaves_nothing_behind_that_later_ones_cannot_change():
+def test_a_pass_in_inference_mode_leaves_nothing_that_stays_as_it_is():
     ensemble, x = WeightEnsemble([nn.Linear(2, 2)]), torch.ones(1, 2)
     with torch.inference_mode():
         ensemble(ensemble.weights(torch.ones(1)), x)
@@ -303,7 +303,7 @@ class SharingMemory(nn.Module):
             self.own = nn.Linear(3, 3)
 
 
-def test_weights_that_share_memory_are_refused_unless_they_are_one_parameter_or_frozen():
+def test_weights_that_share_memory_are_one_parameter_or_frozen():
     said = r"must be one Parameter.*Found two that share their memory: one.weight and two.weight"
     with pytest.raises(InputError, match=said):
         WeightEnsemble([SharingMemory(frozen=False), SharingMemory(frozen=False)])
