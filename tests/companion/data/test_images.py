@@ -1,4 +1,4 @@
-"""Images that are kept as bytes."""
+"""Images that are kept as bytes, and batches of what is in memory."""
 
 import pytest
 import torch
@@ -57,3 +57,15 @@ def test_resident_data_have_the_same_batches_where_they_are():
     same = zip(batches(resident(data, torch.device("cpu")), 3), batches(data, 3), strict=True)
     for one, other in same:
         assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def test_batches_cover_the_data_once_in_a_new_order_each_epoch():
+    data = TensorDataset(torch.arange(10), torch.arange(10) * 2)
+    loader = batches(data, 4, shuffle=True)
+    epochs = [list(loader) for _ in range(2)]
+    orders = [torch.cat([x for x, _ in epoch]).tolist() for epoch in epochs]
+    assert [len(x) for x, _ in epochs[0]] == [4, 4, 2]
+    assert sorted(orders[0]) == sorted(orders[1]) == list(range(10))
+    assert orders[0] != orders[1]
+    assert all(torch.equal(y, 2 * x) for x, y in epochs[0])
+    assert torch.cat([x for x, _ in batches(data, 4)]).tolist() == list(range(10))

@@ -1,10 +1,12 @@
 """Auto-lambda, RotoGrad, EPO and COSMOS's penalty beside independent computations."""
 
+import jaxtyping
 import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.func import functional_call
+from waiting import fused_adam, fused_sgd, waits
 
 from pamal_companion.experiments.models import SharedBottom
 from pamal_companion.rivals.auto_lambda import AutoLambda
@@ -15,6 +17,7 @@ from pamal_core.balancing import Draw
 from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.training import train
 
 UNIFORM = torch.full((2,), 0.5)
 
@@ -82,6 +85,30 @@ def test_auto_lambda_leaves_the_running_statistics_to_the_training_batch(tasks, 
     direction_of(Method(network, tasks, balancer=rule), batch)
     assert network.skeleton.model.encoder[1].running_mean.abs().max() < 1
     assert network.skeleton.model.encoder[1].num_batches_tracked == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"lr": 0}, "a finite number > 0. Found lr=0"),
+        ({"meta_lr": -1}, "a finite number > 0. Found meta_lr=-1"),
+        ({"network": nn.Linear(4, 3)}, "must be of type Network, such as"),
+    ],
+)
+def test_auto_lambda_refuses_what_cannot_look_ahead(make_mlp, tasks, given, message, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
+    given = {"network": ensemble(make_mlp()), "tasks": tasks, "loader": [], "lr": 0.1, **given}
+    with pytest.raises(InputError, match=message):
+        AutoLambda(**given)
+
+
+def test_auto_lambda_refuses_a_loader_without_batches(make_mlp, tasks, batch):
+    network = ensemble(make_mlp())
+    before = network.stacked.detach().clone()
+    method = Method(network, tasks, balancer=AutoLambda(network, tasks, [], lr=0.1))
+    with pytest.raises(InputError, match=r"must yield batches anew in each epoch\. Found none"):
+        train(method, [batch], epochs=1, progress=False)
+    assert torch.equal(network.stacked, before)
 
 
 # RotoGrad: the oracle follows its equations task by task with a plain module.
@@ -252,6 +279,13 @@ def test_the_cosine_penalty_is_0_where_losses_are_in_proportion_or_0():
     weights = torch.tensor([[0.2, 0.8]])
     torch.testing.assert_close(Cosine(1.0).task_weights(3 * weights, weights), torch.zeros(1, 2))
     assert Cosine(1.0).task_weights(torch.zeros(1, 2), weights).isfinite().all()
+
+
+def test_a_step_with_the_cosine_penalty_asks_for_no_number(make_plain_method, batch, monkeypatch):
+    monkeypatch.setattr("pamal_core.training.LOOKED_AT", set())  # as on a GPU
+    for make_optimizer in (fused_sgd, fused_adam):
+        method = make_plain_method(penalty=Cosine(1.0), window=3)
+        assert waits(method, batch, make_optimizer(method.parameters()), clip_norm=1.0) == 0
 
 
 def test_progress_is_relative_to_the_first_batch_with_labels(rotated):

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from small_problems import batches
 from torch import nn
 
 from pamal_companion.experiments.models import SharedBottom, lenet, mlp
@@ -11,9 +12,16 @@ from pamal_companion.rivals.phn import Hypernetwork
 from pamal_companion.rivals.rotograd import Rotated, rotate
 from pamal_core.errors import InputError
 from pamal_core.method import Method
-from pamal_core.optimizers import parameter_groups
+from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.optimizers import adam, parameter_groups
+from pamal_core.training import train
 
 ALPHA = torch.tensor([0.3, 0.7])
+
+
+@pytest.fixture
+def loader(batch):
+    return batches(batch, 8, shuffle=True)
 
 
 def count(network):
@@ -140,3 +148,32 @@ def test_what_is_trained_of_a_conditioned_network_is_one_group(make_mlp, tasks):
     network = Conditioned(member, 2, shared="encoder", example=torch.randn(2, 4))
     (group,) = parameter_groups(Method(network, tasks), lambda name, _: {"lr": 0.5})
     assert group["params"] == [network.trained] and group["lr"] == 0.5
+
+
+def test_without_an_optimiser_only_an_ensemble_has_m_times_the_rate(make_mlp, tasks, loader):
+    networks = {
+        2e-3: WeightEnsemble([make_mlp(), make_mlp()]),
+        1e-3: Hypernetwork(make_mlp(), 2, shared="encoder"),
+    }
+    for rate, network in networks.items():
+        seen = []
+        train(
+            Method(network, tasks),
+            loader,
+            epochs=1,
+            on_epoch=lambda training, seen=seen: seen.append(training.optimizer),
+            progress=False,
+        )
+        assert seen[0].param_groups[0]["lr"] == rate
+
+
+def test_a_hypernetwork_is_trained_by_the_rule_of_every_other_network(make_mlp, tasks, loader):
+    def steps(make_optimizer):
+        torch.manual_seed(0)
+        method = Method(Hypernetwork(make_mlp(), 2), tasks)
+        optimizer = make_optimizer(method)
+        train(method, loader, epochs=3, optimizer=optimizer, progress=False)
+        return torch.cat([p.detach().flatten() for p in method.network.parameters()])
+
+    plain = steps(lambda method: torch.optim.Adam(method.parameters(), lr=1e-2, fused=False))
+    torch.testing.assert_close(steps(lambda method: adam(method, 1e-2)), plain)

@@ -5,6 +5,7 @@ import signal
 import pytest
 import torch
 from torch.optim.lr_scheduler import MultiStepLR
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils.data import TensorDataset
 
 from pamal_companion.data.batches import batches
@@ -51,6 +52,20 @@ def test_a_halved_learning_rate_is_resumed_too(make_method, loader, tmp_path):
     assert rates == [0.1, 0.1, 0.05, 0.05, 0.05]
 
 
+def test_an_average_is_resumed_from_its_checkpoint_bit_for_bit(make_method, loader, tmp_path):
+    averages = []
+    for stops in ([4], [2, 4]):
+        checkpoint = tmp_path / f"{len(stops)}.safetensors"
+        for epochs in stops:
+            method = make_method()
+            average = AveragedModel(method.network, multi_avg_fn=get_ema_multi_avg_fn(0.9))
+            optimizer = torch.optim.Adam(method.parameters(), lr=0.01)
+            parts = {"optimizer": optimizer, "average": average, "progress": False}
+            train_resumably(method, loader, checkpoint, epochs=epochs, **parts)
+        averages.append(average)
+    assert torch.equal(averages[0].module.stacked, averages[1].module.stacked)
+
+
 def test_a_checkpoint_of_another_run_is_refused(make_method, loader, tmp_path):
     path = tmp_path / "c.safetensors"
     train_resumably(make_method(), loader, path, key="a", epochs=1, progress=False)
@@ -71,7 +86,6 @@ def test_a_stop_says_what_is_kept(make_method, loader, tmp_path, kept):
     with pytest.raises(KeyboardInterrupt, match="SIGTERM") as caught:
         train_resumably(make_method(), loader, checkpoint, epochs=5, on_epoch=stop, progress=False)
     assert caught.value.__notes__ == [
-        "Stopped in epoch 3. The network is as its last step left it.",
         f"Epochs 1 to 2 are kept in {path}: the same command goes on from there."
         if kept
         else "No epoch is kept in a file.",

@@ -112,7 +112,7 @@ def evaluated(targets, epochs, balancer=None, tasks=None, **network):
 
 
 @pytest.mark.parametrize("loss", [F.huber_loss, F.mse_loss, lambda o, t: (o - t).abs().mean()])
-def test_a_target_in_thousands_under_unit_norm_is_a_false_front_and_is_said_to_be(loss):
+def test_a_target_in_thousands_under_unit_norm_is_a_false_front_and_told(loss):
     tasks = [pamal.classification("kind"), pamal.regression("size", loss)]
     with pytest.warns(UserWarning, match=r"At no alpha .* answer: size \(\w+ .* constant\)\.$"):
         front = evaluated(4000 + 1000 * SIZES, 20, UnitNorm(), tasks)

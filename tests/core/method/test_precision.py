@@ -6,17 +6,12 @@ from pathlib import Path
 import forked
 import pytest
 import torch
-from tiny_experiment import tiny
-from torch import nn
+from small_problems import lenet
 
-from pamal_companion.experiments.models import lenet
-from pamal_companion.runs.options import Options
-from pamal_companion.runs.run import run
 from pamal_core.errors import InputError
 from pamal_core.evaluation import predict
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
-from pamal_core.networks.skeleton import Skeleton
 from pamal_core.tasks import classification
 from pamal_core.training import train
 
@@ -35,7 +30,7 @@ def gradient(method):
     return losses, method.network.stacked.grad
 
 
-def test_bfloat16_leaves_weights_gradients_and_outputs_in_float32_and_is_near():
+def test_bfloat16_leaves_weights_and_outputs_in_float32_and_is_near():
     method = make_method()
     losses, exact = gradient(copy.deepcopy(method))
     method.network.precision = torch.bfloat16
@@ -72,16 +67,6 @@ def test_the_architecture_itself_runs_in_bfloat16():
     assert seen == [torch.bfloat16]
 
 
-@pytest.mark.parametrize("method", ["pamal", "rotograd", "phn", "cosmos", "auto_lambda", "mgda"])
-def test_every_kind_of_method_trains_in_bfloat16(method):
-    common = {"method": method, "epochs": 1, "batch_size": 50, "device": "cpu"}
-    plain = run(tiny(), Options.create(**common)).record
-    half = run(tiny(), Options.create(precision="bfloat16", **common)).record
-    assert half.options["precision"] == "bfloat16" and half.key != plain.key
-    for one, other in zip(half.history[0]["losses"], plain.history[0]["losses"], strict=True):
-        assert one == pytest.approx(other, rel=0.02)
-
-
 COMPILED = """
 import copy, sys
 import torch
@@ -100,16 +85,6 @@ def test_a_network_compiles_without_a_break_and_has_the_same_gradient(tmp_path):
     """In a process of its own: the checks of shapes under pytest are no code for the compiler."""
     codes, errors = forked.run(COMPILED.format(tests=str(Path(__file__).parent)), tmp_path)
     assert codes == [0], errors
-
-
-def test_compiling_is_an_option_that_names_no_other_run(monkeypatch):
-    compiled = []
-    monkeypatch.setattr(Skeleton, "compile", lambda self: compiled.append(self))
-    assert issubclass(Skeleton, nn.Module)
-    plain = run(tiny(), Options.create(epochs=1)).record
-    assert compiled == []
-    assert run(tiny(), Options.create(epochs=1, compile=True)).record.key == plain.key
-    assert len(compiled) == 1
 
 
 def test_float16_is_refused_for_training_in_one_sentence_and_evaluates():

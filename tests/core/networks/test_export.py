@@ -199,7 +199,7 @@ def test_a_module_in_place_is_the_exported_one_at_every_alpha():
     assert ensemble.training
 
 
-def test_a_module_in_place_whose_statistics_nobody_chose_comes_with_a_warning():
+def test_a_module_in_place_with_statistics_nobody_chose_warns():
     ensemble = WeightEnsemble([Tracked(), Tracked()])
     model = ensemble.export([1, 0], calibration="shared")
     with pytest.warns(UserWarning, match="share the running statistics"):
@@ -236,7 +236,7 @@ class Growing(nn.Module):
         return (self.layer(x + self.offset),)
 
 
-def test_a_buffer_that_is_registered_in_the_forward_pass_is_named_and_exported():
+def test_a_buffer_registered_in_the_forward_pass_is_named_and_exported():
     ensemble, x = WeightEnsemble([Growing(), Growing()]), torch.randn(4, 3)
     (found,) = predict(ensemble, [0.5, 0.5], x)
     with pytest.warns(UserWarning, match="what training wrote into offset"):

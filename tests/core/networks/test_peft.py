@@ -38,7 +38,7 @@ def adapted(model, rank=3):
     return network
 
 
-def test_peft_loads_base_and_members_and_has_the_same_outputs_at_five_alphas(tmp_path):
+def test_peft_loads_base_and_members_and_has_the_same_outputs(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of its dependencies
         peft = pytest.importorskip("peft", reason="needs the `test` extra")
@@ -64,7 +64,7 @@ def test_peft_loads_base_and_members_and_has_the_same_outputs_at_five_alphas(tmp
         torch.testing.assert_close(loaded(words), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_the_files_are_those_of_the_format_and_their_product_is_the_change_of_a_member(tmp_path):
+def test_the_files_have_the_format_and_their_product_changes_a_member(tmp_path):
     model = Words()
     network = adapted(model)
     network.export_adapters(tmp_path / "deep" / "folder")
@@ -114,9 +114,7 @@ class Tied(nn.Module):
         (Tied(), "one.weight"),
     ],
 )
-def test_layers_that_peft_has_no_adapter_for_are_named_before_anything_is_written(
-    tmp_path, model, name
-):
+def test_layers_without_an_adapter_in_peft_are_named_before_any_file(tmp_path, model, name):
     with pytest.raises(InputError, match=f"another kind of layer: {name}\\."):
         adapted(model, rank=2).export_adapters(tmp_path / "folder")
     assert not (tmp_path / "folder").exists()
