@@ -51,6 +51,12 @@ def test_the_core_imports_nothing_of_the_companion():
             assert not any(one.startswith("pamal_companion") for one in imported(tree)), name
 
 
+def test_the_tests_of_the_core_need_nothing_of_the_companion():
+    """Its name may be in no string either: as code for another process, or to skip a test."""
+    files = (ROOT / "tests" / "core").rglob("*.py")
+    assert [path.name for path in files if "pamal_companion" in path.read_text("utf-8")] == []
+
+
 def test_a_room_imports_only_the_rooms_before_it():
     for folder, name, tree in modules():
         room = folder.split(".")[1] if folder.startswith("pamal_companion.") else None
