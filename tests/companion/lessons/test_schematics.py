@@ -1,28 +1,18 @@
 import math
 
-import matplotlib
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib import pyplot as plt
 from scipy import stats
 
 from pamal_companion.lessons import schematics
 from pamal_companion.plots import lessons as drawings
 from pamal_core.simplex import Dirichlet, edges, lattice
 
-matplotlib.use("Agg")
-
 
 def rng():
     return np.random.default_rng(0)
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def dominated(losses):
