@@ -9,8 +9,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pandas as pd
 
+from pamal_companion.experiments.options import options_of
 from pamal_companion.runs import grid
 from pamal_companion.runs.folder import REGISTERED
+from pamal_companion.runs.methods import matters
+from pamal_companion.runs.options import kind_of
 from pamal_companion.runs.records import Record
 from pamal_companion.study import paper
 from pamal_companion.study.measures import value
@@ -132,22 +135,23 @@ Runs = Mapping[Setting, Mapping[int, Record]]
 def make(experiment: str, method: str, options: Mapping[str, Any]) -> Setting:
     """The setting of a run with these `options`, whatever else is as in the paper."""
     usual = paper.setting(experiment, method)
-    differing = {n: _fixed(v) for n, v in options.items() if n not in usual or v != usual[n]}
+    keys = {name: paper.key_of(value) for name, value in options.items()}
+    differing = {n: v for n, v in keys.items() if n not in usual or v != usual[n]}
     return Setting(experiment, method, tuple(sorted(differing.items())))
 
 
-def _fixed(value: Any) -> Any:
-    """`value` with tuples for its lists, so that it can be a key."""
-    return tuple(map(_fixed, value)) if isinstance(value, list) else value
-
-
 def of(run: Record | grid.Run) -> Setting:
-    """The setting of a record, or of a run of the grid: what it does not say is our default."""
-    unsaid = paper.UNSAID.get(run.experiment, {})
-    data = {}
-    if isinstance(run, Record) and not is_full(run):
-        data["data"] = "sample" if run.data.split("/")[1:2] == ["sample"] else run.data
-    return make(run.experiment, run.method, {**unsaid, **run.options, **data})
+    """Return the setting of a record, or of a run of the grid, where what is not said is our
+    default."""
+    known = options_of(run.experiment)
+    if isinstance(run, grid.Run):
+        usual = known.defaults_of(run.method).items()
+        defaults = {name: value for name, value in usual if matters(name, run.method)}
+        return make(run.experiment, run.method, defaults | dict(run.options))
+    options = known.completed(run.method, run.options)
+    if not is_full(run):
+        options["data"] = "sample" if kind_of(run.data) == "sample" else run.data
+    return make(run.experiment, run.method, options)
 
 
 @cache

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from pamal_companion.experiments.options import OPTIONS, options_of
 from pamal_companion.runs import grid
 from pamal_companion.runs.methods import METHODS
-from pamal_companion.runs.options import Options
 from pamal_companion.study.statistics import Sample
 from pamal_core.errors import check_choice
 
@@ -26,15 +26,8 @@ def read(path: Path) -> list[dict[str, str]]:
     return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
 
 
-EXPERIMENTS = {row["experiment"]: row for row in read(FOLDER.with_name("experiments.csv"))}
-DATA = {name: row["title"] for name, row in EXPERIMENTS.items()}
-TASKS = {n: tuple(row["tasks"].split("; ")) for n, row in EXPERIMENTS.items() if row["tasks"]}
-# The setting of each experiment in the paper, what only PaMaL has of it, and what a run means that
-# does not say it: where the default of our options is not the paper's value.
-SETTINGS, PAMAL, UNSAID = (
-    {name: grid.parameters(row[column]) for name, row in EXPERIMENTS.items()}
-    for column in ("every_method", "pamal", "unsaid")
-)
+DATA = {name: options.title for name, options in OPTIONS.items()}
+TASKS = {name: options.task_names for name, options in OPTIONS.items() if options.task_names}
 PRINTED = {name: row.printed for name, row in METHODS.items()}
 ONE_NETWORK = [name for name, row in METHODS.items() if row.one_network]
 """The methods that end with one network for all tasks."""
@@ -42,12 +35,15 @@ ONE_NETWORK = [name for name, row in METHODS.items() if row.one_network]
 
 @cache
 def setting(experiment: str, method: str) -> Mapping[str, Any]:
-    """Every option of a run as the paper has it: the common defaults, those of its data and those
-    of its method."""
-    common: dict[str, Any] = {name: field.default for name, field in Options.model_fields.items()}
-    published: Mapping[str, Any] = METHODS[method].published if method in METHODS else {}
-    own = PAMAL.get(experiment, {}) if method == "pamal" else published
-    return {**common, **SETTINGS.get(experiment, {}), **own}
+    """Return every option of a run as the paper has it."""
+    options = options_of(experiment)
+    values = options.defaults_of(method) | dict(options.of_the_paper)
+    return {name: key_of(value) for name, value in values.items()}
+
+
+def key_of(value: Any) -> Any:
+    """Return `value` with tuples for its lists, so that it can be a key."""
+    return tuple(map(key_of, value)) if isinstance(value, list) else value
 
 
 class Column(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pamal_companion.experiments.options import differing
 from pamal_companion.plots import style
 from pamal_companion.runs import folder, grid
 from pamal_companion.runs.methods import METHODS, matters
@@ -212,7 +213,7 @@ def _command(path: str, name: str, record: Record) -> str | None:
     makes it."""
     notebook: str = record.experiment
     parameters = {"data": "full" if frame.is_full(record) else "sample", "method": record.method}
-    parameters |= record.options
+    parameters |= differing(record.about)
     with suppress(InputError):  # there is no grid where the package is not in its repository
         run = grid.by_record().get(path)
         if run and (frame.of(run), run.seed) == (frame.of(record), record.seed):
