@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
-from widget import note_records
 
 from pamal_companion.study import claims, frame, paper, tables
 from pamal_companion.study.claims import Claim, Part
@@ -101,7 +100,7 @@ class Verdicts(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """The picture, the intervals in numbers, and the count of all claims of the paper."""
-        note_records(self, frame.RESULTS)
+        self.env.note_dependency(str(frame.FILE))
         for path in PAGES:
             self.env.note_dependency(str(path))
         runs = frame.read()

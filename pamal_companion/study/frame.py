@@ -11,16 +11,16 @@ import pandas as pd
 
 from pamal_companion.experiments.options import options_of
 from pamal_companion.runs import grid
-from pamal_companion.runs.folder import REGISTERED
 from pamal_companion.runs.methods import matters
 from pamal_companion.runs.options import kind_of
 from pamal_companion.runs.records import Record
 from pamal_companion.study import paper
-from pamal_companion.study.measures import value
+from pamal_companion.study.measured import FILE, Row, files
+from pamal_companion.study.measured import read as measured_rows
+from pamal_companion.study.measures import check, value
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 
-RESULTS = grid.ROOT / "results"
 LABELS = {
     "task": "{}",
     "W": "W = {}",
@@ -39,6 +39,7 @@ LABELS = {
     "average": "EMA {}",
 }
 """How the options of a setting are written, in this order; others follow as "name = value"."""
+RESULTS = FILE.parent
 ENSEMBLES = ("pamal", "low_rank")
 """The methods that train mixtures of members."""
 GROUPS = re.compile(r"(hypervolume|distance) of (\d+) seeds")
@@ -127,9 +128,9 @@ class Setting(NamedTuple):
         return ", ".join([paper.PRINTED.get(self.method, self.method), *texts])
 
 
-AnyRun = TypeVar("AnyRun", Record, grid.Run)
-Runs = Mapping[Setting, Mapping[int, Record]]
-"""Records by setting and seed."""
+AnyRun = TypeVar("AnyRun", Record | Row, grid.Run)
+Runs = Mapping[Setting, Mapping[int, Record | Row]]
+"""Records, or rows of the table of measures, by setting and seed."""
 
 
 def make(experiment: str, method: str, options: Mapping[str, Any]) -> Setting:
@@ -140,7 +141,7 @@ def make(experiment: str, method: str, options: Mapping[str, Any]) -> Setting:
     return Setting(experiment, method, tuple(sorted(differing.items())))
 
 
-def of(run: Record | grid.Run) -> Setting:
+def of(run: Record | Row | grid.Run) -> Setting:
     """Return the setting of a record, or of a run of the grid, where what is not said is our
     default."""
     known = options_of(run.experiment)
@@ -161,7 +162,7 @@ def planned(data: str, folder: str = "") -> tuple[Setting, ...]:
     return tuple(dict.fromkeys(of(run) for run in found if run.experiment == data))
 
 
-def is_full(record: Record) -> bool:
+def is_full(record: Record | Row) -> bool:
     """Whether it was trained on the full data, or on none."""
     return record.data == "formula" or record.data.split("/")[1:2] == ["full"]
 
@@ -193,22 +194,25 @@ def runs(made: Iterable[AnyRun]) -> dict[Setting, dict[int, AnyRun]]:
 
 
 def read(folder: str | Path | None = None) -> Runs:
-    """The runs whose records are in `folder`, at any depth; by default those of this repository.
-    InputError where a folder is given that has none."""
-    found = _read(Path(folder or RESULTS))
-    if folder and not found:
+    """Return the runs whose records are in `folder`, at any depth; by default those of this
+    repository, as its table has them, and those that came later as records. InputError where a
+    folder is given that has none."""
+    if folder is None:
+        rows = _rows(FILE.stat().st_mtime_ns) if FILE.exists() else {}
+        return runs(rows.get(path) or Record.read(path) for path in files(FILE.parent))
+    found = _read(Path(folder))
+    if not found:
         raise InputError(f"`results` must be a folder with records. Found none in {folder}.")
     return found
 
 
+@cache
+def _rows(_changed: int) -> dict[Path, Row]:
+    return {row.path: row for row in measured_rows(FILE)}
+
+
 def _read(folder: Path) -> Runs:
     return runs(_record(path, path.stat().st_mtime_ns) for path in files(folder))
-
-
-def files(folder: Path) -> list[Path]:
-    """The paths of the records in `folder`, at any depth, but for those that are registered."""
-    every = sorted(folder.rglob("*.json"))
-    return [path for path in every if REGISTERED not in path.relative_to(folder).parts]
 
 
 @cache
@@ -216,14 +220,16 @@ def _record(path: Path, _changed: int) -> Record:
     return Record.read(path)
 
 
-def with_others(*records: Record, folder: Path = RESULTS) -> Runs:
-    """`records` and the other seeds of their settings that are recorded in `folder`."""
-    known = _read(folder)
-    others = (one for setting in runs(records) for one in known.get(setting, {}).values())
-    return runs([*others, *records])
+def with_others(*records: Record, folder: Path | None = None) -> Runs:
+    """Return `records` and the other seeds of their settings that are recorded in `folder`."""
+    known = _read(folder) if folder else read()
+    together: list[Record | Row] = []
+    for setting in runs(records):
+        together += known.get(setting, {}).values()
+    return runs([*together, *records])
 
 
-def few(found: Runs, seed: int) -> dict[int, Record]:
+def few(found: Runs, seed: int) -> dict[int, Record | Row]:
     """Of the one setting in `found` the run of `seed` and as many of the first others as make
     three, for a page that draws each."""
     (by_seed,) = found.values()
@@ -238,10 +244,18 @@ def rows(
     return pd.DataFrame(
         {"setting": setting, "seed": seed}
         | {name: setting.values[name] for name in options}
-        | {name: value(record, name, split) for name in measures}
+        | {name: value_of(record, name, split) for name in measures}
         for setting, by_seed in found.items()
         for seed, record in by_seed.items()
     )
+
+
+def value_of(run: Record | Row, measure: str, split: str) -> float:
+    """Return a measure of a run, NaN where it has none."""
+    check(measure)
+    if isinstance(run, Row):
+        return run.measures.get(split, {}).get(measure, np.nan)
+    return value(run, measure, split)
 
 
 def measured(found: Runs, setting: Setting, measure: str, split: str) -> "pd.Series[float]":
@@ -267,7 +281,7 @@ def measured(found: Runs, setting: Setting, measure: str, split: str) -> "pd.Ser
             kept = record.front(split).better > np.mean(best, axis=0) - float(match[1])
             numbers[seed] = kept.all(axis=1).mean()
     else:
-        numbers = {seed: value(record, measure, split) for seed, record in by_seed.items()}
+        numbers = {seed: value_of(run, measure, split) for seed, run in by_seed.items()}
     return pd.Series(numbers, dtype=float).dropna()
 
 

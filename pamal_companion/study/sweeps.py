@@ -10,7 +10,6 @@ import pandas as pd
 from pamal_companion.plots.studies import Winner
 from pamal_companion.study import frame, paper, tables
 from pamal_companion.study.frame import Runs, Setting
-from pamal_companion.study.measures import value
 from pamal_companion.study.statistics import Sample, differences, spread, summary
 from pamal_core.front import Front
 
@@ -149,15 +148,17 @@ def sampling(runs: Runs) -> pd.DataFrame:
 
 
 def sampled(runs: Runs) -> pd.DataFrame:
-    """A row for each run: p, and what `sampling` summarises."""
-    return pd.DataFrame(
-        {"p": setting.values["p"]}
-        | {name: value(record, name, "test") for name in ("cosine of the members", "hypervolume")}
-        | {f"{name}, middle": middle for name, middle in record.front("test").middle().items()}
-        | {f"{name}, best": best for name, best in record.front("test").best().items()}
-        for setting, by_seed in runs.items()
-        for record in by_seed.values()
-    )
+    """Return a row for each run: p, and what `sampling` summarises."""
+    names = ["cosine of the members", "hypervolume"]
+    rows = []
+    for setting, by_seed in runs.items():
+        for run in by_seed.values():
+            front = run.front("test")
+            row = {"p": setting.values["p"]}
+            row |= {name: frame.value_of(run, name, "test") for name in names}
+            row |= {f"{name}, middle": middle for name, middle in front.middle().items()}
+            rows.append(row | {f"{name}, best": best for name, best in front.best().items()})
+    return pd.DataFrame(rows)
 
 
 # PHN and COSMOS (appendix B4)

@@ -157,7 +157,7 @@ def test_a_folder_without_records_is_refused_and_a_repository_without_any_is_non
     for folder in (tmp_path / "nothing", str(tmp_path)):
         with pytest.raises(InputError, match=f"`results` must be .* Found none in {folder}"):
             frame.read(folder)
-    monkeypatch.setattr(frame, "RESULTS", tmp_path)
+    monkeypatch.setattr(frame, "FILE", tmp_path / "measured.csv")
     assert frame.read() == {} == frame.with_others(folder=tmp_path)
 
 
