@@ -1,7 +1,7 @@
 """Records by setting and seed, and what they measured."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -42,8 +42,6 @@ LABELS = {
 RESULTS = FILE.parent
 ENSEMBLES = ("pamal", "low_rank")
 """The methods that train mixtures of members."""
-GROUPS = re.compile(r"(hypervolume|distance) of (\d+) seeds")
-"""What is measured of each group of so many seeds."""
 
 
 class Setting(NamedTuple):
@@ -139,6 +137,11 @@ def make(experiment: str, method: str, options: Mapping[str, Any]) -> Setting:
     keys = {name: paper.key_of(value) for name, value in options.items()}
     differing = {n: v for n, v in keys.items() if n not in usual or v != usual[n]}
     return Setting(experiment, method, tuple(sorted(differing.items())))
+
+
+def setting(experiment: str, method: str, **options: Any) -> Setting:
+    """Return the setting of runs with these `options`, whatever else is as in the paper."""
+    return make(experiment, method, options)
 
 
 def of(run: Record | Row | grid.Run) -> Setting:
@@ -258,30 +261,59 @@ def value_of(run: Record | Row, measure: str, split: str) -> float:
     return value(run, measure, split)
 
 
-def measured(found: Runs, setting: Setting, measure: str, split: str) -> "pd.Series[float]":
-    """What every run of `setting` measured, by seed, without those that have no such number.
+@dataclass(frozen=True)
+class OfSeeds:
+    """What groups of so many seeds measure: the "hypervolume" of all their points from 0, or the
+    "distance", the largest extent in an objective."""
 
-    A measure is one of `measures.value`; or of each group of so many seeds "hypervolume of 3
-    seeds", of all their points, or "distance of 2 seeds", the largest in an objective; or "share
-    within 0.005 of SETTING", of the points that on no objective are further behind the mean of its
-    best.
-    """
-    numbers: dict[Any, float] = {}
-    by_seed = found.get(setting, {})
-    if match := GROUPS.fullmatch(measure):
-        records, size = [*by_seed.values()], int(match[2])
-        for k in range(0, len(records) - size + 1, size):
-            front = together([record.front(split) for record in records[k : k + size]])
-            far = np.ptp(front.values, axis=0).max()
-            numbers[f"group {k}"] = far if match[1] == "distance" else volume(front)
-    elif match := re.fullmatch(r"share within ([\d.]+) of (.*)", measure):
-        rivals = found.get(select(match[2]), {}).values()
-        best = [rival.front(split).better.max(0) for rival in rivals]
-        for seed, record in by_seed.items() if best else ():
-            kept = record.front(split).better > np.mean(best, axis=0) - float(match[1])
-            numbers[seed] = kept.all(axis=1).mean()
-    else:
+    name: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.number} seeds"
+
+    def values(self, found: Runs, setting: Setting, split: str) -> dict[Any, float]:
+        """Return its number for each group of the runs of `setting`."""
+        runs, numbers = [*found.get(setting, {}).values()], {}
+        for first in range(0, len(runs) - self.number + 1, self.number):
+            front = together([run.front(split) for run in runs[first : first + self.number]])
+            distance = float(np.ptp(front.values, axis=0).max())
+            numbers[f"group {first}"] = volume(front) if self.name == "hypervolume" else distance
+        return numbers
+
+
+@dataclass(frozen=True)
+class Near:
+    """The share of the points of a run that are on no objective further than `margin` behind the
+    mean of the best of `rival`."""
+
+    margin: float
+    rival: Setting
+
+    def __str__(self) -> str:
+        return f"share within {self.margin:g} of {paper.PRINTED[self.rival.method]}"
+
+    def values(self, found: Runs, setting: Setting, split: str) -> dict[Any, float]:
+        """Return the share by seed."""
+        best = [run.front(split).better.max(0) for run in found.get(self.rival, {}).values()]
+        if not best:
+            return {}
+        least = np.mean(best, axis=0) - self.margin
+        fronts = {seed: run.front(split) for seed, run in found.get(setting, {}).items()}
+        return {seed: (front.better > least).all(1).mean() for seed, front in fronts.items()}
+
+
+Measure = str | OfSeeds | Near
+
+
+def measured(found: Runs, setting: Setting, measure: Measure, split: str) -> "pd.Series[float]":
+    """Return what every run of `setting` measured, by seed, or each group of runs, without those
+    that have no such number."""
+    if isinstance(measure, str):
+        by_seed = found.get(setting, {})
         numbers = {seed: value_of(run, measure, split) for seed, run in by_seed.items()}
+    else:
+        numbers = measure.values(found, setting, split)
     return pd.Series(numbers, dtype=float).dropna()
 
 

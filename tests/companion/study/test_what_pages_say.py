@@ -632,9 +632,9 @@ def test_what_the_first_page_says_of_the_sign_and_of_the_ends(runs):
     text = page("index")
     start = "The penalty brings losses into order, W = 2, lambda = 5 against 0, with the sign "
     said = {
-        claim["claim"].removeprefix(start): claims.judge(claim, runs).word
-        for claim in paper.read(claims.FILE)
-        if claim["claim"].startswith(start) and claim["claim"].endswith("Census")
+        claim.text.removeprefix(start): claims.judge(claim, runs).word
+        for claim in claims.CLAIMS
+        if claim.text.startswith(start) and claim.text.endswith("Census")
     }
     assert said == {"as printed: Census": "fails", "of the text: Census": "holds"}
     reverse = frame.measured(
@@ -651,7 +651,7 @@ def test_what_the_first_page_says_of_the_sign_and_of_the_ends(runs):
 
 
 def test_the_readme_counts_the_claims():
-    number = len(paper.read(claims.FILE))
+    number = len(claims.CLAIMS)
     assert f"every table of the paper and {number} of its claims" in readme()
 
 
