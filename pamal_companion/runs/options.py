@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -192,11 +193,20 @@ class Options(BaseModel):
         return cls.create(**{n: namespace[n] for source in cells for n in assigned(source)})
 
 
-def assigned(source: str) -> list[str]:
-    """The names that a cell with this `source` assigns."""
-    statements = [node for node in ast.parse(source).body if isinstance(node, ast.Assign)]
-    targets = [target for statement in statements for target in statement.targets]
-    return [target.id for target in targets if isinstance(target, ast.Name)]
+def assigned(source: str) -> dict[str, Any]:
+    """Return what a cell with this `source` assigns, by name: the value that is written there, the
+    text of another expression."""
+    values: dict[str, Any] = {}
+    for statement in ast.parse(source).body:
+        if not isinstance(statement, ast.Assign):
+            continue
+        try:
+            value = ast.literal_eval(statement.value)
+        except ValueError:  # papermill writes infinity as float('inf')
+            value = re.sub(r"float\('(.*)'\)", r"\1", ast.unparse(statement.value))
+        names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
+        values |= dict.fromkeys(names, value)
+    return values
 
 
 def _explain(details: Any, options: type[Options]) -> str:

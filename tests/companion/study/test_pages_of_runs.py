@@ -134,6 +134,7 @@ def test_a_cost_is_that_of_the_kind_of_run_and_says_where_it_was_not_measured():
 
 
 def test_values_of_the_command_are_those_given_quoted_for_a_shell():
-    cells = ["# Parameters: ours\nW = 1", "# Parameters\ntasks = 'a, b'\nW = 3"]
+    given = "# Parameters\ntasks = 'a, b'\nW = 3\np = float('inf')"
+    cells = ["# Parameters: ours\nW = 1", given]
     found = pages.command("census", {"In": cells, "tasks": "changed since", "W": 9})
-    assert shlex.split(found)[3:] == ["-p", "tasks", "a, b", "-p", "W", "3"]
+    assert shlex.split(found)[3:] == ["-p", "tasks", "a, b", "-p", "W", "3", "-p", "p", "inf"]
