@@ -84,7 +84,7 @@ def test_a_baseline_a_table_and_a_claim_are_a_file_and_an_entry_each(tmp_path):
 
     study = companion / "study"
     (study / "printed" / "mine.csv").write_text("method,age\nSmallest loss,0.7\nLS,0.8\n")
-    add(study / "paper.py", TABLE)
+    add(study / "layout.py", TABLE)
     add(tmp_path / "workflow" / "grid.csv", RUNS)
     add(study / "of_the_paper.py", CLAIM)
 

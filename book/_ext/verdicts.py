@@ -22,7 +22,7 @@ import pandas as pd
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from pamal_companion.study import claims, frame, paper, tables
+from pamal_companion.study import claims, frame, layout, tables
 from pamal_companion.study.claim import Claim, Part, at_equal_cost, judge
 from pamal_companion.study.frame import Runs
 from pamal_companion.study.statistics import Estimate
@@ -86,7 +86,7 @@ def read(label: str, page: str, claim: Claim, row: pd.Series, runs: Runs) -> Lin
 
 def printed(claim: Claim) -> float:
     """Ours minus theirs of `claim` in the table of the paper that has both; NaN where none has."""
-    for name, table in paper.TABLES.items():
+    for name, table in layout.TABLES.items():
         rows = [row for s in claim.pairs()[0] if s and (row := tables.row_of(s, name))]
         for column, its in table.columns.items():
             if len(rows) == 2 and [its.measure] == claim.measures:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from pamal_companion.study import frame, paper, tables
+from pamal_companion.study import frame, layout, paper, tables
 from pamal_companion.study.frame import Measure, OfSeeds, Runs, Setting
 from pamal_companion.study.measures import is_better_high
 from pamal_companion.study.statistics import (
@@ -93,7 +93,7 @@ def baselines(claim: Claim) -> list[Setting]:
 
 def others_of(table: str) -> Rivals:
     """Return all other settings of our method in a table of the paper."""
-    check_choice("table", table, [*paper.TABLES])
+    check_choice("table", table, [*layout.TABLES])
 
     def others(claim: Claim) -> list[Setting]:
         (ours,) = claim.ours

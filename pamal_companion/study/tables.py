@@ -16,7 +16,8 @@ from pamal_companion.plots.table import table as html
 from pamal_companion.runs import grid
 from pamal_companion.study import frame, paper
 from pamal_companion.study.frame import Measure, OfSeeds, Runs, Setting
-from pamal_companion.study.paper import SEEDS, TABLES, Column, Row
+from pamal_companion.study.layout import TABLES, Column
+from pamal_companion.study.paper import SEEDS, Row
 from pamal_companion.study.statistics import (
     Estimate,
     Sample,

@@ -220,7 +220,7 @@ def test_rows_have_the_options_and_measures_of_each_run():
     found = runs_of(record(points=[(0.5, 1.0)], seed=7, W=2), record("multimnist/ls", seed=3))
     rows = frame.rows(found, ["W"], ["hypervolume", "centre"], "test")
     assert rows["setting"].tolist() == [*found] and rows["seed"].tolist() == [7, 3]
-    assert rows["W"].tolist() == [2, 4]
+    assert rows["W"].tolist() == [2, 1]
     assert rows.loc[0, ["hypervolume", "centre"]].tolist() == [0.5, 0.75]
 
 

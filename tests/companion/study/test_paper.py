@@ -8,7 +8,8 @@ import pytest
 from made_up import EXPERIMENTS
 
 from pamal_companion.study import paper
-from pamal_companion.study.paper import FOLDER, TABLES, table
+from pamal_companion.study.layout import TABLES
+from pamal_companion.study.paper import FOLDER, table
 from pamal_core.errors import InputError
 
 NAMES = [

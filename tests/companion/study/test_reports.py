@@ -10,7 +10,8 @@ from scipy import stats
 from pamal_companion.runs import grid
 from pamal_companion.study import frame, paper, tables
 from pamal_companion.study.frame import Setting, select
-from pamal_companion.study.paper import TABLES, table
+from pamal_companion.study.layout import TABLES, Column, Table
+from pamal_companion.study.paper import table
 from pamal_companion.study.statistics import Estimate
 
 SAMPLES = {name: text.replace("/full", "/sample") for name, text in DATA.items()}
@@ -388,8 +389,8 @@ def test_a_table_is_added_by_a_csv_and_an_entry(tmp_path, monkeypatch):
         "method,epochs,volume,sd\nLS,20,0.5,0.1\nPaMaL,20,0.6,0.2\n"
     )
     monkeypatch.setattr(paper, "FOLDER", tmp_path)
-    columns = {"volume": paper.Column("hypervolume", "hypervolume ↑", "2%", deviation="sd")}
-    nine = paper.Table("Table 9", "multimnist", "tab:nine", "epochs", columns, keys=("epochs",))
+    columns = {"volume": Column("hypervolume", "hypervolume ↑", "2%", deviation="sd")}
+    nine = Table("Table 9", "multimnist", "tab:nine", "epochs", columns, keys=("epochs",))
     monkeypatch.setitem(TABLES, "nine", nine._replace(split="validation"))
     made = record("multimnist/ls", [(0.8, 0.5)], epochs=20)
     found = tables.compare(runs_of(made)).loc["Table 9"]
