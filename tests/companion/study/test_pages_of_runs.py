@@ -120,7 +120,10 @@ def test_one_network_has_no_trade_and_a_sample_no_paper():
 
 
 def test_a_setting_that_the_paper_does_not_have_is_compared_with_nothing():
-    odd = made_up(data="multimnist/full/offset=6/seed=0/x", options={"W": 9, "lam": 3.0, "p": 0.3})
+    odd = made_up(
+        data="multimnist/full/offset=6/seed=0/x",
+        options={"W": 9, "lam": 3.0, "p": 0.3, "epochs": 10},
+    )
     text = pages.opening(odd, frame.runs([odd]))
     assert "The paper has no number for this setting." in text and "LS" not in text
 
