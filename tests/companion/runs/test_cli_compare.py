@@ -11,7 +11,7 @@ from commands_on_disk import ask, ask_json, record
 
 from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, tables
-from pamal_companion.study.paper import TABLES
+from pamal_companion.study.layout import TABLES
 
 RESULTS = Path(__file__).parents[3] / "results"
 B1 = TABLES["multiforward_multimnist"].title
