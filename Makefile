@@ -9,7 +9,7 @@ RUN := $(BIN)/python -m pamal_companion run
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-core test-faults lint tables notebooks constraints clean
+.PHONY: help book test test-core test-faults lint measured tables notebooks constraints clean
 
 help:
 	@echo "make book         run the notebooks on embedded data, then build the book"
@@ -78,7 +78,11 @@ lint: $(READY)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-tables: $(READY)
+# The table that pages, claims and widgets read: to be made again when a record has come or changed.
+measured: $(READY)
+	$(BIN)/python -m pamal_companion.study.measured
+
+tables: measured
 	$(BIN)/snakemake -s workflow/Snakefile tables --forcerun page
 
 # Makes the records that a page shows and that are not in results/; without PAMAL_DATA the pages of

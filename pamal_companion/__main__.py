@@ -15,8 +15,9 @@ import click
 import pandas as pd
 from tqdm import tqdm
 
+from pamal_companion.experiments.options import differing
 from pamal_companion.runs import folder, grid
-from pamal_companion.runs.options import parse_value
+from pamal_companion.runs.options import SETTINGS, parse_value
 from pamal_companion.runs.records import Record
 from pamal_core.errors import InputError
 
@@ -182,7 +183,7 @@ def run(what: tuple[str, ...], given: tuple[tuple[str, str], ...], results: Path
 
 def _group(heading: str, rows: list[dict[str, Any]]) -> str:
     """A table of `rows` of one experiment; what options they share is said above it."""
-    said = [{"data": row["data"], **row["options"]} for row in rows]
+    said = [{"data": row["data"], **_told(row)} for row in rows]
     first, *others = said
     shared = {n: v for n, v in first.items() if others and all(o.get(n) == v for o in others)}
     cells = []
@@ -195,6 +196,12 @@ def _group(heading: str, rows: list[dict[str, Any]]) -> str:
     columns = ["state", "method", "seed", "HV ↑", "seconds", "run and its options"]
     heading += f", all with {_cell(shared)}" if shared else ""
     return f"{heading}\n{_table(pd.DataFrame(cells, columns=columns))}"
+
+
+def _told(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a run that the paper varies, and those that are not the defaults."""
+    changed = differing(row)
+    return {n: v for n, v in row["options"].items() if n in SETTINGS or n in changed}
 
 
 def _shown(path: Path) -> Answer:

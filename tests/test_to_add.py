@@ -24,7 +24,26 @@ RUNS = """\
 ablations,mine/census,smallest,smallest,masters=mended; epochs=1,0 1,tab:mine
 ablations,mine/census,ls,ls,masters=mended; epochs=1,0 1,tab:mine
 """
-TABLE = "mine,My table,census,tab:mine,mine,,validation,,masters=mended; epochs=1,,2\n"
+TABLE = """
+TABLES["mine"] = Table(
+    "My table", "census", "tab:mine", "mine",
+    {"age": Column("age/accuracy", "accuracy on age", "0.005")},
+    split="validation", fixed={"masters": "mended", "epochs": 1},
+)
+"""
+CLAIM = """
+CLAIMS.append(
+    Claim(
+        "It is better: Census",
+        "5.1",
+        [census("smallest", masters="mended", epochs=1)],
+        ["hypervolume"],
+        "validation",
+        theirs=[census("ls", masters="mended", epochs=1)],
+        low=0,
+    )
+)
+"""
 USE = """
 import torch
 
@@ -51,7 +70,7 @@ def add(path, text):
         file.write(text)
 
 
-def test_a_baseline_a_table_and_a_claim_are_a_file_or_a_row_each(tmp_path):
+def test_a_baseline_a_table_and_a_claim_are_a_file_and_an_entry_each(tmp_path):
     for folder in ("pamal_core", "pamal_companion", "workflow"):
         unmade = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=unmade)
@@ -65,11 +84,9 @@ def test_a_baseline_a_table_and_a_claim_are_a_file_or_a_row_each(tmp_path):
 
     study = companion / "study"
     (study / "printed" / "mine.csv").write_text("method,age\nSmallest loss,0.7\nLS,0.8\n")
-    add(study / "tables.csv", TABLE)
+    add(study / "layout.py", TABLE)
     add(tmp_path / "workflow" / "grid.csv", RUNS)
-    add(study / "columns.csv", "mine,age,age/accuracy,accuracy on age,,0.005\n")
-    ours = "census/smallest masters=mended; epochs=1,census/ls masters=mended; epochs=1"
-    add(study / "claims.csv", f"It is better: Census,5.1,{ours},hypervolume,validation,all,> 0\n")
+    add(study / "of_the_paper.py", CLAIM)
 
     command = [sys.executable, "-W", "error", "-c", USE]
     used = subprocess.run(

@@ -7,7 +7,6 @@
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 from verdicts import frame, raw, tables
-from widget import note_records
 
 
 class Hypervolumes(SphinxDirective):
@@ -17,7 +16,7 @@ class Hypervolumes(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Two rows for each W, the paper's and ours; means over seeds."""
-        note_records(self, frame.RESULTS)
+        self.env.note_dependency(str(frame.FILE))
         (name,), runs = self.arguments, frame.read()
         found: dict[int, dict[int, tuple[float, float]]] = {}
         for setting in tables.planned(name):

@@ -5,8 +5,8 @@
     - MultiMNIST: the name of a claim
     ```
 
-A line names a row of `claims.csv` or `findings.csv` that is one comparison or one level, and links
-to it in the page that has the evidence. Estimate, interval and word are the study's, at equal
+A line names a claim of the paper or a finding of ours that is one comparison or one level, and
+links to it in the page that has the evidence. Estimate, interval and word are the study's, at equal
 epochs and at equal cost; the paper's number is that of its tables. Nothing here needs torch.
 """
 
@@ -21,12 +21,11 @@ import numpy as np
 import pandas as pd
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
-from widget import note_records
 
-from pamal_companion.study import claims, frame, paper, tables
-from pamal_companion.study.claims import Claim, Part
+from pamal_companion.study import claims, frame, layout, tables
+from pamal_companion.study.claim import Claim, Part, at_equal_cost, judge
 from pamal_companion.study.frame import Runs
-from pamal_companion.study.statistics import Condition, Estimate
+from pamal_companion.study.statistics import Estimate
 
 EPOCHS, COST, PAPER = "equal epochs", "equal cost", "paper"
 MARKS = {
@@ -38,7 +37,7 @@ MARKS = {
 HEIGHTS = {EPOCHS: 8, COST: 20, PAPER: 8}
 WIDTH, HEIGHT = 200, 28
 RULE = re.compile(r"- (.+?): (.+)")
-PAGES = {claims.FILE: "results/reproduction.html", claims.FINDINGS: "results/beyond.html"}
+PAGES = {"results/reproduction.html": claims.CLAIMS, "results/beyond.html": claims.FINDINGS}
 
 
 class Line(NamedTuple):
@@ -52,15 +51,17 @@ class Line(NamedTuple):
 
     def ahead(self, value: float | np.ndarray) -> float | np.ndarray:
         """How far a number is on the side of the bound where the claim holds."""
-        low, high, of_ratio = Condition.read(self.claim["holds"])
+        low, high, of_ratio = self.claim.condition
         side, bound = (1, low) if np.isfinite(low) else (-1, high)
         return side * (value - (np.log(bound) if of_ratio else bound))
 
     def text(self, value: float) -> str:
         """A number of this claim in words."""
-        if Condition.read(self.claim["holds"]).of_ratio:
+        if self.claim.of_ratio:
             return f"{np.exp(value):.2f}\N{MULTIPLICATION SIGN}"
-        return f"{value:{'+.4f' if self.claim['theirs'] else '.2f'}}".replace("-", "\N{MINUS SIGN}")
+        return f"{value:{'+.4f' if self.claim.is_compared else '.2f'}}".replace(
+            "-", "\N{MINUS SIGN}"
+        )
 
     def edge(self) -> float:
         """How far from the bound the furthest end of an interval is."""
@@ -73,10 +74,10 @@ def read(label: str, page: str, claim: Claim, row: pd.Series, runs: Runs) -> Lin
     """The line of `claim`, whose row of the table is `row`; ValueError where it is several
     comparisons."""
     cells = {}
-    found = claims.judge(claim, runs)
-    cost = claims.at_equal_cost(found, runs)
-    for column, its, p in ((EPOCHS, found, "p"), (COST, cost, "p at equal cost")):
-        if its and (its is not found or column == EPOCHS):
+    judged = judge(claim, runs)
+    cost = at_equal_cost(judged, runs)
+    for column, its, p in ((EPOCHS, judged, "p"), (COST, cost, "p at equal cost")):
+        if its and (its is not judged or column == EPOCHS):
             (cells[column],) = ((its.word, part, float(row[p])) for part in its.parts)
     if np.isfinite(number := printed(claim)):
         cells[PAPER] = "", Part("", Estimate(number, np.nan, 0)), np.nan
@@ -85,11 +86,10 @@ def read(label: str, page: str, claim: Claim, row: pd.Series, runs: Runs) -> Lin
 
 def printed(claim: Claim) -> float:
     """Ours minus theirs of `claim` in the table of the paper that has both; NaN where none has."""
-    both = [frame.select(claim[side]) for side in ("ours", "theirs") if "/" in claim[side]]
-    for name, table in paper.TABLES.items():
-        rows = [row for setting in both if (row := tables.row_of(setting, name))]
+    for name, table in layout.TABLES.items():
+        rows = [row for s in claim.pairs()[0] if s and (row := tables.row_of(s, name))]
         for column, its in table.columns.items():
-            if len(rows) == 2 and its.measure == claim["measure"]:
+            if len(rows) == 2 and [its.measure] == claim.measures:
                 return float(rows[0].numbers[column].mean - rows[1].numbers[column].mean)
     return np.nan
 
@@ -101,15 +101,13 @@ class Verdicts(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """The picture, the intervals in numbers, and the count of all claims of the paper."""
-        note_records(self, frame.RESULTS)
-        for path in PAGES:
-            self.env.note_dependency(str(path))
+        self.env.note_dependency(str(frame.FILE))
         runs = frame.read()
-        judged = {file: claims.table(runs, file) for file in PAGES}
+        judged = {page: claims.table(runs, every) for page, every in PAGES.items()}
         known = {
-            claim["claim"]: (page, claim, row)
-            for file, page in PAGES.items()
-            for claim, (_, row) in zip(paper.read(file), judged[file].iterrows(), strict=True)
+            claim.text: (page, claim, row)
+            for page, every in PAGES.items()
+            for claim, (_, row) in zip(every, judged[page].iterrows(), strict=True)
         }
         rows: list[str | Line] = []
         for text in filter(None, map(str.strip, self.content)):
@@ -122,7 +120,7 @@ class Verdicts(SphinxDirective):
                 rows.append(read(match[1], *known[match[2]], runs))
             except ValueError:
                 raise self.error(f"Expected one comparison. {match[2]!r} has several.") from None
-        return [raw(picture(rows)), raw(counted(judged[claims.FILE]))]
+        return [raw(picture(rows)), raw(counted(next(iter(judged.values()))))]
 
 
 def counted(found: pd.DataFrame) -> str:
@@ -133,7 +131,7 @@ def counted(found: pd.DataFrame) -> str:
     stand = of.apply(lambda p: (p < claims.STANDS).sum())
     parts = (f'<i class="{css(w)}" style="flex: {counts[w]}"></i>' for w in claims.WORDS)
     verbs = zip(claims.WORDS, ("hold", "fail", "undecided", "not run"), strict=True)
-    page = PAGES[claims.FILE]
+    page = next(iter(PAGES))
     each = ", ".join(
         f'<a href="{page}?equal-epochs={quote(word)}#the-claims">{counts[word]} {verb}</a>'
         for word, verb in verbs
@@ -165,18 +163,18 @@ def picture(rows: list[str | Line]) -> str:
             head = f'<th colspan="5" scope="colgroup">{html.escape(row)}</th>'
             texts.append(f'<tr class="v-question">{head}</tr>')
             continue
-        link = f'<a href="{row.page}#{claims.anchor(row.claim["claim"])}">{row.label}</a>'
+        link = f'<a href="{row.page}#{claims.anchor(row.claim.text)}">{row.label}</a>'
         plot = f'<td class="v-plot">{drawing(row, edges[kind(row)])}</td>'
         cells = "".join(map(partial(cell, row), MARKS))
         texts.append(f'<tr><th scope="row">{link}</th>{plot}{cells}</tr>')
-    numbers = "".join(f"<dt>{one.claim['claim']}</dt><dd>{in_numbers(one)}</dd>" for one in lines)
+    numbers = "".join(f"<dt>{one.claim.text}</dt><dd>{in_numbers(one)}</dd>" for one in lines)
     details = f"<summary>The intervals in numbers</summary><dl>{numbers}</dl>"
     return f'{"".join(texts)}</tbody></table><details class="v-numbers">{details}</details>'
 
 
 def kind(line: Line) -> str:
     """Lines of one kind have one scale."""
-    return line.claim["measure"].split()[-1]
+    return str(line.claim.measures[0]).split()[-1]
 
 
 def key(column: str) -> str:
@@ -207,7 +205,7 @@ def in_numbers(line: Line) -> str:
             low, high = map(line.text, estimate.interval())
             number += f" ({low} to {high}; {part.in_seeds}; p {claims.rounded(p, '= ')} after Holm)"
         texts.append(f"{column}: {number}")
-    measure, split = line.claim["measure"], line.claim["split"]
+    (measure,), split = line.claim.measures, line.claim.split
     of = measure if measure == "training time" else f"{measure}, {split}"
     return f"{of}. {'; '.join(texts)}"
 

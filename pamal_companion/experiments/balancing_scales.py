@@ -7,7 +7,8 @@ from typing import Any
 import pandas as pd
 from torch import Tensor
 
-from pamal_companion.experiments.census import EXPERIMENT, CensusOptions
+from pamal_companion.experiments.census import EXPERIMENT
+from pamal_companion.experiments.options import CensusOptions
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import run
 from pamal_core.tasks import Task

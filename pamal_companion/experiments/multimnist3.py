@@ -2,24 +2,11 @@
 
 from pamal_companion.data import multimnist
 from pamal_companion.experiments.models import lenet
-from pamal_companion.runs.options import Natural, Options
+from pamal_companion.experiments.options import MultiMNIST3Options
 from pamal_companion.runs.run import Experiment
 from pamal_core.tasks import classification
 
-# In the order of the authors' code, which is that of the paper's table.
-POSITIONS = ("top-left", "bottom", "top-right")
-
-
-class MultiMNIST3Options(Options):
-    """The common options, whose defaults are the paper's setting: one draw a step and no penalty.
-
-    `antialias` smooths the image as it is scaled down: the authors' code does not, and the paper
-    does not say. `draw` is the seed of the data, as for two digits.
-    """
-
-    antialias: bool = False
-    draw: Natural = 0
-
+POSITIONS = MultiMNIST3Options.task_names
 
 EXPERIMENT = Experiment(
     name="multimnist3",
@@ -30,5 +17,5 @@ EXPERIMENT = Experiment(
     ),
     make_network=lambda _options, _splits, extra: lenet(len(POSITIONS), in_channels=1 + extra),
     reference=(0.0,) * len(POSITIONS),
-    defaults={"full": {"epochs": 20}, "sample": {"epochs": 10}},
+    defaults=MultiMNIST3Options.by_data,
 )

@@ -199,5 +199,10 @@ def papermill(notebook: str, given: Mapping[str, Any]) -> str:
 def parameters(text: str) -> dict[str, Any]:
     """`"W=2; p=[1, 2]"` is `{"W": 2, "p": [1, 2]}`."""
     pairs = (part.strip().partition("=") for part in text.split(";") if part.strip())
-    # Papermill's rules know no lists.
-    return {n: json.loads(v) if v.startswith("[") else parse_value(v) for n, _, v in pairs}
+    return {name: value(written) for name, _, written in pairs}
+
+
+def value(text: str) -> Any:
+    """Return what is written after a name: as papermill reads it, whose rules know no lists, or a
+    list."""
+    return json.loads(text) if text.startswith("[") else parse_value(text)

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -18,7 +19,7 @@ Natural = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
 
 SETTINGS = {"W", "lam", "p", "balancing", "task"}
-"""What the paper varies. A record of a method that has them names them, default or not."""
+"""What the paper varies. They count in a run's key, default or not."""
 
 NOT_IDENTITY = {"method", "seed", "data", "data_root", "device", "compile", "out"}
 """What does not tell runs apart, or is a field of a record of its own."""
@@ -32,6 +33,11 @@ def _known(method: str) -> str:
     return method
 
 
+def kind_of(data: str) -> Literal["full", "sample"]:
+    """Return of which kind the data with the id `data` are."""
+    return "sample" if data.split("/")[1:2] == ["sample"] else "full"
+
+
 class Options(BaseModel):
     """What every experiment notebook takes; an experiment adds its own fields and changes defaults.
 
@@ -41,12 +47,18 @@ class Options(BaseModel):
     authors chose; of `weights`, equal ones. A run ends with its last weights, or for
     `average` above 0 with the mean over its steps, where a step counts `average` times the next.
     `known` are the names that a notebook takes, if not all; `unless_pamal` are the defaults that
-    PaMaL does not share.
+    PaMaL does not share, and `by_data` those that depend on whether the data are "full" or a
+    "sample". `of_the_paper` is what the paper's runs have and our default is not. `title` and
+    `task_names` are an experiment's in print.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, ser_json_inf_nan="strings")
+    title: ClassVar[str] = ""
+    task_names: ClassVar[tuple[str, ...]] = ()
     known: ClassVar[tuple[str, ...]] = ()
     unless_pamal: ClassVar[Mapping[str, Any]] = {}
+    by_data: ClassVar[dict[str, dict[str, Any]]] = {"full": {}, "sample": {}}
+    of_the_paper: ClassVar[Mapping[str, Any]] = {}
 
     method: Annotated[str, AfterValidator(_known)] = "pamal"
     task: Natural = 0  # that STL learns, from 0
@@ -122,13 +134,42 @@ class Options(BaseModel):
             raise ValueError("`draws` of p=inf are all the centre. Found draws='stratified'.")
         return self
 
+    def of_method(self) -> dict[str, Any]:
+        """Return every option of the method with its value, as a record has them; None is as the
+        data have it."""
+        return self._kept(self.method, json.loads(self.model_dump_json()))
+
     def identity(self) -> dict[str, Any]:
-        """The options as a record names them: of those that matter to the method the paper's
-        settings always, others where they differ from the default, so that a new option never
-        renames an old run."""
-        values = json.loads(self.model_dump_json(exclude=NOT_IDENTITY))
-        kept = SETTINGS | self.model_dump(exclude_defaults=True).keys()
-        return {n: v for n, v in values.items() if n in kept and matters(n, self.method)}
+        """Return the options that count in the run's key: the paper's settings always, others where
+        they differ from the default of their field, so that a new option never renames an old run.
+        """
+        usual, values = self._field_defaults(), self.of_method().items()
+        return {name: v for name, v in values if name in SETTINGS or v != usual[name]}
+
+    @classmethod
+    def defaults_of(cls, method: str, data: str = "full") -> dict[str, Any]:
+        """Return every option of `method` with its default on "full" data or a "sample"."""
+        published = METHODS[method].published if method in METHODS else {}
+        others = {} if method == "pamal" else cls.unless_pamal
+        return cls._field_defaults() | cls.by_data[data] | dict(published) | dict(others)
+
+    @classmethod
+    def completed(cls, method: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return `options` of a record with those that it lacks: one that came later had the
+        default of its field."""
+        return cls._kept(method, cls._field_defaults()) | dict(options)
+
+    @classmethod
+    def _field_defaults(cls) -> dict[str, Any]:
+        """Return the default of each field as a record would have it."""
+        values: dict[str, Any] = json.loads(cls.model_construct().model_dump_json())
+        return values
+
+    @classmethod
+    def _kept(cls, method: str, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those of `values` that are options of runs of `method`."""
+        names = [n for n in values if n not in NOT_IDENTITY and (not cls.known or n in cls.known)]
+        return {name: values[name] for name in names if matters(name, method)}
 
     @classmethod
     def create(cls, **values: Any) -> Self:
@@ -152,11 +193,20 @@ class Options(BaseModel):
         return cls.create(**{n: namespace[n] for source in cells for n in assigned(source)})
 
 
-def assigned(source: str) -> list[str]:
-    """The names that a cell with this `source` assigns."""
-    statements = [node for node in ast.parse(source).body if isinstance(node, ast.Assign)]
-    targets = [target for statement in statements for target in statement.targets]
-    return [target.id for target in targets if isinstance(target, ast.Name)]
+def assigned(source: str) -> dict[str, Any]:
+    """Return what a cell with this `source` assigns, by name: the value that is written there, the
+    text of another expression."""
+    values: dict[str, Any] = {}
+    for statement in ast.parse(source).body:
+        if not isinstance(statement, ast.Assign):
+            continue
+        try:
+            value = ast.literal_eval(statement.value)
+        except ValueError:  # papermill writes infinity as float('inf')
+            value = re.sub(r"float\('(.*)'\)", r"\1", ast.unparse(statement.value))
+        names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
+        values |= dict.fromkeys(names, value)
+    return values
 
 
 def _explain(details: Any, options: type[Options]) -> str:

@@ -6,11 +6,12 @@ import platform
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
 
 from pamal_companion.runs.files import write_atomic
+from pamal_companion.runs.options import Options
 from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective
 
@@ -27,12 +28,15 @@ def _whole(point: dict[str, Any]) -> dict[str, Any]:
 class Record(BaseModel):
     """One run.
 
-    `options` has the paper's settings, and others where they differ from the default, so that a new
-    option never renames old runs. Each point is {"alpha": [M], "split": name, "metrics":
-    {"task/metric": value}}; `objectives` says which metrics are compared and in which direction.
-    `history` has a row per epoch: the mean training loss of each task, and the smallest cosine
-    between two members. `cost` is in seconds and bytes. Everything but `cost` is the same each time
-    the run is made on one machine. In a file a checksum of all fields stands beside them.
+    `options` has every option of the method with its value. `key` names the run; it counts only
+    some of them (`Options.identity`), so that a new option never renames old runs. Each point is
+    {"alpha": [M], "split": name, "metrics": {"task/metric": value}}; `objectives` says which
+    metrics are compared and in which direction. `history` has a row per epoch: the mean training
+    loss of each task, and the smallest cosine between two members. `cost` is in seconds and bytes.
+    Everything but `cost` is the same each time the run is made on one machine. In a file a checksum
+    of all fields stands beside them.
+
+    Records of older code have no `key`, and of the options only those that count in it.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -42,6 +46,7 @@ class Record(BaseModel):
     options: dict[str, Any]
     seed: int
     data: str
+    key: str = ""
     objectives: dict[str, Literal["max", "min"]]
     points: list[Annotated[dict[str, Any], AfterValidator(_whole)]]
     summary: dict[str, Any]
@@ -49,10 +54,10 @@ class Record(BaseModel):
     cost: dict[str, float | None]
     versions: dict[str, str]
 
-    @property
-    def key(self) -> str:
-        """Names the run: a hash of what it is, not of what came out."""
-        return run_key(self.about)
+    @model_validator(mode="after")
+    def _has_a_key(self) -> Self:
+        self.key = self.key or run_key(self.about)
+        return self
 
     @property
     def about(self) -> dict[str, Any]:
@@ -81,14 +86,10 @@ class Record(BaseModel):
         """Write as JSON, a line per field and per point, in one atomic step."""
         write_atomic(path, self.to_text().encode())
 
-    @property
-    def checksum(self) -> str:
-        """16 hexadecimal digits that tell whether a value has changed."""
-        return _digest(self.model_dump(mode="json"))
-
     def to_text(self) -> str:
-        """The JSON text that `write` writes."""
-        fields = {**self.model_dump(mode="json"), "checksum": self.checksum}
+        """Return the JSON text that `write` writes."""
+        fields = self.model_dump(mode="json")
+        fields["checksum"] = _digest(fields)
         texts = {name: json.dumps(value, allow_nan=False) for name, value in fields.items()}
         lines = ",\n    ".join(json.dumps(point, allow_nan=False) for point in fields["points"])
         texts["points"] = f"[\n    {lines}\n  ]"
@@ -114,6 +115,7 @@ class Record(BaseModel):
         try:
             fields = json.loads(path.read_bytes())
             checksum = fields.pop("checksum", None) if isinstance(fields, dict) else None
+            expected = _digest(fields)
             record = cls.model_validate(fields)
         except OSError as error:
             raise InputError(f"Could not read the record {path}: {error.strerror}.") from None
@@ -123,10 +125,10 @@ class Record(BaseModel):
                 first = error.errors()[0]
                 what = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
             raise InputError(f"{path} is not a whole record: {what}.") from None
-        if checksum != record.checksum:
+        if checksum != expected:
             raise InputError(
                 f"{path} has changed since it was written, or is of another version. Expected "
-                f"checksum {record.checksum}, found {checksum}. Delete it to make the run again."
+                f"checksum {expected}, found {checksum}. Delete it to make the run again."
             )
         return record
 
@@ -135,6 +137,14 @@ def versions() -> dict[str, str]:
     """What a record says of the software that made it."""
     names = ("pamal-core", "torch", "numpy")
     return {"python": platform.python_version()} | {name: version(name) for name in names}
+
+
+def about(experiment: str, options: Options, data: str) -> dict[str, Any]:
+    """Return the fields of a record that say what a run with the resolved `options` is, and its
+    key."""
+    fields = {"experiment": experiment, "method": options.method, "seed": options.seed}
+    fields |= {"options": options.identity(), "data": data}
+    return fields | {"options": options.of_method(), "key": run_key(fields)}
 
 
 def run_key(about: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ from pamal_companion.runs.devices import peak_memory, pick_device
 from pamal_companion.runs.files import RunFiles
 from pamal_companion.runs.methods import matters
 from pamal_companion.runs.options import Options
-from pamal_companion.runs.records import Record, run_key, summarise, versions
+from pamal_companion.runs.records import Record, about, summarise, versions
 from pamal_core import distributed
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
@@ -120,14 +120,8 @@ class Experiment:
         return method
 
     def about(self, options: Options, splits: Splits) -> dict[str, Any]:
-        """The fields of a record that say what the run is; `options` are `resolved`."""
-        return {
-            "experiment": self.name,
-            "method": options.method,
-            "options": options.identity(),
-            "seed": options.seed,
-            "data": splits.id,
-        }
+        """Return the fields of a record that say what the run is; `options` are `resolved`."""
+        return about(self.name, options, splits.id)
 
 
 class Result(NamedTuple):
@@ -154,7 +148,7 @@ def run(
     if not options.out:
         trained = _train(experiment, options, splits, None)
         return Result(_evaluate(experiment, options, splits, *trained), trained[0])
-    files, key = RunFiles(Path(options.out)), run_key(experiment.about(options, splits))
+    files, key = RunFiles(Path(options.out)), experiment.about(options, splits)["key"]
     record, network = Record.find(files.record, key), None
     if record is None:
         # Of several processes that share a run the first one claims it for all.
@@ -232,7 +226,7 @@ def _train(
         decay = get_ema_multi_avg_fn(options.average)  # type: ignore[no-untyped-call]
         average = AveragedModel(network, multi_avg_fn=decay)
     device, last = network.task_weights.device, time.perf_counter()
-    about = experiment.about(options, splits)
+    fields = experiment.about(options, splits)
 
     def on_epoch(training: Training) -> None:
         nonlocal last
@@ -250,8 +244,8 @@ def _train(
             device=device,
         ),
         files.checkpoint if files else None,
-        key=run_key(about),
-        about=json.dumps(about),
+        key=fields["key"],
+        about=json.dumps(fields),
         epochs=epochs,
         optimizer=optimizer,
         scheduler=halving,

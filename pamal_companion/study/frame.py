@@ -1,7 +1,7 @@
 """Records by setting and seed, and what they measured."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -9,15 +9,18 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pandas as pd
 
+from pamal_companion.experiments.options import options_of
 from pamal_companion.runs import grid
-from pamal_companion.runs.folder import REGISTERED
+from pamal_companion.runs.methods import matters
+from pamal_companion.runs.options import kind_of
 from pamal_companion.runs.records import Record
 from pamal_companion.study import paper
-from pamal_companion.study.measures import value
+from pamal_companion.study.measured import FILE, Row, files
+from pamal_companion.study.measured import read as measured_rows
+from pamal_companion.study.measures import check, value
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 
-RESULTS = grid.ROOT / "results"
 LABELS = {
     "task": "{}",
     "W": "W = {}",
@@ -36,10 +39,9 @@ LABELS = {
     "average": "EMA {}",
 }
 """How the options of a setting are written, in this order; others follow as "name = value"."""
+RESULTS = FILE.parent
 ENSEMBLES = ("pamal", "low_rank")
 """The methods that train mixtures of members."""
-GROUPS = re.compile(r"(hypervolume|distance) of (\d+) seeds")
-"""What is measured of each group of so many seeds."""
 
 
 class Setting(NamedTuple):
@@ -124,30 +126,36 @@ class Setting(NamedTuple):
         return ", ".join([paper.PRINTED.get(self.method, self.method), *texts])
 
 
-AnyRun = TypeVar("AnyRun", Record, grid.Run)
-Runs = Mapping[Setting, Mapping[int, Record]]
-"""Records by setting and seed."""
+AnyRun = TypeVar("AnyRun", Record | Row, grid.Run)
+Runs = Mapping[Setting, Mapping[int, Record | Row]]
+"""Records, or rows of the table of measures, by setting and seed."""
 
 
 def make(experiment: str, method: str, options: Mapping[str, Any]) -> Setting:
     """The setting of a run with these `options`, whatever else is as in the paper."""
     usual = paper.setting(experiment, method)
-    differing = {n: _fixed(v) for n, v in options.items() if n not in usual or v != usual[n]}
+    keys = {name: paper.key_of(value) for name, value in options.items()}
+    differing = {n: v for n, v in keys.items() if n not in usual or v != usual[n]}
     return Setting(experiment, method, tuple(sorted(differing.items())))
 
 
-def _fixed(value: Any) -> Any:
-    """`value` with tuples for its lists, so that it can be a key."""
-    return tuple(map(_fixed, value)) if isinstance(value, list) else value
+def setting(experiment: str, method: str, **options: Any) -> Setting:
+    """Return the setting of runs with these `options`, whatever else is as in the paper."""
+    return make(experiment, method, options)
 
 
-def of(run: Record | grid.Run) -> Setting:
-    """The setting of a record, or of a run of the grid: what it does not say is our default."""
-    unsaid = paper.UNSAID.get(run.experiment, {})
-    data = {}
-    if isinstance(run, Record) and not is_full(run):
-        data["data"] = "sample" if run.data.split("/")[1:2] == ["sample"] else run.data
-    return make(run.experiment, run.method, {**unsaid, **run.options, **data})
+def of(run: Record | Row | grid.Run) -> Setting:
+    """Return the setting of a record, or of a run of the grid, where what is not said is our
+    default."""
+    known = options_of(run.experiment)
+    if isinstance(run, grid.Run):
+        usual = known.defaults_of(run.method).items()
+        defaults = {name: value for name, value in usual if matters(name, run.method)}
+        return make(run.experiment, run.method, defaults | dict(run.options))
+    options = known.completed(run.method, run.options)
+    if not is_full(run):
+        options["data"] = "sample" if kind_of(run.data) == "sample" else run.data
+    return make(run.experiment, run.method, options)
 
 
 @cache
@@ -157,7 +165,7 @@ def planned(data: str, folder: str = "") -> tuple[Setting, ...]:
     return tuple(dict.fromkeys(of(run) for run in found if run.experiment == data))
 
 
-def is_full(record: Record) -> bool:
+def is_full(record: Record | Row) -> bool:
     """Whether it was trained on the full data, or on none."""
     return record.data == "formula" or record.data.split("/")[1:2] == ["full"]
 
@@ -189,22 +197,25 @@ def runs(made: Iterable[AnyRun]) -> dict[Setting, dict[int, AnyRun]]:
 
 
 def read(folder: str | Path | None = None) -> Runs:
-    """The runs whose records are in `folder`, at any depth; by default those of this repository.
-    InputError where a folder is given that has none."""
-    found = _read(Path(folder or RESULTS))
-    if folder and not found:
+    """Return the runs whose records are in `folder`, at any depth; by default those of this
+    repository, as its table has them, and those that came later as records. InputError where a
+    folder is given that has none."""
+    if folder is None:
+        rows = _rows(FILE.stat().st_mtime_ns) if FILE.exists() else {}
+        return runs(rows.get(path) or Record.read(path) for path in files(FILE.parent))
+    found = _read(Path(folder))
+    if not found:
         raise InputError(f"`results` must be a folder with records. Found none in {folder}.")
     return found
 
 
+@cache
+def _rows(_changed: int) -> dict[Path, Row]:
+    return {row.path: row for row in measured_rows(FILE)}
+
+
 def _read(folder: Path) -> Runs:
     return runs(_record(path, path.stat().st_mtime_ns) for path in files(folder))
-
-
-def files(folder: Path) -> list[Path]:
-    """The paths of the records in `folder`, at any depth, but for those that are registered."""
-    every = sorted(folder.rglob("*.json"))
-    return [path for path in every if REGISTERED not in path.relative_to(folder).parts]
 
 
 @cache
@@ -212,14 +223,16 @@ def _record(path: Path, _changed: int) -> Record:
     return Record.read(path)
 
 
-def with_others(*records: Record, folder: Path = RESULTS) -> Runs:
-    """`records` and the other seeds of their settings that are recorded in `folder`."""
-    known = _read(folder)
-    others = (one for setting in runs(records) for one in known.get(setting, {}).values())
-    return runs([*others, *records])
+def with_others(*records: Record, folder: Path | None = None) -> Runs:
+    """Return `records` and the other seeds of their settings that are recorded in `folder`."""
+    known = _read(folder) if folder else read()
+    together: list[Record | Row] = []
+    for setting in runs(records):
+        together += known.get(setting, {}).values()
+    return runs([*together, *records])
 
 
-def few(found: Runs, seed: int) -> dict[int, Record]:
+def few(found: Runs, seed: int) -> dict[int, Record | Row]:
     """Of the one setting in `found` the run of `seed` and as many of the first others as make
     three, for a page that draws each."""
     (by_seed,) = found.values()
@@ -234,36 +247,73 @@ def rows(
     return pd.DataFrame(
         {"setting": setting, "seed": seed}
         | {name: setting.values[name] for name in options}
-        | {name: value(record, name, split) for name in measures}
+        | {name: value_of(record, name, split) for name in measures}
         for setting, by_seed in found.items()
         for seed, record in by_seed.items()
     )
 
 
-def measured(found: Runs, setting: Setting, measure: str, split: str) -> "pd.Series[float]":
-    """What every run of `setting` measured, by seed, without those that have no such number.
+def value_of(run: Record | Row, measure: str, split: str) -> float:
+    """Return a measure of a run, NaN where it has none."""
+    check(measure)
+    if isinstance(run, Row):
+        return run.measures.get(split, {}).get(measure, np.nan)
+    return value(run, measure, split)
 
-    A measure is one of `measures.value`; or of each group of so many seeds "hypervolume of 3
-    seeds", of all their points, or "distance of 2 seeds", the largest in an objective; or "share
-    within 0.005 of SETTING", of the points that on no objective are further behind the mean of its
-    best.
-    """
-    numbers: dict[Any, float] = {}
-    by_seed = found.get(setting, {})
-    if match := GROUPS.fullmatch(measure):
-        records, size = [*by_seed.values()], int(match[2])
-        for k in range(0, len(records) - size + 1, size):
-            front = together([record.front(split) for record in records[k : k + size]])
-            far = np.ptp(front.values, axis=0).max()
-            numbers[f"group {k}"] = far if match[1] == "distance" else volume(front)
-    elif match := re.fullmatch(r"share within ([\d.]+) of (.*)", measure):
-        rivals = found.get(select(match[2]), {}).values()
-        best = [rival.front(split).better.max(0) for rival in rivals]
-        for seed, record in by_seed.items() if best else ():
-            kept = record.front(split).better > np.mean(best, axis=0) - float(match[1])
-            numbers[seed] = kept.all(axis=1).mean()
+
+@dataclass(frozen=True)
+class OfSeeds:
+    """What groups of so many seeds measure: the "hypervolume" of all their points from 0, or the
+    "distance", the largest extent in an objective."""
+
+    name: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.number} seeds"
+
+    def values(self, found: Runs, setting: Setting, split: str) -> dict[Any, float]:
+        """Return its number for each group of the runs of `setting`."""
+        runs, numbers = [*found.get(setting, {}).values()], {}
+        for first in range(0, len(runs) - self.number + 1, self.number):
+            front = together([run.front(split) for run in runs[first : first + self.number]])
+            distance = float(np.ptp(front.values, axis=0).max())
+            numbers[f"group {first}"] = volume(front) if self.name == "hypervolume" else distance
+        return numbers
+
+
+@dataclass(frozen=True)
+class Near:
+    """The share of the points of a run that are on no objective further than `margin` behind the
+    mean of the best of `rival`."""
+
+    margin: float
+    rival: Setting
+
+    def __str__(self) -> str:
+        return f"share within {self.margin:g} of {paper.PRINTED[self.rival.method]}"
+
+    def values(self, found: Runs, setting: Setting, split: str) -> dict[Any, float]:
+        """Return the share by seed."""
+        best = [run.front(split).better.max(0) for run in found.get(self.rival, {}).values()]
+        if not best:
+            return {}
+        least = np.mean(best, axis=0) - self.margin
+        fronts = {seed: run.front(split) for seed, run in found.get(setting, {}).items()}
+        return {seed: (front.better > least).all(1).mean() for seed, front in fronts.items()}
+
+
+Measure = str | OfSeeds | Near
+
+
+def measured(found: Runs, setting: Setting, measure: Measure, split: str) -> "pd.Series[float]":
+    """Return what every run of `setting` measured, by seed, or each group of runs, without those
+    that have no such number."""
+    if isinstance(measure, str):
+        by_seed = found.get(setting, {})
+        numbers = {seed: value_of(run, measure, split) for seed, run in by_seed.items()}
     else:
-        numbers = {seed: value(record, measure, split) for seed, record in by_seed.items()}
+        numbers = measure.values(found, setting, split)
     return pd.Series(numbers, dtype=float).dropna()
 
 

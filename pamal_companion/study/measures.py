@@ -1,119 +1,178 @@
-"""What a run is measured by: a number of a record and a split, and its direction."""
+"""What a run is measured by: a number of a record and a split, and its direction.
+
+A measure is one line of `MEASURES`, or a name with a metric in it: "age/accuracy", the best of it
+along the front on its own; "chosen age/accuracy", that of the network which `Front.choose` takes on
+validation; "order of age/loss", the rank correlation of how much a point cares about age with it.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pamal_companion.runs.records import Record
 from pamal_companion.study.fronts import dominated_by_a_neighbour
 from pamal_core.errors import InputError
 from pamal_core.front import LOWER, Front
 
+CHOSEN, ORDER_OF = "chosen ", "order of "
+ENDS, AT_TASK_2 = "ends on the front of ", "ends at task 2 of "
+"""Of a baseline of the toy problem, whose split is "c = 0.1": how many of its runs end on the
+front, and the share of these in the half where task 2 is better."""
+
 
 def order(record: Record, split: str) -> float:
-    """The mean over the tasks of the rank correlation of how much a point cares about a task with
-    its loss: -1 where the front is in order, NaN where all losses of a task are equal."""
+    """Return the mean over the tasks of the rank correlation of how much a point cares about a task
+    with its loss: -1 where the front is in order, NaN where all losses of a task are equal."""
     correlations = record.summary[split]["spearman"].items()
     losses = [value for name, value in correlations if name.endswith("/loss")]
     return float("nan") if None in losses else sum(losses) / len(losses)
 
 
-def ends(record: Record, variant: str) -> list[bool]:
-    """For each run of a single network on the toy problem that ends on the front, whether that is
-    in the half where task 2 is better; `variant` ends with the scale c of loss 1."""
-    runs, scale = record.summary[variant]["runs"], float(variant.rpartition(" ")[2])
-    on = {f"{variant}, {name}" for name, run in runs.items() if run["verdict"] == "subset"}
-    found = [point["metrics"] for point in record.points if point["split"] in on]
-    return [losses["2/loss"] < losses["1/loss"] / scale for losses in found]
-
-
-def _of_chosen(record: Record, split: str, name: str) -> float:
+def chosen(record: Record, split: str) -> tuple[Front, "pd.Series[float]"]:
+    """Return the front of `split`, and its row of the network that is chosen on validation."""
     alpha = record.front(split.replace("test", "validation")).choose().alpha
     front = record.front(split)
-    row = front.table[(front.alphas == alpha).all(1)].iloc[0]
-    if name == "hypervolume":  # only where all objectives are to be as large as can be
-        return row[[o.name for o in front.objectives]].prod() if all(front.maximise) else np.nan
-    return float(row.get(name, np.nan))
+    return front, front.table[(front.alphas == alpha).all(1)].iloc[0]
 
 
-OF_RECORDS: dict[str, Callable[[Record, str], Any]] = {
+def chosen_hypervolume(record: Record, split: str) -> float:
+    """Return the hypervolume of the chosen network from 0; NaN unless each objective is to be as
+    large as can be."""
+    front, metrics = chosen(record, split)
+    if not all(front.maximise):
+        return float("nan")
+    return float(metrics[[objective.name for objective in front.objectives]].prod())
+
+
+def ends(record: Record, variant: str) -> list[bool]:
+    """Return for each run of a single network on the toy problem that ends on the front, whether
+    that is in the half where task 2 is better; `variant` ends with the scale c of loss 1."""
+    runs, scale = record.summary[variant]["runs"], float(variant.rpartition(" ")[2])
+    on = {f"{variant}, {name}" for name, run in runs.items() if run["verdict"] == "subset"}
+    points = [point["metrics"] for point in record.points if point["split"] in on]
+    return [losses["2/loss"] < losses["1/loss"] / scale for losses in points]
+
+
+def _of_front(function: Callable[[Front], Any]) -> Callable[[Record, str], Any]:
+    return lambda record, split: function(record.front(split))
+
+
+def _of_members(function: Callable[[Front], Any]) -> Callable[[Record, str], Any]:
+    """Return a measure of a front with a member for each task; others have no such order."""
+
+    def measure(record: Record, split: str) -> Any:
+        front = record.front(split)
+        return function(front) if front.alphas.shape[1] == len(front.objectives) else None
+
+    return measure
+
+
+MEASURES: dict[str, Callable[[Record, str], Any]] = {
     # of all points, from the reference of the experiment
     "hypervolume": Record.hypervolume,
     # rank correlation between the achievements on two tasks: -1 on a front
     "competition": lambda record, split: record.summary[split].get("competition"),
+    "competition in loss": _of_front(lambda front: front.on("loss").competition()),
     "order": order,
+    # rank correlation of how much a point cares about a task with its metric, a mean over tasks
+    "order in metrics": _of_members(lambda front: front.spearman().mean()),
     # the smallest cosine between two members
     "cosine of the members": lambda record, _: record.summary.get("member_similarity"),
+    "training time": lambda record, _: record.cost.get("train_seconds"),
+    # the share of the points that no other dominates
+    "non-dominated": _of_front(lambda front: front.non_dominated().mean()),
+    "non-dominated in loss": _of_front(lambda front: front.on("loss").non_dominated().mean()),
+    # the share that neither neighbour along alpha dominates, of two members
+    "dominated by no neighbour in loss": _of_front(
+        lambda front: (~dominated_by_a_neighbour(front.on("loss"))).mean()
+    ),
+    # of the pairs of points that differ in how much they care, the share whose losses show it
+    "ordered pairs": _of_members(lambda front: front.on("loss").ordered_pairs().mean()),
+    # the network in the middle, a mean over the objectives of the tasks
+    "centre": _of_front(lambda front: np.mean([*front.middle().values()])),
+    # the best of each objective along the front, a mean over the tasks
+    "mean of objectives": _of_front(lambda front: np.mean([*front.best().values()])),
+    # the largest extent in an objective of the points that no other dominates
+    "span": _of_front(lambda front: np.ptp(front.values[front.non_dominated()], axis=0).max()),
+    "chosen hypervolume": chosen_hypervolume,
     # of the pairs of starts of the toy problem; the split is the name of a variant
     "covering pairs": lambda record, split: record.summary[split]["covering"],
     # of those that follow a part of the front and nothing else
     "pairs on a part": lambda record, split: record.summary[split]["verdicts"].get("subset", 0),
-    "competition in loss": lambda record, split: record.front(split).on("loss").competition(),
-    "training time": lambda record, _: record.cost.get("train_seconds"),
 }
 """Of a record and a split; None or NaN where it has no such number."""
-OF_FRONTS: dict[str, Callable[[Front], Any]] = {
-    # the share of the points that no other dominates
-    "non-dominated": lambda front: front.non_dominated().mean(),
-    "non-dominated in loss": lambda front: front.on("loss").non_dominated().mean(),
-    # the share that neither neighbour along alpha dominates, of two members
-    "dominated by no neighbour in loss": (
-        lambda front: (~dominated_by_a_neighbour(front.on("loss"))).mean()
-    ),
-    # of the pairs of points that differ in how much they care, the share whose losses show it
-    "ordered pairs": lambda front: front.on("loss").ordered_pairs().mean(),
-    # rank correlation of how much a point cares about a task with its metric, a mean over tasks
-    "order in metrics": lambda front: front.spearman().mean(),
-    # the network in the middle, a mean over the objectives of the tasks
-    "centre": lambda front: np.mean([*front.middle().values()]),
-    # the best of each objective along the front, a mean over the tasks
-    "mean of objectives": lambda front: np.mean([*front.best().values()]),
-    # the largest extent in an objective of the points that no other dominates
-    "span": lambda front: np.ptp(front.values[front.non_dominated()], axis=0).max(),
-}
-OF_NAMES: dict[str, Callable[[Record, str, str], Any]] = {
-    # of the network that `Front.choose` takes on validation: "hypervolume", from 0, or a column
-    "chosen ": _of_chosen,
-    # of a metric or loss: the rank correlation of how much a point cares about the task with it
-    "order of ": lambda record, split, name: record.summary[split]["spearman"].get(name),
-    # of a baseline of the toy problem, whose split is "c = 0.1": the number of `ends`, and the
-    # share of them that are at task 2
-    "ends on the front of ": lambda record, split, name: len(ends(record, f"{name}, {split}")),
-    "ends at task 2 of ": lambda record, split, name: np.mean(
-        ends(record, f"{name}, {split}") or np.nan
-    ),
-}
-"""Of a record, a split and the name that follows."""
+OF_TOY = ("covering pairs", "pairs on a part")
 LOW = {"competition", "competition in loss", "order", "cosine of the members", "training time"}
 """Which of them are better the lower they are."""
 
 
-def value(record: Record, measure: str, split: str) -> float:
-    """A measure of `OF_RECORDS` or `OF_FRONTS`; one of `OF_NAMES` and a name; or by its name, such
-    as "age/accuracy", the best of an objective along the front, on its own. NaN where the record
-    does not have it."""
-    prefix = next(filter(measure.startswith, OF_NAMES), None)
-    if measure in OF_RECORDS:
-        found = OF_RECORDS[measure](record, split)
-    elif measure in OF_FRONTS:
-        found = OF_FRONTS[measure](record.front(split))
-    elif prefix:
-        found = OF_NAMES[prefix](record, split, measure.removeprefix(prefix))
-    elif "/" not in measure:
-        known = ", ".join([*OF_RECORDS, *OF_FRONTS])
+def check(measure: str) -> None:
+    """Raise InputError for an unknown measure."""
+    if "/" not in measure and not measure.startswith((ENDS, AT_TASK_2)) and measure not in MEASURES:
+        known = ", ".join(MEASURES)
         raise InputError(f"A measure is one of {known}, or task/metric. Found {measure!r}.")
+
+
+def value(record: Record, measure: str, split: str) -> float:
+    """Return a measure of a record, NaN where it has none."""
+    number: Any
+    if measure in MEASURES:
+        number = MEASURES[measure](record, split)
+    elif measure.startswith(CHOSEN):
+        number = chosen(record, split)[1].get(measure.removeprefix(CHOSEN))
+    elif measure.startswith(ORDER_OF):
+        number = record.summary[split]["spearman"].get(measure.removeprefix(ORDER_OF))
+    elif measure.startswith(ENDS):
+        number = len(ends(record, f"{measure.removeprefix(ENDS)}, {split}"))
+    elif measure.startswith(AT_TASK_2):
+        at_task_2 = ends(record, f"{measure.removeprefix(AT_TASK_2)}, {split}")
+        number = np.mean(at_task_2) if at_task_2 else np.nan
     else:
-        found = record.summary[split]["best"].get(measure)
-        if found is None:  # the best of a metric that is not compared
-            front, (task, metric) = record.front(split), measure.rsplit("/", 1)
-            own = tuple(objective for objective in front.objectives if objective.task == task)
-            if own and measure in front.table:
-                found = replace(front, objectives=own).on(metric).best()[measure]
-    return np.nan if found is None else float(found)
+        check(measure)
+        number = _best(record, measure, split)
+    return np.nan if number is None else float(number)
+
+
+def _best(record: Record, name: str, split: str) -> float | None:
+    """Return the best of a metric along the front, one that is not compared too."""
+    if name in record.summary[split]["best"]:
+        return float(record.summary[split]["best"][name])
+    front, (task, metric) = record.front(split), name.rsplit("/", 1)
+    objectives = tuple(objective for objective in front.objectives if objective.task == task)
+    if not objectives or name not in front.table:
+        return None
+    return float(replace(front, objectives=objectives).on(metric).best()[name])
+
+
+def splits(record: Record) -> list[str]:
+    """Return on what a record measured: the splits of its points; of the toy problem the names of
+    its variants, of the baselines "c = 0.1"."""
+    if record.experiment != "toy":
+        return [*dict.fromkeys(point["split"] for point in record.points)]
+    if record.method == "baselines":
+        return [*dict.fromkeys(name.partition(", ")[2] for name in record.summary)]
+    return [*record.summary]
+
+
+def measured(record: Record, split: str) -> dict[str, float]:
+    """Return every measure that a record has on a split."""
+    if record.experiment == "toy":
+        names = [*OF_TOY]
+        if record.method == "baselines":
+            rules = [n.partition(", ")[0] for n in record.summary if n.endswith(f", {split}")]
+            names = [prefix + rule for prefix in (ENDS, AT_TASK_2) for rule in rules]
+    else:
+        metrics = [*record.front(split).table]
+        names = [name for name in MEASURES if name not in OF_TOY]
+        names += [*metrics, *(CHOSEN + metric for metric in metrics)]
+        names += [ORDER_OF + name for name in record.summary[split]["spearman"]]
+    numbers = {name: value(record, name, split) for name in names}
+    return {name: number for name, number in numbers.items() if not np.isnan(number)}
 
 
 def is_better_high(name: str) -> bool:
-    """The direction of a measure, or of an objective by its name."""
-    return name in OF_FRONTS or not (name in LOW or name.endswith(LOWER))
+    """Return the direction of a measure, or of an objective by its name."""
+    return name in MEASURES.keys() - LOW or not (name in LOW or name.endswith(LOWER))

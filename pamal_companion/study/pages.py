@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from pamal_companion.runs import grid
+from pamal_companion.runs.options import assigned
 from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, paper, tables
 from pamal_companion.study.frame import Runs, Setting
@@ -91,11 +92,11 @@ def making(notebook: str, namespace: Mapping[str, Any], record: Record, runs: Ru
 
 
 def command(notebook: str, namespace: Mapping[str, Any]) -> str:
-    """What makes the page again: every parameter that papermill was given."""
+    """Return what makes the page again: every parameter that papermill was given."""
     given = [source for source in namespace["In"] if source.startswith("# Parameters")][1:]
     values: dict[str, Any] = {}
     for source in given:  # not from the namespace: a later cell may use the name for something else
-        exec(source, {}, values)
+        values |= assigned(source)
     return grid.papermill(notebook, values)
 
 

@@ -1,7 +1,7 @@
 """The paper: its settings, its tables, and their numbers in the columns that ours have.
 
-`printed/` has the numbers, transcribed; its README says what each column is. To add a table is to
-add its CSV there, a row to `tables.csv`, and one to `columns.csv` for each of its columns.
+`printed/` has the numbers, transcribed; its README says what each column is, and `layout` which
+table each belongs to.
 """
 
 from collections.abc import Mapping
@@ -12,29 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pamal_companion.runs import grid
-from pamal_companion.runs.methods import METHODS
+from pamal_companion.experiments.options import OPTIONS, options_of
+from pamal_companion.runs.methods import METHODS, matters
 from pamal_companion.runs.options import Options
+from pamal_companion.study.layout import TABLES
 from pamal_companion.study.statistics import Sample
 from pamal_core.errors import check_choice
 
 FOLDER = Path(__file__).parent / "printed"
 
 
-def read(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV."""
-    return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
-
-
-EXPERIMENTS = {row["experiment"]: row for row in read(FOLDER.with_name("experiments.csv"))}
-DATA = {name: row["title"] for name, row in EXPERIMENTS.items()}
-TASKS = {n: tuple(row["tasks"].split("; ")) for n, row in EXPERIMENTS.items() if row["tasks"]}
-# The setting of each experiment in the paper, what only PaMaL has of it, and what a run means that
-# does not say it: where the default of our options is not the paper's value.
-SETTINGS, PAMAL, UNSAID = (
-    {name: grid.parameters(row[column]) for name, row in EXPERIMENTS.items()}
-    for column in ("every_method", "pamal", "unsaid")
-)
+DATA = {name: options.title for name, options in OPTIONS.items()}
+TASKS = {name: options.task_names for name, options in OPTIONS.items() if options.task_names}
 PRINTED = {name: row.printed for name, row in METHODS.items()}
 ONE_NETWORK = [name for name, row in METHODS.items() if row.one_network]
 """The methods that end with one network for all tasks."""
@@ -42,93 +31,23 @@ ONE_NETWORK = [name for name, row in METHODS.items() if row.one_network]
 
 @cache
 def setting(experiment: str, method: str) -> Mapping[str, Any]:
-    """Every option of a run as the paper has it: the common defaults, those of its data and those
-    of its method."""
-    common: dict[str, Any] = {name: field.default for name, field in Options.model_fields.items()}
-    published: Mapping[str, Any] = METHODS[method].published if method in METHODS else {}
-    own = PAMAL.get(experiment, {}) if method == "pamal" else published
-    return {**common, **SETTINGS.get(experiment, {}), **own}
+    """Return every option of a run as the paper has it; what its method does not use has the common
+    default."""
+    options = options_of(experiment)
+    usual = options.defaults_of(method) | dict(options.of_the_paper)
+    used = {name: key_of(value) for name, value in usual.items() if matters(name, method)}
+    return Options.defaults_of(method) | used
 
 
-class Column(NamedTuple):
-    """A column of a CSV: the measure that it prints, how that is written ("%" where in per cent),
-    the column of its deviation, and how far from it a number still agrees, absolute or "5%"."""
-
-    measure: str
-    text: str
-    deviation: str
-    margin: str
-
-    @property
-    def unit(self) -> float:
-        """Our number times this is in the unit of the paper."""
-        return 100.0 if "%" in self.text else 1.0
-
-    @property
-    def task(self) -> str:
-        """Whose measure it is; empty for one of all tasks."""
-        return self.measure.rpartition("/")[0]
-
-    def margin_at(self, number: float) -> float:
-        """The margin about a `number` of the paper."""
-        share = self.margin.removesuffix("%")
-        return float(share) * (number / 100 if share != self.margin else 1.0)
-
-
-class Table(NamedTuple):
-    """A table of the paper: where its numbers are, and which runs belong to a row.
-
-    `place` is the label in the LaTeX source; `csv` and `rows` (a query, all if empty) are the
-    numbers, `columns` what they measure on `split`. A row is told by its method and the options
-    `keys`. A run belongs to it whose other options are the paper's but for those that are `fixed`
-    here and those that are `free`, which the paper leaves open or which say how a run is made.
-    `divisor` is what the printed deviations of three seeds divide by.
-    """
-
-    title: str
-    experiment: str
-    place: str
-    csv: str
-    rows: str
-    split: str
-    keys: tuple[str, ...]
-    fixed: Mapping[str, Any]
-    free: tuple[str, ...]
-    divisor: int
-    columns: Mapping[str, Column]
-
-    @property
-    def target(self) -> str:
-        """That of the workflow which makes the runs."""
-        return "ablations" if self.split == "validation" else self.experiment
+def key_of(value: Any) -> Any:
+    """Return `value` with tuples for its lists, so that it can be a key."""
+    return tuple(map(key_of, value)) if isinstance(value, list) else value
 
 
 OF_DATA = {"offset", "split", "draw", "antialias", "masters", "tasks"}
 """Options that change the data."""
 SEEDS = 3
 """How many the paper's tables have."""
-
-
-def read_tables(folder: Path) -> dict[str, Table]:
-    """The tables of `tables.csv` in `folder`, their columns in `columns.csv`."""
-    columns: dict[str, dict[str, Column]] = {}
-    for row in read(folder / "columns.csv"):
-        column = Column(*(row[name] for name in Column._fields))
-        columns.setdefault(row["table"], {})[row["column"]] = column
-    return {
-        row["table"]: Table(
-            **{name: row[name] for name in Table._fields[:6]},
-            keys=tuple(row["keys"].split()),
-            fixed=grid.parameters(row["fixed"]),
-            free=(*row["free"].split(), "precision", "chunk"),  # how a run is made
-            divisor=int(row["divisor"]),
-            columns=columns[row["table"]],
-        )
-        for row in read(folder / "tables.csv")
-    }
-
-
-TABLES = read_tables(FOLDER.parent)
 
 
 def table(name: str) -> pd.DataFrame:

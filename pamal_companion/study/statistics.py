@@ -13,8 +13,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit
 
-from pamal_core.errors import InputError
-
 LEVEL = 0.025
 """What a one-sided p must be below: that the 95 % interval leaves the bound out."""
 MOST = 1000
@@ -117,19 +115,16 @@ class Condition(NamedTuple):
     high: float
     of_ratio: bool = False
 
-    @classmethod
-    def read(cls, text: str) -> "Condition":
-        """From "> 0.5", "< 1.5 times" or "19 to 23"; InputError for another text."""
-        said = text.removesuffix(" times")
-        sign, _, bound = said.partition(" ")
-        span = {">": f"{bound} to inf", "<": f"-inf to {bound}"}.get(sign, said)
-        try:
-            low, high = map(float, span.split(" to "))
-        except ValueError:
-            raise InputError(
-                f'A condition is written "> 0.5", "< 1.5 times" or "19 to 23". Found {text!r}.'
-            ) from None
-        return cls(low, high, text.endswith(" times"))
+    @property
+    def words(self) -> str:
+        """Return what is asked, as "> 0.5", "< 1.5 times" or "19 to 23"."""
+        if np.isinf(self.high):
+            text = f"> {self.low:g}"
+        elif np.isinf(self.low):
+            text = f"< {self.high:g}"
+        else:
+            text = f"{self.low:g} to {self.high:g}"
+        return f"{text} times" if self.of_ratio else text
 
     def tested(self, estimate: Estimate) -> tuple[float, float]:
         """Two one-sided p: small where the condition holds, and where it fails. 1 where nothing

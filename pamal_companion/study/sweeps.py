@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from pamal_companion.plots.studies import Winner
-from pamal_companion.study import frame, paper, tables
+from pamal_companion.study import frame, layout, paper, tables
 from pamal_companion.study.frame import Runs, Setting
-from pamal_companion.study.measures import value
 from pamal_companion.study.statistics import Sample, differences, spread, summary
 from pamal_core.front import Front
 
@@ -42,13 +41,13 @@ CHANGED = {
 def printed(name: str) -> pd.DataFrame:
     """The paper's table `name`, such as "phn_census": a row per setting, in its order, indexed by
     what it varies; validation, three seeds. Spearman: lower is better."""
-    return paper.table(name).set_index([*paper.TABLES[name].keys])
+    return paper.table(name).set_index([*layout.TABLES[name].keys])
 
 
 def _printed_beside(name: str, runs: Runs, ours: pd.DataFrame) -> pd.DataFrame:
     """The rows of `printed` for those of `ours`: NaN where the paper has no such setting, or a run
     with these keys is not the paper's, as one of a sample or with other options."""
-    keys, own = paper.TABLES[name].keys, {row.method for row in paper.rows(name)}
+    keys, own = layout.TABLES[name].keys, {row.method for row in paper.rows(name)}
     others = (s for s in runs if s.method in own and not tables.row_of(s, name))
     theirs = printed(name).drop([tuple(s.values[k] for k in keys) for s in others], errors="ignore")
     return theirs.reindex(ours.index)
@@ -84,7 +83,7 @@ def hypervolumes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
     ours = found.groupby(["W", "lam", "of"])["hypervolume"].agg(summary).unstack()
     ours, name = ours.reindex(columns=[*penalties]), f"multiforward_{next(iter(runs)).experiment}"
     theirs = _printed_beside(name, runs, ours)
-    deviations = theirs["std"] * np.sqrt(paper.TABLES[name].divisor / 2)
+    deviations = theirs["std"] * np.sqrt(layout.TABLES[name].divisor / 2)
     texts = [spread(Sample(*pair, 0)) for pair in zip(theirs["mean"], deviations, strict=True)]
     return ours.assign(paper=texts).fillna("").rename_axis(["W", "λ"])
 
@@ -149,15 +148,17 @@ def sampling(runs: Runs) -> pd.DataFrame:
 
 
 def sampled(runs: Runs) -> pd.DataFrame:
-    """A row for each run: p, and what `sampling` summarises."""
-    return pd.DataFrame(
-        {"p": setting.values["p"]}
-        | {name: value(record, name, "test") for name in ("cosine of the members", "hypervolume")}
-        | {f"{name}, middle": middle for name, middle in record.front("test").middle().items()}
-        | {f"{name}, best": best for name, best in record.front("test").best().items()}
-        for setting, by_seed in runs.items()
-        for record in by_seed.values()
-    )
+    """Return a row for each run: p, and what `sampling` summarises."""
+    names = ["cosine of the members", "hypervolume"]
+    rows = []
+    for setting, by_seed in runs.items():
+        for run in by_seed.values():
+            front = run.front("test")
+            row = {"p": setting.values["p"]}
+            row |= {name: frame.value_of(run, name, "test") for name in names}
+            row |= {f"{name}, middle": middle for name, middle in front.middle().items()}
+            rows.append(row | {f"{name}, best": best for name, best in front.best().items()})
+    return pd.DataFrame(rows)
 
 
 # PHN and COSMOS (appendix B4)
@@ -170,7 +171,7 @@ def swept(name: str, runs: Runs) -> pd.DataFrame:
     trade-off works backwards; then `order`, a mean over tasks, is -1 and not 1. Either is NaN where
     one task has the same accuracy at every alpha, with any of the seeds.
     """
-    table, (method, data) = paper.TABLES[name], name.split("_")
+    table, (method, data) = layout.TABLES[name], name.split("_")
     measures = [f"{task}/accuracy" for task in paper.TASKS[data]]
     measures += ["hypervolume", "competition", "order in metrics"]
     own = {setting: by_seed for setting, by_seed in runs.items() if setting.method == method}

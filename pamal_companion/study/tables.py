@@ -15,8 +15,9 @@ from pamal_companion.plots.table import Html, drawn, intervals
 from pamal_companion.plots.table import table as html
 from pamal_companion.runs import grid
 from pamal_companion.study import frame, paper
-from pamal_companion.study.frame import Runs, Setting
-from pamal_companion.study.paper import SEEDS, TABLES, Column, Row
+from pamal_companion.study.frame import Measure, OfSeeds, Runs, Setting
+from pamal_companion.study.layout import TABLES, Column
+from pamal_companion.study.paper import SEEDS, Row
 from pamal_companion.study.statistics import (
     Estimate,
     Sample,
@@ -27,7 +28,7 @@ from pamal_companion.study.statistics import (
     verdict,
 )
 
-TOGETHER = f"hypervolume of {SEEDS} seeds"
+TOGETHER = OfSeeds("hypervolume", SEEDS)
 """How the paper measures a baseline on test (C2): by the points of its three seeds together."""
 UNION = f"{TOGETHER} \N{UPWARDS ARROW}"
 THEIRS, OURS = ["paper", "paper ±", "paper's seeds"], ["ours", "ours ±", "seeds"]
@@ -49,7 +50,8 @@ def rows(name: str) -> dict[Setting, Row]:
 def row_of(setting: Setting, name: str) -> Row | None:
     """The row of the table `name` that runs of `setting` belong to: the one that has its value of
     every option that is not free. None where it has none."""
-    told = tuple(pair for pair in setting.options if pair[0] not in TABLES[name].free)
+    free = TABLES[name].any_value
+    told = tuple(pair for pair in setting.options if pair[0] not in free)
     return rows(name).get(setting._replace(options=told))
 
 
@@ -68,13 +70,13 @@ def report(
 
     "±" are standard deviations over seeds (n - 1). The difference is ours minus the paper's, with
     its standard error and degrees of freedom (Welch), and `verdict` what it means for the margin of
-    `columns.csv`. "seeds to decide" are how many of ours would give one if means and deviations
+    its column. "seeds to decide" are how many of ours would give one if means and deviations
     stayed as they are, infinite where the paper's seeds are too few for any number of ours.
     """
     table, order = TABLES[name], [*rows(name).values()]
     chosen = planned(name) if settings is None else settings
     pairs = [(row, setting) for setting in chosen if (row := row_of(setting, name))]
-    unsaid = {*table.free} - {"task"} if short else ()
+    unsaid = table.any_value - {"task"} if short else ()
     cells = [
         {"setting": setting.label(*(key for key in table.keys if key in row.keys), without=unsaid)}
         | _cells(setting, column, row.numbers[printed], table.split, runs)
@@ -98,7 +100,8 @@ def compare(runs: Runs) -> pd.DataFrame:
 def _cells(
     setting: Setting, column: Column, theirs: Sample, split: str, runs: Runs
 ) -> dict[str, object]:
-    measure, text, in_each = column.measure, column.text, 1
+    measure: Measure = column.measure
+    text, in_each = column.text, 1
     if measure == "hypervolume" and split == "test" and setting.method != "pamal":
         measure, text, in_each, theirs = TOGETHER, UNION, SEEDS, theirs._replace(number=1)
     found = frame.measured(runs, setting, measure, split)
@@ -131,7 +134,9 @@ def joint(name: str, runs: Runs) -> pd.DataFrame:
     all but 5 % of the shuffles.
     """
     found, table, rows = report(name, runs), TABLES[name], {}
-    measures = {column.text: (column.measure, column.unit) for column in table.columns.values()}
+    measures: dict[str, tuple[Measure, float]] = {
+        column.text: (column.measure, column.unit) for column in table.columns.values()
+    }
     measures[UNION] = TOGETHER, 1.0
     rng = np.random.default_rng(0)
     for text, of in found[found["seeds"] > 0].groupby(level=1, sort=False):

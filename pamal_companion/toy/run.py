@@ -3,15 +3,15 @@
 import time
 from itertools import groupby
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
+from pamal_companion.experiments.options import ToyOptions
 from pamal_companion.runs.build import balancer, multi_forward, preference, task_weights
 from pamal_companion.runs.devices import peak_memory
-from pamal_companion.runs.options import Options, Positive
-from pamal_companion.runs.records import Record, run_key, versions
+from pamal_companion.runs.records import Record, about, versions
 from pamal_companion.toy.outcomes import OBJECTIVES, SCALES, VARIANTS, Outcome
 from pamal_companion.toy.pairs import Pairs, initial_pairs
 from pamal_companion.toy.problem import INITIAL_POINTS, ToyProblem
@@ -19,29 +19,8 @@ from pamal_companion.toy.rules import EPOCH, rules
 from pamal_core.method import NonFiniteError
 from pamal_core.simplex import Dirichlet
 
-PAPER_EPOCHS = 50
 MOMENTS = 500
 """How often a run is looked at, besides its start."""
-
-
-class ToyOptions(Options):
-    """The common options with the paper's settings; an epoch is 1,000 steps.
-
-    "all" stands for every method and balancing the paper shows from all its points, "baselines" for
-    every method that trains one network. Every value of `data` means the formula.
-    """
-
-    known: ClassVar = (
-        *("method", "balancing", "W", "lam", "p", "draws", "penalty", "edges", "skip", "tanh"),
-        *("balancing_form", "history", "weights", "lr", "lr_scaling", "epochs", "seed"),
-        *("data", "data_root", "device", "out"),
-    )
-    method: Literal["all", "pamal", "ls", "baselines"] = "all"
-    balancing: Literal["all", "none", "loss", "gradient"] = "all"  # type: ignore[assignment]
-    tanh: Literal["printed", "earlier"] = "printed"
-    lr: Positive = 2e-3
-    lr_scaling: Literal["plain", "members"] = "plain"
-    device: Literal["auto", "cpu"] = "auto"
 
 
 class ToyRun(NamedTuple):
@@ -53,7 +32,8 @@ class ToyRun(NamedTuple):
     @property
     def provenance(self) -> str:
         """One sentence that a figure can be stamped with."""
-        options = ", ".join(f"{name} {value}" for name, value in self.record.options.items())
+        chosen = ToyOptions.create(method=self.record.method, **self.record.options).identity()
+        options = ", ".join(f"{name} {value}" for name, value in chosen.items())
         return f"No data: the formula of appendix B2. Seed {self.record.seed}; {options}."
 
 
@@ -64,20 +44,13 @@ def run(options: ToyOptions) -> ToyRun:
     With `options.out` the record is written there; one of another run is never overwritten, but an
     InputError. NonFiniteError names the variant and the run whose weights are not finite.
     """
-    chosen = options.identity() | {"epochs": options.epochs or PAPER_EPOCHS}
-    chosen.pop("task", None)
-    about: dict[str, Any] = {
-        "experiment": "toy",
-        "method": options.method,
-        "options": chosen,
-        "seed": options.seed,
-        "data": "formula",
-    }
+    epochs: int = options.epochs or options.by_data["full"]["epochs"]
+    fields = about("toy", options.model_copy(update={"epochs": epochs}), "formula")
     path = Path(options.out) if options.out else None
     if path:
-        Record.find(path, run_key(about))
+        Record.find(path, fields["key"])
     started = time.perf_counter()
-    outcomes = _train(options, EPOCH * chosen["epochs"])
+    outcomes = _train(options, EPOCH * epochs)
     trained = time.perf_counter()
     points = [
         point
@@ -86,7 +59,7 @@ def run(options: ToyOptions) -> ToyRun:
         for point in front.to_points(f"{variant}, {name}")
     ]
     record = Record(
-        **about,
+        **fields,
         objectives={o.name: "min" for o in OBJECTIVES},
         points=points,
         summary={name: outcome.summary() for name, outcome in outcomes.items()},

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from pamal_companion.experiments.options import differing
 from pamal_companion.plots import style
 from pamal_companion.runs import folder, grid
 from pamal_companion.runs.methods import METHODS, matters
 from pamal_companion.runs.records import Record
-from pamal_companion.study import frame, paper, tables
+from pamal_companion.study import frame, layout, paper, tables
 from pamal_companion.study.frame import Setting
 from pamal_companion.study.measures import is_better_high
 from pamal_core.errors import InputError
@@ -191,7 +192,7 @@ def _printed(setting: Setting) -> dict[str, dict[str, float]]:
     W and lambda have the printed sign of the penalty, as released."""
     found: dict[str, dict[str, float]] = {}
     values = setting.values
-    for name, table in paper.TABLES.items():
+    for name, table in layout.TABLES.items():
         row = tables.row_of(setting, name)
         if table.keys == ("W", "lam") and values["lam"] and values["penalty"] != "printed":
             continue
@@ -212,7 +213,7 @@ def _command(path: str, name: str, record: Record) -> str | None:
     makes it."""
     notebook: str = record.experiment
     parameters = {"data": "full" if frame.is_full(record) else "sample", "method": record.method}
-    parameters |= record.options
+    parameters |= differing(record.about)
     with suppress(InputError):  # there is no grid where the package is not in its repository
         run = grid.by_record().get(path)
         if run and (frame.of(run), run.seed) == (frame.of(record), record.seed):

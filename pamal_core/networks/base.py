@@ -226,8 +226,9 @@ class Network(nn.Module, ABC):
             check_choice("calibration", calibration, ["shared"])
         elif calibration is not None:
             check_type("calibration", calibration, Iterable, "a list of batches")
-            device = self.task_weights.device
-            estimate_statistics(model, calibration, self.skeleton, device)
+            if self.skeleton.tracking or self.skeleton.changed_buffers():
+                device = self.task_weights.device
+                estimate_statistics(model, calibration, self.skeleton, device)
 
 
 def estimate_statistics(

@@ -1,5 +1,9 @@
 """Pages in a browser, the book and a kernel, which need more than the tests of the core have."""
 
+import sys
+
+import matplotlib
+import pytest
 from browser import chromium as chromium
 from browser import functions as functions
 from browser import open_page as open_page
@@ -10,3 +14,12 @@ from built_book import tracked as tracked
 from one_kernel import execute as execute
 from one_kernel import executed as executed
 from one_kernel import kernel as kernel
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        matplotlib.pyplot.close("all")

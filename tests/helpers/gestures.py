@@ -1,4 +1,6 @@
-"""What hands do to a widget."""
+"""What hands do to a widget, with a mouse or on a phone."""
+
+PHONE = {"has_touch": True, "is_mobile": True, "viewport": {"width": 380, "height": 800}}
 
 
 def middle(locator):

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 
 from pamal_companion.experiments import census, cityscapes, multimnist, multimnist3, utkface
-from pamal_companion.runs.methods import METHODS
+from pamal_companion.runs.methods import matters
+from pamal_companion.runs.options import NOT_IDENTITY
 from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, paper
 from pamal_core.front import Front, Objective
@@ -41,8 +42,8 @@ def record(where="multimnist/pamal", points=None, *, seed=0, data=None, changes=
     dicts of every metric instead. The summary is that of the points but for `changes`, by split.
     """
     experiment, method = where.split("/")
-    own = paper.PAMAL.get(experiment, {}) if method == "pamal" else METHODS[method].published
-    options = {**paper.SETTINGS[experiment], **own, **options}
+    usual = paper.setting(experiment, method).items()
+    options = {n: v for n, v in usual if matters(n, method) and n not in NOT_IDENTITY} | options
     ways = objectives(experiment)
     if method == "stl":
         ways = dict([[*ways.items()][options["task"]]])

@@ -92,6 +92,11 @@ def test_two_runs_give_identical_files(notebook, tmp_path):
         "import sys, time\n"
         "for i in range(n):\n    print(i, object(), flush=True)\n    time.sleep(0.05)\n"
         "print('50%|#####     |', file=sys.stderr)\n"
+        "from matplotlib import pyplot as plt\n"
+        "from pamal_companion.plots import style\n"
+        "style.use()\n"
+        "plt.plot([0, 1], [0, n], label='$\\alpha_1$')\n"
+        "plt.show()\n"
         "object()"
     )
     targets = [tmp_path / "new" / "one.ipynb", tmp_path / "two.ipynb"]
@@ -104,7 +109,8 @@ def test_two_runs_give_identical_files(notebook, tmp_path):
     assert code(executed) == code(read(source)) != []
     assert book.normalise(executed) == executed
     assert executed.metadata.pamal == {"source": "source.ipynb", "parameters": {"n": 3}}
-    stdout, result = executed.cells[-1].outputs
+    stdout, figure, result = executed.cells[-1].outputs
+    assert figure.data.keys() == {"image/svg+xml", "text/plain"}
     assert stdout.text == "".join(f"{i} <object object at 0x0>\n" for i in range(3))
     assert result.data["text/plain"] == "<object at 0x0>"
 

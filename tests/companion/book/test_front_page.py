@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from pamal_companion.study import claims, frame, paper
+from pamal_companion.study.claim import at_equal_cost, judge
 
 ROOT = Path(__file__).parents[3]
 SOURCE = (ROOT / "book" / "index.md").read_text("utf-8")
@@ -34,8 +35,7 @@ def rows(first):
 
 @pytest.fixture(scope="module")
 def known():
-    files = claims.FILE, claims.FINDINGS
-    return {claim["claim"]: claim for file in files for claim in paper.read(file)}
+    return {claim.text: claim for claim in (*claims.CLAIMS, *claims.FINDINGS)}
 
 
 def test_what_holds_has_eight_lines_at_most_with_the_words_of_the_study(first, known):
@@ -43,12 +43,12 @@ def test_what_holds_has_eight_lines_at_most_with_the_words_of_the_study(first, k
     assert "nan" not in re.search(r'<table class="verdicts">.*?</details>', first, re.DOTALL)[0]
     assert 0 < len(found) == len(LINES) <= 8
     for (cells, _), (_, name) in zip(found, LINES, strict=True):
-        epochs = claims.judge(known[name], runs)
+        epochs = judge(known[name], runs)
         assert cells[1].startswith(epochs.word)
         value = epochs.parts[0].estimate.value
-        if known[name]["theirs"] and "times" not in known[name]["holds"]:
+        if known[name].is_compared and not known[name].of_ratio:
             assert f" {value:+.4f} ".replace("-", "\N{MINUS SIGN}") in cells[1]
-        cost = claims.at_equal_cost(epochs, runs)
+        cost = at_equal_cost(epochs, runs)
         if cost and cost is not epochs:
             assert cells[2].startswith(cost.word)
         else:
@@ -66,11 +66,10 @@ def test_a_mark_is_on_the_right_where_its_number_is_on_the_claims_side(first, kn
     runs = frame.read()
     for row, (_, name) in zip(first.split('<td class="v-plot">')[1:], LINES, strict=True):
         drawn = re.search(r'translate\(([\d.]+) 8\)"><circle', row)
-        bound = re.fullmatch(r"([<>]) ([\d.]+)( times)?", known[name]["holds"])
-        value = claims.judge(known[name], runs).parts[0].estimate.value
-        if bound[3]:
+        value = judge(known[name], runs).parts[0].estimate.value
+        if known[name].of_ratio:
             value = 2.718281828**value
-        is_right = value > float(bound[2]) if bound[1] == ">" else value < float(bound[2])
+        is_right = known[name].low < value < known[name].high
         assert (float(drawn[1]) > 100) == is_right, name
 
 

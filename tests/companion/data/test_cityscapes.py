@@ -8,6 +8,7 @@ import pytest
 import torch
 from matplotlib import image as matplotlib_image
 from PIL import Image
+from same_data import equal, parts
 
 from pamal_companion.data import cityscapes
 from pamal_companion.data.batches import batches
@@ -101,18 +102,6 @@ def roots(forms, tmp_path):
 
 def load(root, **options):
     return cityscapes.load("full", root, **{"size": SIZE, "validation": 4} | options)
-
-
-def parts(splits):
-    return splits.train, splits.validation, splits.test
-
-
-def equal(a, b):
-    return all(
-        torch.equal(x, y)
-        for one, other in zip(parts(a), parts(b), strict=True)
-        for x, y in zip(one.tensors, other.tensors, strict=True)
-    )
 
 
 def test_both_forms_give_the_same_tensors_and_the_same_id(forms):

@@ -1,28 +1,19 @@
 """Made-up faces, and the figure that shows some."""
 
-import matplotlib
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from pamal_companion.data.samples.faces import SHARES, faces
 from pamal_companion.plots.pictures import faces_figure
 from pamal_core.errors import InputError
 
-matplotlib.use("Agg")
 NUM, TRAIN = 2000, 1500
 
 
 @pytest.fixture(scope="module")
 def sample():
     return faces(NUM, 16, 0)
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def halves(sample, labels):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
@@ -193,7 +192,6 @@ def test_a_figure_of_scenes_has_three_rows_a_legend_and_a_scale(sample):
     assert np.array_equal(np.ma.getmaskarray(depths), sample[2][0, 0] == 0)
     colours = figure.axes[4].images[0].cmap
     assert [to_hex(colours(k)).upper() for k in range(7)] == list(pictures.CLASSES.values())
-    plt.close(figure)
 
 
 def test_a_figure_of_predictions_has_a_titled_column_for_each(sample):
@@ -206,7 +204,6 @@ def test_a_figure_of_predictions_has_a_titled_column_for_each(sample):
     scales = {ax.images[0].get_clim() for ax in figure.axes[6:10]}
     assert scales == {(0, float(depths[0].max()))}
     assert not np.ma.getmaskarray(figure.axes[9].images[0].get_array()).any()
-    plt.close(figure)
 
 
 def test_figures_of_nothing_or_of_unequal_lengths_are_refused(sample):

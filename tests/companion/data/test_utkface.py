@@ -8,6 +8,7 @@ import torch
 from faces_on_disk import faces, write_folder, write_zip
 from hypothesis import given
 from hypothesis import strategies as st
+from same_data import equal, parts
 
 from pamal_companion.data import utkface
 from pamal_companion.data.samples import faces as drawn_faces
@@ -33,10 +34,6 @@ def people(monkeypatch):
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("PAMAL_CACHE", str(tmp_path / "made"))
     return tmp_path / "data" / "utkface"
-
-
-def parts(splits):
-    return splits.train, splits.validation, splits.test
 
 
 def rows(part):
@@ -119,8 +116,7 @@ def test_whatever_the_number_of_images_no_part_is_empty_and_none_is_in_two(num, 
 def test_equal_options_give_equal_data_and_others_another_id(people):
     first, again = utkface.load("sample"), utkface.load("sample", size=32)
     assert first.id == again.id
-    for a, b in zip(parts(first), parts(again), strict=True):
-        assert all(torch.equal(s, t) for s, t in zip(a.tensors, b.tensors, strict=True))
+    assert equal(first, again)
     changes = [{"seed": 1}, {"size": 16}, {"split": "paper"}, {"limit": 100}, {"limit": 101}]
     assert len({first.id, *(utkface.load("sample", **c).id for c in changes)}) == 6
 

@@ -7,8 +7,9 @@ import torch
 from pamal_companion.data import census
 from pamal_companion.data.census import TASKS
 from pamal_companion.data.samples.people import texts
-from pamal_companion.experiments.census import EXPERIMENT, CensusOptions, Question
+from pamal_companion.experiments.census import EXPERIMENT, CensusOptions
 from pamal_companion.experiments.models import mlp
+from pamal_companion.experiments.options import Question
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import run
 from pamal_companion.study import frame, tables

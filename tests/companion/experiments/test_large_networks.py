@@ -36,23 +36,8 @@ def same(a, b):
     torch.testing.assert_close(a, b)
 
 
-def moved_statistics(make, shape):
-    """A network whose BatchNorm layers have seen data."""
-    network = make()
-    for _ in range(3):
-        network(torch.randn(shape))
-    return network
-
-
-def test_at_a_corner_the_ensemble_equals_the_member_also_while_training(narrow):
-    make, x = narrow
-    members, eye = [make() for _ in range(3)], torch.eye(3, dtype=torch.float64)
-    ensemble = WeightEnsemble(members, shared="encoder")
-    for k, member in enumerate(members):
-        same(ensemble(ensemble.weights(eye[k]), x), member(x))
-
-
 def test_the_gradient_of_a_member_is_alpha_times_that_of_a_plain_network(narrow):
+    """The gallery of the core has the other properties of an ensemble, of models alike to these."""
     make, x = narrow
     ensemble, alpha = WeightEnsemble([make(), make()]), torch.tensor([0.3, 0.7]).double()
     plain = ensemble.export(alpha, calibration="shared").train()
@@ -62,18 +47,6 @@ def test_the_gradient_of_a_member_is_alpha_times_that_of_a_plain_network(narrow)
     outputs = ensemble(ensemble.weights(alpha), x)
     sum(o.square().mean() for o in outputs).backward()
     same(ensemble.stacked.grad, torch.outer(alpha, ensemble.skeleton.flatten(plain)))
-
-
-def test_the_exported_network_is_plain_with_recalibrated_statistics(narrow):
-    make, x = narrow
-    ensemble = WeightEnsemble([make(), make()])
-    ensemble.recalibrate([0.3, 0.7], [(x,)])
-    exported = ensemble.export([0.3, 0.7], calibration="shared")
-    assert list(exported.state_dict()) == list(make().state_dict())
-    theta = ensemble.weights(torch.tensor([0.3, 0.7], dtype=torch.float64))
-    same(exported(x), ensemble.eval()(theta, x))
-    first = next(m for m in exported.modules() if isinstance(m, nn.BatchNorm2d))
-    assert first.running_mean.abs().min() > 0
 
 
 # ResNet18.

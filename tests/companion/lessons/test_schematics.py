@@ -1,28 +1,17 @@
 import math
 
-import matplotlib
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib import pyplot as plt
-from scipy import stats
 
 from pamal_companion.lessons import schematics
 from pamal_companion.plots import lessons as drawings
 from pamal_core.simplex import Dirichlet, edges, lattice
 
-matplotlib.use("Agg")
-
 
 def rng():
     return np.random.default_rng(0)
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def dominated(losses):
@@ -96,15 +85,6 @@ def test_the_three_members_are_independent_networks_of_the_papers_size():
     assert corners[0, 0] == pytest.approx(0, abs=1e-9) and corners[0, 1] > 0
 
 
-def test_the_hypervolume_of_the_sketch_is_a_share_of_random_points():
-    alphas, situations = schematics.four_situations(5)
-    losses = situations["one draw off the front"]
-    value = schematics.bowls_front(alphas, losses).hypervolume((1.0, 1.0))
-    darts = rng().random((200_000, 2))
-    covered = (darts[:, None] >= losses).all(-1).any(-1).mean()
-    assert value == pytest.approx(covered, abs=4 * 0.5 / math.sqrt(len(darts)))
-
-
 def test_the_hypervolume_of_more_points_of_the_front_tends_to_five_sixths():
     short = []
     for num_points in (11, 101, 1001):
@@ -115,14 +95,6 @@ def test_the_hypervolume_of_more_points_of_the_front_tends_to_five_sixths():
         assert front.hypervolume((1.0, 1.0)) == pytest.approx(staircase)
         short.append(5 / 6 - staircase)
     assert short[0] > 8 * short[1] > 64 * short[2] > 0
-
-
-@pytest.mark.parametrize("p", [0.2, 0.8, 2.0, 1000.0])
-def test_our_draws_have_the_density_that_is_drawn_beside_them(p):
-    draws = Dirichlet(p).sample(20_000, 2, rng())[:, 0]
-    ours, other = (stats.kstest(draws, stats.beta(q, q).cdf).statistic for q in (p, 1.2 * p))
-    # 1.95 / sqrt(n) is exceeded by 1 in 1000 true samples.
-    assert ours < 1.95 / math.sqrt(len(draws)) < other
 
 
 def test_the_penalty_figure_has_an_arrow_per_violated_edge_and_values():

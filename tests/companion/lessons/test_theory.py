@@ -1,22 +1,13 @@
-import matplotlib
 import numpy as np
 import pytest
 import torch
-from matplotlib import pyplot as plt
 
 from pamal_companion.lessons import theory
 from pamal_companion.plots import lessons as plots
 from pamal_companion.toy.outcomes import distances
 
-matplotlib.use("Agg")
 X = np.linspace(-1, 1, 601)
 FAMILIES = sorted(theory.FAMILIES)
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def largest_error(g, family, a):

@@ -2,11 +2,9 @@
 
 from itertools import product
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgb
 from matplotlib.legend import Legend
 
@@ -14,15 +12,8 @@ from pamal_companion.plots import fronts, lessons, pictures, studies, style
 from pamal_core.front import Front, Objective
 from pamal_core.simplex import lattice
 
-matplotlib.use("Agg")
 MANY = 30
 OBJECTIVES = (Objective("a/accuracy", True), Objective("b/accuracy", True))
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def front(shift=0.0):

@@ -1,9 +1,7 @@
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import colormaps
-from matplotlib import pyplot as plt
 from matplotlib.path import Path
 
 from pamal_companion.plots import pictures, ternary
@@ -12,15 +10,8 @@ from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective
 from pamal_core.simplex import lattice
 
-matplotlib.use("Agg")
 CORNERS = np.array([(0.5, np.sqrt(3) / 2), (0, 0), (1, 0)])  # top, left, right
 RNG = np.random.default_rng(0)
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def area(polygon):
@@ -55,7 +46,6 @@ def test_points_that_are_not_finite_are_blank_and_off_the_scale(lost):
             ]
             finite = np.delete(values[:, 0], 0)
             assert first.get_clim() == (np.quantile(finite, ternary.LOWEST), 0.9)
-        plt.close(figure)
 
 
 def title(ax):

@@ -191,23 +191,6 @@ def test_equal_figures_are_equal_files():
         assert written(**style.VECTOR) != written(**style.VECTOR)
 
 
-def test_a_notebook_that_runs_twice_has_the_same_bytes(tmp_path):
-    book = pytest.importorskip("pamal_companion.runs.notebooks")
-    parameters = nbformat.v4.new_code_cell("top = 1", metadata={"tags": ["parameters"]})
-    cell = nbformat.v4.new_code_cell(DRAW.strip().format(top="top"))
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    source = tmp_path / "source.ipynb"
-    notebook = nbformat.v4.new_notebook(cells=[parameters, cell], metadata={"kernelspec": kernel})
-    nbformat.write(notebook, source)
-    targets = [tmp_path / f"{name}.ipynb" for name in ("one", "two", "other")]
-    for target, top in zip(targets, (1, 1, 2), strict=True):
-        book.run(source, target, {"top": top})
-    one, two, other = (shown(nbformat.read(path, as_version=4))[0][1] for path in targets)
-    assert targets[0].read_bytes() == targets[1].read_bytes()
-    assert one.keys() == {"image/svg+xml", "text/plain"}
-    assert one["image/svg+xml"] == two["image/svg+xml"] != other["image/svg+xml"]
-
-
 def test_the_style_needs_no_notebook():
     """In plain Python, where nothing of a notebook is installed."""
     blocked = "import sys; sys.modules |= dict.fromkeys(['IPython', 'matplotlib_inline'])"

@@ -95,6 +95,11 @@ def test_a_damaged_file_is_named_and_never_replaced(tmp_path, small):
     put(tmp_path, "MNIST/raw", *raw, source=small)
     put(tmp_path, "census", *census.FILES, source=small)
     assert [states(tmp_path)[1][name]["state"] for name in ("mnist", "census")] == ["ready"] * 2
+    whole = tmp_path / "census/census-income.test.gz"
+    whole.rename(tmp_path / "aside")
+    found = states(tmp_path)[1]["census"]
+    assert found["state"] == "damaged" and whole.name in found["what"]
+    (tmp_path / "aside").rename(whole)
     for name, path in (
         ("mnist", f"MNIST/raw/{raw[2]}"),
         ("census", "census/census-income.test.gz"),
@@ -105,12 +110,6 @@ def test_a_damaged_file_is_named_and_never_replaced(tmp_path, small):
         code, found = states(tmp_path, "--get", name)
         assert (code, found[name]["state"]) == (1, "damaged") and path in found[name]["what"]
         assert (tmp_path / path).read_bytes() == content
-
-
-def test_an_incomplete_set_is_damaged_and_the_missing_file_named(tmp_path, small):
-    put(tmp_path, "census", "census-income.data.gz", source=small)
-    found = states(tmp_path)[1]["census"]
-    assert found["state"] == "damaged" and "census-income.test.gz" in found["what"]
 
 
 def test_what_cannot_be_downloaded_says_how_it_is_had(tmp_path):

@@ -13,7 +13,7 @@ from pamal_companion.data.splits import Splits
 from pamal_companion.experiments.ablations import MultiForwardOptions, SamplingOptions, SweepOptions
 from pamal_companion.runs import grid
 from pamal_companion.runs.files import RunFiles
-from pamal_companion.runs.records import Record, run_key
+from pamal_companion.runs.records import ABOUT, Record, about
 from pamal_companion.runs.sweep import file_name
 from pamal_companion.study import frame
 from pamal_companion.study.frame import is_full
@@ -39,11 +39,8 @@ def splits_of(data):
 def identity(run, data="full"):
     """What the record of `run` says that it is, by the code that writes it."""
     if run.experiment == "toy":
-        toy = ToyOptions.create(**run.parameters)
-        kept = toy.identity() | {"epochs": toy.epochs or 50}
-        options = {name: value for name, value in kept.items() if name != "task"}
-        about = {"experiment": "toy", "method": toy.method, "options": options, "seed": toy.seed}
-        return about | {"data": "formula"}
+        toy = ToyOptions.create(**{"epochs": 50} | run.parameters)
+        return about("toy", toy, "formula")
     experiment = importlib.import_module(f"pamal_companion.experiments.{run.experiment}").EXPERIMENT
     options = experiment.options.create(**run.parameters)
     splits = splits_of(data)
@@ -135,7 +132,7 @@ def test_no_record_is_in_the_grid_twice_and_none_of_two_runs_is_the_same():
     runs = [grid.by_record()[records[0]] for records in every]
     # What the data are is told apart by the data's id; here by the options that choose them.
     data = ("masters", "antialias", "setting")
-    keys = {run_key(identity(run, str([run.options.get(name) for name in data]))) for run in runs}
+    keys = {identity(run, str([run.options.get(name) for name in data]))["key"] for run in runs}
     assert len(keys) == len(runs)
 
 
@@ -164,7 +161,7 @@ RECORDS = [p for p in frame.files(RESULTS) if p.parent != RESULTS / "toy"]
 
 
 def test_every_committed_record_is_in_the_grid_and_agrees_with_it():
-    runs, names = grid.by_record(), ("experiment", "method", "options", "seed", "data")
+    runs, names = grid.by_record(), (*ABOUT, "key")
     wrong = {}
     for path in RECORDS:
         run, record = runs[str(path.relative_to(RESULTS))], Record.read(path)

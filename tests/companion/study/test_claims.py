@@ -1,6 +1,6 @@
 """A claim holds, fails or is undecided by the intervals of its parts, at equal epochs and cost."""
 
-import csv
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,17 +9,21 @@ from made_up import record, runs_of, staircase
 from scipy import stats
 
 from pamal_companion.runs import grid
-from pamal_companion.study import claims, frame, paper
-from pamal_companion.study.claims import at_equal_cost, judge
+from pamal_companion.study import claims, frame
+from pamal_companion.study.claim import Claim, at_equal_cost, baselines, judge, others_of
+from pamal_companion.study.frame import Near, OfSeeds
 from pamal_core.errors import InputError
 
 PAMAL, LS, UW, STL = "multimnist/pamal", "multimnist/ls", "multimnist/uw", "multimnist/stl"
-COLUMNS = ("claim", "where", "ours", "theirs", "measure", "split", "need", "holds")
 
 
-def claim(ours, theirs="", measure="hypervolume", holds="> 0", need="all", split="test"):
-    values = ("a claim", "5.1", ours, theirs, measure, split, need, holds)
-    return dict(zip(COLUMNS, values, strict=True))
+def claim(ours, theirs="", measure="hypervolume", low=0, need="all", split="test", **others):
+    """A claim on settings, in words and separated by " | "; above 0 unless `low` says otherwise."""
+    ours, theirs = (
+        [frame.select(text) for text in each.split(" | ") if text] for each in (ours, theirs)
+    )
+    limits = {"low": low, "theirs": theirs, "need": need} | others
+    return Claim("a claim", "5.1", ours, [measure], split, **limits)
 
 
 def word(row, *records):
@@ -45,7 +49,7 @@ def seeds(where, volumes, first=0, **options):
     ],
 )
 def test_a_level_is_judged_by_its_interval(volumes, expected):
-    assert word(claim(PAMAL, holds="> 0.5"), *seeds(PAMAL, volumes)) == expected
+    assert word(claim(PAMAL, low=0.5), *seeds(PAMAL, volumes)) == expected
 
 
 def test_a_difference_is_paired_by_seed_as_scipy_has_it():
@@ -88,11 +92,11 @@ def test_a_ratio_is_of_means_of_logarithms():
     made = [record(PAMAL, seed=s) for s in range(3)] + [record(LS, seed=s) for s in range(3)]
     for one, time in zip(made, (10, 12, 11, 5, 6.5, 5.2), strict=True):
         one.cost["train_seconds"] = float(time)
-    row = claim(PAMAL, LS, "training time", "< 3 times")
+    row = claim(PAMAL, LS, "training time", -np.inf, high=3, of_ratio=True)
     found = judge(row, runs_of(*made))
     ratio = np.exp(np.mean(np.log([10 / 5, 12 / 6.5, 11 / 5.2])))
     assert found.word == "holds" and f"{ratio:.2f} times" in found.evidence[0]
-    assert word(row | {"holds": "< 1.5 times"}, *made) == "fails"
+    assert word(replace(row, high=1.5), *made) == "fails"
 
 
 # Parts.
@@ -121,7 +125,7 @@ def test_a_part_without_records_lets_nothing_be_true_of_all():
     row = claim(PAMAL, f"{LS} | {UW}")
     found = judge(row, runs_of(*made))
     assert found.word == "undecided" and found.evidence[-1] == "1 not run"
-    assert word(row | {"need": "any"}, *made) == "holds"
+    assert word(replace(row, need="any"), *made) == "holds"
     assert word(claim(PAMAL, UW), *made) == "not run"
 
 
@@ -134,11 +138,15 @@ def test_a_claim_of_which_one_side_is_recorded_is_not_run(where, measure):
 
 def test_settings_are_compared_one_by_one_or_each_with_each():
     def names(*cells):
-        pairs = claims._pairs(claim(*cells))
+        pairs = claim(*cells).pairs()
         return [(one.values["p"], two.values["p"]) for one, two in pairs]
 
-    ours = f"{PAMAL} W=1; p={{0.1,1,100}}"
-    assert names(ours, f"{PAMAL} W=1; p={{0,0.1,1}}") == [(0.1, 0), (1, 0.1), (100, 1)]
+    ours = " | ".join(f"{PAMAL} W=1; p={p}" for p in (0.1, 1, 100))
+    assert names(ours, " | ".join(f"{PAMAL} W=1; p={p}" for p in (0, 0.1, 1))) == [
+        (0.1, 0),
+        (1, 0.1),
+        (100, 1),
+    ]
     assert names(ours, f"{PAMAL} W=1; p=2") == [(0.1, 2), (1, 2), (100, 2)]
     assert names(f"{PAMAL} p=1 | {PAMAL} p=2", f"{PAMAL} p=3 | {PAMAL} p=4") == [(1, 3), (2, 4)]
 
@@ -151,15 +159,15 @@ def test_the_evidence_names_both_settings_in_full():
 
 
 def test_baselines_are_those_with_one_network_but_ones_own_and_a_table_all_its_other_settings():
-    baselines = [two.method for _, two in claims._pairs(claim(LS, "baselines"))]
-    assert "uw" in baselines and "cagrad" in baselines and len(baselines) == 11
-    assert not {"ls", "pamal", "phn", "cosmos", "stl"} & {*baselines}
-    others = claims._pairs(claim(PAMAL, "table multiforward_multimnist"))
+    rivals = [two.method for _, two in replace(claim(LS), theirs=baselines).pairs()]
+    assert "uw" in rivals and "cagrad" in rivals and len(rivals) == 11
+    assert not {"ls", "pamal", "phn", "cosmos", "stl"} & {*rivals}
+    others = replace(claim(PAMAL), theirs=others_of("multiforward_multimnist")).pairs()
     assert len(others) == 15 and all(two.method == "pamal" != two for _, two in others)
 
 
 def test_each_objective_is_a_part_and_single_task_learning_has_its_own():
-    row = claim(PAMAL, f"{STL} task={{0,1}}", "objectives", "> -0.005")
+    row = claim(PAMAL, f"{STL} task=0 | {STL} task=1", "objectives", -0.005)
     made = [
         record(PAMAL, [(0.9 + s / 1000, 0.8), (0.7, 0.85 - s / 1000)], seed=s) for s in range(3)
     ]
@@ -168,18 +176,18 @@ def test_each_objective_is_a_part_and_single_task_learning_has_its_own():
     found = judge(row, runs_of(*made))
     values = {p.name.split("/")[0]: round(float(p.estimate.value), 4) for p in found.parts}
     assert values == {"top-left": 0.001, "bottom-right": -0.001}
-    assert found.word == "holds" and word(row | {"holds": "> 0"}, *made) == "undecided"
+    assert found.word == "holds" and word(replace(row, low=0), *made) == "undecided"
 
 
 def test_measures_of_each_side_and_of_groups_of_seeds():
     corners = [(0.9, 0.5), (0.5, 0.9), (0.4, 0.4), (0.8, 0.6), (0.6, 0.8), (0.1, 0.1), (1, 1)]
     rivals = [record(LS, [corner], seed=2 * s) for s, corner in enumerate(corners)]
-    found = frame.measured(runs_of(*rivals), frame.select(LS), "hypervolume of 3 seeds", "test")
+    found = frame.measured(runs_of(*rivals), frame.select(LS), OfSeeds("hypervolume", 3), "test")
     assert [*found] == pytest.approx([staircase(corners[:3]), staircase(corners[3:6])])
-    away = frame.measured(runs_of(*rivals), frame.select(LS), "distance of 2 seeds", "test")
+    away = frame.measured(runs_of(*rivals), frame.select(LS), OfSeeds("distance", 2), "test")
     assert [*away] == pytest.approx([0.4, 0.4, 0.7])
     made = [record(PAMAL, [(0.9, 0.9 - s / 100)], seed=s) for s in range(3)]
-    row = claim(PAMAL, LS, "hypervolume | hypervolume of 3 seeds")
+    row = claim(PAMAL, LS, their_measure=OfSeeds("hypervolume", 3))
     (part,) = judge(row, runs_of(*made, *rivals)).parts
     assert part.seeds == (3, 2)
     expected = np.mean([0.81, 0.9 * 0.89, 0.9 * 0.88]) - np.mean([*found])
@@ -189,7 +197,7 @@ def test_measures_of_each_side_and_of_groups_of_seeds():
 def test_the_share_of_points_that_are_near_a_setting():
     rival = record(LS, [(0.8, 0.7)])
     front = [(0.8, 0.7), (0.795, 0.695), (0.9, 0.695), (0.9, 0.68)]
-    setting, measure = frame.select(PAMAL), f"share within 0.01 of {LS}"
+    setting, measure = frame.select(PAMAL), Near(0.01, frame.select(LS))
     found = frame.measured(runs_of(record(PAMAL, front), rival), setting, measure, "test")
     assert [*found] == [0.75]
     assert frame.measured(runs_of(record(PAMAL, front)), setting, measure, "test").empty
@@ -219,9 +227,9 @@ def test_a_claim_has_a_verdict_at_equal_cost():
         found = runs_of(*made, *others)
         assert at_equal_cost(judge(one, found), found).word == expected
     for one in (
-        claim(PAMAL, holds="> 0.5"),  # of one side alone
+        claim(PAMAL, low=0.5),  # of one side alone
         claim(f"{LS} epochs=40", LS),  # of the cost itself
-        claim(PAMAL, LS, "training time", "< 1.5 times"),
+        claim(PAMAL, LS, "training time", -np.inf, high=1.5, of_ratio=True),
     ):
         found = runs_of(*made, *longer)
         assert at_equal_cost(judge(one, found), found) is None
@@ -292,7 +300,7 @@ def test_many_comparisons_are_shown_by_their_ends():
     made = seeds(PAMAL, (0.8, 0.81, 0.8))
     for k, where in enumerate((LS, UW, "multimnist/dwa", "multimnist/rlw")):
         made += seeds(where, np.array([0.7, 0.7, 0.71]) + k / 100)
-    row = claim(PAMAL, "baselines")
+    row = replace(claim(PAMAL), theirs=baselines)
     found = judge(row, runs_of(*made))
     assert found.estimate == "+0.0700 to +0.1000"
     first, *_, last, missing = found.evidence
@@ -300,15 +308,12 @@ def test_many_comparisons_are_shown_by_their_ends():
     assert last.startswith("LS: +0.1000 [")
 
 
-def test_verdicts_at_equal_cost_are_corrected_with_the_others(tmp_path):
-    path = tmp_path / "claims.csv"
+def test_verdicts_at_equal_cost_are_corrected_with_the_others():
     both = [claim(PAMAL, LS), claim(f"{PAMAL} W=1", LS)]  # the second has equal passes anyway
-    with path.open("w", newline="") as file:
-        csv.writer(file).writerows([COLUMNS, *(row.values() for row in both)])
     made = seeds(PAMAL, (0.8, 0.81, 0.8)) + seeds(PAMAL, (0.8, 0.82, 0.8), W=1)
     made += seeds(LS, (0.7, 0.7, 0.71)) + seeds(LS, (0.79, 0.8, 0.78), epochs=40)
     runs = runs_of(*made)
-    found = claims.table(runs, path)
+    found = claims.table(runs, both)
     own = [judge(both[0], runs), judge(both[0], runs, equal_cost=True), judge(both[1], runs)]
     p = np.sort([2 * min(one.p) for one in own]) * [3, 2, 1]
     expected = np.minimum(1, np.maximum.accumulate(p))
@@ -320,14 +325,11 @@ def test_verdicts_at_equal_cost_are_corrected_with_the_others(tmp_path):
 
 
 @pytest.mark.parametrize("accuracy", [0.4, 0.7])
-def test_what_is_alike_at_every_seed_is_judged_without_an_interval_and_a_p(tmp_path, accuracy):
-    path, level = tmp_path / "claims.csv", "top-left/accuracy"
-    both = [claim(LS, "", level, holds="0.3 to 0.5"), claim(PAMAL, "", level, holds="0.3 to 0.5")]
-    with path.open("w", newline="") as file:
-        csv.writer(file).writerows([COLUMNS, *(row.values() for row in both)])
+def test_what_is_alike_at_every_seed_is_judged_without_an_interval_and_a_p(accuracy):
+    both = [claim(where, "", "top-left/accuracy", 0.3, high=0.5) for where in (LS, PAMAL)]
     drawn = seeds(PAMAL, (0.4, 0.41, 0.39))
     runs = runs_of(*seeds(LS, (accuracy,) * 3), *drawn)
-    found = claims.table(runs, path)
+    found = claims.table(runs, both)
     assert found.loc[1, "equal epochs"] == ("holds" if accuracy == 0.4 else "fails")
     assert found.loc[1, "estimate"] == f"{accuracy:.4f}" and np.isnan(found.loc[1, "p"])
     assert f": {accuracy:.4f}, 3 seeds, all alike" in found.loc[1, "evidence"]
@@ -342,12 +344,11 @@ def test_what_is_alike_at_every_seed_is_judged_without_an_interval_and_a_p(tmp_p
     ]
 
 
-def test_a_claim_is_added_by_a_row(tmp_path):
-    path, row = tmp_path / "claims.csv", claim(PAMAL, LS, "top-left/accuracy")
-    with path.open("w", newline="") as file:
-        csv.writer(file).writerows([COLUMNS, row.values(), (row | {"theirs": UW}).values()])
+def test_the_table_has_a_row_for_each_claim():
+    row = claim(PAMAL, LS, "top-left/accuracy")
+    other = replace(row, theirs=[frame.select(UW)])
     made = seeds(PAMAL, (0.8, 0.81, 0.8)) + seeds(LS, (0.7, 0.7, 0.71))
-    found = claims.table(runs_of(*made), path)
+    found = claims.table(runs_of(*made), [row, other])
     assert found.loc[1, ["claim", "data", "where", "equal epochs", "equal cost"]].tolist() == [
         *("a claim", "MultiMNIST", "5.1", "holds", "not run"),
     ]
@@ -358,19 +359,13 @@ def test_a_claim_is_added_by_a_row(tmp_path):
     assert found.loc[2, "equal epochs"] == "not run" and np.isnan(found.loc[2, "p"])
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"need": "some"}, "`need` must be one of"),
-        ({"ours": "pamal"}, "A setting is written"),
-        ({"measure": "volume"}, "A measure is one of"),
-        ({"holds": "large"}, "A condition is written"),
-        ({"theirs": "table nine"}, "`table` must be one of"),
-    ],
-)
-def test_a_row_that_says_nothing_is_refused(changed, message):
-    with pytest.raises(InputError, match=message):
-        word(claim(PAMAL) | changed, record())
+def test_a_claim_that_says_nothing_is_refused():
+    with pytest.raises(InputError, match="`need` must be one of"):
+        claim(PAMAL, need="some")
+    with pytest.raises(InputError, match="A measure is one of"):
+        word(claim(PAMAL, measure="volume"), record())
+    with pytest.raises(InputError, match="`table` must be one of"):
+        others_of("nine")
 
 
 def test_seeds_to_decide_are_counted_for_several_comparisons_too():
@@ -401,9 +396,8 @@ def test_a_verdict_of_the_printed_sign_only_says_so():
 
 
 def test_every_claim_has_an_anchor_of_its_own_on_the_page(runs):
-    every = [*paper.read(claims.FILE), *paper.read(claims.FINDINGS)]
-    anchors = [claims.anchor(row["claim"]) for row in every]
+    anchors = [claims.anchor(one.text) for one in (*claims.CLAIMS, *claims.FINDINGS)]
     assert len({*anchors}) == len(anchors)
     page = (grid.ROOT / "book/results/reproduction.ipynb").read_text("utf-8")
-    for row in paper.read(claims.FILE):
-        assert page.count(f'id=\\"{claims.anchor(row["claim"])}\\"') == 1
+    for one in claims.CLAIMS:
+        assert page.count(f'id=\\"{claims.anchor(one.text)}\\"') == 1

@@ -1,4 +1,4 @@
-"""The rows of `claims.csv`: what each says, against the grid and the paper; what says nothing meets
+"""The claims of the paper: what each says, against the grid and the paper; what says nothing meets
 none; and a handful judged again from the JSON of the records, without the package."""
 
 import json
@@ -11,12 +11,11 @@ from made_up import record, runs_of
 from scipy import stats
 
 from pamal_companion.runs import grid
-from pamal_companion.study import claims, frame, paper
-from pamal_companion.study.claims import judge
+from pamal_companion.study import frame, of_the_paper, paper
+from pamal_companion.study.claim import baselines, judge
 from pamal_companion.study.measures import value
-from pamal_companion.study.statistics import Condition
 
-CLAIMS = {row["claim"]: row for row in paper.read(claims.FILE)}
+CLAIMS = {claim.text: claim for claim in of_the_paper.CLAIMS}
 SECTIONS = ["abstract", "1", "4.1", "4.2", "5", "5.1", "5.2", "5.3", "6", "A1", "A2"]
 SECTIONS += ["B1", "B2", "B3", "B4", "C2", "C3", "C4"]
 PLACES = {*SECTIONS, "Claim 1", *(f"Fig. {n}" for n in range(1, 23))} | {
@@ -31,48 +30,41 @@ def rows(pattern):
 
 
 def test_there_are_as_many_claims_as_names():
-    assert len(CLAIMS) == len(paper.read(claims.FILE)) >= 60
+    assert len(CLAIMS) == len(of_the_paper.CLAIMS) >= 60
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
 def test_a_claim_is_of_the_paper_and_can_be_judged(claim):
-    row = CLAIMS[claim]
-    assert {*row["where"].split(", ")} <= PLACES
-    assert row["need"] in claims.NEED
-    assert Condition.read(row["holds"]).of_ratio in (False, bool(row["theirs"]))
-    toy = row["ours"].startswith("toy/")
-    assert (row["split"] in ("validation", "test")) != toy
-    judge(row, {})
+    assert {*claim.where.split(", ")} <= PLACES
+    assert claim.is_compared or not claim.of_ratio
+    assert (claim.split in ("validation", "test")) != (claim.ours[0].experiment == "toy")
+    judge(claim, {})
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
 def test_settings_that_are_compared_are_in_the_grid(claim):
-    row = CLAIMS[claim]
-    for pair in claims._pairs(row):
+    for pair in claim.pairs():
         for setting in filter(None, pair):
             assert setting in frame.planned(setting.experiment), setting
-            assert setting.experiment == frame.select(row["ours"].split(" |")[0]).experiment
+            assert setting.experiment == claim.ours[0].experiment
 
 
 def test_no_setting_is_compared_with_itself_by_the_same_measure():
-    for row in CLAIMS.values():
-        alone = [m for m in row["measure"].split("; ") if " | " not in m]
-        assert not alone or all(one != two for one, two in claims._pairs(row))
+    for claim in CLAIMS.values():
+        assert claim.their_measure or all(one != two for one, two in claim.pairs())
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
 def test_every_measure_is_known(claim):
     """Of a made-up run of the data: a measure that is not is an InputError."""
-    row = CLAIMS[claim]
-    experiment = row["ours"].partition("/")[0]
-    if experiment == "toy" or "share within" in row["measure"]:
-        return  # below, and by their records
-    for measure in re.split(r"; | \| ", row["measure"]):
-        made = record(f"{experiment}/pamal") if experiment != "cityscapes" else street()
-        for name in made.objectives if "objectives" in measure.split() else [""]:
-            known = re.sub("(^|order of |chosen )objectives$", rf"\g<1>{name}", measure)
-            if not re.fullmatch(r"(hypervolume|distance) of \d+ seeds", known):
-                value(made, known, row["split"])
+    experiment = claim.ours[0].experiment
+    if experiment == "toy":
+        return  # below, by their records
+    made = record(f"{experiment}/pamal") if experiment != "cityscapes" else street()
+    for measure in (*claim.measures, claim.their_measure):
+        if isinstance(measure, str):
+            for name in made.objectives:
+                value(made, re.sub("objectives$", name, measure), claim.split)
 
 
 def street():
@@ -82,34 +74,34 @@ def street():
 
 def test_what_is_claimed_to_be_better_has_a_threshold_of_0():
     better = "above (?!0)|Ahead|[Bb]etter (than|on|in|front)|longer than|shorter|further|gains|harm"
-    for row in rows(f"{better}|lower loss|brings|best of the table"):
-        if row["theirs"]:
-            assert row["holds"] == "> 0", row["claim"]
-    for row in rows("is worse at|is the worst of"):
-        assert row["holds"] == "< 0", row["claim"]
+    for claim in rows(f"{better}|lower loss|brings|best of the table"):
+        if claim.is_compared:
+            assert (claim.low, claim.high) == (0, np.inf), claim.text
+    for claim in rows("is worse at|is the worst of"):
+        assert (claim.low, claim.high) == (-np.inf, 0), claim.text
 
 
 def test_what_is_claimed_to_be_as_good_has_a_margin_of_its_data():
-    for row in rows("matches|as good as|On a par|are not ahead|does not gain"):
-        margin = "0.001" if "Census" in row["claim"] else "0.005"
-        if row["theirs"]:
-            assert row["holds"] == f"> -{margin}", row["claim"]
+    for claim in rows("matches|as good as|On a par|are not ahead|does not gain"):
+        margin = 0.001 if "Census" in claim.text else 0.005
+        if claim.is_compared:
+            assert claim.low == -margin, claim.text
         else:
-            assert row["measure"].startswith(f"share within {margin} of "), row["claim"]
+            assert claim.measures[0].margin == margin, claim.text
 
 
 def test_a_claim_on_the_penalty_says_the_sign_and_has_the_other_one():
-    for row in CLAIMS.values():
-        settings = [setting for pair in claims._pairs(row) for setting in filter(None, pair)]
+    for claim in CLAIMS.values():
+        settings = [setting for pair in claim.pairs() for setting in filter(None, pair)]
         signs = {s.values["penalty"] for s in settings if s.method == "pamal" and s.values["lam"]}
-        if row["ours"].startswith("multimnist/pamal lam") or "lambda" in row["claim"]:
+        if "lambda" in claim.text:
             assert len(signs) <= 1
-        if "as printed" in row["claim"]:
+        if "as printed" in claim.text:
             assert signs == {"printed"}
-            assert row["claim"].replace("as printed", "of the text") in CLAIMS
-        elif "of the text" in row["claim"]:
+            assert claim.text.replace("as printed", "of the text") in CLAIMS
+        elif "of the text" in claim.text:
             assert signs == {"ordered"}
-            assert row["claim"].replace("of the text", "as printed") in CLAIMS
+            assert claim.text.replace("of the text", "as printed") in CLAIMS
 
 
 # What says nothing.
@@ -118,10 +110,11 @@ def test_a_claim_on_the_penalty_says_the_sign_and_has_the_other_one():
 def test_points_without_any_order_make_no_front_and_no_order():
     rng, words = np.random.default_rng(0), {}
     made = [record(points=rng.uniform(0.8, 0.9, (11, 2)), seed=s) for s in range(10)]
-    for row in CLAIMS.values():
-        measure = row["measure"]
-        if row["ours"] == "multimnist/pamal" and not row["theirs"] and "share" not in measure:
-            words[measure] = judge(row, runs_of(*made)).word
+    for claim in CLAIMS.values():
+        (measure, *_) = claim.measures
+        is_of_points = isinstance(measure, str) and not claim.is_compared
+        if [*claim.ours] == [frame.select("multimnist/pamal")] and is_of_points:
+            words[measure] = judge(claim, runs_of(*made)).word
     assert len(words) >= 4 and {*words.values()} == {"fails"}
 
 
@@ -135,9 +128,9 @@ def test_one_network_many_times_over_is_above_nothing():
         for s in range(6)
     ]
     found = runs_of(*made)
-    for row in CLAIMS.values():
-        if row["ours"] == "multimnist/pamal" and row["theirs"] == "baselines":
-            assert judge(row, found).word != "holds", row["claim"]
+    for claim in CLAIMS.values():
+        if [*claim.ours] == [frame.select("multimnist/pamal")] and claim.theirs is baselines:
+            assert judge(claim, found).word != "holds", claim.text
 
 
 # From the JSON.

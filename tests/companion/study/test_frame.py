@@ -30,7 +30,7 @@ def test_all_records_are_read_and_copies_count_once(runs):
 
 
 def test_the_papers_runs_have_no_options_and_every_value():
-    for experiment in paper.SETTINGS:
+    for experiment in paper.DATA:
         for method in paper.PRINTED:
             setting = Setting(experiment, method)
             assert setting.values == paper.setting(experiment, method)
@@ -116,7 +116,7 @@ def test_single_task_learning_names_its_task():
 
 
 def test_no_two_settings_of_the_grid_share_a_label():
-    for experiment in paper.SETTINGS:
+    for experiment in paper.DATA:
         settings = {
             frame.of(run) for run in grid.by_record().values() if run.experiment == experiment
         }
@@ -157,7 +157,7 @@ def test_a_folder_without_records_is_refused_and_a_repository_without_any_is_non
     for folder in (tmp_path / "nothing", str(tmp_path)):
         with pytest.raises(InputError, match=f"`results` must be .* Found none in {folder}"):
             frame.read(folder)
-    monkeypatch.setattr(frame, "RESULTS", tmp_path)
+    monkeypatch.setattr(frame, "FILE", tmp_path / "measured.csv")
     assert frame.read() == {} == frame.with_others(folder=tmp_path)
 
 

@@ -6,8 +6,8 @@ import pytest
 from made_up import front_of, objectives, record, staircase
 from scipy.stats import spearmanr
 
-from pamal_companion.study.frame import select
-from pamal_companion.study.measures import OF_FRONTS, OF_RECORDS, is_better_high, value
+from pamal_companion.study.frame import select, value_of
+from pamal_companion.study.measures import MEASURES, OF_TOY, is_better_high, value
 from pamal_core.errors import InputError
 
 CITY = [
@@ -103,9 +103,9 @@ def test_every_record_has_the_network_that_is_chosen_on_validation(runs):
 def test_measures_of_the_records_are_those_of_their_points(runs, text, split):
     for found in runs[select(text)].values():
         expected = by_hand(found, split)
-        assert {*expected} == {*OF_FRONTS, *OF_RECORDS} - {"covering pairs", "pairs on a part"}
+        assert {*expected} == {*MEASURES} - {*OF_TOY, "chosen hypervolume"}
         for name, number in expected.items():
-            assert value(found, name, split) == pytest.approx(number, abs=1e-12), name
+            assert value_of(found, name, split) == pytest.approx(number, abs=1e-12), name
 
 
 def test_covering_pairs_are_those_of_a_variant_of_the_toy_problem(runs):
@@ -191,7 +191,7 @@ def test_an_unknown_measure_is_answered_by_the_known_ones():
 def test_directions():
     low = {"competition", "competition in loss", "order", "cosine of the members"}
     low.add("training time")
-    assert {name for name in (*OF_FRONTS, *OF_RECORDS) if not is_better_high(name)} == low
+    assert {name for name in MEASURES if not is_better_high(name)} == low
     for experiment in ("multimnist", "utkface", "cityscapes"):
         for name, way in objectives(experiment).items():
             assert is_better_high(name) == (way == "max")

@@ -120,7 +120,10 @@ def test_one_network_has_no_trade_and_a_sample_no_paper():
 
 
 def test_a_setting_that_the_paper_does_not_have_is_compared_with_nothing():
-    odd = made_up(data="multimnist/full/offset=6/seed=0/x", options={"W": 9, "lam": 3.0, "p": 0.3})
+    odd = made_up(
+        data="multimnist/full/offset=6/seed=0/x",
+        options={"W": 9, "lam": 3.0, "p": 0.3, "epochs": 10},
+    )
     text = pages.opening(odd, frame.runs([odd]))
     assert "The paper has no number for this setting." in text and "LS" not in text
 
@@ -134,6 +137,7 @@ def test_a_cost_is_that_of_the_kind_of_run_and_says_where_it_was_not_measured():
 
 
 def test_values_of_the_command_are_those_given_quoted_for_a_shell():
-    cells = ["# Parameters: ours\nW = 1", "# Parameters\ntasks = 'a, b'\nW = 3"]
+    given = "# Parameters\ntasks = 'a, b'\nW = 3\np = float('inf')"
+    cells = ["# Parameters: ours\nW = 1", given]
     found = pages.command("census", {"In": cells, "tasks": "changed since", "W": 9})
-    assert shlex.split(found)[3:] == ["-p", "tasks", "a, b", "-p", "W", "3"]
+    assert shlex.split(found)[3:] == ["-p", "tasks", "a, b", "-p", "W", "3", "-p", "p", "inf"]

@@ -10,7 +10,8 @@ from scipy import stats
 from pamal_companion.runs import grid
 from pamal_companion.study import frame, paper, tables
 from pamal_companion.study.frame import Setting, select
-from pamal_companion.study.paper import TABLES, table
+from pamal_companion.study.layout import TABLES, Column, Table
+from pamal_companion.study.paper import table
 from pamal_companion.study.statistics import Estimate
 
 SAMPLES = {name: text.replace("/full", "/sample") for name, text in DATA.items()}
@@ -383,17 +384,14 @@ def test_progress_counts_runs_hours_and_verdicts(runs):
 # Adding a table, and a row.
 
 
-def test_a_table_is_added_by_a_csv_and_its_rows_in_two_others(tmp_path, monkeypatch):
-    for name, text in {
-        "epochs": "method,epochs,volume,sd\nLS,20,0.5,0.1\nPaMaL,20,0.6,0.2\n",
-        "tables": "table,title,experiment,place,csv,rows,split,keys,fixed,free,divisor\n"
-        "nine,Table 9,multimnist,tab:nine,epochs,,validation,epochs,,,2\n",
-        "columns": "table,column,measure,text,deviation,margin\n"
-        "nine,volume,hypervolume,hypervolume ↑,sd,2%\n",
-    }.items():
-        (tmp_path / f"{name}.csv").write_text(text)
+def test_a_table_is_added_by_a_csv_and_an_entry(tmp_path, monkeypatch):
+    (tmp_path / "epochs.csv").write_text(
+        "method,epochs,volume,sd\nLS,20,0.5,0.1\nPaMaL,20,0.6,0.2\n"
+    )
     monkeypatch.setattr(paper, "FOLDER", tmp_path)
-    monkeypatch.setitem(TABLES, "nine", paper.read_tables(tmp_path)["nine"])
+    columns = {"volume": Column("hypervolume", "hypervolume ↑", "2%", deviation="sd")}
+    nine = Table("Table 9", "multimnist", "tab:nine", "epochs", columns, keys=("epochs",))
+    monkeypatch.setitem(TABLES, "nine", nine._replace(split="validation"))
     made = record("multimnist/ls", [(0.8, 0.5)], epochs=20)
     found = tables.compare(runs_of(made)).loc["Table 9"]
     assert found.index.tolist() == [("LS, 20 epochs", "hypervolume ↑")]

@@ -14,7 +14,7 @@ from notebook_text import page, passage, readme, section
 from scipy.stats import spearmanr
 
 from pamal_companion.runs import grid
-from pamal_companion.study import claims, comparisons, frame, paper, sweeps, tables
+from pamal_companion.study import claims, comparisons, frame, layout, paper, sweeps, tables
 from pamal_companion.study.frame import Setting, select
 from pamal_companion.study.paper import table
 from pamal_companion.study.statistics import Estimate
@@ -559,7 +559,7 @@ def test_what_the_page_of_phn_and_cosmos_says_is_what_the_points_say(data, runs)
     own = {s: {0: by[0]} for s, by in runs.items() if s.experiment == data and 0 in by}
     for method in ("phn", "cosmos"):
         name = f"{method}_{data}"
-        keys, printed = paper.TABLES[name].keys, sweeps.printed(name).index
+        keys, printed = layout.TABLES[name].keys, sweeps.printed(name).index
         kept = {
             s: by
             for s, by in own.items()
@@ -632,9 +632,9 @@ def test_what_the_first_page_says_of_the_sign_and_of_the_ends(runs):
     text = page("index")
     start = "The penalty brings losses into order, W = 2, lambda = 5 against 0, with the sign "
     said = {
-        claim["claim"].removeprefix(start): claims.judge(claim, runs).word
-        for claim in paper.read(claims.FILE)
-        if claim["claim"].startswith(start) and claim["claim"].endswith("Census")
+        claim.text.removeprefix(start): claims.judge(claim, runs).word
+        for claim in claims.CLAIMS
+        if claim.text.startswith(start) and claim.text.endswith("Census")
     }
     assert said == {"as printed: Census": "fails", "of the text: Census": "holds"}
     reverse = frame.measured(
@@ -651,7 +651,7 @@ def test_what_the_first_page_says_of_the_sign_and_of_the_ends(runs):
 
 
 def test_the_readme_counts_the_claims():
-    number = len(paper.read(claims.FILE))
+    number = len(claims.CLAIMS)
     assert f"every table of the paper and {number} of its claims" in readme()
 
 

@@ -4,7 +4,6 @@ import jaxtyping
 import numpy as np
 import pytest
 import torch
-from matplotlib import pyplot as plt
 
 from pamal_companion.experiments import balancing_scales
 from pamal_companion.toy import rules as toy_rules
@@ -92,7 +91,6 @@ def test_the_figure_has_a_panel_for_each_method(short):
     shown = [ax.get_title().replace("\n", " ") for ax in figure.axes if ax.get_title()]
     assert shown == list(short.outcomes[0.1])
     assert "1,000 steps" in figure.get_label()
-    plt.close(figure)
 
 
 def test_a_scaled_task_trains_on_the_multiple_and_is_judged_as_before():

@@ -1,9 +1,6 @@
 from itertools import pairwise
 
-import matplotlib
 import numpy as np
-import pytest
-from matplotlib import pyplot as plt
 from matplotlib.collections import LineCollection
 
 from pamal_companion.runs.records import Record
@@ -12,14 +9,7 @@ from pamal_companion.toy.outcomes import Outcome
 from pamal_companion.toy.problem import ToyProblem
 from pamal_companion.toy.run import ToyRun
 
-matplotlib.use("Agg")
 RNG = np.random.default_rng(0)
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def outcome(stacked):

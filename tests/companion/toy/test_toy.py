@@ -19,19 +19,12 @@ def by_autograd(theta: np.ndarray, scale: float, sign: float) -> tuple[np.ndarra
 
 @pytest.mark.parametrize("tanh", SIGNS)
 def test_losses_and_jacobian_are_those_of_the_printed_formula(tanh):
-    theta = np.random.default_rng(0).uniform(-12, 12, size=(40, 50, 2))
+    theta = np.random.default_rng(0).uniform(-12, 12, size=(2000, 2))
+    theta = np.concatenate((theta, INITIAL_POINTS))
     found = ToyProblem(0.1, tanh).losses_and_jacobian(theta)
     for ours, expected in zip(found, by_autograd(theta, 0.1, SIGNS[tanh]), strict=True):
         np.testing.assert_allclose(ours, expected, rtol=1e-8, atol=1e-12)
-
-
-@pytest.mark.parametrize("tanh", SIGNS)
-@pytest.mark.parametrize("point", INITIAL_POINTS)
-def test_every_initial_point_has_a_finite_gradient_that_is_not_zero(tanh, point):
-    _, jacobian = ToyProblem(1.0, tanh).losses_and_jacobian(np.array(point))
-    _, expected = by_autograd(np.array(point), 1.0, SIGNS[tanh])
-    np.testing.assert_allclose(jacobian, expected, rtol=1e-9)
-    assert np.abs(jacobian).sum() > 0
+    assert (np.abs(found[1][-len(INITIAL_POINTS) :]).sum((1, 2)) > 0).all()
 
 
 def test_at_the_floor_of_the_logarithm_the_slope_is_flat():

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from browser import overflow, serious
+from gestures import PHONE
 
 from pamal_companion.data import multimnist
 from pamal_companion.experiments.multimnist import EXPERIMENT, MultiMNISTOptions
@@ -123,17 +123,9 @@ def test_the_address_keeps_the_epoch_and_brings_it_back(open_widget, data):
 
 
 def test_a_finger_moves_the_epoch(open_widget, data):
-    phone = {"has_touch": True, "is_mobile": True, "viewport": {"width": 380, "height": 800}}
-    page = open_widget("replay", data, **phone)
+    page = open_widget("replay", data, **PHONE)
     slider = page.get_by_role("slider", name="epoch")
     slider.scroll_into_view_if_needed()
     box = slider.bounding_box()
     page.touchscreen.tap(box["x"] + 0.02 * box["width"], box["y"] + box["height"] / 2)
     page.wait_for_selector("p:has-text('After epoch 1:')")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_replay_has_no_serious_issue_and_fits_a_phone(open_widget, data, scheme):
-    page = open_widget("replay", data, color_scheme=scheme, viewport={"width": 380, "height": 800})
-    assert serious(page) == []
-    assert overflow(page) <= 0

@@ -5,8 +5,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from browser import overflow, serious
-from gestures import drag, swipe
+from gestures import PHONE, drag, swipe
 from scipy.stats import beta, kstest
 from torch import nn
 from toy_oracle import plain_losses
@@ -20,7 +19,6 @@ from pamal_core.penalties import MultiForward
 from pamal_core.simplex import Dirichlet
 from pamal_core.tasks import Task
 
-PHONE = {"has_touch": True, "is_mobile": True, "viewport": {"width": 380, "height": 800}}
 TRAJECTORY = """((start, draws, settings) => {
   const state = toyStart(start);
   return draws.map((alphas) => {
@@ -281,10 +279,3 @@ def test_a_hand_shows_once_that_members_are_dragged(open_widget):
     page = open_widget("toy")
     page.wait_for_selector(".pw-hand")
     page.wait_for_selector(".pw-hand", state="detached")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_toy_has_no_serious_issue_and_fits_a_phone(open_widget, scheme):
-    page = open_widget("toy", color_scheme=scheme, viewport={"width": 380, "height": 800})
-    assert serious(page) == []
-    assert overflow(page) <= 0

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browser import overflow, serious
-from gestures import swipe
+from gestures import PHONE, swipe
 
 from pamal_companion.widgets import html
 
@@ -165,7 +165,7 @@ def test_the_mouse_drags_the_handle_beyond_the_corner_and_it_stays_on_it(handle)
 
 
 def test_a_finger_drags_the_handle(handle):
-    page = handle(SEGMENT, has_touch=True, is_mobile=True, viewport={"width": 380, "height": 700})
+    page = handle(SEGMENT, **PHONE)
     swipe(page, page.locator(".pw-dot"), -50, 0)
     page.wait_for_function("JSON.parse(document.querySelector('output').textContent)[0] > 0.7")
     assert shown(page) == pytest.approx([0.75, 0.25], abs=0.01)
@@ -175,3 +175,20 @@ def test_a_finger_drags_the_handle(handle):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_page_with_a_handle_has_no_serious_issue(handle, scheme):
     assert serious(handle(SEGMENT, color_scheme=scheme)) == []
+
+
+PAGES = {"explorer": "multimnist", "replay": "replay_multimnist", "multiforward": None, "toy": None}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_widget_has_no_serious_issue_and_fits_a_phone(open_widget, name, scheme):
+    path = ROOT / f"book/_assets/widgets/{PAGES[name]}.json"
+    values = json.loads(path.read_text()) if PAGES[name] else None
+    page = open_widget(name, values, color_scheme=scheme, **PHONE)
+    tasks = page.get_by_role("combobox", name="Tasks", exact=True)
+    for number in ("2", "3") if tasks.count() else ("2",):
+        if tasks.count():
+            tasks.select_option(number)
+        assert serious(page) == []
+        assert overflow(page) <= 0

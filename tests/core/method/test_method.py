@@ -196,7 +196,7 @@ def test_the_number_of_tasks_must_fit(make_mlp, tasks, batch):
 
 
 def test_each_task_needs_a_name_of_its_own(make_mlp, tasks):
-    with pytest.raises(InputError, match=r"a name of its own, a text\. Found height, height"):
+    with pytest.raises(InputError, match=r"a name of its own\. Found height, height"):
         Method(ensemble(make_mlp), [tasks[0]] * 2)
 
 

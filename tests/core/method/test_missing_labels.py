@@ -422,13 +422,6 @@ class Greedy(Two):
         return super().forward(x)
 
 
-@pytest.mark.parametrize("targets", [({"kind": KIND},), (None, SIZE), (KIND, None)])
-def test_a_batch_without_some_targets_that_is_too_large_is_halved_whole(targets):
-    network = pamal.WeightEnsemble([Greedy(), Greedy()])
-    with pytest.raises(pamal.InputError, match=r"batch_size=12 and W=1\. What fits: batch_size=3"):
-        pamal.train(pamal.Method(network, TASKS), [(X, *targets)], epochs=1, progress=False)
-
-
 def test_labels_of_eight_bits_are_none_only_where_they_say_so():
     """156 is -100 in eight bits without a sign."""
     logits = torch.zeros(4, 200)

@@ -1,0 +1,117 @@
+"""The table of all that was measured, `results/measured.csv`: a row for each record and split.
+
+`python -m pamal_companion.study.measured` makes it anew from the records of this repository. Its
+columns are what a run is (`ABOUT`), every option, empty where the method has none, the split, and
+every measure of `measures`. Registered runs are left out.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pamal_companion.runs import folder, grid
+from pamal_companion.runs.files import write_atomic
+from pamal_companion.runs.records import Record
+from pamal_companion.study import measures
+
+RESULTS = grid.ROOT / "results"
+FILE = RESULTS / "measured.csv"
+ABOUT = ["record", "experiment", "method", "seed", "data", "seconds"]
+SPLIT = "measured on"
+"""The column between the options and the measures; `split` is an option of MultiMNIST's."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A run as the table has it: a record's fields, and its measures by split. What else a record
+    has, such as its points, is read from its file when it is asked for."""
+
+    path: Path
+    experiment: str
+    method: str
+    options: Mapping[str, Any]
+    seed: int
+    data: str
+    seconds: float
+    measures: dict[str, dict[str, float]]
+
+    @cached_property
+    def record(self) -> Record:
+        """Return the whole record."""
+        return Record.read(self.path)
+
+    def hypervolume(self, split: str = "validation") -> float:
+        """Return that of all points of `split`; NaN where there is none."""
+        return self.measures.get(split, {}).get("hypervolume", float("nan"))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.record, name)
+
+
+def files(place: Path) -> list[Path]:
+    """Return the paths of the records in a folder, at any depth, but for those registered."""
+    every = sorted(place.rglob("*.json"))
+    return [path for path in every if folder.REGISTERED not in path.relative_to(place).parts]
+
+
+def table(records: Iterable[tuple[str, Record]]) -> pd.DataFrame:
+    """Return the rows of records with their paths; of a record with the same points elsewhere the
+    measures are computed once."""
+    abouts, options, numbers = list[Any](), list[Any](), list[Any]()
+    computed: dict[tuple[str, str], list[dict[str, float]]] = {}
+    for path, record in records:
+        about = (path, record.experiment, record.method, record.seed, record.data, record.seconds)
+        splits, same = measures.splits(record), (record.key, str(record.points))
+        if same not in computed:
+            computed[same] = [measures.measured(record, split) for split in splits]
+        for split, found in zip(splits, computed[same], strict=True):
+            abouts.append((*about, split))
+            options.append({name: _text(value) for name, value in record.options.items()})
+            numbers.append(found)
+    first = pd.DataFrame(abouts, columns=[*ABOUT, SPLIT])
+    given, measured = pd.DataFrame(options).fillna(""), pd.DataFrame(numbers)
+    return pd.concat([first[ABOUT], given, first[SPLIT], measured], axis=1)
+
+
+def _text(value: Any) -> str:
+    """Return the value of an option as `grid.parameters` reads it."""
+    return json.dumps(value) if isinstance(value, list) else str(value)
+
+
+def read(file: Path = FILE) -> list[Row]:
+    """Return the runs of the table, records that two folders share twice."""
+    whole = pd.read_csv(file, dtype=dict.fromkeys(ABOUT, str), low_memory=False)
+    at = whole.columns.get_loc(SPLIT)
+    texts = pd.read_csv(file, dtype=str, keep_default_na=False, usecols=range(len(ABOUT), at))
+    options = [
+        {name: grid.value(text) for name, text in row.items() if text}
+        for row in texts.to_dict("records")
+    ]
+    rows: dict[str, Row] = {}
+    numbers = whole.iloc[:, at + 1 :].to_dict("records")
+    about = whole[[*ABOUT, SPLIT]].itertuples(index=False, name=None)
+    for (record, experiment, method, seed, data, seconds, split), given, own in zip(
+        about, options, numbers, strict=True
+    ):
+        if record not in rows:
+            path = file.parent / record
+            rows[record] = Row(path, experiment, method, given, int(seed), data, float(seconds), {})
+        rows[record].measures[split] = {n: v for n, v in own.items() if v == v}
+    return [*rows.values()]
+
+
+def write(results: Path = RESULTS) -> Path:
+    """Make the table of a folder of records anew, and return where it is."""
+    paths = files(results)
+    records = ((path.relative_to(results).as_posix(), Record.read(path)) for path in paths)
+    write_atomic(results / FILE.name, table(records).to_csv(index=False).encode())
+    return results / FILE.name
+
+
+if __name__ == "__main__":
+    print(write())
