@@ -14,7 +14,7 @@ from pamal_core.penalties import MultiForward
 from pamal_core.training import train
 
 torchjd = pytest.importorskip("torchjd.aggregation", reason="is an oracle of the `test` extra")
-linalg = pytest.importorskip("torchjd.linalg")
+linalg = pytest.importorskip("torchjd.linalg", reason="is an oracle of the `test` extra")
 
 WEIGHTS = torch.tensor([0.2, 0.5, 0.3], dtype=torch.float64)
 
