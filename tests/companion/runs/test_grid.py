@@ -237,7 +237,7 @@ def test_unknown_targets_and_records_are_answered_in_one_line(tmp_path, capsys):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_a_run_is_made_without_its_notebook_and_copied_for_the_tables_that_share_it(tmp_path):
+def test_a_run_is_made_without_its_notebook_and_copied_where_shared(tmp_path):
     folder = ["--results", str(tmp_path)]
     quick = ["-p", "data", "sample", "-p", "epochs", "1"]
     assert main(["run", *folder, "census/pamal_seed_1.json", *quick]) == 0

@@ -144,7 +144,7 @@ def test_no_flipped_bit_is_read_as_another_record(tmp_path, data):
         assert "r.json" in str(error)
 
 
-def test_a_record_of_older_code_is_the_same_run_and_is_rewritten_to_say_all(tmp_path):
+def test_a_record_of_older_code_is_the_same_run_and_comes_to_say_all(tmp_path):
     options = MultiMNISTOptions.create(epochs=10, average=0.99)
     new = Record(**record().model_dump() | about("multimnist", options, "multimnist/full/abc"))
     assert new.options.keys() > {"W", "offset", "bottleneck", "average", "measure_training"}

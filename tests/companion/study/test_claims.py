@@ -158,7 +158,7 @@ def test_the_evidence_names_both_settings_in_full():
     assert [part.name for part in found.parts] == ["LS, 40 epochs, EMA 0.99"]
 
 
-def test_baselines_are_those_with_one_network_but_ones_own_and_a_table_all_its_other_settings():
+def test_baselines_have_one_network_and_a_table_all_its_settings():
     rivals = [two.method for _, two in replace(claim(LS), theirs=baselines).pairs()]
     assert "uw" in rivals and "cagrad" in rivals and len(rivals) == 11
     assert not {"ls", "pamal", "phn", "cosmos", "stl"} & {*rivals}

@@ -31,7 +31,7 @@ def one(where="multimnist/ls", value=0.9, seed=0, **options):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['setting']}, {row['option']}")
-def test_two_runs_of_a_choice_differ_in_the_option_and_start_from_our_default(row):
+def test_two_runs_of_a_choice_differ_in_the_option_alone(row):
     setting = select(row["setting"])
     both = [
         setting.having(**grid.parameters(f"{row['option']}={row[which]}"))
@@ -118,7 +118,7 @@ def test_a_contender_stands_beside_the_first_seed_by_seed():
 
 
 @pytest.mark.parametrize("data", DATA)
-def test_the_hypervolumes_of_contenders_are_those_of_the_points_of_the_records(data, runs):
+def test_the_hypervolumes_of_contenders_are_those_of_their_points(data, runs):
     contenders, found = comparisons.contenders(data), comparisons.costs(data, runs)
     assert len(contenders) == {"multimnist": 26, "census": 20}[data]
     for name, settings in contenders.items():
@@ -167,7 +167,7 @@ def test_the_rivals_are_linear_scalarisation_and_the_two_best_baselines(data, ru
 
 
 @pytest.mark.parametrize("data", DATA)
-def test_longer_runs_have_the_passes_of_pamal_and_those_of_larger_batches_its_steps(data):
+def test_longer_runs_have_the_passes_or_the_steps_of_pamal(data):
     ours = Setting(data, "pamal").values
     extras = frame.planned(data, "beyond/")
     longer = [s for s in extras if "epochs" in dict(s.options)]
@@ -221,7 +221,7 @@ def moved(optimiser, alpha):
 
 
 @pytest.mark.parametrize("alpha", [(0.5, 0.5), (0.9, 0.1)])
-def test_a_mixture_moves_under_adam_as_one_network_and_under_descent_by_less(alpha):
+def test_a_mixture_moves_as_one_network_under_adam_alone(alpha):
     ones = torch.ones(4, dtype=torch.float64)
     torch.testing.assert_close(moved(torch.optim.Adam, alpha), ones, atol=1e-6, rtol=0)
     descent = ones * np.square(alpha).sum()
@@ -262,7 +262,7 @@ def test_no_run_stands_twice_at_a_rate_and_each_setting_has_several(data, runs):
 # The authors' seeds.
 
 
-def test_the_authors_fronts_have_eleven_points_and_their_published_hypervolumes():
+def test_the_authors_fronts_have_their_published_hypervolumes():
     fronts = [*comparisons.authors()["pamal"].values()]
     assert [len(front.alphas) for front in fronts] == [11] * 3
     assert all((np.diff(front.alphas[:, 0]) < 0).all() for front in fronts)
@@ -304,7 +304,7 @@ def few(data, *others, seeds=(0,)):
     return runs_of(*made, *stl, *others)
 
 
-def test_figure_4_has_a_rival_that_was_run_and_says_how_much_of_it_is_outside(runs):
+def test_figure_4_says_how_much_of_a_rival_is_outside(runs):
     alone = comparisons.figure_4("census", few("census"))
     assert alone.get_label().endswith("Baselines: 1 seeds each.")
     away = record("census/cosmos", [(0.9, 0.7), (0.85, 0.75), (0.01, 0.01)])
@@ -378,7 +378,7 @@ def test_many_seeds_are_compared():
     assert rates_figure(rates, ["last", "EMA 0.99"], "here").axes
 
 
-def test_the_spread_of_draws_is_that_of_their_means_and_that_of_seeds_is_within_them():
+def test_draws_spread_by_their_means_and_seeds_within_them():
     values = {0: (0.8, 0.82), 1: (0.9, 0.92), 3: (0.85, 0.89)}
     made = [
         record("multimnist/ls", [(v, 0.5)], seed=s, draw=draw)

@@ -151,9 +151,7 @@ def test_a_folder_is_read_at_any_depth_and_again_when_a_record_changes(tmp_path)
     assert [*frame.read(tmp_path)[Setting("census", "ls")]] == [4]
 
 
-def test_a_folder_without_records_is_refused_and_a_repository_without_any_is_none(
-    tmp_path, monkeypatch
-):
+def test_a_folder_without_records_is_refused_unless_it_is_our_own(tmp_path, monkeypatch):
     for folder in (tmp_path / "nothing", str(tmp_path)):
         with pytest.raises(InputError, match=f"`results` must be .* Found none in {folder}"):
             frame.read(folder)
@@ -168,7 +166,7 @@ def test_a_setting_without_a_record_is_named():
     assert found.get(select("census/uw")) is None
 
 
-def test_a_damaged_record_is_named_and_options_of_another_version_are_a_setting_of_their_own(
+def test_a_damaged_record_is_named_and_unknown_options_are_a_setting(
     tmp_path,
 ):
     record(new_option="x").write(tmp_path / "new.json")
@@ -186,7 +184,7 @@ def test_an_experiment_of_a_users_own_is_read_as_well(tmp_path):
     assert setting.experiment == "mine" and setting.label().startswith("PaMaL")
 
 
-def test_a_run_stands_with_the_other_seeds_of_its_setting_and_a_sample_alone(tmp_path):
+def test_a_run_stands_with_the_seeds_of_its_setting_a_sample_alone(tmp_path):
     for seed in (3, 5, 7):
         record(seed=seed).write(tmp_path / f"pamal_seed_{seed}.json")
     record(seed=3, lr=0.1).write(tmp_path / "other.json")
@@ -227,7 +225,7 @@ def test_rows_have_the_options_and_measures_of_each_run():
 # Several runs as one.
 
 
-def test_three_corners_together_have_all_points_and_the_area_under_their_staircase():
+def test_three_corners_together_have_the_area_under_their_staircase():
     corners = [(0.9, 0.5), (0.5, 0.9), (0.4, 0.4)]
     made = [record("multimnist/ls", [point], seed=s) for s, point in enumerate(corners)]
     front = frame.together([one.front() for one in made])

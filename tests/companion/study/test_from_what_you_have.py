@@ -37,7 +37,7 @@ def word(ours, theirs):
     return "undecided" if test.pvalue > 0.05 else "more" if test.statistic > 0 else "less"
 
 
-def test_on_multimnist_adapters_of_a_finished_network_are_undecided_and_others_below(of):
+def test_on_multimnist_adapters_of_a_finished_network_are_undecided(of):
     text = passage("from_what_you_have", "c00")
     volume = {way: of("multimnist", way) for way in WAYS}
     assert "is undecided against PaMaL with W = 1 or W = 4, and against a plain network" in text
@@ -55,7 +55,7 @@ def test_their_front_is_short_and_that_of_copies_as_wide_as_pamals(of):
     assert widths["finished"] < 0.005 < 0.01 < widths["W = 1"] < widths["copies"]
 
 
-def test_on_census_copies_are_ahead_of_every_other_way_and_nothing_else_is_decided(of):
+def test_on_census_copies_are_ahead_and_nothing_else_is_decided(of):
     text = passage("from_what_you_have", "c00")
     volume = {way: of("census", way) for way in WAYS}
     assert "ahead of every other way that was tried, by less than 0.01" in text

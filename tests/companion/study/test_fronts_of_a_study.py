@@ -58,7 +58,7 @@ def test_a_subspace_that_is_a_front_has_the_best_value_everywhere():
     )
 
 
-def test_points_that_are_dominated_by_a_neighbour_or_from_afar_are_told_apart():
+def test_points_dominated_by_a_neighbour_or_from_afar_are_told_apart():
     # The third point is dominated by the last alone, the first by the second.
     losses = two_tasks([[1.0, 5.0], [0.9, 4.0], [4.0, 1.0], [6.0, 0.5], [3.0, 0.8]])
     found = fronts.claim_1(losses, two_tasks([[3.5, 0.9]]))
@@ -69,7 +69,7 @@ def test_points_that_are_dominated_by_a_neighbour_or_from_afar_are_told_apart():
     assert fronts.dominated_by_a_neighbour(losses).tolist() == [True, False, False, False, False]
 
 
-def test_the_order_of_a_reversed_front_is_minus_one_for_losses_and_for_accuracies():
+def test_the_order_of_a_reversed_front_is_minus_one():
     alphas = lattice(2, 6)
     for front in (two_tasks(alphas), two_tasks(alphas[:, ::-1], maximise=True)):
         found = fronts.claim_1(front, front)
@@ -126,7 +126,7 @@ def test_the_claim_fails_and_holds_where_the_notebook_says(table):
     assert table[ordered]["dominated by LS"].tolist() == [0, 5, 0, 2]
 
 
-def test_in_loss_the_front_is_an_unbroken_stretch_and_both_ends_lose_on_their_own_task(claimed):
+def test_in_loss_the_front_is_unbroken_and_both_ends_lose(claimed):
     for pamal, _ in claimed.values():
         for split in ("validation", "test"):
             front = pamal.front(split).on("loss")
@@ -162,7 +162,7 @@ def faces(values, alphas=None):
     return Front(alphas, table.assign(**losses), objectives)
 
 
-def test_where_each_task_gets_what_it_weighs_an_edge_has_minus_one_and_the_triangle_half_as_much():
+def test_an_edge_has_minus_one_and_the_triangle_half_as_much():
     weights = lattice(3)
     found = fronts.competition(faces(weights * [-1, 1, 1], weights))
     assert list(found.index) == ["age and gender", "age and ethnicity", "gender and ethnicity"]
@@ -170,7 +170,7 @@ def test_where_each_task_gets_what_it_weighs_an_edge_has_minus_one_and_the_trian
     np.testing.assert_allclose(found[["all points, metric", "all points, loss"]], -0.468, atol=1e-3)
 
 
-def test_tasks_that_gain_together_correlate_and_tasks_that_compete_do_the_opposite():
+def test_tasks_that_gain_together_correlate_and_rivals_do_not():
     weights = lattice(3)
     gain = weights[:, 0] + 0.01 * weights[:, 1]
     found = fronts.competition(faces(np.c_[-gain, 1 - gain, gain], weights))
@@ -201,7 +201,7 @@ def test_a_single_network_has_no_correlations_and_a_single_task_no_pairs():
     assert fronts.competition(replace(points, objectives=points.objectives[:1])).empty
 
 
-def test_landmarks_are_the_members_the_centre_and_the_best_of_each_objective():
+def test_landmarks_are_members_centre_and_the_best_of_each_objective():
     weights = lattice(3)
     points = faces(np.c_[weights[:, 0], weights[:, 1:]], weights)
     found = fronts.landmarks(points)

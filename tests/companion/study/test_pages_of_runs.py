@@ -51,7 +51,7 @@ def test_the_command_on_a_page_makes_that_page(name):
 
 
 @pytest.mark.parametrize("name", ["multimnist", "census"])
-def test_a_page_of_full_data_opens_with_the_mean_of_its_records_beside_the_paper_and_ls(name):
+def test_a_page_of_full_data_opens_with_the_mean_of_its_records(name):
     first, ours, ls = said(page(name))[0], points(f"{name}/pamal"), points(f"{name}/ls")
     assert f"The mean hypervolume is {np.mean([*ours.values()]):.4f}; the paper has" in first
     means = (np.mean([*of.values()]) for of in (ls, ours))
@@ -61,7 +61,7 @@ def test_a_page_of_full_data_opens_with_the_mean_of_its_records_beside_the_paper
 
 
 @pytest.mark.parametrize("name", ["utkface", "cityscapes"])
-def test_a_page_of_a_sample_says_so_first_and_has_no_conclusion_about_full_data(name):
+def test_a_page_of_a_sample_says_so_first_and_concludes_nothing(name):
     found = page(name)
     assert "on the built-in sample of" in said(found)[0]
     shown = [c for c in found["cells"] if "remove-cell" not in c["metadata"].get("tags", [])]
@@ -128,7 +128,7 @@ def test_a_setting_that_the_paper_does_not_have_is_compared_with_nothing():
     assert "The paper has no number for this setting." in text and "LS" not in text
 
 
-def test_a_cost_is_that_of_the_kind_of_run_and_says_where_it_was_not_measured():
+def test_a_cost_is_that_of_its_kind_or_says_it_was_not_measured():
     measured = made_up(data="multimnist/full/offset=6/seed=0/x")
     seconds = grid.cost("multimnist", "pamal").seconds
     assert pages.cost(measured).startswith(f"{seconds / 60:.1f} minutes")

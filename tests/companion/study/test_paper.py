@@ -195,7 +195,7 @@ def test_the_authors_results_are_complete():
     assert rows.value.between(0, 1).all()
 
 
-def test_the_authors_validation_hypervolumes_are_those_of_the_multi_forward_table():
+def test_the_authors_hypervolumes_are_those_of_the_penaltys_table():
     printed = table("multiforward_multimnist").query("W == 4 and lam == 0")[SEEDS].to_numpy()[0]
     points = accuracies("pamal", "validation", ["seed", "alpha_1"])
     found = [hypervolume(points.loc[seed]) for seed in range(3)]
@@ -203,7 +203,7 @@ def test_the_authors_validation_hypervolumes_are_those_of_the_multi_forward_tabl
 
 
 @pytest.mark.parametrize(("method", "printed"), PRINTED_AS.items())
-def test_the_hypervolume_printed_for_a_baseline_is_that_of_its_seeds_together(method, printed):
+def test_the_hypervolume_printed_for_a_baseline_is_of_all_its_seeds(method, printed):
     row = table("hypervolume").query(f"dataset == 'multimnist' and method == '{printed}'").iloc[0]
     points = accuracies(method, "test", "seed")
     assert hypervolume(points) == pytest.approx(row.hypervolume, abs=6e-4)

@@ -86,7 +86,7 @@ def test_what_the_paper_leaves_open_may_be_any(options):
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_every_setting_of_the_grid_has_a_row_and_every_row_a_setting_of_its_method(name):
+def test_every_setting_of_the_grid_has_a_row_and_every_row_a_setting(name):
     rows = [tables.row_of(setting, name) for setting in tables.planned(name)]
     assert None not in rows and rows
     printed = {row.method for row in paper.rows(name)}
@@ -98,7 +98,7 @@ def test_every_setting_of_the_grid_has_a_row_and_every_row_a_setting_of_its_meth
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_table_has_every_setting_of_its_runs_and_without_records_none_is_run(name):
+def test_a_table_has_every_setting_and_without_records_none_is_run(name):
     wanted = [
         row
         for row in grid.read("grid")
@@ -290,7 +290,7 @@ def printed_means():
     return np.array([rows[key].numbers["mean"].mean for key in keys])
 
 
-def test_the_papers_own_numbers_tell_their_rows_apart_and_what_says_nothing_does_not(monkeypatch):
+def test_the_papers_own_numbers_tell_their_rows_apart(monkeypatch):
     own, rng = printed_means(), np.random.default_rng(0)
     # The paper's spreads would decide little: they are taken to be small.
     small = {

@@ -84,7 +84,7 @@ def test_the_three_words_by_hand(value, word):
     assert verdict(Estimate(-value, 0.001, 10), 0.01) == word
 
 
-def test_a_difference_that_is_real_and_small_agrees_or_is_undecided_and_never_differs():
+def test_a_real_but_small_difference_never_differs():
     assert verdict(Estimate(0.008, 0.0001, 50), 0.01) == "agrees"
     assert verdict(Estimate(0.0099, 0.001, 50), 0.01) == "undecided"
 
@@ -167,7 +167,7 @@ def test_the_p_of_parts():
 
 
 @pytest.mark.parametrize(("parts", "true"), [(5, 4), (5, 0), (12, 6)])
-def test_some_of_the_parts_are_wrongly_said_to_be_true_in_one_case_of_forty_at_most(parts, true):
+def test_some_of_the_parts_are_wrongly_true_in_one_of_forty_at_most(parts, true):
     """One fewer are true than are asked for, and those by far."""
     rng = np.random.default_rng(2)
     p = rng.uniform(size=(4000, parts))
@@ -195,7 +195,7 @@ def test_differences_are_paired_by_seed_over_those_that_both_have():
     assert differences({"a": (unmeasured, second)}, ("without", "with")).loc["a"].equals(row)
 
 
-def test_a_difference_is_more_or_less_where_its_interval_leaves_nothing_out():
+def test_a_difference_is_more_or_less_where_its_interval_says_so():
     one = pd.Series({5: 0.5, 6: 0.6, 7: 0.7})
     away = pd.Series({5: 0.1, 6: 0.11, 7: 0.1})
     pairs = {"up": (one, one + away), "down": (one + away, one)}

@@ -96,14 +96,14 @@ def test_what_is_not_the_papers_run_has_nothing_to_be_compared_with(other):
     assert not found["paper"].any() and len(found) == 17
 
 
-def test_a_run_that_is_not_the_papers_takes_the_papers_number_from_its_cell_alone():
+def test_a_run_of_ours_takes_the_papers_number_from_its_cell_alone():
     made = everything()
     strange = census(0.9, W=2, lam=2.0, epochs=1, p=100.0, lr=0.1, average=0.99, seed=9)
     found = sweeps.hypervolumes(runs_of(*made, strange), ["ordered"])["paper"]
     assert (found == "").sum() == 2 and found.loc[2, 2.0] == ""
 
 
-def test_a_map_has_the_numbers_of_the_records_and_nan_where_there_is_no_run():
+def test_a_map_has_the_numbers_of_records_and_nan_where_none_is():
     made = everything()
     maps = sweeps.maps(runs_of(*made), NAMES, {"hypervolume": "volume", "order": "in order"})
     for name, found in maps.items():
@@ -228,7 +228,7 @@ def test_spearman_is_scipys_correlation_of_the_two_accuracies(points):
     assert row.spearman == pytest.approx(spearmanr(*zip(*points, strict=True)).statistic)
 
 
-def test_spearman_is_minus_one_on_a_front_in_order_whichever_way_alpha_runs():
+def test_spearman_is_minus_one_in_order_whichever_way_alpha_runs():
     points = HAND_MADE["in order"]
     for order, ordered in ((1, points), (-1, points[::-1])):
         (row,) = sweeps.swept("cosmos_census", runs_of(cosmos(ordered))).itertuples(index=False)
@@ -356,7 +356,7 @@ def test_the_heat_maps_show_the_numbers_of_the_records_in_their_cells():
     assert clims == [(0.6, 0.628), (-1, 1)] * 2
 
 
-def test_each_setting_has_a_panel_with_a_line_per_penalty_and_the_first_member_marked():
+def test_each_setting_has_a_panel_with_a_line_per_penalty():
     figure = plots.fronts_figure(sweeps.fronts(runs_of(*everything((0, 1)))), "made by hand")
     panels = {ax.get_title(): ax for ax in figure.axes if ax.axison}
     assert len(panels) == 17 and len(figure.axes) == 20
@@ -369,7 +369,7 @@ def test_each_setting_has_a_panel_with_a_line_per_penalty_and_the_first_member_m
     ]
 
 
-def test_the_sampling_figure_has_a_curve_per_run_and_leaves_out_what_only_p_0_needs():
+def test_the_sampling_figure_has_a_curve_per_run():
     far = record("census/pamal", [(0.9, 0.1), (0.1, 0.9)], p=0.0)
     made = {0.0: [far], 1.0: [record("census/pamal", seed=s) for s in (5, 7)]}
     fronts = {p: [one.front("test") for one in ones] for p, ones in made.items()}

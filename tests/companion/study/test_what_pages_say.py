@@ -101,7 +101,7 @@ def summary_rows(name, data):
 
 
 @pytest.mark.parametrize("data", ["census", "multimnist"])
-def test_what_the_page_of_multi_forward_training_says_is_what_the_points_say(data, runs):
+def test_the_page_of_multi_forward_training_says_what_the_points_say(data, runs):
     """The changes in its sentences, and that the word of each follows its interval."""
     found, _ = three_seeds(runs, data)
     text = answer("ablation_multiforward", paper.DATA[data])
@@ -128,7 +128,7 @@ def test_what_the_page_of_multi_forward_training_says_is_what_the_points_say(dat
     assert f"{said} {before:.2f} to {there:.2f}" in page("discrepancies")
 
 
-def test_the_printed_sign_makes_the_front_of_multimnist_shorter_with_each_of_three_seeds(runs):
+def test_the_printed_sign_shortens_the_front_with_each_seed(runs):
     printed, ordered, none = (
         frame.measured(runs, select(f"multimnist/pamal{options}"), "span", "validation")[:3]
         for options in (" lam=10.0; penalty=printed; skip=as_released", " lam=10.0", "")
@@ -400,7 +400,7 @@ def test_the_markers_of_ls_lie_above_the_line_of_pamal_at_equal_cost(runs):
         assert np.mean(attain) < 0.5
 
 
-def test_the_rules_whose_ends_lie_further_apart_than_those_of_nash_mtl_are_named():
+def test_the_rules_whose_ends_lie_furthest_apart_are_named():
     words = "but for three rules: MGDA, IMTL-G and PCGrad end at points"
     assert words in passage("ablation_balancing", "text-01")
     cells = nbformat.read(grid.ROOT / "book/results/ablation_balancing.ipynb", as_version=4).cells
@@ -675,7 +675,7 @@ def test_what_the_page_of_multimnist3_says_of_its_members(runs):
     assert "by {}, {} and {} mixtures".format(*dominated[0]) in text
 
 
-def test_the_accuracies_quoted_on_the_page_of_multimnist3_are_those_of_the_records(runs):
+def test_the_accuracies_quoted_of_multimnist3_are_the_records(runs):
     text, rate = passage("multimnist3", "paper-reading"), "lr_scaling=members"
     for setting in ("pamal", f"pamal {rate}", f"pamal {rate}; antialias=True", "ls"):
         found = runs[select(f"multimnist3/{setting}")].values()

@@ -123,9 +123,7 @@ class Cached(Normalised):
         return self.height(x), self.kind(x)
 
 
-def test_calibration_gives_each_alpha_its_own_statistics_and_puts_the_shared_ones_back(
-    tasks, batch
-):
+def test_calibration_gives_each_alpha_its_own_statistics(tasks, batch):
     ensemble = WeightEnsemble([Normalised(), Normalised()], shared="encoder")
     before = {name: buffer.clone() for name, buffer in ensemble.named_buffers()}
     shared = evaluate(ensemble, tasks, [batch], calibration="shared")

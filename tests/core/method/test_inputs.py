@@ -64,14 +64,14 @@ def trained(model, inputs):
 
 
 @pytest.mark.parametrize("form", ["tuple", "list", "dict", "mapping"])
-def test_several_inputs_give_the_front_that_one_tensor_with_all_of_them_gives(form):
+def test_several_inputs_give_the_front_of_one_tensor_with_all_of_them(form):
     front, outputs = trained(*FORMS[form])
     expected_front, expected = trained(*FORMS["tensor"])
     assert front.table.equals(expected_front.table)
     assert all(torch.equal(a, b) for a, b in zip(outputs, expected, strict=True))
 
 
-def test_a_loader_of_torch_makes_such_batches_of_a_data_set_of_such_examples():
+def test_a_loader_of_torch_makes_such_batches_of_such_examples():
     examples = [({"ids": i, "mask": m}, t, n) for i, m, t, n in zip(*TENSORS, strict=True)]
     network = pamal.WeightEnsemble([Text(), Text()])
     loader = DataLoader(examples, batch_size=10)
@@ -83,7 +83,7 @@ def test_a_loader_of_torch_makes_such_batches_of_a_data_set_of_such_examples():
     assert (front.table - same.table).abs().to_numpy().max() < 1e-6
 
 
-def test_batch_norm_is_re_estimated_on_several_inputs_as_torch_does_it_by_hand():
+def test_batch_norm_is_re_estimated_on_several_inputs_as_by_hand():
     network = pamal.WeightEnsemble([Text(), Text()])
     network.recalibrate([0.3, 0.7], [((IDS, MASK), TOPIC), ((IDS[:9], MASK[:9]), TOPIC[:9])])
     model = copy.deepcopy(network.export([0.3, 0.7], calibration="shared"))
@@ -117,34 +117,6 @@ class Opaque:
 class OfOpaque(Small):
     def forward(self, given):
         return super().forward(given.ids, torch.ones(given.ids.shape))
-
-
-@pytest.mark.parametrize(
-    ("model", "inputs", "tip"),
-    [
-        (Small, {"ids": IDS, "mask": MASK}, "What fits: batch_size=10."),
-        (OfOpaque, Opaque(IDS), "Try smaller ones"),
-    ],
-)
-def test_a_batch_of_several_inputs_that_is_too_large_is_halved_whole(model, inputs, tip):
-    network = pamal.WeightEnsemble([model(), model()])
-    with pytest.raises(pamal.InputError, match=rf"batch_size=40 and W=1\. {tip}"):
-        batch = (inputs, TOPIC, LENGTH)
-        pamal.train(pamal.Method(network, TASKS), [batch], epochs=1, progress=False)
-
-
-def test_the_explorer_asks_a_model_about_several_inputs():
-    widgets = pytest.importorskip("pamal_companion.widgets.explorer")
-    network = pamal.WeightEnsemble([Text(), Text()])
-    loader = [((IDS, MASK), TOPIC, LENGTH)]
-    front = pamal.evaluate(network, TASKS, loader, calibration=loader)
-    some = {"ids": IDS[:3], "mask": MASK[:3]}
-    args = (network, TASKS, front, some, TOPIC[:3], LENGTH[:3])
-    explorer = widgets.Explorer(*args, loader=loader, calibration=loader)
-    assert explorer.names == [f"{t} and {n:g}" for t, n in zip(TOPIC[:3], LENGTH[:3], strict=True)]
-    assert explorer.pictures == [""] * 3 and len(explorer.predictions) == 3
-    with pytest.raises(pamal.InputError, match=r"at least one input\. Found none"):
-        widgets.Explorer(network, TASKS, front, {}, loader=loader)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -97,9 +97,7 @@ def test_a_regression_is_judged_on_its_labelled_part_alone(loss, judge, seed, mi
 
 
 @pytest.mark.parametrize(("task", "shape", "target"), ALL)
-def test_a_batch_without_labels_adds_nothing_to_a_loss_its_gradient_or_a_metric(
-    task, shape, target
-):
+def test_a_batch_without_labels_adds_nothing(task, shape, target):
     for given_target in (target, None):
         output = torch.randn(shape, requires_grad=True)
         (loss,) = task_losses([task], [output], [given_target])
@@ -237,7 +235,7 @@ class Constant(nn.Module):
         return [self.value]
 
 
-def test_labels_off_the_cpu_that_are_no_class_give_nan_in_place_of_a_failed_kernel():
+def test_labels_off_the_cpu_that_are_no_class_give_nan():
     """On "meta" in place of a GPU, which has no values: those of the flag are asked alone."""
     logits = torch.randn(3, CLASSES, device="meta")
     labels, _, fault = checked(-100, logits, torch.empty(3, dtype=torch.long, device="meta"))
@@ -326,7 +324,7 @@ BALANCERS = [None, MovingAverage(), MovingAverage(2, "released"), UnitNorm(), Un
 
 
 @pytest.mark.parametrize("balancer", [*BALANCERS, DynamicWeightAverage(), UncertaintyWeighting(2)])
-def test_batches_of_one_source_per_task_train_and_are_judged_each_on_its_own(balancer):
+def test_batches_of_one_source_per_task_train_and_are_judged(balancer):
     both = [(X[:5], {"kind": KIND[:5]}), (X[5:], None, SIZE[5:])]
     _, rows, table = trained(tuple, both, balancer, window=2)
     assert np.isfinite([row["losses"] for row in rows]).all()
@@ -378,7 +376,7 @@ def test_a_moving_average_is_over_the_draws_that_had_labels():
     torch.testing.assert_close(found, expected)
 
 
-def test_an_epoch_without_labels_of_a_task_leaves_the_weights_of_dynamic_averaging_even():
+def test_an_epoch_without_labels_leaves_dynamic_averaging_even():
     rule = DynamicWeightAverage()
     rule.start_epoch([[1.0, 2.0], [1.0, math.nan]])
     assert rule.reweigh(torch.ones(2), torch.ones(2)).tolist() == [1.0, 1.0]

@@ -73,7 +73,7 @@ class AsDict(nn.Module):
     ("model", "found"),
     [(AsDict, "a dict with keys digit, lean"), (lambda: nn.Linear(3, 2), r"one tensor \[6, 2\]")],
 )
-def test_a_model_that_returns_no_list_is_told_so_in_training_and_in_evaluation(model, found):
+def test_a_model_that_returns_no_list_is_told_so(model, found):
     network = pamal.WeightEnsemble([model(), model()])
     batch = torch.zeros(6, 3), LABELS % 2, LABELS.float()
     message = (
