@@ -1,8 +1,11 @@
 """What a training would do wrong in silence: other weights than those of alpha, other settings."""
 
+import contextlib
 import inspect
+import math
+import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,7 +16,7 @@ from pamal_core.errors import InputError
 from pamal_core.inputs import Batch
 from pamal_core.method import Method
 from pamal_core.shapes import ByMember
-from pamal_core.tasks import task_losses
+from pamal_core.tasks import Task, by_task, task_losses
 
 if TYPE_CHECKING:
     from pamal_core.training import Training  # which imports this module
@@ -51,8 +54,8 @@ def check_trained(method: Method, optimizer: torch.optim.Optimizer) -> None:
     foreign = len(given.keys() - ours.keys())
     if missing or foreign:
         raise InputError(
-            "`optimizer` must train what the method has and nothing else, such as "
-            "`method.parameters()` of the network where it is now. Found "
+            "`optimizer` must train what the method has and nothing else: make it of "
+            "`method.parameters()`, after the network is moved. Found "
             f"{', '.join(missing) or 'nothing'} missing and {foreign} tensors of others."
         )
 
@@ -60,8 +63,8 @@ def check_trained(method: Method, optimizer: torch.optim.Optimizer) -> None:
 def check_reach(method: Method, batch: Batch, alpha: ByMember) -> None:
     """Raise InputError where the losses would train what does not follow from alpha: weights that
     the model reaches in another way than as its own, or some that were frozen when the network was
-    made; or where its forward pass writes into the weights, which follow from alpha. Random numbers
-    and buffers stay as they were."""
+    made; where its forward pass writes into the weights, which follow from alpha; or where a loss
+    compares each output with each target. Random numbers and buffers stay as they were."""
     network, (inputs, *targets) = method.network, batch
     theta = network.weights(alpha).detach().requires_grad_()
     before, model, device = theta.detach().clone(), network.skeleton.model, theta.device
@@ -71,7 +74,9 @@ def check_reach(method: Method, batch: Batch, alpha: ByMember) -> None:
         torch.random.fork_rng([device] if device.type == "cuda" else []),
     ):
         network.train()
-        losses = task_losses(method.tasks, network(theta, inputs), targets)
+        outputs = network(theta, inputs)
+        losses = task_losses(method.tasks, outputs, targets)
+        check_pairs(method.tasks, outputs, targets)
         now = dict(model.named_parameters())
         for name, view in network.skeleton.views(theta).items():
             if now[name].data_ptr() != view.data_ptr():
@@ -92,6 +97,24 @@ def check_reach(method: Method, batch: Batch, alpha: ByMember) -> None:
                 f"{frozen.get(weight, f'a parameter {[*weight.shape]} that is not one of them')}."
             )
         nodes += [following for following, _ in node.next_functions]
+
+
+def check_pairs(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> None:
+    """Raise InputError where a loss makes n x n pairs of outputs [n, 1] and targets [n]: it is then
+    the same for targets in another order, even where the outputs are the targets."""
+    for task, output, target in by_task(tasks, outputs, targets):
+        if target is None or output.shape == target.shape or output.numel() != target.numel():
+            continue
+        right, wrong = target.view_as(output).to(output.dtype), target.roll(1, 0)
+        losses = []
+        with contextlib.suppress(Exception), warnings.catch_warnings():  # of outputs it cannot take
+            warnings.simplefilter("ignore")
+            losses = [float(task.loss(right, target)), float(task.loss(right, wrong))]
+        if losses and math.isclose(*losses, rel_tol=1e-6) and not torch.equal(target, wrong):
+            raise InputError(
+                f"The loss of task {task.name} must compare each output with its own target. Found "
+                f"that it compares outputs {[*output.shape]} with all targets {[*target.shape]}."
+            )
 
 
 def made_with(training: "Training") -> dict[str, str]:

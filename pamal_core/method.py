@@ -137,7 +137,8 @@ class Method:
         return losses
 
     def _forward(self, batch: Batch, alpha: ByMember, weights: ByTask) -> tuple[Theta, Draw]:
-        """theta(alpha), and the draw, whose losses are differentiable in a leaf of its values."""
+        """theta(alpha), and the draw, whose losses are differentiable in a leaf of its values: the
+        balancer has the gradient by that leaf before any member has one."""
         theta = self.network.weights(alpha)
         leaf = theta.detach().requires_grad_()
         inputs, *targets = batch

@@ -144,6 +144,13 @@ class Task:
         if isinstance(metric, Metric | Gathered):
             return metric
         name, judge = metric if isinstance(metric, tuple) else (type(metric).__name__, metric)
+        has_all = all(hasattr(judge, name) for name in ("update", "compute", "reset"))
+        if isinstance(judge, type) or not has_all:
+            raise InputError(
+                f"A metric of task {self.name} must be a Metric, the name of one that its kind of "
+                "task has, or an object with torchmetrics' `update`, `compute` and `reset`. "
+                f"Found {judge!r}."
+            )
         if judge.higher_is_better is None:
             raise InputError(
                 f"Metric {name} of task {self.name} must say whether higher is better: give a "
@@ -313,10 +320,10 @@ def exact(values: Tensor) -> Tensor:
 
 def _chosen(defaults: Sequence[Metric], metrics: Sequence[Any] | None) -> Sequence[Any]:
     """Return `metrics`, in which a text is the name of one of `defaults`, or else these."""
-    named = {metric.name: metric for metric in defaults}
     if metrics is None:
         return defaults
-    return [named[metric] if isinstance(metric, str) else metric for metric in metrics]
+    named = {metric.name: metric for metric in defaults}
+    return [named.get(metric, metric) if isinstance(metric, str) else metric for metric in metrics]
 
 
 # Classes

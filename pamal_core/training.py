@@ -32,8 +32,8 @@ class Training:
     """A training so far, as a hook of `train` finds it. `state_dict` has all it takes to continue.
 
     `history` has a row per finished epoch; a hook may add to the last one. `step` counts the steps
-    taken. `losses` [W, T] and `alphas` [W, M] are those of the last step, on their device. After a
-    hook has set `stop` no other step begins.
+    taken. `losses` [W, T] and `alphas` [W, M] are those of the last step, on their device; the loss
+    of a task that had no label in the batch is 0. After a hook has set `stop` no other step begins.
     """
 
     method: Method

@@ -131,7 +131,10 @@ def cost(experiment: str, method: str) -> Any:
     one thread, NaN where no run of the kind has been made; `gpu_share` is in per cent of one GPU,
     `minutes` are the limit for a scheduler."""
     rows = _costs()
-    return rows.get((experiment, method)) or rows[experiment, "*"]
+    row = rows.get((experiment, method), rows.get((experiment, "*")))
+    if row is None:
+        raise InputError(f"workflow/costs.csv needs a row for {experiment}. Found none.")
+    return row
 
 
 @cache

@@ -49,8 +49,8 @@ class Balancer(ABC):
 
     @abstractmethod
     def direction(self, draw: Draw) -> Theta:
-        """The balanced gradient of the losses by theta, [N], plus the penalty's task weights times
-        the Jacobian.
+        """Return the balanced gradient of the losses by theta, [N], plus the penalty's task weights
+        times the Jacobian, which a subclass adds itself (`Draw.penalised`).
 
         An optimiser that descends subtracts a multiple of it.
         """

@@ -16,7 +16,8 @@ class GradientBalancer(Balancer):
 
     @abstractmethod
     def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
-        """The direction for the columns of `jacobian`."""
+        """Return the direction [S] for `jacobian` [T, S], whose rows are the gradients of the tasks
+        by S weights, and the task weights [T] of the draw."""
 
     def direction(self, draw: Draw) -> Theta:
         jacobian = torch.stack(draw.gradients())

@@ -18,7 +18,11 @@ class LossBalancer(Balancer):
 
     @abstractmethod
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
-        """The weights in place of `weights`. `losses` carry no gradient; called once per draw."""
+        """Return the weights [T] in place of `weights` [T]; called once per draw.
+
+        `losses` [T] carry no gradient. The loss of a task without a label in the batch is exactly
+        0, so guard a division by it.
+        """
 
     def direction(self, draw: Draw) -> Theta:
         weights = draw.penalised(self.reweigh(draw.losses.detach(), draw.weights))

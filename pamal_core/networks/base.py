@@ -198,10 +198,10 @@ class Network(nn.Module, ABC):
             shared.append(f"what training wrote into {', '.join(buffers)}")
         if shared:
             warnings.warn(
-                f"All alphas share {' and '.join(shared)}, which belong to the middle of the front: "
-                "at the ends, LeNets with BatchNorm had accuracies of 0.62 to 0.92 on two digits, "
-                "and of 0.92 to 0.97 re-estimated. Give `calibration` a list of one or a few "
-                'batches of training data, or "shared" to keep what there is.',
+                f"All alphas share {' and '.join(shared)}, which belong to the middle of the "
+                "front: at the ends, LeNets with BatchNorm had accuracies of 0.62 to 0.92 on two "
+                "digits, and of 0.92 to 0.97 re-estimated. Give `calibration` a list of one or a "
+                'few batches of training data, or "shared" to keep what there is.',
                 stacklevel=stacklevel + 1,
             )
 

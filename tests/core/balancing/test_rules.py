@@ -56,7 +56,7 @@ if importlib.util.find_spec("torchjd"):
 
     RULES["Aligned-MTL"] = lambda tasks: Aggregated(AlignedMTL())
 
-BALANCED = {"MGDA", "PCGrad", "IMTL", "CAGrad", "Nash-MTL"}
+BALANCED = "MGDA", "PCGrad", "IMTL", "CAGrad", "Nash-MTL"
 """Those that may weigh the heads, too."""
 
 

@@ -247,3 +247,28 @@ def test_a_state_of_another_rule_is_refused(make_plain_method, batch, balancers,
     first, second = (make_plain_method(balancer=rule) for rule in balancers)
     state = trained(first, [batch])
     refused(found, second, [batch], epochs=2, resume=state, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("loss", "is_refused"),
+    [
+        (lambda o, y: ((o - y) ** 2).mean(), True),
+        (lambda o, y: (o - y).abs().mean(), True),
+        (lambda o, y: ((o.squeeze(-1) - y) ** 2).mean(), False),
+        (lambda o, y: ((o - y[:, None]) ** 2).mean(), False),
+        (lambda o, y: mse_loss(o.flatten(), y.flatten()), False),
+    ],
+)
+def test_a_loss_of_n_by_n_pairs_is_refused_before_a_step(make_mlp, tasks, batch, loss, is_refused):
+    own = Task("height", loss, (mean_metric("loss", False, loss),))
+    method = Method(WeightEnsemble([make_mlp(), make_mlp()]), [own, tasks[1]])
+    if is_refused:
+        refused(r"outputs \[32, 1\] with all targets \[32\]", method, [batch])
+    else:
+        train(method, [batch], epochs=1, progress=False)
+
+
+def test_targets_that_are_all_alike_say_nothing_of_pairs(make_mlp, tasks, batch):
+    own = Task("height", lambda o, y: ((o.squeeze(-1) - y) ** 2).mean(), ())
+    method = Method(WeightEnsemble([make_mlp(), make_mlp()]), [own, tasks[1]])
+    train(method, [(batch[0], torch.ones(32), batch[2])], epochs=1, progress=False)

@@ -93,3 +93,9 @@ def test_calibration_that_is_a_batch_and_no_list_of_batches_is_refused(wrong, mo
     with pytest.raises(pamal.InputError, match="a list with one batch will do"):
         network.recalibrate([1.0], wrong)
     network.recalibrate([1.0], [(torch.zeros(6, 3), LABELS)])
+
+
+@pytest.mark.parametrize("wrong", ["acc", nn.Linear, ("F1", nn.Linear), lambda o, y: 1.0])
+def test_what_is_no_metric_is_refused_when_the_task_is_made(wrong):
+    with pytest.raises(InputError, match=r"^A metric of task kind must be a Metric, the name of"):
+        classification("kind", metrics=[wrong])
