@@ -145,17 +145,22 @@ class Network(nn.Module, ABC):
         """
         if calibration is None:
             self.check_calibration(stacklevel=3)
-        model = self.skeleton.export(self.weights(self.alpha_tensor(alpha)))
-        self._estimate(model, calibration)
-        return model
+        theta = self.weights(self.alpha_tensor(alpha))
+        if calibration is None or isinstance(calibration, str):
+            self._estimate(self.skeleton.model, calibration)  # nothing, but refuses another word
+            return self.skeleton.export(theta)
+        with self.evaluating():
+            self.recalibrate(alpha, calibration)
+            return self.skeleton.export(theta)
 
     @torch.no_grad()
     def at(
         self, alpha: ArrayLike, into: nn.Module, *, calibration: Calibration | None = None
     ) -> nn.Module:
         """Put the network at `alpha`, a point of the simplex with M entries, into the module `into`
-        that `export` returned, in place, and return it: the same as another `export`, as fast as
-        its weights can be mixed and copied. Threads may call it, each with a module of its own.
+        that `export` returned, in place, and return it: the same as another `export` but for
+        rounding, as fast as its weights can be mixed and copied. Threads may call it, each with a
+        module of its own; modules are exported before, or with shared statistics.
 
         InputError unless `into` is a module of this architecture.
         """
