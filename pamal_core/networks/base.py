@@ -1,6 +1,7 @@
 """What Algorithm 1 asks of a network."""
 
 import contextlib
+import copy
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -146,29 +147,23 @@ class Network(nn.Module, ABC):
         if calibration is None:
             self.check_calibration(stacklevel=3)
         theta = self.weights(self.alpha_tensor(alpha))
-        if calibration is None or isinstance(calibration, str):
-            self._estimate(self.skeleton.model, calibration)  # nothing, but refuses another word
-            return self.skeleton.export(theta)
-        with self.evaluating():
-            self.recalibrate(alpha, calibration)
-            return self.skeleton.export(theta)
+        return self._calibrated(theta, calibration).export(theta)
 
     @torch.no_grad()
     def at(
         self, alpha: ArrayLike, into: nn.Module, *, calibration: Calibration | None = None
     ) -> nn.Module:
         """Put the network at `alpha`, a point of the simplex with M entries, into the module `into`
-        that `export` returned, in place, and return it: the same as another `export` but for
-        rounding, as fast as its weights can be mixed and copied. Threads may call it, each with a
-        module of its own; modules are exported before, or with shared statistics.
+        that `export` returned, in place, and return it: the same as another `export`, as fast as
+        its weights can be mixed and copied. Threads may call it, each with a module of its own.
 
         InputError unless `into` is a module of this architecture.
         """
         check_type("into", into, nn.Module, "network.export(alpha)")
         if calibration is None:
             self.check_calibration(stacklevel=3)
-        self.skeleton.put(self.weights(self.alpha_tensor(alpha)), into)
-        self._estimate(into, calibration)
+        theta = self.weights(self.alpha_tensor(alpha))
+        self._calibrated(theta, calibration).put(theta, into)
         return into
 
     @torch.no_grad()
@@ -224,6 +219,16 @@ class Network(nn.Module, ABC):
         """Cosine of the angle between every two members, cos(theta_j, theta_k)."""
         stacked = self.members()
         return cosine_similarity(stacked[:, None], stacked[None], dim=-1)
+
+    def _calibrated(self, theta: Theta, calibration: Calibration | None) -> Skeleton:
+        """Return the skeleton with the statistics of theta: a copy where they are estimated, so
+        that threads need no lock."""
+        if calibration is None or calibration == "shared":
+            return self.skeleton
+        twin = copy.deepcopy(self.skeleton)
+        with twin.holding(theta):
+            self._estimate(twin.model, calibration)
+        return twin
 
     def _estimate(self, model: nn.Module, calibration: Calibration | None) -> None:
         """Re-estimate the running statistics of `model`, the architecture with some weights, unless
