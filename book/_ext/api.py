@@ -140,10 +140,14 @@ def signature(function: ast.FunctionDef, *, bound: bool = False) -> str:
 
 
 def docstring(found: Definition) -> list[str]:
-    """A docstring, each paragraph one line: Markdown would take a line that happens to begin with
-    a sign or a number for an entry of a list. `$` sets mathematics."""
-    paragraphs = (ast.get_docstring(found) or "").split("\n\n")
-    return "\n\n".join(" ".join(one.split()) for one in paragraphs).splitlines()
+    """A docstring, each paragraph and each entry of a list one line: Markdown would take a line
+    that happens to begin with a sign or a number for an entry. `$` sets mathematics."""
+    lines = []
+    for paragraph in (ast.get_docstring(found) or "").split("\n\n"):
+        is_list = paragraph.startswith("- ")
+        entries = re.split(r"\n(?=- )", paragraph) if is_list else [paragraph]
+        lines += [*(" ".join(entry.split()) for entry in entries), ""]
+    return lines[:-1]
 
 
 def block(kind: str, head: str, text: list[str], fence: str = ":::") -> Iterator[str]:

@@ -22,7 +22,7 @@ FILES = ("*.md", "_*.yml", "environment.yml", "pyproject.toml", "constraints.txt
 OTHERS = ("LICENSE", "Makefile", ".gitattributes", ".gitignore", ".pre-commit-config.yaml")
 CODE = {".py", ".pyi", ".ipynb", ".js", ".css", ".toml", ".yml", ".yaml"}
 KINDS = CODE | {".md", ".bib", ".svg", ".csv", ".json", ".txt"}
-NAMES = {"Snakefile", "run"}
+NAMES = {"Snakefile", "run", "HASHES"}
 MADE = {"__pycache__", "fresh", ".snakemake", ".ipynb_checkpoints"}
 
 

@@ -70,7 +70,8 @@ def test_every_documented_method_of_a_class_is_in_its_entry(api, name):
     text = "\n".join(api.entry(name, *api.find(*name.rsplit(".", 1))))
     for method, value in vars(theirs).items():
         function = getattr(value, "fget", None) or getattr(value, "__func__", value)
-        if not method.startswith("_") and inspect.isfunction(function) and function.__doc__:
+        is_own = getattr(function, "__qualname__", "").startswith(theirs.__name__)  # no default
+        if not method.startswith("_") and is_own and function.__doc__:
             assert re.search(rf"\{{py:(method|property)\}} {method}\b", text)
             assert plain(inspect.getdoc(function)) in plain(text)
 
@@ -81,6 +82,7 @@ def meant(docstring):
         if paragraph.startswith("$$"):
             yield plain(rf"\[{paragraph.strip('$').strip()}\]")
         else:
+            paragraph = re.sub(r"^- ", "", paragraph, flags=re.MULTILINE)  # the entries of a list
             yield plain(re.sub(r"\$(.+?)\$", r"\\(\1\\)", paragraph, flags=re.DOTALL))
 
 
@@ -105,7 +107,8 @@ def test_a_docstring_is_rendered_as_it_was_meant(rendered, name):
     if inspect.isclass(theirs):
         for method, value in vars(theirs).items():
             function = getattr(value, "fget", None) or getattr(value, "__func__", value)
-            if not method.startswith("_") and inspect.isfunction(function) and function.__doc__:
+            is_own = getattr(function, "__qualname__", "").startswith(theirs.__name__)
+            if not method.startswith("_") and is_own and function.__doc__:
                 documented[f"{name}.{method}"] = function
     for full_name, value in documented.items():
         blocks = [plain(block.get_text()) for block in rendered[full_name]]

@@ -105,7 +105,7 @@ def test_a_run_on_the_arrays_of_mtan_has_the_papers_settings(root, tmp_path, set
     record = run(EXPERIMENT, chosen).record
     assert record.data.startswith(f"cityscapes/full/{setting}/")
     assert "/128x256/multiply/" in record.data
-    assert PAPER.items() <= record.options.items() and "batch_norm" not in record.options
+    assert PAPER.items() <= record.options.items() and record.options["batch_norm"] == "shared"
     assert len(record.points) == 22
     assert (record.front("validation").table.equals(record.front("test").table)) == (setting == "I")
 

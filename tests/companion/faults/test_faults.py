@@ -202,7 +202,7 @@ def test_a_nan_that_appears_in_training(place, whole, tmp_path, times, tally, mo
 
     for attempt in range(times):
         folder, when, calls = tmp_path / str(attempt), RANDOM.randrange(2, 100, 2), []
-        draw, accumulate = module.Method._draw, module.Method.accumulate
+        draw, accumulate = module.Method._forward, module.Method.accumulate
 
         def bad_draw(self, batch, *rest, draw=draw, calls=calls, when=when):
             calls.append(1)
@@ -225,7 +225,7 @@ def test_a_nan_that_appears_in_training(place, whole, tmp_path, times, tally, mo
             return losses
 
         with monkeypatch.context() as patch:
-            patch.setattr(module.Method, "_draw", bad_draw)
+            patch.setattr(module.Method, "_forward", bad_draw)
             patch.setattr(module.Method, "accumulate", bad_gradient)
             with pytest.raises(NonFiniteError):
                 one_run(folder)

@@ -71,7 +71,7 @@ def test_utkface_shows_faces_triangles_and_a_front(tmp_path, execute):
     shown = execute("utkface", tmp_path, data="sample", **few, out="r.json")
     record = Record.read(tmp_path / "r.json")
     setting = {"W": 3, "lam": 0.0, "balancing": "gradient", "limit": 64, "epochs": 1}
-    assert setting.items() <= record.options.items() and "batch_norm" not in record.options
+    assert setting.items() <= record.options.items() and record.options["batch_norm"] == "shared"
     assert len(record.points) == 2 * 66
     assert figures(shown) == 3
     texts = [str(output.get("text", "")) for output in shown]

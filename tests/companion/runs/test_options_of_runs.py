@@ -62,7 +62,7 @@ def test_weights_of_linear_scalarisation_are_its_own_and_change_the_run():
         run(tiny(), Options.create(method="ls", weights=weights, epochs=40)).record
         for weights in (None, [0.01, 0.99])
     )
-    assert "weights" not in even.options and uneven.options["weights"] == [0.01, 0.99]
+    assert even.options["weights"] is None and uneven.options["weights"] == [0.01, 0.99]
     first, second = (r.history[-1]["losses"] for r in (even, uneven))
     assert second[0] > first[0] + 0.01 and second[1] < first[1] - 0.005
     with pytest.raises(InputError, match=r"pamal has no `weights`"):

@@ -65,8 +65,8 @@ def test_three_methods_leave_the_fourth_panel_empty():
 def run_of(made, titles=()):
     """A finished run of one variant, "v", with these verdicts of its pairs."""
     summary = {"v": {"runs": {name: {"verdict": verdict} for name, verdict in titles}}}
-    record = Record(**dict.fromkeys(["experiment", "method", "data"], "toy"), options={"epochs": 1},
-        seed=0, objectives={}, points=[], summary=summary, cost={}, versions={})  # fmt: skip
+    record = Record(experiment="toy", method="all", data="toy", options={"epochs": 1}, seed=0,
+        objectives={}, points=[], summary=summary, cost={}, versions={})  # fmt: skip
     return ToyRun(record, {"v": made})
 
 

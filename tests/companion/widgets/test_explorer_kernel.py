@@ -139,7 +139,7 @@ def test_what_does_not_fit_is_refused(parts):
     with pytest.raises(pamal.InputError, match="`front` must be one of this network"):
         Explorer(network, tasks, other, inputs, loader=loader)
     explorer = Explorer(network, tasks, front, inputs, loader=loader, calibration="shared")
-    with pytest.raises(pamal.InputError, match="must sum to 1"):
+    with pytest.raises(pamal.InputError, match="that sum to 1"):
         explorer.alpha = [0.4] * network.num_members
 
 

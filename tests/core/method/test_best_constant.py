@@ -51,7 +51,7 @@ def test_the_best_constant_number_is_one_that_exists_and_hardly_beaten(loss, see
     target = scale * torch.randn(40, generator=rng).exp()
     target[::5] = math.nan
     found = constants(pamal.regression("r", loss), torch.zeros(40, 1), target)
-    kept = target[~target.isnan()]
+    kept = target[~target.isnan()].double()
     grid = torch.cat([torch.linspace(kept.min(), kept.max(), 2000), kept.mean()[None]])
     least = min(loss(c.expand_as(kept), kept).item() for c in grid)
     assert found["R2"] == 0
