@@ -201,7 +201,7 @@ def test_pages_that_read_records_are_read_again_when_one_changes(built_book):
     folders = {str(path.parent) for path in frame.files(results)}  # records are replaced whole
     assert folders
     assert folders <= environment.dependencies["runs"]
-    assert str(results / "measured.csv") in environment.dependencies["index"]
+    assert str(frame.FILE) in environment.dependencies["index"]
 
 
 def test_no_two_pages_have_one_title(built_book):
