@@ -83,7 +83,7 @@ def check_reach(method: Method, batch: Batch, alpha: ByMember) -> None:
                 raise InputError(f"{NO_WRITING} Found one that replaces {name}.")
     if not torch.equal(theta, before):
         raise InputError(f"{NO_WRITING} Found one that does.")
-    frozen = {p: f"{n}, frozen before" for n, p in network.skeleton.model.named_parameters()}
+    frozen = {p: f"{n}, frozen before" for n, p in model.named_parameters()}
     nodes, seen = [losses.grad_fn], set[Any]()
     while nodes:
         node = nodes.pop()

@@ -52,11 +52,11 @@ def _targets(batch: Batch) -> Iterable[Any]:
     return batch[1:]
 
 
-def check_loader(loader: Any, times: int, each: str) -> None:
-    """InputError where `loader` cannot be iterated `times` times, once for each epoch or alpha."""
-    if not isinstance(loader, Iterable) or (isinstance(loader, Iterator) and times > 1):
+def check_loader(loader: Any, epochs: int) -> None:
+    """Raise InputError where `loader` cannot be iterated once for each of `epochs`."""
+    if not isinstance(loader, Iterable) or (isinstance(loader, Iterator) and epochs > 1):
         raise InputError(
-            f"`loader` must yield its batches anew for each of {times} {each}s, as a DataLoader or "
+            f"`loader` must yield its batches anew for each of {epochs} epochs, as a DataLoader or "
             f"a list does. Found {described(loader)}."
         )
 

@@ -173,7 +173,7 @@ def train(
     for name, value in (("lr", lr), ("clip_norm", clip_norm)):
         if value is not None:
             check_number(name, value, 0, above=True)
-    check_loader(loader, epochs, "epoch")
+    check_loader(loader, epochs)
     if optimizer is None:
         optimizer = adam(method, 1e-3 if lr is None else lr)
     elif lr is not None:
