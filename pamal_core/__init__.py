@@ -11,17 +11,17 @@ __version__ = "1.0.0"
 # Where each name of __init__.pyi is defined. A module is imported when a name of it is first used:
 # fronts need no torch, whose import takes longer than all that one does with a record.
 _HOMES = {
-    "balancing": ["Linear", "MovingAverage", "SmoothTchebycheff", "UnitNorm"],
+    "balancing": ["UnitNorm"],
     "connectivity": ["barrier"],
     "errors": ["InputError"],
-    "evaluation": ["evaluate", "predict"],
+    "evaluation": ["evaluate"],
     "front": ["Front"],
     "method": ["Method", "NonFiniteError"],
     "networks.ensemble": ["WeightEnsemble"],
     "networks.low_rank": ["LowRankEnsemble"],
     "optimizers": ["parameter_groups"],
     "penalties": ["MultiForward"],
-    "simplex": ["Annealed", "Dirichlet", "lattice"],
+    "simplex": ["Dirichlet", "lattice"],
     "tasks": [
         "Metric",
         "Task",

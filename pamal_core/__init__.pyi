@@ -1,14 +1,14 @@
-from .balancing import Linear, MovingAverage, SmoothTchebycheff, UnitNorm
+from .balancing import UnitNorm
 from .connectivity import barrier
 from .errors import InputError
-from .evaluation import evaluate, predict
+from .evaluation import evaluate
 from .front import Front
 from .method import Method, NonFiniteError
 from .networks.ensemble import WeightEnsemble
 from .networks.low_rank import LowRankEnsemble
 from .optimizers import parameter_groups
 from .penalties import MultiForward
-from .simplex import Annealed, Dirichlet, lattice
+from .simplex import Dirichlet, lattice
 from .tasks import (
     Metric,
     Task,
@@ -23,18 +23,14 @@ from .training import train
 __version__: str
 
 __all__ = [
-    "Annealed",
     "Dirichlet",
     "Front",
     "InputError",
-    "Linear",
     "LowRankEnsemble",
     "Method",
     "Metric",
-    "MovingAverage",
     "MultiForward",
     "NonFiniteError",
-    "SmoothTchebycheff",
     "Task",
     "UnitNorm",
     "WeightEnsemble",
@@ -45,7 +41,6 @@ __all__ = [
     "lattice",
     "mean_metric",
     "parameter_groups",
-    "predict",
     "regression",
     "segmentation",
     "train",

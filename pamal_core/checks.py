@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from pamal_core.errors import InputError
 from pamal_core.inputs import Batch
 from pamal_core.method import Method
-from pamal_core.shapes import ByMember
+from pamal_core.networks.base import full_precision
 from pamal_core.tasks import Task, by_task, task_losses
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def check_trained(method: Method, optimizer: torch.optim.Optimizer) -> None:
         if weight.requires_grad and weight.dtype not in (torch.float32, torch.float64):
             raise InputError(
                 "Weights are trained in float32 or float64: fewer digits lose small steps. Found "
-                f"{weight.dtype} in {name}. For speed set `network.precision = torch.bfloat16`."
+                f"{weight.dtype} in {name}. For speed train under autocast to bfloat16."
             )
 
     def place(tensor: Tensor) -> int:
@@ -60,25 +61,25 @@ def check_trained(method: Method, optimizer: torch.optim.Optimizer) -> None:
         )
 
 
-def check_reach(method: Method, batch: Batch, alpha: ByMember) -> None:
+def check_reach(method: Method, batch: Batch, alpha: ArrayLike) -> None:
     """Raise InputError where the losses would train what does not follow from alpha: weights that
     the model reaches in another way than as its own, or some that were frozen when the network was
     made; where its forward pass writes into the weights, which follow from alpha; or where a loss
     compares each output with each target. Random numbers and buffers stay as they were."""
-    network, (inputs, *targets) = method.network, batch
-    theta = network.weights(alpha).detach().requires_grad_()
-    before, model, device = theta.detach().clone(), network.skeleton.model, theta.device
+    inputs, *targets = batch
+    theta = method.network.weights(method.network.alpha_tensor(alpha)).detach().requires_grad_()
+    twin = method.network.skeleton.twin()
+    before, model, device = theta.detach().clone(), twin.model, theta.device
     with (
-        network.evaluating(),
-        network.skeleton.holding(theta),
+        twin.train().holding(theta),
         torch.random.fork_rng([device] if device.type == "cuda" else []),
     ):
-        network.train()
-        outputs = network(theta, inputs)
-        losses = task_losses(method.tasks, outputs, targets)
-        check_pairs(method.tasks, outputs, targets)
+        outputs = twin(theta, inputs)
+        with full_precision(device):
+            losses = task_losses(method.tasks, outputs, targets)
+            check_pairs(method.tasks, outputs, targets)
         now = dict(model.named_parameters())
-        for name, view in network.skeleton.views(theta).items():
+        for name, view in twin.views(theta).items():
             if now[name].data_ptr() != view.data_ptr():
                 raise InputError(f"{NO_WRITING} Found one that replaces {name}.")
     if not torch.equal(theta, before):
@@ -125,7 +126,6 @@ def made_with(training: "Training") -> dict[str, str]:
     method = training.method
     about: dict[str, Any] = {
         "network": {n: [*p.shape] for n, p in method.network.named_parameters()},
-        "precision": method.network.precision,
         "task_weights": method.network.task_weights.tolist(),
         "tasks": [task.name for task in method.tasks],
         "balancer": _settings(method.balancer),
@@ -133,7 +133,10 @@ def made_with(training: "Training") -> dict[str, str]:
         "average": _settings(training.average),
         "optimizer": type(training.optimizer).__name__,
         **{name: getattr(method, name) for name in ("preference", "penalty", "window")},
-        **{name: getattr(training, name) for name in ("scheduler_interval", "clip_norm", "seed")},
+        **{
+            name: getattr(training, name)
+            for name in ("ema", "scheduler_interval", "clip_norm", "seed")
+        },
     }
     for number, group in enumerate(training.optimizer.param_groups):
         # A scheduler keeps the rate it began with: the present one is part of the state.

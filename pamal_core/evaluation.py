@@ -5,21 +5,22 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import length_hint
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float
 from numpy.typing import ArrayLike
-from torch import Tensor
+from torch.optim.swa_utils import AveragedModel
 from tqdm.auto import tqdm
 
 from pamal_core.errors import InputError, check_type
 from pamal_core.front import Front, Objective
-from pamal_core.inputs import Batch, Inputs, moved
-from pamal_core.networks.base import Calibration, Network
-from pamal_core.networks.skeleton import BufferValue, put_back
+from pamal_core.inputs import Batch, moved
+from pamal_core.networks.base import Network, autocast_now, check_network, full_precision
+from pamal_core.networks.skeleton import put_back
+from pamal_core.networks.statistics import Calibration, estimate
 from pamal_core.simplex import lattice, on_simplex, sampled
 from pamal_core.tasks import Task, by_task, check_names, taken
 
@@ -37,7 +38,7 @@ def objectives(tasks: Sequence[Task]) -> tuple[Objective, ...]:
 
 @torch.no_grad()
 def evaluate(
-    network: Network,
+    network: Network | AveragedModel,
     tasks: Sequence[Task],
     loader: Iterable[Batch],
     alphas: ArrayLike | None = None,
@@ -58,18 +59,19 @@ def evaluate(
       `simplex.sampled`: the corners, the centre, and 256 points uniform on the simplex, with seed
       0.
     - `calibration`: which running statistics normalisation layers have. A list of batches of
-      training data, on which they are re-estimated for each alpha, or "shared". None are the shared
-      ones, with a warning where they misjudge the ends of the front.
+      training data, on which they are re-estimated for each alpha, or "shared". By default what
+      `train` kept, or else the shared ones, with a warning where they misjudge the ends.
     - `progress`: whether there is a bar once it takes more than ten seconds.
 
     A warning names the tasks and alphas whose metrics are not finite, and another one the tasks of
     this package that are at no alpha better than the best constant answer to these labels. Raises
     InputError where no point has finite objectives.
     """
-    check_type("network", network, Network, "the WeightEnsemble that was trained")
+    if isinstance(network, AveragedModel):
+        network = cast(Network, network.module)
+    check_network(network)
     check_names(tasks)
-    if calibration is None:
-        network.check_calibration(stacklevel=3)
+    calibration = network.calibration_for(calibration, stacklevel=3)
     if alphas is None:
         points = (lattice if network.num_members <= 4 else sampled)(network.num_members)
     else:
@@ -94,24 +96,8 @@ def measure(
     progress: bool = True,
 ) -> pd.DataFrame:
     """Return the table of `evaluate`, whatever is in it: a row for each of `points`."""
+    calibration = network.calibration_for(calibration, stacklevel=3)
     return _judged(network, tasks, loader, points, calibration, progress)[0]
-
-
-@torch.no_grad()
-def predict(
-    network: Network, alpha: ArrayLike, inputs: Inputs, *, calibration: Calibration | None = None
-) -> Any:
-    """What the network at `alpha`, a point of the simplex with M entries, returns for `inputs`: a
-    list or a dict of the output for each task.
-
-    It runs as in `evaluate`: in evaluation mode, with the running statistics that `calibration`
-    says. The network keeps its mode and its statistics.
-    """
-    check_type("network", network, Network, "the WeightEnsemble that was trained")
-    with network.evaluating():
-        theta = _theta(network, alpha, calibration)
-        outputs = network(theta, *moved([inputs], theta.device))
-        return dict(outputs) if isinstance(outputs, Mapping) else list(outputs)
 
 
 def _check_finite(front: Front, dtype: torch.dtype) -> None:
@@ -158,25 +144,17 @@ def _check_learnt(
         )
 
 
-def _theta(
-    network: Network, alpha: ArrayLike, calibration: Calibration | None
-) -> Float[Tensor, " N"]:
-    """Return the weights at `alpha`, for which BatchNorm is re-estimated first."""
-    if calibration is not None:
-        network.recalibrate(alpha, calibration)
-    return network.weights(network.alpha_tensor(alpha))
-
-
 def _judged(
     network: Network,
     tasks: Sequence[Task],
     loader: Iterable[Batch],
     points: Float[np.ndarray, "P M"],
-    calibration: Calibration | None,
+    calibration: Calibration,
     progress: bool,
 ) -> tuple[pd.DataFrame, dict[str, float]]:
     """Return a row for each of `points` with the value of each metric over all batches, and what
     the best constant has in those metrics of which it is known."""
+    device, names = network.device, [task.name for task in tasks]
     check_type("loader", loader, Iterable, "a DataLoader or a list of batches")
     judged = {
         f"{task.name}/{metric.name}": (t, metric)
@@ -189,26 +167,29 @@ def _judged(
     is_small = len(points) * network.skeleton.num_weights <= KEPT
     p = None
     passes = tqdm(
-        _passes(loader, len(points), network.task_weights.device),
+        _passes(loader, len(points), device, names),
         total=len(points) * length_hint(loader, 0) or None,
         delay=10,
         disable=not progress,
         unit="pass",
     )
-    with network.evaluating():
-        shared, thetas, statistics = network.skeleton.buffer_values(), [], []
+    twin, caller = network.skeleton.twin(), autocast_now(device)
+    shared, thetas, statistics = twin.buffer_values(), [], []
+    with full_precision(device):
         for point in points:
-            network.eval()  # anew, as a model may keep what it computed at another alpha
-            theta = _theta(network, point, calibration)
+            theta = network.weights(network.alpha_tensor(point))
             thetas.append(theta if is_small else None)
-            statistics.append(_changed(shared, network.skeleton.buffer_values()))
-            put_back(shared)
+            if calibration != "shared":
+                estimate(twin, theta, calibration, names)
+                statistics.append(twin.buffer_values())
+                put_back(shared)
         for p, (inputs, *targets) in passes:
-            network.eval()
-            put_back(statistics[p])
-            theta = thetas[p] if is_small else _theta(network, points[p], None)
-            triples = by_task(tasks, network(theta, inputs), targets)
-            put_back(shared)
+            twin.eval()  # anew, as a model may keep what it computed at another alpha
+            put_back(statistics[p] if statistics else shared)
+            theta = thetas[p] if is_small else network.weights(network.alpha_tensor(points[p]))
+            with caller:
+                outputs = twin(theta, inputs)
+            triples = by_task(tasks, outputs, targets)
             for name, (t, metric) in judged.items():
                 task, output, target = triples[t]
                 if target is None:
@@ -225,22 +206,10 @@ def _judged(
 
 
 def _passes(
-    loader: Iterable[Batch], num_alphas: int, device: torch.device
+    loader: Iterable[Batch], num_alphas: int, device: torch.device, names: Sequence[str]
 ) -> Iterator[tuple[int, list[Any]]]:
     """Yield each batch, on `device`, once for each alpha."""
     for batch in loader:
-        batch = moved(batch, device)
+        batch = moved(batch, device, names)
         for p in range(num_alphas):
             yield p, batch
-
-
-def _changed(before: Sequence[BufferValue], now: Sequence[BufferValue]) -> list[BufferValue]:
-    """Return those of the buffers `now` that were others `before`, as statistics that were
-    estimated."""
-    old = {(id(place), name): (buffer, value) for place, name, buffer, value in before}
-
-    def is_same(place: dict[str, Any], name: str, buffer: Tensor, value: Tensor) -> bool:
-        known, was = old.get((id(place), name), (None, value))
-        return known is buffer and value.layout == torch.strided and torch.equal(was, value)
-
-    return [one for one in now if not is_same(*one)]

@@ -12,9 +12,10 @@ from pamal_core.errors import InputError
 Inputs = Any
 """What a model is called with: a tensor; several in a tuple or list, as its arguments in order; or
 several in a dict, as its arguments by name. Anything else is its one argument as it is."""
-Batch = Sequence[Any]
+Batch = Sequence[Any] | Mapping[str, Any]
 """(inputs, target_1, ..., target_T), one target per task, None where the batch has none; or
-(inputs, {name: target}), where the name of a task may be absent."""
+(inputs, {name: target}), where the name of a task may be absent; or one dict of inputs and targets,
+of which those named like a task are its targets."""
 
 
 def arguments(inputs: Inputs) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -33,20 +34,24 @@ def num_examples(inputs: Inputs) -> int:
     )
 
 
-def moved(batch: Batch, device: torch.device) -> list[Any]:
-    """`batch` on `device`; InputError unless it is a `Batch`."""
+def moved(batch: Batch, device: torch.device, names: Sequence[str] = ()) -> list[Any]:
+    """Return [inputs, target_1, ...] or [inputs, {name: target}] of a `batch`, on `device`; raise
+    InputError unless it is a `Batch`. `names` are those of the tasks."""
+    if isinstance(batch, Mapping):
+        targets = {name: batch[name] for name in names if name in batch}
+        batch = {name: part for name, part in batch.items() if name not in targets}, targets
     if not isinstance(batch, tuple | list) or not all(
         part is None or torch.is_tensor(part) for part in _targets(batch)
     ):
         raise InputError(
             "A batch must be a tuple or list (inputs, target_1, ..., target_T), one tensor per "
-            "task, or None, or (inputs, {name: target}); several inputs are a tuple or a dict of "
-            f"their own. Found {described(batch)}."
+            "task, or None, or (inputs, {name: target}), or one dict of both; several inputs are a "
+            f"tuple or a dict of their own. Found {described(batch)}."
         )
     return [_moved(part, device) for part in batch]
 
 
-def _targets(batch: Batch) -> Iterable[Any]:
+def _targets(batch: Sequence[Any]) -> Iterable[Any]:
     if len(batch) == 2 and isinstance(batch[1], Mapping):
         return batch[1].values()
     return batch[1:]

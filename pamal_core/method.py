@@ -2,18 +2,18 @@
 penalty."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from pamal_core.balancing import Balancer, Draw, Linear
+from pamal_core.balancing import Aggregated, Balancer, Draw, Linear
 from pamal_core.errors import InputError, check_number, check_type
-from pamal_core.inputs import Batch
-from pamal_core.networks.base import Network
-from pamal_core.penalties import MultiForward, Penalty
+from pamal_core.inputs import Batch, moved
+from pamal_core.networks.base import Alpha, Network, autocast_now, check_network, full_precision
+from pamal_core.penalties import Penalty
 from pamal_core.shapes import ByMember, ByTask, Theta
 from pamal_core.simplex import Dirichlet
 from pamal_core.tasks import Task, check_names, task_losses
@@ -32,36 +32,46 @@ class Method:
     r"""A multi-task method: in each step `window` alphas are drawn, and each weighs the losses of
     the network that it stands for by $\alpha^\top W$ (Eq. 2, Algorithm 1).
 
-    `preference` says how alphas are drawn, `balancer` makes one direction of the T losses of a
-    draw, and `penalty` couples the draws. InputError where they do not fit one another, such as a
-    penalty with `lam` > 0 in a window of one.
+    - `network`: a `WeightEnsemble`, or another map from alpha to weights. It returns a tensor for
+      each task, in their order or in a dict by their names.
+    - `tasks`: a loss and metrics for each column of its `task_weights`.
+    - `preference`: how alphas are drawn.
+    - `balancer`: makes one direction of the T losses of a draw; an aggregator of TorchJD, too.
+    - `penalty`: couples the draws of a step, or None.
+    - `window`: W, the number of draws in a step.
 
-    A batch is (inputs, target_1, ..., target_T) or (inputs, {name: target}). Inputs are a tensor, a
-    tuple of several, or a dict of them by the names that the model has for them. A target that is
-    None, or has no key, adds nothing: its loss is 0. The network returns a tensor for each task, in
-    their order or in a dict by their names.
+    A batch is (inputs, target_1, ..., target_T), (inputs, {name: target}), or one dict of both.
+    Inputs are a tensor, a tuple of several, or a dict of them by the names that the model has for
+    them. A target that is None, or has no key, adds nothing: its loss is 0.
+
+    Raises InputError where the parts do not fit one another, such as a penalty in a window of one.
     """
 
     network: Network
     tasks: Sequence[Task]
+    _: KW_ONLY
     preference: Dirichlet = field(default_factory=Dirichlet)
     balancer: Balancer = field(default_factory=Linear)
-    penalty: Penalty = field(default_factory=MultiForward)
+    penalty: Penalty | None = None
     window: int = 1
     past: list[list[float]] = field(default_factory=list, init=False, repr=False)
     """The mean losses [T] of every epoch that it was trained for: the next one follows on."""
 
     def __post_init__(self) -> None:
-        check_type("network", self.network, Network, "WeightEnsemble([Net(), Net()])")
+        check_network(self.network)
         check_type("preference", self.preference, Dirichlet, "Dirichlet(1.0)")
+        if type(self.balancer).__module__.startswith("torchjd."):
+            self.balancer = Aggregated(self.balancer)  # type: ignore[arg-type]
         check_type("balancer", self.balancer, Balancer, "Linear()")
-        check_type("penalty", self.penalty, Penalty, "MultiForward(1.0)")
+        if self.penalty is not None:
+            check_type("penalty", self.penalty, Penalty, "MultiForward(1.0)")
         check_number("window", self.window, 1, whole=True)
         check_names(self.tasks)
-        if self.penalty.lam > 0 and self.window < self.penalty.min_window:
+        coupling = self.coupling
+        if coupling is not None and self.window < coupling.min_window:
             raise InputError(
-                f"`window` must be at least {self.penalty.min_window} when `lam` > 0. "
-                f"Found window={self.window}, lam={self.penalty.lam}."
+                f"`window` must be at least {coupling.min_window} when `lam` > 0. "
+                f"Found window={self.window}, lam={coupling.lam}."
             )
         if len(self.tasks) != self.network.num_tasks:
             raise InputError(
@@ -76,12 +86,22 @@ class Method:
                     f"The loss of task {task.name} must have no weights: the network alone is "
                     "trained, so give them to the model, whose output may be the loss. Found some."
                 )
+        self.network.task_names = self.names
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the tasks."""
+        return tuple(task.name for task in self.tasks)
+
+    @property
+    def coupling(self) -> Penalty | None:
+        """The penalty, unless its `lam` is 0."""
+        return self.penalty if self.penalty is not None and self.penalty.lam > 0 else None
 
     def __repr__(self) -> str:
         skeleton, name = self.network.skeleton, type(self.network).__name__
         model, members = type(skeleton.model).__name__, self.network.num_members
         tasks = (f"{t.name} ({', '.join(m.name for m in t.metrics)})" for t in self.tasks)
-        penalty = self.penalty if self.penalty.lam > 0 else "none"
         return "\n".join(
             [
                 f"network     {name} of {members} {model}, {skeleton.num_weights:,} weights each, "
@@ -89,7 +109,7 @@ class Method:
                 f"tasks       {', '.join(tasks)}",
                 f"preference  {self.preference}",
                 f"balancer    {type(self.balancer).__name__}",
-                f"penalty     {penalty}",
+                f"penalty     {self.coupling or 'none'}",
                 f"window      {self.window}",
             ]
         )
@@ -98,37 +118,52 @@ class Method:
         """What an optimiser trains: the parameters of the network and those of the balancer."""
         return [*self.network.parameters(), *self.balancer.parameters()]
 
-    def draw(self, rng: np.random.Generator, progress: float = 1.0) -> Float[Tensor, "W M"]:
-        """The `window` alphas of a step, by the preference at `progress` of the training."""
+    def draw(self, rng: np.random.Generator, progress: float = 1.0) -> Float[np.ndarray, "W M"]:
+        """Return the `window` alphas of a step, by the preference at `progress` of the training."""
         preference = self.preference.at(progress)
-        alphas = preference.sample(self.window, self.network.num_members, rng)
-        # To a GPU without waiting for what it still has to do.
-        return torch.as_tensor(alphas).to(self.network.task_weights, non_blocking=True)
+        return preference.sample(self.window, self.network.num_members, rng)
 
-    def step(self, batch: Batch, rng: np.random.Generator) -> Float[Tensor, "W T"]:
-        """Draw `window` alphas and add the gradient of the total loss to `.grad`; returns the
-        losses [W, T]."""
-        return self.accumulate(batch, self.draw(rng))
+    def step(self, batch: Batch, alphas: Alpha | None = None) -> Float[Tensor, "W T"]:
+        """Add the gradient of the total loss to the `.grad` of the parameters, and return the
+        losses [W, T].
 
-    def accumulate(self, batch: Batch, alphas: Float[Tensor, "W M"]) -> Float[Tensor, "W T"]:
-        """Add the gradient of the total loss at `alphas` to `.grad`; returns the losses [W, T].
+        - `batch`: the inputs and targets.
+        - `alphas`: the draws [W, M], or one of them. None are `window` new ones, which torch's
+          global generator decides.
 
         Without a penalty the draws are back-propagated one by one, so that memory does not grow
-        with W. The penalty couples them: all W graphs are kept until its slopes are known.
+        with W. The penalty couples them: all W graphs are kept until its slopes are known. Under
+        the caller's autocast to bfloat16 the architecture runs, and nothing else. Raises InputError
+        for alphas off the simplex, and under autocast to float16.
         """
-        alphas = torch.as_tensor(alphas).to(self.network.task_weights)
-        weights = alphas @ self.network.task_weights
-        at_once = len(alphas) if self.penalty.lam > 0 else 1
-        groups = zip(torch.split(alphas, at_once), torch.split(weights, at_once), strict=True)
-        return torch.cat([self._backward(batch, *group) for group in groups])
+        device = self.network.device
+        caller = autocast_now(device)
+        if torch.is_autocast_enabled(device.type) and caller.fast_dtype == torch.float16:
+            raise InputError(
+                "Gradients of float16 need a scaler of losses (GradScaler), whose scale balancers, "
+                "penalties and norms would see: train under autocast to bfloat16, or without. "
+                "Found autocast to float16, which is for evaluation alone."
+            )
+        if alphas is None:
+            alphas = self.draw(np.random.default_rng(int(torch.randint(2**62, ()))))
+        batch = moved(batch, device, self.names)
+        with full_precision(device):
+            points = self.network.alpha_tensor(alphas).view(-1, self.network.num_members)
+            weights = points @ self.network.task_weights
+            at_once = 1 if self.coupling is None else len(points)
+            groups = zip(torch.split(points, at_once), torch.split(weights, at_once), strict=True)
+            return torch.cat([self._backward(batch, caller, *group) for group in groups])
 
-    def _backward(self, batch: Batch, alphas: ByMember, weights: ByTask) -> ByTask:
+    def _backward(
+        self, batch: Batch, caller: torch.autocast, alphas: ByMember, weights: ByTask
+    ) -> ByTask:
         """Back-propagate some draws, whose graphs are gone when this returns; their losses."""
-        draws = [self._forward(batch, *one) for one in zip(alphas, weights, strict=True)]
+        pairs = zip(alphas, weights, strict=True)
+        draws = [self._forward(batch, caller, *pair) for pair in pairs]
         losses = torch.stack([draw.losses.detach() for _, draw in draws])
-        penalties = [None] * len(draws)
-        if self.penalty.lam > 0:
-            penalties = list(self.penalty.task_weights(losses, weights))
+        penalties: Sequence[ByTask | None] = [None] * len(draws)
+        if self.coupling is not None:
+            penalties = list(self.coupling.slopes(losses, weights))
         for (theta, draw), penalty in zip(draws, penalties, strict=True):
             with self.network.skeleton.holding(draw.theta):
                 direction = self.balancer.direction(replace(draw, penalty=penalty))
@@ -136,11 +171,15 @@ class Method:
             torch.autograd.backward(theta, direction)
         return losses
 
-    def _forward(self, batch: Batch, alpha: ByMember, weights: ByTask) -> tuple[Theta, Draw]:
+    def _forward(
+        self, batch: Batch, caller: torch.autocast, alpha: ByMember, weights: ByTask
+    ) -> tuple[Theta, Draw]:
         """theta(alpha), and the draw, whose losses are differentiable in a leaf of its values: the
         balancer has the gradient by that leaf before any member has one."""
         theta = self.network.weights(alpha)
         leaf = theta.detach().requires_grad_()
         inputs, *targets = batch
-        losses = task_losses(self.tasks, self.network(leaf, inputs), targets).to(theta.dtype)
+        with caller:
+            outputs = self.network.skeleton(leaf, inputs)
+        losses = task_losses(self.tasks, outputs, targets).to(theta.dtype)
         return theta, Draw(alpha, weights, leaf, losses, self.network.skeleton.num_shared)

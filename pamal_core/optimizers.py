@@ -1,4 +1,4 @@
-"""Optimisers of all that a method trains, and their settings by the names of its weights."""
+"""Settings of an optimiser by the names of weights."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, cast
@@ -9,23 +9,6 @@ from torch import Tensor
 from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.networks.skeleton import Skeleton
-
-
-def adam(
-    method: Method, lr: float, *, scaled: bool = True, fused: bool | None = None
-) -> torch.optim.Adam:
-    """Adam for all that `method` trains, with `lr`; if `scaled`, with M times that for what alpha
-    mixes: the gradient of a member is scaled by its alpha, 1/M in expectation (section 5).
-
-    `fused` is torch's, by default True on a GPU.
-    """
-    on_gpu = method.network.task_weights.device.type == "cuda"
-    mixed = [*method.network.mixed]
-    others = [p for p in method.parameters() if not any(p is one for one in mixed)]
-    rate = lr * method.network.num_members if scaled else lr
-    pairs = (mixed, rate), ([p for p in others if p.requires_grad], lr)
-    groups = [{"params": params, "lr": own} for params, own in pairs if params]
-    return torch.optim.Adam(groups, fused=True if on_gpu else fused)
 
 
 def parameter_groups(

@@ -25,7 +25,7 @@ class Penalty(ABC):
     additional task weights: one backward pass (or one product with the Jacobian) covers both terms.
     """
 
-    lam: float = 0.0
+    lam: float = 1.0
     min_window: ClassVar[int] = 1
     """The number of draws below which there is nothing to penalise."""
 
@@ -33,7 +33,7 @@ class Penalty(ABC):
         check_number("lam", self.lam, 0)
 
     @abstractmethod
-    def task_weights(self, losses: ByDraw, weights: ByDraw) -> ByDraw:
+    def slopes(self, losses: ByDraw, weights: ByDraw) -> ByDraw:
         """`lam` times the slope of the penalty by each loss, [W, T], for W draws whose task weights
         are `weights` [W, T]."""
 
@@ -84,7 +84,7 @@ class MultiForward(Penalty):
         logs = torch.where(count > 0, total / count.clamp_min(1), 1).log()
         return (logs + excess.squeeze(-2)).sum(-1)
 
-    def task_weights(self, losses: ByDraw, weights: ByDraw) -> ByDraw:
+    def slopes(self, losses: ByDraw, weights: ByDraw) -> ByDraw:
         with torch.enable_grad():
             leaf = losses.detach().requires_grad_()
             value = self(leaf, weights)

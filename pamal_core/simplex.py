@@ -149,10 +149,14 @@ def arc(num_points: int = 11) -> np.ndarray:
 def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.ndarray:
     """`alpha`, a tensor on any device included, as a float array [..., num_members], checked:
     finite, >= 0, each row sums to 1 within 1e-6."""
-    array = as_array(alpha)
-    if array.ndim == 0 or array.shape[-1] != num_members:
+    try:
+        array = as_array(alpha)
+    except (TypeError, ValueError):  # of numpy: no numbers, or rows of unlike lengths
+        array = None
+    if array is None or array.ndim == 0 or array.shape[-1] != num_members:
+        found = repr(alpha) if array is None else f"shape {array.shape}"
         raise InputError(
-            f"`{name}` must have {num_members} entries, one per member. Found shape {array.shape}."
+            f"`{name}` must have {num_members} numbers, one per member. Found {found}."
         )
     is_positive = np.isfinite(array).all() and (array >= -1e-9).all()
     if not is_positive or not np.allclose(array.sum(-1), 1, atol=1e-6):

@@ -3,14 +3,15 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import length_hint
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
+from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
-from torch.optim.swa_utils import AveragedModel
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils._pytree import tree_map_only
 from tqdm.auto import tqdm
 
@@ -18,7 +19,8 @@ from pamal_core import checks, distributed
 from pamal_core.errors import InputError, check_choice, check_number, check_type
 from pamal_core.inputs import Batch, check_loader, moved
 from pamal_core.method import Method, NonFiniteError
-from pamal_core.optimizers import adam
+from pamal_core.networks.base import Network
+from pamal_core.networks.statistics import Calibration, Kept, check_calibration
 from pamal_core.tasks import label_counts
 
 LOOKED_AT = {"cpu"}
@@ -31,24 +33,27 @@ LOOK_EVERY = 50
 class Training:
     """A training so far, as a hook of `train` finds it. `state_dict` has all it takes to continue.
 
-    `history` has a row per finished epoch; a hook may add to the last one. `step` counts the steps
-    taken. `losses` [W, T] and `alphas` [W, M] are those of the last step, on their device; the loss
-    of a task that had no label in the batch is 0. After a hook has set `stop` no other step begins.
+    `epoch` counts from 1 and is 0 before the first, `step` counts the steps taken. `losses` [W, T],
+    on their device, and `alphas` [W, M] are those of the last step; the loss of a task that had no
+    label in the batch is 0. `history` has a row per finished epoch; a hook may add to the last one.
+    After a hook has set `stop` no other step begins.
     """
 
     method: Method
-    optimizer: torch.optim.Optimizer
+    optimizer: Optimizer
     scheduler: LRScheduler | None = None
     average: AveragedModel | None = None
+    ema: float | None = None
     scheduler_interval: Literal["epoch", "step"] = "epoch"
     clip_norm: float | None = None
     seed: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
+    epoch: int = 0
     step: int = 0
     losses: Tensor | None = None
-    alphas: Tensor | None = None
+    alphas: np.ndarray | None = None
     stop: bool = False
-    unread: list[tuple[str, Tensor, Tensor]] = field(default_factory=list, repr=False)
+    unread: list[tuple[str, Tensor, np.ndarray]] = field(default_factory=list, repr=False)
     """Place, losses and alphas of the steps whose losses were not looked at yet."""
 
     def __post_init__(self) -> None:
@@ -58,6 +63,19 @@ class Training:
             raise InputError("`scheduler` must be of the `optimizer` given. Found one of another.")
         self.made_with = checks.made_with(self)
 
+    @property
+    def network(self) -> Network:
+        """The network to judge: that with averaged weights, if `ema` makes one."""
+        if self.ema is None or self.average is None:
+            return self.method.network
+        return cast(Network, self.average.module)
+
+    def keep(self, calibration: Calibration | None) -> None:
+        """Make `calibration` that of the network, and of its average."""
+        self.method.network.calibration = calibration
+        if self.average is not None:
+            cast(Network, self.average.module).calibration = calibration
+
     def state_dict(self) -> dict[str, Any]:
         """The state of every part and the history: tensors, numbers, texts, lists and dicts. It is
         a copy, in main memory: training does not change it. NonFiniteError where a loss of it was
@@ -65,7 +83,8 @@ class Training:
         self.look()
         states = {name: dict(part.state_dict()) for name, part in self._parts().items()}
         about = {"made_with": self.made_with, "step": self.step, "past": self.method.past}
-        state = states | about | {"history": self.history}
+        about |= {"history": self.history, "calibration": self.method.network.calibration}
+        state = states | about
         return tree_map_only(Tensor, lambda t: t.detach().to("cpu", copy=True), state)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -77,6 +96,7 @@ class Training:
         self.step = state["step"]
         self.method.past[:] = [list(losses) for losses in state["past"]]
         self.history[:] = [dict(row) for row in state["history"]]
+        self.keep(state["calibration"])
 
     def look(self) -> None:
         """NonFiniteError where a loss of the steps since the last look, in any process, was NaN or
@@ -118,12 +138,14 @@ def train(
     loader: Iterable[Batch],
     *,
     epochs: int,
-    optimizer: torch.optim.Optimizer | None = None,
     lr: float | None = None,
-    scheduler: LRScheduler | None = None,
+    optimizer: Optimizer | Callable[[list[Tensor]], Optimizer] | None = None,
+    scheduler: LRScheduler | Callable[[Optimizer], LRScheduler] | None = None,
     scheduler_interval: Literal["epoch", "step"] = "epoch",
     clip_norm: float | None = None,
+    ema: float | None = None,
     average: AveragedModel | None = None,
+    calibration: Calibration | None = None,
     seed: int = 0,
     resume: Mapping[str, Any] | None = None,
     on_step: Callable[[Training], None] | None = None,
@@ -133,20 +155,27 @@ def train(
     """Train `method.network` in place.
 
     - `method`: what a step does.
-    - `loader`: yields (inputs, target_1, ..., target_T) or (inputs, {name: target}), anew each time
-      it is iterated; several inputs are a tuple or a dict of their own. One that draws from numpy's
-      global generator has to seed it itself.
+    - `loader`: yields batches, anew each time it is iterated. One that draws from numpy's global
+      generator has to seed it itself.
     - `epochs`: how often the loader is read, those before a `resume` included.
-    - `optimizer`: trains what the method has. Without one it is Adam with `lr` (1e-3), with M times
-      that for what alpha mixes (the members of a weight ensemble, the adapters of a low-rank one):
-      the gradient of a member is scaled by its alpha, 1/M in expectation (section 5). With
-      `parameter_groups` it has settings by the names of weights.
-    - `scheduler`: of that optimizer, takes one step after each epoch, or after each step
-      (`scheduler_interval`). torch's `ReduceLROnPlateau` is told the sum of the losses of the
-      epoch, without those that are NaN.
+    - `lr`: the learning rate of Adam, by default 0.001 times the number of tasks. Alpha scales the
+      gradient of a member, by 1/M in expectation, which Adam hardly notices: a fair rival of one
+      network has the same rate.
+    - `optimizer`: trains what the method has, in place of Adam; or a function that makes one of its
+      parameters. With `parameter_groups` it has settings by the names of weights.
+    - `scheduler`: of the optimizer, or a function that makes one of it; takes one step after each
+      epoch, or after each step (`scheduler_interval`). torch's `ReduceLROnPlateau` is told the sum
+      of the losses of the epoch, without those that are NaN.
     - `clip_norm`: the largest l2 norm of the gradient of all that is trained: a longer one is
       scaled to it. For anything else the optimizer has its own `register_step_pre_hook`.
-    - `average`: torch's `AveragedModel` of the network, updated after each step.
+    - `ema`: the share of all steps over which weights are averaged, exponentially and from the
+      first step: 0.1 is a decay of 1 - 1 / (0.1 steps). The network has the average when training
+      ends; until then hooks find it as `training.network`.
+    - `average`: torch's `AveragedModel` of the network, updated after each step. It stays beside
+      the network; `evaluate` takes it.
+    - `calibration`: what `evaluate`, `predict` and `export` then estimate running statistics on:
+      batches, or "shared" for the statistics that training leaves. By default the network keeps the
+      first inputs of this call, 512 examples or more, where its layers track statistics.
     - `seed`: with the number of epochs that the method was trained for it seeds, at the start of
       every epoch, torch's global generator and that of the draws: a second call goes on where the
       first ended.
@@ -156,8 +185,8 @@ def train(
       may stop; an epoch cut short counts with the steps it had.
     - `progress`: whether a bar is shown.
 
-    Returns a row per epoch, whose "losses" [T] are the mean loss of each task over the steps that
-    had a label of it, NaN where none had.
+    Returns a row per epoch: `{"epoch": 1, "price/loss": 0.4, ...}`, with the mean loss of each task
+    over the steps that had a label of it, NaN where none had.
 
     Raises InputError before a weight is moved where the arguments do not fit one another, and where
     a loss trains weights that do not follow from alpha. Raises NonFiniteError where a loss is NaN
@@ -170,29 +199,53 @@ def train(
     check_type("method", method, Method, "Method(network, tasks)")
     check_number("epochs", epochs, 1, whole=True)
     check_number("seed", seed, 0, whole=True)
-    for name, value in (("lr", lr), ("clip_norm", clip_norm)):
+    for name, value in (("lr", lr), ("clip_norm", clip_norm), ("ema", ema)):
         if value is not None:
             check_number(name, value, 0, above=True)
     check_loader(loader, epochs)
-    if optimizer is None:
-        optimizer = adam(method, 1e-3 if lr is None else lr)
-    elif lr is not None:
+    check_calibration(calibration)
+    if optimizer is not None and lr is not None:
         raise InputError("`lr` is that of Adam without an `optimizer`. Found both.")
-    training = Training(method, optimizer, scheduler, average, scheduler_interval, clip_norm, seed)
+    parameters = [p for p in method.parameters() if p.requires_grad]
+    if optimizer is None:
+        rate = 1e-3 * len(method.tasks) if lr is None else lr
+        on_gpu = method.network.device.type == "cuda"
+        optimizer = torch.optim.Adam(parameters, rate, fused=True if on_gpu else None)
+    elif not isinstance(optimizer, Optimizer):
+        optimizer = optimizer(parameters)
+    if scheduler is not None and not isinstance(scheduler, LRScheduler):
+        scheduler = scheduler(optimizer)
+    if ema is not None:
+        if average is not None:
+            raise InputError("Weights are averaged by `ema` or by an `average`. Found both.")
+        average = _average_of(method.network, loader, epochs, ema)
+    training = Training(
+        method, optimizer, scheduler, average, ema, scheduler_interval, clip_norm, seed
+    )
     if resume is not None:
         training.load_state_dict(resume)
+    if calibration is not None:
+        training.keep(calibration if calibration == "shared" else [*calibration])
+    elif resume is None:
+        training.keep(None)
+    kept, has_buffers = Kept(), any(True for _ in method.network.skeleton.model.buffers())
+    keeps = calibration is None and resume is None and has_buffers
     network, history, device = method.network, training.history, method.network.task_weights.device
     distributed.share_weights([*method.parameters(), *network.buffers()])
     length = length_hint(loader, 0) // distributed.count()  # 0 where the loader does not know it
     bar = tqdm(range(len(history) + 1, epochs + 1), disable=not progress, unit="epoch")
     for epoch in bar:
+        training.epoch = epoch
         rng = seed_everything(seed, len(method.past) + 1)
         network.train()
         method.balancer.start_epoch(method.past)
         total, labelled = torch.zeros(2, len(method.tasks), device=device)
         number = 0
         for number, batch in enumerate(distributed.shard(loader, epoch), start=1):
-            batch = moved(batch, device)
+            batch = moved(batch, device, method.names)
+            if keeps:
+                kept.add(batch[0])
+                training.keep(kept.batches)
             into_epoch = (number - 1) / length if length else 0.0
             alphas = method.draw(rng, min((epoch - 1 + into_epoch) / epochs, 1.0))
             if training.losses is None:
@@ -200,7 +253,7 @@ def train(
             optimizer.zero_grad()
             for parameter in method.parameters():  # of which the optimiser may have views
                 parameter.grad = None
-            losses = method.accumulate(batch, alphas)
+            losses = method.step(batch, alphas)
             distributed.average(parameter.grad for parameter in method.parameters())
             training.losses, training.alphas = losses, alphas
             training.unread.append((f"epoch {epoch}, step {number}", losses, alphas))
@@ -234,14 +287,35 @@ def train(
         elif scheduler is not None and scheduler_interval == "epoch":
             scheduler.step()
         method.past.append(means)
-        history.append({"losses": means})
+        named = dict(zip(method.names, means, strict=True))
+        history.append({"epoch": epoch} | {f"{name}/loss": loss for name, loss in named.items()})
+        if keeps and not network.skeleton.follows_training:
+            training.keep(None)
+        keeps = False
         if on_epoch is not None:
             on_epoch(training)
-        named = zip(method.tasks, means, strict=True)
-        bar.set_postfix({task.name: f"{loss:.4f}" for task, loss in named})
+        bar.set_postfix({name: f"{loss:.4f}" for name, loss in named.items()})
         if training.stop:
             break
+    if ema is not None:
+        with torch.no_grad():
+            for ours, mean in zip(network.parameters(), training.network.parameters(), strict=True):
+                ours.copy_(mean)
     return history
+
+
+def _average_of(
+    network: Network, loader: Iterable[Batch], epochs: int, ema: float
+) -> AveragedModel:
+    """Return an exponential average over the share `ema` of all steps."""
+    steps = epochs * length_hint(loader, 0) // distributed.count()
+    if not steps:
+        raise InputError(
+            "`ema` is a share of all steps, so the loader must have a length. Found one without."
+        )
+    decay = 1 - 1 / max(ema * steps, 1.0)
+    average = get_ema_multi_avg_fn(decay)  # type: ignore[no-untyped-call]
+    return AveragedModel(network, multi_avg_fn=average)
 
 
 def seed_everything(seed: int, epoch: int = 0) -> np.random.Generator:

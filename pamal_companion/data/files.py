@@ -4,7 +4,6 @@ import gzip
 import hashlib
 import lzma
 import os
-import secrets
 import warnings
 import zipfile
 import zlib
@@ -12,12 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tokenize import TokenError
-from typing import BinaryIO
 
 import numpy as np
 from PIL.Image import DecompressionBombError
 
 from pamal_core.errors import InputError
+from pamal_core.files import replacing
 
 # What readers of arrays, images and archives raise for a file that is damaged or of another kind.
 UNREADABLE = (
@@ -94,23 +93,6 @@ def verified(
             f"from {url}."
         )
     return whole
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file that, once written, replaces `path` in one step; on failure `path` is as it was."""
-    # Not a tempfile: those are for their owner's eyes only, and the result would be, too.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
 
 
 def cache_root() -> Path:

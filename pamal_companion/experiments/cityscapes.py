@@ -9,7 +9,6 @@ from pamal_companion.data.splits import Splits
 from pamal_companion.experiments.options import CityScapesOptions
 from pamal_companion.experiments.segnet import segnet
 from pamal_companion.runs.run import Experiment, calibration
-from pamal_core.evaluation import predict
 from pamal_core.networks.base import Network
 from pamal_core.tasks import depth, segmentation
 
@@ -44,6 +43,6 @@ def predictions(
     BatchNorm that its record was measured with."""
     image = splits.test[scene : scene + 1][0]
     seen = calibration(EXPERIMENT, EXPERIMENT.resolved(options, splits), splits)
-    outputs = [predict(network, alpha, image, calibration=seen) for alpha in np.asarray(alphas)]
+    outputs = [network.predict(image, alpha, calibration=seen) for alpha in np.asarray(alphas)]
     labels = [logits[0].argmax(0).cpu().numpy() for logits, _ in outputs]
     return np.stack(labels), np.stack([far[0].cpu().numpy() for _, far in outputs])

@@ -37,7 +37,8 @@ def trained(balancer: Balancer, *, alpha: float | None = None) -> WeightEnsemble
     network = WeightEnsemble([Point() for _ in rows], task_weights=rows)
     batches = [(torch.zeros(1), *torch.tensor(TARGETS, dtype=torch.float32)[:, None])] * STEPS
     method = Method(network, [Task(name, loss, ()) for name in "01"], balancer=balancer)
-    train(method, batches, epochs=1, lr=2e-2, seed=0, progress=False)
+    # Adam's rate is that of two members, and of one network.
+    train(method, batches, epochs=1, lr=2e-2 * len(rows), seed=0, progress=False)
     return network
 
 

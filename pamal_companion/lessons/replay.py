@@ -8,6 +8,7 @@ from torch.utils.data import TensorDataset
 from pamal_companion.data.batches import batches
 from pamal_companion.data.splits import Splits
 from pamal_companion.runs.options import SETTINGS, Options
+from pamal_companion.runs.rates import adam
 from pamal_companion.runs.records import versions
 from pamal_companion.runs.run import Experiment
 from pamal_core.errors import InputError
@@ -37,7 +38,7 @@ def replay(experiment: Experiment, options: Options, splits: Splits) -> dict[str
         method,
         batches(splits.train, options.batch_size, shuffle=True),
         epochs=options.epochs or 1,
-        lr=options.lr,
+        optimizer=adam(method, options.lr),
         seed=options.seed,
         on_epoch=lambda _: fronts.append(measured()),
     )

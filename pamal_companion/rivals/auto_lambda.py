@@ -69,10 +69,11 @@ class AutoLambda(Balancer):
             batch = next(self.others, None)
         if batch is None:
             raise InputError("`loader` must yield batches anew in each epoch. Found none.")
-        inputs, *targets = moved(batch, theta.device)
+        inputs, *targets = moved(batch, theta.device, [task.name for task in self.tasks])
         kept = self.network.skeleton.buffer_values()
         with self.network.skeleton.holding(theta.requires_grad_()):
-            losses = task_losses(self.tasks, self.network(theta, inputs), targets)
+            outputs = self.network.skeleton(theta, inputs)
+            losses = task_losses(self.tasks, outputs, targets)
             torch.autograd.backward(losses.sum())
         put_back(kept)
         return torch.zeros_like(theta) if theta.grad is None else theta.grad

@@ -85,7 +85,7 @@ class Cosine(Penalty):
     Where all losses are 0 so is the slope.
     """
 
-    def task_weights(self, losses: ByDraw, weights: ByDraw) -> ByDraw:
+    def slopes(self, losses: ByDraw, weights: ByDraw) -> ByDraw:
         length = torch.linalg.vector_norm(losses, dim=-1, keepdim=True)
         length = length.where(length > 0, 1)
         unit = losses / length

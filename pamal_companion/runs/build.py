@@ -41,16 +41,18 @@ def build(
     if o.method == "phn":
         written = Hypernetwork(make_network(0), num_tasks, shared=shared, chunk=o.chunk)
         solver = EPO() if o.solver == "epo" else balancing.Linear()
-        return Method(written, tasks, preference(o), solver)
+        return Method(written, tasks, preference=preference(o), balancer=solver)
     if o.method == "cosmos":
         example = train[:2][0]
         given = Conditioned(make_network(num_tasks), num_tasks, shared=shared, example=example)
-        return Method(given, tasks, preference(o), penalty=Cosine(o.lam))
+        return Method(given, tasks, preference=preference(o), penalty=Cosine(o.lam))
     rows = task_weights(o, num_tasks)
     if o.method == "low_rank":
         one = make_network(0)
-        adapted = LowRankEnsemble(one, num_tasks, o.rank, o.train_base, shared)
-        return Method(adapted, tasks, preference(o), window=o.W)
+        adapted = LowRankEnsemble(
+            one, num_tasks, rank=o.rank, train_base=o.train_base, shared=shared
+        )
+        return Method(adapted, tasks, preference=preference(o), window=o.W)
     if o.method == "rotograd":
         example = train[:2][0]
         members: list[nn.Module] = [Rotated(make_network(0), example) for _ in rows]
@@ -59,9 +61,17 @@ def build(
     network = WeightEnsemble(members, task_weights=rows, shared=shared)
     match o.method:
         case "pamal":
-            return Method(network, tasks, preference(o), balancer(o), multi_forward(o), o.W)
+            return Method(
+                network,
+                tasks,
+                preference=preference(o),
+                balancer=balancer(o),
+                penalty=multi_forward(o),
+                window=o.W,
+            )
         case "soup":  # every corner once a step: each member is trained alone, on its own weights
-            return Method(network, tasks, Dirichlet(0.0, stratified=True), window=len(rows))
+            corners = Dirichlet(0.0, stratified=True)
+            return Method(network, tasks, preference=corners, window=len(rows))
         case "ls" | "stl":
             rule: balancing.Balancer = balancer(o)
         case "rotograd":

@@ -1,7 +1,5 @@
 """The state of a run in a file: how it is written, read and gone on from."""
 
-import hashlib
-import json
 import signal
 import threading
 from collections.abc import Callable, Iterable
@@ -9,16 +7,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import safetensors
-import safetensors.torch
-import torch
-from torch import Tensor
-
-from pamal_companion.runs.files import write_atomic
 from pamal_core import distributed
 from pamal_core.errors import InputError
 from pamal_core.inputs import Batch
 from pamal_core.method import Method
+from pamal_core.states import load_state, save_state
 from pamal_core.training import Training, train
 
 
@@ -39,7 +32,7 @@ def train_resumably(
     record as JSON. Ctrl-C and SIGTERM stop it at once, and the exception says what is kept.
     InputError where the checkpoint is damaged or has another key.
     """
-    state = load_state(checkpoint, key) if checkpoint and checkpoint.exists() else None
+    state = load_own(checkpoint, key) if checkpoint and checkpoint.exists() else None
     kept = len(state["history"]) if state else 0
 
     def keep(training: Training) -> None:
@@ -69,61 +62,13 @@ def train_resumably(
             signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
-def save_state(path: Path, state: dict[str, Any]) -> None:
-    """Write a nested dict of tensors, numbers, strings, lists and dicts, atomically."""
-    tensors: dict[str, Tensor] = {}
-    text = json.dumps(_take_tensors(state, tensors))
-    metadata = {"state": text, "checksum": _checksum(text, tensors)}
-    write_atomic(path, safetensors.torch.save(tensors, metadata=metadata))
-
-
-def load_state(path: Path, key: str | None = None) -> dict[str, Any]:
-    """What `save_state` wrote, tensors on the CPU. InputError where the file is damaged, or is not
-    that of the run with this `key`."""
-    try:
-        with safetensors.safe_open(path, framework="pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            text, checksum = file.metadata()["state"], file.metadata()["checksum"]
-        if checksum != _checksum(text, tensors):
-            raise ValueError("its checksum is that of other values")
-        state: dict[str, Any] = json.loads(text, object_hook=lambda node: _put(node, tensors))
-    except (safetensors.SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
-        raise InputError(
-            f"Expected a file written by `save_state`. {path} is damaged or another: {error}."
-        ) from error
-    if key is not None and state["key"] != key:
+def load_own(path: Path, key: str) -> dict[str, Any]:
+    """Return what `save_state` wrote to `path` for the run with this `key`; raise InputError where
+    it is that of another."""
+    state = load_state(path)
+    if state["key"] != key:
         raise InputError(
             f"{path} belongs to another run. Expected key {key}, found {state['key']}. "
             "Delete it or write to another place."
         )
     return state
-
-
-def _checksum(text: str, tensors: dict[str, Tensor]) -> str:
-    """A SHA-256 of `text` and of the key, shape, dtype and bytes of each tensor."""
-    digest = hashlib.sha256(text.encode())
-    for key, tensor in sorted(tensors.items()):
-        digest.update(f"{key} {tuple(tensor.shape)} {tensor.dtype}".encode())
-        digest.update(tensor.flatten().view(torch.uint8).numpy().data)
-    return digest.hexdigest()
-
-
-def _take_tensors(node: Any, tensors: dict[str, Tensor]) -> Any:
-    """`node` with each tensor moved to `tensors` and its key left in its place; dicts keep the
-    types of their keys."""
-    if isinstance(node, Tensor):
-        key = str(len(tensors))
-        # safetensors refuses two that share memory, as the buffers of a module with two names do.
-        tensors[key] = node.detach().cpu().clone(memory_format=torch.contiguous_format)
-        return {"tensor": key}
-    if isinstance(node, dict):
-        return {"dict": [[key, _take_tensors(value, tensors)] for key, value in node.items()]}
-    if isinstance(node, list | tuple):
-        return {"list": [_take_tensors(value, tensors) for value in node]}
-    return node
-
-
-def _put(node: dict[str, Any], tensors: dict[str, Tensor]) -> Any:
-    """What `_take_tensors` left in the place of a tensor, a dict or a list."""
-    ((kind, content),) = node.items()
-    return tensors[content] if kind == "tensor" else dict(content) if kind == "dict" else content

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from pamal_companion.data.files import replacing
 from pamal_core.errors import InputError
 
 WEIGHTS = ".safetensors"
@@ -72,13 +71,3 @@ def is_held(lock: Path) -> bool:
             return False
     except OSError:  # a Timeout among them
         return True
-
-
-def write_atomic(path: Path, content: bytes) -> None:
-    """Replace `path` by `content` in one step, or leave it as it was: InputError says why."""
-    try:
-        with replacing(path) as file:
-            file.write(content)
-    except OSError as error:
-        reason = error.strerror or error
-        raise InputError(f"Could not write {path}: {reason}. Nothing was changed.") from error

@@ -14,8 +14,8 @@ import nbformat
 from nbformat import NotebookNode
 
 from pamal_companion.runs import grid
-from pamal_companion.runs.files import write_atomic
 from pamal_core.errors import InputError
+from pamal_core.files import write_atomic
 
 # Cells for pages of one kind of data, and the kind of data whose pages leave them out.
 ONLY = {"full-data": "sample", "sample-data": "full"}

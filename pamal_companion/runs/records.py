@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
 
-from pamal_companion.runs.files import write_atomic
 from pamal_companion.runs.options import Options
 from pamal_core.errors import InputError
+from pamal_core.files import write_atomic
 from pamal_core.front import Front, Objective
 
 ABOUT = ("experiment", "method", "options", "seed", "data")

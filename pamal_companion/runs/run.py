@@ -3,7 +3,7 @@
 import copy
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,21 +17,23 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from pamal_companion.data.batches import batches
 from pamal_companion.data.images import Images
 from pamal_companion.data.splits import Splits
-from pamal_companion.rivals.phn import Hypernetwork
 from pamal_companion.runs.build import build, preference, task_weights
-from pamal_companion.runs.checkpoint import load_state, save_state, train_resumably
+from pamal_companion.runs.checkpoint import load_own, train_resumably
 from pamal_companion.runs.devices import peak_memory, pick_device
 from pamal_companion.runs.files import RunFiles
 from pamal_companion.runs.methods import matters
 from pamal_companion.runs.options import Options
+from pamal_companion.runs.rates import adam
 from pamal_companion.runs.records import Record, about, summarise, versions
 from pamal_core import distributed
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
 from pamal_core.method import Method
-from pamal_core.networks.base import Calibration, Network
-from pamal_core.optimizers import adam
+from pamal_core.networks.base import Network
+from pamal_core.networks.mixture import Mixture
+from pamal_core.networks.statistics import Calibration
 from pamal_core.simplex import arc, sampled
+from pamal_core.states import save_state
 from pamal_core.tasks import Task
 from pamal_core.training import Training, seed_everything
 
@@ -114,9 +116,8 @@ class Experiment:
 
         method = build(options, self.tasks_of(options), make_network, self.shared, splits.train)
         method.network.to(pick_device(options.device))
-        method.network.precision = getattr(torch, options.precision)
         if options.compile:
-            method.network.skeleton.compile()
+            method.network.compile()
         return method
 
     def about(self, options: Options, splits: Splits) -> dict[str, Any]:
@@ -169,7 +170,7 @@ def run(
             checkpoint.unlink(missing_ok=True)
     if network is None and files.weights.exists():
         network = experiment.method(options, splits).network
-        network.load_state_dict(load_state(files.weights, key)["network"])
+        network.load_state_dict(load_own(files.weights, key)["network"])
     return Result(record, network)
 
 
@@ -188,9 +189,21 @@ def calibration(experiment: Experiment, options: Options, splits: Splits) -> Cal
 
 def similarity(network: Network) -> float | None:
     """The smallest cosine between two members; None where there are no two."""
-    if network.mixed and network.num_members > 1:
+    if isinstance(network, Mixture) and network.num_members > 1:
         return float(network.member_similarity().min())
     return None
+
+
+def autocast(options: Options, device: torch.device) -> torch.autocast:
+    """Return the context in which a run of `options` trains and is judged."""
+    return torch.autocast(device.type, torch.bfloat16, options.precision == "bfloat16")
+
+
+def _of_record(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return a row of `train`'s history as records have it, the losses in a list."""
+    losses = [row[f"{name}/loss"] for name in names]
+    own = {"epoch", *(f"{name}/loss" for name in names)}
+    return {"losses": losses} | {name: row[name] for name in row if name not in own}
 
 
 def _train(
@@ -215,10 +228,7 @@ def _train(
     method.past = [row["losses"] for row in before]
     network, epochs = method.network, cast(int, options.epochs) - len(before)
     is_scaled = matters("lr_scaling", options.method) and options.lr_scaling == "members"
-    # It has a hundred parameters for each weight of its model, and torch's usual dozen passes over
-    # them take three times as long as their gradient.
-    fused = True if isinstance(network, Hypernetwork) else None
-    optimizer = adam(method, options.lr, scaled=is_scaled, fused=fused)
+    optimizer = adam(method, options.lr, scaled=is_scaled)
     halving, average = None, None
     if experiment.halve_after is not None:
         halving = MultiStepLR(optimizer, [round(epochs * experiment.halve_after)], gamma=0.5)
@@ -234,25 +244,28 @@ def _train(
         row = {"member_similarity": similarity(network), "seconds": last - began}
         training.history[-1] |= row
 
-    history = train_resumably(
-        method,
-        # Several processes share the examples of a step.
-        batches(
-            splits.train,
-            max(options.batch_size // distributed.count(), 1),
-            shuffle=True,
-            device=device,
-        ),
-        files.checkpoint if files else None,
-        key=fields["key"],
-        about=json.dumps(fields),
-        epochs=epochs,
-        optimizer=optimizer,
-        scheduler=halving,
-        average=average,
-        seed=options.seed,
-        on_epoch=on_epoch,
-    )
+    with autocast(options, device):
+        rows = train_resumably(
+            method,
+            # Several processes share the examples of a step.
+            batches(
+                splits.train,
+                max(options.batch_size // distributed.count(), 1),
+                shuffle=True,
+                device=device,
+            ),
+            files.checkpoint if files else None,
+            key=fields["key"],
+            about=json.dumps(fields),
+            epochs=epochs,
+            optimizer=optimizer,
+            scheduler=halving,
+            average=average,
+            calibration="shared",
+            seed=options.seed,
+            on_epoch=on_epoch,
+        )
+    history = [_of_record(row, method.names) for row in rows]
     return network if average is None else cast(Network, average.module), [*before, *history]
 
 
@@ -287,11 +300,12 @@ def _evaluate(
             seen.augment = None
         parts["training"] = seen
     loaders = {n: batches(p, experiment.evaluation_batch, device=device) for n, p in parts.items()}
-    fronts = {
-        name + ending: evaluate(network, tasks, loader, alphas, calibration=statistics)
-        for ending, statistics in calibrations.items()
-        for name, loader in loaders.items()
-    }
+    with autocast(options, device):
+        fronts = {
+            name + ending: evaluate(network, tasks, loader, alphas, calibration=statistics)
+            for ending, statistics in calibrations.items()
+            for name, loader in loaders.items()
+        }
     made_by = versions()
     if distributed.count() > 1:  # their draws are not those of one process
         made_by["processes"] = str(distributed.count())

@@ -15,9 +15,9 @@ from typing import Any
 import pandas as pd
 
 from pamal_companion.runs import folder, grid
-from pamal_companion.runs.files import write_atomic
 from pamal_companion.runs.records import Record
 from pamal_companion.study import measures
+from pamal_core.files import write_atomic
 
 RESULTS = grid.ROOT / "results"
 FILE = RESULTS / "measured.csv"

@@ -76,7 +76,7 @@ class Pairs:
         directions = np.stack([rule(loss, rows, weights) for rule, loss, rows in given])
         if self.penalty.lam > 0:
             tensors = torch.from_numpy(losses), torch.from_numpy(weights).expand(losses.shape)
-            directions += linear(losses, jacobian, self.penalty.task_weights(*tensors).numpy())
+            directions += linear(losses, jacobian, self.penalty.slopes(*tensors).numpy())
         # dL/dTheta_k is the sum over draws of alpha_k dL/dtheta.
         return alphas.swapaxes(-1, -2) @ directions
 

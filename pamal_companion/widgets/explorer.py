@@ -15,10 +15,12 @@ from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import Experiment, calibration
 from pamal_companion.widgets import explorer_data, html
 from pamal_core.errors import InputError
-from pamal_core.evaluation import measure, predict
+from pamal_core.evaluation import measure
 from pamal_core.front import Front
 from pamal_core.inputs import Batch, Inputs, moved, num_examples
-from pamal_core.networks.base import Calibration, Network
+from pamal_core.networks.base import Network
+from pamal_core.networks.mixture import Mixture
+from pamal_core.networks.statistics import Calibration
 from pamal_core.simplex import on_simplex
 from pamal_core.tasks import Task, outputs_by_task
 
@@ -113,7 +115,7 @@ class Explorer(anywidget.AnyWidget):
         alpha, network, calibration = list(self.alpha), self._network, self._calibration
         point = network.alpha_tensor(alpha)[None].double().cpu().numpy()
         table = measure(network, self._tasks, self._loader, point, calibration=calibration)
-        outputs = predict(network, alpha, self._inputs, calibration=calibration)
+        outputs = network.predict(self._inputs, alpha, calibration=calibration)
         metrics = table.iloc[0][np.isfinite(table.iloc[0])].to_dict()
         with self.hold_sync():
             by_task = outputs_by_task(self._tasks, outputs)
@@ -137,7 +139,7 @@ def explore(
     if network is None:
         print("No explorer here: of this run there is the record, without the weights.")
         return None
-    if not network.mixed or network.num_members == 1:
+    if not isinstance(network, Mixture) or network.num_members == 1:
         print(f"No explorer here: {options.method} trains no members to mix.")
         return None
     device = network.task_weights.device

@@ -11,38 +11,38 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
-from pamal_core.errors import InputError, check_type
+from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.inputs import described
-from pamal_core.networks.base import Network
 from pamal_core.networks.checkpoints import module_of
-from pamal_core.networks.skeleton import Skeleton, check_weights
+from pamal_core.networks.mixture import Mixture
+from pamal_core.networks.skeleton import Skeleton, check_weights, copied
 from pamal_core.shapes import ByMember, Thetas
 from pamal_core.simplex import as_array, on_simplex
 
 
-class WeightEnsemble(Network):
+class WeightEnsemble(Mixture):
     r"""M networks of one architecture, and every convex combination of their weights (section 4.1).
 
     `stacked` is $\Theta$, one parameter [M, N]: its rows are the trainable weights of the members,
     shared columns first. At a point $\alpha$ of the simplex the weights are $\theta(\alpha) =
-    \alpha^\top \Theta$, a vector [N]. Calling the ensemble with such a vector and inputs runs the
-    members' own `forward` with these weights.
+    \alpha^\top \Theta$, a vector [N], with which the members' own `forward` runs.
 
-    `members` are M >= 1 modules of one architecture, initialised independently or trained before,
-    or checkpoints, state dicts and safetensors files, of `architecture`, a module that says how
-    they run. They are copied, never changed. Trained ones are a front at once where they began as
-    one network; `barrier` tells. `task_weights` is the matrix W [M, T]: row k says how member k
-    weighs the tasks. It is the identity by default, one member per task; any rows on the simplex
-    are allowed. One member with a uniform row is linear scalarisation, one with a one-hot row
-    single-task learning.
-
-    `shared` names the submodules (prefixes of parameter names) whose weights all tasks use; a
-    gradient balancer works on those alone. None means all weights.
+    - `members`: M >= 1 modules of one architecture, initialised independently or trained before, or
+      checkpoints of `architecture`, state dicts or safetensors files; or one module, which becomes
+      `num_members` equal ones. They are copied, never changed. Trained ones are a front at once
+      where they began as one network; `Front.barrier` tells.
+    - `num_members`: M, where `members` is one module.
+    - `architecture`: a module that says how checkpoints run, such as Net().
+    - `task_weights`: the matrix W [M, T], in which row k says how member k weighs the tasks: the
+      identity by default, one member per task, or any rows on the simplex. One member with a
+      uniform row is linear scalarisation, one with a one-hot row single-task learning.
+    - `shared`: the submodules (prefixes of parameter names) whose weights all tasks use; a gradient
+      balancer works on those alone. None means all weights.
+    - `channels_last`: whether 2-D convolutions have weights and outputs in that memory layout, the
+      faster one; code that calls `view` on an output may need the other.
 
     Frozen parameters (`requires_grad=False`) are the same for all members. Members may share a
-    frozen module, which is kept once. Buffers start as the first member's. With `channels_last` 2-D
-    convolutions have weights and outputs in that memory layout, the faster one; code that calls
-    `view` on an output may need the other.
+    frozen module, which is kept once. Buffers start as the first member's.
 
     Raises InputError where the members differ in architecture, dtype, device or frozen weights,
     or the values that their parts keep, where a weight cannot be replaced (scripted or compiled
@@ -53,14 +53,17 @@ class WeightEnsemble(Network):
 
     def __init__(
         self,
-        members: Sequence[nn.Module | Mapping[str, Any] | str | Path],
+        members: nn.Module | Sequence[nn.Module | Mapping[str, Any] | str | Path],
         *,
+        num_members: int | None = None,
         architecture: nn.Module | None = None,
         task_weights: ArrayLike | None = None,
         shared: str | Iterable[str] | None = None,
         channels_last: bool = True,
     ) -> None:
-        members = _modules(members, architecture)
+        if not isinstance(shared, str | None):
+            shared = [*shared]
+        members = _modules(members, num_members, architecture)
         check_type("channels_last", channels_last, bool, "True")
         check_kinds(members[0])
         skeleton = Skeleton(members[0], shared, channels_last=channels_last)
@@ -69,14 +72,16 @@ class WeightEnsemble(Network):
         stacked = torch.stack([skeleton.flatten(member) for member in members])
         super().__init__(skeleton, rows_of(task_weights, len(members)).to(stacked))
         self.stacked = nn.Parameter(stacked)
+        self._made_with = {"shared": shared, "channels_last": channels_last}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        rows = self.task_weights.tolist()
+        return {"num_members": len(rows), "task_weights": rows, **self._made_with}
 
     def weights(self, alphas: ByMember) -> Thetas:
         check_alphas(alphas, len(self.stacked), self.stacked.dtype)
         return alphas @ self.stacked
-
-    @property
-    def mixed(self) -> Sequence[nn.Parameter]:
-        return (self.stacked,)
 
     @property
     def flat(self) -> nn.Parameter:
@@ -116,11 +121,15 @@ def check_kinds(model: nn.Module) -> None:
         )
 
 
-def _modules(members: Any, architecture: Any) -> list[nn.Module]:
-    if not isinstance(members, nn.ModuleList | list | tuple) or not len(members):
+def _modules(members: Any, num_members: int | None, architecture: Any) -> list[nn.Module]:
+    if isinstance(members, nn.Module) and num_members is not None:
+        check_number("num_members", num_members, 1, whole=True)
+        return [copied(members) for _ in range(num_members)]
+    is_list = isinstance(members, nn.ModuleList | list | tuple)
+    if not is_list or not len(members) or num_members is not None:
         raise InputError(
-            "`members` must be a list of modules, one per member; [net] makes an ensemble of one. "
-            f"Found {described(members)}."
+            "`members` must be a list of modules, one per member, or one module to be copied "
+            f"`num_members` times. Found {described(members)} and num_members={num_members}."
         )
     modules = [
         module_of(member, architecture, k) if isinstance(member, Mapping | str | Path) else member

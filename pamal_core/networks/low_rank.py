@@ -1,41 +1,45 @@
 """The low-rank ensemble: one network, and a small change of it for each member."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from pamal_core.errors import InputError, check_number, check_type
-from pamal_core.networks.base import Network
 from pamal_core.networks.ensemble import check_alphas, check_kinds, rows_of
+from pamal_core.networks.mixture import Mixture
 from pamal_core.networks.peft import write_adapters
 from pamal_core.networks.skeleton import Skeleton
 from pamal_core.shapes import ByMember, Thetas
 
 
-class LowRankEnsemble(Network):
+class LowRankEnsemble(Mixture):
     r"""One network, and a change of low rank for each member: $\theta(\alpha) = \theta_0 +
     \frac{s}{r} \sum_k \alpha_k B_k A_k$, for every matrix of `model`.
 
     Hu et al., "LoRA" (ICLR 2022), for one point; Dimitriadis, Frossard and Fleuret, "Pareto
-    low-rank adapters" (ICLR 2025), for a front. `base` [N] is $\theta_0$, the weights of `model`,
-    trained before or not. Member k adds $B_k A_k$ of rank r = `rank`, times s / r with s = `scale`.
-    A starts as Kaiming's uniform numbers and B as 0, so that every member starts as `model`. With
-    `train_base` the base is trained, too. Without it the base stays as it is to the last bit, and
-    an optimiser has moments for the adapters alone.
+    low-rank adapters" (ICLR 2025), for a front. `base` [N] is $\theta_0$. Member k adds $B_k A_k$
+    of rank r, times s / r. A starts as Kaiming's uniform numbers and B as 0, so that every member
+    starts as `model`.
+
+    - `model`: the network whose weights are $\theta_0$, trained before or not.
+    - `num_members`: M.
+    - `rank`, `scale`: r and s.
+    - `train_base`: whether the base is trained, too. Otherwise it stays as it is to the last bit,
+      and an optimiser has moments for the adapters alone.
+    - `task_weights`, `shared`, `channels_last`: as in a `WeightEnsemble`; whatever takes the one
+      takes the other.
 
     A kernel [out, in, h, w] is the matrix [out, in * h * w], with $B_k$ [out, rank] and $A_k$
     [rank, in * h * w]. That is the layout of PEFT, and theta keeps kernels so, too: the product
     needs no copy. Weights of one axis (biases, norms) and those that make one row or column (a head
     of one output, a class token) belong to the base, and so to all members. All members of a layer
-    are one product, of B [out, M * rank] and A [M * rank, in * h * w].
-
-    `num_members`, `task_weights`, `shared` and `channels_last` are as in a `WeightEnsemble`, and
-    whatever takes the one takes the other. theta and its gradient are as large as the model: this
-    saves optimiser state and files, not activations.
+    are one product, of B [out, M * rank] and A [M * rank, in * h * w]. theta and its gradient are
+    as large as the model: this saves optimiser state and files, not activations.
 
     Raises InputError where `model` has no matrix, or one whose smaller side is less than `rank`.
     """
@@ -44,12 +48,12 @@ class LowRankEnsemble(Network):
         self,
         model: nn.Module,
         num_members: int,
-        rank: int = 4,
-        train_base: bool = False,
-        shared: str | Iterable[str] | None = None,
         *,
+        rank: int = 4,
         scale: float = 4.0,
+        train_base: bool = False,
         task_weights: ArrayLike | None = None,
+        shared: str | Iterable[str] | None = None,
         channels_last: bool = True,
     ) -> None:
         check_type("model", model, nn.Module, "Net()")
@@ -58,11 +62,14 @@ class LowRankEnsemble(Network):
         check_number("scale", scale, 0, above=True)
         check_type("train_base", train_base, bool, "True")
         check_kinds(model)
+        if not isinstance(shared, str | None):
+            shared = [*shared]
         skeleton = Skeleton(model, shared, channels_last=channels_last)
         base = skeleton.flatten(model)
         super().__init__(skeleton, rows_of(task_weights, num_members).to(base))
         self.base = nn.Parameter(base, requires_grad=train_base)
         self.rank, self.scale = rank, scale
+        self._made_with = {"shared": shared, "channels_last": channels_last}
         views = skeleton.views(base)
         self._sizes = {name: view.numel() for name, view in views.items()}
         shapes = {name: view.flatten(1).shape for name, view in views.items() if view.ndim > 1}
@@ -77,12 +84,14 @@ class LowRankEnsemble(Network):
             self.B[_key(name)] = nn.Parameter(base.new_zeros(num_members, rows, rank))
 
     @property
-    def mixed(self) -> Sequence[nn.Parameter]:
-        return (*self.A.values(), *self.B.values())
-
-    @property
     def flat(self) -> nn.Parameter | None:
         return self.base if self.base.requires_grad else None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        rows = self.task_weights.tolist()
+        own = {"rank": self.rank, "scale": self.scale, "train_base": self.base.requires_grad}
+        return {"num_members": len(rows), "task_weights": rows, **own, **self._made_with}
 
     def weights(self, alphas: ByMember) -> Thetas:
         check_alphas(alphas, self.num_members, self.base.dtype)

@@ -4,20 +4,37 @@ import contextlib
 import copy
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from pamal_core.errors import InputError
 from pamal_core.inputs import Inputs, arguments
 from pamal_core.shapes import Theta
 
+Module = TypeVar("Module", bound=nn.Module)
 BufferValue = tuple[dict[str, Tensor | None], str, Tensor, Tensor]
 """The buffers of a module, the name of one, the tensor that it is, and a copy of its values."""
+
+
+class _NotHeld:
+    """Stands where a weight is while the model has none; says so where torch computes with it."""
+
+    @classmethod
+    def __torch_function__(cls, *_: Any) -> Any:
+        raise InputError(
+            "The weights of a model follow from alpha, and it has them while it is called. What "
+            "recomputes parts of it in a backward pass (activation checkpointing) goes with "
+            "`Method.step`, or with `network.skeleton.holding(theta)` around that pass. Found "
+            "a part that runs on its own."
+        )
+
+
+_NOT_HELD = _NotHeld()
 
 
 class Skeleton(nn.Module):
@@ -104,10 +121,14 @@ class Skeleton(nn.Module):
         return self
 
     def forward(self, theta: Theta, inputs: Inputs) -> Any:
-        """What the model with the weights `theta` returns for `inputs`."""
+        """Return what the model with the weights `theta` [N] returns for `inputs`, which it runs
+        under the caller's autocast, if there is one; its outputs have the dtype of theta."""
         args, named = arguments(inputs)
         with self.holding(theta):
-            return self.model(*args, **named)
+            outputs = self.model(*args, **named)
+        if not torch.is_autocast_enabled(theta.device.type):
+            return outputs
+        return tree_map_only(Tensor, lambda output: output.to(theta), outputs)
 
     @contextlib.contextmanager
     def holding(self, theta: Theta) -> Iterator[None]:
@@ -123,6 +144,11 @@ class Skeleton(nn.Module):
             if before is not theta:
                 self._place()
 
+    def twin(self) -> "Skeleton":
+        """Return a copy in evaluation mode with modes and buffers of its own, in which a caller can
+        estimate statistics while other threads use this one. What is frozen is the same."""
+        return copied(self, self.model.parameters()).eval()
+
     def _slots_of(self, model: nn.Module) -> list[list[tuple[nn.Module, str]]]:
         """Of each weight the module of `model` and the attribute at each of its places."""
         return [[(model.get_submodule(path), leaf) for path, leaf in at] for at in self._places]
@@ -134,7 +160,7 @@ class Skeleton(nn.Module):
         views = [None] * len(self._slots) if held is None else [*self.views(held).values()]
         for slots, view in zip(self._slots, views, strict=True):
             for module, leaf in slots:
-                module._parameters[leaf] = view  # type: ignore[assignment]
+                _set_weight(module, leaf, view)
 
     def __repr__(self) -> str:
         """The model with its weights: without them some layers say that they have no bias."""
@@ -146,6 +172,11 @@ class Skeleton(nn.Module):
         places = [module._buffers for module in self.modules()]
         named = [(p, n, b) for p in places for n, b in p.items() if b is not None]
         return [(p, n, b, b.clone()) for p, n, b in named]
+
+    @property
+    def follows_training(self) -> bool:
+        """Whether training writes into buffers, so that they belong to the alphas it drew."""
+        return bool(self.tracking or self.changed_buffers())
 
     def changed_buffers(self) -> list[str]:
         """The buffers that are no running statistics and not as they were at first: what follows
@@ -206,11 +237,21 @@ class Skeleton(nn.Module):
         for slots, view in zip(self._slots_of(model), views, strict=True):
             weight = nn.Parameter(view.clone(memory_format=torch.contiguous_format))
             for module, leaf in slots:
-                module._parameters[leaf] = weight
+                _set_weight(module, leaf, weight)
         for module in model.modules():
             if isinstance(module, nn.RNNBase):  # it keeps a list of its weights, too
                 module._init_flat_weights()
         return model.eval()
+
+
+def _set_weight(module: nn.Module, leaf: str, weight: Tensor | None) -> None:
+    """Make `weight` the attribute `leaf` of `module`; None is no weight, which an attribute of the
+    module itself says to those who ask."""
+    module._parameters[leaf] = weight  # type: ignore[assignment]
+    if weight is None:
+        module.__dict__[leaf] = _NOT_HELD
+    else:
+        module.__dict__.pop(leaf, None)
 
 
 @torch.no_grad()
@@ -251,11 +292,12 @@ def check_weights(model: nn.Module) -> None:
             )
 
 
-def copied(model: nn.Module) -> nn.Module:
-    """A copy of `model`. Activations that it keeps lose their graph."""
+def copied(model: Module, same: Iterable[Tensor] = ()) -> Module:
+    """Return a copy of `model`, in which the tensors `same` are no copies. Activations that it
+    keeps lose their graph."""
     values = tree_leaves([vars(module) for module in model.modules()])
     memo = {id(t): t.detach() for t in values if isinstance(t, Tensor) and not t.is_leaf}
-    return copy.deepcopy(model, memo)
+    return copy.deepcopy(model, memo | {id(t): t for t in same})
 
 
 def _is_unsafe(module: nn.Module) -> bool:

@@ -8,7 +8,7 @@ from unittest import mock
 import torch
 
 from pamal_companion.__main__ import main
-from pamal_companion.runs.checkpoint import save_state
+from pamal_core.states import save_state
 from pamal_companion.runs.records import ABOUT, Record
 
 NAMES = ("top-left", "bottom-right")

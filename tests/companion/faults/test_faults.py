@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from forked import finish, start
 from tiny_experiment import tiny
 
-from pamal_companion.runs.checkpoint import load_state
+from pamal_core.states import load_state
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import run

@@ -272,13 +272,13 @@ def test_the_cosine_penalty_is_the_slope_of_minus_the_cosine():
     weights = torch.rand(4, 3, dtype=torch.float64)
     cosine = torch.cosine_similarity(losses, weights, dim=-1)
     (expected,) = torch.autograd.grad(-2.5 * cosine.sum(), losses)
-    torch.testing.assert_close(Cosine(2.5).task_weights(losses.detach(), weights), expected)
+    torch.testing.assert_close(Cosine(2.5).slopes(losses.detach(), weights), expected)
 
 
 def test_the_cosine_penalty_is_0_where_losses_are_in_proportion_or_0():
     weights = torch.tensor([[0.2, 0.8]])
-    torch.testing.assert_close(Cosine(1.0).task_weights(3 * weights, weights), torch.zeros(1, 2))
-    assert Cosine(1.0).task_weights(torch.zeros(1, 2), weights).isfinite().all()
+    torch.testing.assert_close(Cosine(1.0).slopes(3 * weights, weights), torch.zeros(1, 2))
+    assert Cosine(1.0).slopes(torch.zeros(1, 2), weights).isfinite().all()
 
 
 def test_a_step_with_the_cosine_penalty_asks_for_no_number(make_plain_method, batch, monkeypatch):

@@ -21,7 +21,7 @@ def penalty(losses, weights, sign, edges="lex"):
     """R and its slopes by torch."""
     leaf, weights = torch.tensor(losses, dtype=torch.float64), torch.tensor(weights)
     rule = MultiForward(1.0, sign, edges)
-    return rule(leaf, weights).item(), rule.task_weights(leaf, weights).tolist()
+    return rule(leaf, weights).item(), rule.slopes(leaf, weights).tolist()
 
 
 @pytest.mark.parametrize("edges", ["lex", "full"])

@@ -99,16 +99,16 @@ def test_the_task_weights_are_the_slope_of_the_penalty():
         shift[index] = step
         up, down = (rule(losses + s * shift.view(4, 3), weights) for s in (1, -1))
         slopes.view(-1)[index] = 2.5 * (up - down) / (2 * step)
-    torch.testing.assert_close(rule.task_weights(losses, weights), slopes, atol=1e-8, rtol=1e-6)
+    torch.testing.assert_close(rule.slopes(losses, weights), slopes, atol=1e-8, rtol=1e-6)
 
 
 def test_the_release_skips_a_penalty_above_the_total_loss():
     losses, weights = ordered_front()
     losses = losses.flip(0)
     small, large = (MultiForward(lam, skip="as_released") for lam in (0.1, 100.0))
-    assert small.task_weights(losses, weights).abs().sum() > 0
-    assert large.task_weights(losses, weights).abs().sum() == 0
-    assert MultiForward(100.0).task_weights(losses, weights).abs().sum() > 0
+    assert small.slopes(losses, weights).abs().sum() > 0
+    assert large.slopes(losses, weights).abs().sum() == 0
+    assert MultiForward(100.0).slopes(losses, weights).abs().sum() > 0
 
 
 @pytest.mark.parametrize("lam", [-1.0, math.nan, math.inf])

@@ -1,0 +1,69 @@
+"""What networks of members have in common: they are saved as their members."""
+
+from abc import abstractmethod
+from pathlib import Path
+from typing import Any, Self
+
+from torch import nn
+
+from pamal_core.errors import InputError, check_type
+from pamal_core.networks.base import Network
+from pamal_core.states import load_state, save_state
+
+FILE = "network.safetensors"
+
+
+class Mixture(Network):
+    """M members, of which theta(alpha) is a mixture: the gradient of member k is scaled by alpha_k.
+
+    It is made of an architecture, the number of members and `settings`.
+    """
+
+    @property
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """The arguments by name, beside the architecture, that make a network like this."""
+
+    def save(self, folder: str | Path, *, calibration: bool = True) -> None:
+        """Write the network to `folder`/network.safetensors, in one step: members, task weights,
+        names, and the training examples that it keeps to estimate statistics on.
+
+        - `calibration`: whether these examples are written. Without them a loaded network has the
+          shared statistics, with a warning.
+
+        Raises InputError where the file cannot be written.
+        """
+        state = {
+            "class": type(self).__name__,
+            "settings": self.settings,
+            "task_names": self.task_names,
+            "network": dict(self.state_dict()),
+            "calibration": self.calibration if calibration else None,
+        }
+        try:
+            save_state(Path(folder) / FILE, state)
+        except TypeError as error:  # of json
+            raise InputError(
+                "Inputs that are kept must be tensors, or tuples or dicts of them: "
+                f"`calibration=False` leaves them out. {error}."
+            ) from error
+
+    @classmethod
+    def load(cls, folder: str | Path, architecture: nn.Module) -> Self:
+        """Return the network that `save` wrote to `folder`.
+
+        - `architecture`: a module such as the members, Net(), that says how they run.
+
+        Raises InputError where `folder` has none, or one of another class or architecture.
+        """
+        check_type("architecture", architecture, nn.Module, "Net()")
+        state = load_state(Path(folder) / FILE)
+        if state.get("class") != cls.__name__:
+            raise InputError(
+                f"{folder} must have a saved {cls.__name__}. Found {state.get('class', 'another')}."
+            )
+        network = cls(architecture, **state["settings"])  # type: ignore[arg-type]
+        network.load_state_dict(state["network"])
+        network.task_names = tuple(state["task_names"])
+        network.calibration = state["calibration"]
+        return network

@@ -1,0 +1,69 @@
+"""Nested states in files: tensors as safetensors, all else as text in their header."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from pamal_core.errors import InputError
+from pamal_core.files import write_atomic
+
+
+def save_state(path: Path, state: dict[str, Any]) -> None:
+    """Write a nested dict of tensors, numbers, strings, lists and dicts, atomically."""
+    tensors: dict[str, Tensor] = {}
+    text = json.dumps(_take_tensors(state, tensors))
+    metadata = {"state": text, "checksum": _checksum(text, tensors)}
+    write_atomic(path, safetensors.torch.save(tensors, metadata=metadata))
+
+
+def load_state(path: Path) -> dict[str, Any]:
+    """Return what `save_state` wrote, tensors on the CPU; raise InputError if the file is damaged
+    or another."""
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            text, checksum = file.metadata()["state"], file.metadata()["checksum"]
+        if checksum != _checksum(text, tensors):
+            raise ValueError("its checksum is that of other values")
+        state: dict[str, Any] = json.loads(text, object_hook=lambda node: _put(node, tensors))
+    except (safetensors.SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
+        raise InputError(
+            f"Expected a file written by `save_state`. {path} is damaged or another: {error}."
+        ) from error
+    return state
+
+
+def _checksum(text: str, tensors: dict[str, Tensor]) -> str:
+    """A SHA-256 of `text` and of the key, shape, dtype and bytes of each tensor."""
+    digest = hashlib.sha256(text.encode())
+    for key, tensor in sorted(tensors.items()):
+        digest.update(f"{key} {tuple(tensor.shape)} {tensor.dtype}".encode())
+        digest.update(tensor.flatten().view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def _take_tensors(node: Any, tensors: dict[str, Tensor]) -> Any:
+    """`node` with each tensor moved to `tensors` and its key left in its place; dicts keep the
+    types of their keys."""
+    if isinstance(node, Tensor):
+        key = str(len(tensors))
+        # safetensors refuses two that share memory, as the buffers of a module with two names do.
+        tensors[key] = node.detach().cpu().clone(memory_format=torch.contiguous_format)
+        return {"tensor": key}
+    if isinstance(node, dict):
+        return {"dict": [[key, _take_tensors(value, tensors)] for key, value in node.items()]}
+    if isinstance(node, list | tuple):
+        return {"list": [_take_tensors(value, tensors) for value in node]}
+    return node
+
+
+def _put(node: dict[str, Any], tensors: dict[str, Tensor]) -> Any:
+    """What `_take_tensors` left in the place of a tensor, a dict or a list."""
+    ((kind, content),) = node.items()
+    return tensors[content] if kind == "tensor" else dict(content) if kind == "dict" else content
