@@ -15,6 +15,7 @@ _HOMES = {
     "connectivity": ["barrier"],
     "errors": ["InputError"],
     "evaluation": ["evaluate"],
+    "recipe": ["Fitted", "fit"],
     "front": ["Front"],
     "method": ["Method", "NonFiniteError"],
     "networks.ensemble": ["WeightEnsemble"],

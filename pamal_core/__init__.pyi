@@ -2,6 +2,7 @@ from .balancing import UnitNorm
 from .connectivity import barrier
 from .errors import InputError
 from .evaluation import evaluate
+from .recipe import Fitted, fit
 from .front import Front
 from .method import Method, NonFiniteError
 from .networks.ensemble import WeightEnsemble
@@ -24,6 +25,7 @@ __version__: str
 
 __all__ = [
     "Dirichlet",
+    "Fitted",
     "Front",
     "InputError",
     "LowRankEnsemble",
@@ -38,6 +40,7 @@ __all__ = [
     "classification",
     "depth",
     "evaluate",
+    "fit",
     "lattice",
     "mean_metric",
     "parameter_groups",

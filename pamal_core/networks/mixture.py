@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from torch import nn
 
@@ -11,6 +11,7 @@ from pamal_core.networks.base import Network
 from pamal_core.states import load_state, save_state
 
 FILE = "network.safetensors"
+Own = TypeVar("Own", bound="Mixture")
 
 
 class Mixture(Network):
@@ -49,7 +50,7 @@ class Mixture(Network):
             ) from error
 
     @classmethod
-    def load(cls, folder: str | Path, architecture: nn.Module) -> Self:
+    def load(cls: type[Own], folder: str | Path, architecture: nn.Module) -> Own:
         """Return the network that `save` wrote to `folder`.
 
         - `architecture`: a module such as the members, Net(), that says how they run.
