@@ -1,5 +1,4 @@
 from .balancing import Linear, MovingAverage, SmoothTchebycheff, UnitNorm
-from .connectivity import barrier
 from .errors import InputError
 from .evaluation import evaluate, predict
 from .front import Front
@@ -9,15 +8,7 @@ from .networks.low_rank import LowRankEnsemble
 from .optimizers import parameter_groups
 from .penalties import MultiForward
 from .simplex import Annealed, Dirichlet, lattice
-from .tasks import (
-    Metric,
-    Task,
-    classification,
-    depth,
-    mean_metric,
-    regression,
-    segmentation,
-)
+from .tasks import Metric, Task, classification, depth, regression, segmentation
 from .training import train
 
 __version__: str
@@ -38,12 +29,10 @@ __all__ = [
     "Task",
     "UnitNorm",
     "WeightEnsemble",
-    "barrier",
     "classification",
     "depth",
     "evaluate",
     "lattice",
-    "mean_metric",
     "parameter_groups",
     "predict",
     "regression",

@@ -46,6 +46,8 @@ class Metric:
     - `value(total)`: the metric of that sum; by default the first entry over the second. NaN where
       it divides by 0.
     - `constant`: the same metric of the best constant answer to these labels, if that is known.
+    - `reference`: the value that is worth nothing in a hypervolume, 0 of an accuracy; a loss has
+      none.
     """
 
     name: str
@@ -53,6 +55,25 @@ class Metric:
     statistic: Callable[[Tensor, Tensor], Any]
     value: Callable[[Any], Any] = ratio
     constant: "Metric | None" = None
+    reference: float | None = None
+
+    @classmethod
+    def mean(
+        cls,
+        name: str,
+        function: Callable[[Tensor, Tensor], Any],
+        *,
+        maximise: bool,
+        count: Callable[[Tensor], Tensor | int] = len,
+        reference: float | None = None,
+    ) -> "Metric":
+        """Return the mean over examples of what `function(output, target)` averages over a batch.
+
+        `count(target)` is over how many examples that is: over all, unless some have no label. A
+        batch whose count is 0 does not count, whatever `function` makes of it; the metric is NaN if
+        no batch counts.
+        """
+        return cls(name, maximise, partial(_sum_of_means, function, count), reference=reference)
 
     def __call__(self, output: Tensor, target: Tensor) -> float:
         """Return the metric of one batch."""
@@ -84,6 +105,15 @@ class Gathered:
     @property
     def maximise(self) -> bool:
         return bool(self.metric.higher_is_better)
+
+    @property
+    def reference(self) -> float | None:
+        """The worse bound of the object, if it names one; of an AUROC that of a coin."""
+        if "AUROC" in type(self.metric).__name__:
+            return 0.5
+        name = "plot_lower_bound" if self.maximise else "plot_upper_bound"
+        bound = getattr(self.metric, name, None)
+        return None if bound is None else float(bound)
 
     def __call__(self, output: Tensor, target: Tensor) -> float:
         return self.of(self.add(None, output, target))
@@ -269,22 +299,6 @@ def taken(
         raise
 
 
-def mean_metric(
-    name: str,
-    maximise: bool,
-    mean: Callable[[Tensor, Tensor], Any],
-    count: Callable[[Tensor], Tensor | int] = len,
-) -> Metric:
-    """Return a metric that is the mean over examples of what `mean(output, target)` averages over
-    one batch.
-
-    `count(target)` says over how many examples that is: over all, unless some have no label. A
-    batch whose count is 0 does not count, whatever `mean` makes of it. The metric is NaN if no
-    batch counts.
-    """
-    return Metric(name, maximise, partial(_sum_of_means, mean, count))
-
-
 def _sum_of_means(
     mean: Callable[[Tensor, Tensor], Any],
     count: Callable[[Tensor], Tensor | int],
@@ -329,62 +343,15 @@ def _chosen(defaults: Sequence[Metric], metrics: Sequence[Any] | None) -> Sequen
 # Classes
 
 
-def answers(
-    logits: Float[Tensor, "n classes ..."], counted: Bool[Tensor, "n ..."]
-) -> tuple[Int[Tensor, "n ..."], Float[Tensor, ""]]:
-    """Return the class of each answer, the first of the largest; and 0, or NaN where a largest one
-    that is `counted` is not finite: a network without numbers has no accuracy, though a class."""
-    largest, classes = logits.detach().max(1)
-    return classes, exact((0 * largest).where(counted, 0).sum())
-
-
-def present(ignore_index: int, labels: Tensor) -> Tensor:
-    """Return which labels are there: not `ignore_index`, or class probabilities without a NaN."""
-    if labels.is_floating_point():
-        return labels.isnan().any(1).logical_not()
-    return labels.long() != ignore_index  # -100 would be 156 among labels of eight bits
-
-
-def checked(
-    ignore_index: int, logits: Tensor, labels: Tensor
-) -> tuple[Tensor, Tensor, Tensor | float]:
-    """Return `labels` that cross-entropy takes, which of them count, and 0.
-
-    Raise InputError unless `labels` are classes or class probabilities of the shape that `logits`
-    [n, C, ...] ask for. A class out of range is torch's to refuse, on the CPU; on an accelerator
-    the kernel would fail, and the process with it: there the 0 is NaN instead.
-    """
-    by_class, on_cpu = labels.is_floating_point(), labels.device.type == "cpu"
-    needed = logits.shape if by_class else logits.shape[:1] + logits.shape[2:]
-    if logits.ndim < 2 or logits.shape[1] < 2 or labels.shape != needed:
-        raise InputError(
-            "For logits [n, C, ...] with C >= 2 labels must be integers [n, ...] or probabilities "
-            f"of their shape. Found {described(logits)} and {described(labels)}."
-        )
-    counted, classes = present(ignore_index, labels), logits.shape[1]
-    if by_class:
-        labels = labels.to(logits.dtype).where(counted.unsqueeze(1), 1 / classes)
-        wrong = ((labels.sum(1) - 1).abs() > 0.01) | (labels < 0).any(1)
-        if on_cpu and wrong.any():
-            raise InputError("Probabilities must be at least 0, with sum 1 over the classes.")
-    else:
-        labels = labels.long()
-        if on_cpu:
-            return labels, counted, 0.0
-        wrong = counted & ((labels < 0) | (labels >= classes))
-        counted = counted & ~wrong
-        labels = labels.where(counted, ignore_index)
-    return labels, counted, _nan_where(wrong.any(), logits)
-
-
-def _nan_where(wrong: Tensor, like: Tensor) -> Tensor:
-    return torch.zeros_like(wrong, dtype=like.dtype).masked_fill(wrong, torch.nan)
-
-
 @dataclass(frozen=True)
 class _Classes:
-    """What tasks of classes have in common: the label that means a missing one, the weight of each
-    class in the loss unless all are alike, and, of pixels, the number of classes."""
+    """What tasks of classes compute of logits [n, C, ...] and labels: integers [n, ...], or class
+    probabilities of the shape of the logits.
+
+    - `ignore_index`: the integer that means a missing label. Among probabilities NaN does.
+    - `class_weight`: C numbers, how much a label counts in the loss; None where all count alike.
+    - `num_classes`: C of pixels, whose labels must be integers.
+    """
 
     ignore_index: int
     class_weight: Weights | None
@@ -397,40 +364,66 @@ class _Classes:
                 check_number("class_weight", weight, 0, above=True)
             object.__setattr__(self, "class_weight", tuple(weights))
 
-    def count(self, labels: Tensor) -> Tensor:
-        """Return the number of labels, or the sum of their weights."""
-        counted = present(self.ignore_index, labels)
-        if self.class_weight is None or labels.is_floating_point():
-            return counted.sum()
-        weight = torch.tensor(self.class_weight, device=labels.device)
-        return weight[labels.long().clamp(0, len(weight) - 1)].where(counted, 0).sum()
+    # Labels
+
+    def present(self, labels: Tensor) -> Tensor:
+        """Return which labels are there."""
+        if labels.is_floating_point():
+            return labels.isnan().any(1).logical_not()
+        return labels.long() != self.ignore_index  # -100 would be 156 among labels of eight bits
 
     def labelled(self, logits: Tensor, labels: Tensor) -> Pair:
         """Return logits [k, C] and labels [k], or probabilities [k, C]."""
-        counted = present(self.ignore_index, labels)
+        counted = self.present(labels)
         labels = labels.movedim(1, -1) if labels.is_floating_point() else labels.long()
         return logits.movedim(1, -1)[counted], labels[counted]
 
     def checked(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor | float]:
-        if self.num_classes is not None and (
-            logits.shape[1:2] != (self.num_classes,) or labels.is_floating_point()
-        ):
+        """Return `labels` that cross-entropy takes, which of them count, and 0.
+
+        Raise InputError unless `labels` are classes, or probabilities, of the shape that `logits`
+        ask for. A class out of range is torch's to refuse, on the CPU; on an accelerator the kernel
+        would fail, and the process with it: there the 0 is NaN instead.
+        """
+        by_class, on_cpu = labels.is_floating_point(), labels.device.type == "cpu"
+        needed = logits.shape if by_class else logits.shape[:1] + logits.shape[2:]
+        classes = logits.shape[1] if logits.ndim > 1 else 0
+        if self.num_classes and (by_class or classes != self.num_classes):
             raise InputError(
                 f"A segmentation needs logits [n, {self.num_classes}, H, W] and integer labels "
                 f"[n, H, W]. Found {described(logits)} and {described(labels)}."
             )
-        return checked(self.ignore_index, logits, labels)
+        if classes < 2 or labels.shape != needed:
+            raise InputError(
+                "For logits [n, C, ...] with C >= 2 labels must be integers [n, ...] or "
+                f"probabilities of their shape. Found {described(logits)} and {described(labels)}."
+            )
+        counted = self.present(labels)
+        if by_class:
+            labels = labels.to(logits.dtype).where(counted.unsqueeze(1), 1 / classes)
+            wrong = ((labels.sum(1) - 1).abs() > 0.01) | (labels < 0).any(1)
+            if on_cpu and wrong.any():
+                raise InputError("Probabilities must be at least 0, with sum 1 over the classes.")
+            return labels, counted, _nan_where(wrong.any(), logits)
+        labels = labels.long()
+        if on_cpu:
+            return labels, counted, 0.0
+        wrong = counted & ((labels < 0) | (labels >= classes))
+        counted = counted & ~wrong
+        return labels.where(counted, self.ignore_index), counted, _nan_where(wrong.any(), logits)
+
+    # The loss
 
     def weight(self, logits: Tensor) -> Tensor | None:
-        """Return the weights of the classes of `logits`."""
-        if self.class_weight is None:
-            return None
-        if len(self.class_weight) != logits.shape[1]:
-            raise InputError(
-                f"`class_weight` must have a number for each of {logits.shape[1]} classes. "
-                f"Found {len(self.class_weight)}."
-            )
-        return logits.new_tensor(self.class_weight)
+        return None if self.class_weight is None else logits.new_tensor(self.class_weight)
+
+    def count(self, labels: Tensor) -> Tensor:
+        """Return the number of labels, or the sum of their weights."""
+        counted = self.present(labels)
+        if self.class_weight is None or labels.is_floating_point():
+            return counted.sum()
+        weight = torch.tensor(self.class_weight, device=labels.device)
+        return weight[labels.long().clamp(0, len(weight) - 1)].where(counted, 0).sum()
 
     def cross_entropy(self, logits: Tensor, labels: Tensor) -> Float[Tensor, ""]:
         """Return the mean over the labels that are there, by torch; 0 where none is."""
@@ -446,28 +439,38 @@ class _Classes:
         return mean.where(some, 0) + fault
 
     def cross_entropies(self, logits: Tensor, labels: Tensor) -> Values:
-        """Return that of every label, and its weight."""
+        """Return that of every label, an integer, and its weight."""
         labels, counted, fault = self.checked(logits, labels)
-        weight = self.weight(logits)
+        weight, ignore_index = self.weight(logits), self.ignore_index
         values = F.cross_entropy(
-            logits, labels, weight, ignore_index=self.ignore_index, reduction="none"
+            logits, labels, weight, ignore_index=ignore_index, reduction="none"
         )
         if weight is None:
             return values + fault, counted
         return values + fault, weight[labels.where(counted, 0)].where(counted, 0)
 
-    def right(self, logits: Tensor, labels: Tensor) -> Values:
-        """Return 1 where an answer is right, else 0."""
+    # Answers: the first of the largest logits
+
+    def answered(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return the class of each answer and of each label, which of them count, and 0, or NaN
+        where a largest logit is not finite: a network without numbers has no accuracy."""
         labels, counted, fault = self.checked(logits, labels)
         truth = labels.argmax(1) if labels.is_floating_point() else labels
-        classes, lost = answers(logits, counted)
-        return (classes == truth) + (fault + lost.to(logits)), counted
+        largest, classes = logits.detach().max(1)
+        lost = exact((0 * largest).where(counted, 0).sum())
+        return classes, truth, counted, fault + lost.to(logits)
+
+    def right(self, logits: Tensor, labels: Tensor) -> Values:
+        """Return 1 where an answer is right, else 0."""
+        classes, truth, counted, fault = self.answered(logits, labels)
+        return (classes == truth) + fault, counted
 
     def confusion(self, logits: Tensor, labels: Tensor) -> Float[Tensor, "C C"]:
         """Return the confusion matrix of a batch."""
-        labels, counted, _ = self.checked(logits, labels)
-        classes, lost = answers(logits, counted)
-        return exact(confusion_matrix(classes, labels, counted, logits.shape[1])) + lost
+        classes, truth, counted, fault = self.answered(logits, labels)
+        return exact(confusion_matrix(classes, truth, counted, logits.shape[1])) + fault
+
+    # The best constant answer follows from how often each class occurs
 
     def frequencies(self, logits: Tensor, labels: Tensor) -> Float[Tensor, " C"]:
         """Return the number of labels of each class; of probabilities 0."""
@@ -477,20 +480,29 @@ class _Classes:
             labels = labels.new_zeros(0, dtype=torch.long)
         return exact(labels.clamp(0, number - 1).bincount(minlength=number))
 
-    def constant_loss(self, frequencies: Float[Tensor, " C"]) -> float:
+    def least_loss(self, frequencies: Float[Tensor, " C"]) -> float:
         """Return the loss of answering with the weighted share of each class."""
-        weight = self.weight(frequencies[None])
+        weight = self.weight(frequencies)
         mass = frequencies if weight is None else frequencies * weight
         shares = mass / mass.sum()
         return -float(torch.xlogy(shares, shares).sum())
 
+    def loss(self, statistic: Callable[[Tensor, Tensor], Tensor]) -> Metric:
+        constant = Metric("loss", False, self.frequencies, self.least_loss)
+        return Metric("loss", False, statistic, constant=constant)
+
     def accuracy(self, name: str) -> Metric:
         constant = Metric(name, True, self.frequencies, _largest_share)
-        return Metric(name, True, partial(_sum_of_values, self.right), constant=constant)
+        statistic = partial(_sum_of_values, self.right)
+        return Metric(name, True, statistic, constant=constant, reference=0.0)
 
 
 def _largest_share(frequencies: Float[Tensor, " C"]) -> Tensor:
     return frequencies.max() / frequencies.sum()
+
+
+def _nan_where(wrong: Tensor, like: Tensor) -> Tensor:
+    return torch.zeros_like(wrong, dtype=like.dtype).masked_fill(wrong, torch.nan)
 
 
 def classification(
@@ -515,13 +527,11 @@ def classification(
       what is trained on, lower is better. These go by their names: `["accuracy", AUROC(...)]`. An
       object of torchmetrics gets logits [k, C] and labels [k].
 
-    The loss raises InputError for labels of another shape, and for weights of other classes.
+    The loss raises InputError for labels of another shape.
     """
     classes = _Classes(ignore_index, class_weight)
-    constant = Metric("loss", False, classes.frequencies, classes.constant_loss)
-    loss = mean_metric("loss", False, classes.cross_entropy, classes.count)
-    defaults = classes.accuracy("accuracy"), replace(loss, constant=constant)
-    chosen = _chosen(defaults, metrics)
+    losses = partial(_sum_of_means, classes.cross_entropy, classes.count)
+    chosen = _chosen((classes.accuracy("accuracy"), classes.loss(losses)), metrics)
     return Task(name, classes.cross_entropy, chosen, classes.count, classes.labelled)
 
 
@@ -531,13 +541,13 @@ def classification(
 def segmentation(
     name: str,
     num_classes: int,
-    ignore: int = -1,
+    ignore_index: int = -1,
     *,
     class_weight: Weights | None = None,
     metrics: Sequence[Any] | None = None,
 ) -> Task:
     """Return a task of a class for every pixel, trained on cross-entropy: logits [n, num_classes,
-    H, W] and integer labels [n, H, W], of which `ignore` means a missing one.
+    H, W] and integer labels [n, H, W], of which `ignore_index` means a missing one.
 
     Loss and metrics are means over labelled pixels. Where there is none the loss is 0 with a
     gradient of 0, and metrics are NaN. `class_weight` is that of `classification`.
@@ -548,16 +558,14 @@ def segmentation(
       matrix of all pixels, without classes that neither occur nor are predicted. An object of
       torchmetrics gets logits [k, num_classes] and labels [k].
 
-    The loss raises InputError for logits of another number of classes, for labels of another shape
-    or of floats, and for weights of other classes.
+    The loss raises InputError for logits of another number of classes, and for labels of another
+    shape or of floats.
     """
-    classes = _Classes(ignore, class_weight, num_classes)
-    constant = Metric("loss", False, classes.frequencies, classes.constant_loss)
-    losses = partial(_sum_of_values, classes.cross_entropies)
+    classes = _Classes(ignore_index, class_weight, num_classes)
     defaults = (
-        Metric("mIoU", True, classes.confusion, mean_iou),
+        Metric("mIoU", True, classes.confusion, mean_iou, reference=0.0),
         classes.accuracy("pixel accuracy"),
-        Metric("loss", False, losses, constant=constant),
+        classes.loss(partial(_sum_of_values, classes.cross_entropies)),
     )
     loss = partial(_mean_of_values, classes.cross_entropies)
     return Task(name, loss, _chosen(defaults, metrics), classes.count, classes.labelled)
@@ -682,12 +690,12 @@ def regression(
     axes in the same order.
     """
     flat, count = partial(_flat, loss), partial(_number, _is_number)
-    mean = mean_metric("loss", False, flat, count)
+    mean = Metric.mean("loss", flat, maximise=False, count=count)
     if loss in _ZERO_AT_THE_TARGET:  # another may be costly on all targets at once
         constant = Metric("loss", False, _numbers, partial(_constant_loss, loss))
         mean = replace(mean, constant=constant)
     constant = Metric("R2", True, _squares, _of_the_mean)
-    determination = Metric("R2", True, _squares, _determination, constant)
+    determination = Metric("R2", True, _squares, _determination, constant, reference=0.0)
     chosen = _chosen((mean, determination), metrics)
     return Task(name, flat, chosen, count, partial(_labelled, _is_number))
 

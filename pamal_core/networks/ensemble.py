@@ -31,7 +31,7 @@ class WeightEnsemble(Network):
     `members` are M >= 1 modules of one architecture, initialised independently or trained before,
     or checkpoints, state dicts and safetensors files, of `architecture`, a module that says how
     they run. They are copied, never changed. Trained ones are a front at once where they began as
-    one network; `barrier` tells. `task_weights` is the matrix W [M, T]: row k says how member k
+    one network (`Front.barrier`). `task_weights` is the matrix W [M, T]: row k says how member k
     weighs the tasks. It is the identity by default, one member per task; any rows on the simplex
     are allowed. One member with a uniform row is linear scalarisation, one with a one-hot row
     single-task learning.
