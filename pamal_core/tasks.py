@@ -1,6 +1,7 @@
 """Tasks: the loss that trains one, and the metrics that judge it.
 
 Losses and metrics are means over all labels that are there, of a batch or of the whole data set.
+Where there is none a loss is 0 with a gradient of 0, and metrics are NaN.
 MTAN (Liu, Johns and Davison, CVPR 2019), whose losses and metrics of pixels these are otherwise,
 takes the metrics batch by batch (mIoU and pixel accuracy image by image) and averages these; that
 depends on the batch size, and an image with few labels counts as much as one with many.
@@ -25,8 +26,10 @@ from pamal_core.shapes import ByTask
 Loss = Callable[[Tensor, Tensor], Tensor]
 Pair = tuple[Tensor, Tensor]
 Weights = Sequence[float | int] | Tensor
-Values = tuple[Tensor, Tensor]
+Values = Pair
 """A value for every label, and whether it counts, or with how much weight it is in the value."""
+SAMPLE = 2**16
+"""Targets of a batch from which the best constant number is estimated."""
 
 
 def ratio(sums: Tensor) -> Tensor:
@@ -378,39 +381,36 @@ class _Classes:
         labels = labels.movedim(1, -1) if labels.is_floating_point() else labels.long()
         return logits.movedim(1, -1)[counted], labels[counted]
 
-    def checked(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor | float]:
-        """Return `labels` that cross-entropy takes, which of them count, and 0.
+    def checked(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return logits and labels as cross-entropy takes them, and which labels count.
 
-        Raise InputError unless `labels` are classes, or probabilities, of the shape that `logits`
-        ask for. A class out of range is torch's to refuse, on the CPU; on an accelerator the kernel
-        would fail, and the process with it: there the 0 is NaN instead.
+        Raise InputError unless labels are classes, or probabilities, of the shape that `logits` ask
+        for. A class out of range is torch's to refuse on the CPU. An accelerator would lose the
+        process with it: there all logits are NaN instead, as of wrong probabilities.
         """
-        by_class, on_cpu = labels.is_floating_point(), labels.device.type == "cpu"
-        needed = logits.shape if by_class else logits.shape[:1] + logits.shape[2:]
-        classes = logits.shape[1] if logits.ndim > 1 else 0
-        if self.num_classes and (by_class or classes != self.num_classes):
-            raise InputError(
-                f"A segmentation needs logits [n, {self.num_classes}, H, W] and integer labels "
-                f"[n, H, W]. Found {described(logits)} and {described(labels)}."
-            )
-        if classes < 2 or labels.shape != needed:
-            raise InputError(
-                "For logits [n, C, ...] with C >= 2 labels must be integers [n, ...] or "
-                f"probabilities of their shape. Found {described(logits)} and {described(labels)}."
-            )
-        counted = self.present(labels)
-        if by_class:
-            labels = labels.to(logits.dtype).where(counted.unsqueeze(1), 1 / classes)
+        soft, number = labels.is_floating_point(), logits.shape[1] if logits.ndim > 1 else 0
+        needed = logits.shape if soft else logits.shape[:1] + logits.shape[2:]
+        if self.num_classes is None:
+            wanted = "[n, C, ...] with C >= 2 labels must be integers [n, ...] or probabilities"
+            fits = number > 1
+        else:
+            wanted = f"[n, {self.num_classes}, H, W] labels must be integers [n, H, W]"
+            fits = number == self.num_classes and not soft
+        if not fits or labels.shape != needed:
+            found = f"{described(logits)} and {described(labels)}"
+            raise InputError(f"For logits {wanted}. Found {found}.")
+        counted, on_cpu = self.present(labels), labels.device.type == "cpu"
+        if soft:
+            labels = labels.to(logits.dtype).where(counted.unsqueeze(1), 1 / number)
             wrong = ((labels.sum(1) - 1).abs() > 0.01) | (labels < 0).any(1)
             if on_cpu and wrong.any():
                 raise InputError("Probabilities must be at least 0, with sum 1 over the classes.")
-            return labels, counted, _nan_where(wrong.any(), logits)
+            return _nan_where(wrong.any(), logits), labels, counted
         labels = labels.long()
         if on_cpu:
-            return labels, counted, 0.0
-        wrong = counted & ((labels < 0) | (labels >= classes))
-        counted = counted & ~wrong
-        return labels.where(counted, self.ignore_index), counted, _nan_where(wrong.any(), logits)
+            return logits, labels, counted
+        wrong = counted & ((labels < 0) | (labels >= number))
+        return _nan_where(wrong.any(), logits), labels.masked_fill(wrong, 0), counted
 
     # The loss
 
@@ -427,48 +427,47 @@ class _Classes:
 
     def cross_entropy(self, logits: Tensor, labels: Tensor) -> Float[Tensor, ""]:
         """Return the mean over the labels that are there, by torch; 0 where none is."""
-        labels, counted, fault = self.checked(logits, labels)
+        logits, labels, counted = self.checked(logits, labels)
         weight, ignore_index = self.weight(logits), self.ignore_index
         if labels.is_floating_point():
             values = F.cross_entropy(logits, labels, weight, reduction="none").where(counted, 0)
-            return values.sum() / counted.sum().clamp(min=1) + fault
+            return values.sum() / counted.sum().clamp(min=1)
         # torch's mean over no label is NaN, and so is its gradient: there it is given some label.
         some = counted.any()
         filled = labels.where(some, int(ignore_index == 0))
         mean = F.cross_entropy(logits, filled, weight, ignore_index=ignore_index)
-        return mean.where(some, 0) + fault
+        return mean.where(some, 0)
 
     def cross_entropies(self, logits: Tensor, labels: Tensor) -> Values:
         """Return that of every label, an integer, and its weight."""
-        labels, counted, fault = self.checked(logits, labels)
+        logits, labels, counted = self.checked(logits, labels)
         weight, ignore_index = self.weight(logits), self.ignore_index
         values = F.cross_entropy(
             logits, labels, weight, ignore_index=ignore_index, reduction="none"
         )
         if weight is None:
-            return values + fault, counted
-        return values + fault, weight[labels.where(counted, 0)].where(counted, 0)
+            return values, counted
+        return values, weight[labels.where(counted, 0)].where(counted, 0)
 
     # Answers: the first of the largest logits
 
     def answered(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return the class of each answer and of each label, which of them count, and 0, or NaN
         where a largest logit is not finite: a network without numbers has no accuracy."""
-        labels, counted, fault = self.checked(logits, labels)
+        logits, labels, counted = self.checked(logits.detach(), labels)
         truth = labels.argmax(1) if labels.is_floating_point() else labels
-        largest, classes = logits.detach().max(1)
-        lost = exact((0 * largest).where(counted, 0).sum())
-        return classes, truth, counted, fault + lost.to(logits)
+        largest, classes = logits.max(1)
+        return classes, truth, counted, exact((0 * largest).where(counted, 0).sum())
 
     def right(self, logits: Tensor, labels: Tensor) -> Values:
         """Return 1 where an answer is right, else 0."""
-        classes, truth, counted, fault = self.answered(logits, labels)
-        return (classes == truth) + fault, counted
+        classes, truth, counted, lost = self.answered(logits, labels)
+        return (classes == truth) + lost.to(logits), counted
 
     def confusion(self, logits: Tensor, labels: Tensor) -> Float[Tensor, "C C"]:
         """Return the confusion matrix of a batch."""
-        classes, truth, counted, fault = self.answered(logits, labels)
-        return exact(confusion_matrix(classes, truth, counted, logits.shape[1])) + fault
+        classes, truth, counted, lost = self.answered(logits, labels)
+        return exact(confusion_matrix(classes, truth, counted, logits.shape[1])) + lost
 
     # The best constant answer follows from how often each class occurs
 
@@ -501,8 +500,9 @@ def _largest_share(frequencies: Float[Tensor, " C"]) -> Tensor:
     return frequencies.max() / frequencies.sum()
 
 
-def _nan_where(wrong: Tensor, like: Tensor) -> Tensor:
-    return torch.zeros_like(wrong, dtype=like.dtype).masked_fill(wrong, torch.nan)
+def _nan_where(wrong: Tensor, values: Tensor) -> Tensor:
+    """Return `values`, all NaN if it is `wrong`, which nothing waits to be told."""
+    return values.masked_fill(wrong, torch.nan)
 
 
 def classification(
@@ -516,16 +516,15 @@ def classification(
     [n, C, ...] and labels [n, ...], as of tokens.
 
     Labels are integers, or class probabilities of the shape of the logits; with these an answer is
-    right where it is the most probable class. Loss and metrics are means over the labels that are
-    there. Where there is none the loss is 0 with a gradient of 0, and metrics are NaN.
+    right where it is the most probable class.
 
     - `ignore_index`: the integer that means a missing label. Among probabilities NaN does.
     - `class_weight`: C numbers > 0, torch's `weight`. A label counts as much as its class weighs,
       in the loss and in the metric "loss"; of probabilities the terms are weighed, and the mean is
       over their number.
-    - `metrics`: those of `Task` in place of "accuracy", in [0, 1], higher is better, and "loss",
-      what is trained on, lower is better. These go by their names: `["accuracy", AUROC(...)]`. An
-      object of torchmetrics gets logits [k, C] and labels [k].
+    - `metrics`: those of `Task` in place of "accuracy" and "loss", what is trained on, which go by
+      their names: `["accuracy", AUROC(...)]`. An object of torchmetrics gets logits [k, C] and
+      labels [k].
 
     The loss raises InputError for labels of another shape.
     """
@@ -547,16 +546,13 @@ def segmentation(
     metrics: Sequence[Any] | None = None,
 ) -> Task:
     """Return a task of a class for every pixel, trained on cross-entropy: logits [n, num_classes,
-    H, W] and integer labels [n, H, W], of which `ignore_index` means a missing one.
+    H, W] and integer labels [n, H, W].
 
-    Loss and metrics are means over labelled pixels. Where there is none the loss is 0 with a
-    gradient of 0, and metrics are NaN. `class_weight` is that of `classification`.
-
+    - `ignore_index`, `class_weight`: those of `classification`.
     - `metrics`: those of `Task` in place of "mIoU", the mean over classes of intersection over
-      union, in [0, 1], higher is better; "pixel accuracy", in [0, 1], higher is better; and "loss",
-      what is trained on, lower is better. These go by their names. mIoU comes from one confusion
-      matrix of all pixels, without classes that neither occur nor are predicted. An object of
-      torchmetrics gets logits [k, num_classes] and labels [k].
+      union, "pixel accuracy", and "loss", what is trained on, which go by their names. mIoU comes
+      from one confusion matrix of all pixels, without classes that neither occur nor are predicted.
+      An object of torchmetrics gets logits [k, num_classes] and labels [k].
 
     The loss raises InputError for logits of another number of classes, and for labels of another
     shape or of floats.
@@ -602,15 +598,11 @@ def depth(name: str, *, metrics: Sequence[Any] | None = None) -> Task:
     """Return a task of a positive number for every pixel, trained on the absolute error: outputs
     [n, 1, H, W] and targets [n, 1, H, W] or [n, H, W]. One that is NaN or not above 0 is missing.
 
-    Loss and metrics are means over the pixels with a target. Where there is none the loss is 0 with
-    a gradient of 0, and metrics are NaN.
-
     - `metrics`: those of `Task` in place of "absolute error", in the units of the target; "relative
       error", the mean of |output - target| / target, a ratio, not per cent; and "loss", the first
-      again; all lower is better. These go by their names. An object of torchmetrics gets outputs
-      and targets [k].
+      again, which go by their names. An object of torchmetrics gets outputs and targets [k].
     """
-    constant = Metric("loss", False, _depth_histogram, _constant_error)
+    constant = _constant(F.l1_loss, _is_positive)
     absolute = Metric("loss", False, partial(_sum_of_values, _absolute_error), constant=constant)
     relative = Metric("relative error", False, partial(_sum_of_values, _relative_error))
     defaults = replace(absolute, name="absolute error"), relative, absolute
@@ -636,29 +628,6 @@ def _relative_error(output: Tensor, target: Tensor) -> Values:
     return error / target.flatten().where(valid, 1), valid
 
 
-def _depth_histogram(output: Tensor, target: Tensor) -> Float[Tensor, "2 bins"]:
-    """Return the number of depths and their sum in each of 2^15 bins, less than 1% wide: the upper
-    16 bits of positive floats are in the order of the floats."""
-    target = exact(target[target > 0])
-    bins = target.float().view(torch.int32) >> 16
-    sums = torch.stack([torch.ones_like(target), target])
-    return sums.new_zeros(2, 2**15).index_add_(1, bins, sums)
-
-
-def _constant_error(histogram: Float[Tensor, "2 bins"]) -> float:
-    """Return the least mean absolute error of a constant at the lower end of a bin; NaN unless
-    there are depths in two."""
-    number, total = histogram
-    used = number > 0
-    if used.sum() < 2:
-        return math.nan
-    below, total_below = (histogram.cumsum(1) - histogram)[:, used]
-    ends = (used.nonzero()[:, 0].int() << 16).view(torch.float32)
-    # Errors add up to (end - depth) of depths below, and (depth - end) of the others.
-    errors = total.sum() - 2 * total_below + ends * (2 * below - number.sum())
-    return float(errors.min() / number.sum())
-
-
 # Numbers
 
 
@@ -679,12 +648,11 @@ def regression(
     """Return a task of numbers, trained on `loss`, Huber's by default, as for age in section 5.2.
 
     Outputs [n, 1] and targets [n], of any number type, are both taken as [n]. A NaN is a missing
-    target: the loss is the mean over the others, and 0 with a gradient of 0 where there is none.
+    target.
 
-    - `metrics`: those of `Task` in place of "loss", what is trained on, lower is better, and "R2",
-      the coefficient of determination, at most 1, higher is better, NaN where all targets are
-      equal. These go by their names: `["loss"]` leaves R2 out. An object of torchmetrics gets
-      outputs and targets [k].
+    - `metrics`: those of `Task` in place of "loss", what is trained on, and "R2", the coefficient
+      of determination, NaN where all targets are equal, which go by their names: `["loss"]` leaves
+      R2 out. An object of torchmetrics gets outputs and targets [k].
 
     The loss raises InputError unless there are as many targets as numbers in the output, with the
     axes in the same order.
@@ -692,8 +660,7 @@ def regression(
     flat, count = partial(_flat, loss), partial(_number, _is_number)
     mean = Metric.mean("loss", flat, maximise=False, count=count)
     if loss in _ZERO_AT_THE_TARGET:  # another may be costly on all targets at once
-        constant = Metric("loss", False, _numbers, partial(_constant_loss, loss))
-        mean = replace(mean, constant=constant)
+        mean = replace(mean, constant=_constant(loss, _is_number))
     constant = Metric("R2", True, _squares, _of_the_mean)
     determination = Metric("R2", True, _squares, _determination, constant, reference=0.0)
     chosen = _chosen((mean, determination), metrics)
@@ -731,12 +698,19 @@ def _labelled(are_there: Callable[[Tensor], Tensor], output: Tensor, target: Ten
     return output[counted], target[counted].to(output.dtype)
 
 
-def _numbers(output: Tensor, target: Tensor) -> list[Tensor]:
-    return [_labelled(_is_number, output, target)[1]]
+def _constant(loss: Loss, are_there: Callable[[Tensor], Tensor]) -> Metric:
+    """Return the smaller loss of the mean and the median of all targets, or of a sample of them."""
+    return Metric("loss", False, partial(_sample, are_there), partial(_constant_loss, loss))
+
+
+def _sample(
+    are_there: Callable[[Tensor], Tensor], output: Tensor, target: Tensor
+) -> list[Float[Tensor, " k"]]:
+    found = _labelled(are_there, output, target)[1]
+    return [found[:: max(1, len(found) // SAMPLE)]]
 
 
 def _constant_loss(loss: Loss, batches: list[Tensor]) -> float:
-    """Return the smaller loss of the mean and the median of all targets."""
     target = exact(torch.cat(batches))
     return min(float(loss(c.expand_as(target), target)) for c in (target.mean(), target.median()))
 
