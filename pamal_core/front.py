@@ -128,14 +128,13 @@ class Front:
         return f"<p>{escape(self._summary())}</p>\n{table}"
 
     def _summary(self) -> str:
-        labels = ", ".join(o.label for o in self.objectives)
+        labels, kept = ", ".join(o.label for o in self.objectives), self._non_dominated().sum()
         points, members = self.alphas.shape
-        kept = self._non_dominated().sum()
         return f"{points} points of {members} members, {kept} not dominated, by {labels}"
 
     def _brief(self) -> pd.DataFrame:
-        known = {o.name for o in self.objectives}
-        return self.to_frame().drop(columns=[n for n in self.table if n not in known]).round(4)
+        others = {*self.table} - {o.name for o in self.objectives}
+        return self.to_frame().drop(columns=[*others]).round(4)
 
     @property
     def values(self) -> np.ndarray:
@@ -220,11 +219,9 @@ class Front:
     ) -> float:
         """Return the volume between the points and `reference`. Higher is better.
 
-        Points that are worse than the reference in any objective add nothing. The paper's tables
-        use accuracies with reference (0, 0), its figure losses with reference (1, 1).
-
-        - `reference`: [T], in the units and directions of the objectives; by default that of each
-          objective. Losses have none: give, for example, what a constant answer gets.
+        - `reference`: [T], in the units of the objectives; points that are worse in any of them add
+          nothing. By default that of each objective. Losses have none: give, for example, what a
+          constant answer gets.
         - `exact`: by default for T <= 4, and for n non-dominated points with n^(T-2) <= 10^11: 68
           in eight objectives. Beyond that the exact one takes from seconds to hours; it is then
           `moocore.hv_approx`, within about 1%, and a warning says so.
@@ -288,11 +285,10 @@ class Front:
         objective and in its unit: 0.05 of an accuracy is 0.05 below the line, 0.05 of a loss 0.05
         above. A negative number is better than the line.
 
-        The middle is the point whose alpha is nearest to (1/M, ..., 1/M). The line is $\sum_k
-        \alpha_k v_k$, with $v_k$ the objective at corner k. Frankle et al., "Linear mode
-        connectivity and the lottery ticket hypothesis" (ICML 2020), call the largest such gap along
-        the line the error barrier. It is small for networks that share the first part of their
-        training, and as large as can be for those that start independently.
+        The middle is the point nearest to (1/M, ..., 1/M), the line $\sum_k \alpha_k v_k$ with the
+        objective $v_k$ at corner k. Frankle et al., "Linear mode connectivity and the lottery
+        ticket hypothesis" (ICML 2020), call the largest gap along it the error barrier: small for
+        networks that share the first part of their training, and large for those that do not.
 
         Warns where the middle is worse than every end by more than a tenth of the worst end's
         value. Raises InputError unless every corner is a point of the front.
@@ -349,14 +345,12 @@ class Front:
         nothing.
 
         - `best`: the task, or its objective, that is to be best.
-        - `at_least`, `at_most`: bounds of tasks, whose objectives are meant, or of any other column
-          of the table. They mean what they say, whichever direction is better; a warning says where
-          a column is bounded only on the side that is better.
+        - `at_least`, `at_most`: bounds of tasks, whose objectives are meant, or of other columns.
+          They mean what they say; a warning says where only the better side is bounded.
         - `weights`: a number >= 0 per objective. The point has the highest weighted mean of the
           scaled objectives.
 
-        Raises InputError where no point meets all bounds: it names those that none meets, or else
-        all, and the nearest point.
+        Raises InputError where no point meets all bounds, which names the nearest point.
         """
         finite, rows = self.finite(), np.flatnonzero(self.is_finite)
         missed = finite._missed(at_least, at_most)
@@ -394,20 +388,14 @@ class Front:
         self, *, reference: Sequence[float] | np.ndarray | None = None, **others: "Front"
     ) -> pd.DataFrame:
         """Return a row for this front, "this", and for each of `others`, by its name, judged
-        against all the others together.
+        against the others together; raise InputError unless all have the same objectives.
 
-        The columns, in the units of the objectives:
-
-        - "hypervolume" from `reference` [T]; by default that of each objective or, of one that has
-          none, the worst value over the non-dominated points of all (higher is better);
-        - "additive epsilon", the least that must be added to each objective of a front for it to
-          reach all of the others (lower is better);
-        - "IGD+", the mean distance by which the others are ahead (lower is better; units should be
-          alike);
-        - "attained", the share of the others' non-dominated points that a front reaches in all
-          objectives (higher is better).
-
-        Raises InputError where the objectives are not the same.
+        The columns, in the units of the objectives, are "hypervolume" (higher is better), from
+        `reference` [T], by default that of each objective or, of one that has none, the worst value
+        over the non-dominated points of all; "additive epsilon" (lower is better), the least that
+        must be added to each objective to reach all of the others; "IGD+" (lower is better; units
+        should be alike), the mean distance by which the others are ahead; and "attained" (higher is
+        better), the share of their non-dominated points that is reached in all objectives.
         """
         self._check_same(others.values())
         fronts = {"this": self.finite()} | {name: one.finite() for name, one in others.items()}
@@ -432,16 +420,17 @@ class Front:
     def union(self, *others: "Front") -> "Front":
         """Return all points as one front, with a column "run": 0 for those of this front, 1 for
         those of the next. Alphas of another length than the longest are NaN."""
-        fronts = (self, *others)
         self._check_same(others)
+        fronts = (self, *others)
         widest = max(fronts, key=lambda front: front.alphas.shape[1])
-        shape = widest.alphas.shape[1]
+        width = widest.alphas.shape[1]
         alphas = [
-            front.alphas if front.alphas.shape[1] == shape else np.full((len(front), shape), np.nan)
-            for front in fronts
+            f.alphas if f.alphas.shape[1] == width else np.full((len(f), width), np.nan)
+            for f in fronts
         ]
-        tables = [front.table.assign(run=run) for run, front in enumerate(fronts)]
-        table = pd.concat(tables, ignore_index=True)
+        table = pd.concat(
+            [f.table.assign(run=run) for run, f in enumerate(fronts)], ignore_index=True
+        )
         return replace(widest, alphas=np.concatenate(alphas), table=table)
 
     @staticmethod
@@ -452,12 +441,11 @@ class Front:
         first._check_same(fronts)
         if len(fronts) < 2 or any(not np.array_equal(f.alphas, first.alphas) for f in fronts):
             raise InputError("Means over seeds need two fronts or more, all with the same alphas.")
-        tables = np.stack([front.table[[*first.table]].to_numpy(float) for front in fronts])
-        quantile = stdtrit(len(fronts) - 1, 0.975)
-        half_width = quantile * tables.std(0, ddof=1) / np.sqrt(len(fronts))
-        mean = replace(first, table=pd.DataFrame(tables.mean(0), columns=[*first.table]))
-        half = pd.DataFrame(half_width, columns=[*first.table])
-        return OverSeeds(mean, half, attained(fronts, 0.5))
+        names = [*first.table]
+        tables = np.stack([front.table[names].to_numpy(float) for front in fronts])
+        half_width = stdtrit(len(fronts) - 1, 0.975) * tables.std(0, ddof=1) / len(fronts) ** 0.5
+        mean = replace(first, table=pd.DataFrame(tables.mean(0), columns=names))
+        return OverSeeds(mean, pd.DataFrame(half_width, columns=names), attained(fronts, 0.5))
 
     def plot(self, ax: Any = None, beside: Mapping[str, "Front"] = MappingProxyType({})) -> Any:
         """Draw the front, the points that are not dominated filled, and return the axes.
@@ -475,9 +463,8 @@ class Front:
         self._check_same(beside.values())
         pairs = [*combinations(range(len(self.objectives)), 2)]
         if len(pairs) not in (1, 3):
-            raise InputError(
-                f"Fronts of two or three tasks can be drawn. Found {len(self.objectives)}."
-            )
+            found = len(self.objectives)
+            raise InputError(f"Fronts of two or three tasks can be drawn. Found {found}.")
         if ax is None:
             size = 4.5 * len(pairs), 4
             ax = plt.subplots(1, len(pairs), figsize=size, layout="constrained")[1]
@@ -589,8 +576,9 @@ class Front:
         """Return for each bound, in words, by what share of the extent of its column each point
         misses it: 0 where it is met, inf where there is no number."""
         known, missed = self._known(), {}
-        sides = ("at_least", at_least, 1, at_most), ("at_most", at_most, -1, at_least)
-        for side, limits, sign, opposite in sides:
+        bounds = {"at_least": at_least, "at_most": at_most}
+        for side, other, sign in ("at_least", "at_most", 1), ("at_most", "at_least", -1):
+            limits, opposite = bounds[side], bounds[other]
             if not isinstance(limits, Mapping):
                 raise InputError(f"`{side}` must be a dict of names and bounds. Found {limits!r}.")
             bounded = {*map(self._column, opposite)} if isinstance(opposite, Mapping) else set()
@@ -603,7 +591,6 @@ class Front:
                     )
                 if name in known and known[name].maximise != (sign > 0) and name not in bounded:
                     way, good = ("below", "lower") if sign > 0 else ("above", "higher")
-                    other = "at_most" if sign > 0 else "at_least"
                     warnings.warn(
                         f"`{side}` bounds {name} from {way}, where {good} is better: `{other}` is "
                         "the bound that keeps it good.",
