@@ -12,7 +12,6 @@ __version__ = "1.0.0"
 # fronts need no torch, whose import takes longer than all that one does with a record.
 _HOMES = {
     "balancing": ["UnitNorm"],
-    "connectivity": ["barrier"],
     "errors": ["InputError"],
     "evaluation": ["evaluate"],
     "recipe": ["Fitted", "fit"],
@@ -23,15 +22,7 @@ _HOMES = {
     "optimizers": ["parameter_groups"],
     "penalties": ["MultiForward"],
     "simplex": ["Dirichlet", "lattice"],
-    "tasks": [
-        "Metric",
-        "Task",
-        "classification",
-        "depth",
-        "mean_metric",
-        "regression",
-        "segmentation",
-    ],
+    "tasks": ["Metric", "Task", "classification", "depth", "regression", "segmentation"],
     "training": ["train"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -1,24 +1,15 @@
 from .balancing import UnitNorm
-from .connectivity import barrier
 from .errors import InputError
 from .evaluation import evaluate
-from .recipe import Fitted, fit
 from .front import Front
 from .method import Method, NonFiniteError
 from .networks.ensemble import WeightEnsemble
 from .networks.low_rank import LowRankEnsemble
 from .optimizers import parameter_groups
 from .penalties import MultiForward
+from .recipe import Fitted, fit
 from .simplex import Dirichlet, lattice
-from .tasks import (
-    Metric,
-    Task,
-    classification,
-    depth,
-    mean_metric,
-    regression,
-    segmentation,
-)
+from .tasks import Metric, Task, classification, depth, regression, segmentation
 from .training import train
 
 __version__: str
@@ -36,13 +27,11 @@ __all__ = [
     "Task",
     "UnitNorm",
     "WeightEnsemble",
-    "barrier",
     "classification",
     "depth",
     "evaluate",
     "fit",
     "lattice",
-    "mean_metric",
     "parameter_groups",
     "regression",
     "segmentation",

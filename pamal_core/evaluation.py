@@ -33,7 +33,16 @@ def objectives(tasks: Sequence[Task]) -> tuple[Objective, ...]:
     """Return the first metric of each task; raise InputError where one has none."""
     if bare := [task.name for task in tasks if not task.metrics]:
         raise InputError(f"Every task must have a metric. Found none of {', '.join(bare)}.")
-    return tuple(Objective(f"{t.name}/{t.metrics[0].name}", t.metrics[0].maximise) for t in tasks)
+    return tuple(columns([task])[0] for task in tasks)
+
+
+def columns(tasks: Sequence[Task]) -> tuple[Objective, ...]:
+    """Return every metric of every task, the columns of the table of a front."""
+    return tuple(
+        Objective(f"{task.name}/{metric.name}", metric.maximise, metric.reference)
+        for task in tasks
+        for metric in task.metrics
+    )
 
 
 @torch.no_grad()
@@ -79,7 +88,7 @@ def evaluate(
     table, constants = _judged(network, tasks, loader, points, calibration, progress)
     trained = [tasks[t] for t in network.trained_tasks]
     task_weights = network.task_weights[:, network.trained_tasks].cpu().numpy()
-    front = Front(points, table, objectives(trained), task_weights)
+    front = Front(points, table, objectives(trained), task_weights, columns(trained))
     _check_finite(front, network.task_weights.dtype)
     _check_learnt(table, trained, constants)
     return front

@@ -1,38 +1,45 @@
 """Fronts: what a set of alphas achieves, and how good that is as a Pareto front. No torch here."""
 
-import io
+import json
+import math
+import os
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from html import escape
 from itertools import combinations
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import moocore
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from pamal_core.errors import InputError, is_number
 from pamal_core.simplex import as_array
 
 Weights = Mapping[str, float | int] | Sequence[float | int] | np.ndarray
-"""One number >= 0 per objective, by name or in their order."""
+"""One number >= 0 per objective, by the name of its task or column, or in their order."""
 Bounds = Mapping[str, float | int]
-"""Columns of a front's table and the least, or the most, that is accepted of each."""
+"""Tasks, or columns of a front's table, and the least, or the most, that is accepted of each."""
 NO_BOUNDS: Bounds = MappingProxyType({})
-LOWER, HIGHER = ("loss", "error"), ("accuracy", "IoU")
-"""How the names of metrics end that are better the lower, or the higher, they are."""
 LONG = 1e11
 """Of n points in T > 4 objectives an exact hypervolume takes some n^(T-2) steps: here seconds."""
+WORSE = 0.1
+"""Members do not belong together where the middle is worse than the worst end by more than this
+share of that end's value."""
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A column of a front's table, "task/metric", and its direction."""
+    """A column of a front's table, "task/metric": its direction and, where there is one, its
+    reference, the value that is worth nothing in a hypervolume."""
 
     name: str
     maximise: bool
+    reference: float | None = field(default=None, compare=False)
 
     @property
     def task(self) -> str:
@@ -45,24 +52,42 @@ class Objective:
         task, _, metric = self.name.rpartition("/")
         return f"{metric} on {task}"
 
+    @property
+    def label(self) -> str:
+        """The words, and which direction is better."""
+        return f"{self.words} ({'higher' if self.maximise else 'lower'} is better)"
+
 
 @dataclass(frozen=True, eq=False)
-class Choice:
-    """What `Front.choose` chose: the alpha [M], its row in the front, counted from 0, and all its
-    metrics."""
+class Point:
+    """A point of a front: its alpha [M], its row, counted from 0, and all its metrics."""
 
     alpha: np.ndarray
     row: int
     metrics: dict[str, float]
 
 
-@dataclass(frozen=True, eq=False)
+class OverSeeds(NamedTuple):
+    """What several runs achieve: the mean of each point, half the width of the 95% interval of each
+    mean (Student's t, a row per point), and the corners [K, T] of what at least half of the runs
+    attain."""
+
+    mean: "Front"
+    half_width: pd.DataFrame
+    attained: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Front:
     r"""P points: their alphas [P, M], a table of all their metrics, and the objectives by which
     they are compared.
 
-    `task_weights` is the matrix W [M, T] of section 4.1 for the T objectives, None for the
-    identity: $\alpha^\top W$ says how much a point cares about each objective.
+    `len(front)` is P. `front[i]` is a `Point`, as iteration gives them; a slice, a mask or a list
+    of rows gives a front of these.
+
+    - `task_weights`: the matrix W [M, T] of section 4.1 for the T objectives, None for the
+      identity. $\alpha^\top W$ says how much a point cares about each objective.
+    - `metrics`: direction and reference of columns that are no objectives, where they are known.
 
     A point with an objective that is NaN or infinite counts nowhere: whatever compares points
     leaves it out with a warning, and raises InputError where no other is left. Other metrics may be
@@ -73,6 +98,7 @@ class Front:
     table: pd.DataFrame
     objectives: tuple[Objective, ...]
     task_weights: np.ndarray | None = None
+    metrics: tuple[Objective, ...] = ()
 
     def __post_init__(self) -> None:
         missing = [o.name for o in self.objectives if o.name not in self.table]
@@ -81,6 +107,34 @@ class Front:
                 "A front needs points, a row of metrics for each, and a column for each objective. "
                 f"Found {len(self.alphas)} alphas, {len(self.table)} rows, missing {missing}."
             )
+
+    def __len__(self) -> int:
+        return len(self.alphas)
+
+    def __getitem__(self, rows: Any) -> Any:
+        if not isinstance(rows, int | np.integer):
+            return replace(self, alphas=self.alphas[rows], table=self.table.iloc[rows])
+        row = range(len(self))[rows]
+        return Point(self.alphas[row].copy(), row, self.table.iloc[row].to_dict())
+
+    def __iter__(self) -> Iterator[Point]:
+        return (self[row] for row in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"{self._summary()}\n{self._brief().to_string(max_rows=8, max_cols=8)}"
+
+    def _repr_html_(self) -> str:
+        table = self._brief().to_html(max_rows=8, max_cols=8, border=0)
+        return f"<p>{escape(self._summary())}</p>\n{table}"
+
+    def _summary(self) -> str:
+        labels, kept = ", ".join(o.label for o in self.objectives), self._non_dominated().sum()
+        points, members = self.alphas.shape
+        return f"{points} points of {members} members, {kept} not dominated, by {labels}"
+
+    def _brief(self) -> pd.DataFrame:
+        others = {*self.table} - {o.name for o in self.objectives}
+        return self.to_frame().drop(columns=[*others]).round(4)
 
     @property
     def values(self) -> np.ndarray:
@@ -94,9 +148,25 @@ class Front:
         return np.where(self.maximise, 1, -1) * self.values
 
     @property
+    def F(self) -> np.ndarray:  # noqa: N802 - pymoo's name
+        """The objectives with the signs with which lower is better, as pymoo takes them: [P, T]."""
+        return -self.better
+
+    @property
     def maximise(self) -> list[bool]:
         """Direction per objective."""
         return [o.maximise for o in self.objectives]
+
+    @property
+    def cares(self) -> np.ndarray:
+        r"""How much each point cares about each objective, $\alpha^\top W$: [P, T]."""
+        weights = self.alphas if self.task_weights is None else self.alphas @ self.task_weights
+        if weights.shape[1] != len(self.objectives):
+            raise InputError(
+                f"`task_weights` must have {len(self.objectives)} columns, one per objective, and "
+                f"may be None for one member per task. Found weights of shape {weights.shape}."
+            )
+        return weights.round(9)  # sums that are equal but for rounding
 
     @property
     def is_finite(self) -> np.ndarray:
@@ -104,8 +174,8 @@ class Front:
         return np.isfinite(self.values).all(1)
 
     def finite(self) -> "Front":
-        """The points with finite objectives, with a warning that says how many are left out;
-        InputError where there is none."""
+        """Return the points with finite objectives, with a warning that says how many are left out;
+        raise InputError where there is none."""
         kept, names = self.is_finite, ", ".join(o.name for o in self.objectives)
         if kept.all():
             return self
@@ -116,53 +186,53 @@ class Front:
             f"finite. The first is at alpha {self.alphas[kept.argmin()].round(3).tolist()}.",
             stacklevel=3,
         )
-        return replace(self, alphas=self.alphas[kept], table=self.table[kept])
+        return self[kept]
 
     def on(self, metric: str, maximise: bool | None = None) -> "Front":
-        """The same points compared by another metric of each task.
-
-        Without `maximise` the name of the metric tells the direction: lower is better if it ends in
-        "loss" or "error", higher if in "accuracy" or "IoU". InputError for any other name.
-        """
-        if maximise is None:
-            if not metric.endswith(LOWER + HIGHER):
-                raise InputError(
-                    f"`maximise` must say whether higher is better: the names of metrics that are "
-                    f"known end in {', '.join(LOWER + HIGHER)}. Found {metric}."
-                )
-            maximise = metric.endswith(HIGHER)
-        chosen = (f"{o.task}/{metric}" for o in self.objectives)
-        return replace(self, objectives=tuple(Objective(name, maximise) for name in chosen))
-
-    def upwards(self) -> "Front":
-        """The same points with all objectives to be maximised, as in the paper's Figure 5:
-        "age/loss", where lower is better, becomes "age/negative loss", its negative."""
-        lower = [o.name for o in self.objectives if not o.maximise]
-        names = {name: "/negative ".join(name.rsplit("/", 1)) for name in lower}
-        negated = self.table.assign(**{name: -self.table[name] for name in names})
-        objectives = tuple(Objective(names.get(o.name, o.name), True) for o in self.objectives)
-        return replace(self, table=negated.rename(columns=names), objectives=objectives)
+        """Return the same points compared by another metric of each task. `maximise` says whether
+        higher is better; InputError where neither it nor the front does."""
+        names, known = [f"{o.task}/{metric}" for o in self.objectives], self._known()
+        if maximise is not None:
+            known |= {name: Objective(name, maximise) for name in names}
+        if not {*names} <= {*known}:
+            raise InputError(
+                "`maximise` must say whether higher is better, which the front does not know. "
+                f"Found {metric}."
+            )
+        chosen = tuple(known[name] for name in names)
+        return replace(self, objectives=chosen, metrics=tuple(known.values()))
 
     def non_dominated(self) -> np.ndarray:
-        """Which points no other point dominates (Definition 1): bool [P]. All of several equal
-        points are kept."""
+        """Return which points no other point dominates (Definition 1): bool [P]. All of several
+        equal points are kept."""
         self.finite()
         return self._non_dominated()
 
+    @property
+    def pareto(self) -> "Front":
+        """The points that no other point dominates."""
+        found: Front = self[self.non_dominated()]
+        return found
+
     def hypervolume(
-        self, reference: Sequence[float] | np.ndarray, *, exact: bool | None = None
+        self, reference: Sequence[float] | np.ndarray | None = None, *, exact: bool | None = None
     ) -> float:
-        """The volume between the points and `reference` [T], which is given in the units and
-        directions of the objectives. Higher is better.
+        """Return the volume between the points and `reference`. Higher is better.
 
-        Points that are worse than the reference in any objective add nothing. The paper's tables
-        use accuracies with reference (0, 0), its figure losses with reference (1, 1).
-
-        It is `exact` by default for T <= 4, and for n non-dominated points with n^(T-2) <= 10^11:
-        68 in eight objectives. Beyond that the exact one takes from seconds to hours; it is then
-        `moocore.hv_approx`, within about 1%, and a warning says so.
+        - `reference`: [T], in the units of the objectives; points that are worse in any of them add
+          nothing. By default that of each objective. Losses have none: give, for example, what a
+          constant answer gets.
+        - `exact`: by default for T <= 4, and for n non-dominated points with n^(T-2) <= 10^11: 68
+          in eight objectives. Beyond that the exact one takes from seconds to hours; it is then
+          `moocore.hv_approx`, within about 1%, and a warning says so.
         """
-        ref = as_array(reference)
+        bare = [o.name for o in self.objectives if o.reference is None]
+        if reference is None and bare:
+            raise InputError(
+                f"`reference` must be given, as {' and '.join(bare)} has none of its own; what a "
+                "constant answer gets is one."
+            )
+        ref = as_array([o.reference for o in self.objectives] if reference is None else reference)
         if ref.shape != (len(self.objectives),) or not np.isfinite(ref).all():
             raise InputError(
                 f"`reference` must have {len(self.objectives)} entries, one per objective, all "
@@ -190,31 +260,19 @@ class Front:
         return float(near * span.prod())
 
     def spearman(self) -> np.ndarray:
-        r"""Rank correlation of how much a point cares about a task, $\alpha^\top W$, with the
-        objective: [T], in [-1, 1].
+        """Return the rank correlation of how much a point cares about a task with the objective:
+        [T], in [-1, 1].
 
         The ideal is 1 for an accuracy and -1 for a loss: more weight ought to mean better. NaN
         where all weights or all values are equal.
         """
         front = self.finite()
-        pairs = zip(front._weights().T, front.values.T, strict=True)
+        pairs = zip(front.cares.T, front.values.T, strict=True)
         return np.array([_rank_correlation(w, v) for w, v in pairs])
 
-    def ordered_pairs(self) -> np.ndarray:
-        r"""Of the pairs of points that differ in how much they care about a task, $\alpha^\top W$,
-        the share in which the one that cares more is better at it: [T].
-
-        1 is a front in order, 0 a reversed one. NaN where all weights are equal.
-        """
-        front = self.finite()
-        weights, better = front._weights(), front.better
-        cares = weights[:, None] < weights
-        with np.errstate(invalid="ignore"):
-            return (cares & (better[:, None] < better)).sum((0, 1)) / cares.sum((0, 1))
-
     def competition(self) -> float:
-        """The mean over all pairs of tasks of the rank correlation between what the points achieve
-        on the two: -1 on a perfect front.
+        """Return the mean over all pairs of tasks of the rank correlation between what the points
+        achieve on the two: -1 on a perfect front.
 
         This is the paper's criterion for PHN and COSMOS (appendix B4). NaN for a single task or
         point.
@@ -222,16 +280,50 @@ class Front:
         pairs = [_rank_correlation(a, b) for a, b in combinations(self.finite().better.T, 2)]
         return float(np.mean(pairs)) if pairs else float("nan")
 
-    def middle(self) -> dict[str, float]:
-        """The value of each objective at the point whose alpha is nearest to (1/M, ..., 1/M)."""
+    def barrier(self) -> dict[str, float]:
+        r"""Return by how much the middle is worse than the line between the ends, for each
+        objective and in its unit: 0.05 of an accuracy is 0.05 below the line, 0.05 of a loss 0.05
+        above. A negative number is better than the line.
+
+        The middle is the point nearest to (1/M, ..., 1/M), the line $\sum_k \alpha_k v_k$ with the
+        objective $v_k$ at corner k. Frankle et al., "Linear mode connectivity and the lottery
+        ticket hypothesis" (ICML 2020), call the largest gap along it the error barrier: small for
+        networks that share the first part of their training, and large for those that do not.
+
+        Warns where the middle is worse than every end by more than a tenth of the worst end's
+        value. Raises InputError unless every corner is a point of the front.
+        """
         front = self.finite()
-        nearest = np.linalg.norm(front.alphas - 1 / front.alphas.shape[1], axis=1).argmin()
-        names = [o.name for o in self.objectives]
-        return dict(zip(names, front.values[nearest].tolist(), strict=True))
+        alphas, num_members = front.alphas, front.alphas.shape[1]
+        is_end = np.isclose(alphas, 1, atol=1e-6)
+        if num_members < 2 or not is_end.any(0).all() or is_end.any(1).all():
+            raise InputError(
+                "A barrier needs a front of two members or more with every corner of the simplex "
+                f"and a point between them, as `evaluate` gives it. Found {len(front)} points of "
+                f"{num_members} members, {int(is_end.any(0).sum())} of the corners among them."
+            )
+        middle = np.linalg.norm(alphas - 1 / num_members, axis=1).argmin()
+        sign, values = np.where(front.maximise, -1, 1), front.values
+        ends = values[is_end.argmax(0)]
+        worst = (sign * ends).max(0)
+        apart = sign * values[middle] - worst > WORSE * abs(worst)
+        if apart.any():
+            found = " and ".join(
+                f"{self.objectives[t].name} is {values[middle, t]:.3g} in the middle and "
+                f"{', '.join(f'{end:.3g}' for end in ends[:, t])} at the ends"
+                for t in np.flatnonzero(apart)
+            )
+            warnings.warn(
+                "The members do not belong together, as networks do that were trained from one or "
+                f"together: {found}.",
+                stacklevel=2,
+            )
+        gaps = sign * (values[middle] - alphas[middle] @ ends)
+        return dict(zip((o.name for o in self.objectives), gaps.tolist(), strict=True))
 
     def best(self) -> dict[str, float]:
-        """The best value of each objective on its own: "the best of the sampled subspace" of the
-        paper's tables."""
+        """Return the best value of each objective on its own: "the best of the sampled subspace" of
+        the paper's tables."""
         front = self.finite()
         rows = zip(self.objectives, front.better.argmax(0), front.values.T, strict=True)
         return {o.name: float(column[row]) for o, row, column in rows}
@@ -239,31 +331,30 @@ class Front:
     def choose(
         self,
         *,
-        weights: Weights | None = None,
+        best: str | None = None,
         at_least: Bounds = NO_BOUNDS,
         at_most: Bounds = NO_BOUNDS,
-        knee: bool = False,
-    ) -> Choice:
-        """The best compromise among the points that meet every bound: its alpha, row and metrics.
+        weights: Weights | None = None,
+    ) -> Point:
+        """Return the best point among those that meet every bound.
 
-        Each objective is scaled to 0 at its worst and 1 at its best over the non-dominated points,
-        so that neither units nor dominated outliers matter. The compromise has the highest mean of
-        these, weighted by one number >= 0 per objective (`weights`, by name or in their order).
-        With `knee` it is the point from which every move to another costs most per unit gained.
+        Without `best` and `weights` it is the point whose worst objective is best, each scaled to 0
+        at its worst and 1 at its best over the non-dominated points (achievement scalarisation,
+        Wierzbicki 1980); where these are equal, the second worst decides, and so on. So an end is
+        chosen only where nothing lies between. An objective that is the same everywhere counts for
+        nothing.
 
-        `at_least` and `at_most` map names of columns of the table, objectives or not, to bounds.
-        They mean what they say, whichever direction is better; a warning says where a column is
-        bounded only on the side that is better. InputError where no point meets them
-        all: it names those that none meets, or else all, and the nearest point.
+        - `best`: the task, or its objective, that is to be best.
+        - `at_least`, `at_most`: bounds of tasks, whose objectives are meant, or of other columns.
+          They mean what they say; a warning says where only the better side is bounded.
+        - `weights`: a number >= 0 per objective. The point has the highest weighted mean of the
+          scaled objectives.
+
+        Raises InputError where no point meets all bounds, which names the nearest point.
         """
         finite, rows = self.finite(), np.flatnonzero(self.is_finite)
-        better = finite.better
-        kept = finite.non_dominated()
-        low, span = better[kept].min(0), np.ptp(better[kept], axis=0)
-        scaled = self._scale(weights) * ((better - low) / np.where(span > 0, span, 1))
-        missed = finite._missed("at_least", at_least) | finite._missed("at_most", at_most)
-        finite._warn_of_the_wrong_side(at_least, at_most)
-        met = np.flatnonzero(sum(missed.values(), np.zeros(len(better))) == 0)
+        missed = finite._missed(at_least, at_most)
+        met = np.flatnonzero(sum(missed.values(), np.zeros(len(finite))) == 0)
         if not len(met):
             none = [text for text, short in missed.items() if short.min() > 0]
             nearest = np.sum([*missed.values()], axis=0).argmin()
@@ -272,96 +363,183 @@ class Front:
                 f"The nearest is row {rows[nearest]}, with "
                 f"{finite.table.iloc[nearest].round(4).to_dict()}."
             )
+        better, kept = finite.better, finite._non_dominated()
         # An objective of weight 0 leaves points alike of which one dominates the other.
         met = met[moocore.is_nondominated(better[met], maximise=True, keep_weakly=True)]
-        score = _trade_off(scaled[met], scaled[kept]) if knee else scaled[met].sum(1)
-        row = int(rows[met[score.argmax()]])
-        return Choice(self.alphas[row].copy(), row, self.table.iloc[row].to_dict())
+        low, span = better[kept].min(0), np.ptp(better[kept], axis=0)
+        differs = span > 0
+        scaled = (better[met] - low)[:, differs] / span[differs]
+        ranks = [*np.sort(scaled).T]  # the worst objective of each point, the second worst, ...
+        if weights is not None:
+            ranks = [(self._in_order(weights)[differs] * scaled).sum(1)]
+        if best is not None:
+            names = [o.name for o in self.objectives]
+            if weights is not None or self._column(best) not in names:
+                raise InputError(
+                    f"`best` must be a task of {names}, without `weights`. Found {best!r}."
+                )
+            ranks.insert(0, better[met, names.index(self._column(best))])
+        # The last key counts most; of equal points the first is taken.
+        order = np.lexsort([-rank for rank in reversed(ranks)]) if ranks else [0]
+        found: Point = self[rows[met[order[0]]]]
+        return found
 
     def compare(
-        self, other: "Front", reference: Sequence[float] | np.ndarray | None = None
+        self, *, reference: Sequence[float] | np.ndarray | None = None, **others: "Front"
     ) -> pd.DataFrame:
-        """This front (row "this") and `other` (row "other"), each judged against the other one.
+        """Return a row for this front, "this", and for each of `others`, by its name, judged
+        against the others together; raise InputError unless all have the same objectives.
 
-        The columns, in the units of the objectives: "hypervolume" from `reference` [T], by default
-        the worst value of each objective over the non-dominated points of both (higher is better);
-        "additive epsilon", the least that must be added to each objective of a front for it to
-        reach all of the other (lower is better); "IGD+", the mean distance by which the other is
-        ahead (lower is better; units should be alike); "attained", the share of the other's
-        non-dominated points that a front reaches in all objectives (higher is better). InputError
-        where the objectives are not the same.
+        The columns, in the units of the objectives, are "hypervolume" (higher is better), from
+        `reference` [T], by default that of each objective or, of one that has none, the worst value
+        over the non-dominated points of all; "additive epsilon" (lower is better), the least that
+        must be added to each objective to reach all of the others; "IGD+" (lower is better; units
+        should be alike), the mean distance by which the others are ahead; and "attained" (higher is
+        better), the share of their non-dominated points that is reached in all objectives.
         """
-        if self.objectives != other.objectives:
-            raise InputError(
-                "Fronts must have the same objectives, in the same directions. Found "
-                f"{self.objectives} and {other.objectives}."
-            )
-        fronts = self.finite(), other.finite()
-        values = [front.values[front.non_dominated()] for front in fronts]
-        up, every = np.array(self.maximise), np.concatenate(values)
-        reference = np.where(up, every.min(0), every.max(0)) if reference is None else reference
+        self._check_same(others.values())
+        fronts = {"this": self.finite()} | {name: one.finite() for name, one in others.items()}
+        values = {name: one.values[one._non_dominated()] for name, one in fronts.items()}
+        up, every = np.array(self.maximise), np.concatenate([*values.values()])
+        if reference is None:
+            worst = zip(self.objectives, np.where(up, every.min(0), every.max(0)), strict=True)
+            reference = [value if o.reference is None else o.reference for o, value in worst]
         rows = {}
-        for name, front, (ours, theirs) in zip(
-            ("this", "other"), fronts, (values, values[::-1]), strict=True
-        ):
+        for name, ours in values.items():
+            theirs = np.concatenate([v for other, v in values.items() if other != name])
+            theirs = theirs[moocore.is_nondominated(theirs, maximise=up, keep_weakly=True)]
             reached = np.where(up, ours >= theirs[:, None], ours <= theirs[:, None])
             rows[name] = {
-                "hypervolume": front.hypervolume(reference),
+                "hypervolume": fronts[name].hypervolume(reference),
                 "additive epsilon": moocore.epsilon_additive(ours, theirs, maximise=up),
                 "IGD+": moocore.igd_plus(ours, theirs, maximise=up),
                 "attained": reached.all(2).any(1).mean(),
             }
         return pd.DataFrame(rows).T
 
-    def save(self, path: str | Path) -> None:
-        """Write everything into the one file `path` (an npz)."""
-        arrays = {f"column_{i}": self.table[name].to_numpy() for i, name in enumerate(self.table)}
-        arrays |= {
-            "columns": np.array([*self.table], str),
-            "index": self.table.index.to_numpy(),
-            "alphas": self.alphas,
-            "objectives": np.array([o.name for o in self.objectives], str),
-            "maximise": np.array(self.maximise, bool),
-        }
-        if self.task_weights is not None:
-            arrays["task_weights"] = self.task_weights
-        file = io.BytesIO()
-        np.savez_compressed(file, allow_pickle=False, **arrays)
-        Path(path).write_bytes(file.getvalue())
+    def union(self, *others: "Front") -> "Front":
+        """Return all points as one front, with a column "run": 0 for those of this front, 1 for
+        those of the next. Alphas of another length than the longest are NaN."""
+        self._check_same(others)
+        fronts = (self, *others)
+        widest = max(fronts, key=lambda front: front.alphas.shape[1])
+        width = widest.alphas.shape[1]
+        alphas = [
+            f.alphas if f.alphas.shape[1] == width else np.full((len(f), width), np.nan)
+            for f in fronts
+        ]
+        table = pd.concat(
+            [f.table.assign(run=run) for run, f in enumerate(fronts)], ignore_index=True
+        )
+        return replace(widest, alphas=np.concatenate(alphas), table=table)
 
-    @classmethod
-    def load(cls, path: str | Path) -> "Front":
-        """What `save` wrote, the same to the last bit; InputError where the file is not whole."""
-        content = io.BytesIO(Path(path).read_bytes())
+    @staticmethod
+    def over_seeds(fronts: Sequence["Front"]) -> OverSeeds:
+        """Return mean, interval and attained surface of `fronts`, at least two with the same
+        alphas, each from another seed."""
+        first = fronts[0]
+        first._check_same(fronts)
+        if len(fronts) < 2 or any(not np.array_equal(f.alphas, first.alphas) for f in fronts):
+            raise InputError("Means over seeds need two fronts or more, all with the same alphas.")
+        names = [*first.table]
+        tables = np.stack([front.table[names].to_numpy(float) for front in fronts])
+        half_width = stdtrit(len(fronts) - 1, 0.975) * tables.std(0, ddof=1) / len(fronts) ** 0.5
+        mean = replace(first, table=pd.DataFrame(tables.mean(0), columns=names))
+        return OverSeeds(mean, pd.DataFrame(half_width, columns=names), attained(fronts, 0.5))
+
+    def plot(self, ax: Any = None, beside: Mapping[str, "Front"] = MappingProxyType({})) -> Any:
+        """Draw the front, the points that are not dominated filled, and return the axes.
+
+        - `ax`: matplotlib's axes, three of them for three tasks, which are drawn two by two; by
+          default new ones.
+        - `beside`: other fronts with the same objectives, by the name that the legend gives them.
+        """
         try:
-            with np.load(content, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file}
-            columns = {str(n): arrays[f"column_{i}"] for i, n in enumerate(arrays["columns"])}
-            pairs = zip(arrays["objectives"], arrays["maximise"], strict=True)
-            return cls(
-                arrays["alphas"],
-                pd.DataFrame(columns, arrays["index"]),
-                tuple(Objective(str(name), bool(maximise)) for name, maximise in pairs),
-                arrays.get("task_weights"),
-            )
-        except Exception as error:  # of many kinds, as the bytes are wrong
-            raise InputError(f"{path} is not a whole front as `save` writes it: {error}.") from None
+            from matplotlib import pyplot as plt
+        except ImportError:
+            raise ImportError(
+                "Found no matplotlib. The extra `plots` brings it: pip install '.[plots]'."
+            ) from None
+        self._check_same(beside.values())
+        pairs = [*combinations(range(len(self.objectives)), 2)]
+        if len(pairs) not in (1, 3):
+            found = len(self.objectives)
+            raise InputError(f"Fronts of two or three tasks can be drawn. Found {found}.")
+        if ax is None:
+            size = 4.5 * len(pairs), 4
+            ax = plt.subplots(1, len(pairs), figsize=size, layout="constrained")[1]
+        front = self.finite()
+        kept, along = front._non_dominated(), front.alphas[:, 0].argsort(kind="stable")
+        for panel, pair in zip(np.ravel(ax), pairs, strict=True):
+            points = front.values[:, pair]
+            if front.alphas.shape[1] == 2:
+                panel.plot(*points[along].T, color="C0", lw=1)
+            panel.plot(*points[kept].T, "o", color="C0", label="not dominated")
+            panel.plot(*points[~kept].T, "o", color="C0", mfc="none", label="dominated")
+            for name, other in beside.items():
+                panel.plot(*other.finite().values[:, pair].T, "*", ms=12, label=name)
+            x, y = (self.objectives[t].label for t in pair)
+            panel.set(xlabel=x, ylabel=y)
+        panel.legend()
+        return ax
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per point: alpha_1 ... alpha_M, every metric, and whether the point is
-        non-dominated."""
-        alphas = {f"alpha_{k + 1}": column for k, column in enumerate(self.alphas.T)}
+        """Return a row per point: its alpha, every metric, and whether the point is non-dominated.
+
+        The entries of alpha are alpha/task where each member is trained on one task, else alpha_1
+        ... alpha_M.
+        """
+        num_members, tasks = self.alphas.shape[1], [o.task for o in self.objectives]
+        weights = np.eye(len(tasks)) if self.task_weights is None else self.task_weights
+        names = [f"alpha_{k + 1}" for k in range(num_members)]
+        if len({*tasks}) == num_members and np.array_equal(weights, np.eye(num_members)):
+            names = [f"alpha/{task}" for task in tasks]
+        alphas = dict(zip(names, self.alphas.T, strict=True))
         return self.table.assign(**alphas, non_dominated=self._non_dominated())[
             [*alphas, *self.table, "non_dominated"]
         ]
 
-    def to_points(self, split: str) -> list[dict[str, Any]]:
-        """The points as a record keeps them."""
-        metrics = self.table.to_dict("records")
-        return [
-            {"alpha": alpha.tolist(), "split": split, "metrics": m}
-            for alpha, m in zip(self.alphas, metrics, strict=True)
-        ]
+    def save(self, path: str | Path) -> None:
+        """Write everything into the file `path`, which ends in .json, in one atomic step.
+
+        Finite numbers are kept to the last bit; others are null, and NaN when they are loaded. The
+        rows of the table are counted anew.
+        """
+        path = Path(path)
+        if path.suffix != ".json":
+            raise InputError(f"A front is saved as JSON, as in front.json. Found {path}.")
+        content = {
+            "objectives": [asdict(o) for o in self.objectives],
+            "metrics": [asdict(o) for o in self.metrics],
+            "task_weights": None if self.task_weights is None else self.task_weights.tolist(),
+            "alphas": _plain(self.alphas.tolist()),
+            "table": {name: _plain(self.table[name].tolist()) for name in self.table},
+            "dtypes": {name: str(self.table[name].dtype) for name in self.table},
+        }
+        text = json.dumps(content, indent=1, allow_nan=False)
+        partial = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            partial.write_text(text, "utf-8")
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Front":
+        """Return what `save` wrote; raise InputError where the file is not whole."""
+        text = Path(path).read_bytes()
+        try:
+            content = json.loads(text)
+            weights = content["task_weights"]
+            return cls(
+                np.array(content["alphas"], dtype=float),
+                pd.DataFrame(content["table"]).astype(content["dtypes"]),
+                tuple(Objective(**o) for o in content["objectives"]),
+                None if weights is None else np.array(weights, dtype=float),
+                tuple(Objective(**o) for o in content["metrics"]),
+            )
+        except Exception as error:  # of many kinds, as the text is wrong
+            raise InputError(f"{path} is not a whole front as `save` writes it: {error}.") from None
 
     def _non_dominated(self) -> np.ndarray:
         kept = self.is_finite
@@ -370,99 +548,87 @@ class Front:
             kept[kept] = moocore.is_nondominated(values, maximise=self.maximise, keep_weakly=True)
         return kept
 
-    def _weights(self) -> np.ndarray:
-        """alpha^T W, [P, T]."""
-        weights = self.alphas if self.task_weights is None else self.alphas @ self.task_weights
-        if weights.shape[1] != len(self.objectives):
-            raise InputError(
-                f"`task_weights` must have {len(self.objectives)} columns, one per objective, and "
-                f"may be None for one member per task. Found weights of shape {weights.shape}."
-            )
-        return weights.round(9)  # sums that are equal but for rounding
+    def _known(self) -> dict[str, Objective]:
+        """Return every column whose direction is known."""
+        return {o.name: o for o in (*self.metrics, *self.objectives)}
 
-    def _scale(self, weights: Weights | None) -> np.ndarray:
-        """What multiplies each scaled objective, by the `weights` of `choose`."""
+    def _column(self, name: str) -> str:
+        """Return the column that is meant by the name of a task, or else `name`."""
+        objectives = {o.task: o.name for o in self.objectives}
+        return name if name in self.table else objectives.get(name, name)
+
+    def _in_order(self, weights: Weights) -> np.ndarray:
+        """Return the `weights` of `choose` in the order of the objectives: [T]."""
         names = [o.name for o in self.objectives]
-        if weights is None:
-            return np.ones(len(names))
-        given: list[Any] = []
-        if isinstance(weights, Sequence | np.ndarray):
-            given = [*weights]
-        elif isinstance(weights, Mapping) and {*weights} == {*names}:
-            given = [weights[name] for name in names]
-        right = len(given) == len(names) and all(is_number(w) and w >= 0 for w in given)
-        if not right or not any(given):
+        given: Any = weights
+        if isinstance(weights, Mapping):
+            named = {self._column(name): weight for name, weight in weights.items()}
+            given = [named[name] for name in names] if {*named} == {*names} else []
+        right = isinstance(given, Sequence | np.ndarray) and len(given) == len(names)
+        if not right or not all(is_number(w) and w >= 0 for w in given) or not any(given):
             raise InputError(
                 f"`weights` must be finite numbers >= 0, not all 0, one for each of {names}, by "
                 f"name or in this order. Found {weights!r}."
             )
         return np.array(given, dtype=float)
 
-    def _missed(self, side: str, limits: Bounds) -> dict[str, np.ndarray]:
-        """For the words of each bound by how much each point misses it [P], in shares of the extent
-        of the column; inf where that is not finite."""
-        missed = {}
-        if not isinstance(limits, Mapping):
-            raise InputError(f"`{side}` must be a dict of columns and bounds. Found {limits!r}.")
-        for name, limit in limits.items():
-            if name not in self.table or not is_number(limit):
-                raise InputError(
-                    f"A bound must be a finite number, and name one of {[*self.table]}. "
-                    f"Found {limit!r} for {name!r}."
-                )
-            values = self.table[name].to_numpy(float)
-            short = np.clip(limit - values if side == "at_least" else values - limit, 0, None)
-            text = f"{name} {side.replace('_', ' ')} {limit:.4g}"
-            known = values[np.isfinite(values)]
-            extent = np.ptp(known) if len(known) else 0.0
-            missed[text] = np.where(np.isfinite(values), short / (extent or 1.0), np.inf)
+    def _missed(self, at_least: Bounds, at_most: Bounds) -> dict[str, np.ndarray]:
+        """Return for each bound, in words, by what share of the extent of its column each point
+        misses it: 0 where it is met, inf where there is no number."""
+        known, missed = self._known(), {}
+        bounds = {"at_least": at_least, "at_most": at_most}
+        for side, other, sign in ("at_least", "at_most", 1), ("at_most", "at_least", -1):
+            limits, opposite = bounds[side], bounds[other]
+            if not isinstance(limits, Mapping):
+                raise InputError(f"`{side}` must be a dict of names and bounds. Found {limits!r}.")
+            bounded = {*map(self._column, opposite)} if isinstance(opposite, Mapping) else set()
+            for given, limit in limits.items():
+                name = self._column(given)
+                if name not in self.table or not is_number(limit):
+                    raise InputError(
+                        f"A bound must be a finite number, and name one of {[*self.table]}. "
+                        f"Found {limit!r} for {given!r}."
+                    )
+                if name in known and known[name].maximise != (sign > 0) and name not in bounded:
+                    way, good = ("below", "lower") if sign > 0 else ("above", "higher")
+                    warnings.warn(
+                        f"`{side}` bounds {name} from {way}, where {good} is better: `{other}` is "
+                        "the bound that keeps it good.",
+                        stacklevel=3,
+                    )
+                column = self.table[name].to_numpy(float)
+                numbers = column[np.isfinite(column)]
+                extent = np.ptp(numbers) if len(numbers) else 0.0
+                short = np.clip(sign * (limit - column), 0, None) / (extent or 1.0)
+                text = f"{name} {side.replace('_', ' ')} {limit:.4g}"
+                missed[text] = np.where(np.isfinite(column), short, np.inf)
         return missed
 
-    def _warn_of_the_wrong_side(self, at_least: Bounds, at_most: Bounds) -> None:
-        """A warning for each column that is bounded on the side that is better, and only there."""
-        maximise = {n: n.endswith(HIGHER) for n in self.table if n.endswith(LOWER + HIGHER)}
-        maximise |= {o.name: o.maximise for o in self.objectives}
-        for name, is_higher in maximise.items():
-            if is_higher and name in at_most and name not in at_least:
-                found, good, other = "`at_most` bounds {} from above", "higher", "at_least"
-            elif not is_higher and name in at_least and name not in at_most:
-                found, good, other = "`at_least` bounds {} from below", "lower", "at_most"
-            else:
-                continue
-            warnings.warn(
-                f"{found.format(name)}, where {good} is better: `{other}` is the bound that keeps "
-                "it good.",
-                stacklevel=3,
-            )
-
-    @classmethod
-    def from_points(
-        cls, points: Sequence[Mapping[str, Any]], objectives: Sequence[Objective], split: str
-    ) -> "Front":
-        """The points of one split of a record."""
-        chosen = [p for p in points if p["split"] == split]
-        alphas = np.array([p["alpha"] for p in chosen])
-        return cls(alphas, pd.DataFrame([p["metrics"] for p in chosen]), tuple(objectives))
+    def _check_same(self, others: Any) -> None:
+        """Raise InputError unless all fronts have the same objectives."""
+        for other in others:
+            if self.objectives != other.objectives:
+                raise InputError(
+                    "Fronts must have the same objectives, in the same directions. Found "
+                    f"{self.objectives} and {other.objectives}."
+                )
 
 
 def attained(fronts: Sequence[Front], share: float) -> np.ndarray:
-    """The empirical attainment surface of `fronts`, each from another seed: the corners [K, T] of
-    what at least `share` of them reach or surpass, in the units of the objectives."""
+    """Return the empirical attainment surface of `fronts`, each from another seed: the corners
+    [K, T] of what at least `share` of them reach or surpass, in the units of the objectives."""
     fronts = [front.finite() for front in fronts]
-    points = np.concatenate([-front.better for front in fronts])
-    sets = np.repeat(np.arange(len(fronts)), [len(front.table) for front in fronts])
+    points = np.concatenate([front.F for front in fronts])
+    sets = np.repeat(np.arange(len(fronts)), [len(front) for front in fronts])
     corners = moocore.eaf(points, sets, percentiles=[100 * share])[:, :-1]
     return corners * np.where(fronts[0].maximise, -1, 1)
 
 
-def _trade_off(points: np.ndarray, front: np.ndarray) -> np.ndarray:
-    """What the cheapest move from each point to another of the front loses per unit it gains
-    (Rachmawati and Srinivasan, 2009); inf where no move gains anything."""
-    scores = []
-    for point in points:
-        lost, gained = (np.clip(d, 0, None).sum(1) for d in (point - front, front - point))
-        scores.append((lost[gained > 0] / gained[gained > 0]).min(initial=np.inf))
-    return np.array(scores)
+def _plain(values: Any) -> Any:
+    """Return `values`, of nested lists, with None for each number that JSON has no word for."""
+    if isinstance(values, list):
+        return [_plain(value) for value in values]
+    return None if isinstance(values, float) and not math.isfinite(values) else values
 
 
 def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:

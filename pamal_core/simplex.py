@@ -135,17 +135,6 @@ def sampled(num_members: int, num_draws: int = 256, seed: int = 0) -> np.ndarray
     return np.vstack([np.eye(num_members), np.full((1, num_members), 1 / num_members), draws])
 
 
-def arc(num_points: int = 11) -> np.ndarray:
-    """Points on a quarter of the unit circle, at equal angles, scaled to the simplex: [P, 2].
-
-    Where the codes of PHN, COSMOS and the paper evaluate these two. It runs from the first corner
-    to the second like the lattice, and is denser in the middle.
-    """
-    angles = np.linspace(0, np.pi / 2, num_points)
-    points = np.stack([np.cos(angles), np.sin(angles)], 1).clip(0)
-    return points / points.sum(1, keepdims=True)
-
-
 def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.ndarray:
     """`alpha`, a tensor on any device included, as a float array [..., num_members], checked:
     finite, >= 0, each row sums to 1 within 1e-6."""

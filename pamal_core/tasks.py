@@ -1,6 +1,7 @@
 """Tasks: the loss that trains one, and the metrics that judge it.
 
 Losses and metrics are means over all labels that are there, of a batch or of the whole data set.
+Where there is none a loss is 0 with a gradient of 0, and metrics are NaN.
 MTAN (Liu, Johns and Davison, CVPR 2019), whose losses and metrics of pixels these are otherwise,
 takes the metrics batch by batch (mIoU and pixel accuracy image by image) and averages these; that
 depends on the batch size, and an image with few labels counts as much as one with many.
@@ -25,8 +26,10 @@ from pamal_core.shapes import ByTask
 Loss = Callable[[Tensor, Tensor], Tensor]
 Pair = tuple[Tensor, Tensor]
 Weights = Sequence[float | int] | Tensor
-Values = tuple[Tensor, Tensor]
+Values = Pair
 """A value for every label, and whether it counts, or with how much weight it is in the value."""
+SAMPLE = 2**16
+"""Targets of a batch from which the best constant number is estimated."""
 
 
 def ratio(sums: Tensor) -> Tensor:
@@ -46,6 +49,8 @@ class Metric:
     - `value(total)`: the metric of that sum; by default the first entry over the second. NaN where
       it divides by 0.
     - `constant`: the same metric of the best constant answer to these labels, if that is known.
+    - `reference`: the value that is worth nothing in a hypervolume, 0 of an accuracy; a loss has
+      none.
     """
 
     name: str
@@ -53,6 +58,25 @@ class Metric:
     statistic: Callable[[Tensor, Tensor], Any]
     value: Callable[[Any], Any] = ratio
     constant: "Metric | None" = None
+    reference: float | None = None
+
+    @classmethod
+    def mean(
+        cls,
+        name: str,
+        function: Callable[[Tensor, Tensor], Any],
+        *,
+        maximise: bool,
+        count: Callable[[Tensor], Tensor | int] = len,
+        reference: float | None = None,
+    ) -> "Metric":
+        """Return the mean over examples of what `function(output, target)` averages over a batch.
+
+        `count(target)` is over how many examples that is: over all, unless some have no label. A
+        batch whose count is 0 does not count, whatever `function` makes of it; the metric is NaN if
+        no batch counts.
+        """
+        return cls(name, maximise, partial(_sum_of_means, function, count), reference=reference)
 
     def __call__(self, output: Tensor, target: Tensor) -> float:
         """Return the metric of one batch."""
@@ -84,6 +108,15 @@ class Gathered:
     @property
     def maximise(self) -> bool:
         return bool(self.metric.higher_is_better)
+
+    @property
+    def reference(self) -> float | None:
+        """The worse bound of the object, if it names one; of an AUROC that of a coin."""
+        if "AUROC" in type(self.metric).__name__:
+            return 0.5
+        name = "plot_lower_bound" if self.maximise else "plot_upper_bound"
+        bound = getattr(self.metric, name, None)
+        return None if bound is None else float(bound)
 
     def __call__(self, output: Tensor, target: Tensor) -> float:
         return self.of(self.add(None, output, target))
@@ -269,22 +302,6 @@ def taken(
         raise
 
 
-def mean_metric(
-    name: str,
-    maximise: bool,
-    mean: Callable[[Tensor, Tensor], Any],
-    count: Callable[[Tensor], Tensor | int] = len,
-) -> Metric:
-    """Return a metric that is the mean over examples of what `mean(output, target)` averages over
-    one batch.
-
-    `count(target)` says over how many examples that is: over all, unless some have no label. A
-    batch whose count is 0 does not count, whatever `mean` makes of it. The metric is NaN if no
-    batch counts.
-    """
-    return Metric(name, maximise, partial(_sum_of_means, mean, count))
-
-
 def _sum_of_means(
     mean: Callable[[Tensor, Tensor], Any],
     count: Callable[[Tensor], Tensor | int],
@@ -329,62 +346,15 @@ def _chosen(defaults: Sequence[Metric], metrics: Sequence[Any] | None) -> Sequen
 # Classes
 
 
-def answers(
-    logits: Float[Tensor, "n classes ..."], counted: Bool[Tensor, "n ..."]
-) -> tuple[Int[Tensor, "n ..."], Float[Tensor, ""]]:
-    """Return the class of each answer, the first of the largest; and 0, or NaN where a largest one
-    that is `counted` is not finite: a network without numbers has no accuracy, though a class."""
-    largest, classes = logits.detach().max(1)
-    return classes, exact((0 * largest).where(counted, 0).sum())
-
-
-def present(ignore_index: int, labels: Tensor) -> Tensor:
-    """Return which labels are there: not `ignore_index`, or class probabilities without a NaN."""
-    if labels.is_floating_point():
-        return labels.isnan().any(1).logical_not()
-    return labels.long() != ignore_index  # -100 would be 156 among labels of eight bits
-
-
-def checked(
-    ignore_index: int, logits: Tensor, labels: Tensor
-) -> tuple[Tensor, Tensor, Tensor | float]:
-    """Return `labels` that cross-entropy takes, which of them count, and 0.
-
-    Raise InputError unless `labels` are classes or class probabilities of the shape that `logits`
-    [n, C, ...] ask for. A class out of range is torch's to refuse, on the CPU; on an accelerator
-    the kernel would fail, and the process with it: there the 0 is NaN instead.
-    """
-    by_class, on_cpu = labels.is_floating_point(), labels.device.type == "cpu"
-    needed = logits.shape if by_class else logits.shape[:1] + logits.shape[2:]
-    if logits.ndim < 2 or logits.shape[1] < 2 or labels.shape != needed:
-        raise InputError(
-            "For logits [n, C, ...] with C >= 2 labels must be integers [n, ...] or probabilities "
-            f"of their shape. Found {described(logits)} and {described(labels)}."
-        )
-    counted, classes = present(ignore_index, labels), logits.shape[1]
-    if by_class:
-        labels = labels.to(logits.dtype).where(counted.unsqueeze(1), 1 / classes)
-        wrong = ((labels.sum(1) - 1).abs() > 0.01) | (labels < 0).any(1)
-        if on_cpu and wrong.any():
-            raise InputError("Probabilities must be at least 0, with sum 1 over the classes.")
-    else:
-        labels = labels.long()
-        if on_cpu:
-            return labels, counted, 0.0
-        wrong = counted & ((labels < 0) | (labels >= classes))
-        counted = counted & ~wrong
-        labels = labels.where(counted, ignore_index)
-    return labels, counted, _nan_where(wrong.any(), logits)
-
-
-def _nan_where(wrong: Tensor, like: Tensor) -> Tensor:
-    return torch.zeros_like(wrong, dtype=like.dtype).masked_fill(wrong, torch.nan)
-
-
 @dataclass(frozen=True)
 class _Classes:
-    """What tasks of classes have in common: the label that means a missing one, the weight of each
-    class in the loss unless all are alike, and, of pixels, the number of classes."""
+    """What tasks of classes compute of logits [n, C, ...] and labels: integers [n, ...], or class
+    probabilities of the shape of the logits.
+
+    - `ignore_index`: the integer that means a missing label. Among probabilities NaN does.
+    - `class_weight`: C numbers, how much a label counts in the loss; None where all count alike.
+    - `num_classes`: C of pixels, whose labels must be integers.
+    """
 
     ignore_index: int
     class_weight: Weights | None
@@ -397,77 +367,109 @@ class _Classes:
                 check_number("class_weight", weight, 0, above=True)
             object.__setattr__(self, "class_weight", tuple(weights))
 
+    # Labels
+
+    def present(self, labels: Tensor) -> Tensor:
+        """Return which labels are there."""
+        if labels.is_floating_point():
+            return labels.isnan().any(1).logical_not()
+        return labels.long() != self.ignore_index  # -100 would be 156 among labels of eight bits
+
+    def labelled(self, logits: Tensor, labels: Tensor) -> Pair:
+        """Return logits [k, C] and labels [k], or probabilities [k, C]."""
+        counted = self.present(labels)
+        labels = labels.movedim(1, -1) if labels.is_floating_point() else labels.long()
+        return logits.movedim(1, -1)[counted], labels[counted]
+
+    def checked(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return logits and labels as cross-entropy takes them, and which labels count.
+
+        Raise InputError unless labels are classes, or probabilities, of the shape that `logits` ask
+        for. A class out of range is torch's to refuse on the CPU. An accelerator would lose the
+        process with it: there all logits are NaN instead, as of wrong probabilities.
+        """
+        soft, number = labels.is_floating_point(), logits.shape[1] if logits.ndim > 1 else 0
+        needed = logits.shape if soft else logits.shape[:1] + logits.shape[2:]
+        if self.num_classes is None:
+            wanted = "[n, C, ...] with C >= 2 labels must be integers [n, ...] or probabilities"
+            fits = number > 1
+        else:
+            wanted = f"[n, {self.num_classes}, H, W] labels must be integers [n, H, W]"
+            fits = number == self.num_classes and not soft
+        if not fits or labels.shape != needed:
+            found = f"{described(logits)} and {described(labels)}"
+            raise InputError(f"For logits {wanted}. Found {found}.")
+        counted, on_cpu = self.present(labels), labels.device.type == "cpu"
+        if soft:
+            labels = labels.to(logits.dtype).where(counted.unsqueeze(1), 1 / number)
+            wrong = ((labels.sum(1) - 1).abs() > 0.01) | (labels < 0).any(1)
+            if on_cpu and wrong.any():
+                raise InputError("Probabilities must be at least 0, with sum 1 over the classes.")
+            return _nan_where(wrong.any(), logits), labels, counted
+        labels = labels.long()
+        if on_cpu:
+            return logits, labels, counted
+        wrong = counted & ((labels < 0) | (labels >= number))
+        return _nan_where(wrong.any(), logits), labels.masked_fill(wrong, 0), counted
+
+    # The loss
+
+    def weight(self, logits: Tensor) -> Tensor | None:
+        return None if self.class_weight is None else logits.new_tensor(self.class_weight)
+
     def count(self, labels: Tensor) -> Tensor:
         """Return the number of labels, or the sum of their weights."""
-        counted = present(self.ignore_index, labels)
+        counted = self.present(labels)
         if self.class_weight is None or labels.is_floating_point():
             return counted.sum()
         weight = torch.tensor(self.class_weight, device=labels.device)
         return weight[labels.long().clamp(0, len(weight) - 1)].where(counted, 0).sum()
 
-    def labelled(self, logits: Tensor, labels: Tensor) -> Pair:
-        """Return logits [k, C] and labels [k], or probabilities [k, C]."""
-        counted = present(self.ignore_index, labels)
-        labels = labels.movedim(1, -1) if labels.is_floating_point() else labels.long()
-        return logits.movedim(1, -1)[counted], labels[counted]
-
-    def checked(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor | float]:
-        if self.num_classes is not None and (
-            logits.shape[1:2] != (self.num_classes,) or labels.is_floating_point()
-        ):
-            raise InputError(
-                f"A segmentation needs logits [n, {self.num_classes}, H, W] and integer labels "
-                f"[n, H, W]. Found {described(logits)} and {described(labels)}."
-            )
-        return checked(self.ignore_index, logits, labels)
-
-    def weight(self, logits: Tensor) -> Tensor | None:
-        """Return the weights of the classes of `logits`."""
-        if self.class_weight is None:
-            return None
-        if len(self.class_weight) != logits.shape[1]:
-            raise InputError(
-                f"`class_weight` must have a number for each of {logits.shape[1]} classes. "
-                f"Found {len(self.class_weight)}."
-            )
-        return logits.new_tensor(self.class_weight)
-
     def cross_entropy(self, logits: Tensor, labels: Tensor) -> Float[Tensor, ""]:
         """Return the mean over the labels that are there, by torch; 0 where none is."""
-        labels, counted, fault = self.checked(logits, labels)
+        logits, labels, counted = self.checked(logits, labels)
         weight, ignore_index = self.weight(logits), self.ignore_index
         if labels.is_floating_point():
             values = F.cross_entropy(logits, labels, weight, reduction="none").where(counted, 0)
-            return values.sum() / counted.sum().clamp(min=1) + fault
+            return values.sum() / counted.sum().clamp(min=1)
         # torch's mean over no label is NaN, and so is its gradient: there it is given some label.
         some = counted.any()
         filled = labels.where(some, int(ignore_index == 0))
         mean = F.cross_entropy(logits, filled, weight, ignore_index=ignore_index)
-        return mean.where(some, 0) + fault
+        return mean.where(some, 0)
 
     def cross_entropies(self, logits: Tensor, labels: Tensor) -> Values:
-        """Return that of every label, and its weight."""
-        labels, counted, fault = self.checked(logits, labels)
-        weight = self.weight(logits)
+        """Return that of every label, an integer, and its weight."""
+        logits, labels, counted = self.checked(logits, labels)
+        weight, ignore_index = self.weight(logits), self.ignore_index
         values = F.cross_entropy(
-            logits, labels, weight, ignore_index=self.ignore_index, reduction="none"
+            logits, labels, weight, ignore_index=ignore_index, reduction="none"
         )
         if weight is None:
-            return values + fault, counted
-        return values + fault, weight[labels.where(counted, 0)].where(counted, 0)
+            return values, counted
+        return values, weight[labels.where(counted, 0)].where(counted, 0)
+
+    # Answers: the first of the largest logits
+
+    def answered(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return the class of each answer and of each label, which of them count, and 0, or NaN
+        where a largest logit is not finite: a network without numbers has no accuracy."""
+        logits, labels, counted = self.checked(logits.detach(), labels)
+        truth = labels.argmax(1) if labels.is_floating_point() else labels
+        largest, classes = logits.max(1)
+        return classes, truth, counted, exact((0 * largest).where(counted, 0).sum())
 
     def right(self, logits: Tensor, labels: Tensor) -> Values:
         """Return 1 where an answer is right, else 0."""
-        labels, counted, fault = self.checked(logits, labels)
-        truth = labels.argmax(1) if labels.is_floating_point() else labels
-        classes, lost = answers(logits, counted)
-        return (classes == truth) + (fault + lost.to(logits)), counted
+        classes, truth, counted, lost = self.answered(logits, labels)
+        return (classes == truth) + lost.to(logits), counted
 
     def confusion(self, logits: Tensor, labels: Tensor) -> Float[Tensor, "C C"]:
         """Return the confusion matrix of a batch."""
-        labels, counted, _ = self.checked(logits, labels)
-        classes, lost = answers(logits, counted)
-        return exact(confusion_matrix(classes, labels, counted, logits.shape[1])) + lost
+        classes, truth, counted, lost = self.answered(logits, labels)
+        return exact(confusion_matrix(classes, truth, counted, logits.shape[1])) + lost
+
+    # The best constant answer follows from how often each class occurs
 
     def frequencies(self, logits: Tensor, labels: Tensor) -> Float[Tensor, " C"]:
         """Return the number of labels of each class; of probabilities 0."""
@@ -477,20 +479,30 @@ class _Classes:
             labels = labels.new_zeros(0, dtype=torch.long)
         return exact(labels.clamp(0, number - 1).bincount(minlength=number))
 
-    def constant_loss(self, frequencies: Float[Tensor, " C"]) -> float:
+    def least_loss(self, frequencies: Float[Tensor, " C"]) -> float:
         """Return the loss of answering with the weighted share of each class."""
-        weight = self.weight(frequencies[None])
+        weight = self.weight(frequencies)
         mass = frequencies if weight is None else frequencies * weight
         shares = mass / mass.sum()
         return -float(torch.xlogy(shares, shares).sum())
 
+    def loss(self, statistic: Callable[[Tensor, Tensor], Tensor]) -> Metric:
+        constant = Metric("loss", False, self.frequencies, self.least_loss)
+        return Metric("loss", False, statistic, constant=constant)
+
     def accuracy(self, name: str) -> Metric:
         constant = Metric(name, True, self.frequencies, _largest_share)
-        return Metric(name, True, partial(_sum_of_values, self.right), constant=constant)
+        statistic = partial(_sum_of_values, self.right)
+        return Metric(name, True, statistic, constant=constant, reference=0.0)
 
 
 def _largest_share(frequencies: Float[Tensor, " C"]) -> Tensor:
     return frequencies.max() / frequencies.sum()
+
+
+def _nan_where(wrong: Tensor, values: Tensor) -> Tensor:
+    """Return `values`, all NaN if it is `wrong`, which nothing waits to be told."""
+    return values.masked_fill(wrong, torch.nan)
 
 
 def classification(
@@ -504,24 +516,21 @@ def classification(
     [n, C, ...] and labels [n, ...], as of tokens.
 
     Labels are integers, or class probabilities of the shape of the logits; with these an answer is
-    right where it is the most probable class. Loss and metrics are means over the labels that are
-    there. Where there is none the loss is 0 with a gradient of 0, and metrics are NaN.
+    right where it is the most probable class.
 
     - `ignore_index`: the integer that means a missing label. Among probabilities NaN does.
     - `class_weight`: C numbers > 0, torch's `weight`. A label counts as much as its class weighs,
       in the loss and in the metric "loss"; of probabilities the terms are weighed, and the mean is
       over their number.
-    - `metrics`: those of `Task` in place of "accuracy", in [0, 1], higher is better, and "loss",
-      what is trained on, lower is better. These go by their names: `["accuracy", AUROC(...)]`. An
-      object of torchmetrics gets logits [k, C] and labels [k].
+    - `metrics`: those of `Task` in place of "accuracy" and "loss", what is trained on, which go by
+      their names: `["accuracy", AUROC(...)]`. An object of torchmetrics gets logits [k, C] and
+      labels [k].
 
-    The loss raises InputError for labels of another shape, and for weights of other classes.
+    The loss raises InputError for labels of another shape.
     """
     classes = _Classes(ignore_index, class_weight)
-    constant = Metric("loss", False, classes.frequencies, classes.constant_loss)
-    loss = mean_metric("loss", False, classes.cross_entropy, classes.count)
-    defaults = classes.accuracy("accuracy"), replace(loss, constant=constant)
-    chosen = _chosen(defaults, metrics)
+    losses = partial(_sum_of_means, classes.cross_entropy, classes.count)
+    chosen = _chosen((classes.accuracy("accuracy"), classes.loss(losses)), metrics)
     return Task(name, classes.cross_entropy, chosen, classes.count, classes.labelled)
 
 
@@ -531,33 +540,28 @@ def classification(
 def segmentation(
     name: str,
     num_classes: int,
-    ignore: int = -1,
+    ignore_index: int = -1,
     *,
     class_weight: Weights | None = None,
     metrics: Sequence[Any] | None = None,
 ) -> Task:
     """Return a task of a class for every pixel, trained on cross-entropy: logits [n, num_classes,
-    H, W] and integer labels [n, H, W], of which `ignore` means a missing one.
+    H, W] and integer labels [n, H, W].
 
-    Loss and metrics are means over labelled pixels. Where there is none the loss is 0 with a
-    gradient of 0, and metrics are NaN. `class_weight` is that of `classification`.
-
+    - `ignore_index`, `class_weight`: those of `classification`.
     - `metrics`: those of `Task` in place of "mIoU", the mean over classes of intersection over
-      union, in [0, 1], higher is better; "pixel accuracy", in [0, 1], higher is better; and "loss",
-      what is trained on, lower is better. These go by their names. mIoU comes from one confusion
-      matrix of all pixels, without classes that neither occur nor are predicted. An object of
-      torchmetrics gets logits [k, num_classes] and labels [k].
+      union, "pixel accuracy", and "loss", what is trained on, which go by their names. mIoU comes
+      from one confusion matrix of all pixels, without classes that neither occur nor are predicted.
+      An object of torchmetrics gets logits [k, num_classes] and labels [k].
 
-    The loss raises InputError for logits of another number of classes, for labels of another shape
-    or of floats, and for weights of other classes.
+    The loss raises InputError for logits of another number of classes, and for labels of another
+    shape or of floats.
     """
-    classes = _Classes(ignore, class_weight, num_classes)
-    constant = Metric("loss", False, classes.frequencies, classes.constant_loss)
-    losses = partial(_sum_of_values, classes.cross_entropies)
+    classes = _Classes(ignore_index, class_weight, num_classes)
     defaults = (
-        Metric("mIoU", True, classes.confusion, mean_iou),
+        Metric("mIoU", True, classes.confusion, mean_iou, reference=0.0),
         classes.accuracy("pixel accuracy"),
-        Metric("loss", False, losses, constant=constant),
+        classes.loss(partial(_sum_of_values, classes.cross_entropies)),
     )
     loss = partial(_mean_of_values, classes.cross_entropies)
     return Task(name, loss, _chosen(defaults, metrics), classes.count, classes.labelled)
@@ -594,15 +598,11 @@ def depth(name: str, *, metrics: Sequence[Any] | None = None) -> Task:
     """Return a task of a positive number for every pixel, trained on the absolute error: outputs
     [n, 1, H, W] and targets [n, 1, H, W] or [n, H, W]. One that is NaN or not above 0 is missing.
 
-    Loss and metrics are means over the pixels with a target. Where there is none the loss is 0 with
-    a gradient of 0, and metrics are NaN.
-
     - `metrics`: those of `Task` in place of "absolute error", in the units of the target; "relative
       error", the mean of |output - target| / target, a ratio, not per cent; and "loss", the first
-      again; all lower is better. These go by their names. An object of torchmetrics gets outputs
-      and targets [k].
+      again, which go by their names. An object of torchmetrics gets outputs and targets [k].
     """
-    constant = Metric("loss", False, _depth_histogram, _constant_error)
+    constant = _constant(F.l1_loss, _is_positive)
     absolute = Metric("loss", False, partial(_sum_of_values, _absolute_error), constant=constant)
     relative = Metric("relative error", False, partial(_sum_of_values, _relative_error))
     defaults = replace(absolute, name="absolute error"), relative, absolute
@@ -628,29 +628,6 @@ def _relative_error(output: Tensor, target: Tensor) -> Values:
     return error / target.flatten().where(valid, 1), valid
 
 
-def _depth_histogram(output: Tensor, target: Tensor) -> Float[Tensor, "2 bins"]:
-    """Return the number of depths and their sum in each of 2^15 bins, less than 1% wide: the upper
-    16 bits of positive floats are in the order of the floats."""
-    target = exact(target[target > 0])
-    bins = target.float().view(torch.int32) >> 16
-    sums = torch.stack([torch.ones_like(target), target])
-    return sums.new_zeros(2, 2**15).index_add_(1, bins, sums)
-
-
-def _constant_error(histogram: Float[Tensor, "2 bins"]) -> float:
-    """Return the least mean absolute error of a constant at the lower end of a bin; NaN unless
-    there are depths in two."""
-    number, total = histogram
-    used = number > 0
-    if used.sum() < 2:
-        return math.nan
-    below, total_below = (histogram.cumsum(1) - histogram)[:, used]
-    ends = (used.nonzero()[:, 0].int() << 16).view(torch.float32)
-    # Errors add up to (end - depth) of depths below, and (depth - end) of the others.
-    errors = total.sum() - 2 * total_below + ends * (2 * below - number.sum())
-    return float(errors.min() / number.sum())
-
-
 # Numbers
 
 
@@ -671,23 +648,21 @@ def regression(
     """Return a task of numbers, trained on `loss`, Huber's by default, as for age in section 5.2.
 
     Outputs [n, 1] and targets [n], of any number type, are both taken as [n]. A NaN is a missing
-    target: the loss is the mean over the others, and 0 with a gradient of 0 where there is none.
+    target.
 
-    - `metrics`: those of `Task` in place of "loss", what is trained on, lower is better, and "R2",
-      the coefficient of determination, at most 1, higher is better, NaN where all targets are
-      equal. These go by their names: `["loss"]` leaves R2 out. An object of torchmetrics gets
-      outputs and targets [k].
+    - `metrics`: those of `Task` in place of "loss", what is trained on, and "R2", the coefficient
+      of determination, NaN where all targets are equal, which go by their names: `["loss"]` leaves
+      R2 out. An object of torchmetrics gets outputs and targets [k].
 
     The loss raises InputError unless there are as many targets as numbers in the output, with the
     axes in the same order.
     """
     flat, count = partial(_flat, loss), partial(_number, _is_number)
-    mean = mean_metric("loss", False, flat, count)
+    mean = Metric.mean("loss", flat, maximise=False, count=count)
     if loss in _ZERO_AT_THE_TARGET:  # another may be costly on all targets at once
-        constant = Metric("loss", False, _numbers, partial(_constant_loss, loss))
-        mean = replace(mean, constant=constant)
+        mean = replace(mean, constant=_constant(loss, _is_number))
     constant = Metric("R2", True, _squares, _of_the_mean)
-    determination = Metric("R2", True, _squares, _determination, constant)
+    determination = Metric("R2", True, _squares, _determination, constant, reference=0.0)
     chosen = _chosen((mean, determination), metrics)
     return Task(name, flat, chosen, count, partial(_labelled, _is_number))
 
@@ -723,12 +698,19 @@ def _labelled(are_there: Callable[[Tensor], Tensor], output: Tensor, target: Ten
     return output[counted], target[counted].to(output.dtype)
 
 
-def _numbers(output: Tensor, target: Tensor) -> list[Tensor]:
-    return [_labelled(_is_number, output, target)[1]]
+def _constant(loss: Loss, are_there: Callable[[Tensor], Tensor]) -> Metric:
+    """Return the smaller loss of the mean and the median of all targets, or of a sample of them."""
+    return Metric("loss", False, partial(_sample, are_there), partial(_constant_loss, loss))
+
+
+def _sample(
+    are_there: Callable[[Tensor], Tensor], output: Tensor, target: Tensor
+) -> list[Float[Tensor, " k"]]:
+    found = _labelled(are_there, output, target)[1]
+    return [found[:: max(1, len(found) // SAMPLE)]]
 
 
 def _constant_loss(loss: Loss, batches: list[Tensor]) -> float:
-    """Return the smaller loss of the mean and the median of all targets."""
     target = exact(torch.cat(batches))
     return min(float(loss(c.expand_as(target), target)) for c in (target.mean(), target.median()))
 

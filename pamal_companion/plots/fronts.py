@@ -34,7 +34,11 @@ def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> F
         )
     losses = [f"{objective.task}/loss" for objective in first.objectives]
     has_others = {*losses} <= {*first.table} and losses != found
-    by_loss = {title: front.on("loss") for title, front in titled.items()} if has_others else {}
+    by_loss = (
+        {title: front.on("loss", maximise=False) for title, front in titled.items()}
+        if has_others
+        else {}
+    )
     shown, beside = [*filter(None, (titled, by_loss))], len(titled) == 1
     shape = (1, len(shown)) if beside else (len(shown), 1)
     width = style.WIDTH if has_others or len(titled) > 1 else 4.5

@@ -280,7 +280,7 @@ def claim_figure(fronts: Mapping[str, tuple[Front, Front]], provenance: str) -> 
     figure, axes = style.panels([""] * 2 * len(fronts), 2, 2.8)
     shown = product(fronts.items(), ("loss", "accuracy"))
     for ax, ((name, (front, rival)), metric) in zip(axes, shown, strict=True):
-        view, other = front.on(metric), rival.on(metric)
+        view, other = (one.on(metric, metric == "accuracy") for one in (front, rival))
         kept = view.non_dominated()
         ax.plot(*view.values.T, color=style.COLOURS["other"], lw=1, zorder=1)
         shade: dict[str, Any] = {"cmap": "cividis", "vmin": 0, "vmax": 1, "zorder": 2}

@@ -183,10 +183,10 @@ def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) 
             texts.append(fill(f"{name}: {setting}", 96 // len(panels)))
             for front in fronts:
                 some = front
-                for ax, view in ((above, front), (below, front.on("loss"))):
+                for ax, view in ((above, front), (below, front.on("loss", maximise=False))):
                     draw_line(ax, view, hollow, **looks[name], **SMALL)
         above.set_title("\n".join(texts), fontsize=style.SMALL)
-    for row, view in zip(axes, (some, some.on("loss")), strict=True):
+    for row, view in zip(axes, (some, some.on("loss", maximise=False)), strict=True):
         for ax in row:
             name_axes(ax, view, "\n")
             ax.locator_params(axis="x", nbins=4)

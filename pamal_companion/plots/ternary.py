@@ -2,6 +2,7 @@
 and the objectives two by two."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations
 from math import isqrt
 from typing import Any
@@ -142,6 +143,16 @@ def _steps(alphas: np.ndarray) -> int:
         "A triangle needs all points of a lattice of 3 members, such as lattice(3). "
         f"Found alphas of shape {alphas.shape}."
     )
+
+
+def upwards(front: Front) -> Front:
+    """Return the same points with all objectives to be maximised, as in the paper's Figure 5:
+    "age/loss", where lower is better, becomes "age/negative loss", its negative."""
+    lower = [o.name for o in front.objectives if not o.maximise]
+    names = {name: "/negative ".join(name.rsplit("/", 1)) for name in lower}
+    negated = front.table.assign(**{name: -front.table[name] for name in names})
+    objectives = tuple(Objective(names.get(o.name, o.name), True) for o in front.objectives)
+    return replace(front, table=negated.rename(columns=names), objectives=objectives)
 
 
 def _members(front: Front) -> list[str]:

@@ -8,13 +8,19 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
+import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
 
 from pamal_companion.runs.options import Options
 from pamal_core.errors import InputError
 from pamal_core.files import write_atomic
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front, Objective, Point
 
+HIGHER = dict.fromkeys(("accuracy", "mIoU", "pixel accuracy", "R2"), True) | dict.fromkeys(
+    ("loss", "absolute error", "relative error"), False
+)
+"""Whether higher is better, of each metric of the experiments: a record says it of objectives."""
 ABOUT = ("experiment", "method", "options", "seed", "data")
 """The fields of a record that say what the run is."""
 
@@ -71,8 +77,13 @@ class Record(BaseModel):
 
     def front(self, split: str = "validation") -> Front:
         """The points of one split as a front."""
-        objectives = [Objective(name, way == "max") for name, way in self.objectives.items()]
-        return Front.from_points(self.points, objectives, split)
+        points = [point for point in self.points if point["split"] == split]
+        table = pd.DataFrame([point["metrics"] for point in points])
+        objectives = (Objective(name, way == "max") for name, way in self.objectives.items())
+        names = [(name, name.rpartition("/")[2]) for name in table]
+        metrics = (Objective(name, HIGHER[metric]) for name, metric in names if metric in HIGHER)
+        alphas = np.array([point["alpha"] for point in points])
+        return Front(alphas, table, tuple(objectives), metrics=tuple(metrics))
 
     def hypervolume(self, split: str = "validation") -> float:
         """Of all points of `split`, from the reference of the experiment; higher is better. NaN
@@ -156,13 +167,26 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 
+def to_points(front: Front, split: str) -> list[dict[str, Any]]:
+    """Return the points of a front as a record keeps them."""
+    metrics = front.table.to_dict("records")
+    pairs = zip(front.alphas.tolist(), metrics, strict=True)
+    return [{"alpha": alpha, "split": split, "metrics": of_point} for alpha, of_point in pairs]
+
+
+def chosen(front: Front) -> Point:
+    """Return the one network of a front that records and the study judge: the highest mean of the
+    objectives, scaled as in `Front.choose`."""
+    return front.choose(weights=[1] * len(front.objectives))
+
+
 def summarise(fronts: Mapping[str, Front], reference: tuple[float, ...]) -> dict[str, Any]:
     """What a record says of `fronts`: per split what the paper reports, with the hypervolume from
-    `reference`, null where tasks were left out; and on test the one network that `Front.choose`
-    takes on validation."""
-    alpha = fronts["validation"].choose().alpha
-    chosen = (fronts["test"].alphas == alpha).all(1).argmax()
-    metrics = fronts["test"].table.iloc[chosen].to_dict()
+    `reference`, null where tasks were left out; and on test the one network that is `chosen` on
+    validation."""
+    alpha = chosen(fronts["validation"]).alpha
+    row = (fronts["test"].alphas == alpha).all(1).argmax()
+    metrics = fronts["test"].table.iloc[row].to_dict()
     return {name: _describe(front, reference) for name, front in fronts.items()} | {
         "chosen_on_validation": {"alpha": alpha.tolist(), "test": metrics}
     }

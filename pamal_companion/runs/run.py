@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+import numpy as np
 import torch
 from torch import nn
 from torch.optim.lr_scheduler import MultiStepLR
@@ -24,7 +25,7 @@ from pamal_companion.runs.files import RunFiles
 from pamal_companion.runs.methods import matters
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.rates import adam
-from pamal_companion.runs.records import Record, about, summarise, versions
+from pamal_companion.runs.records import Record, about, summarise, to_points, versions
 from pamal_core import distributed
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
@@ -32,7 +33,7 @@ from pamal_core.method import Method
 from pamal_core.networks.base import Network
 from pamal_core.networks.mixture import Mixture
 from pamal_core.networks.statistics import Calibration
-from pamal_core.simplex import arc, sampled
+from pamal_core.simplex import sampled
 from pamal_core.states import save_state
 from pamal_core.tasks import Task
 from pamal_core.training import Training, seed_everything
@@ -269,6 +270,17 @@ def _train(
     return network if average is None else cast(Network, average.module), [*before, *history]
 
 
+def arc(num_points: int = 11) -> np.ndarray:
+    """Points on a quarter of the unit circle, at equal angles, scaled to the simplex: [P, 2].
+
+    Where the codes of PHN, COSMOS and the paper evaluate these two. It runs from the first corner
+    to the second like the lattice, and is denser in the middle.
+    """
+    angles = np.linspace(0, np.pi / 2, num_points)
+    points = np.stack([np.cos(angles), np.sin(angles)], 1).clip(0)
+    return points / points.sum(1, keepdims=True)
+
+
 def _evaluate(
     experiment: Experiment,
     options: Options,
@@ -312,7 +324,7 @@ def _evaluate(
     return Record(
         **experiment.about(options, splits),
         objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
-        points=[point for split, front in fronts.items() for point in front.to_points(split)],
+        points=[point for split, front in fronts.items() for point in to_points(front, split)],
         summary=summarise(fronts, reference) | {"member_similarity": similarity(network)},
         history=history,
         cost={

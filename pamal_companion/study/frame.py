@@ -1,7 +1,7 @@
 """Records by setting and seed, and what they measured."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -328,7 +328,7 @@ def together(fronts: Sequence[Front]) -> Front:
     """All points of fronts with the same objectives."""
     alphas = np.concatenate([front.alphas for front in fronts])
     table = pd.concat([front.table for front in fronts], ignore_index=True)
-    return Front(alphas, table, fronts[0].objectives)
+    return replace(fronts[0], alphas=alphas, table=table)
 
 
 def volume(front: Front) -> float:

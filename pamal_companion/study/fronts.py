@@ -46,6 +46,27 @@ def competition(front: Front) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
+def middle(front: Front) -> dict[str, float]:
+    """Return each objective at the point whose alpha is nearest to (1/M, ..., 1/M)."""
+    front = front.finite()
+    nearest = np.linalg.norm(front.alphas - 1 / front.alphas.shape[1], axis=1).argmin()
+    names = [objective.name for objective in front.objectives]
+    return dict(zip(names, front.values[nearest].tolist(), strict=True))
+
+
+def ordered_pairs(front: Front) -> np.ndarray:
+    """Return of the pairs of points that differ in how much they care about a task the share in
+    which the one that cares more is better at it: [T].
+
+    1 is a front in order, 0 a reversed one. NaN where all weights are equal.
+    """
+    front = front.finite()
+    weights, better = front.cares, front.better
+    cares = weights[:, None] < weights
+    with np.errstate(invalid="ignore"):
+        return (cares & (better[:, None] < better)).sum((0, 1)) / cares.sum((0, 1))
+
+
 def dominates(one: Front, other: Front) -> Bool[np.ndarray, "P Q"]:
     """Whether point p of `one` dominates point q of `other` (Definition 1), both with the
     objectives of `one`."""

@@ -1,7 +1,7 @@
 """What a run is measured by: a number of a record and a split, and its direction.
 
 A measure is one line of `MEASURES`, or a name with a metric in it: "age/accuracy", the best of it
-along the front on its own; "chosen age/accuracy", that of the network which `Front.choose` takes on
+along the front on its own; "chosen age/accuracy", that of the network that is `records.chosen` on
 validation; "order of age/loss", the rank correlation of how much a point cares about age with it.
 """
 
@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pamal_companion.runs.records import Record
-from pamal_companion.study.fronts import dominated_by_a_neighbour
+from pamal_companion.runs import records
+from pamal_companion.runs.records import HIGHER, Record
+from pamal_companion.study.fronts import dominated_by_a_neighbour, middle, ordered_pairs
 from pamal_core.errors import InputError
-from pamal_core.front import LOWER, Front
+from pamal_core.front import Front
 
 CHOSEN, ORDER_OF = "chosen ", "order of "
 ENDS, AT_TASK_2 = "ends on the front of ", "ends at task 2 of "
@@ -33,7 +34,7 @@ def order(record: Record, split: str) -> float:
 
 def chosen(record: Record, split: str) -> tuple[Front, "pd.Series[float]"]:
     """Return the front of `split`, and its row of the network that is chosen on validation."""
-    alpha = record.front(split.replace("test", "validation")).choose().alpha
+    alpha = records.chosen(record.front(split.replace("test", "validation"))).alpha
     front = record.front(split)
     return front, front.table[(front.alphas == alpha).all(1)].iloc[0]
 
@@ -90,9 +91,9 @@ MEASURES: dict[str, Callable[[Record, str], Any]] = {
         lambda front: (~dominated_by_a_neighbour(front.on("loss"))).mean()
     ),
     # of the pairs of points that differ in how much they care, the share whose losses show it
-    "ordered pairs": _of_members(lambda front: front.on("loss").ordered_pairs().mean()),
+    "ordered pairs": _of_members(lambda front: ordered_pairs(front.on("loss")).mean()),
     # the network in the middle, a mean over the objectives of the tasks
-    "centre": _of_front(lambda front: np.mean([*front.middle().values()])),
+    "centre": _of_front(lambda front: np.mean([*middle(front).values()])),
     # the best of each objective along the front, a mean over the tasks
     "mean of objectives": _of_front(lambda front: np.mean([*front.best().values()])),
     # the largest extent in an objective of the points that no other dominates
@@ -175,4 +176,4 @@ def measured(record: Record, split: str) -> dict[str, float]:
 
 def is_better_high(name: str) -> bool:
     """Return the direction of a measure, or of an objective by its name."""
-    return name in MEASURES.keys() - LOW or not (name in LOW or name.endswith(LOWER))
+    return name not in LOW and HIGHER.get(name.rpartition("/")[2], True)

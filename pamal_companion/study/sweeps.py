@@ -10,6 +10,7 @@ import pandas as pd
 from pamal_companion.plots.studies import Winner
 from pamal_companion.study import frame, layout, paper, tables
 from pamal_companion.study.frame import Runs, Setting
+from pamal_companion.study.fronts import middle
 from pamal_companion.study.statistics import Sample, differences, spread, summary
 from pamal_core.front import Front
 
@@ -156,7 +157,7 @@ def sampled(runs: Runs) -> pd.DataFrame:
             front = run.front("test")
             row = {"p": setting.values["p"]}
             row |= {name: frame.value_of(run, name, "test") for name in names}
-            row |= {f"{name}, middle": middle for name, middle in front.middle().items()}
+            row |= {f"{name}, middle": value for name, value in middle(front).items()}
             rows.append(row | {f"{name}, best": best for name, best in front.best().items()})
     return pd.DataFrame(rows)
 

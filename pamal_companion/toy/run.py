@@ -11,7 +11,7 @@ import torch
 from pamal_companion.experiments.options import ToyOptions
 from pamal_companion.runs.build import balancer, multi_forward, preference, task_weights
 from pamal_companion.runs.devices import peak_memory
-from pamal_companion.runs.records import Record, about, versions
+from pamal_companion.runs.records import Record, about, to_points, versions
 from pamal_companion.toy.outcomes import OBJECTIVES, SCALES, VARIANTS, Outcome
 from pamal_companion.toy.pairs import Pairs, initial_pairs
 from pamal_companion.toy.problem import INITIAL_POINTS, ToyProblem
@@ -56,7 +56,7 @@ def run(options: ToyOptions) -> ToyRun:
         point
         for variant, outcome in outcomes.items()
         for name, front in zip(outcome.names, outcome.fronts(), strict=True)
-        for point in front.to_points(f"{variant}, {name}")
+        for point in to_points(front, f"{variant}, {name}")
     ]
     record = Record(
         **fields,

@@ -1,7 +1,7 @@
 // A bound on one of the quantities in view: its line is drawn, and the best point that meets it found.
 
-const RULE = "“Best” and “balanced” mean the highest mean of the quantities shown, each scaled to 0 at its "
-  + "worst and 1 at its best filled point; Front.choose in Python does the same.";
+const RULE = "“Best” and “balanced” mean that the worst of the quantities shown is as good as can be, each "
+  + "scaled to 0 at its worst and 1 at its best filled point; Front.choose in Python does the same.";
 
 /** A number that is suggested as a bound: the median of the column. */
 function suggested(front, name) {

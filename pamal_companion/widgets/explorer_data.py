@@ -3,7 +3,6 @@
 import base64
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from itertools import accumulate
 from typing import Any
 
@@ -26,8 +25,9 @@ def points(front: Front) -> dict[str, Any]:
     columns that are not finite, which JSON has no word for."""
     front = front.finite()
     table = front.table.loc[:, np.isfinite(front.table).all()].round(6)
-    columns, objectives = table.to_dict("list"), map(asdict, front.objectives)
-    return {"alphas": front.alphas.tolist(), "columns": columns, "objectives": [*objectives]}
+    objectives = [{"name": o.name, "maximise": o.maximise} for o in front.objectives]
+    columns = table.to_dict("list")
+    return {"alphas": front.alphas.tolist(), "columns": columns, "objectives": objectives}
 
 
 def gram(network: Network) -> list[list[float]]:

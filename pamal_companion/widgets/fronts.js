@@ -32,15 +32,23 @@ function keptOf(front, goals) {
   return front.alphas.map((_, p) => dominators(front, goals, valuesAt(front, p)).length === 0);
 }
 
-/** The sum of all goals at each point, scaled as in `Front.choose`: 0 is the worst and 1 the best of
- * the points that are not dominated. */
+/** The goals of each point from the worst to the best, scaled as in `Front.choose`: 0 is the worst
+ * and 1 the best of the points that are not dominated. Goals that are the same everywhere are left
+ * out: number[P][]. */
 function scores(front, goals) {
   const all = front.alphas.map((_, p) => better(goals, valuesAt(front, p)));
   const isKept = keptOf(front, goals);
   const kept = all.filter((_, p) => isKept[p]);
   const lows = goals.map((_, t) => Math.min(...kept.map((v) => v[t])));
-  const spans = lows.map((low, t) => Math.max(...kept.map((v) => v[t])) - low || 1);
-  return all.map((v) => v.reduce((sum, value, t) => sum + (value - lows[t]) / spans[t], 0));
+  const spans = lows.map((low, t) => Math.max(...kept.map((v) => v[t])) - low);
+  const scaled = (v) => v.map((value, t) => (value - lows[t]) / spans[t]);
+  return all.map((v) => scaled(v).filter((_, t) => spans[t] > 0).sort((a, b) => a - b));
+}
+
+/** Whether the first number in which two lists differ is larger in `one`. */
+function isLarger(one, other) {
+  const t = one.findIndex((value, k) => value !== other[k]);
+  return t >= 0 && one[t] > other[t];
 }
 
 /** Which points meet a bound: boolean[P]. @param {{ name: string, value: number } | null} bound */
@@ -50,15 +58,15 @@ function feasible(front, bound) {
   return column.map((value) => sign * value >= sign * bound.value);
 }
 
-/** As `Front.choose`: the index of the best compromise among the points that meet `bound`, or among
- * those in `only`; null where there is none.
+/** As `Front.choose`: the index of the point whose worst goal is best among the points that meet
+ * `bound`, or among those in `only`; null where there is none.
  * @returns {number | null} */
 function choose(front, goals, bound = null, only = null) {
   const [score, isMet] = [scores(front, goals), feasible(front, bound)];
-  return score.reduce((best, value, p) => {
-    if (!isMet[p] || (only && !only.includes(p))) return best;
-    return best === null || value > score[best] ? p : best;
-  }, null);
+  const met = front.alphas.map((_, p) => p).filter((p) => isMet[p] && (!only || only.includes(p)));
+  const isBeaten = (p) => dominators(front, goals, valuesAt(front, p)).some((q) => met.includes(q));
+  return met.filter((p) => !isBeaten(p)).reduce((best, p) =>
+    (best === null || isLarger(score[p], score[best]) ? p : best), null);
 }
 
 /** The point that is best in goal `t`; of several the best compromise. */

@@ -178,7 +178,7 @@ def after(tmp_path, monkeypatch):
 @pytest.mark.filterwarnings("ignore:Members 0 and 1 have different buffers")
 def test_the_code_of_the_pages_runs_as_it_stands(after):
     end, written = [*after.values()][-1], after["written"]
-    assert max(pamal_core.barrier(end["between"]).values()) < 0.05
+    assert max(end["between"].barrier().values()) < 0.05
     assert end["before"].table.equals(end["front"].table)
     # A frozen backbone is kept once and exported as it was.
     frozen = after["The ensemble"]

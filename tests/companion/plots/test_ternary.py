@@ -235,3 +235,37 @@ def test_several_fronts_of_two_tasks_have_a_column_each_on_equal_axes():
     assert one.get_xlim() == other.get_xlim() and one.get_ylim() == other.get_ylim()
     (part,) = figure.subfigs
     assert part.get_supxlabel() == "accuracy on first  (higher is better →)"
+
+
+def mixed(num=40):
+    """Points with an accuracy, a loss and an error to compare."""
+    rng = np.random.default_rng(0)
+    names = ("a/accuracy", "a/loss", "b/loss", "c/absolute error")
+    table = pd.DataFrame(rng.random((num, 4)), columns=names)
+    chosen = (Objective(n, n.endswith("accuracy")) for n in names if n != "a/loss")
+    return Front(rng.dirichlet([1, 1, 1], size=num), table, tuple(chosen))
+
+
+def test_upwards_negates_and_renames_what_is_minimised_and_nothing_else():
+    before, after = mixed(), ternary.upwards(mixed())
+    assert [o.name for o in after.objectives] == [
+        "a/accuracy",
+        "b/negative loss",
+        "c/negative absolute error",
+    ]
+    assert after.maximise == [True] * 3
+    np.testing.assert_array_equal(after.values, before.values * [1, -1, -1])
+    np.testing.assert_array_equal(after.table["a/loss"], before.table["a/loss"])
+    pd.testing.assert_frame_equal(before.table, mixed().table)
+
+
+def test_upwards_changes_no_comparison_of_points():
+    before, after = mixed(), ternary.upwards(mixed())
+    np.testing.assert_array_equal(after.non_dominated(), before.non_dominated())
+    assert after.choose().row == before.choose().row
+    np.testing.assert_allclose(after.spearman(), before.spearman() * [1, -1, -1])
+    assert after.competition() == pytest.approx(before.competition())
+    assert after.hypervolume([0.0, -1.0, -1.0]) == pytest.approx(
+        before.hypervolume([0.0, 1.0, 1.0])
+    )
+    pd.testing.assert_frame_equal(ternary.upwards(after).to_frame(), after.to_frame())

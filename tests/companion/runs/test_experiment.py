@@ -13,7 +13,7 @@ from tiny_experiment import load, tiny
 from pamal_companion.runs.methods import METHODS, Row
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record
-from pamal_companion.runs.run import calibration, run
+from pamal_companion.runs.run import arc, calibration, run
 from pamal_core.balancing import Linear
 from pamal_core.errors import InputError
 from pamal_core.tasks import classification
@@ -147,7 +147,7 @@ def test_one_training_is_measured_with_both_kinds_of_statistics(method):
     )
     for part in ("validation", "test"):
         for alone, ending in ((shared, ""), (recalibrated, ", recalibrated")):
-            assert both.front(part + ending).to_points(part) == alone.front(part).to_points(part)
+            assert both.front(part + ending).table.equals(alone.front(part).table)
             assert both.summary[part + ending] == alone.summary[part]
     assert not both.front().table.equals(both.front("validation, recalibrated").table)
     assert both.history == shared.history
@@ -235,3 +235,11 @@ def test_the_learning_rate_is_halved_after_its_share_of_the_epochs(rates):
     options = Options.create(method="ls", epochs=4, batch_size=200)
     run(replace(tiny(), halve_after=0.75), options)
     assert rates == [1e-3, 1e-3, 1e-3, 5e-4]
+
+
+def test_the_arc_has_equal_angles_and_lies_on_the_simplex():
+    points = arc()
+    np.testing.assert_allclose(points.sum(1), 1)
+    np.testing.assert_allclose(points[[0, 5, -1]], [[1, 0], [0.5, 0.5], [0, 1]], atol=1e-15)
+    angles = np.arctan2(points[:, 1], points[:, 0])
+    np.testing.assert_allclose(np.diff(angles), np.pi / 20)

@@ -2,15 +2,18 @@ import importlib.util
 import json
 import math
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pamal_companion.experiments.options import MultiMNISTOptions, options_of
 from pamal_companion.runs import grid
-from pamal_companion.runs.records import Record, _digest, about, run_key
+from pamal_companion.runs.records import Record, _digest, about, chosen, run_key, to_points
 from pamal_companion.study import frame
 from pamal_core.errors import InputError
+from pamal_core.front import Front, Objective
 
 spec = importlib.util.spec_from_file_location(
     "convert_records", grid.ROOT / "workflow" / "convert_records.py"
@@ -163,3 +166,28 @@ def test_every_committed_record_says_every_option_of_its_method():
         whole = options_of(found.experiment).create(**given)
         said = about(found.experiment, whole, found.data)
         assert found.about | {"key": found.key} == said, path
+
+
+def test_points_survive_the_way_through_a_record():
+    objectives = Objective("left/accuracy", True), Objective("right/loss", False)
+    table = pd.DataFrame({"left/accuracy": [0.9, 0.7], "right/loss": [0.4, 0.2]})
+    before = Front(np.eye(2), table, objectives)
+    points = to_points(before, "test") + to_points(before[1:], "validation")
+    after = record(points=points).front("test")
+    pd.testing.assert_frame_equal(after.to_frame(), before.to_frame())
+    assert after.objectives == before.objectives
+
+
+def test_the_network_that_records_name_has_the_highest_mean_of_scaled_objectives():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        table = pd.DataFrame(rng.random((9, 2)), columns=["left/accuracy", "right/loss"])
+        front = record(points=to_points(front_of(table), "test")).front("test")
+        kept = front.better[front.non_dominated()]
+        mean = ((front.better - kept.min(0)) / np.ptp(kept, axis=0)).mean(1)
+        assert chosen(front).row == mean.argmax()
+
+
+def front_of(table):
+    objectives = Objective("left/accuracy", True), Objective("right/loss", False)
+    return Front(np.tile([0.5, 0.5], (len(table), 1)), table, objectives)

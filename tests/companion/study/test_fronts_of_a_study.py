@@ -207,8 +207,68 @@ def test_landmarks_are_members_centre_and_the_best_of_each_objective():
     found = fronts.landmarks(points)
     names = ["best loss on age", "best accuracy on gender", "best accuracy on ethnicity"]
     assert list(found.index) == ["member 1", "member 2", "member 3", "centre", *names]
-    alphas = found[["alpha_1", "alpha_2", "alpha_3"]].to_numpy()
+    alphas = found[["alpha/age", "alpha/gender", "alpha/ethnicity"]].to_numpy()
     np.testing.assert_array_equal(alphas[:3], np.eye(3))
     assert np.abs(alphas[3] - 1 / 3).max() < 0.1 and alphas[4][0] == 0
     assert found.loc["best accuracy on gender", "gender/accuracy"] == 1
     assert not {"gender/loss", "ethnicity/loss"} & {*found}
+
+
+# Order and middle.
+
+
+def points_of(values, maximise=True, alphas=None):
+    values = np.asarray(values, dtype=float)
+    if alphas is None:
+        first = np.linspace(1, 0, len(values))
+        alphas = np.c_[first, 1 - first]
+    names = [f"{task}/accuracy" for task in "abc"[: values.shape[1]]]
+    objectives = tuple(Objective(name, maximise) for name in names)
+    return Front(np.asarray(alphas), pd.DataFrame(values, columns=names), objectives)
+
+
+def test_ordered_pairs_are_all_of_a_front_in_order_and_none_of_the_reverse():
+    up = np.linspace(0, 1, 5)
+    ordered = np.c_[1 - up, up**3]
+    np.testing.assert_array_equal(fronts.ordered_pairs(points_of(ordered)), [1, 1])
+    np.testing.assert_array_equal(
+        fronts.ordered_pairs(points_of(1 - ordered, maximise=False)), [1, 1]
+    )
+    np.testing.assert_array_equal(fronts.ordered_pairs(points_of(ordered[::-1])), [0, 0])
+    # By hand: of the six pairs one is out of order, and one tied.
+    losses = np.c_[[0.1, 0.2, 0.3, 0.25], [0.4, 0.3, 0.2, 0.2]]
+    np.testing.assert_allclose(
+        fronts.ordered_pairs(points_of(losses, maximise=False)), [5 / 6, 5 / 6]
+    )
+
+
+def test_ordered_pairs_agree_with_kendalls_tau_without_ties():
+    from scipy.stats import kendalltau
+
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        points = points_of(rng.random((12, 3)), alphas=rng.dirichlet([1, 1, 1], size=12))
+        tau = [
+            kendalltau(a, v).statistic
+            for a, v in zip(points.alphas.T, points.values.T, strict=True)
+        ]
+        np.testing.assert_allclose(fronts.ordered_pairs(points), (1 + np.array(tau)) / 2)
+
+
+def test_points_that_care_alike_are_no_pair():
+    alike = points_of([[0.9, 0.5], [0.7, 0.8]], alphas=np.full((2, 2), 0.5))
+    assert np.isnan(fronts.ordered_pairs(alike)).all()
+
+
+def test_the_middle_is_the_point_nearest_to_equal_shares():
+    points = points_of([[0.9, 0.1], [0.7, 0.6], [0.2, 0.9]], alphas=[[1, 0], [0.4, 0.6], [0, 1]])
+    assert fronts.middle(points) == {"a/accuracy": 0.7, "b/accuracy": 0.6}
+
+
+def test_points_that_care_alike_but_for_rounding_are_no_pair():
+    """Three members with weights of tasks of which one is constant, but for the last bit."""
+    alphas = np.random.default_rng(0).dirichlet([1, 1, 1], size=20)
+    values = np.random.default_rng(1).random((20, 2))
+    alike = replace(points_of(values, alphas=alphas), task_weights=np.array([[0.6, 0.4]] * 3))
+    assert len({*alike.alphas @ alike.task_weights[:, 0]}) > 1
+    assert np.isnan(fronts.ordered_pairs(alike)).all() and np.isnan(alike.spearman()).all()

@@ -277,7 +277,7 @@ def test_what_is_dominated_follows_the_axes_and_no_quantity_is_on_both(open_widg
     x, y = page.get_by_label("horizontal axis"), page.get_by_label("vertical axis")
     x.select_option("loss on top-left")
     y.select_option("loss on bottom-right")
-    by_loss = front.on("loss")
+    by_loss = front.on("loss", maximise=False)
     assert kept_marks(page) == by_loss.non_dominated().sum() != front.non_dominated().sum()
     page.get_by_role("button", name="Balanced").click()
     assert shown(page)[0] == by_loss.choose().alpha.tolist() != front.choose().alpha.tolist()
@@ -303,7 +303,8 @@ def test_the_buttons_lead_to_the_best_for_each_task_and_the_balanced_one(open_wi
 
 @pytest.mark.parametrize(("metric", "side"), [("accuracy", "at_least"), ("loss", "at_most")])
 def test_a_bound_is_drawn_and_leads_to_the_best_alpha_that_meets_it(open_widget, metric, side):
-    page, front = open_widget("explorer", VALUES), front_of(VALUES["points"]).on(metric)
+    page, front = open_widget("explorer", VALUES), front_of(VALUES["points"])
+    front = front.on(metric, maximise=metric == "accuracy")
     page.get_by_label("horizontal axis").select_option(f"{metric} on top-left")
     page.get_by_label("vertical axis").select_option(f"{metric} on bottom-right")
     bound = page.get_by_label("bound", exact=True)

@@ -313,7 +313,6 @@ EVALUATION = {
         r"must have 2 entries, one per member. Found shape \(3, 3\)",
     ),
     "an unknown metric": (lambda: front().on("quality"), "`maximise` must say .* Found quality"),
-    "a metric nobody has": (lambda: front().on("top-5 error"), r"missing \['a/top-5 error', 'b/"),
     "a bound on nothing": (
         lambda: front().choose(at_least={"c/loss": 1}),
         "name one of .* 'c/loss'",
@@ -328,6 +327,15 @@ EVALUATION = {
     "a bound that nothing meets": (
         lambda: front().choose(at_least={"b/accuracy": 2.0}),
         "No point of the front meets b/accuracy at least 2",
+    ),
+    "the best of nothing": (lambda: front().choose(best="c"), "must be a task of .* Found 'c'"),
+    "the best by weights": (
+        lambda: front().choose(best="a", weights=[1, 1]),
+        "without `weights`. Found 'a'",
+    ),
+    "no reference of a loss": (
+        lambda: front().hypervolume(),
+        "must be given, as a/loss has none of its own",
     ),
     "a reference of NaN": (lambda: front().hypervolume([np.nan, 0]), "all finite"),
     "a reference of one": (lambda: front().hypervolume([0.0]), r"must have 2 entries.* \(1,\)"),

@@ -127,9 +127,10 @@ def test_tasks_without_training_or_a_known_constant_are_not_warned_about():
         evaluated(1000 + SIZES, 0, tasks=UNJUDGED)
 
 
+MEAN = pamal.Metric.mean("mean", lambda o, t: o.mean(), maximise=False)
 UNJUDGED = [
-    pamal.classification("kind", metrics=[pamal.mean_metric("mean", True, lambda o, t: o.mean())]),
-    pamal.Task("size", F.huber_loss, [pamal.mean_metric("mean", False, lambda o, t: o.mean())]),
+    pamal.classification("kind", metrics=[MEAN]),
+    pamal.Task("size", F.huber_loss, [MEAN]),
 ]
 
 

@@ -19,7 +19,7 @@ from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.penalties import MultiForward
 from pamal_core.simplex import Dirichlet
-from pamal_core.tasks import Metric, Task, mean_metric
+from pamal_core.tasks import Metric, Task
 from pamal_core.training import train
 
 
@@ -128,7 +128,7 @@ def broken(output, target):
 
 def test_a_task_that_no_member_is_trained_on_needs_no_metric(make_mlp, tasks, batch):
     """As in `evaluate`: of single-task learning the other tasks are not judged."""
-    broken_metric = mean_metric("share", True, broken)
+    broken_metric = Metric.mean("share", broken, maximise=True)
     made = [tasks[0], Task("kind", tasks[1].loss, (broken_metric,))]
     network = WeightEnsemble([make_mlp()], task_weights=[[1.0, 0.0]])
     assert train(Method(network, made), [batch], epochs=1, progress=False)
@@ -260,7 +260,7 @@ def test_a_state_of_another_rule_is_refused(make_plain_method, batch, balancers,
     ],
 )
 def test_a_loss_of_n_by_n_pairs_is_refused_before_a_step(make_mlp, tasks, batch, loss, is_refused):
-    own = Task("height", loss, (mean_metric("loss", False, loss),))
+    own = Task("height", loss, (Metric.mean("loss", loss, maximise=False),))
     method = Method(WeightEnsemble([make_mlp(), make_mlp()]), [own, tasks[1]])
     if is_refused:
         refused(r"outputs \[32, 1\] with all targets \[32\]", method, [batch])

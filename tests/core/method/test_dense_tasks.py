@@ -173,7 +173,7 @@ def test_sums_over_many_batches_are_exact():
 
 def test_logits_of_other_classes_are_refused():
     with pytest.raises(
-        InputError, match=r"needs logits \[n, 4, H, W\] .* Found one tensor \[2, 7, 3, 3\]"
+        InputError, match=r"logits \[n, 4, H, W\] .* Found one tensor \[2, 7, 3, 3\]"
     ):
         segmentation("s", 4).loss(torch.rand(2, 7, 3, 3), torch.zeros(2, 3, 3, dtype=torch.long))
 

@@ -12,7 +12,7 @@ from pamal_core.evaluation import evaluate
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.simplex import sampled
-from pamal_core.tasks import classification, mean_metric, regression
+from pamal_core.tasks import Metric, classification, regression
 
 
 def split(batch, size):
@@ -180,7 +180,7 @@ def test_a_regression_takes_columns_and_vectors_alike():
 
 
 def test_statistics_of_batches_add_up_to_that_of_all():
-    metric = mean_metric("m", False, lambda o, t: (o - t).mean())
+    metric = Metric.mean("m", lambda o, t: (o - t).mean(), maximise=False)
     output, target = torch.rand(10), torch.rand(10)
     parts = [metric.statistic(output[s], target[s]) for s in (slice(0, 3), slice(3, 10))]
     assert metric.value(sum(parts)) == pytest.approx((output - target).mean().item())

@@ -1,3 +1,4 @@
+import sys
 import warnings
 from dataclasses import replace
 
@@ -99,6 +100,56 @@ def test_best_is_taken_per_objective_in_its_direction():
     assert front([[0.9, 0.5], [0.7, 0.8]], maximise=False).best() == {"a/loss": 0.7, "b/loss": 0.5}
 
 
+def test_choose_takes_the_point_whose_worst_scaled_objective_is_best():
+    """By a loop; as the second worst, of equal worst ones."""
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        points = front(rng.integers(5, size=(9, 3)), rng.random() < 0.5, np.full((9, 1), 1.0))
+        kept = points.better[points.non_dominated()]
+        low, high = kept.min(0), kept.max(0)
+        ranks = [
+            sorted((v[t] - low[t]) / (high[t] - low[t]) for t in range(3) if high[t] > low[t])
+            for v in kept
+        ]
+        assert points.pareto.choose().row == ranks.index(max(ranks))
+
+
+@pytest.mark.parametrize(
+    ("values", "row"),
+    [
+        ([[0.95, 0.70], [0.80, 0.81], [0.70, 0.82]], 1),  # the highest mean is that of an end
+        ([[1, 0, 0], [0.4, 0.4, 0], [0, 1, 0], [0, 0, 1]], 1),
+        ([[1, 0], [0, 1]], 0),
+        ([[0.5, 0.2, 0.1], [0.5, 0.1, 0.3], [0.5, 0.15, 0.2]], 2),  # the first counts for nothing
+        ([[0.5, 0.5], [0.5, 0.5]], 0),
+    ],
+)
+def test_an_end_is_chosen_only_where_nothing_lies_between(values, row):
+    assert front(values, alphas=np.eye(len(values))).choose().row == row
+
+
+def test_the_best_of_a_task_is_among_those_that_meet_the_bounds():
+    rng = np.random.default_rng(0)
+    for maximise in (True, False):
+        points = front(rng.random((30, 2)).round(1), maximise)
+        for bound in (0.2, 0.5, 0.8):
+            side = "at_least" if maximise else "at_most"
+            chosen = points.choose(best="a", **{side: {"b": bound}}).row
+            meets = [bound <= v if maximise else v <= bound for v in points.values[:, 1]]
+            best = max(
+                (b[0], b[1]) for b, met in zip(points.better.tolist(), meets, strict=True) if met
+            )
+            assert tuple(points.better[chosen]) == best
+    assert points.choose(best=points.objectives[0].name).row == points.choose(best="a").row
+
+
+def test_the_name_of_a_task_means_its_objective():
+    points = front([[0.9, 0.1], [0.7, 0.6], [0.2, 0.9]], alphas=np.eye(3))
+    assert points.choose(at_least={"a": 0.8}).row == 0
+    assert points.choose(at_least={"b": 0.8}, at_most={"b": 0.9}).row == 2
+    assert points.choose(weights={"a": 1, "b/accuracy": 5}).row == 2
+
+
 def test_choose_takes_the_best_compromise_that_meets_the_bounds():
     points = front([[0.9, 0.1], [0.7, 0.6], [0.2, 0.9]], alphas=np.eye(3))
     assert points.choose().row == 1
@@ -111,7 +162,8 @@ def test_choose_takes_the_best_compromise_that_meets_the_bounds():
 
 def test_bounds_are_literal_and_may_name_any_column():
     points = front([[0.9, 0.1], [0.7, 0.6], [0.2, 0.9]], alphas=np.eye(3))
-    points = replace(points, table=points.table.assign(**{"a/loss": [0.1, np.nan, 0.5]}))
+    table = points.table.assign(**{"a/loss": [0.1, np.nan, 0.5]})
+    points = replace(points, table=table, metrics=(Objective("a/loss", False),))
     assert points.choose().row == 1  # a NaN that is not compared discards nothing
     assert points.choose(at_most={"a/loss": 0.3}).row == 0
     with pytest.warns(UserWarning, match="`at_least` bounds a/loss from below"):
@@ -155,22 +207,7 @@ def test_the_better_of_two_points_is_chosen_where_weights_see_no_other():
     assert front([[0.9, 0.1], [0.9, 0.5], [0.1, 0.6]]).choose(weights=[1, 0]).row == 1
 
 
-def test_the_knee_is_where_every_move_costs_most_per_unit_gained():
-    #                  a bend that is far from even: the mean prefers a point of the steep part
-    bent = front([[1.0, 0.0], [0.9, 0.5], [0.8, 0.7], [0.6, 0.75], [0.0, 1.0]])
-    values, costs = bent.values, []
-    for v in values:
-        gains = [(w - v).clip(0).sum() for w in values]
-        losses = [(v - w).clip(0).sum() for w in values]
-        costs.append(min(x / y for x, y in zip(losses, gains, strict=True) if y))
-    assert bent.choose(knee=True).row == int(np.argmax(costs)) == 2
-    three = front([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0.7, 0.7, 0.7]], alphas=np.eye(4))
-    assert three.choose(knee=True).row == 3
-    assert three.choose(knee=True, at_least={"a/accuracy": 0.8}).row == 0
-    assert front([[0.4, 0.5]]).choose(knee=True).row == 0
-
-
-@pytest.mark.parametrize("options", [{}, {"knee": True}, {"weights": [2, 1, 1]}])
+@pytest.mark.parametrize("options", [{}, {"best": "b"}, {"weights": [2, 1, 1]}])
 def test_neither_outliers_nor_units_nor_the_order_change_the_choice(options):
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -210,7 +247,7 @@ def test_choose_says_which_bounds_conflict_and_which_point_is_nearest():
         ({"at_least": {"d": 0.95}}, r"A bound must .* name one of .*'d'"),
         ({"at_most": {"a/accuracy": float("nan")}}, r"must be a finite number.* nan for 'a/"),
         ({"at_most": {"a/accuracy": "0.3"}}, "Found '0.3' for 'a/accuracy'"),
-        ({"at_least": 0.9}, r"`at_least` must be a dict of columns and bounds. Found 0.9"),
+        ({"at_least": 0.9}, r"`at_least` must be a dict of names and bounds. Found 0.9"),
         ({"weights": [1.0]}, "one for each of"),
         ({"weights": [1.0, -1.0]}, "finite numbers >= 0"),
         ({"weights": {"a/accuracy": 1.0}}, "one for each of"),
@@ -243,81 +280,24 @@ def test_points_that_are_not_finite_count_nowhere_and_a_warning_says_so():
     whole = front(np.array(BROKEN)[rows], alphas=alphas[rows])
     assert left_out(broken.non_dominated).tolist() == [False, True, True, False, False, True]
     assert left_out(lambda: broken.hypervolume([0.0, 0.0])) == whole.hypervolume([0.0, 0.0])
-    for name in ("best", "middle", "competition"):
+    for name in ("best", "competition"):
         assert left_out(getattr(broken, name)) == getattr(whole, name)()
-    for name in ("spearman", "ordered_pairs"):
-        np.testing.assert_array_equal(left_out(getattr(broken, name)), getattr(whole, name)())
+    np.testing.assert_array_equal(left_out(broken.spearman), whole.spearman())
     np.testing.assert_array_equal(left_out(lambda: attained([broken], 1.0)), attained([whole], 1.0))
-    for options in ({}, {"knee": True}, {"at_least": {"a/accuracy": 0.3}}):
+    for options in ({}, {"best": "b"}, {"at_least": {"a/accuracy": 0.3}}):
         choice = left_out(lambda options=options: broken.choose(**options))
         assert choice.row == rows[whole.choose(**options).row]
-    assert left_out(lambda: broken.compare(whole)).equals(whole.compare(whole))
+    np.testing.assert_array_equal(left_out(lambda: broken.pareto).alphas, whole.pareto.alphas)
+    assert left_out(lambda: broken.compare(other=whole)).equals(whole.compare(other=whole))
     assert broken.to_frame().non_dominated.sum() == 3 and len(broken.to_frame()) == 6
 
 
 def test_a_front_without_a_finite_point_is_refused():
     lost = front(np.full((3, 2), np.nan))
-    calls = ("choose", "non_dominated", "best", "middle", "spearman", "ordered_pairs")
+    calls = ("choose", "non_dominated", "best", "spearman", "barrier", "plot")
     for call in (*(getattr(lost, name) for name in calls), lambda: lost.hypervolume([0.0, 0.0])):
         with pytest.raises(InputError, match="a/accuracy, b/accuracy are finite"):
             call()
-
-
-def test_a_front_is_loaded_exactly_as_it_was_saved(tmp_path):
-    table = mixed().table.assign(seen=range(40), **{"größe/精度": np.float32(np.pi)})
-    table.iloc[3, 0], table.iloc[4, 1] = np.nan, -np.inf
-    for index, weights in ((table.index, None), (table.index[::-1] * 2, np.eye(3) * 0.1)):
-        before = replace(mixed(), table=table.set_index(index), task_weights=weights)
-        before.save(tmp_path / "front")
-        after = Front.load(str(tmp_path / "front"))
-        assert after.objectives == before.objectives
-        pd.testing.assert_frame_equal(after.table, before.table, check_exact=True)
-        np.testing.assert_array_equal(after.alphas, before.alphas)
-        np.testing.assert_array_equal(after.task_weights, weights)
-    assert [*tmp_path.iterdir()] == [tmp_path / "front"]
-
-
-def test_a_damaged_file_is_an_input_error_or_the_same_front(tmp_path):
-    path, before = tmp_path / "front.npz", front([[0.9, 0.5], [0.7, 0.8]])
-    before.save(path)
-    whole, rng = path.read_bytes(), np.random.default_rng(0)
-    refused = 0
-    for place in rng.integers(len(whole) * 8, size=300):
-        damaged = bytearray(whole)
-        damaged[place // 8] ^= 1 << (place % 8)
-        path.write_bytes(damaged)
-        try:
-            assert Front.load(path).to_frame().equals(before.to_frame())
-        except InputError:
-            refused += 1
-    assert refused > 100
-    for content in (b"", whole[:100], whole[:-30], b"alpha,loss", np.arange(3).tobytes()):
-        path.write_bytes(content)
-        with pytest.raises(InputError, match=r"front\.npz is not a whole front"):
-            Front.load(path)
-    np.savez(path, alphas=np.ones(3))
-    with pytest.raises(InputError, match="not a whole front"):
-        Front.load(path)
-    for call in (Front.load, before.save):
-        with pytest.raises(FileNotFoundError):
-            call(tmp_path / "nowhere" / "front.npz")
-
-
-def test_a_comparison_has_each_front_judged_against_the_other():
-    ours, theirs = front([[0.9, 0.3], [0.6, 0.6], [0.1, 0.1]]), front([[0.8, 0.2], [0.5, 0.8]])
-    found = ours.compare(theirs, [0.0, 0.0])
-    assert found["hypervolume"].tolist() == pytest.approx([0.27 + 0.18, 0.16 + 0.30])
-    # (0.6, 0.6) needs 0.2 more of b to reach (0.5, 0.8); (0.8, 0.2) 0.1 of both, then (0.6, 0.6)
-    assert found["additive epsilon"].tolist() == pytest.approx([0.2, 0.1])
-    assert found["IGD+"].tolist() == pytest.approx([0.2 / 2, (np.hypot(0.1, 0.1) + 0.1) / 2])
-    assert found["attained"].tolist() == [0.5, 0]
-    same = ours.compare(ours)
-    assert (same[["additive epsilon", "IGD+"]] == 0).all(axis=None) and (same.attained == 1).all()
-    assert (same["hypervolume"] == 0).all()  # the worst of two points are their two corners
-    turned = [front(-f.values, maximise=False) for f in (ours, theirs)]
-    np.testing.assert_allclose(turned[0].compare(turned[1], [0.0, 0.0]), found)
-    with pytest.raises(InputError, match="the same objectives"):
-        ours.compare(turned[1])
 
 
 def sphere(num_points, num_tasks):
@@ -351,74 +331,6 @@ def test_a_hypervolume_that_takes_long_is_approximate_and_says_so():
     )
 
 
-@pytest.mark.parametrize(
-    ("metric", "maximise"),
-    [
-        ("loss", False),
-        ("absolute error", False),
-        ("relative error", False),
-        ("accuracy", True),
-        ("mIoU", True),
-    ],
-)
-def test_another_metric_is_compared_in_its_own_direction(metric, maximise):
-    metrics = ("accuracy", "loss", "mIoU", "absolute error", "relative error")
-    table = pd.DataFrame(
-        np.random.default_rng(0).random((6, 5)), columns=[f"a/{m}" for m in metrics]
-    )
-    points = Front(np.ones((6, 1)), table, (Objective("a/accuracy", True),)).on(metric)
-    assert points.objectives == (Objective(f"a/{metric}", maximise),)
-    values = table[f"a/{metric}"]
-    assert points.best() == {f"a/{metric}": values.max() if maximise else values.min()}
-
-
-def mixed(num=40):
-    """Points with an accuracy, a loss and an error to compare."""
-    rng = np.random.default_rng(0)
-    names = ("a/accuracy", "a/loss", "b/loss", "c/absolute error")
-    table = pd.DataFrame(rng.random((num, 4)), columns=names)
-    chosen = (Objective(n, n.endswith("accuracy")) for n in names if n != "a/loss")
-    return Front(rng.dirichlet([1, 1, 1], size=num), table, tuple(chosen))
-
-
-def test_upwards_negates_and_renames_what_is_minimised_and_nothing_else():
-    before, after = mixed(), mixed().upwards()
-    assert [o.name for o in after.objectives] == [
-        "a/accuracy",
-        "b/negative loss",
-        "c/negative absolute error",
-    ]
-    assert after.maximise == [True] * 3
-    np.testing.assert_array_equal(after.values, before.values * [1, -1, -1])
-    np.testing.assert_array_equal(after.table["a/loss"], before.table["a/loss"])
-    pd.testing.assert_frame_equal(before.table, mixed().table)
-
-
-def test_upwards_changes_no_comparison_of_points():
-    before, after = mixed(), mixed().upwards()
-    np.testing.assert_array_equal(after.non_dominated(), before.non_dominated())
-    assert after.choose().row == before.choose().row
-    np.testing.assert_allclose(after.spearman(), before.spearman() * [1, -1, -1])
-    assert after.competition() == pytest.approx(before.competition())
-    assert after.hypervolume([0.0, -1.0, -1.0]) == pytest.approx(
-        before.hypervolume([0.0, 1.0, 1.0])
-    )
-    pd.testing.assert_frame_equal(after.upwards().to_frame(), after.to_frame())
-
-
-def test_points_survive_the_way_through_a_record():
-    before = front([[0.9, 0.5], [0.7, 0.8]])
-    points = before.to_points("test") + front([[0, 0]]).to_points("validation")
-    after = Front.from_points(points, before.objectives, "test")
-    pd.testing.assert_frame_equal(after.to_frame(), before.to_frame())
-
-
-def test_the_frame_has_alphas_metrics_and_dominance():
-    frame = front([[0.9, 0.5], [0.7, 0.4]]).to_frame()
-    assert list(frame) == ["alpha_1", "alpha_2", "a/accuracy", "b/accuracy", "non_dominated"]
-    assert frame.non_dominated.tolist() == [True, False]
-
-
 def test_a_front_without_points_or_columns_is_refused():
     with pytest.raises(InputError, match="Found 0 alphas"):
         Front(np.zeros((0, 2)), pd.DataFrame(), ())
@@ -432,54 +344,205 @@ def test_spearman_needs_task_weights_where_members_are_not_tasks():
         single.spearman()
 
 
-def test_ordered_pairs_are_all_of_a_front_in_order_and_none_of_the_reverse():
-    up = np.linspace(0, 1, 5)
-    ordered = np.c_[1 - up, up**3]
-    np.testing.assert_array_equal(front(ordered).ordered_pairs(), [1, 1])
-    np.testing.assert_array_equal(front(1 - ordered, maximise=False).ordered_pairs(), [1, 1])
-    np.testing.assert_array_equal(front(ordered[::-1]).ordered_pairs(), [0, 0])
-    # By hand: of the six pairs one is out of order, and one tied.
-    losses = np.c_[[0.1, 0.2, 0.3, 0.25], [0.4, 0.3, 0.2, 0.2]]
-    np.testing.assert_allclose(front(losses, maximise=False).ordered_pairs(), [5 / 6, 5 / 6])
+def test_a_front_is_a_sequence_of_points():
+    points = front([[0.9, 0.1], [0.7, 0.6], [0.2, 0.5]])
+    assert len(points) == 3 and [point.row for point in points] == [0, 1, 2]
+    assert points[-1].row == points[np.int64(2)].row == 2
+    assert points[1].metrics == {"a/accuracy": 0.7, "b/accuracy": 0.6}
+    assert points[1].alpha.tolist() == [0.5, 0.5]
+    for rows in (slice(1, None), [1, 2], np.array([False, True, True])):
+        assert points[rows].alphas.tolist() == [[0.5, 0.5], [0, 1]]
+        assert points[rows][0].metrics == points[1].metrics
+    assert points.pareto.values.tolist() == [[0.9, 0.1], [0.7, 0.6]]
+    np.testing.assert_array_equal(points.F, -points.values)
+    with pytest.raises(IndexError):
+        points[3]
+    with pytest.raises(InputError, match="Found 0 alphas"):
+        points[points.values[:, 0] > 1]
 
 
-def test_ordered_pairs_agree_with_kendalls_tau_without_ties():
-    from scipy.stats import kendalltau
+def test_a_front_shows_itself_on_one_screen():
+    many = front(np.random.default_rng(0).random((200, 2)), names=("<a>", "b"))
+    text, html = repr(many), many._repr_html_()
+    lines = text.splitlines()
+    assert len(lines) < 15 and max(map(len, lines)) < 130
+    kept = many.non_dominated().sum()
+    assert lines[0] == (
+        f"200 points of 2 members, {kept} not dominated, by accuracy on <a> (higher is better), "
+        "accuracy on b (higher is better)"
+    )
+    assert "accuracy on &lt;a&gt;" in html and "<table" in html and html.count("<tr") < 15
+
+
+def test_the_frame_has_alphas_metrics_and_dominance():
+    frame = front([[0.9, 0.5], [0.7, 0.4]]).to_frame()
+    assert list(frame) == ["alpha/a", "alpha/b", "a/accuracy", "b/accuracy", "non_dominated"]
+    assert frame.non_dominated.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("alphas", "task_weights", "names"),
+    [
+        (np.eye(2), np.eye(2), ["alpha/a", "alpha/b"]),
+        (np.eye(2), np.eye(2)[::-1], ["alpha_1", "alpha_2"]),
+        (np.ones((2, 1)), None, ["alpha_1"]),
+        (np.eye(3)[:2], np.array([[1, 0], [0, 1], [0.5, 0.5]]), ["alpha_1", "alpha_2", "alpha_3"]),
+    ],
+)
+def test_an_alpha_has_the_name_of_a_task_where_its_member_is_trained_on_that(
+    alphas, task_weights, names
+):
+    points = replace(front([[0.9, 0.5], [0.7, 0.4]], alphas=alphas), task_weights=task_weights)
+    assert [name for name in points.to_frame() if name.startswith("alpha")] == names
+
+
+@pytest.mark.parametrize(("maximise", "reference"), [(True, 0.0), (False, 1.0)])
+def test_a_hypervolume_is_from_the_reference_of_each_objective_unless_one_lacks_it(
+    maximise, reference
+):
+    points = front(np.random.default_rng(0).random((8, 2)), maximise)
+    one, other = points.objectives
+    known = replace(points, objectives=(replace(one, reference=reference), other))
+    with pytest.raises(InputError, match=f"`reference` must be given, as {other.name} has none"):
+        known.hypervolume()
+    every = tuple(replace(o, reference=reference) for o in points.objectives)
+    assert replace(points, objectives=every).hypervolume() == points.hypervolume([reference] * 2)
+
+
+def test_another_metric_is_compared_in_the_direction_that_is_known_or_given():
+    table = pd.DataFrame({"a/accuracy": [0.9, 0.5], "a/rank": [2.0, 1.0]})
+    known = Objective("a/accuracy", True, 0.0), Objective("a/rank", False)
+    points = Front(np.ones((2, 1)), table, known[:1], metrics=known)
+    assert points.on("rank").best() == {"a/rank": 1.0}
+    assert points.on("rank").on("accuracy").objectives[0].reference == 0
+    assert points.on("rank", maximise=True).best() == {"a/rank": 2.0}
+    with pytest.raises(InputError, match=r"`maximise` must say .* Found rank"):
+        replace(points, metrics=()).on("rank")
+    with pytest.raises(InputError, match=r"missing \['a/size'\]"):
+        points.on("size", maximise=True)
+
+
+def test_a_comparison_has_each_front_judged_against_the_others():
+    ours, theirs = front([[0.9, 0.3], [0.6, 0.6], [0.1, 0.1]]), front([[0.8, 0.2], [0.5, 0.8]])
+    found = ours.compare(LS=theirs, reference=[0.0, 0.0])
+    assert [*found.index] == ["this", "LS"]
+    assert found["hypervolume"].tolist() == pytest.approx([0.27 + 0.18, 0.16 + 0.30])
+    # (0.6, 0.6) needs 0.2 more of b to reach (0.5, 0.8); (0.8, 0.2) 0.1 of both, then (0.6, 0.6)
+    assert found["additive epsilon"].tolist() == pytest.approx([0.2, 0.1])
+    assert found["IGD+"].tolist() == pytest.approx([0.2 / 2, (np.hypot(0.1, 0.1) + 0.1) / 2])
+    assert found["attained"].tolist() == [0.5, 0]
+    same = ours.compare(copy=ours)
+    assert (same[["additive epsilon", "IGD+"]] == 0).all(axis=None) and (same.attained == 1).all()
+    assert (same["hypervolume"] == 0).all()  # the worst of two points are their two corners
+    turned = [front(-f.values, maximise=False) for f in (ours, theirs)]
+    np.testing.assert_allclose(turned[0].compare(LS=turned[1], reference=[0.0, 0.0]), found)
+    # Of three each is judged against the other two together; what is dominated there adds nothing.
+    three = ours.compare(LS=theirs, worse=front([[0.1, 0.1]]), reference=[0.0, 0.0])
+    pd.testing.assert_series_equal(three.loc["this"], found.loc["this"])
+    assert three.loc["worse", "attained"] == 0
+    with pytest.raises(InputError, match="the same objectives"):
+        ours.compare(other=turned[1])
+
+
+def test_a_union_has_all_points_and_says_of_which_front_they_are():
+    one, other = front([[0.9, 0.3], [0.1, 0.1]]), front([[0.2, 0.8]], alphas=np.ones((1, 1)))
+    for both, runs in ((one.union(other), [0, 0, 1]), (other.union(one), [1, 1, 0])):
+        assert sorted(both.table.run) == sorted(runs)
+        assert both.hypervolume([0.0, 0.0]) == pytest.approx(0.27 + 0.5 * 0.2)
+        of_other = both.table["b/accuracy"].to_numpy() == 0.8
+        assert np.isnan(both.alphas[of_other]).all() and not np.isnan(both.alphas[~of_other]).any()
+        np.testing.assert_allclose(both.spearman(), one.spearman())
+
+
+def test_means_over_seeds_have_the_interval_of_students_t_and_the_attained_surface():
+    from scipy.stats import t, ttest_1samp
 
     rng = np.random.default_rng(0)
-    for _ in range(10):
-        points = front(rng.random((12, 3)), alphas=rng.dirichlet([1, 1, 1], size=12))
-        tau = [
-            kendalltau(a, v).statistic
-            for a, v in zip(points.alphas.T, points.values.T, strict=True)
-        ]
-        np.testing.assert_allclose(points.ordered_pairs(), (1 + np.array(tau)) / 2)
+    runs = [front(values) for values in rng.random((5, 4, 2))]
+    mean, half_width, surface = Front.over_seeds(runs)
+    for p in range(4):
+        sample = np.array([run.values[p, 0] for run in runs])
+        low, high = ttest_1samp(sample, 0).confidence_interval()
+        at = mean.table["a/accuracy"][p], half_width["a/accuracy"][p]
+        assert (at[0] - at[1], at[0] + at[1]) == pytest.approx((low, high))
+    np.testing.assert_array_equal(surface, attained(runs, 0.5))
+    assert t.ppf(0.975, 4) > 2 and mean.alphas.tolist() == runs[0].alphas.tolist()
+    for wrong in (runs[:1], [runs[0], runs[1][:3]]):
+        with pytest.raises(InputError, match="two fronts or more, all with the same alphas"):
+            Front.over_seeds(wrong)
 
 
-def test_points_that_care_alike_are_no_pair():
-    alike = front([[0.9, 0.5], [0.7, 0.8]], alphas=np.full((2, 2), 0.5))
-    assert np.isnan(alike.ordered_pairs()).all()
+@pytest.mark.parametrize("num_tasks", [2, 3])
+def test_a_plot_has_every_point_in_every_pair_of_tasks(num_tasks):
+    plt = pytest.importorskip("matplotlib.pyplot", reason="needs the `plots` extra")
+    rng = np.random.default_rng(0)
+    points = front(
+        rng.random((12, num_tasks)), maximise=False, alphas=rng.dirichlet([1] * num_tasks, size=12)
+    )
+    other = front(rng.random((3, num_tasks)), maximise=False, alphas=np.ones((3, 1)))
+    axes = np.ravel(points.plot(beside={"LS": other}))
+    assert len(axes) == (1 if num_tasks == 2 else 3)
+    drawn = {line.get_label(): line.get_xydata() for line in axes[-1].lines}
+    pair, kept = (num_tasks - 2, num_tasks - 1), points.non_dominated()
+    for label, values in (
+        ("not dominated", points.values[kept]),
+        ("dominated", points.values[~kept]),
+        ("LS", other.values),
+    ):
+        np.testing.assert_array_equal(drawn[label], values[:, pair])
+    assert axes[0].get_xlabel() == "loss on a (lower is better)"
+    assert points.plot(ax=axes) is axes
+    with pytest.raises(InputError, match=r"two or three tasks can be drawn\. Found 1"):
+        replace(points, objectives=points.objectives[:1]).plot()
+    plt.close("all")
 
 
-def test_the_middle_is_the_point_nearest_to_equal_shares():
-    points = front([[0.9, 0.1], [0.7, 0.6], [0.2, 0.9]], alphas=[[1, 0], [0.4, 0.6], [0, 1]])
-    assert points.middle() == {"a/accuracy": 0.7, "b/accuracy": 0.6}
+def test_a_plot_without_matplotlib_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match="extra `plots` brings it"):
+        front([[0.9, 0.1], [0.7, 0.6]]).plot()
 
 
-def test_points_that_care_alike_but_for_rounding_are_no_pair():
-    """Three members with weights of tasks of which one is constant, but for the last bit."""
-    alphas = np.random.default_rng(0).dirichlet([1, 1, 1], size=20)
-    values = np.random.default_rng(1).random((20, 2))
-    alike = replace(front(values, alphas=alphas), task_weights=np.array([[0.6, 0.4]] * 3))
-    assert len({*alike.alphas @ alike.task_weights[:, 0]}) > 1
-    assert np.isnan(alike.ordered_pairs()).all() and np.isnan(alike.spearman()).all()
+def saved(path):
+    """A front with numbers of many kinds, and what was loaded of it."""
+    rng = np.random.default_rng(0)
+    before = front(rng.random((40, 3)) / 3, alphas=rng.dirichlet([1, 1, 1], size=40))
+    table = before.table.assign(seen=range(40), **{"größe/精度": np.float32(np.pi), "by": "x"})
+    table.iloc[3, 0] = table.iloc[4, 1] = np.nan
+    known = (Objective("größe/精度", True, 0.5),)
+    before = replace(before, table=table, task_weights=np.eye(3) * 0.1, metrics=known)
+    before.save(path)
+    return before, Front.load(path)
 
 
-def test_another_metric_is_better_in_the_direction_that_is_given():
-    points = front([[0.9, 0.5], [0.7, 0.8]], names=("a", "b"))
-    named = points.table.assign(**{"a/rmse": [2.0, 1.0], "b/rmse": [3.0, 4.0]})
-    points = replace(points, table=named)
-    assert points.on("rmse", maximise=False).best() == {"a/rmse": 1.0, "b/rmse": 3.0}
-    with pytest.raises(InputError, match=r"`maximise` must say .* Found rmse"):
-        points.on("rmse")
-    assert points.on("accuracy", maximise=False).maximise == [False, False]
+def test_a_front_is_loaded_to_the_last_bit_as_it_was_saved(tmp_path):
+    before, after = saved(str(tmp_path / "front.json"))
+    assert (after.objectives, after.metrics) == (before.objectives, before.metrics)
+    assert after.metrics[0].reference == 0.5
+    pd.testing.assert_frame_equal(after.table, before.table, check_exact=True)
+    np.testing.assert_array_equal(after.alphas, before.alphas)
+    np.testing.assert_array_equal(after.task_weights, before.task_weights)
+    assert [*tmp_path.iterdir()] == [tmp_path / "front.json"]
+    endless = replace(
+        before, table=before.table.assign(**{"a/accuracy": np.inf}), task_weights=None
+    )
+    endless.save(tmp_path / "front.json")
+    again = Front.load(tmp_path / "front.json")
+    assert again.table["a/accuracy"].isna().all() and again.task_weights is None
+
+
+def test_what_is_no_whole_front_is_refused_before_it_is_written_and_when_it_is_read(tmp_path):
+    path = tmp_path / "front.json"
+    before, _ = saved(path)
+    text = path.read_text("utf-8")
+    for name in ("front", "front.csv", "front.npz"):
+        with pytest.raises(InputError, match=r"is saved as JSON, as in front\.json\. Found"):
+            before.save(tmp_path / name)
+    assert [*tmp_path.iterdir()] == [path]
+    for content in ("", text[:-30], "alpha,loss", "[]", "{}", text.replace("dtypes", "types")):
+        path.write_text(content, "utf-8")
+        with pytest.raises(InputError, match=r"front\.json is not a whole front"):
+            Front.load(path)
+    for call in (Front.load, before.save):
+        with pytest.raises(FileNotFoundError):
+            call(tmp_path / "nowhere" / "front.json")

@@ -21,7 +21,6 @@ from pamal_core import (
     depth,
     evaluate,
     lattice,
-    mean_metric,
     regression,
     segmentation,
     train,
@@ -292,7 +291,7 @@ def vision() -> Any:
 
 
 def nll(name: str) -> Task:
-    return Task(name, F.nll_loss, (mean_metric("loss", False, F.nll_loss),))
+    return Task(name, F.nll_loss, (Metric.mean("loss", F.nll_loss, maximise=False),))
 
 
 def as_it_is(output: Tensor, target: Tensor) -> Tensor:
@@ -300,7 +299,7 @@ def as_it_is(output: Tensor, target: Tensor) -> Tensor:
 
 
 KIND, SIZE = classification("kind"), regression("size")
-SMALL = Task("small", as_it_is, (mean_metric("loss", False, as_it_is),))
+SMALL = Task("small", as_it_is, (Metric.mean("loss", as_it_is, maximise=False),))
 
 
 def features() -> Tensor:

@@ -16,7 +16,6 @@ from pamal_core import (
     classification,
     depth,
     evaluate,
-    mean_metric,
     regression,
     train,
 )
@@ -255,7 +254,7 @@ def test_a_metric_may_be_a_number_of_python_and_its_value_a_tensor():
     share = lambda o, y: (o.argmax(1) == y).double().mean().item()  # noqa: E731
     counts = lambda o, y: torch.tensor([(o.argmax(1) == y).sum(), len(y)])  # noqa: E731
     by_hand = Metric("counts", True, counts, lambda sums: sums[0] / sums[1])
-    metrics = (*TASKS[0].metrics, mean_metric("share", True, share), by_hand)
+    metrics = (*TASKS[0].metrics, Metric.mean("share", share, maximise=True), by_hand)
     tasks = [Task("kind", F.cross_entropy, metrics), TASKS[1]]
     table = evaluate(
         plain().network, tasks, [(X, KINDS, SIZES), (X[:3], KINDS[:3], SIZES[:3])]

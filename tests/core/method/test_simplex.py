@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta, kstest
 
 from pamal_core.errors import InputError
-from pamal_core.simplex import Dirichlet, arc, edges, lattice, on_simplex, sampled
+from pamal_core.simplex import Dirichlet, edges, lattice, on_simplex, sampled
 
 
 def rng() -> np.random.Generator:
@@ -160,14 +160,6 @@ def test_draws_of_equal_weight_have_no_edge_between_them():
     assert first.tolist() == [[2, 0], [2, 1]]
     assert edges(alphas)[0].tolist() == [[2, 0]]
     assert [len(graph) for graph in edges(np.full((3, 2), 0.5))] == [0, 0]
-
-
-def test_the_arc_has_equal_angles_and_lies_on_the_simplex():
-    points = arc()
-    np.testing.assert_allclose(points.sum(1), 1)
-    np.testing.assert_allclose(points[[0, 5, -1]], [[1, 0], [0.5, 0.5], [0, 1]], atol=1e-15)
-    angles = np.arctan2(points[:, 1], points[:, 0])
-    np.testing.assert_allclose(np.diff(angles), np.pi / 20)
 
 
 def test_sampled_points_are_the_corners_the_centre_and_even_draws():

@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from small_problems import lenet
 from torch import nn
 
-from pamal_core import Front, WeightEnsemble, barrier, classification, evaluate
+from pamal_core import Front, WeightEnsemble, classification, evaluate
 from pamal_core.errors import InputError
 from pamal_core.front import Objective
 
@@ -125,15 +125,15 @@ PAIR = [[1, 0], [0.5, 0.5], [0, 1]]
 
 
 def test_a_barrier_is_how_far_the_middle_is_worse_than_the_line():
-    found = barrier(front(PAIR, [0.9, 0.8, 0.8], [0.5, 0.45, 0.3]))
+    found = front(PAIR, [0.9, 0.8, 0.8], [0.5, 0.45, 0.3]).barrier()
     assert found == pytest.approx({"a/accuracy": 0.05, "b/loss": 0.05})
-    better = barrier(front(PAIR, [0.9, 0.95, 0.8], [0.5, 0.1, 0.3]))
+    better = front(PAIR, [0.9, 0.95, 0.8], [0.5, 0.1, 0.3]).barrier()
     assert better == pytest.approx({"a/accuracy": -0.1, "b/loss": -0.3})
 
 
 def test_of_three_members_the_line_is_a_plane_at_the_alpha_in_the_middle():
     alphas = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0.4, 0.3, 0.3], [0.5, 0.5, 0]]
-    found = barrier(front(alphas, [0.9, 0.6, 0.6, 0.7, 0.1], [0.1, 0.2, 0.3, 0.2, 9.0]))
+    found = front(alphas, [0.9, 0.6, 0.6, 0.7, 0.1], [0.1, 0.2, 0.3, 0.2, 9.0]).barrier()
     assert found == pytest.approx({"a/accuracy": 0.02, "b/loss": 0.2 - 0.19})
 
 
@@ -143,7 +143,7 @@ def test_members_that_do_not_belong_together_are_named_in_one_sentence(middle):
         ("a/accuracy", middle[0], middle[0] < 0.5), ("b/loss", f"{middle[1]:.3g}", middle[1] > 1)
     ) if is_wrong]  # fmt: skip
     with pytest.warns(UserWarning, match="The members do not belong together") as found:
-        barrier(front(PAIR, [0.9, middle[0], 0.8], [0.5, middle[1], 0.3]))
+        front(PAIR, [0.9, middle[0], 0.8], [0.5, middle[1], 0.3]).barrier()
     text = str(found[0].message)
     assert text.count(" in the middle") == len(wrong) and all(one in text for one in wrong)
 
@@ -181,13 +181,13 @@ def test_networks_that_started_apart_fall_to_chance_and_copies_do_not():
         evaluate(WeightEnsemble(pair, task_weights=rows), task, [(x, y)])
         for pair in (related, apart)
     ]
-    assert barrier(fronts[0])["digit/accuracy"] < 0.02
+    assert fronts[0].barrier()["digit/accuracy"] < 0.02
     with pytest.warns(UserWarning, match="digit/accuracy is 0"):
-        assert barrier(fronts[1])["digit/accuracy"] > 0.2
+        assert fronts[1].barrier()["digit/accuracy"] > 0.2
 
 
 @pytest.mark.parametrize("alphas", [[[1, 0], [0.5, 0.5]], [[1, 0], [0, 1]], [[1.0], [1.0]]])
 def test_a_barrier_needs_both_ends_and_a_point_between_them(alphas):
     values = [0.5] * len(alphas)
     with pytest.raises(InputError, match="every corner of the simplex and a point between"):
-        barrier(front(alphas, values, values))
+        front(alphas, values, values).barrier()
