@@ -32,16 +32,10 @@ TABLES["mine"] = Table(
 )
 """
 CLAIM = """
-CLAIMS.append(
-    Claim(
-        "It is better: Census",
-        "5.1",
-        [census("smallest", masters="mended", epochs=1)],
-        ["hypervolume"],
-        "validation",
-        theirs=[census("ls", masters="mended", epochs=1)],
-        low=0,
-    )
+CLAIMS["It is better: Census"] = front(
+    "5.1",
+    [census("smallest", masters="mended", epochs=1)],
+    [census("ls", masters="mended", epochs=1)],
 )
 """
 USE = """

@@ -7,7 +7,7 @@ wrongly, in one case of forty at most. At equal cost each of `theirs` is trained
 over the data as ours.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
@@ -15,19 +15,20 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from pamal_companion.study import frame, layout, paper, tables
-from pamal_companion.study.frame import Measure, OfSeeds, Runs, Setting
+from pamal_companion.experiments.options import OPTIONS
+from pamal_companion.study import frame, paper
+from pamal_companion.study.frame import Measure, Near, OfSeeds, Runs, Setting
+from pamal_companion.study.measures import check as check_measure
 from pamal_companion.study.measures import is_better_high
 from pamal_companion.study.statistics import (
     LEVEL,
-    Condition,
     Estimate,
     Sample,
     bracket,
     of_parts,
     seeds_needed,
 )
-from pamal_core.errors import check_choice
+from pamal_core.errors import InputError, check_choice, check_number
 
 NEED: dict[str, Callable[[int], int]] = {
     "all": lambda parts: parts,
@@ -40,39 +41,62 @@ Rivals = Callable[["Claim"], list[Setting]]
 
 @dataclass(frozen=True)
 class Claim:
-    """What is said of some runs, `ours`, alone or beside others, `theirs`.
+    """Say what runs measure: `ours` alone, or beside others, `theirs`.
 
-    `measures` are what is measured on `split`, of theirs `their_measure` if that is another; where
-    one ends with "objectives" it stands for one of each objective. The number, of ours minus theirs
-    (turned so that larger is better) or with `of_ratio` of ours / theirs, lies between `low` and
-    `high`. Several settings or measures are several comparisons, and `need` says how many of them
-    must be so. As many settings on both sides are compared one by one, others each with each.
+    - `where`: its place in the paper, or the section of our page.
+    - `measures`: what is measured on `split`, of theirs `their_measure` if that is another; one
+      that ends with "objectives" stands for one of each objective.
+    - `low`, `high`: between which the number must lie: of ours minus theirs, turned so that larger
+      is better, or with `of_ratio` of ours / theirs.
+    - `need`: how many must be so where several settings or measures are several comparisons. As
+      many settings on both sides are compared one by one, others each with each.
     """
 
-    text: str
     where: str
     ours: Sequence[Setting]
-    measures: Sequence[Measure]
-    split: str
     theirs: Sequence[Setting] | Rivals = ()
+    measures: Sequence[Measure] = ("hypervolume",)
+    split: str = "test"
     their_measure: Measure | None = None
-    low: float = -np.inf
+    low: float = 0.0
     high: float = np.inf
     of_ratio: bool = False
     need: str = "all"
-
-    def __post_init__(self) -> None:
-        check_choice("need", self.need, [*NEED])
-
-    @property
-    def condition(self) -> Condition:
-        """Return where the number must lie."""
-        return Condition(self.low, self.high, self.of_ratio)
 
     @property
     def is_compared(self) -> bool:
         """Return whether there are others beside ours."""
         return callable(self.theirs) or len(self.theirs) > 0
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Return where an estimate must lie, of a ratio that of its logarithm."""
+        if not self.of_ratio:
+            return self.low, self.high
+        return float(np.log(max(self.low, 0.0) or 1e-300)), float(np.log(self.high))
+
+    @property
+    def condition(self) -> str:
+        """Return what is asked, as "> 0.5", "< 1.5 times" or "19 to 23"."""
+        if np.isinf(self.high):
+            text = f"> {self.low:g}"
+        elif np.isinf(self.low):
+            text = f"< {self.high:g}"
+        else:
+            text = f"{self.low:g} to {self.high:g}"
+        return f"{text} times" if self.of_ratio else text
+
+    def tested(self, parts: Sequence[Estimate]) -> tuple[float, float]:
+        """Return the p of its holding and of its failing, from estimates of all its parts; those of
+        a part are 1 where nothing tells its spread."""
+        low, high = self.bounds
+        ends = [(e.above(low), e.below(high), e.below(low), e.above(high)) for e in parts]
+        above, below, too_low, too_high = np.nan_to_num(ends, nan=1.0).T
+        least = NEED[self.need](len(parts))
+        return (
+            of_parts(np.maximum(above, below), least),
+            of_parts(np.minimum(too_low, too_high), len(parts) - least + 1),
+        )
 
     def pairs(self) -> list[tuple[Setting, Setting | None]]:
         """Return the settings that are compared."""
@@ -84,23 +108,46 @@ class Claim:
         return [*product(self.ours, others)]
 
 
+def check(claims: Mapping[str, Claim]) -> None:
+    """Raise InputError, which names the claim, for a setting, measure, split, bound or number of
+    seeds that is none."""
+    for text, claim in claims.items():
+        try:
+            _check(claim)
+        except InputError as error:
+            raise InputError(f"The claim {text!r} cannot be judged. {error}") from None
+
+
+def _check(claim: Claim) -> None:
+    check_choice("need", claim.need, [*NEED])
+    if not claim.low < claim.high or (claim.of_ratio and not claim.is_compared):
+        found = f"low={claim.low}, high={claim.high}, of_ratio={claim.of_ratio}"
+        raise InputError(
+            f"`low` must be below `high`, and a ratio one of two sides. Found {found}."
+        )
+    measures = [m for m in (*claim.measures, claim.their_measure) if m is not None]
+    rivals = [measure.rival for measure in measures if isinstance(measure, Near)]
+    others = () if callable(claim.theirs) else claim.theirs
+    for setting in (*claim.ours, *others, *rivals):
+        check_choice("experiment", setting.experiment, [*OPTIONS])
+        OPTIONS[setting.experiment].create(method=setting.method, **dict(setting.options))
+    experiment = claim.ours[0].experiment
+    for measure in measures:
+        if isinstance(measure, str):
+            check_measure(measure, [*paper.TASKS.get(experiment, ())])
+        elif isinstance(measure, OfSeeds):
+            check_number("number", measure.number, 2, whole=True)
+        else:
+            check_number("margin", measure.margin, 0)
+    if experiment != "toy":
+        check_choice("split", claim.split, frame.SPLITS)
+
+
 def baselines(claim: Claim) -> list[Setting]:
     """Return every method of the grid that ends with one network, but for ours."""
     ours = claim.ours[0]
     rivals = [Setting(ours.experiment, m) for m in paper.ONE_NETWORK if m != ours.method]
     return [setting for setting in rivals if setting in frame.planned(ours.experiment)]
-
-
-def others_of(table: str) -> Rivals:
-    """Return all other settings of our method in a table of the paper."""
-    check_choice("table", table, [*layout.TABLES])
-
-    def others(claim: Claim) -> list[Setting]:
-        (ours,) = claim.ours
-        every = tables.planned(table)
-        return [s for s in every if s.method == ours.method and s != ours]
-
-    return others
 
 
 class Part(NamedTuple):
@@ -167,7 +214,7 @@ class Judged(NamedTuple):
         way = ""
         if claim.is_compared:
             way = "ours / theirs " if claim.of_ratio else "ours ahead by "
-        return f"{asked}: {measured}, {claim.split}, {way}{claim.condition.words}"
+        return f"{asked}: {measured}, {claim.split}, {way}{claim.condition}"
 
     @property
     def evidence(self) -> list[str]:
@@ -191,7 +238,7 @@ class Judged(NamedTuple):
                 Estimate(value, error * np.sqrt(min(measured, default=0) / seeds), seeds - 1)
                 for _, (value, error, _), measured, _ in self.parts
             ]
-            return min(_tested(self.claim, scaled)) < LEVEL
+            return min(self.claim.tested(scaled)) < LEVEL
 
         needed = seeds_needed(decides)
         return f"{needed:g}" if np.isfinite(needed) else ""
@@ -204,16 +251,9 @@ def judge(claim: Claim, runs: Runs, equal_cost: bool = False) -> Judged:
     parts = measured + [part for part in parts if not part.seeds]
     if not measured:
         return Judged(claim, "not run", (1.0, 1.0), parts)
-    p = holds, fails = _tested(claim, [part.estimate for part in parts])
+    p = holds, fails = claim.tested([part.estimate for part in parts])
     word = "holds" if holds < LEVEL else "fails" if fails < LEVEL else "undecided"
     return Judged(claim, word, p, parts)
-
-
-def _tested(claim: Claim, parts: Sequence[Estimate]) -> tuple[float, float]:
-    """Return the p of a claim's holding and of its failing, both 1 of a part without records."""
-    least = NEED[claim.need](len(parts))
-    holds, fails = zip(*map(claim.condition.tested, parts), strict=True)
-    return of_parts(holds, least), of_parts(fails, len(parts) - least + 1)
 
 
 def at_equal_cost(judged: Judged, runs: Runs) -> Judged | None:

@@ -40,6 +40,7 @@ LABELS = {
 }
 """How the options of a setting are written, in this order; others follow as "name = value"."""
 RESULTS = FILE.parent
+SPLITS = ("validation", "test", "validation, recalibrated", "test, recalibrated")
 ENSEMBLES = ("pamal", "low_rank")
 """The methods that train mixtures of members."""
 

@@ -5,7 +5,7 @@ along the front on its own; "chosen age/accuracy", that of the network which `Fr
 validation; "order of age/loss", the rank correlation of how much a point cares about age with it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -109,9 +109,15 @@ LOW = {"competition", "competition in loss", "order", "cosine of the members", "
 """Which of them are better the lower they are."""
 
 
-def check(measure: str) -> None:
-    """Raise InputError for an unknown measure."""
-    if "/" not in measure and not measure.startswith((ENDS, AT_TASK_2)) and measure not in MEASURES:
+def check(measure: str, tasks: Sequence[str] = ()) -> None:
+    """Raise InputError for an unknown measure, or for a metric of none of the `tasks`, if any."""
+    name = measure.removeprefix(CHOSEN).removeprefix(ORDER_OF)
+    is_metric = "/" in name and (not tasks or name.partition("/")[0] in tasks)
+    if (
+        not (is_metric or name == "objectives")
+        and not measure.startswith((ENDS, AT_TASK_2))
+        and measure not in MEASURES
+    ):
         known = ", ".join(MEASURES)
         raise InputError(f"A measure is one of {known}, or task/metric. Found {measure!r}.")
 

@@ -1,8 +1,7 @@
 """Means over seeds: their intervals, and what these license.
 
-A number of ours beside the paper's `agrees`, `differs` or is `undecided` (`verdict`); the condition
-of a claim holds, fails or is undecided by the same interval (`Condition`). No range of three values
-is an interval here, and nothing follows from a difference alone.
+A number of ours beside the paper's `agrees`, `differs` or is `undecided` (`verdict`). No range of
+three values is an interval here, and nothing follows from a difference alone.
 """
 
 from bisect import bisect_left
@@ -105,36 +104,6 @@ def seeds_needed(is_decided: Callable[[int], Any]) -> float:
     """The smallest number of seeds, two or more, for which `is_decided`; infinite beyond `MOST`."""
     found = bisect_left(range(2, MOST + 1), True, key=lambda number: bool(is_decided(number)))
     return found + 2.0 if found < MOST - 1 else np.inf
-
-
-class Condition(NamedTuple):
-    """What a claim asks of a number: that it lies between `low` and `high`; of a ratio, where
-    `of_ratio`."""
-
-    low: float
-    high: float
-    of_ratio: bool = False
-
-    @property
-    def words(self) -> str:
-        """Return what is asked, as "> 0.5", "< 1.5 times" or "19 to 23"."""
-        if np.isinf(self.high):
-            text = f"> {self.low:g}"
-        elif np.isinf(self.low):
-            text = f"< {self.high:g}"
-        else:
-            text = f"{self.low:g} to {self.high:g}"
-        return f"{text} times" if self.of_ratio else text
-
-    def tested(self, estimate: Estimate) -> tuple[float, float]:
-        """Two one-sided p: small where the condition holds, and where it fails. 1 where nothing
-        tells the spread."""
-        low, high = self.low, self.high
-        if self.of_ratio:
-            low, high = np.log(max(low, 0.0) or 1e-300), np.log(high)
-        p = [estimate.above(low), estimate.below(high), estimate.below(low), estimate.above(high)]
-        above, below, too_low, too_high = np.nan_to_num(p, nan=1.0)
-        return max(above, below), min(too_low, too_high)
 
 
 def of_parts(p: Sequence[float] | np.ndarray, least: int) -> float:

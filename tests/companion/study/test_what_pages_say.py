@@ -632,9 +632,9 @@ def test_what_the_first_page_says_of_the_sign_and_of_the_ends(runs):
     text = page("index")
     start = "The penalty brings losses into order, W = 2, lambda = 5 against 0, with the sign "
     said = {
-        claim.text.removeprefix(start): claims.judge(claim, runs).word
-        for claim in claims.CLAIMS
-        if claim.text.startswith(start) and claim.text.endswith("Census")
+        text.removeprefix(start): claims.judge(claim, runs).word
+        for text, claim in claims.CLAIMS.items()
+        if text.startswith(start) and text.endswith("Census")
     }
     assert said == {"as printed: Census": "fails", "of the text: Census": "holds"}
     reverse = frame.measured(
