@@ -27,7 +27,7 @@ ablations,mine/census,ls,ls,masters=mended; epochs=1,0 1,tab:mine
 TABLE = """
 TABLES["mine"] = Table(
     "My table", "census", "tab:mine", "mine",
-    {"age": Column("age/accuracy", "accuracy on age", "0.005")},
+    {"age": Column("age/accuracy", "accuracy on age", 0.005)},
     split="validation", fixed={"masters": "mended", "epochs": 1},
 )
 """

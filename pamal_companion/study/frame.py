@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -68,21 +69,20 @@ class Setting(NamedTuple):
     @property
     def passes(self) -> int | float:
         """How often it sees each training example."""
-        first, each = self._shared_and_each
-        return first + (self.values["epochs"] - first) * each
+        shared = self.values["shared_epochs"] or 0
+        return shared + (self.values["epochs"] - shared) * self._passes_each
 
     def with_passes(self, passes: int | float) -> "Setting":
         """The setting with as many epochs as make so many `passes`, whole or not."""
-        first, each = self._shared_and_each
-        return self.having(epochs=first + (passes - first) / each)
+        shared = self.values["shared_epochs"] or 0
+        return self.having(epochs=shared + (passes - shared) / self._passes_each)
 
     @property
-    def _shared_and_each(self) -> tuple[int, int]:
-        """Epochs that one pass is made in, and the passes of each epoch after them."""
-        each = self.values["W"] if self.method in ENSEMBLES else 1
+    def _passes_each(self) -> int:
+        """The passes of each epoch after those that all members share."""
         if self.method == "soup":
-            each = len(paper.TASKS[self.experiment])
-        return self.values["shared_epochs"] or 0, each
+            return len(paper.TASKS[self.experiment])
+        return self.values["W"] if self.method in ENSEMBLES else 1
 
     @property
     def task(self) -> str:
@@ -98,9 +98,9 @@ class Setting(NamedTuple):
     def named(self) -> dict[str, Any]:
         """The options in its name: those that differ from the paper's, of PaMaL always W and
         lambda, and the sign of a penalty, and of STL its task."""
-        always: tuple[str, ...] = ("task",) * (self.method == "stl")
-        if self.method == "pamal":
-            always = ("W", "lam", "penalty") if self.values["lam"] else ("W", "lam")
+        always = {"stl": ["task"], "pamal": ["W", "lam"]}.get(self.method, [])
+        if self.method == "pamal" and self.values["lam"]:
+            always.append("penalty")
         return {name: self.values[name] for name in always} | dict(self.options)
 
     def name(self, *without: str) -> str:
@@ -204,7 +204,7 @@ def read(folder: str | Path | None = None) -> Runs:
     if folder is None:
         rows = _rows(FILE.stat().st_mtime_ns) if FILE.exists() else {}
         return runs(rows.get(path) or Record.read(path) for path in files(FILE.parent))
-    found = _read(Path(folder))
+    found = runs(map(Record.read, files(Path(folder))))
     if not found:
         raise InputError(f"`results` must be a folder with records. Found none in {folder}.")
     return found
@@ -212,25 +212,15 @@ def read(folder: str | Path | None = None) -> Runs:
 
 @cache
 def _rows(_changed: int) -> dict[Path, Row]:
-    return {row.path: row for row in measured_rows(FILE)}
+    return measured_rows(FILE)
 
 
-def _read(folder: Path) -> Runs:
-    return runs(_record(path, path.stat().st_mtime_ns) for path in files(folder))
-
-
-@cache
-def _record(path: Path, _changed: int) -> Record:
-    return Record.read(path)
-
-
-def with_others(*records: Record, folder: Path | None = None) -> Runs:
-    """Return `records` and the other seeds of their settings that are recorded in `folder`."""
-    known = _read(folder) if folder else read()
-    together: list[Record | Row] = []
-    for setting in runs(records):
-        together += known.get(setting, {}).values()
-    return runs([*together, *records])
+def with_others(*records: Record, known: Runs | None = None) -> Runs:
+    """Return `records` and the other seeds of their settings that are `known`, by default those of
+    this repository."""
+    recorded = read() if known is None else known
+    others = [recorded.get(setting, {}).values() for setting in runs(records)]
+    return runs([*chain.from_iterable(others), *records])
 
 
 def few(found: Runs, seed: int) -> dict[int, Record | Row]:
@@ -256,10 +246,10 @@ def rows(
 
 def value_of(run: Record | Row, measure: str, split: str) -> float:
     """Return a measure of a run, NaN where it has none."""
+    if not isinstance(run, Row):
+        return value(run, measure, split)
     check(measure)
-    if isinstance(run, Row):
-        return run.measures.get(split, {}).get(measure, np.nan)
-    return value(run, measure, split)
+    return run.measures.get(split, {}).get(measure, np.nan)
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def test_a_folder_without_records_is_refused_unless_it_is_our_own(tmp_path, monk
         with pytest.raises(InputError, match=f"`results` must be .* Found none in {folder}"):
             frame.read(folder)
     monkeypatch.setattr(frame, "FILE", tmp_path / "measured.csv")
-    assert frame.read() == {} == frame.with_others(folder=tmp_path)
+    assert frame.read() == {} == frame.with_others()
 
 
 def test_a_setting_without_a_record_is_named():
@@ -190,12 +190,13 @@ def test_a_run_stands_with_the_seeds_of_its_setting_a_sample_alone(tmp_path):
     record(seed=3, lr=0.1).write(tmp_path / "other.json")
     mine, again, wide = record(seed=4), record(seed=5), record(seed=1, W=5)
     setting = Setting("multimnist", "pamal")
-    assert [*frame.with_others(mine, folder=tmp_path)[setting]] == [3, 4, 5, 7]
-    both = frame.with_others(again, wide, folder=tmp_path)
+    known = frame.read(tmp_path)
+    assert [*frame.with_others(mine, known=known)[setting]] == [3, 4, 5, 7]
+    both = frame.with_others(again, wide, known=known)
     assert [*both[setting]] == [3, 5, 7] and both[setting][5] is again
     assert both.keys() == {setting, setting.having(W=5)}
     for alone in (record(data="multimnist/sample/x"), record(W=5)):
-        assert frame.with_others(alone, folder=tmp_path) == runs_of(alone)
+        assert frame.with_others(alone, known=known) == runs_of(alone)
 
 
 def test_a_measure_of_a_setting_is_named_by_seed_and_empty_without_records(runs):

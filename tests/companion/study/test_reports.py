@@ -389,7 +389,7 @@ def test_a_table_is_added_by_a_csv_and_an_entry(tmp_path, monkeypatch):
         "method,epochs,volume,sd\nLS,20,0.5,0.1\nPaMaL,20,0.6,0.2\n"
     )
     monkeypatch.setattr(paper, "FOLDER", tmp_path)
-    columns = {"volume": Column("hypervolume", "hypervolume ↑", "2%", deviation="sd")}
+    columns = {"volume": Column("hypervolume", "hypervolume ↑", 2.0, "sd", in_percent=True)}
     nine = Table("Table 9", "multimnist", "tab:nine", "epochs", columns, keys=("epochs",))
     monkeypatch.setitem(TABLES, "nine", nine._replace(split="validation"))
     made = record("multimnist/ls", [(0.8, 0.5)], epochs=20)
@@ -552,7 +552,7 @@ def test_the_two_settings_of_streets_do_not_mix():
 def test_the_frame_of_a_page_has_its_own_run_beside_the_paper(tmp_path):
     """As a notebook does: a run, the other seeds of it, and their rows."""
     record(seed=3).write(tmp_path / "pamal_seed_3.json")
-    found = tables.compare(frame.with_others(record(seed=5), folder=tmp_path))
+    found = tables.compare(frame.with_others(record(seed=5), known=frame.read(tmp_path)))
     assert (found["seeds"] == 2).all() and set(found.index.get_level_values(0)) == {
         "C2, MultiMNIST", "B1, MultiMNIST",
     }  # fmt: skip
