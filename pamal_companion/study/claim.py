@@ -274,14 +274,13 @@ def _parts(claim: Claim, runs: Runs, equal_cost: bool) -> Iterator[Part]:
         pairs = [(one, two and two.with_passes(one.passes)) for one, two in pairs]
     several = len({one for one, _ in pairs}) > 1
     for (one, two), measure in product(pairs, claim.measures):
-        their_measure = claim.their_measure or measure
         sides = " against ".join(s.name() for s in (one if several else None, two) if s)
         for each in _of_objectives(measure, runs, one, two):
             if two and two.method == "stl" and not str(each).startswith(two.task):
                 continue
             numbers = [frame.measured(runs, one, each, claim.split)]
             if two:
-                theirs = each if their_measure is measure else their_measure
+                theirs = claim.their_measure or each
                 numbers.append(frame.measured(runs, two, theirs, claim.split))
             if claim.of_ratio:
                 numbers = [np.log(number) for number in numbers]
@@ -289,10 +288,7 @@ def _parts(claim: Claim, runs: Runs, equal_cost: bool) -> Iterator[Part]:
                 numbers = [-number for number in numbers]
             is_clear = sides and len(claim.measures) == 1 and each is measure
             name = sides if is_clear else ", ".join(filter(None, (str(each), sides)))
-            part = _part(name, *numbers)
-            if isinstance(their_measure, OfSeeds):
-                part = part._replace(each=f"group{{}} of {their_measure.number} seeds")
-            yield part
+            yield _part(name, claim.their_measure, *numbers)
 
 
 def _of_objectives(measure: Measure, runs: Runs, *settings: Setting | None) -> list[Measure]:
@@ -304,15 +300,17 @@ def _of_objectives(measure: Measure, runs: Runs, *settings: Setting | None) -> l
     return [prefix + name for name in made[0].objectives] if made else [measure]
 
 
-def _part(name: str, ours: "pd.Series[float]", theirs: "pd.Series[float] | None" = None) -> Part:
+def _part(name: str, their_measure: Measure | None, *numbers: "pd.Series[float]") -> Part:
     """Return ours, or ours minus theirs: seed by seed where they have two in common, else by
     Welch."""
-    if ours.empty or (theirs is not None and theirs.empty):
+    if any(its.empty for its in numbers):
         return Part(name)
-    if theirs is not None:
-        both = ours.index.intersection(theirs.index)
-        if len(both) < 2:
-            away = Sample.of(ours.to_numpy()).minus(Sample.of(theirs.to_numpy()))
-            return Part(name, away, (len(ours), len(theirs)))
-        ours = ours[both] - theirs[both]
-    return Part(name, Estimate.of(ours.to_numpy()), (len(ours),))
+    seeds = set.intersection(*({*its.index} for its in numbers))
+    if len(numbers) == 1 or len(seeds) > 1:
+        ours, *theirs = (its[sorted(seeds)].to_numpy() for its in numbers)
+        return Part(name, Estimate.of(ours - sum(theirs)), (len(seeds),))
+    away = Sample.of(numbers[0].to_numpy()).minus(Sample.of(numbers[1].to_numpy()))
+    each = "seed{}"
+    if isinstance(their_measure, OfSeeds):
+        each = f"group{{}} of {their_measure.number} seeds"
+    return Part(name, away, tuple(map(len, numbers)), each)

@@ -72,7 +72,7 @@ AHEAD = {
 
 
 def word(found: pd.DataFrame, text: str) -> str:
-    """The verdict at equal epochs of the one claim of a `table` that begins with `text`."""
+    """Return the verdict at equal epochs of the one claim of a `table` that begins with `text`."""
     (verdict,) = found.loc[found["claim"].str.startswith(text), "equal epochs"]
     return str(verdict)
 
@@ -82,14 +82,14 @@ PRINTED, TEXT = ", with the sign as printed", ", with the sign of the text"
 
 
 def anchor(claim: str) -> str:
-    """The id of the row of a claim in a page."""
+    """Return the id of the row of a claim in a page."""
     return "claim-" + re.sub("[^a-z0-9]+", "-", claim.lower()).strip("-")
 
 
 def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
-    """A `table` for a page: a row has the id `anchor`, a verdict without a p below 0.05 is `Weak`,
-    and what holds for the printed sign of the penalty only says so. A claim of equal passes has no
-    verdict at equal epochs."""
+    """Return a `table` for a page: a row has the id `anchor`, a verdict without a p below 0.05 is
+    `Weak`, and what holds for the printed sign of the penalty only says so. A claim of equal passes
+    has no verdict at equal epochs."""
     words = dict(zip(found["claim"], found["equal epochs"], strict=True))
 
     def said(claim: str, word: str) -> str:

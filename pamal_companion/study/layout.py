@@ -25,16 +25,16 @@ class Column(NamedTuple):
 
     @property
     def unit(self) -> float:
-        """Our number times this is in the unit of the paper."""
+        """Return our number times this is in the unit of the paper."""
         return 100.0 if "%" in self.text else 1.0
 
     @property
     def task(self) -> str:
-        """Whose measure it is; empty for one of all tasks."""
+        """Return whose measure it is; empty for one of all tasks."""
         return self.measure.rpartition("/")[0]
 
     def margin_at(self, number: float) -> float:
-        """The margin about a `number` of the paper."""
+        """Return the margin about a `number` of the paper."""
         return self.margin * (number / 100 if self.in_percent else 1.0)
 
 
@@ -67,7 +67,7 @@ class Table(NamedTuple):
 
     @property
     def target(self) -> str:
-        """That of the workflow which makes the runs."""
+        """Return the target of the workflow that makes the runs."""
         return "ablations" if self.split == "validation" else self.experiment
 
 

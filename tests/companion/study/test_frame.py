@@ -34,7 +34,7 @@ def test_the_papers_runs_have_no_options_and_every_value():
         for method in paper.PRINTED:
             setting = Setting(experiment, method)
             assert setting.values == paper.setting(experiment, method)
-            assert frame.make(experiment, method, setting.values) == setting
+            assert frame.setting(experiment, method, **setting.values) == setting
     assert paper.setting("census", "pamal")["lam"] == 5.0
     assert paper.setting("multimnist", "pamal")["W"] == 4
     assert paper.setting("multimnist", "cosmos")["p"] == 1.2
@@ -68,7 +68,7 @@ def test_lists_are_keys_too_at_any_depth():
     setting = select("multimnist/ls weights=[0.9, 0.1]")
     assert dict(setting.options) == {"weights": (0.9, 0.1)}
     assert setting == frame.of(record("multimnist/ls", weights=[0.9, 0.1]))
-    assert hash(frame.make("mine", "pamal", {"matrix": [[1, 0], [0, 1]]}))
+    assert hash(frame.setting("mine", "pamal", matrix=[[1, 0], [0, 1]]))
 
 
 @pytest.mark.parametrize("text", ["", "multimnist", "multimnist/", "mnist/pamal", "pamal W=2"])
@@ -112,7 +112,7 @@ def test_labels_name_what_differs_in_words():
 def test_single_task_learning_names_its_task():
     labels = [select(f"utkface/stl task={t}").label() for t in range(3)]
     assert labels == ["STL, age", "STL, gender", "STL, ethnicity"]
-    assert frame.make("mine", "stl", {"task": 1}).label() == "STL, 1"
+    assert frame.setting("mine", "stl", task=1).label() == "STL, 1"
 
 
 def test_no_two_settings_of_the_grid_share_a_label():
