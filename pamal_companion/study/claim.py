@@ -120,11 +120,12 @@ def check(claims: Mapping[str, Claim]) -> None:
 
 def _check(claim: Claim) -> None:
     check_choice("need", claim.need, [*NEED])
-    if not claim.low < claim.high or (claim.of_ratio and not claim.is_compared):
-        found = f"low={claim.low}, high={claim.high}, of_ratio={claim.of_ratio}"
-        raise InputError(
-            f"`low` must be below `high`, and a ratio one of two sides. Found {found}."
-        )
+    are_numbers = isinstance(claim.low, int | float) and isinstance(claim.high, int | float)
+    if not are_numbers or not claim.low < claim.high:
+        found = f"low={claim.low!r}, high={claim.high!r}"
+        raise InputError(f"`low` must be a number below `high`. Found {found}.")
+    if not claim.ours or not claim.measures or (claim.of_ratio and not claim.is_compared):
+        raise InputError("It must have settings of ours and measures, and theirs if `of_ratio`.")
     measures = [m for m in (*claim.measures, claim.their_measure) if m is not None]
     rivals = [measure.rival for measure in measures if isinstance(measure, Near)]
     others = () if callable(claim.theirs) else claim.theirs
@@ -136,6 +137,7 @@ def _check(claim: Claim) -> None:
         if isinstance(measure, str):
             check_measure(measure, [*paper.TASKS.get(experiment, ())])
         elif isinstance(measure, OfSeeds):
+            check_choice("name", measure.name, ["hypervolume", "distance"])
             check_number("number", measure.number, 2, whole=True)
         else:
             check_number("margin", measure.margin, 0)

@@ -206,11 +206,7 @@ def test_one_seed_has_a_difference_and_no_interval():
     one = pd.Series({5: 0.5})
     row = differences({"a": (one, one + 0.25)}, ("without", "with")).loc["a"]
     assert (row["difference [95 %]"], row["seeds"]) == ("+0.2500", 1)
-    assert row["verdict"] == "undecided"
-
-
-def test_without_pairs_there_is_no_row():
-    assert differences({}, ("without", "with")).empty
+    assert row["verdict"] == "undecided" and differences({}, ("without", "with")).empty
 
 
 def test_what_no_seed_changes_is_the_same():
@@ -219,10 +215,3 @@ def test_what_no_seed_changes_is_the_same():
     pairs["changed"] = (one, one + pd.Series({5: 0.0, 6: 1e-9}))
     verdicts = differences(pairs, ("without", "with"))["verdict"].tolist()
     assert verdicts == ["same", "undecided", "same", "undecided"]
-
-
-def test_many_seeds_are_no_more_work_than_few():
-    number = 20  # of which there are too many resamples to make each
-    values = pd.Series(np.random.default_rng(0).normal(size=number))
-    found = differences(dict.fromkeys(range(20), (values, values + 1)), ("one", "two"))
-    assert (found["seeds"] == number).all()
