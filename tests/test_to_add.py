@@ -27,21 +27,15 @@ ablations,mine/census,ls,ls,masters=mended; epochs=1,0 1,tab:mine
 TABLE = """
 TABLES["mine"] = Table(
     "My table", "census", "tab:mine", "mine",
-    {"age": Column("age/accuracy", "accuracy on age", "0.005")},
+    {"age": Column("age/accuracy", "accuracy on age", 0.005)},
     split="validation", fixed={"masters": "mended", "epochs": 1},
 )
 """
 CLAIM = """
-CLAIMS.append(
-    Claim(
-        "It is better: Census",
-        "5.1",
-        [census("smallest", masters="mended", epochs=1)],
-        ["hypervolume"],
-        "validation",
-        theirs=[census("ls", masters="mended", epochs=1)],
-        low=0,
-    )
+CLAIMS["It is better: Census"] = front(
+    "5.1",
+    [census("smallest", masters="mended", epochs=1)],
+    [census("ls", masters="mended", epochs=1)],
 )
 """
 USE = """

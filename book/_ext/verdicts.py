@@ -41,19 +41,21 @@ PAGES = {"results/reproduction.html": claims.CLAIMS, "results/beyond.html": clai
 
 
 class Line(NamedTuple):
-    """A label, the page of the evidence, a claim, and by column its word ("" for the paper), what
-    it rests on, and Holm's p; a column is left out where it asks no other question."""
+    """A label, the page of the evidence, a claim, its text, and by column its word ("" for the
+    paper), what it rests on, and Holm's p; a column is left out where it asks no other question."""
 
     label: str
     page: str
+    text_of_claim: str
     claim: Claim
     cells: dict[str, tuple[str, Part, float]]
 
     def ahead(self, value: float | np.ndarray) -> float | np.ndarray:
         """How far a number is on the side of the bound where the claim holds."""
-        low, high, of_ratio = self.claim.condition
-        side, bound = (1, low) if np.isfinite(low) else (-1, high)
-        return side * (value - (np.log(bound) if of_ratio else bound))
+        side, bound = 1, self.claim.bounds[0]
+        if not np.isfinite(self.claim.low):
+            side, bound = -1, self.claim.bounds[1]
+        return side * (value - bound)
 
     def text(self, value: float) -> str:
         """A number of this claim in words."""
@@ -70,7 +72,7 @@ class Line(NamedTuple):
         return float(np.nanmax(np.abs(self.ahead(ends))))
 
 
-def read(label: str, page: str, claim: Claim, row: pd.Series, runs: Runs) -> Line:
+def read(label: str, page: str, text: str, claim: Claim, row: pd.Series, runs: Runs) -> Line:
     """The line of `claim`, whose row of the table is `row`; ValueError where it is several
     comparisons."""
     cells = {}
@@ -81,7 +83,7 @@ def read(label: str, page: str, claim: Claim, row: pd.Series, runs: Runs) -> Lin
             (cells[column],) = ((its.word, part, float(row[p])) for part in its.parts)
     if np.isfinite(number := printed(claim)):
         cells[PAPER] = "", Part("", Estimate(number, np.nan, 0)), np.nan
-    return Line(label, page, claim, cells)
+    return Line(label, page, text, claim, cells)
 
 
 def printed(claim: Claim) -> float:
@@ -89,7 +91,7 @@ def printed(claim: Claim) -> float:
     for name, table in layout.TABLES.items():
         rows = [row for s in claim.pairs()[0] if s and (row := tables.row_of(s, name))]
         for column, its in table.columns.items():
-            if len(rows) == 2 and [its.measure] == claim.measures:
+            if len(rows) == 2 and [its.measure] == [*claim.measures]:
                 return float(rows[0].numbers[column].mean - rows[1].numbers[column].mean)
     return np.nan
 
@@ -105,9 +107,9 @@ class Verdicts(SphinxDirective):
         runs = frame.read()
         judged = {page: claims.table(runs, every) for page, every in PAGES.items()}
         known = {
-            claim.text: (page, claim, row)
+            text: (page, text, claim, row)
             for page, every in PAGES.items()
-            for claim, (_, row) in zip(every, judged[page].iterrows(), strict=True)
+            for (text, claim), (_, row) in zip(every.items(), judged[page].iterrows(), strict=True)
         }
         rows: list[str | Line] = []
         for text in filter(None, map(str.strip, self.content)):
@@ -163,11 +165,11 @@ def picture(rows: list[str | Line]) -> str:
             head = f'<th colspan="5" scope="colgroup">{html.escape(row)}</th>'
             texts.append(f'<tr class="v-question">{head}</tr>')
             continue
-        link = f'<a href="{row.page}#{claims.anchor(row.claim.text)}">{row.label}</a>'
+        link = f'<a href="{row.page}#{claims.anchor(row.text_of_claim)}">{row.label}</a>'
         plot = f'<td class="v-plot">{drawing(row, edges[kind(row)])}</td>'
         cells = "".join(map(partial(cell, row), MARKS))
         texts.append(f'<tr><th scope="row">{link}</th>{plot}{cells}</tr>')
-    numbers = "".join(f"<dt>{one.claim.text}</dt><dd>{in_numbers(one)}</dd>" for one in lines)
+    numbers = "".join(f"<dt>{one.text_of_claim}</dt><dd>{in_numbers(one)}</dd>" for one in lines)
     details = f"<summary>The intervals in numbers</summary><dl>{numbers}</dl>"
     return f'{"".join(texts)}</tbody></table><details class="v-numbers">{details}</details>'
 

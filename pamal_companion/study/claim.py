@@ -7,7 +7,7 @@ wrongly, in one case of forty at most. At equal cost each of `theirs` is trained
 over the data as ours.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
@@ -15,19 +15,20 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from pamal_companion.study import frame, layout, paper, tables
-from pamal_companion.study.frame import Measure, OfSeeds, Runs, Setting
+from pamal_companion.experiments.options import OPTIONS
+from pamal_companion.study import frame, paper
+from pamal_companion.study.frame import Measure, Near, OfSeeds, Runs, Setting
+from pamal_companion.study.measures import check as check_measure
 from pamal_companion.study.measures import is_better_high
 from pamal_companion.study.statistics import (
     LEVEL,
-    Condition,
     Estimate,
     Sample,
     bracket,
     of_parts,
     seeds_needed,
 )
-from pamal_core.errors import check_choice
+from pamal_core.errors import InputError, check_choice, check_number
 
 NEED: dict[str, Callable[[int], int]] = {
     "all": lambda parts: parts,
@@ -40,39 +41,62 @@ Rivals = Callable[["Claim"], list[Setting]]
 
 @dataclass(frozen=True)
 class Claim:
-    """What is said of some runs, `ours`, alone or beside others, `theirs`.
+    """Say what runs measure: `ours` alone, or beside others, `theirs`.
 
-    `measures` are what is measured on `split`, of theirs `their_measure` if that is another; where
-    one ends with "objectives" it stands for one of each objective. The number, of ours minus theirs
-    (turned so that larger is better) or with `of_ratio` of ours / theirs, lies between `low` and
-    `high`. Several settings or measures are several comparisons, and `need` says how many of them
-    must be so. As many settings on both sides are compared one by one, others each with each.
+    - `where`: its place in the paper, or the section of our page.
+    - `measures`: what is measured on `split`, of theirs `their_measure` if that is another; one
+      that ends with "objectives" stands for one of each objective.
+    - `low`, `high`: between which the number must lie: of ours minus theirs, turned so that larger
+      is better, or with `of_ratio` of ours / theirs.
+    - `need`: how many must be so where several settings or measures are several comparisons. As
+      many settings on both sides are compared one by one, others each with each.
     """
 
-    text: str
     where: str
     ours: Sequence[Setting]
-    measures: Sequence[Measure]
-    split: str
     theirs: Sequence[Setting] | Rivals = ()
+    measures: Sequence[Measure] = ("hypervolume",)
+    split: str = "test"
     their_measure: Measure | None = None
-    low: float = -np.inf
+    low: float = 0.0
     high: float = np.inf
     of_ratio: bool = False
     need: str = "all"
-
-    def __post_init__(self) -> None:
-        check_choice("need", self.need, [*NEED])
-
-    @property
-    def condition(self) -> Condition:
-        """Return where the number must lie."""
-        return Condition(self.low, self.high, self.of_ratio)
 
     @property
     def is_compared(self) -> bool:
         """Return whether there are others beside ours."""
         return callable(self.theirs) or len(self.theirs) > 0
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Return where an estimate must lie, of a ratio that of its logarithm."""
+        if not self.of_ratio:
+            return self.low, self.high
+        return float(np.log(max(self.low, 0.0) or 1e-300)), float(np.log(self.high))
+
+    @property
+    def condition(self) -> str:
+        """Return what is asked, as "> 0.5", "< 1.5 times" or "19 to 23"."""
+        if np.isinf(self.high):
+            text = f"> {self.low:g}"
+        elif np.isinf(self.low):
+            text = f"< {self.high:g}"
+        else:
+            text = f"{self.low:g} to {self.high:g}"
+        return f"{text} times" if self.of_ratio else text
+
+    def tested(self, parts: Sequence[Estimate]) -> tuple[float, float]:
+        """Return the p of its holding and of its failing, from estimates of all its parts; those of
+        a part are 1 where nothing tells its spread."""
+        low, high = self.bounds
+        ends = [(e.above(low), e.below(high), e.below(low), e.above(high)) for e in parts]
+        above, below, too_low, too_high = np.nan_to_num(ends, nan=1.0).T
+        least = NEED[self.need](len(parts))
+        return (
+            of_parts(np.maximum(above, below), least),
+            of_parts(np.minimum(too_low, too_high), len(parts) - least + 1),
+        )
 
     def pairs(self) -> list[tuple[Setting, Setting | None]]:
         """Return the settings that are compared."""
@@ -84,23 +108,48 @@ class Claim:
         return [*product(self.ours, others)]
 
 
+def check(claims: Mapping[str, Claim]) -> None:
+    """Raise InputError, which names the claim, for a setting, measure, split, bound or number of
+    seeds that is none."""
+    for text, claim in claims.items():
+        try:
+            _check(claim)
+        except InputError as error:
+            raise InputError(f"The claim {text!r} cannot be judged. {error}") from None
+
+
+def _check(claim: Claim) -> None:
+    check_choice("need", claim.need, [*NEED])
+    are_numbers = isinstance(claim.low, int | float) and isinstance(claim.high, int | float)
+    if not are_numbers or not claim.low < claim.high:
+        found = f"low={claim.low!r}, high={claim.high!r}"
+        raise InputError(f"`low` must be a number below `high`. Found {found}.")
+    if not claim.ours or not claim.measures or (claim.of_ratio and not claim.is_compared):
+        raise InputError("It must have settings of ours and measures, and theirs if `of_ratio`.")
+    measures = [m for m in (*claim.measures, claim.their_measure) if m is not None]
+    rivals = [measure.rival for measure in measures if isinstance(measure, Near)]
+    others = () if callable(claim.theirs) else claim.theirs
+    for setting in (*claim.ours, *others, *rivals):
+        check_choice("experiment", setting.experiment, [*OPTIONS])
+        OPTIONS[setting.experiment].create(method=setting.method, **dict(setting.options))
+    experiment = claim.ours[0].experiment
+    for measure in measures:
+        if isinstance(measure, str):
+            check_measure(measure, [*paper.TASKS.get(experiment, ())])
+        elif isinstance(measure, OfSeeds):
+            check_choice("name", measure.name, ["hypervolume", "distance"])
+            check_number("number", measure.number, 2, whole=True)
+        else:
+            check_number("margin", measure.margin, 0)
+    if experiment != "toy":
+        check_choice("split", claim.split, frame.SPLITS)
+
+
 def baselines(claim: Claim) -> list[Setting]:
     """Return every method of the grid that ends with one network, but for ours."""
     ours = claim.ours[0]
     rivals = [Setting(ours.experiment, m) for m in paper.ONE_NETWORK if m != ours.method]
     return [setting for setting in rivals if setting in frame.planned(ours.experiment)]
-
-
-def others_of(table: str) -> Rivals:
-    """Return all other settings of our method in a table of the paper."""
-    check_choice("table", table, [*layout.TABLES])
-
-    def others(claim: Claim) -> list[Setting]:
-        (ours,) = claim.ours
-        every = tables.planned(table)
-        return [s for s in every if s.method == ours.method and s != ours]
-
-    return others
 
 
 class Part(NamedTuple):
@@ -167,7 +216,7 @@ class Judged(NamedTuple):
         way = ""
         if claim.is_compared:
             way = "ours / theirs " if claim.of_ratio else "ours ahead by "
-        return f"{asked}: {measured}, {claim.split}, {way}{claim.condition.words}"
+        return f"{asked}: {measured}, {claim.split}, {way}{claim.condition}"
 
     @property
     def evidence(self) -> list[str]:
@@ -191,7 +240,7 @@ class Judged(NamedTuple):
                 Estimate(value, error * np.sqrt(min(measured, default=0) / seeds), seeds - 1)
                 for _, (value, error, _), measured, _ in self.parts
             ]
-            return min(_tested(self.claim, scaled)) < LEVEL
+            return min(self.claim.tested(scaled)) < LEVEL
 
         needed = seeds_needed(decides)
         return f"{needed:g}" if np.isfinite(needed) else ""
@@ -204,16 +253,9 @@ def judge(claim: Claim, runs: Runs, equal_cost: bool = False) -> Judged:
     parts = measured + [part for part in parts if not part.seeds]
     if not measured:
         return Judged(claim, "not run", (1.0, 1.0), parts)
-    p = holds, fails = _tested(claim, [part.estimate for part in parts])
+    p = holds, fails = claim.tested([part.estimate for part in parts])
     word = "holds" if holds < LEVEL else "fails" if fails < LEVEL else "undecided"
     return Judged(claim, word, p, parts)
-
-
-def _tested(claim: Claim, parts: Sequence[Estimate]) -> tuple[float, float]:
-    """Return the p of a claim's holding and of its failing, both 1 of a part without records."""
-    least = NEED[claim.need](len(parts))
-    holds, fails = zip(*map(claim.condition.tested, parts), strict=True)
-    return of_parts(holds, least), of_parts(fails, len(parts) - least + 1)
 
 
 def at_equal_cost(judged: Judged, runs: Runs) -> Judged | None:
@@ -234,14 +276,13 @@ def _parts(claim: Claim, runs: Runs, equal_cost: bool) -> Iterator[Part]:
         pairs = [(one, two and two.with_passes(one.passes)) for one, two in pairs]
     several = len({one for one, _ in pairs}) > 1
     for (one, two), measure in product(pairs, claim.measures):
-        their_measure = claim.their_measure or measure
         sides = " against ".join(s.name() for s in (one if several else None, two) if s)
         for each in _of_objectives(measure, runs, one, two):
             if two and two.method == "stl" and not str(each).startswith(two.task):
                 continue
             numbers = [frame.measured(runs, one, each, claim.split)]
             if two:
-                theirs = each if their_measure is measure else their_measure
+                theirs = claim.their_measure or each
                 numbers.append(frame.measured(runs, two, theirs, claim.split))
             if claim.of_ratio:
                 numbers = [np.log(number) for number in numbers]
@@ -249,10 +290,7 @@ def _parts(claim: Claim, runs: Runs, equal_cost: bool) -> Iterator[Part]:
                 numbers = [-number for number in numbers]
             is_clear = sides and len(claim.measures) == 1 and each is measure
             name = sides if is_clear else ", ".join(filter(None, (str(each), sides)))
-            part = _part(name, *numbers)
-            if isinstance(their_measure, OfSeeds):
-                part = part._replace(each=f"group{{}} of {their_measure.number} seeds")
-            yield part
+            yield _part(name, claim.their_measure, *numbers)
 
 
 def _of_objectives(measure: Measure, runs: Runs, *settings: Setting | None) -> list[Measure]:
@@ -264,15 +302,17 @@ def _of_objectives(measure: Measure, runs: Runs, *settings: Setting | None) -> l
     return [prefix + name for name in made[0].objectives] if made else [measure]
 
 
-def _part(name: str, ours: "pd.Series[float]", theirs: "pd.Series[float] | None" = None) -> Part:
+def _part(name: str, their_measure: Measure | None, *numbers: "pd.Series[float]") -> Part:
     """Return ours, or ours minus theirs: seed by seed where they have two in common, else by
     Welch."""
-    if ours.empty or (theirs is not None and theirs.empty):
+    if any(its.empty for its in numbers):
         return Part(name)
-    if theirs is not None:
-        both = ours.index.intersection(theirs.index)
-        if len(both) < 2:
-            away = Sample.of(ours.to_numpy()).minus(Sample.of(theirs.to_numpy()))
-            return Part(name, away, (len(ours), len(theirs)))
-        ours = ours[both] - theirs[both]
-    return Part(name, Estimate.of(ours.to_numpy()), (len(ours),))
+    seeds = set.intersection(*({*its.index} for its in numbers))
+    if len(numbers) == 1 or len(seeds) > 1:
+        ours, *theirs = (its[sorted(seeds)].to_numpy() for its in numbers)
+        return Part(name, Estimate.of(ours - sum(theirs)), (len(seeds),))
+    away = Sample.of(numbers[0].to_numpy()).minus(Sample.of(numbers[1].to_numpy()))
+    each = "seed{}"
+    if isinstance(their_measure, OfSeeds):
+        each = f"group{{}} of {their_measure.number} seeds"
+    return Part(name, away, tuple(map(len, numbers)), each)

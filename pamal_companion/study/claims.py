@@ -1,10 +1,10 @@
 """The tables of claims: of the paper (`CLAIMS`) and of our own runs (`FINDINGS`), each judged.
 
-To add a claim is to add a `Claim(...)` to one of the two lists.
+To add a claim is to add its text and a `Claim(...)` to one of the two.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from html import escape
 
 import numpy as np
@@ -13,12 +13,13 @@ import pandas as pd
 from pamal_companion.plots.table import Html, Weak
 from pamal_companion.plots.table import table as html
 from pamal_companion.study import paper
-from pamal_companion.study.claim import Claim, at_equal_cost, judge
+from pamal_companion.study.claim import Claim, at_equal_cost, check, judge
 from pamal_companion.study.findings import FINDINGS as FINDINGS
 from pamal_companion.study.frame import Runs
 from pamal_companion.study.of_the_paper import CLAIMS
 from pamal_companion.study.statistics import LEVEL, holm, rounded
 
+check(CLAIMS | FINDINGS)
 WORDS = ("holds", "fails", "undecided", "not run")
 STANDS = 2 * LEVEL
 """What Holm's p is below where a verdict stands among all of its table."""
@@ -26,14 +27,14 @@ AT_COST = "At equal cost"
 """The line of the evidence that its parts follow."""
 
 
-def table(runs: Runs, claims: Sequence[Claim] = CLAIMS) -> pd.DataFrame:
+def table(runs: Runs, claims: Mapping[str, Claim] = CLAIMS) -> pd.DataFrame:
     """Return a row for each claim: what it says, of which data, the verdict at equal epochs and at
     equal cost (`at_equal_cost`; "" of None), the estimate, how many seeds would decide what is
     undecided, and the evidence: what is asked, and a line a part. `p` and `p at equal cost` are
     Holm's, of all verdicts in both columns that have one (`Judged.two_sided`): below 0.05 one
     stands among them all."""
     rows, same = [], []
-    for claim in claims:
+    for text, claim in claims.items():
         judged = judge(claim, runs)
         cost = at_equal_cost(judged, runs)
         other = cost if cost is not judged else None
@@ -43,7 +44,7 @@ def table(runs: Runs, claims: Sequence[Claim] = CLAIMS) -> pd.DataFrame:
             lines += [AT_COST, *other.evidence]
         rows.append(
             {
-                "claim": claim.text,
+                "claim": text,
                 "data": paper.DATA[claim.ours[0].experiment],
                 "equal epochs": judged.word,
                 "equal cost": cost.word if cost else "",
@@ -71,7 +72,7 @@ AHEAD = {
 
 
 def word(found: pd.DataFrame, text: str) -> str:
-    """The verdict at equal epochs of the one claim of a `table` that begins with `text`."""
+    """Return the verdict at equal epochs of the one claim of a `table` that begins with `text`."""
     (verdict,) = found.loc[found["claim"].str.startswith(text), "equal epochs"]
     return str(verdict)
 
@@ -81,14 +82,14 @@ PRINTED, TEXT = ", with the sign as printed", ", with the sign of the text"
 
 
 def anchor(claim: str) -> str:
-    """The id of the row of a claim in a page."""
+    """Return the id of the row of a claim in a page."""
     return "claim-" + re.sub("[^a-z0-9]+", "-", claim.lower()).strip("-")
 
 
 def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
-    """A `table` for a page: a row has the id `anchor`, a verdict without a p below 0.05 is `Weak`,
-    and what holds for the printed sign of the penalty only says so. A claim of equal passes has no
-    verdict at equal epochs."""
+    """Return a `table` for a page: a row has the id `anchor`, a verdict without a p below 0.05 is
+    `Weak`, and what holds for the printed sign of the penalty only says so. A claim of equal passes
+    has no verdict at equal epochs."""
     words = dict(zip(found["claim"], found["equal epochs"], strict=True))
 
     def said(claim: str, word: str) -> str:

@@ -26,16 +26,15 @@ RIVALS = {"multimnist": ("ls", "uw", "dwa"), "census": ("ls", "rlw", "nash_mtl")
 
 
 def choices(runs: Runs, measure: str = "hypervolume", method: str | None = None) -> pd.DataFrame:
-    """A row for each pair of `workflow/choices.csv`, two settings that differ in one option: what
-    `measure` is with our default and with the other value, and their difference; "not run" where no
+    """Return a row for each row of `workflow/choices.csv`, two settings that differ in an option:
+    `measure` with our default and with the other value, and their difference; "not run" where no
     seed has both. `method` leaves the pairs of other methods out."""
     pairs, names = {}, ("default", "other")
     for row in grid.read("choices"):
         setting, option = frame.select(row["setting"]), row["option"]
         if method in (None, setting.method):
-            values = (grid.parameters(f"{option}={row[name]}") for name in names)
             key = row["topic"], row["runs"], f"{option}: {row['default']} → {row['other']}"
-            pairs[key] = [setting.having(**value) for value in values]
+            pairs[key] = [setting.having(**{option: grid.value(row[name])}) for name in names]
     found = _paired(runs, pairs, names, measure).rename_axis(["choice", "runs", "option"])
     return found.reset_index(["runs", "option"])
 
@@ -47,26 +46,29 @@ def _paired(
     measure: str = "hypervolume",
     split: str = "validation",
 ) -> pd.DataFrame:
-    """`differences` of a measure between two settings."""
-    found = {
-        text: [frame.measured(runs, setting, measure, split) for setting in pair]
-        for text, pair in pairs.items()
-    }
-    return differences(found, names)
+    """Return `differences` of a measure between two settings."""
+    return differences(
+        {
+            text: [frame.measured(runs, setting, measure, split) for setting in pair]
+            for text, pair in pairs.items()
+        },
+        names,
+    )
 
 
 def labels(data: str, folder: str) -> dict[Setting, str]:
-    """The settings of records in `folder`, each by what it does not share with all the others."""
+    """Return the settings of records in `folder`, each with its name, in which what all of them
+    share is left out."""
     found = planned(data, folder)
-    shared = set.intersection(*(set(setting.options) for setting in found))
-    usual = {name for name, _ in shared}
-    return {s: s.label(*("W",) * (s.method == "pamal"), without=usual) for s in found}
+    shared = dict(set.intersection(*(set(setting.options) for setting in found)))
+    always = {"pamal": ["W"]}
+    return {s: s.label(*always.get(s.method, ()), without=shared) for s in found}
 
 
 def methods(
     named: Mapping[Setting, Any], runs: Runs, measures: Mapping[str, str], split: str = "test"
 ) -> pd.DataFrame:
-    """A row for each setting, by its name: its seeds, and mean ± deviation of each of the
+    """Return a row for each setting, by its name: its seeds, and mean ± deviation of each of the
     `measures`, named by their headings; "not run" without records, nothing where a network has no
     such number, as one for a single task."""
     rows: dict[Any, dict[str, Any]] = {}
@@ -79,8 +81,8 @@ def methods(
 
 
 def ahead(named: Mapping[Setting, Any], runs: Runs, measures: Mapping[str, str]) -> pd.DataFrame:
-    """Each PaMaL of the settings, by their names, minus each other method of all tasks, seed by
-    seed, by each of the `measures`, on test."""
+    """Return each PaMaL of the settings, by their names, minus each other method of all tasks, seed
+    by seed, by each of the `measures`, on test."""
     ours = [setting for setting in named if setting.method == "pamal"]
     others = [s for s in named if s.method not in ("pamal", "stl") and s in runs]
     pairs = {(named[one], named[other]): (other, one) for one in ours for other in others}
@@ -89,22 +91,21 @@ def ahead(named: Mapping[Setting, Any], runs: Runs, measures: Mapping[str, str])
 
 
 def contenders(data: str) -> dict[str, list[Setting]]:
-    """Who is compared at equal cost on `data`, by name the settings that are one front together:
-    PaMaL as in the paper and with stratified draws, one network for the paper's epochs and for as
-    many passes as PaMaL, and five runs of LS with other weights."""
-    extras = {s: dict(s.options) for s in planned(data, "beyond/")}
+    """Return who is compared at equal cost on `data`, by name the settings that are one front
+    together: PaMaL as in the paper and with stratified draws, one network for the paper's epochs
+    and for as many passes as PaMaL, and five runs of LS with other weights."""
+
+    def having(option: str) -> list[Setting]:
+        return [s for s in planned(data, "beyond/") if option in dict(s.options)]
+
     single = [Setting(data, method) for method in RIVALS[data]]
-    drawn, longer, weighted = (
-        [s for s, own in extras.items() if option in own]
-        for option in ("draws", "epochs", "weights")
-    )
-    alone = [Setting(data, "pamal"), *drawn, *single, *longer]
-    return {s.name(): [s] for s in alone} | {FIVE: [*weighted, Setting(data, "ls")]}
+    alone = [Setting(data, "pamal"), *having("draws"), *single, *having("epochs")]
+    return {s.name(): [s] for s in alone} | {FIVE: [*having("weights"), Setting(data, "ls")]}
 
 
 def costs(data: str, runs: Runs) -> pd.DataFrame:
-    """A row for each contender, "not run" without records: forward passes for each training
-    example, mean and deviation of the hypervolume, and its difference to that of the first row."""
+    """Return a row for each contender, "not run" without records: passes, mean and deviation of the
+    hypervolume, and its difference to that of the first row."""
     rows: dict[str, dict[str, Any]] = {}
     volumes: dict[str, pd.Series[float]] = {}
     for name, settings in contenders(data).items():
@@ -126,8 +127,8 @@ def costs(data: str, runs: Runs) -> pd.DataFrame:
 
 
 def of_equal_cost(data: str, runs: Runs) -> dict[str, list[Front]]:
-    """The fronts by seed of PaMaL, of LS trained for as many passes, and of the five runs, as far
-    as there are records."""
+    """Return the fronts by seed of PaMaL, of LS trained for as many passes, and of the five runs,
+    as far as there are records."""
     ours, every = Setting(data, "pamal"), contenders(data)
     chosen = ours.name(), Setting(data, "ls").with_passes(ours.passes).name(), FIVE
     found = {name: [*united(runs, every[name]).values()] for name in chosen}
@@ -135,8 +136,8 @@ def of_equal_cost(data: str, runs: Runs) -> dict[str, list[Front]]:
 
 
 def tricks(data: str, runs: Runs) -> pd.DataFrame:
-    """What an EMA of the weights changes for each method that has one, and stratified draws for
-    PaMaL, both with the EMA."""
+    """Compare each method with an EMA of the weights and without, and PaMaL's stratified draws with
+    independent ones, both with the EMA."""
     found, last = {}, {}
     for setting in planned(data, "beyond/"):
         own, without = dict(setting.options), setting.having(average=None)
@@ -149,16 +150,15 @@ def tricks(data: str, runs: Runs) -> pd.DataFrame:
 
 
 def against_baselines(data: str, runs: Runs) -> pd.DataFrame:
-    """PaMaL minus each baseline that has been run with more than one seed."""
+    """Return PaMaL minus each baseline that has been run with more than one seed."""
     rivals = [Setting(data, method) for method in paper.ONE_NETWORK]
     pairs = {s.name(): (s, Setting(data, "pamal")) for s in rivals if len(runs.get(s, ())) > 1}
     return _paired(runs, pairs).rename_axis("baseline")
 
 
 def order(data: str, runs: Runs) -> pd.DataFrame:
-    """For each setting of PaMaL, the paper's and those beyond it, the rank correlation of how much
-    a point cares about a task with its loss, by task (-1 is a front in order), and the hypervolume,
-    over seeds on validation."""
+    """Return for each setting of PaMaL, the paper's and those beyond it, how much each task's loss
+    is in order (-1 is a front in order) and the hypervolume, over seeds on validation."""
     every = [Setting(data, "pamal"), *planned(data, "beyond/")]
     made = [s for s in every if s.method == "pamal" and s in runs]
     named = {s: (s.name("average"), weights(s)) for s in made}
@@ -168,21 +168,24 @@ def order(data: str, runs: Runs) -> pd.DataFrame:
 
 
 def weights(setting: Setting) -> str:
-    """Which weights are kept: the last, or their exponential moving average with its factor."""
+    """Return which weights are kept: the last, or their moving average with its factor."""
     return f"EMA {setting.values['average']}" if setting.values["average"] else "last"
 
 
 def rates(data: str, runs: Runs) -> pd.DataFrame:
-    """A row for each run of a setting that PaMaL or one network has with several rates of Adam on
-    the paper's data: the `setting`, the `rate`, the `weights`, the `seed` and the hypervolume on
-    each split. A setting that has not been run has one row without a seed or numbers."""
-    rows = [
-        {"setting": s.name("lr", "lr_scaling", "average"), "rate": s.rate, "weights": weights(s)}
-        | ({"seed": seed} | {split: r.hypervolume(split) for split in SPLITS} if r else {})
-        for s in planned(data)
-        if s.method in ("pamal", *paper.ONE_NETWORK) and not paper.OF_DATA & dict(s.options).keys()
-        for seed, r in runs.get(s, {None: None}).items()
-    ]
+    """Return a row for each run of a setting that PaMaL or one network has with several rates of
+    Adam on the paper's data: the `setting`, the `rate`, the `weights`, the `seed` and the
+    hypervolume on each split. One that has not been run has a row without a seed or numbers."""
+    rows: list[dict[str, Any]] = []
+    for s in planned(data):
+        if s.method not in ("pamal", *paper.ONE_NETWORK) or paper.OF_DATA & dict(s.options).keys():
+            continue
+        name = s.name("lr", "lr_scaling", "average")
+        said = {"setting": name, "rate": s.rate, "weights": weights(s)}
+        rows += [
+            said | {"seed": seed} | {split: run.hypervolume(split) for split in SPLITS}
+            for seed, run in runs.get(s, {}).items()
+        ] or [said]
     found = pd.DataFrame(rows, columns=["setting", "rate", "weights", "seed", *SPLITS])
     several = found.groupby("setting")["rate"].transform("nunique") > 1
     found = found[several].reset_index(drop=True)
@@ -190,14 +193,14 @@ def rates(data: str, runs: Runs) -> pd.DataFrame:
 
 
 def rates_table(found: pd.DataFrame) -> pd.DataFrame:
-    """Of `rates`, by setting, weights and rate: mean ± deviation over seeds on each split; "not
-    run" without records."""
+    """Return mean ± deviation over seeds of `rates`, by setting, weights and rate, on each split;
+    "not run" without records."""
     by = found.groupby(["setting", "weights", "rate"], observed=True)
     return by[[*SPLITS]].agg(summary).rename_axis(index={"rate": "rate of Adam"})
 
 
 def authors() -> dict[str, dict[int, Front]]:
-    """`paper.authors` as fronts, by method and seed."""
+    """Return `paper.authors` as fronts, by method and seed."""
     tasks = [f"{task}/accuracy" for task in paper.TASKS["multimnist"]]
     rows = paper.authors().assign(share=lambda found: -found.alpha_1.fillna(1))
     found: dict[str, dict[int, Front]] = {}
@@ -211,10 +214,10 @@ def authors() -> dict[str, dict[int, Front]]:
 
 
 def figure_4(data: str, runs: Runs) -> Figure:
-    """Figure 4 of the paper, left (MultiMNIST) or right (Census), on test: the first three seeds of
-    PaMaL and of every baseline, and of PHN and COSMOS one run with the setting of their authors and
-    one with the largest hypervolume on validation of all that the paper tried, as far as there are
-    records. InputError without PaMaL or single-task learning."""
+    """Draw Figure 4 of the paper, left (MultiMNIST) or right (Census), on test, as far as there are
+    records: the first three seeds of PaMaL and of every baseline, and of PHN and COSMOS one run
+    with their authors' setting and one with the largest hypervolume on validation of all that the
+    paper tried. Raise InputError without PaMaL or single-task learning."""
     tasks = enumerate(paper.TASKS[data])
     stl = [(Setting(data, "stl").having(task=t), f"{task}/accuracy") for t, task in tasks]
     single = [frame.measured(runs, *learnt, "test")[: paper.SEEDS].mean() for learnt in stl]
@@ -246,9 +249,9 @@ def figure_4(data: str, runs: Runs) -> Figure:
 
 
 def draws(runs: Runs) -> pd.DataFrame:
-    """How far the draw of MultiMNIST's data moves a number, on test: a row for each method that has
-    been run on several and each measure, means over the seeds that all draws have, and the standard
-    deviations between draws and between seeds (within a draw, pooled). Higher is better."""
+    """Return how far the draw of MultiMNIST's data moves a number, on test: a row for each method
+    that has been run on several and each measure, means over the seeds that all draws have, and the
+    standard deviations between draws and between seeds (within a draw, pooled)."""
     accuracies, found = [f"{task}/accuracy" for task in paper.TASKS["multimnist"]], {}
     for usual in dict.fromkeys(s.having(draw=None) for s in runs if "draw" in dict(s.options)):
         drawn = {s.values["draw"]: s for s in runs if s.having(draw=None) == usual}

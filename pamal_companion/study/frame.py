@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -40,6 +41,7 @@ LABELS = {
 }
 """How the options of a setting are written, in this order; others follow as "name = value"."""
 RESULTS = FILE.parent
+SPLITS = ("validation", "test", "validation, recalibrated", "test, recalibrated")
 ENSEMBLES = ("pamal", "low_rank")
 """The methods that train mixtures of members."""
 
@@ -54,61 +56,60 @@ class Setting(NamedTuple):
 
     @property
     def values(self) -> dict[str, Any]:
-        """Every option."""
+        """Return every option."""
         return {**paper.setting(self.experiment, self.method), **dict(self.options)}
 
     @property
     def rate(self) -> float:
-        """With which Adam trains it: for PaMaL M times the option `lr`, unless that is plain. An
+        """Return the rate of Adam: for PaMaL M times the option `lr`, unless that is plain. An
         experiment of the paper has a member for each task."""
         scaled = self.method in ENSEMBLES and self.values["lr_scaling"] == "members"
         return self.values["lr"] * (len(paper.TASKS[self.experiment]) if scaled else 1)
 
     @property
     def passes(self) -> int | float:
-        """How often it sees each training example."""
-        first, each = self._shared_and_each
-        return first + (self.values["epochs"] - first) * each
+        """Return how often it sees each training example."""
+        shared = self.values["shared_epochs"] or 0
+        return shared + (self.values["epochs"] - shared) * self._passes_each
 
     def with_passes(self, passes: int | float) -> "Setting":
-        """The setting with as many epochs as make so many `passes`, whole or not."""
-        first, each = self._shared_and_each
-        return self.having(epochs=first + (passes - first) / each)
+        """Return the setting with as many epochs as make so many `passes`, whole or not."""
+        shared = self.values["shared_epochs"] or 0
+        return self.having(epochs=shared + (passes - shared) / self._passes_each)
 
     @property
-    def _shared_and_each(self) -> tuple[int, int]:
-        """Epochs that one pass is made in, and the passes of each epoch after them."""
-        each = self.values["W"] if self.method in ENSEMBLES else 1
+    def _passes_each(self) -> int:
+        """Return the passes of each epoch after those that all members share."""
         if self.method == "soup":
-            each = len(paper.TASKS[self.experiment])
-        return self.values["shared_epochs"] or 0, each
+            return len(paper.TASKS[self.experiment])
+        return self.values["W"] if self.method in ENSEMBLES else 1
 
     @property
     def task(self) -> str:
-        """The task of single-task learning."""
+        """Return the task of single-task learning."""
         return paper.TASKS[self.experiment][self.values["task"]]
 
     def having(self, **options: Any) -> "Setting":
-        """The setting with these options instead; None is the paper's value."""
+        """Return the setting with these options instead; None is the paper's value."""
         given = (dict(self.options) | options).items()
-        return make(self.experiment, self.method, {n: v for n, v in given if v is not None})
+        return setting(self.experiment, self.method, **{n: v for n, v in given if v is not None})
 
     @property
     def named(self) -> dict[str, Any]:
-        """The options in its name: those that differ from the paper's, of PaMaL always W and
+        """Return the options in its name: those that differ from the paper's, of PaMaL always W and
         lambda, and the sign of a penalty, and of STL its task."""
-        always: tuple[str, ...] = ("task",) * (self.method == "stl")
-        if self.method == "pamal":
-            always = ("W", "lam", "penalty") if self.values["lam"] else ("W", "lam")
+        always = {"stl": ["task"], "pamal": ["W", "lam"]}.get(self.method, [])
+        if self.method == "pamal" and self.values["lam"]:
+            always.append("penalty")
         return {name: self.values[name] for name in always} | dict(self.options)
 
     def name(self, *without: str) -> str:
-        """As `label`, with the options that are `named`, but for those `without` which it is."""
+        """Return its `label` with the options that are `named`, but for those `without`."""
         return self.label(*self.named, without=without)
 
     def label(self, *always: str, without: Iterable[str] = ()) -> str:
-        """The method and the options that differ from the paper's, those in `always`, and the task
-        of STL, in any case. Of a learning rate it is that of Adam."""
+        """Return the method and the options that differ from the paper's, those in `always`, and
+        the task of STL, in any case. Of a learning rate it is that of Adam."""
         if self.method == "stl":
             always = ("task", *always)
         shown = {name: self.values[name] for name in always} | dict(self.options)
@@ -131,17 +132,12 @@ Runs = Mapping[Setting, Mapping[int, Record | Row]]
 """Records, or rows of the table of measures, by setting and seed."""
 
 
-def make(experiment: str, method: str, options: Mapping[str, Any]) -> Setting:
-    """The setting of a run with these `options`, whatever else is as in the paper."""
+def setting(experiment: str, method: str, /, **options: Any) -> Setting:
+    """Return the setting of runs with these `options`, whatever else is as in the paper."""
     usual = paper.setting(experiment, method)
     keys = {name: paper.key_of(value) for name, value in options.items()}
     differing = {n: v for n, v in keys.items() if n not in usual or v != usual[n]}
     return Setting(experiment, method, tuple(sorted(differing.items())))
-
-
-def setting(experiment: str, method: str, **options: Any) -> Setting:
-    """Return the setting of runs with these `options`, whatever else is as in the paper."""
-    return make(experiment, method, options)
 
 
 def of(run: Record | Row | grid.Run) -> Setting:
@@ -151,33 +147,33 @@ def of(run: Record | Row | grid.Run) -> Setting:
     if isinstance(run, grid.Run):
         usual = known.defaults_of(run.method).items()
         defaults = {name: value for name, value in usual if matters(name, run.method)}
-        return make(run.experiment, run.method, defaults | dict(run.options))
+        return setting(run.experiment, run.method, **defaults | dict(run.options))
     options = known.completed(run.method, run.options)
     if not is_full(run):
         options["data"] = "sample" if kind_of(run.data) == "sample" else run.data
-    return make(run.experiment, run.method, options)
+    return setting(run.experiment, run.method, **options)
 
 
 @cache
 def planned(data: str, folder: str = "") -> tuple[Setting, ...]:
-    """The settings of the grid on `data`, of records in `folder`."""
+    """Return the settings of the grid on `data`, of records in `folder`."""
     found = (run for record, run in grid.by_record().items() if record.startswith(folder))
     return tuple(dict.fromkeys(of(run) for run in found if run.experiment == data))
 
 
 def is_full(record: Record | Row) -> bool:
-    """Whether it was trained on the full data, or on none."""
+    """Return whether it was trained on the full data, or on none."""
     return record.data == "formula" or record.data.split("/")[1:2] == ["full"]
 
 
 def select(text: str) -> Setting:
-    """The setting that a table names: "multimnist/pamal lr=0.002; average=0.99"."""
+    """Return the setting that a table names: "multimnist/pamal lr=0.002; average=0.99"."""
     where, _, options = text.partition(" ")
     experiment, _, method = where.partition("/")
     if experiment not in paper.DATA or not method:
         form = "experiment/method option=value; ..."
         raise InputError(f'A setting is written "{form}". Found {text!r}.')
-    return make(experiment, method, grid.parameters(options))
+    return setting(experiment, method, **grid.parameters(options))
 
 
 class _Recorded(dict[Setting, dict[int, Any]]):
@@ -189,7 +185,8 @@ class _Recorded(dict[Setting, dict[int, Any]]):
 
 
 def runs(made: Iterable[AnyRun]) -> dict[Setting, dict[int, AnyRun]]:
-    """Records, or runs of the grid, by setting and seed; one that is there twice counts once."""
+    """Return records, or runs of the grid, by setting and seed; one that is there twice counts
+    once."""
     found: dict[Setting, dict[int, AnyRun]] = {}
     for run in made:
         found.setdefault(of(run), {})[run.seed] = run
@@ -203,7 +200,7 @@ def read(folder: str | Path | None = None) -> Runs:
     if folder is None:
         rows = _rows(FILE.stat().st_mtime_ns) if FILE.exists() else {}
         return runs(rows.get(path) or Record.read(path) for path in files(FILE.parent))
-    found = _read(Path(folder))
+    found = runs(map(Record.read, files(Path(folder))))
     if not found:
         raise InputError(f"`results` must be a folder with records. Found none in {folder}.")
     return found
@@ -211,30 +208,20 @@ def read(folder: str | Path | None = None) -> Runs:
 
 @cache
 def _rows(_changed: int) -> dict[Path, Row]:
-    return {row.path: row for row in measured_rows(FILE)}
+    return measured_rows(FILE)
 
 
-def _read(folder: Path) -> Runs:
-    return runs(_record(path, path.stat().st_mtime_ns) for path in files(folder))
-
-
-@cache
-def _record(path: Path, _changed: int) -> Record:
-    return Record.read(path)
-
-
-def with_others(*records: Record, folder: Path | None = None) -> Runs:
-    """Return `records` and the other seeds of their settings that are recorded in `folder`."""
-    known = _read(folder) if folder else read()
-    together: list[Record | Row] = []
-    for setting in runs(records):
-        together += known.get(setting, {}).values()
-    return runs([*together, *records])
+def with_others(*records: Record, known: Runs | None = None) -> Runs:
+    """Return `records` and the other seeds of their settings that are `known`, by default those of
+    this repository."""
+    recorded = read() if known is None else known
+    others = [recorded.get(setting, {}).values() for setting in runs(records)]
+    return runs([*chain.from_iterable(others), *records])
 
 
 def few(found: Runs, seed: int) -> dict[int, Record | Row]:
-    """Of the one setting in `found` the run of `seed` and as many of the first others as make
-    three, for a page that draws each."""
+    """Return the run of `seed`, of the one setting in `found`, and as many of the first others as
+    make three, for a page that draws each."""
     (by_seed,) = found.values()
     kept = sorted(by_seed, key=lambda other: (other != seed, other))[: paper.SEEDS]
     return {kept_seed: by_seed[kept_seed] for kept_seed in sorted(kept)}
@@ -243,7 +230,7 @@ def few(found: Runs, seed: int) -> dict[int, Record | Row]:
 def rows(
     found: Runs, options: Iterable[str], measures: Iterable[str], split: str = "validation"
 ) -> pd.DataFrame:
-    """A row for each run: its `setting`, `seed`, some of its options, and some measures."""
+    """Return a row for each run: its `setting`, `seed`, some of its options, and some measures."""
     return pd.DataFrame(
         {"setting": setting, "seed": seed}
         | {name: setting.values[name] for name in options}
@@ -255,10 +242,10 @@ def rows(
 
 def value_of(run: Record | Row, measure: str, split: str) -> float:
     """Return a measure of a run, NaN where it has none."""
+    if not isinstance(run, Row):
+        return value(run, measure, split)
     check(measure)
-    if isinstance(run, Row):
-        return run.measures.get(split, {}).get(measure, np.nan)
-    return value(run, measure, split)
+    return run.measures.get(split, {}).get(measure, np.nan)
 
 
 @dataclass(frozen=True)
@@ -318,27 +305,27 @@ def measured(found: Runs, setting: Setting, measure: Measure, split: str) -> "pd
 
 
 def united(found: Runs, settings: Iterable[Setting], split: str = "validation") -> dict[int, Front]:
-    """By seed the runs of all `settings` as one front, where all have been made."""
+    """Return the runs of all `settings` as one front, by seed, where all have been made."""
     every = [found.get(setting, {}) for setting in settings]
     seeds = sorted(set.intersection(*map(set, every)))
     return {seed: together([by_seed[seed].front(split) for by_seed in every]) for seed in seeds}
 
 
 def together(fronts: Sequence[Front]) -> Front:
-    """All points of fronts with the same objectives."""
+    """Return all points of fronts with the same objectives."""
     alphas = np.concatenate([front.alphas for front in fronts])
     table = pd.concat([front.table for front in fronts], ignore_index=True)
     return replace(fronts[0], alphas=alphas, table=table)
 
 
 def volume(front: Front) -> float:
-    """The hypervolume of accuracies, from 0."""
+    """Return the hypervolume of accuracies, from 0."""
     return front.hypervolume([0.0] * len(front.objectives))
 
 
 def costs(by_data: Mapping[str, Runs]) -> pd.DataFrame:
-    """What the runs of a page cost, a row for each data set: their number, the median minutes of
-    training and evaluation, and the hours of all."""
+    """Return what the runs of a page cost, a row for each data set: their number, the median
+    minutes of training and evaluation, and the hours of all."""
     rows = {}
     for data, found in by_data.items():
         seconds = [record.seconds for by_seed in found.values() for record in by_seed.values()]

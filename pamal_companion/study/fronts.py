@@ -12,8 +12,9 @@ from pamal_core.front import Front
 
 
 def landmarks(front: Front) -> pd.DataFrame:
-    """Some rows of `front.to_frame()`, for a front too long to read: each member, the point nearest
-    to the centre, and the (first) best point of each objective; alphas and objectives alone."""
+    """Return some rows of `front.to_frame()`, for a front too long to read: each member, the point
+    nearest to the centre, and the (first) best point of each objective; alphas and objectives
+    alone."""
     members = front.alphas.shape[1]
     named = {f"member {k + 1}": front.alphas[:, k].argmax() for k in range(members)}
     named["centre"] = np.linalg.norm(front.alphas - 1 / members, axis=1).argmin()
@@ -25,8 +26,8 @@ def landmarks(front: Front) -> pd.DataFrame:
 
 
 def competition(front: Front) -> pd.DataFrame:
-    """`Front.competition` of every two tasks, by metric and by loss: -1 where one task always gains
-    what the other loses, NaN for a single point.
+    """Return `Front.competition` of every two tasks, by metric and by loss: -1 where one task
+    always gains what the other loses, NaN for a single point.
 
     Over all points, where it cannot be low for every two: the weights themselves, on the lattice of
     66 points, have -0.47. And over the edge between the members of the two tasks, where -1 is
@@ -68,24 +69,23 @@ def ordered_pairs(front: Front) -> np.ndarray:
 
 
 def dominates(one: Front, other: Front) -> Bool[np.ndarray, "P Q"]:
-    """Whether point p of `one` dominates point q of `other` (Definition 1), both with the
+    """Return whether point p of `one` dominates point q of `other` (Definition 1), both with the
     objectives of `one`."""
     a, b = one.better[:, None], other.better
     return np.all(a >= b, axis=-1) & np.any(a > b, axis=-1)
 
 
 def dominated_by_a_neighbour(front: Front) -> Bool[np.ndarray, " P"]:
-    """Which points a neighbour dominates, in the order of the points."""
+    """Return which points a neighbour dominates, in the order of the points."""
     next_to = np.eye(len(front.alphas), k=1, dtype=bool)
     return np.any(dominates(front, front) & (next_to | next_to.T), axis=0)
 
 
 def claim_1(front: Front, rival: Front) -> dict[str, int | float]:
-    """How far Claim 1 holds for P points of two members, in the order of their alphas: how many
-    no other point of the front dominates, how many neither neighbour does (the paper's relaxed
+    """Return how far Claim 1 holds for P points of two members, in the order of their alphas: how
+    many no other point of the front dominates, how many neither neighbour does (the paper's relaxed
     reading on the lattice), and how many points `rival` dominates. The order is Spearman's
-    correlation of alpha_t with being good at task t, 1 where it is right.
-    """
+    correlation of alpha_t with being good at task t, 1 where it is right."""
     kept = front.non_dominated()
     order = np.where(front.maximise, 1, -1) * front.spearman()
     return {
@@ -100,7 +100,7 @@ def claim_1(front: Front, rival: Front) -> dict[str, int | float]:
 
 
 def claim_1_table(fronts: Mapping[str, Mapping[str, Sequence[Front]]]) -> pd.DataFrame:
-    """`claim_1` of each run of `fronts`, by split a front and its rival, in losses and in
+    """Return `claim_1` of each run of `fronts`, by split a front and its rival, in losses and in
     accuracies."""
     rows = {
         (name, split, metric): claim_1(*(front.on(metric) for front in pair))

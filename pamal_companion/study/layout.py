@@ -6,33 +6,36 @@ To add a table is to add its CSV to `printed/`, and a `Table(...)` to `TABLES`.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from pamal_companion.experiments.options import OPTIONS
+
 HOW_MADE = ("precision", "chunk")
 """Options that say how a run is made."""
 
 
 class Column(NamedTuple):
     """A column of a CSV: the measure that it prints, how that is written ("%" where in per cent),
-    how far from it a number still agrees, absolute or "5%", and the column of its deviation."""
+    how far from it a number still agrees, per cent of it where `in_percent`, and the column of its
+    deviation."""
 
     measure: str
     text: str
-    margin: str
+    margin: float
     deviation: str = ""
+    in_percent: bool = False
 
     @property
     def unit(self) -> float:
-        """Our number times this is in the unit of the paper."""
+        """Return our number times this is in the unit of the paper."""
         return 100.0 if "%" in self.text else 1.0
 
     @property
     def task(self) -> str:
-        """Whose measure it is; empty for one of all tasks."""
+        """Return whose measure it is; empty for one of all tasks."""
         return self.measure.rpartition("/")[0]
 
     def margin_at(self, number: float) -> float:
-        """The margin about a `number` of the paper."""
-        share = self.margin.removesuffix("%")
-        return float(share) * (number / 100 if share != self.margin else 1.0)
+        """Return the margin about a `number` of the paper."""
+        return self.margin * (number / 100 if self.in_percent else 1.0)
 
 
 class Table(NamedTuple):
@@ -64,154 +67,107 @@ class Table(NamedTuple):
 
     @property
     def target(self) -> str:
-        """That of the workflow which makes the runs."""
+        """Return the target of the workflow that makes the runs."""
         return "ablations" if self.split == "validation" else self.experiment
 
 
-VOLUME = Column("hypervolume", "hypervolume ↑", "0.005")
+def accuracies(data: str, text: str, margin: float, deviation: str = "") -> dict[str, Column]:
+    """Return a column for the accuracy on each task; `deviation` begins the name of that."""
+    tasks = enumerate(OPTIONS[data].task_names, 1)
+    return {
+        f"accuracy_{t}": Column(
+            f"{task}/accuracy", text.format(task), margin, deviation and f"{deviation}{t}"
+        )
+        for t, task in tasks
+    }
+
+
+VOLUME = {"hypervolume": Column("hypervolume", "hypervolume ↑", 0.005)}
+MEAN = {"mean": VOLUME["hypervolume"]._replace(deviation="std")}
+FACES = {
+    "age": Column("age/loss", "age, Huber loss ↓", 5.0, "age_std", in_percent=True),
+    "gender": Column("gender/accuracy", "gender, % ↑", 0.5, "gender_std"),
+    "ethnicity": Column("ethnicity/accuracy", "ethnicity, % ↑", 0.5, "ethnicity_std"),
+}
 STREETS = {
-    "miou": Column("segmentation/mIoU", "mIoU, % ↑", "0.5"),
-    "pixel_accuracy": Column("segmentation/pixel accuracy", "pixel accuracy, % ↑", "0.5"),
-    "absolute_error": Column("depth/absolute error", "absolute error ↓", "5%"),
-    "relative_error": Column("depth/relative error", "relative error ↓", "5%"),
+    "miou": Column("segmentation/mIoU", "mIoU, % ↑", 0.5),
+    "pixel_accuracy": Column("segmentation/pixel accuracy", "pixel accuracy, % ↑", 0.5),
+    "absolute_error": Column("depth/absolute error", "absolute error ↓", 5.0, in_percent=True),
+    "relative_error": Column("depth/relative error", "relative error ↓", 5.0, in_percent=True),
 }
 PENALTY = ("penalty", "skip", "lr_scaling")
+SEARCHED = {"phn": ("PHN", ("p", "solver", "lr")), "cosmos": ("COSMOS", ("p", "lam", "lr"))}
+SMALL = {"multimnist": "MultiMNIST", "census": "Census"}
+
 TABLES = {
-    "multimnist": Table(
-        "C2, MultiMNIST",
-        "multimnist",
+    data: Table(
+        f"C2, {title}",
+        data,
         "tab:hv:small experiments",
         "hypervolume",
-        columns={
-            "accuracy_1": Column("top-left/accuracy", "accuracy on top-left ↑", "0.005"),
-            "accuracy_2": Column("bottom-right/accuracy", "accuracy on bottom-right ↑", "0.005"),
-            "hypervolume": VOLUME,
-        },
-        rows="dataset == 'multimnist'",
+        accuracies(data, "accuracy on {} ↑", 0.005) | VOLUME,
+        rows=f"dataset == {data!r}",
         free=PENALTY,
-    ),
-    "census": Table(
-        "C2, Census",
-        "census",
-        "tab:hv:small experiments",
-        "hypervolume",
-        columns={
-            "accuracy_1": Column("age/accuracy", "accuracy on age ↑", "0.005"),
-            "accuracy_2": Column("education/accuracy", "accuracy on education ↑", "0.005"),
-            "hypervolume": VOLUME,
-        },
-        rows="dataset == 'census'",
-        free=PENALTY,
-    ),
-    "multiforward_multimnist": Table(
-        "B1, MultiMNIST",
-        "multimnist",
-        "tab:hv analysis:multimnist",
-        "multiforward_multimnist",
-        columns={"mean": VOLUME._replace(deviation="std")},
+    )
+    for data, title in SMALL.items()
+}
+TABLES |= {
+    f"multiforward_{data}": Table(
+        f"B1, {title}",
+        data,
+        f"tab:hv analysis:{data}",
+        f"multiforward_{data}",
+        MEAN,
         split="validation",
         keys=("W", "lam"),
         free=PENALTY,
         divisor=3,
-    ),
-    "multiforward_census": Table(
-        "B1, Census",
-        "census",
-        "tab:hv analysis:census",
-        "multiforward_census",
-        columns={"mean": VOLUME._replace(deviation="std")},
-        split="validation",
-        keys=("W", "lam"),
-        free=PENALTY,
-        divisor=3,
-    ),
-    "multimnist3": Table(
-        "C3, MultiMNIST3",
-        "multimnist3",
-        "tab:multimnist3:baselines",
-        "multimnist3",
-        columns={
-            "accuracy_1": Column(
-                "top-left/accuracy", "accuracy on top-left, % ↑", "0.5", deviation="std_1"
-            ),
-            "accuracy_2": Column(
-                "bottom/accuracy", "accuracy on bottom, % ↑", "0.5", deviation="std_2"
-            ),
-            "accuracy_3": Column(
-                "top-right/accuracy", "accuracy on top-right, % ↑", "0.5", deviation="std_3"
-            ),
-        },
-        free=("task", "antialias", "penalty", "skip", "lr_scaling"),
-    ),
-    "utkface": Table(
-        "B3, UTKFace",
-        "utkface",
-        "tab:utkface:baselines",
-        "utkface",
-        columns={
-            "age": Column("age/loss", "age, Huber loss ↓", "5%", deviation="age_std"),
-            "gender": Column("gender/accuracy", "gender, % ↑", "0.5", deviation="gender_std"),
-            "ethnicity": Column(
-                "ethnicity/accuracy", "ethnicity, % ↑", "0.5", deviation="ethnicity_std"
-            ),
-        },
-        keys=("balancing", "W", "p"),
-        free=("task",),
-    ),
-    "cityscapes_I": Table(
-        "C4, CityScapes, setting I",
+    )
+    for data, title in SMALL.items()
+}
+TABLES["multimnist3"] = Table(
+    "C3, MultiMNIST3",
+    "multimnist3",
+    "tab:multimnist3:baselines",
+    "multimnist3",
+    accuracies("multimnist3", "accuracy on {}, % ↑", 0.5, "std_"),
+    free=("task", "antialias", "penalty", "skip", "lr_scaling"),
+)
+TABLES["utkface"] = Table(
+    "B3, UTKFace",
+    "utkface",
+    "tab:utkface:baselines",
+    "utkface",
+    FACES,
+    keys=("balancing", "W", "p"),
+    free=("task",),
+)
+TABLES |= {
+    f"cityscapes_{setting}": Table(
+        title,
         "cityscapes",
-        "tab:cityscapes-full (setting I)",
+        f"tab:cityscapes-full (setting {setting})",
         "cityscapes",
-        columns=STREETS,
-        rows="setting == 1",
-        fixed={"setting": "I"},
+        STREETS,
+        rows=f"setting == {number}",
+        fixed={"setting": setting},
         free=("task", "validation", "depth_scaling"),
-    ),
-    "cityscapes_II": Table(
-        "5.3 and C4, CityScapes, setting II",
-        "cityscapes",
-        "tab:cityscapes-full (setting II)",
-        "cityscapes",
-        columns=STREETS,
-        rows="setting == 2",
-        fixed={"setting": "II"},
-        free=("task", "validation", "depth_scaling"),
-    ),
-    "phn_multimnist": Table(
-        "B4, PHN on MultiMNIST",
-        "multimnist",
-        "table:appendix:ablation:phn - multimnist",
-        "phn_multimnist",
-        columns={"hypervolume": VOLUME},
+    )
+    for number, setting, title in (
+        (1, "I", "C4, CityScapes, setting I"),
+        (2, "II", "5.3 and C4, CityScapes, setting II"),
+    )
+}
+TABLES |= {
+    f"{method}_{data}": Table(
+        f"B4, {printed} on {title}",
+        data,
+        f"table:appendix:ablation:{method} - {data}",
+        f"{method}_{data}",
+        VOLUME,
         split="validation",
-        keys=("p", "solver", "lr"),
-    ),
-    "phn_census": Table(
-        "B4, PHN on Census",
-        "census",
-        "table:appendix:ablation:phn - census",
-        "phn_census",
-        columns={"hypervolume": VOLUME},
-        split="validation",
-        keys=("p", "solver", "lr"),
-    ),
-    "cosmos_multimnist": Table(
-        "B4, COSMOS on MultiMNIST",
-        "multimnist",
-        "table:appendix:ablation:cosmos - multimnist",
-        "cosmos_multimnist",
-        columns={"hypervolume": VOLUME},
-        split="validation",
-        keys=("p", "lam", "lr"),
-    ),
-    "cosmos_census": Table(
-        "B4, COSMOS on Census",
-        "census",
-        "table:appendix:ablation:cosmos - census",
-        "cosmos_census",
-        columns={"hypervolume": VOLUME},
-        split="validation",
-        keys=("p", "lam", "lr"),
-    ),
+        keys=keys,
+    )
+    for method, (printed, keys) in SEARCHED.items()
+    for data, title in SMALL.items()
 }

@@ -5,6 +5,7 @@ columns are what a run is (`ABOUT`), every option, empty where the method has no
 every measure of `measures`. Registered runs are left out.
 """
 
+import csv
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -83,26 +84,22 @@ def _text(value: Any) -> str:
     return json.dumps(value) if isinstance(value, list) else str(value)
 
 
-def read(file: Path = FILE) -> list[Row]:
-    """Return the runs of the table, records that two folders share twice."""
-    whole = pd.read_csv(file, dtype=dict.fromkeys(ABOUT, str), low_memory=False)
-    at = whole.columns.get_loc(SPLIT)
-    texts = pd.read_csv(file, dtype=str, keep_default_na=False, usecols=range(len(ABOUT), at))
-    options = [
-        {name: grid.value(text) for name, text in row.items() if text}
-        for row in texts.to_dict("records")
-    ]
-    rows: dict[str, Row] = {}
-    numbers = whole.iloc[:, at + 1 :].to_dict("records")
-    about = whole[[*ABOUT, SPLIT]].itertuples(index=False, name=None)
-    for (record, experiment, method, seed, data, seconds, split), given, own in zip(
-        about, options, numbers, strict=True
-    ):
-        if record not in rows:
-            path = file.parent / record
-            rows[record] = Row(path, experiment, method, given, int(seed), data, float(seconds), {})
-        rows[record].measures[split] = {n: v for n, v in own.items() if v == v}
-    return [*rows.values()]
+def read(file: Path = FILE) -> dict[Path, Row]:
+    """Return the runs of the table by the paths of their records, which two folders may share."""
+    rows: dict[Path, Row] = {}
+    with file.open(encoding="utf-8", newline="") as lines:
+        table = csv.DictReader(lines)
+        names = [*(table.fieldnames or ())]
+        options, numbers = names[len(ABOUT) : names.index(SPLIT)], names[names.index(SPLIT) + 1 :]
+        for line in table:
+            path = file.parent / line["record"]
+            if path not in rows:
+                given = {name: grid.value(line[name]) for name in options if line[name]}
+                about = line["experiment"], line["method"], given, int(line["seed"]), line["data"]
+                rows[path] = Row(path, *about, float(line["seconds"]), {})
+            own = {name: float(line[name]) for name in numbers if line[name]}
+            rows[path].measures[line[SPLIT]] = own
+    return rows
 
 
 def write(results: Path = RESULTS) -> Path:

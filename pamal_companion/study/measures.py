@@ -5,7 +5,7 @@ along the front on its own; "chosen age/accuracy", that of the network that is `
 validation; "order of age/loss", the rank correlation of how much a point cares about age with it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -48,13 +48,13 @@ def chosen_hypervolume(record: Record, split: str) -> float:
     return float(metrics[[objective.name for objective in front.objectives]].prod())
 
 
-def ends(record: Record, variant: str) -> list[bool]:
+def ends(record: Record, variant: str) -> "pd.Series[bool]":
     """Return for each run of a single network on the toy problem that ends on the front, whether
     that is in the half where task 2 is better; `variant` ends with the scale c of loss 1."""
     runs, scale = record.summary[variant]["runs"], float(variant.rpartition(" ")[2])
     on = {f"{variant}, {name}" for name, run in runs.items() if run["verdict"] == "subset"}
     points = [point["metrics"] for point in record.points if point["split"] in on]
-    return [losses["2/loss"] < losses["1/loss"] / scale for losses in points]
+    return pd.Series([losses["2/loss"] < losses["1/loss"] / scale for losses in points], dtype=bool)
 
 
 def _of_front(function: Callable[[Front], Any]) -> Callable[[Record, str], Any]:
@@ -110,29 +110,33 @@ LOW = {"competition", "competition in loss", "order", "cosine of the members", "
 """Which of them are better the lower they are."""
 
 
-def check(measure: str) -> None:
-    """Raise InputError for an unknown measure."""
-    if "/" not in measure and not measure.startswith((ENDS, AT_TASK_2)) and measure not in MEASURES:
+NAMED: dict[str, Callable[[Record, str, str], Any]] = {
+    CHOSEN: lambda record, split, name: chosen(record, split)[1].get(name),
+    ORDER_OF: lambda record, split, name: record.summary[split]["spearman"].get(name),
+    ENDS: lambda record, split, rule: len(ends(record, f"{rule}, {split}")),
+    AT_TASK_2: lambda record, split, rule: ends(record, f"{rule}, {split}").mean(),
+}
+"""By what their names begin with: of a record, a split and the rest of the name."""
+
+
+def check(measure: str, tasks: Sequence[str] = ()) -> None:
+    """Raise InputError for an unknown measure, or for a metric of none of the `tasks`, if any."""
+    name = measure.removeprefix(CHOSEN).removeprefix(ORDER_OF)
+    is_metric = "/" in name and (not tasks or name.partition("/")[0] in tasks)
+    is_known = measure in MEASURES or measure.startswith((ENDS, AT_TASK_2))
+    if not (is_known or is_metric or name == "objectives"):
         known = ", ".join(MEASURES)
         raise InputError(f"A measure is one of {known}, or task/metric. Found {measure!r}.")
 
 
 def value(record: Record, measure: str, split: str) -> float:
     """Return a measure of a record, NaN where it has none."""
-    number: Any
+    check(measure)
     if measure in MEASURES:
         number = MEASURES[measure](record, split)
-    elif measure.startswith(CHOSEN):
-        number = chosen(record, split)[1].get(measure.removeprefix(CHOSEN))
-    elif measure.startswith(ORDER_OF):
-        number = record.summary[split]["spearman"].get(measure.removeprefix(ORDER_OF))
-    elif measure.startswith(ENDS):
-        number = len(ends(record, f"{measure.removeprefix(ENDS)}, {split}"))
-    elif measure.startswith(AT_TASK_2):
-        at_task_2 = ends(record, f"{measure.removeprefix(AT_TASK_2)}, {split}")
-        number = np.mean(at_task_2) if at_task_2 else np.nan
+    elif prefix := next(filter(measure.startswith, NAMED), ""):
+        number = NAMED[prefix](record, split, measure.removeprefix(prefix))
     else:
-        check(measure)
         number = _best(record, measure, split)
     return np.nan if number is None else float(number)
 

@@ -14,8 +14,8 @@ from pamal_core.front import Front
 
 
 def opening(record: Record, runs: Runs) -> str:
-    """What the run of `record` ends with, in the mean over `runs`, which are those of its setting,
-    what they are beside the paper, and beside LS, in Markdown."""
+    """Return what the run of `record` ends with, in the mean over `runs`, which are those of its
+    setting, what they are beside the paper, and beside LS, in Markdown."""
     setting, full = frame.of(record), frame.is_full(record)
     data, count = paper.DATA[record.experiment], len(record.front("validation").alphas)
     what = setting.label() if full else paper.PRINTED[record.method]
@@ -41,8 +41,8 @@ def opening(record: Record, runs: Runs) -> str:
 
 
 def trade(fronts: Sequence[Front]) -> str:
-    """How many networks are not dominated, and whether a gain on one task costs another, by the
-    rank correlation of what they achieve: means over `fronts`, one for each seed."""
+    """Return how many networks are not dominated, and whether a gain on one task costs another, by
+    the rank correlation of what they achieve: means over `fronts`, one for each seed."""
     kept = np.mean([front.non_dominated().sum() for front in fronts])
     competition = np.mean([front.competition() for front in fronts])
     mean = f", in the mean over {len(fronts)} seeds," * (len(fronts) > 1)
@@ -56,8 +56,8 @@ def trade(fronts: Sequence[Front]) -> str:
 
 
 def beside_the_paper(runs: Runs) -> str:
-    """The last hypervolume, or else the first number, that the paper has for `runs`, and all its
-    verdicts."""
+    """Return the last hypervolume, or else the first number, that the paper has for `runs`, and all
+    its verdicts."""
     found = tables.compare(runs)
     if not len(found):
         return "The paper has no number for this setting."
@@ -75,8 +75,8 @@ def beside_the_paper(runs: Runs) -> str:
 
 
 def making(notebook: str, namespace: Mapping[str, Any], record: Record, runs: Runs) -> str:
-    """How the page is made, in Markdown: its command, cost and expectation. `namespace` are the
-    `globals()` of the notebook."""
+    """Return how the page is made, in Markdown: its command, cost and expectation. `namespace` are
+    the `globals()` of the notebook."""
     volumes = frame.measured(runs, frame.of(record), "hypervolume", "validation")
     expect = "the same numbers on the same machine"
     if record.seed in volumes:
@@ -101,7 +101,7 @@ def command(notebook: str, namespace: Mapping[str, Any]) -> str:
 
 
 def cost(record: Record) -> str:
-    """What a run of the kind of `record` takes, in words."""
+    """Return what a run of the kind of `record` takes, in words."""
     if not frame.is_full(record):
         return "a minute or less on two cores, without any files"
     costs = grid.cost(record.experiment, record.method)

@@ -51,16 +51,16 @@ SEEDS = 3
 
 
 def table(name: str) -> pd.DataFrame:
-    """The file `name`, such as "hypervolume"; an empty cell is NaN. InputError for an unknown
-    name."""
+    """Return the file `name`, such as "hypervolume"; an empty cell is NaN. InputError for an
+    unknown name."""
     check_choice("name", name, sorted(path.stem for path in FOLDER.glob("*.csv")))
     return pd.read_csv(FOLDER / f"{name}.csv")
 
 
 @cache
 def authors() -> pd.DataFrame:
-    """The authors' own test accuracies on MultiMNIST, published with a later paper: a row for each
-    seed, task (1 or 2) and, for PaMaL, alpha_1; methods by our names."""
+    """Return the authors' own test accuracies on MultiMNIST, published with a later paper: a row
+    for each seed, task (1 or 2) and, for PaMaL, alpha_1; methods by our names."""
     found = table("authors_multimnist").query("split == 'test' and metric == 'accuracy'")
     return found.replace({"method": {"nashmtl": "nash_mtl", "autol": "auto_lambda"}})
 
@@ -75,7 +75,8 @@ class Row(NamedTuple):
 
 @cache
 def rows(name: str) -> list[Row]:
-    """The rows of the table `name` of `TABLES`, in the paper's order, in the units that it prints.
+    """Return the rows of the table `name` of `TABLES`, in the paper's order, in the units that it
+    prints.
 
     Deviations divide by one less than the number of seeds, which is three. Where the paper has a
     row for each seed they are taken together; where it has no deviation but the authors' seeds are

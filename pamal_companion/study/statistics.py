@@ -1,8 +1,7 @@
 """Means over seeds: their intervals, and what these license.
 
-A number of ours beside the paper's `agrees`, `differs` or is `undecided` (`verdict`); the condition
-of a claim holds, fails or is undecided by the same interval (`Condition`). No range of three values
-is an interval here, and nothing follows from a difference alone.
+A number of ours beside the paper's `agrees`, `differs` or is `undecided` (`verdict`). No range of
+three values is an interval here, and nothing follows from a difference alone.
 """
 
 from bisect import bisect_left
@@ -31,7 +30,7 @@ class Sample(NamedTuple):
 
     @classmethod
     def of(cls, values: Sequence[float] | np.ndarray) -> "Sample":
-        """That of `values`, one for each seed."""
+        """Return the sample of `values`, one for each seed."""
         if not len(values):
             return cls(np.nan, np.nan, 0)
         away = np.subtract(values, values[0])  # all 0 where they are alike, in every digit
@@ -39,10 +38,10 @@ class Sample(NamedTuple):
         return cls(float(np.mean(values)), deviation, len(values))
 
     def minus(self, other: "Sample") -> "Estimate":
-        """The difference of the two means, by Welch, whose degrees of freedom are at most those of
-        equal deviations: three seeds that are alike by chance must not speak for twenty. Where one
-        side has no deviation it is taken to have the other's, and that side has the only freedom.
-        """
+        """Return the difference of the two means, by Welch, whose degrees of freedom are at most
+        those of equal deviations: three seeds that are alike by chance must not speak for twenty.
+        Where one side has no deviation it is taken to have the other's, and that side has the only
+        freedom."""
         known, other_known = np.isfinite(self.deviation), np.isfinite(other.deviation)
         spread: Any = np.where(known, self.deviation, other.deviation)
         others = np.where(other_known, other.deviation, spread)
@@ -69,27 +68,28 @@ class Estimate(NamedTuple):
 
     @classmethod
     def of(cls, values: Sequence[float] | np.ndarray) -> "Estimate":
-        """The mean of what `values` are drawn from."""
+        """Return the mean of what `values` are drawn from."""
         mean, spread, number = Sample.of(values)
         return cls(mean, spread / np.sqrt(max(number, 1)), number - 1)
 
     def interval(self, coverage: float = 0.95) -> tuple[Any, Any]:
-        """Student's interval."""
+        """Return Student's interval."""
         reach = stdtrit(self.freedom, (1 + coverage) / 2) * self.error
         return self.value - reach, self.value + reach
 
     def above(self, bound: float) -> Any:
-        """The one-sided p of what is estimated being `bound` or less: small where it is above."""
+        """Return the one-sided p of what is estimated being `bound` or less: small where it is
+        above."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return stdtr(self.freedom, (bound - np.asarray(self.value)) / self.error)
 
     def below(self, bound: float) -> Any:
-        """The p of its being `bound` or more."""
+        """Return the p of its being `bound` or more."""
         return self._replace(value=-np.asarray(self.value)).above(-bound)
 
 
 def verdict(estimate: Estimate, margin: Number) -> Any:
-    """What a difference ours - theirs says of a `margin` that was declared before.
+    """Return what a difference ours - theirs says of a `margin` that was declared before.
 
     "agrees": the 90 % interval lies within the margin, two one-sided tests at 5 %. "differs": the
     95 % interval leaves 0 out, and the estimate is outside the margin. Else "undecided".
@@ -102,73 +102,45 @@ def verdict(estimate: Estimate, margin: Number) -> Any:
 
 
 def seeds_needed(is_decided: Callable[[int], Any]) -> float:
-    """The smallest number of seeds, two or more, for which `is_decided`; infinite beyond `MOST`."""
+    """Return the smallest number of seeds, two or more, for which `is_decided`; infinite beyond
+    `MOST`."""
     found = bisect_left(range(2, MOST + 1), True, key=lambda number: bool(is_decided(number)))
     return found + 2.0 if found < MOST - 1 else np.inf
 
 
-class Condition(NamedTuple):
-    """What a claim asks of a number: that it lies between `low` and `high`; of a ratio, where
-    `of_ratio`."""
-
-    low: float
-    high: float
-    of_ratio: bool = False
-
-    @property
-    def words(self) -> str:
-        """Return what is asked, as "> 0.5", "< 1.5 times" or "19 to 23"."""
-        if np.isinf(self.high):
-            text = f"> {self.low:g}"
-        elif np.isinf(self.low):
-            text = f"< {self.high:g}"
-        else:
-            text = f"{self.low:g} to {self.high:g}"
-        return f"{text} times" if self.of_ratio else text
-
-    def tested(self, estimate: Estimate) -> tuple[float, float]:
-        """Two one-sided p: small where the condition holds, and where it fails. 1 where nothing
-        tells the spread."""
-        low, high = self.low, self.high
-        if self.of_ratio:
-            low, high = np.log(max(low, 0.0) or 1e-300), np.log(high)
-        p = [estimate.above(low), estimate.below(high), estimate.below(low), estimate.above(high)]
-        above, below, too_low, too_high = np.nan_to_num(p, nan=1.0)
-        return max(above, below), min(too_low, too_high)
-
-
 def of_parts(p: Sequence[float] | np.ndarray, least: int) -> float:
-    """The p of "at least so many of the parts are true", from the p of each: the partial
+    """Return the p of "at least so many of the parts are true", from the p of each: the partial
     conjunction of Benjamini and Heller (2008), the largest p for all, Bonferroni's for one."""
     ordered = np.sort(p)
     return float(min(1.0, (len(p) - least + 1) * ordered[least - 1]))
 
 
 def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Holm's p of many tests: below 5 % where the test would stand among all of them."""
+    """Return Holm's p of many tests: below 5 % where the test would stand among all of them."""
     order = np.argsort(p)
     stepped = np.maximum.accumulate(np.asarray(p)[order] * np.arange(len(p), 0, -1))
     return np.minimum(1.0, stepped)[np.argsort(order)]
 
 
 def number(value: float, digits: int = 4, sign: str = "") -> str:
-    """A number for a page; nothing for NaN."""
+    """Return a number for a page; nothing for NaN."""
     return "" if np.isnan(value) else f"{value:{sign}.{digits}f}"
 
 
 def spread(sample: Sample, digits: int = 4) -> str:
-    """The mean of seeds for a page, and their standard deviation where it is known."""
+    """Return the mean of seeds for a page, and their standard deviation where it is known."""
     known = number(sample.deviation, digits)
     return number(sample.mean, digits) + (known and f" ± {known}")
 
 
 def summary(values: "pd.Series[float]") -> str:
-    """`spread` of the numbers that there are; "not run" of none."""
+    """Return `spread` of the numbers that there are; "not run" of none."""
     return spread(Sample.of(values.dropna().to_numpy())) or "not run"
 
 
 def bracket(estimate: Estimate, digits: int = 4, sign: str = "+") -> str:
-    """An estimate for a page, with its 95 % interval where its error is known, and is not 0."""
+    """Return an estimate for a page, with its 95 % interval where its error is known, and is not
+    0."""
     ends = ", ".join(number(end, digits, sign) for end in estimate.interval())
     return number(estimate.value, digits, sign) + f" [{ends}]" * bool(estimate.error > 0)
 
@@ -176,8 +148,8 @@ def bracket(estimate: Estimate, digits: int = 4, sign: str = "+") -> str:
 def differences(
     pairs: Mapping[Any, Sequence["pd.Series[float]"]], names: tuple[str, str]
 ) -> pd.DataFrame:
-    """A row for each pair of numbers by seed: both means, called `names`, over the seeds that both
-    have, the mean of second minus first with its 95 % interval (Student's, of the paired
+    """Return a row for each pair of numbers by seed: both means, called `names`, over the seeds
+    that both have, the mean of second minus first with its 95 % interval (Student's, of the paired
     differences), and whether the second is "more" or "less" by that interval, the "same" in every
     seed, or "undecided"."""
     rows = {}
@@ -197,5 +169,5 @@ def differences(
 
 
 def rounded(p: float, equals: str = "") -> str:
-    """A p with three decimals, after `equals` where it is not below them: no p is 0."""
+    """Return a p with three decimals, after `equals` where it is not below them: no p is 0."""
     return "" if np.isnan(p) else "< 0.001" if p < 0.0005 else f"{equals}{p:.3f}"

@@ -40,14 +40,13 @@ CHANGED = {
 
 
 def printed(name: str) -> pd.DataFrame:
-    """The paper's table `name`, such as "phn_census": a row per setting, in its order, indexed by
-    what it varies; validation, three seeds. Spearman: lower is better."""
+    """Return the paper's table `name`, such as "phn_census", indexed by what it varies."""
     return paper.table(name).set_index([*layout.TABLES[name].keys])
 
 
 def _printed_beside(name: str, runs: Runs, ours: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `printed` for those of `ours`: NaN where the paper has no such setting, or a run
-    with these keys is not the paper's, as one of a sample or with other options."""
+    """Return the rows of `printed` for those of `ours`: NaN where the paper has no such setting, or
+    a run with these keys is not the paper's, as one of a sample or with other options."""
     keys, own = layout.TABLES[name].keys, {row.method for row in paper.rows(name)}
     others = (s for s in runs if s.method in own and not tables.row_of(s, name))
     theirs = printed(name).drop([tuple(s.values[k] for k in keys) for s in others], errors="ignore")
@@ -58,16 +57,18 @@ def _printed_beside(name: str, runs: Runs, ours: pd.DataFrame) -> pd.DataFrame:
 
 
 def penalty(setting: Setting) -> str:
-    """The sign of the penalty, and the rule that skips it, if any; `NONE` at lambda = 0."""
+    """Return the sign of the penalty, and the rule that skips it, if any; `NONE` at lambda = 0."""
     values = setting.values
     if not values["lam"]:
         return NONE
-    return values["penalty"] + ("" if values["skip"] == "never" else f"+{values['skip']}")
+    return (
+        values["penalty"] if values["skip"] == "never" else f"{values['penalty']}+{values['skip']}"
+    )
 
 
 def by_penalty(runs: Runs, penalties: Iterable[str], measures: Sequence[str]) -> pd.DataFrame:
-    """A row for each run `of` each of `penalties`, to which those at lambda = 0 belong, too: its
-    penalty, W, lam, seed and `measures` on validation."""
+    """Return a row for each run `of` each of `penalties`, to which those at lambda = 0 belong, too:
+    its penalty, W, lam, seed and `measures` on validation."""
     found = frame.rows(runs, ["W", "lam"], measures)
     found["penalty"] = found["setting"].map(penalty)
     return pd.concat(
@@ -76,10 +77,8 @@ def by_penalty(runs: Runs, penalties: Iterable[str], measures: Sequence[str]) ->
 
 
 def hypervolumes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
-    """The tables of appendix B1: validation hypervolume, higher is better, of each W and lambda,
-    mean ± deviation over seeds (n - 1), for each penalty and in the paper. The paper's is empty
-    where it has no number, as at W = 1, which it only draws, or where a run is not the paper's.
-    """
+    """Return the table of appendix B1: validation hypervolume of each W and lambda, mean ±
+    deviation over seeds (n - 1), for each penalty and, where it has that, in the paper."""
     found = by_penalty(runs, penalties, ["hypervolume"])
     ours = found.groupby(["W", "lam", "of"])["hypervolume"].agg(summary).unstack()
     ours, name = ours.reindex(columns=[*penalties]), f"multiforward_{next(iter(runs)).experiment}"
@@ -90,8 +89,8 @@ def hypervolumes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
 
 
 def changes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
-    """What more draws change against the least W without a penalty, as `differences` has it: the
-    largest W without one, and the W and lambda with the largest mean hypervolume."""
+    """Compare the least W without a penalty, as `differences` does, with the largest W without one,
+    and with the W and lambda that have the largest mean hypervolume."""
     found = by_penalty(runs, penalties, ["hypervolume"])
     volumes = found.pivot_table("hypervolume", "seed", ["penalty", "W", "lam"])
     alone = volumes[NONE].droplevel("lam", axis=1)
@@ -106,9 +105,8 @@ def changes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
 
 
 def effects(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
-    """What a penalty changes: runs without one, "without", and with it, on validation; a row for
-    each of `CHANGED`, each of `penalties` and lambda. The number of a seed is a mean over those W
-    for which it has both runs."""
+    """Compare runs "without" a penalty and "with" it, on validation: a row for each of `CHANGED`,
+    of `penalties` and lambda. A seed's number is a mean over those W for which it has both."""
     found, pairs = by_penalty(runs, penalties, [*CHANGED.values()]), {}
     lams = sorted({setting.values["lam"] for setting in runs} - {0})
     for (text, measure), name in product(CHANGED.items(), penalties):
@@ -120,8 +118,8 @@ def effects(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
 
 
 def maps(runs: Runs, penalties: Sequence[str], measures: Mapping[str, str]) -> dict[str, Any]:
-    """For each penalty and measure (by the text that names it) the means over seeds: a row for each
-    W, a column for each lambda, NaN where there is no run."""
+    """Return means over seeds for each penalty and measure (by the text that names it): a row for
+    each W, a column for each lambda, NaN where there is no run."""
     found = by_penalty(runs, penalties, [*measures]).rename(columns=measures)
     return {
         name: {text: of.pivot_table(text, "W", "lam", dropna=False) for text in measures.values()}
@@ -130,7 +128,7 @@ def maps(runs: Runs, penalties: Sequence[str], measures: Mapping[str, str]) -> d
 
 
 def fronts(runs: Runs) -> dict[tuple[int, float], dict[str, list[Front]]]:
-    """The validation fronts of each (W, lambda), by penalty, a front per seed."""
+    """Return the validation fronts of each (W, lambda), by penalty, a front per seed."""
     found: dict[tuple[int, float], dict[str, list[Front]]] = {}
     for setting, by_seed in runs.items():
         panel = found.setdefault((setting.values["W"], setting.values["lam"]), {})
@@ -142,35 +140,29 @@ def fronts(runs: Runs) -> dict[tuple[int, float], dict[str, list[Front]]]:
 
 
 def sampling(runs: Runs) -> pd.DataFrame:
-    """A row per p, mean ± deviation over its seeds on test: the cosine of the members at the end of
-    training, the hypervolume, and the best value of each objective along the subspace and its value
-    in the middle of it."""
+    """Return a row per p, mean ± deviation over its seeds on test, of what `sampled` has."""
     return sampled(runs).groupby("p").agg(summary)
 
 
 def sampled(runs: Runs) -> pd.DataFrame:
-    """Return a row for each run: p, and what `sampling` summarises."""
-    names = ["cosine of the members", "hypervolume"]
-    rows = []
-    for setting, by_seed in runs.items():
-        for run in by_seed.values():
-            front = run.front("test")
-            row = {"p": setting.values["p"]}
-            row |= {name: frame.value_of(run, name, "test") for name in names}
-            row |= {f"{name}, middle": value for name, value in middle(front).items()}
-            rows.append(row | {f"{name}, best": best for name, best in front.best().items()})
-    return pd.DataFrame(rows)
+    """Return a row for each run: p, the cosine of the members at the end of training, the
+    hypervolume, and each objective in the middle of the subspace and at its best along it."""
+    fronts = [run.front("test") for by_seed in runs.values() for run in by_seed.values()]
+    found = frame.rows(runs, ["p"], ["cosine of the members", "hypervolume"], "test")
+    middles = pd.DataFrame(middle(front) for front in fronts).add_suffix(", middle")
+    best = pd.DataFrame(front.best() for front in fronts).add_suffix(", best")
+    return found.drop(columns=["setting", "seed"]).join([middles, best])
 
 
 # PHN and COSMOS (appendix B4)
 
 
 def swept(name: str, runs: Runs) -> pd.DataFrame:
-    """`printed`, with the task names for the accuracies, of our `runs` of its method; and `order`.
+    """Return `printed`, with the task names for the accuracies, of our `runs` of its method, and
+    their `order`: validation, means over the seeds.
 
-    Validation, means over the seeds. Spearman is `Front.competition`, which is as low where the
-    trade-off works backwards; then `order`, a mean over tasks, is -1 and not 1. Either is NaN where
-    one task has the same accuracy at every alpha, with any of the seeds.
+    Spearman is as low where the trade-off works backwards; then `order`, a mean over tasks, is -1
+    and not 1. Either is NaN where one task has the same accuracy at every alpha, with any seed.
     """
     table, (method, data) = layout.TABLES[name], name.split("_")
     measures = [f"{task}/accuracy" for task in paper.TASKS[data]]
@@ -182,7 +174,7 @@ def swept(name: str, runs: Runs) -> pd.DataFrame:
 
 
 def beside_the_paper(name: str, runs: Runs) -> pd.DataFrame:
-    """`swept` for a page, and the paper's numbers where any of `runs` is the paper's."""
+    """Return `swept` for a page, and the paper's numbers where any of `runs` is the paper's."""
     ours = swept(name, runs)
     theirs = _printed_beside(name, runs, ours)[["hypervolume", "spearman"]]
     both = ours[["hypervolume", "spearman", "order", *ours.columns[:-3]]].rename(columns=TITLES)
@@ -192,14 +184,14 @@ def beside_the_paper(name: str, runs: Runs) -> pd.DataFrame:
 
 
 def winner(table: pd.DataFrame, threshold: float | None) -> tuple[Any, ...] | None:
-    """The setting with the largest hypervolume among those with Spearman below `threshold`, the
-    first of equals; None where there is none. One without a correlation is below no threshold."""
+    """Return the setting with the largest hypervolume among those with Spearman below `threshold`,
+    the first of equals; None where there is none. One without a correlation is below no number."""
     allowed = table if threshold is None else table[table.spearman < threshold]
     return None if allowed.empty else tuple(allowed.hypervolume.idxmax())
 
 
 def describe(table: pd.DataFrame, found: tuple[Any, ...] | None) -> str:
-    """A `winner` of `table` in words."""
+    """Return a `winner` of `table` in words."""
     if found is None:
         return "no setting passes"
     pairs = zip(table.index.names, found, strict=True)
@@ -207,29 +199,29 @@ def describe(table: pd.DataFrame, found: tuple[Any, ...] | None) -> str:
 
 
 def winners(sweeps: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """A row per method and criterion: the winning setting in `sweeps[method]`, and its numbers."""
+    """Return a row per method and criterion: the winning setting in `sweeps[method]`, and its
+    numbers."""
     rows = {}
-    for method, table in sweeps.items():
-        known = table.filter(["hypervolume", "spearman", "order"])
-        for name, threshold in CRITERIA.items():
-            found = winner(table, threshold)
-            numbers = {} if found is None else known.loc[found].to_dict()
-            rows[paper.PRINTED[method], name] = {"setting": describe(table, found)} | numbers
+    for (method, table), (name, threshold) in product(sweeps.items(), CRITERIA.items()):
+        found, known = winner(table, threshold), table.filter(["hypervolume", "spearman", "order"])
+        numbers = {} if found is None else known.loc[found].to_dict()
+        rows[paper.PRINTED[method], name] = {"setting": describe(table, found)} | numbers
     index = ["method", "criterion"]
     return pd.DataFrame.from_dict(rows, "index").rename(columns=TITLES).rename_axis(index)
 
 
 def panels(runs: Runs, sweeps: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, Winner]]:
-    """For each criterion PaMaL and the winners in `sweeps`, with their validation fronts."""
+    """Return for each criterion PaMaL and the winners in `sweeps`, with their validation fronts."""
+
+    def fronts_of(method: str, keys: Sequence[str], found: tuple[Any, ...] | None) -> list[Front]:
+        own = [s for s in runs if s.method == method and tuple(map(s.values.get, keys)) == found]
+        return [run.front() for setting in own for run in runs[setting].values()]
+
     shown: dict[str, dict[str, Winner]] = {}
     for criterion, threshold in CRITERIA.items():
-        chosen = {"pamal": ("default", [s for s in runs if s.method == "pamal"])}
+        shown[criterion] = {paper.PRINTED["pamal"]: ("default", fronts_of("pamal", (), ()))}
         for method, table in sweeps.items():
-            found, own = winner(table, threshold), [s for s in runs if s.method == method]
-            own = [s for s in own if tuple(s.values[n] for n in table.index.names) == found]
-            chosen[method] = describe(table, found), own
-        shown[criterion] = {
-            paper.PRINTED[method]: (said, [r.front() for s in own for r in runs[s].values()])
-            for method, (said, own) in chosen.items()
-        }
+            found = winner(table, threshold)
+            fronts = fronts_of(method, table.index.names, found)
+            shown[criterion][paper.PRINTED[method]] = describe(table, found), fronts
     return shown

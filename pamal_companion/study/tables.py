@@ -41,22 +41,24 @@ NULLS = ("a constant", "the paper shuffled", "LS in every row")
 
 @cache
 def rows(name: str) -> dict[Setting, Row]:
-    """The rows of the table `name` by their settings, in the paper's order."""
+    """Return the rows of the table `name` by their settings, in the paper's order."""
     of = TABLES[name]
-    told = ((row, {**of.fixed, **row.keys}) for row in paper.rows(name))
-    return {frame.make(of.experiment, row.method, options): row for row, options in told}
+    return {
+        frame.setting(of.experiment, row.method, **of.fixed, **row.keys): row
+        for row in paper.rows(name)
+    }
 
 
 def row_of(setting: Setting, name: str) -> Row | None:
-    """The row of the table `name` that runs of `setting` belong to: the one that has its value of
-    every option that is not free. None where it has none."""
+    """Return the row of the table `name` that runs of `setting` belong to: the one that has its
+    value of every option that is not free. None where it has none."""
     free = TABLES[name].any_value
     told = tuple(pair for pair in setting.options if pair[0] not in free)
     return rows(name).get(setting._replace(options=told))
 
 
 def planned(name: str) -> dict[Setting, dict[int, grid.Run]]:
-    """The runs that the grid has for the table `name`."""
+    """Return the runs that the grid has for the table `name`."""
     table = TABLES[name]
     at, every = (table.place, table.target), grid.runs(table.target)
     return frame.runs(r for r in every if at in zip(r.places, r.targets, strict=True))
@@ -65,13 +67,13 @@ def planned(name: str) -> dict[Setting, dict[int, grid.Run]]:
 def report(
     name: str, runs: Runs, settings: Iterable[Setting] | None = None, short: bool = False
 ) -> pd.DataFrame:
-    """The table `name` of the paper with every setting that it asks for, run or not; or with those
-    of `settings` that belong to it. A `short` one does not say what the paper leaves open.
+    """Return the table `name` of the paper with every setting that it asks for, run or not; or with
+    those of `settings` that belong to it. A `short` one does not say what the paper leaves open.
 
     "±" are standard deviations over seeds (n - 1). The difference is ours minus the paper's, with
     its standard error and degrees of freedom (Welch), and `verdict` what it means for the margin of
-    its column. "seeds to decide" are how many of ours would give one if means and deviations
-    stayed as they are, infinite where the paper's seeds are too few for any number of ours.
+    its column. "seeds to decide" are how many of ours would give one if means and deviations stayed
+    as they are, infinite where the paper's seeds are too few for any number of ours.
     """
     table, order = TABLES[name], [*rows(name).values()]
     chosen = planned(name) if settings is None else settings
@@ -88,8 +90,8 @@ def report(
 
 
 def compare(runs: Runs) -> pd.DataFrame:
-    """The rows of every table that any of `runs` belongs to, under the table's title; those of
-    sample data belong to none."""
+    """Return the rows of every table that any of `runs` belongs to, under the table's title; those
+    of sample data belong to none."""
     found = {}
     for name, table in TABLES.items():
         if settings := [setting for setting in runs if row_of(setting, name)]:
@@ -123,8 +125,8 @@ def _cells(
 
 
 def joint(name: str, runs: Runs) -> pd.DataFrame:
-    """What the verdicts of the table `name` say together, a row for each measure of three rows or
-    more.
+    """Return what the verdicts of the table `name` say together, a row for each measure of three
+    rows or more.
 
     The mean difference ours minus the paper's, with Student's 95 % interval over the rows; the rank
     correlation of the two columns and its one-sided permutation p; how many rows agree, and how
@@ -172,8 +174,8 @@ def joint(name: str, runs: Runs) -> pd.DataFrame:
 
 
 def _measures(found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Each measure of a `report` with its rows, by the setting. What all settings begin with, such
-    as the method, is the name of the index."""
+    """Return each measure of a `report` with its rows, by the setting. What all settings begin
+    with, such as the method, is the name of the index."""
     for text, of in found.groupby(level=1, sort=False):
         names = [label.partition(", ") for label in of.index.get_level_values(0)]
         one = len({first for first, _, _ in names}) == 1 < len(names)
@@ -182,8 +184,9 @@ def _measures(found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def agreement(name: str, runs: Runs, digits: int = 4) -> Html:
-    """For a page: each number of the table `name` with a verdict, drawn against the paper's, and
-    above those of a measure what they say together (`joint`). A sentence where nothing is run."""
+    """Return each number of the table `name` with a verdict, for a page, drawn against the paper's,
+    and above those of a measure what they say together (`joint`). A sentence where nothing is
+    run."""
     found, whole, parts = report(name, runs, short=True), joint(name, runs), []
     missing = (found["verdict"] == "not run").sum()
     if missing == len(found):
@@ -214,14 +217,14 @@ def agreement(name: str, runs: Runs, digits: int = 4) -> Html:
 
 
 def details(name: str, runs: Runs, digits: int = 4) -> Html:
-    """For a page: the rows of a `report` in full, a table for each measure."""
+    """Return the rows of a `report` in full for a page, a table for each measure."""
     found = _measures(report(name, runs, short=True))
     return Html("\n".join(f"<p><b>{text}</b></p>{shown(of, digits, text)}" for text, of in found))
 
 
 def shown(found: pd.DataFrame, digits: int = 4, measure: str = "") -> Html:
-    """Rows of a `report` or of `compare` for a page; the best of ours in bold where all are of one
-    `measure`. "seeds to decide" counts ours, where nothing is decided."""
+    """Return rows of a `report` or of `compare` for a page; the best of ours in bold where all are
+    of one `measure`. "seeds to decide" counts ours, where nothing is decided."""
     needed = found["seeds to decide"].map("{:.0f}".format)
     needed = needed.replace({"nan": "two or more", "inf": "more of the paper's"})
     rows = [
@@ -240,9 +243,10 @@ def shown(found: pd.DataFrame, digits: int = 4, measure: str = "") -> Html:
 
 
 def progress(runs: Runs) -> pd.DataFrame:
-    """A row for each table: how many of its runs are made, their hours of training and evaluation,
-    how many numbers agree, differ and are undecided, the mean over its measures of how far ours are
-    from the paper's, in margins, and the target of the workflow that makes the rest."""
+    """Return a row for each table: how many of its runs are made, their hours of training and
+    evaluation, how many numbers agree, differ and are undecided, the mean over its measures of how
+    far ours are from the paper's, in margins, and the target of the workflow that makes the
+    rest."""
     found = {}
     for name, table in TABLES.items():
         wanted = [(s, seed) for s, seeds in planned(name).items() for seed in seeds]

@@ -35,7 +35,7 @@ def rows(first):
 
 @pytest.fixture(scope="module")
 def known():
-    return {claim.text: claim for claim in (*claims.CLAIMS, *claims.FINDINGS)}
+    return claims.CLAIMS | claims.FINDINGS
 
 
 def test_what_holds_has_eight_lines_at_most_with_the_words_of_the_study(first, known):

@@ -34,7 +34,7 @@ def test_the_papers_runs_have_no_options_and_every_value():
         for method in paper.PRINTED:
             setting = Setting(experiment, method)
             assert setting.values == paper.setting(experiment, method)
-            assert frame.make(experiment, method, setting.values) == setting
+            assert frame.setting(experiment, method, **setting.values) == setting
     assert paper.setting("census", "pamal")["lam"] == 5.0
     assert paper.setting("multimnist", "pamal")["W"] == 4
     assert paper.setting("multimnist", "cosmos")["p"] == 1.2
@@ -68,7 +68,7 @@ def test_lists_are_keys_too_at_any_depth():
     setting = select("multimnist/ls weights=[0.9, 0.1]")
     assert dict(setting.options) == {"weights": (0.9, 0.1)}
     assert setting == frame.of(record("multimnist/ls", weights=[0.9, 0.1]))
-    assert hash(frame.make("mine", "pamal", {"matrix": [[1, 0], [0, 1]]}))
+    assert hash(frame.setting("mine", "pamal", matrix=[[1, 0], [0, 1]]))
 
 
 @pytest.mark.parametrize("text", ["", "multimnist", "multimnist/", "mnist/pamal", "pamal W=2"])
@@ -112,7 +112,7 @@ def test_labels_name_what_differs_in_words():
 def test_single_task_learning_names_its_task():
     labels = [select(f"utkface/stl task={t}").label() for t in range(3)]
     assert labels == ["STL, age", "STL, gender", "STL, ethnicity"]
-    assert frame.make("mine", "stl", {"task": 1}).label() == "STL, 1"
+    assert frame.setting("mine", "stl", task=1).label() == "STL, 1"
 
 
 def test_no_two_settings_of_the_grid_share_a_label():
@@ -156,7 +156,7 @@ def test_a_folder_without_records_is_refused_unless_it_is_our_own(tmp_path, monk
         with pytest.raises(InputError, match=f"`results` must be .* Found none in {folder}"):
             frame.read(folder)
     monkeypatch.setattr(frame, "FILE", tmp_path / "measured.csv")
-    assert frame.read() == {} == frame.with_others(folder=tmp_path)
+    assert frame.read() == {} == frame.with_others()
 
 
 def test_a_setting_without_a_record_is_named():
@@ -190,12 +190,13 @@ def test_a_run_stands_with_the_seeds_of_its_setting_a_sample_alone(tmp_path):
     record(seed=3, lr=0.1).write(tmp_path / "other.json")
     mine, again, wide = record(seed=4), record(seed=5), record(seed=1, W=5)
     setting = Setting("multimnist", "pamal")
-    assert [*frame.with_others(mine, folder=tmp_path)[setting]] == [3, 4, 5, 7]
-    both = frame.with_others(again, wide, folder=tmp_path)
+    known = frame.read(tmp_path)
+    assert [*frame.with_others(mine, known=known)[setting]] == [3, 4, 5, 7]
+    both = frame.with_others(again, wide, known=known)
     assert [*both[setting]] == [3, 5, 7] and both[setting][5] is again
     assert both.keys() == {setting, setting.having(W=5)}
     for alone in (record(data="multimnist/sample/x"), record(W=5)):
-        assert frame.with_others(alone, folder=tmp_path) == runs_of(alone)
+        assert frame.with_others(alone, known=known) == runs_of(alone)
 
 
 def test_a_measure_of_a_setting_is_named_by_seed_and_empty_without_records(runs):

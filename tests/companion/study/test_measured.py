@@ -8,7 +8,7 @@ from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, measured, measures
 
 PATHS = measured.files(measured.RESULTS)
-ROWS = {row.path: row for row in measured.read()}
+ROWS = measured.read()
 
 
 def test_every_record_is_in_the_table_and_nothing_else():
@@ -30,7 +30,7 @@ def test_the_table_of_a_folder_is_read_as_it_was_written(tmp_path):
     record(p=[1.0, 2.0], average=0.9).write(tmp_path / "a" / "one.json")
     record("multimnist/ls", weights=[0.25, 0.75]).write(tmp_path / "two.json")
     record(seed=9).write(tmp_path / "registered" / "three.json")
-    one, two = measured.read(measured.write(tmp_path))
+    one, two = measured.read(measured.write(tmp_path)).values()
     assert (one.options["p"], two.options["weights"]) == ([1.0, 2.0], [0.25, 0.75])
     assert "W" not in two.options and one.hypervolume() == one.record.hypervolume()
     columns = pd.read_csv(tmp_path / "measured.csv").columns

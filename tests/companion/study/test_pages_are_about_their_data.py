@@ -7,6 +7,7 @@ import nbformat
 import pytest
 
 from pamal_companion.runs import grid
+from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, paper
 
 NAMES = (
@@ -75,7 +76,7 @@ def test_no_ablation_shows_a_number_that_its_own_runs_did_not_make(name, page):
 def test_the_cost_on_an_ablation_is_that_of_its_own_records(name, page):
     by_data = {}
     for pattern in ROWS[name]["records"].split():
-        own = [frame._record(path, 0) for path in sorted(frame.RESULTS.glob(f"{pattern}.json"))]
+        own = [Record.read(path) for path in sorted(frame.RESULTS.glob(f"{pattern}.json"))]
         reads_others = name == "ablation_multiforward"
         found = frame.with_others(*own) if reads_others else frame.runs(own)
         by_data[pattern.split("/")[1]] = found

@@ -160,18 +160,6 @@ def test_a_penalty_that_was_not_run_says_so():
         assert found["verdict"].tolist() == ["not run"] * 3
 
 
-def test_many_seeds_are_swept():
-    number = 20
-    made = everything(range(3, 3 + number), SETTINGS[:5])
-    found = sweeps.effects(runs_of(*made), NAMES)
-    assert (found["seeds"] == number).all()
-    texts = sweeps.hypervolumes(runs_of(*made), NAMES)["ordered"]
-    assert texts.str.endswith(" ± 0.0000").all()
-    assert {
-        len(runs) for panel in sweeps.fronts(runs_of(*made)).values() for runs in panel.values()
-    } == {number}
-
-
 def test_the_tables_of_the_records_are_those_of_the_points(runs):
     found = sweeps.hypervolumes(
         {s: by for s, by in runs.items() if s in swept_settings(runs)}, NAMES

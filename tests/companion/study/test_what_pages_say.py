@@ -21,7 +21,7 @@ from pamal_companion.study.statistics import Estimate
 
 OURS = "PaMaL, W = 4, λ = 0"
 STRATIFIED = f"{OURS}, stratified draws"
-LONG, EMA = "MultiMNIST, 40 passes: ", "MultiMNIST, 40 passes, with an EMA: "
+EMA = "MultiMNIST, 40 passes, with an EMA: "
 
 
 # W times lambda, and the draws of alpha.
@@ -144,187 +144,147 @@ def test_the_printed_sign_shortens_the_front_with_each_seed(runs):
 # Beyond the paper.
 
 
-SAYS = [
-    # the page, a passage of it, and the finding that it rests on
-    ("beyond multimnist-tricks", "raises PaMaL's hypervolume", "an EMA of the weights makes PaMaL"),
-    ("beyond multimnist-tricks", "costs more than it brings", "an EMA over a thousand steps"),
-    (
-        "beyond multimnist-cost",
-        "one network of LS is ahead of PaMaL's front, on val",
-        "MultiMNIST, equal passes: one network of LS",
-    ),
-    (
-        "beyond multimnist-cost",
-        "and on test, over ten seeds",
-        "MultiMNIST, equal passes, on test: one",
-    ),
-    ("beyond census-cost", "LS, RLW and Nash-MTL overfit", "Census: twice the epochs make LS, RLW"),
-    ("beyond rates-census", "LS overfits", "Census, rate 0.002"),
-    ("index", "is ahead of LS on MultiMNIST", "MultiMNIST, the paper's rates: PaMaL's"),
-    ("index", "of LS on MultiMNIST and on Census", "Census, the paper's rates: PaMaL's front"),
-    ("index", "On Census the front is ahead at equal cost", "Census, equal passes: PaMaL's front"),
-    ("index", "LS is ahead of the front on MultiMNIST", "equal passes: one network of LS"),
-    ("index", "you would choose from it is behind LS", "MultiMNIST, equal passes: the network of"),
-    ("index", "lead cannot be told apart from 0", "Census, each at the best rate tried"),
-    ("runs", "compares fronts: LS is ahead", "equal passes: one network of LS"),
-    (
-        "index",
-        "ahead of every baseline at once on M",
-        "seeds of every baseline together: MultiMNIST",
-    ),
-    ("index", "on Census that is undecided", "seeds of every baseline together: Census"),
-    (
-        "index",
-        "Against PHN it is undecided on both",
-        "of PHN in every setting of the search: MultiM",
-    ),
-    ("index", "PHN it is undecided on both", "of PHN in every setting of the search: Census"),
-    ("index", "the front is ahead on MultiMNIST", "of COSMOS in every setting of the search: M"),
-    ("index", "and undecided on Census", "of COSMOS in every setting of the search: Census"),
-    ("index", "stays ahead of LS at 0.002 and", "MultiMNIST, rate 0.002: PaMaL's front"),
-    ("index", "and at 0.004. At", "MultiMNIST, rate 0.004: PaMaL's front"),
-    ("index", "0.001, that is undecided", "MultiMNIST, rate 0.001: PaMaL's front"),
-    (
-        "index",
-        "makes PaMaL's front better on MultiMNIST",
-        "MultiMNIST: an EMA of the weights makes",
-    ),
-    ("index", "it is undecided whether more than half", "run are non-dominated: Census"),
-    ("index", "On Census and on MultiMNIST3 it is undecided", "run are non-dominated: MultiMNIST3"),
-    ("index", "with W = 2 is cheap on Census is undecided", "linear scalarisation, W = 2: Census"),
-    ("index", "add to it is undecided", "stratified draws beside an EMA make"),
-    ("index", "undecided at the paper's rates", "equal passes, both with an EMA: PaMaL's"),
-    ("index", "ahead of LS with each at its best rate", "each at its best rate with an EMA: PaMaL"),
-    ("index", "times the epochs is ahead of four", "40 passes: PaMaL with W = 1 is ahead of PaM"),
-    ("index", "epochs is behind two draws", "Census, 20 passes: PaMaL with W = 1 is ahead"),
-    (
-        "beyond multimnist-cost",
-        "is ahead of four draws",
-        "40 passes: PaMaL with W = 1 is ahead of P",
-    ),
-    (
-        "beyond multimnist-cost",
-        "of as many passes cannot be told apart",
-        f"{LONG}PaMaL with W = 1 is ahead of LS",
-    ),
-    (
-        "beyond multimnist-cost",
-        "of as many passes cannot be told apart",
-        f"{LONG}a soup is ahead of LS",
-    ),
-    (
-        "beyond multimnist-cost",
-        "of as many passes cannot be told apart",
-        f"{LONG}a soup is ahead of PaMaL with W = 1",
-    ),
-    (
-        "index",
-        "front of one draw is ahead of LS, over ten",
-        f"{EMA}PaMaL with W = 1 is ahead of LS",
-    ),
-    ("index", "front cannot be told apart from LS, on test", f"{EMA}the network of PaMaL"),
-    ("index", "front cannot be told apart from LS, on test", "rate on both sides: the network"),
-    (
-        "beyond multimnist-cost",
-        "front of one draw is ahead of LS, over ten",
-        f"{EMA}PaMaL with W = 1 is ahead of LS",
-    ),
-    (
-        "beyond multimnist-cost",
-        "front cannot be told apart from LS, on test",
-        f"{EMA}the network of PaMaL",
-    ),
-    (
-        "beyond multimnist-cost",
-        "front cannot be told apart from LS, on test",
-        "rate on both sides: the network",
-    ),
-    ("beyond census-cost", "is behind two draws", "Census, 20 passes: PaMaL with W = 1 is ahead"),
-    (
-        "beyond census-cost",
-        "is behind two draws with the penalty, and so is a rewarded soup",
-        "Census, 20 passes: a soup is ahead of PaMaL with W = 2",
-    ),
-    ("baselines", "is ahead of it on MultiMNIST after ten", "MultiMNIST, 10 passes: PaMaL with W"),
-    (
-        "baselines",
-        "after forty the two cannot be told apart",
-        "40 passes: a soup is ahead of PaMaL with W = 1",
-    ),
-    ("baselines", "one draw is behind a soup after ten", "Census, 10 passes: PaMaL with W = 1"),
-    ("baselines", "a soup is behind two draws with the", "Census, 20 passes: a soup is ahead"),
-    (
-        "your_model block",
-        "one draw and more epochs is [ahead",
-        "40 passes: PaMaL with W = 1 is ahead of PaM",
-    ),
-    (
-        "your_model block",
-        "Census: that is behind two draws",
-        "Census, 20 passes: PaMaL with W = 1 is",
-    ),
-    (
-        "your_model block",
-        "what-the-runs-say) with W = 1",
-        "MultiMNIST, 10 passes: PaMaL with W = 1",
-    ),
-    (
-        "your_model block",
-        "undecided over 40",
-        "MultiMNIST, 40 passes: a soup is ahead of PaMaL with W = 1",
-    ),
-    ("your_model block", "Census: above it", "Census, 10 passes: PaMaL with W = 1 is ahead of a"),
-    ("your_model block", "behind W = 2 over 20", "Census, 20 passes: a soup is ahead of PaMaL"),
-    ("your_model block", "in the mean, [undecided]", "stratified draws beside an EMA make"),
-    ("your_model block", "MultiMNIST: [better]", "MultiMNIST: an EMA of the weights makes"),
-    ("your_model block", "they put the front in order", "Census: an EMA of the weights brings"),
-    (
-        "your_model block",
-        "equal passes | MultiMNIST: [ahead",
-        "passes: with stratified draws and an",
-    ),
-    (
-        "your_model block",
-        "undecided where LS has an EMA",
-        "equal passes, both with an EMA: PaMaL's",
-    ),
-    (
-        "your_model block",
-        "twice the paper's is better",
-        "MultiMNIST, twice the paper's rate: PaMaL",
-    ),
-    ("your_model block", "ahead of plain PaMaL", "equal passes: one network of LS"),
-    ("your_model block", "tuned, [undecided against", "MultiMNIST: PHN tuned on one seed"),
-    ("index", "On Census twice the epochs make LS worse", "Census: twice the epochs make LS, RLW"),
-    ("index", "LS at equal cost is ahead of PaMaL", "MultiMNIST, equal passes, on test: one"),
-    ("runs", "of the difference leaves 0 out", "MultiMNIST, equal passes, on test: one"),
-    ("index", "loss on age is lower than that of LS", "best loss on age is lower than that of LS"),
-    ("index", "most networks of a run are dominated", "reduced protocol: Most points of one run"),
-    (
-        "ablation_multiforward signs",
-        "W = 4 without a penalty is ahead of a single draw on MultiMNIST",
-        "Multi-forward training gains, W = 4 against W = 1: MultiMNIST",
-    ),
-    (
-        "ablation_multiforward signs",
-        "a single draw is ahead of W = 4 on MultiMNIST",
-        "MultiMNIST, 40 passes: PaMaL with W = 1 is ahead of PaMaL with W = 4",
-    ),
-    ("cityscapes methods-text", "larger than that of LS", "streets: PaMaL's front is ahead of LS"),
-    ("cityscapes methods-text", "and of UW", "streets: PaMaL's front is ahead of UW"),
-    ("cityscapes methods-text", "it cannot be told apart", "streets: the network of PaMaL chosen"),
-]
-AT_EQUAL_COST = [
-    ("index", "cost it is behind at least one", "seeds of every baseline together: MultiMNIST"),
-    (
-        "ablation_multiforward signs",
-        "W = 2 with the penalty is ahead of a single draw",
-        "W = 2, lambda = 5 gains, with the sign of the text: Census",
-    ),
-    ("index", "cost the front is behind LS at 0.001", "MultiMNIST, rate 0.001: PaMaL's front"),
-    ("index", "0.001 and undecided at the others", "MultiMNIST, rate 0.002: PaMaL's front"),
-    ("index", "0.001 and undecided at the others", "MultiMNIST, rate 0.004: PaMaL's front"),
-]
+SAYS = {
+    "beyond multimnist-tricks": [
+        ("raises PaMaL's hypervolume", "an EMA of the weights makes PaMaL"),
+        ("costs more than it brings", "an EMA over a thousand steps"),
+    ],
+    "beyond multimnist-cost": [
+        (
+            "one network of LS is ahead of PaMaL's front, on val",
+            "MultiMNIST, equal passes: one network of LS",
+        ),
+        ("and on test, over ten seeds", "MultiMNIST, equal passes, on test: one"),
+        ("is ahead of four draws", "40 passes: PaMaL with W = 1 is ahead of P"),
+        (
+            "of as many passes cannot be told apart",
+            "MultiMNIST, 40 passes: PaMaL with W = 1 is ahead of LS",
+        ),
+        ("of as many passes cannot be told apart", "MultiMNIST, 40 passes: a soup is ahead of LS"),
+        (
+            "of as many passes cannot be told apart",
+            "MultiMNIST, 40 passes: a soup is ahead of PaMaL with W = 1",
+        ),
+        (
+            "front of one draw is ahead of LS, over ten",
+            "MultiMNIST, 40 passes, with an EMA: PaMaL with W = 1 is ahead of LS",
+        ),
+        (
+            "front cannot be told apart from LS, on test",
+            "MultiMNIST, 40 passes, with an EMA: the network of PaMaL",
+        ),
+        ("front cannot be told apart from LS, on test", "rate on both sides: the network"),
+    ],
+    "beyond census-cost": [
+        ("LS, RLW and Nash-MTL overfit", "Census: twice the epochs make LS, RLW"),
+        ("is behind two draws", "Census, 20 passes: PaMaL with W = 1 is ahead"),
+        (
+            "is behind two draws with the penalty, and so is a rewarded soup",
+            "Census, 20 passes: a soup is ahead of PaMaL with W = 2",
+        ),
+    ],
+    "beyond rates-census": [
+        ("LS overfits", "Census, rate 0.002"),
+    ],
+    "index": [
+        ("is ahead of LS on MultiMNIST", "MultiMNIST, the paper's rates: PaMaL's"),
+        ("of LS on MultiMNIST and on Census", "Census, the paper's rates: PaMaL's front"),
+        ("On Census the front is ahead at equal cost", "Census, equal passes: PaMaL's front"),
+        ("LS is ahead of the front on MultiMNIST", "equal passes: one network of LS"),
+        ("you would choose from it is behind LS", "MultiMNIST, equal passes: the network of"),
+        ("lead cannot be told apart from 0", "Census, each at the best rate tried"),
+        ("ahead of every baseline at once on M", "seeds of every baseline together: MultiMNIST"),
+        ("on Census that is undecided", "seeds of every baseline together: Census"),
+        ("Against PHN it is undecided on both", "of PHN in every setting of the search: MultiM"),
+        ("PHN it is undecided on both", "of PHN in every setting of the search: Census"),
+        ("the front is ahead on MultiMNIST", "of COSMOS in every setting of the search: M"),
+        ("and undecided on Census", "of COSMOS in every setting of the search: Census"),
+        ("stays ahead of LS at 0.002 and", "MultiMNIST, rate 0.002: PaMaL's front"),
+        ("and at 0.004. At", "MultiMNIST, rate 0.004: PaMaL's front"),
+        ("0.001, that is undecided", "MultiMNIST, rate 0.001: PaMaL's front"),
+        ("makes PaMaL's front better on MultiMNIST", "MultiMNIST: an EMA of the weights makes"),
+        ("it is undecided whether more than half", "run are non-dominated: Census"),
+        ("On Census and on MultiMNIST3 it is undecided", "run are non-dominated: MultiMNIST3"),
+        ("with W = 2 is cheap on Census is undecided", "linear scalarisation, W = 2: Census"),
+        ("add to it is undecided", "stratified draws beside an EMA make"),
+        ("undecided at the paper's rates", "equal passes, both with an EMA: PaMaL's"),
+        ("ahead of LS with each at its best rate", "each at its best rate with an EMA: PaMaL"),
+        ("times the epochs is ahead of four", "40 passes: PaMaL with W = 1 is ahead of PaM"),
+        ("epochs is behind two draws", "Census, 20 passes: PaMaL with W = 1 is ahead"),
+        (
+            "front of one draw is ahead of LS, over ten",
+            "MultiMNIST, 40 passes, with an EMA: PaMaL with W = 1 is ahead of LS",
+        ),
+        (
+            "front cannot be told apart from LS, on test",
+            "MultiMNIST, 40 passes, with an EMA: the network of PaMaL",
+        ),
+        ("front cannot be told apart from LS, on test", "rate on both sides: the network"),
+        ("On Census twice the epochs make LS worse", "Census: twice the epochs make LS, RLW"),
+        ("LS at equal cost is ahead of PaMaL", "MultiMNIST, equal passes, on test: one"),
+        ("loss on age is lower than that of LS", "best loss on age is lower than that of LS"),
+        ("most networks of a run are dominated", "reduced protocol: Most points of one run"),
+    ],
+    "runs": [
+        ("compares fronts: LS is ahead", "equal passes: one network of LS"),
+        ("of the difference leaves 0 out", "MultiMNIST, equal passes, on test: one"),
+    ],
+    "baselines": [
+        ("is ahead of it on MultiMNIST after ten", "MultiMNIST, 10 passes: PaMaL with W"),
+        (
+            "after forty the two cannot be told apart",
+            "40 passes: a soup is ahead of PaMaL with W = 1",
+        ),
+        ("one draw is behind a soup after ten", "Census, 10 passes: PaMaL with W = 1"),
+        ("a soup is behind two draws with the", "Census, 20 passes: a soup is ahead"),
+    ],
+    "your_model block": [
+        ("one draw and more epochs is [ahead", "40 passes: PaMaL with W = 1 is ahead of PaM"),
+        ("Census: that is behind two draws", "Census, 20 passes: PaMaL with W = 1 is"),
+        ("what-the-runs-say) with W = 1", "MultiMNIST, 10 passes: PaMaL with W = 1"),
+        ("undecided over 40", "MultiMNIST, 40 passes: a soup is ahead of PaMaL with W = 1"),
+        ("Census: above it", "Census, 10 passes: PaMaL with W = 1 is ahead of a"),
+        ("behind W = 2 over 20", "Census, 20 passes: a soup is ahead of PaMaL"),
+        ("in the mean, [undecided]", "stratified draws beside an EMA make"),
+        ("MultiMNIST: [better]", "MultiMNIST: an EMA of the weights makes"),
+        ("they put the front in order", "Census: an EMA of the weights brings"),
+        ("equal passes | MultiMNIST: [ahead", "passes: with stratified draws and an"),
+        ("undecided where LS has an EMA", "equal passes, both with an EMA: PaMaL's"),
+        ("twice the paper's is better", "MultiMNIST, twice the paper's rate: PaMaL"),
+        ("ahead of plain PaMaL", "equal passes: one network of LS"),
+        ("tuned, [undecided against", "MultiMNIST: PHN tuned on one seed"),
+    ],
+    "ablation_multiforward signs": [
+        (
+            "W = 4 without a penalty is ahead of a single draw on MultiMNIST",
+            "Multi-forward training gains, W = 4 against W = 1: MultiMNIST",
+        ),
+        (
+            "a single draw is ahead of W = 4 on MultiMNIST",
+            "MultiMNIST, 40 passes: PaMaL with W = 1 is ahead of PaMaL with W = 4",
+        ),
+    ],
+    "cityscapes methods-text": [
+        ("larger than that of LS", "streets: PaMaL's front is ahead of LS"),
+        ("and of UW", "streets: PaMaL's front is ahead of UW"),
+        ("it cannot be told apart", "streets: the network of PaMaL chosen"),
+    ],
+}
+"""By page and passage: words, and the finding that they rest on."""
+AT_EQUAL_COST = {
+    "index": [
+        ("cost it is behind at least one", "seeds of every baseline together: MultiMNIST"),
+        ("cost the front is behind LS at 0.001", "MultiMNIST, rate 0.001: PaMaL's front"),
+        ("0.001 and undecided at the others", "MultiMNIST, rate 0.002: PaMaL's front"),
+        ("0.001 and undecided at the others", "MultiMNIST, rate 0.004: PaMaL's front"),
+    ],
+    "ablation_multiforward signs": [
+        (
+            "W = 2 with the penalty is ahead of a single draw",
+            "W = 2, lambda = 5 gains, with the sign of the text: Census",
+        ),
+    ],
+}
 UNSURE = ("undecided", "neither", "cannot be told apart")
 
 
@@ -335,7 +295,12 @@ def findings(runs):
 
 @pytest.mark.parametrize(
     ("where", "words", "finding", "column"),
-    [(*one, "equal epochs") for one in SAYS] + [(*one, "equal cost") for one in AT_EQUAL_COST],
+    [
+        (where, *pair, column)
+        for column, said in (("equal epochs", SAYS), ("equal cost", AT_EQUAL_COST))
+        for where, pairs in said.items()
+        for pair in pairs
+    ],
     ids=str,
 )
 def test_what_a_page_says_is_no_stronger_than_its_interval(where, words, finding, column, findings):
@@ -632,9 +597,9 @@ def test_what_the_first_page_says_of_the_sign_and_of_the_ends(runs):
     text = page("index")
     start = "The penalty brings losses into order, W = 2, lambda = 5 against 0, with the sign "
     said = {
-        claim.text.removeprefix(start): claims.judge(claim, runs).word
-        for claim in claims.CLAIMS
-        if claim.text.startswith(start) and claim.text.endswith("Census")
+        text.removeprefix(start): claims.judge(claim, runs).word
+        for text, claim in claims.CLAIMS.items()
+        if text.startswith(start) and text.endswith("Census")
     }
     assert said == {"as printed: Census": "fails", "of the text: Census": "holds"}
     reverse = frame.measured(
