@@ -159,7 +159,8 @@ def faces(values, alphas=None):
     losses = {n.replace("accuracy", "loss"): 1 - table[n] for n in FACES[1:]}
     objectives = tuple(Objective(name, name != "age/loss") for name in FACES)
     alphas = np.full((len(values), 3), 1 / 3) if alphas is None else alphas
-    return Front(alphas, table.assign(**losses), objectives)
+    metrics = (*objectives, *(Objective(name, False) for name in losses))
+    return Front(alphas, table.assign(**losses), objectives, metrics=metrics)
 
 
 def test_an_edge_has_minus_one_and_the_triangle_half_as_much():
