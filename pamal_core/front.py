@@ -229,7 +229,7 @@ class Front:
         bare = [o.name for o in self.objectives if o.reference is None]
         if reference is None and bare:
             raise InputError(
-                f"`reference` must be given, as {' and '.join(bare)} has none of its own; what a "
+                f"`reference` must be given, as there is none for {' and '.join(bare)}; what a "
                 "constant answer gets is one."
             )
         ref = as_array([o.reference for o in self.objectives] if reference is None else reference)

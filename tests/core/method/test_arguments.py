@@ -335,7 +335,7 @@ EVALUATION = {
     ),
     "no reference of a loss": (
         lambda: front().hypervolume(),
-        "must be given, as a/loss has none of its own",
+        "must be given, as there is none for a/loss",
     ),
     "a reference of NaN": (lambda: front().hypervolume([np.nan, 0]), "all finite"),
     "a reference of one": (lambda: front().hypervolume([0.0]), r"must have 2 entries.* \(1,\)"),

@@ -403,7 +403,9 @@ def test_a_hypervolume_is_from_the_reference_of_each_objective_unless_one_lacks_
     points = front(np.random.default_rng(0).random((8, 2)), maximise)
     one, other = points.objectives
     known = replace(points, objectives=(replace(one, reference=reference), other))
-    with pytest.raises(InputError, match=f"`reference` must be given, as {other.name} has none"):
+    with pytest.raises(
+        InputError, match=f"`reference` must be given, as there is none for {other.name};"
+    ):
         known.hypervolume()
     every = tuple(replace(o, reference=reference) for o in points.objectives)
     assert replace(points, objectives=every).hypervolume() == points.hypervolume([reference] * 2)

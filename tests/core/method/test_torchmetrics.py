@@ -144,3 +144,25 @@ def test_an_object_that_does_not_say_its_direction_is_refused():
 
     with pytest.raises(pamal.InputError, match="Metric Undecided of task size must say whether"):
         pamal.regression("size", metrics=[Undecided()])
+
+
+def test_the_reference_is_that_of_the_kind_or_the_worse_bound_of_the_object(judges):
+    task = pamal.classification(
+        "kind", metrics=["accuracy", "loss", *(m for m, _ in judges.values())]
+    )
+    assert [m.reference for m in task.metrics] == [0, None, 0.5, 0, 0, 1]
+    pixels, size, far = pamal.segmentation("s", 3), pamal.regression("r"), pamal.depth("d")
+    assert [m.reference for m in (*pixels.metrics, *size.metrics)] == [0, 0, None, None, 0]
+    assert not any(m.reference is not None for m in far.metrics)
+    assert Task("own", nn.functional.l1_loss, [Largest()]).metrics[0].reference is None
+    mean = pamal.Metric.mean("m", lambda o, t: o.mean(), maximise=True, reference=0.2)
+    assert (mean.maximise, mean.reference) == (True, 0.2)
+
+
+def test_a_front_knows_the_direction_and_the_reference_of_every_metric():
+    tasks = [pamal.classification("kind"), pamal.regression("size", metrics=["R2", "loss"])]
+    front = pamal.evaluate(network(), tasks, batches())
+    assert front.on("loss").maximise == [False, False]
+    assert front.hypervolume() == front.hypervolume([0.0, 0.0])
+    with pytest.raises(pamal.InputError, match="there is none for kind/loss and size/loss; what a"):
+        front.on("loss").hypervolume()
