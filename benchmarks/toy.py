@@ -18,7 +18,7 @@ from torch import Tensor
 
 from pamal_companion.toy.pairs import Pairs, initial_pairs
 from pamal_companion.toy.problem import ToyProblem
-from pamal_core import Linear, MovingAverage, UnitNorm
+from pamal_core.balancing import Linear, MovingAverage, UnitNorm
 
 SCALE = 0.1
 BALANCERS = {"none": Linear, "gradient": UnitNorm, "loss": MovingAverage}

@@ -14,7 +14,6 @@ from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import run
 from pamal_companion.study.paper import table
 from pamal_core.errors import InputError
-from pamal_core.evaluation import predict
 
 SMALL = {"data": "sample", "limit": 8, "epochs": 1, "width": 2, "batch_size": 4, "device": "cpu"}
 FEW = {"data": "full", "validation": 2, "width": 2, "batch_size": 3, "epochs": 1, "device": "cpu"}
@@ -146,11 +145,11 @@ def test_predictions_are_what_the_record_was_measured_on(sample, batch_norm):
 def test_without_calibration_a_prediction_is_that_of_the_exported_network(sample):
     network = run(EXPERIMENT, options(), sample).network.train()
     image = sample.test[:1][0]
-    found = predict(network, [0.3, 0.7], image)
+    found = network.predict(image, [0.3, 0.7])
     for ours, theirs in zip(
         found, network.export([0.3, 0.7], calibration="shared")(image), strict=True
     ):
         torch.testing.assert_close(ours, theirs)
     assert network.training
     with pytest.raises(InputError, match="sum to 1"):
-        predict(network, [0.3, 0.8], image)
+        network.predict(image, [0.3, 0.8])

@@ -202,7 +202,7 @@ def test_one_step_at_full_size_lowers_the_loss(name):
     network, batch = WeightEnsemble([make(), make()], shared="encoder"), make_batch()
     method = Method(network, tasks)
     alphas = torch.tensor([[0.5, 0.5]])
-    before = method.accumulate(batch, alphas)
+    before = method.step(batch, alphas)
     assert network.stacked.grad.isfinite().all()
     with torch.no_grad():
         network.stacked -= 1e-4 * network.stacked.grad

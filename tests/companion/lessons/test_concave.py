@@ -6,7 +6,7 @@ from scipy.optimize import brentq
 
 from pamal_companion.lessons import concave
 from pamal_companion.toy.outcomes import distances
-from pamal_core import Linear, SmoothTchebycheff
+from pamal_core.balancing import Linear, SmoothTchebycheff
 
 
 def test_the_front_is_concave_and_nothing_dominates_it():

@@ -28,7 +28,7 @@ def ensemble(model):
 
 def direction_of(method, batch):
     method.network.zero_grad()
-    method.accumulate(batch, torch.ones(1, 1))
+    method.step(batch, torch.ones(1, 1))
     return method.network.stacked.grad[0].clone()
 
 

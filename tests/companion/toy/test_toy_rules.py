@@ -127,7 +127,7 @@ def by_the_training_step(name: str, start: tuple[float, float], scale: float, st
             balancer.start_epoch(history)
             losses = []
         optimizer.zero_grad()
-        losses.append(method.accumulate(batch, torch.ones(1, 1).double())[0].tolist())
+        losses.append(method.step(batch, torch.ones(1, 1).double())[0].tolist())
         optimizer.step()
         path.append(network.stacked.detach()[0].numpy().copy())
     return np.array(path)

@@ -12,7 +12,6 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import pamal_core as pamal
-from pamal_core.evaluation import predict
 
 pytest.importorskip("anywidget", reason="needs the `book` extra")
 
@@ -85,7 +84,7 @@ def test_what_is_shown_is_what_evaluate_and_predict_say_at_alpha(parts, explorer
             "alpha": alpha.tolist(),
             "metrics": front.table.iloc[0].to_dict(),
         }
-        outputs = predict(network, alpha, data[:4][0], calibration=calibration)
+        outputs = network.predict(data[:4][0], alpha, calibration=calibration)
         for i, of_input in enumerate(explorer.predictions):
             for t, shown in enumerate(of_input):
                 best = int(outputs[t][i].argmax())

@@ -76,7 +76,7 @@ def test_uncertainty_weighting_is_a_plain_loop_step_by_step(make_mlp, tasks, bat
         outputs = plain(batch[0])
         losses = [t.loss(o, y) for t, o, y in zip(tasks, outputs, batch[1:], strict=True)]
         sum(0.25 * (torch.exp(-s[t]) * losses[t] + s[t]) for t in range(2)).backward()
-        method.step(batch, np.random.default_rng(0))
+        method.step(batch, [1.0])
         for optimizer in optimizers:
             optimizer.step()
     torch.testing.assert_close(method.balancer.log_variances, s)
@@ -171,10 +171,9 @@ def test_a_small_mu_leaves_the_worst_task_alone_and_a_large_one_is_linear():
 def test_a_step_of_tchebycheff_has_the_gradient_of_the_smooth_maximum(make_plain_method, batch):
     method = make_plain_method(balancer=SmoothTchebycheff(0.2))
     alpha = torch.tensor([0.3, 0.7])
-    method.accumulate(batch, alpha[None])
+    method.step(batch, alpha[None])
     other = make_plain_method()
-    theta = other.network.weights(alpha)
-    outputs = other.network(theta, batch[0])
+    outputs = other.network(batch[0], alpha)
     pairs = zip(other.tasks, outputs, batch[1:], strict=True)
     losses = torch.stack([task.loss(output, target) for task, output, target in pairs])
     smooth(losses, alpha, 0.2, 0.0).backward()

@@ -14,8 +14,17 @@ import torch
 from small_problems import SharedBottom
 from torch import nn
 
-from pamal_core import Method, MovingAverage, MultiForward, UnitNorm, WeightEnsemble, classification
-from pamal_core.balancing import IMTL, MGDA, CAGrad, Linear, NashMTL, PCGrad
+from pamal_core import Method, MultiForward, WeightEnsemble, classification
+from pamal_core.balancing import (
+    IMTL,
+    MGDA,
+    CAGrad,
+    Linear,
+    MovingAverage,
+    NashMTL,
+    PCGrad,
+    UnitNorm,
+)
 
 STEPS = json.loads((Path(__file__).parent / "release_steps.json").read_text())
 PAGE = Path(__file__).parents[3] / "book" / "discrepancies.md"
@@ -58,7 +67,7 @@ def step_distance(case, name):
     batch = (double(case["inputs"]), *map(torch.tensor, case["targets"]))
     for alphas in double(case["alphas"])[:steps]:
         ensemble.zero_grad()
-        method.accumulate(batch, alphas)
+        method.step(batch, alphas)
     expected = [ensemble.skeleton.flatten(member(state)) for state in case["gradients"][name]]
     return distance(ensemble.stacked.grad, torch.stack(expected))
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pamal_core import Annealed, Dirichlet, train
+from pamal_core import Dirichlet, train
 from pamal_core.errors import InputError
+from pamal_core.simplex import Annealed
 
 
 @pytest.mark.parametrize(("progress", "p"), [(0.0, 8.0), (0.5, 2.0), (1.0, 0.5)])

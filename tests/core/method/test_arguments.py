@@ -8,14 +8,14 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.nn.parallel import DistributedDataParallel
 from torch.optim.lr_scheduler import ConstantLR
+from torch.optim.swa_utils import AveragedModel
 from torch.utils.data import TensorDataset
 
 from pamal_core import (
     Dirichlet,
-    Linear,
     Method,
-    MovingAverage,
     MultiForward,
     Task,
     UnitNorm,
@@ -33,13 +33,14 @@ from pamal_core.balancing import (
     CAGrad,
     DynamicWeightAverage,
     GradDrop,
+    Linear,
+    MovingAverage,
     NashMTL,
     PCGrad,
     RandomWeighting,
     UncertaintyWeighting,
 )
 from pamal_core.errors import InputError
-from pamal_core.evaluation import predict
 from pamal_core.tasks import task_losses
 
 
@@ -69,6 +70,10 @@ def ensemble(**options):
 
 def normed():
     return WeightEnsemble([Net(norm=True), Net(norm=True)])
+
+
+def exported(calibration):
+    return normed().export(ALPHA, calibration=calibration)
 
 
 def method(**options):
@@ -113,15 +118,28 @@ ENSEMBLE = {
     ),
 }
 NETWORK = {
-    "inputs without a theta": (
-        lambda: ensemble()(BATCH[0]),
-        r"called with theta, a vector \[\d+\] .* Found one tensor \[6, 3\] of float32 and None",
+    "alpha before the inputs": (
+        lambda: ensemble()([0.5, 0.5], BATCH[0]),
+        r"must have 2 numbers, one per member. Found shape \(6, 3\)",
     ),
-    "a list for theta": (lambda: ensemble()([0.5, 0.5], BATCH[0]), "Found a list of float, float"),
-    "two thetas": (
-        lambda: (net := ensemble())(net.weights(torch.eye(2)), BATCH[0]),
-        r"vector .* Found one tensor \[2, \d+\]",
+    "a lone number": (lambda: ensemble()(BATCH[0], 0.5), r"2 numbers, .* Found shape \(\)"),
+    "predict of a lone number": (lambda: ensemble().predict(BATCH[0], 0.5), "2 numbers, one per"),
+    "names before there are any": (
+        lambda: ensemble().export({"a": 1.0}),
+        "each task has a member: none here. Found a",
     ),
+    "a name of no task": (
+        lambda: method().network.predict(BATCH[0], {"a": 0.5, "c": 0.5}),
+        "each task has a member: a, b. Found a, c",
+    ),
+    "a name of a member": (lambda: method().network(BATCH[0], {0: 1.0}), "a, b. Found 0"),
+    "names for other members": (
+        lambda: method(network=ensemble(task_weights=[[0.9, 0.1], [0.1, 0.9]])).step(
+            BATCH, {"a": 0.5, "b": 0.5}
+        ),
+        "each task has a member: none here. Found a, b",
+    ),
+    "names of sum 0.8": (lambda: method().network.export({"a": 0.3, "b": 0.5}), "sum to 1"),
     "weights of a list": (
         lambda: ensemble().weights([0.5, 0.5]),
         r"tensor \[\.\.\., 2\] of .* a li",
@@ -131,28 +149,42 @@ NETWORK = {
         lambda: ensemble().weights(torch.eye(2).long()),
         "Found one tensor .* of int64",
     ),
-    "export of three": (lambda: ensemble().export([1, 0, 0]), r"2 entries, .* Found shape \(3,\)"),
+    "export of three": (lambda: ensemble().export([1, 0, 0]), r"2 numbers, .* Found shape \(3,\)"),
     "export of NaN": (lambda: ensemble().export([np.nan, 1]), "finite entries"),
     "export off the simplex": (lambda: ensemble().export([0.5, 0.4]), r"sum to 1\. Found"),
-    "recalibrate by a word": (lambda: normed().recalibrate(ALPHA, "own"), "one of shared"),
-    "recalibrate by a number": (
-        lambda: normed().recalibrate(ALPHA, 3),
-        "such as a list of batches. Found 3",
-    ),
-    "recalibrate by a batch": (lambda: normed().recalibrate(ALPHA, BATCH), "Found one tensor"),
-    "recalibrate by a tensor": (lambda: normed().recalibrate(ALPHA, BATCH[0]), "Found one tensor"),
-    "recalibrate by a data set": (
-        lambda: normed().recalibrate(ALPHA, TensorDataset(*BATCH)),
+    "statistics by a word": (lambda: exported("own"), "`calibration` must be one of shared"),
+    "statistics by a batch": (lambda: exported(BATCH), "Found one tensor"),
+    "statistics by a tensor": (lambda: exported(BATCH[0]), "Found one tensor"),
+    "statistics by a data set": (
+        lambda: exported(TensorDataset(*BATCH)),
         "such as a list of batches. Found TensorDataset",
     ),
-    "predict of a plain module": (
-        lambda: predict(Net(), ALPHA, BATCH[0]),
-        "must be of type Network, such as",
-    ),
-    "predict at several": (lambda: predict(ensemble(), np.eye(2), BATCH[0]), "for one alpha"),
+    "statistics of no batch": (lambda: exported([]), "Found none; a generator has them once"),
     "state of a balancer": (lambda: Linear().load_state_dict({"past": 1}), "keeps no state"),
 }
 METHOD = {
+    "a compiled network": (
+        lambda: method(network=torch.compile(ensemble())),
+        r"`network.compile\(\)` compiles it in place.* Found a OptimizedModule",
+    ),
+    "a network of several processes": (
+        lambda: method(network=DistributedDataParallel.__new__(DistributedDataParallel)),
+        "averages the gradients of several processes itself. Found a DistributedDataParallel",
+    ),
+    "a generator for alphas": (
+        lambda: method().step(BATCH, np.random.default_rng(0)),
+        "`alpha` must have 2 numbers, one per member. Found Generator",
+    ),
+    "a number for alphas": (lambda: method().step(BATCH, 0.5), r"2 numbers, .* Found shape \(\)"),
+    "a list of three": (lambda: method().step(BATCH, [0.5, 0.3, 0.2]), r"Found shape \(3,\)"),
+    "alphas of two lengths": (
+        lambda: method().step(BATCH, [[0.5, 0.5], [1.0]]),
+        r"2 numbers, .* Found \[\[0.5, 0.5\], \[1.0\]\]",
+    ),
+    "alphas off the simplex": (
+        lambda: method().step(BATCH, [[0.5, 0.5], [0.5, 0.6]]),
+        "finite entries >= 0 that sum to 1",
+    ),
     "a plain module": (
         lambda: method(network=Net()),
         "`network` must be of type Network, .* Found Net",
@@ -240,6 +272,16 @@ TRAINING = {
     "a rate below 0": (lambda: epoch(lr=-1), "finite number > 0. Found lr=-1"),
     "a rate of NaN": (lambda: epoch(lr=np.nan), "finite number > 0. Found lr=nan"),
     "a norm of 0": (lambda: epoch(clip_norm=0), "finite number > 0. Found clip_norm=0"),
+    "a share below 0": (lambda: epoch(ema=-0.1), "finite number > 0. Found ema=-0.1"),
+    "a share of no length": (
+        lambda: epoch((one for one in [BATCH]), ema=0.1),
+        "`ema` is a share of all steps, so the loader must have a length. Found one without",
+    ),
+    "two averages": (
+        lambda: epoch(method=(one := method()), ema=0.1, average=AveragedModel(one.network)),
+        "by `ema` or by an `average`. Found both",
+    ),
+    "statistics by a word": (lambda: epoch(calibration="own"), "must be one of shared"),
     "an optimiser of another": (
         lambda: epoch(optimizer=torch.optim.SGD(ensemble().parameters())),
         "`optimizer` must train what the method has and nothing else",
@@ -310,7 +352,7 @@ EVALUATION = {
     ),
     "alphas of three": (
         lambda: evaluate(ensemble(), TASKS, [BATCH], np.eye(3)),
-        r"must have 2 entries, one per member. Found shape \(3, 3\)",
+        r"must have 2 numbers, one per member. Found shape \(3, 3\)",
     ),
     "an unknown metric": (lambda: front().on("quality"), "`maximise` must say .* Found quality"),
     "a bound on nothing": (

@@ -16,7 +16,6 @@ from pamal_core import (
     WeightEnsemble,
     classification,
     evaluate,
-    predict,
     regression,
     train,
 )
@@ -208,7 +207,7 @@ def test_a_buffer_that_is_assigned_is_kept_as_one_that_is_written_into():
         assert torch.equal(network.skeleton.model.mean, mean)
         model = network.export([0.3, 0.7], calibration=calibration)
         into = network.export([1, 0], calibration="shared")
-        network.at([0.3, 0.7], into, calibration=calibration)
+        network.export([0.3, 0.7], into, calibration=calibration)
         torch.testing.assert_close(into.state_dict(), model.state_dict(), rtol=0, atol=0)
         assert not torch.equal(model.mean, mean)
         tables.append(found[0])
@@ -236,7 +235,7 @@ def test_buffers_may_be_expanded_or_sparse(make):
     network = WeightEnsemble([make(), make()])
     train(Method(network, TASKS), [BATCH], epochs=1, progress=False)
     kind, _ = network.export([0.5, 0.5])(X)
-    torch.testing.assert_close(predict(network, [0.5, 0.5], X)[0], kind)
+    torch.testing.assert_close(network.predict(X, [0.5, 0.5])[0], kind)
 
 
 class Cached(Net):

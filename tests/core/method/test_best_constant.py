@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import pamal_core as pamal
-from pamal_core.balancing import UnitNorm
+from pamal_core.balancing import Linear, UnitNorm
 
 X = torch.randn(200, 4, generator=torch.Generator().manual_seed(0))
 KINDS, SIZES = (X[:, 0] + 0.3 > 0).long(), X[:, 0] - X[:, 1]
@@ -107,7 +107,7 @@ def evaluated(targets, epochs, balancer=None, tasks=None, **network):
     ensemble = pamal.WeightEnsemble(members, shared="body", **network)
     data = [(X, KINDS, targets)]
     if epochs:
-        method = pamal.Method(ensemble, tasks, balancer=balancer or pamal.Linear())
+        method = pamal.Method(ensemble, tasks, balancer=balancer or Linear())
         pamal.train(method, data, epochs=epochs, lr=0.02, progress=False)
     return pamal.evaluate(ensemble, tasks, data)
 

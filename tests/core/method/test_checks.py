@@ -110,7 +110,7 @@ def test_a_scheduler_must_be_that_of_the_optimiser(make_plain_method, batch):
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_weights_of_few_digits_are_refused_with_what_to_do_instead(make_mlp, tasks, batch, dtype):
     network = WeightEnsemble([make_mlp().to(dtype), make_mlp().to(dtype)])
-    refused(rf"Found {dtype} in stacked. For speed set", Method(network, tasks), [batch])
+    refused(rf"Found {dtype} in stacked. For speed train under", Method(network, tasks), [batch])
 
 
 def test_double_precision_trains(make_mlp, tasks, batch):

@@ -260,7 +260,7 @@ def test_a_regression_takes_numbers_of_any_type(make_mlp, tasks, batch):
     assert len({front.table["height/loss"].dtype for front in fronts}) == 1
     method = Method(network(make_mlp), tasks)
     losses = [
-        method.accumulate((batch[0], target, batch[2]), torch.tensor([[1.0, 0.0]]))
+        method.step((batch[0], target, batch[2]), torch.tensor([[1.0, 0.0]]))
         for target in (whole, whole.double(), whole.long())
     ]
     assert torch.equal(losses[0], losses[1]) and torch.equal(losses[0], losses[2])

@@ -25,7 +25,6 @@ from pamal_core import (
     segmentation,
     train,
 )
-from pamal_core.evaluation import predict
 
 N = 6
 """Examples in a batch."""
@@ -500,7 +499,7 @@ def test_a_model_goes_all_the_way_from_training_to_a_plain_network(name):
     before = ensemble.stacked.detach().clone()
     rows = train(method, batches, epochs=2, lr=1e-2, progress=False)
     assert ensemble.stacked.isfinite().all() and not torch.equal(ensemble.stacked, before)
-    assert torch.tensor([row["losses"] for row in rows]).isfinite().all()
+    assert torch.tensor([[*row.values()] for row in rows]).isfinite().all()
 
     calibration = [batches[0]] if exhibit.calibration else "shared" if exhibit.shared else None
     points = lattice(exhibit.members, 3)
@@ -518,10 +517,10 @@ def test_a_model_goes_all_the_way_from_training_to_a_plain_network(name):
     for inputs, *targets in batches:
         with torch.no_grad():
             outputs = [*called(fresh, inputs)]
-        expected = predict(ensemble, alpha, inputs, calibration=calibration)
+        expected = ensemble.predict(inputs, alpha, calibration=calibration)
         torch.testing.assert_close(outputs, expected, rtol=1e-5, atol=1e-5)
         for twin in (again, copied):
-            same = predict(twin, alpha, inputs, calibration=calibration)
+            same = twin.predict(inputs, alpha, calibration=calibration)
             torch.testing.assert_close(same, expected, rtol=0, atol=0)
         triples = zip(exhibit.tasks, outputs, targets, strict=True)
         losses.append([float(task.loss(output, target)) for task, output, target in triples])
@@ -556,7 +555,7 @@ def test_the_gradient_of_a_member_is_alpha_times_the_plain_ones(name):
     (weights * losses).sum().backward()
     torch.manual_seed(1)
     ensemble.train()
-    got = method.accumulate((inputs, *targets), alpha[None].to(ensemble.task_weights))
+    got = method.step((inputs, *targets), alpha[None].to(ensemble.task_weights))
     torch.testing.assert_close(got[0], losses.detach(), rtol=1e-4, atol=1e-5)
     views = [ensemble.skeleton.views(slope) for slope in ensemble.stacked.grad]
     for n, p in plain.named_parameters():

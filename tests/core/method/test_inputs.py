@@ -1,6 +1,5 @@
 """Models with several inputs: in training, evaluation, BatchNorm, memory and the explorer."""
 
-import copy
 from collections import UserDict
 
 import jaxtyping
@@ -11,7 +10,6 @@ from torch.nn.utils.rnn import PackedSequence, pack_sequence
 from torch.utils.data import DataLoader
 
 import pamal_core as pamal
-from pamal_core.evaluation import predict
 from pamal_core.inputs import arguments, moved, num_examples
 
 TASKS = [pamal.classification("topic"), pamal.regression("length")]
@@ -59,7 +57,7 @@ def trained(model, inputs):
     method = pamal.Method(network, TASKS, penalty=pamal.MultiForward(1.0), window=2)
     pamal.train(method, [batch, batch], epochs=3, progress=False)
     front = pamal.evaluate(network, TASKS, [batch], calibration=[(inputs,)])
-    outputs = predict(network, [0.5, 0.5], inputs, calibration=[batch])
+    outputs = network.predict(inputs, [0.5, 0.5], calibration=[batch])
     return front, outputs
 
 
@@ -85,14 +83,44 @@ def test_a_loader_of_torch_makes_such_batches_of_such_examples():
 
 def test_batch_norm_is_re_estimated_on_several_inputs_as_by_hand():
     network = pamal.WeightEnsemble([Text(), Text()])
-    network.recalibrate([0.3, 0.7], [((IDS, MASK), TOPIC), ((IDS[:9], MASK[:9]), TOPIC[:9])])
-    model = copy.deepcopy(network.export([0.3, 0.7], calibration="shared"))
-    model.norm.reset_running_stats()
-    model.norm.momentum = None
+    model = network.export([0.3, 0.7], calibration="shared")
+    model.norm.momentum = None  # the mean over the batches
     model.train()
     model(IDS, MASK), model(IDS[:9], MASK[:9])
-    assert torch.allclose(network.skeleton.model.norm.running_mean, model.norm.running_mean)
-    assert torch.allclose(network.skeleton.model.norm.running_var, model.norm.running_var)
+    data = [((IDS, MASK), TOPIC), ((IDS[:9], MASK[:9]), TOPIC[:9])]
+    found = network.export([0.3, 0.7], calibration=data).norm.state_dict()
+    torch.testing.assert_close(found, model.norm.state_dict())
+
+
+def test_a_batch_of_one_dict_is_that_of_inputs_and_targets():
+    """As Hugging Face's loaders make it: what has the name of a task is its target."""
+    names = ("ids", "mask", "topic", "length")
+    examples = [dict(zip(names, row, strict=True)) for row in zip(*TENSORS, strict=True)]
+    forms = {
+        "dicts": [*DataLoader(examples, batch_size=20)],
+        "tuples": [({"ids": i, "mask": m}, t, n) for i, m, t, n in zip(*parts(), strict=True)],
+    }
+    found = []
+    for loader in forms.values():
+        torch.manual_seed(0)
+        network = pamal.WeightEnsemble(Text(), num_members=2)
+        rows = pamal.train(pamal.Method(network, TASKS), loader, epochs=2, progress=False)
+        (first,) = network.calibration[0]
+        assert {*first} == {"ids", "mask"}
+        given = network.predict(first, [0.5, 0.5], calibration=loader)
+        found.append((rows, pamal.evaluate(network, TASKS, loader).table, given))
+    assert found[0][0] == found[1][0] and found[0][1].equals(found[1][1])
+    torch.testing.assert_close(found[0][2], found[1][2], rtol=0, atol=0)
+
+
+def parts():
+    return [tensor.split(20) for tensor in TENSORS]
+
+
+def test_a_dict_without_the_target_of_a_task_adds_nothing_to_it():
+    method = pamal.Method(pamal.WeightEnsemble(Text(), num_members=2), TASKS)
+    losses = method.step({"ids": IDS, "mask": MASK, "length": LENGTH}, [0.5, 0.5])
+    assert losses[0, 0] == 0 and losses[0, 1] > 0
 
 
 class Small(Text):
@@ -133,7 +161,6 @@ def test_a_packed_sequence_is_one_input():
 @pytest.mark.parametrize(
     ("batch", "found"),
     [
-        ({"ids": IDS, "topic": TOPIC}, "a dict with keys ids, topic"),
         (IDS, r"one tensor \[40, 5\] of int64"),
         ((IDS, (TOPIC, LENGTH)), "a tuple of Tensor, tuple"),
         ([IDS, "topic"], "a list of Tensor, str"),

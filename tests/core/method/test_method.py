@@ -27,11 +27,14 @@ def total_loss(method, batch, alphas):
     x, *targets = batch
     losses = []
     for alpha in alphas:
-        outputs = method.network(method.network.weights(alpha), x)
+        outputs = method.network(x, alpha)
         pairs = zip(method.tasks, outputs, targets, strict=True)
         losses.append(torch.stack([task.loss(o, y) for task, o, y in pairs]))
     stacked, weights = torch.stack(losses), alphas @ method.network.task_weights
-    return (weights * stacked).sum() + method.penalty.lam * method.penalty(stacked, weights)
+    total = (weights * stacked).sum()
+    if method.penalty is None:
+        return total
+    return total + method.penalty.lam * method.penalty(stacked, weights)
 
 
 @pytest.mark.parametrize("lam", [0.0, 5.0])
@@ -41,7 +44,7 @@ def test_a_step_has_the_gradient_of_the_total_loss(make_mlp, tasks, batch, lam, 
     method = Method(ensemble(make_mlp), tasks, penalty=penalty, window=4)
     alphas = torch.rand(4, 1) * torch.tensor([1.0, -1.0]) + torch.tensor([0.0, 1.0])
     expected = torch.autograd.grad(total_loss(method, batch, alphas), method.network.stacked)[0]
-    method.accumulate(batch, alphas)
+    method.step(batch, alphas)
     torch.testing.assert_close(method.network.stacked.grad, expected)
 
 
@@ -54,7 +57,7 @@ def test_draws_add_up_whether_or_not_their_graphs_are_kept(make_mlp, tasks, batc
         network.zero_grad()
         Method(
             network, tasks, balancer=make_balancer(), penalty=MultiForward(lam), window=3
-        ).accumulate(batch, alphas)
+        ).step(batch, alphas)
         gradients.append(network.stacked.grad.clone())
     torch.testing.assert_close(*gradients)
 
@@ -64,13 +67,13 @@ def test_gradient_balancing_leaves_the_heads_alone(make_mlp, tasks, batch):
     gradients = []
     for balancer in (Linear(), UnitNorm()):
         network.zero_grad()
-        Method(network, tasks, balancer=balancer).accumulate(batch, alphas)
+        Method(network, tasks, balancer=balancer).step(batch, alphas)
         gradients.append(network.stacked.grad.clone())
     split = network.skeleton.num_shared
     torch.testing.assert_close(gradients[0][:, split:], gradients[1][:, split:])
     # alpha_k * sum_t alpha_t g_t / ||g_t||, from two separate backward passes
     theta = network.weights(alphas[0]).detach().requires_grad_()
-    outputs = network(theta, batch[0])
+    outputs = network.skeleton(theta, batch[0])
     unit = []
     for task, output, target in zip(tasks, outputs, batch[1:], strict=True):
         g = torch.autograd.grad(task.loss(output, target), theta, retain_graph=True)[0][:split]
@@ -84,8 +87,8 @@ def test_released_gradient_balancing_takes_its_norms_through_the_members(make_ml
     has alpha and not alpha^T W, and no heads."""
     rows = [[1.0, 0.0], [0.25, 0.75], [0.5, 0.5]]
     network, alpha = ensemble(make_mlp, 3, task_weights=rows), torch.tensor([0.2, 0.5, 0.3])
-    Method(network, tasks, balancer=UnitNorm("released")).accumulate(batch, alpha[None])
-    outputs = network(network.weights(alpha), batch[0])
+    Method(network, tasks, balancer=UnitNorm("released")).step(batch, alpha[None])
+    outputs = network(batch[0], alpha)
     expected = torch.zeros_like(network.stacked)
     for t, task in enumerate(tasks):
         loss = task.loss(outputs[t], batch[1 + t])
@@ -105,7 +108,7 @@ def test_one_member_is_a_plain_pytorch_loop_step_by_step(make_mlp, tasks, batch)
         outputs = plain(batch[0])
         losses = [t.loss(o, y) for t, o, y in zip(tasks, outputs, batch[1:], strict=True)]
         (0.5 * losses[0] + 0.5 * losses[1]).backward()
-        got = method.step(batch, np.random.default_rng(0))
+        got = method.step(batch, [1.0])
         torch.testing.assert_close(got, torch.stack(losses)[None])
         for optimizer in optimizers:
             optimizer.step()
@@ -131,7 +134,7 @@ def test_two_members_are_algorithm_1_written_out_by_hand(make_mlp, tasks, batch)
             outputs = torch.func.functional_call(a, theta, batch[0])
             losses = [t.loss(o, y) for t, o, y in zip(tasks, outputs, batch[1:], strict=True)]
             (alpha[0] * losses[0] + alpha[1] * losses[1]).backward()
-        method.accumulate(batch, draws)
+        method.step(batch, draws)
         for optimizer in optimizers:
             optimizer.step()
     first = zip(a.parameters(), method.network.export([1, 0]).parameters(), strict=True)
@@ -155,10 +158,10 @@ def test_only_one_graph_is_alive_at_a_time_without_a_penalty(make_mlp, tasks, ba
             alive[0] -= 1
 
     with torch.autograd.graph.saved_tensors_hooks(Counted, lambda c: c.tensor):
-        method.accumulate(batch, torch.full((1, 2), 0.5))
+        method.step(batch, torch.full((1, 2), 0.5))
         one = max(peaks)
         peaks.clear()
-        method.accumulate(batch, torch.full((8, 2), 0.5))
+        method.step(batch, torch.full((8, 2), 0.5))
     assert one > 0
     assert max(peaks) == one
 
@@ -168,18 +171,51 @@ def test_task_weights_turn_alpha_into_the_weights_of_the_losses(make_mlp, tasks,
     method = Method(ensemble(make_mlp, task_weights=rows), tasks)
     alphas = torch.tensor([[0.25, 0.75]])
     expected = torch.autograd.grad(total_loss(method, batch, alphas), method.network.stacked)[0]
-    method.accumulate(batch, alphas)
+    method.step(batch, alphas)
     torch.testing.assert_close(method.network.stacked.grad, expected)
 
 
-def test_drawing_uses_the_given_generator_alone(make_mlp, tasks, batch):
-    method = Method(ensemble(make_mlp), tasks, window=3)
-    twin = copy.deepcopy(method)
-    torch.manual_seed(1)
-    method.step(batch, np.random.default_rng(5))
-    torch.manual_seed(2)
-    twin.step(batch, np.random.default_rng(5))
-    assert torch.equal(method.network.stacked.grad, twin.network.stacked.grad)
+def test_without_alphas_a_step_draws_them_by_torch(make_mlp, tasks, batch, monkeypatch):
+    drawn, sample = [], Dirichlet.sample
+
+    def watched(self, *args):
+        drawn.append(sample(self, *args))
+        return drawn[-1]
+
+    monkeypatch.setattr(Dirichlet, "sample", watched)
+    method = Method(ensemble(make_mlp), tasks, preference=Dirichlet(0.5), window=3)
+    twins = [copy.deepcopy(method) for _ in range(3)]
+    for seed, one in zip((1, 1, 2), twins, strict=True):
+        torch.manual_seed(seed)
+        np.random.seed(len(drawn))
+        one.step(batch)
+        one.step(batch)
+    first, again, other = drawn[:2], drawn[2:4], drawn[4:]
+    assert np.array_equal(first, again) and not np.array_equal(first, other)
+    assert not np.array_equal(*first) and first[0].shape == (3, 2)
+    for alphas in first:
+        method.step(batch, alphas)
+    for one in twins[:2]:
+        assert torch.equal(one.network.stacked.grad, method.network.stacked.grad)
+
+
+def test_an_alpha_may_have_the_names_of_the_tasks(make_mlp, tasks, batch):
+    method = Method(ensemble(make_mlp), tasks)
+    network, x = method.network, batch[0]
+    for named, alpha in (
+        ({"kind": 0.3, "height": 0.7}, [0.7, 0.3]),
+        ({"kind": 1.0}, [0, 1]),
+    ):
+        losses = method.step(batch, named)
+        assert torch.equal(losses, method.step(batch, [alpha]))
+        torch.testing.assert_close(network(x, named), network(x, alpha))
+        torch.testing.assert_close(network.predict(x, named), network.predict(x, alpha))
+        states = (network.export(one).state_dict() for one in (named, alpha))
+        torch.testing.assert_close(*states, rtol=0, atol=0)
+
+
+def test_a_penalty_is_none_by_default_and_a_multi_forward_of_lam_1(make_mlp, tasks):
+    assert Method(ensemble(make_mlp), tasks).penalty is None and MultiForward().lam == 1.0
 
 
 @pytest.mark.parametrize(("window", "lam"), [(0, 0.0), (-3, 0.0), (1, 5.0)])
@@ -192,7 +228,7 @@ def test_the_number_of_tasks_must_fit(make_mlp, tasks, batch):
     with pytest.raises(InputError, match="Expected 2, found 1"):
         Method(ensemble(make_mlp), tasks[:1])
     with pytest.raises(InputError, match=r"each of 2 tasks\. Found 2 outputs and 1 target"):
-        Method(ensemble(make_mlp), tasks).accumulate(batch[:2], torch.full((1, 2), 0.5))
+        Method(ensemble(make_mlp), tasks).step(batch[:2], torch.full((1, 2), 0.5))
 
 
 def test_each_task_needs_a_name_of_its_own(make_mlp, tasks):
@@ -203,7 +239,7 @@ def test_each_task_needs_a_name_of_its_own(make_mlp, tasks):
 def test_a_loss_that_is_not_finite_names_task_and_alpha(make_mlp, tasks, batch):
     bad = [tasks[0], regression("broken", lambda output, target: output.sum() * torch.nan)]
     network = WeightEnsemble([nn.Sequential(m.encoder, Two()) for m in (make_mlp(), make_mlp())])
-    method = Method(network, bad, Dirichlet(math.inf))
+    method = Method(network, bad, preference=Dirichlet(math.inf))
     with pytest.raises(NonFiniteError, match=r"task 2 \(broken\) is nan at alpha=\[0.5, 0.5\]"):
         train(method, [batch], epochs=1, progress=False)
 
@@ -221,4 +257,4 @@ def test_tasks_of_another_batch_size_are_refused_by_name(make_mlp, tasks, batch)
     method = Method(WeightEnsemble([make_mlp(), make_mlp()]), tasks)
     for height in (batch[1][:6], batch[1][:1]):  # one target would be broadcast to all
         with pytest.raises(InputError, match=f"Task height .* Found 32 .* and {len(height)} targ"):
-            method.step((batch[0], height, batch[2]), np.random.default_rng(0))
+            method.step((batch[0], height, batch[2]), [0.5, 0.5])

@@ -26,8 +26,7 @@ def as_on_a_gpu(monkeypatch):
 @pytest.fixture
 def make_method(make_plain_method):
     def make(balancer=None, penalty=None, window=3):
-        parts = {"balancer": balancer or Linear(), "penalty": penalty or MultiForward()}
-        return make_plain_method(window=window, **parts)
+        return make_plain_method(window=window, balancer=balancer or Linear(), penalty=penalty)
 
     return make
 
@@ -35,13 +34,13 @@ def make_method(make_plain_method):
 @pytest.mark.parametrize(
     ("balancer", "penalty"),
     [
-        (Linear, MultiForward()),
+        (Linear, None),
         (Linear, MultiForward(0.5)),
         (Linear, MultiForward(0.5, edges="full", skip="as_released")),
-        (MovingAverage, MultiForward()),
+        (MovingAverage, None),
         (UnitNorm, MultiForward(0.5)),
-        (RandomWeighting, MultiForward()),
-        (DynamicWeightAverage, MultiForward()),
+        (RandomWeighting, None),
+        (DynamicWeightAverage, None),
     ],
 )
 @pytest.mark.usefixtures("as_on_a_gpu")

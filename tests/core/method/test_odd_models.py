@@ -193,7 +193,7 @@ def test_a_loss_in_float64_trains_as_one_in_float32():
     for made in tasks:
         torch.manual_seed(0)
         method = Method(WeightEnsemble([Net(), Net()]), made, window=2)
-        rows.append(trained(method, epochs=2)[-1]["losses"])
+        rows.append(trained(method, epochs=2)[-1]["kind/loss"])
     assert rows[0] == pytest.approx(rows[1], rel=1e-5)
 
 

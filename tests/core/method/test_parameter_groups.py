@@ -96,7 +96,7 @@ def test_gradients_are_those_of_the_last_pass_however_they_were_cleared(tasks):
     views = [p for group in parameter_groups(method, settings) for p in group["params"]]
     for clear in (method.network.zero_grad, lambda: None):
         clear()  # the views keep the memory that the gradient had
-        method.accumulate(BATCHES[0], torch.tensor([[0.3, 0.7]]))
+        method.step(BATCHES[0], torch.tensor([[0.3, 0.7]]))
         total = sum(view.grad.square().sum() for view in views)
         torch.testing.assert_close(total, method.network.stacked.grad.square().sum())
 

@@ -1,4 +1,4 @@
-"""bfloat16 and compilation change how a network runs, not what it computes."""
+"""The caller's autocast and compilation change how a network runs, not what it computes."""
 
 import copy
 from pathlib import Path
@@ -6,10 +6,12 @@ from pathlib import Path
 import forked
 import pytest
 import torch
-from small_problems import lenet
+from small_problems import SharedBottom, lenet
+from torch.nn.functional import cross_entropy
 
+from pamal_core import MultiForward, UnitNorm, evaluate
+from pamal_core.balancing import MGDA, CAGrad, Linear
 from pamal_core.errors import InputError
-from pamal_core.evaluation import predict
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.tasks import classification
@@ -18,53 +20,92 @@ from pamal_core.training import train
 TASKS = [classification("first"), classification("second")]
 BATCH = (torch.rand(16, 1, 28, 28), torch.randint(10, (16,)), torch.randint(10, (16,)))
 ALPHAS = torch.tensor([[0.3, 0.7]])
+BF16 = torch.autocast("cpu", torch.bfloat16)
 
 
-def make_method():
+class Half(SharedBottom):
+    """Computes in bfloat16 on its own, and casts its outputs by hand."""
+
+    def forward(self, x):
+        with torch.autocast("cpu", torch.bfloat16):
+            return [output.float() for output in super().forward(x)]
+
+
+def make_method(kind=SharedBottom, **parts):
     torch.manual_seed(0)
-    return Method(WeightEnsemble([lenet(), lenet()], shared="encoder"), TASKS)
+    made = [lenet(), lenet()]
+    members = [kind(one.encoder, [*one.heads]) for one in made]
+    return Method(WeightEnsemble(members, shared="encoder"), TASKS, **parts)
 
 
-def gradient(method):
-    losses = method.accumulate(BATCH, ALPHAS)
+def gradient(method, alphas=ALPHAS):
+    losses = method.step(BATCH, alphas)
     return losses, method.network.stacked.grad
 
 
-def test_bfloat16_leaves_weights_and_outputs_in_float32_and_is_near():
+def test_under_autocast_the_gradient_is_near_and_all_but_the_model_in_float32():
+    seen = []
+
+    def loss(output, target):
+        seen.append((output.dtype, torch.is_autocast_enabled("cpu")))
+        return cross_entropy(output, target)
+
     method = make_method()
+    method.tasks = [classification("first", loss=loss), TASKS[1]]
     losses, exact = gradient(copy.deepcopy(method))
-    method.network.precision = torch.bfloat16
-    found, near = gradient(method)
-    assert near.dtype == method.network.stacked.dtype == found.dtype == torch.float32
-    outputs = method.network(method.network.weights(ALPHAS[0]), BATCH[0])
-    assert [output.dtype for output in outputs] == [torch.float32, torch.float32]
+    layer = method.network.skeleton.model.encoder[3]
+    layer.register_forward_hook(lambda *call: seen.append((call[-1].dtype, True)))
+    with BF16:
+        found, near = gradient(method)
+        outputs = method.network(BATCH[0], ALPHAS[0])
+    assert seen[1:3] == [(torch.bfloat16, True), (torch.float32, False)]
+    assert near.dtype == found.dtype == outputs[0].dtype == torch.float32
     torch.testing.assert_close(found, losses, rtol=0.02, atol=0)
     assert torch.cosine_similarity(near.flatten(), exact.flatten(), dim=0) > 0.99
     assert not torch.equal(near, exact)
 
 
-def test_a_training_under_autocast_is_refused_and_moves_nothing():
+@pytest.mark.parametrize("make", [Linear, UnitNorm, MGDA, CAGrad])
+@pytest.mark.parametrize("lam", [0.0, 0.5])
+def test_a_direction_under_autocast_is_that_of_outputs_cast_by_hand(make, lam):
+    parts, alphas = {"penalty": MultiForward(lam), "window": 2}, [[0.3, 0.7], [0.9, 0.1]]
+    by_hand, ours = make_method(Half, balancer=make(), **parts), make_method(balancer=make(), **parts)
+    losses, expected = gradient(by_hand, alphas)
+    with BF16:
+        found, got = gradient(ours, alphas)
+    assert torch.equal(found, losses) and torch.equal(got, expected)
+
+
+def test_training_and_judging_under_autocast_are_those_of_casts_by_hand():
+    tables = []
+    for kind in (Half, SharedBottom):
+        method = make_method(kind)
+        with torch.autocast("cpu", torch.bfloat16, kind is SharedBottom):
+            rows = train(method, [BATCH] * 2, epochs=2, ema=0.5, progress=False)
+            table = evaluate(method.network, TASKS, [BATCH]).table
+            outputs = method.network.predict(BATCH[0], [0.5, 0.5])
+        tables.append((rows, table, outputs, method.network.stacked))
+    (rows, table, outputs, weights), other = tables
+    assert rows == other[0] and table.equals(other[1]) and torch.equal(weights, other[3])
+    assert weights.dtype == torch.float32
+    torch.testing.assert_close(outputs, other[2], rtol=0, atol=0)
+
+
+def test_float16_is_refused_for_training_in_one_sentence_and_evaluates():
     method = make_method()
-    before = method.network.stacked.detach().clone()
-    with torch.autocast("cpu", torch.bfloat16), pytest.raises(InputError, match="precision = "):
-        train(method, [BATCH], epochs=1, progress=False)
-    assert torch.equal(method.network.stacked, before)
-
-
-def test_evaluation_under_autocast_is_refused_in_a_sentence():
-    network = make_method().network
-    with torch.autocast("cpu", torch.bfloat16), pytest.raises(InputError, match="precision"):
-        predict(network, [0.5, 0.5], BATCH[0])
-
-
-def test_the_architecture_itself_runs_in_bfloat16():
-    seen = []
-    method = make_method()
-    layer = method.network.skeleton.model.encoder[3]
-    layer.register_forward_hook(lambda *call: seen.append(call[-1].dtype))
-    method.network.precision = torch.bfloat16
-    gradient(method)
-    assert seen == [torch.bfloat16]
+    network, before = method.network, method.network.stacked.detach().clone()
+    with torch.autocast("cpu", torch.float16):
+        for act in (
+            lambda: method.step(BATCH),
+            lambda: train(method, [BATCH], epochs=1, progress=False),
+        ):
+            with pytest.raises(InputError, match=r"\(GradScaler\).* Found autocast to float16"):
+                act()
+        near = network.predict(BATCH[0], ALPHAS[0])
+    assert torch.equal(network.stacked, before) and network.stacked.grad is None
+    exact = network.predict(BATCH[0], ALPHAS[0])
+    torch.testing.assert_close(near, exact, rtol=0.02, atol=0.01)
+    assert not torch.equal(near[0], exact[0])
 
 
 COMPILED = """
@@ -74,7 +115,7 @@ sys.path.insert(0, {tests!r})
 from test_precision import gradient, make_method
 method = make_method()
 losses, expected = gradient(copy.deepcopy(method))
-method.network.skeleton.compile(backend="aot_eager", fullgraph=True)
+method.network.compile(backend="aot_eager", fullgraph=True)
 found, same = gradient(method)
 torch.testing.assert_close(found, losses)
 torch.testing.assert_close(same, expected)
@@ -85,17 +126,3 @@ def test_a_network_compiles_without_a_break_and_has_the_same_gradient(tmp_path):
     """In a process of its own: the checks of shapes under pytest are no code for the compiler."""
     codes, errors = forked.run(COMPILED.format(tests=str(Path(__file__).parent)), tmp_path)
     assert codes == [0], errors
-
-
-def test_float16_is_refused_for_training_in_one_sentence_and_evaluates():
-    method = make_method()
-    method.network.precision = torch.float16
-    before = method.network.stacked.detach().clone()
-    with pytest.raises(InputError, match=r"a scaler of losses \(GradScaler\).* Found float16"):
-        train(method, [BATCH], epochs=1, progress=False)
-    assert torch.equal(method.network.stacked, before) and method.network.stacked.grad is None
-    near = predict(method.network, ALPHAS[0], BATCH[0])
-    method.network.precision = torch.float32
-    exact = predict(method.network, ALPHAS[0], BATCH[0])
-    torch.testing.assert_close(near, exact, rtol=0.02, atol=0.01)
-    assert not torch.equal(near[0], exact[0])

@@ -115,7 +115,7 @@ def test_two_processes_take_the_mean_of_their_gradients(tmp_path, monkeypatch):
             rng = seed_everything(0, 1)
             method = make_method(name)
             method.network.train()
-            method.step(batch, rng)
+            method.step(batch, method.draw(rng))
             gradients.append([p.grad for p in method.parameters()])
         for k, pair in enumerate(zip(*gradients, strict=True)):
             for steps in both:

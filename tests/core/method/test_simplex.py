@@ -96,8 +96,8 @@ def test_a_lattice_without_points_is_refused(members, points):
 @pytest.mark.parametrize(
     ("alpha", "message"),
     [
-        ([0.5, 0.5, 0.0], "2 entries"),
-        (np.array(0.5), "2 entries"),
+        ([0.5, 0.5, 0.0], "2 numbers"),
+        (np.array(0.5), "2 numbers"),
         ([1.5, -0.5], "entries >= 0"),
         ([np.nan, 1.0], "finite"),
         ([0.5, 0.6], "sum to 1"),

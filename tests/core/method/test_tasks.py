@@ -1,6 +1,5 @@
 """What a network or a batch that does not fit the tasks is told."""
 
-import jaxtyping
 import pytest
 import torch
 from torch import nn
@@ -84,15 +83,6 @@ def test_a_model_that_returns_no_list_is_told_so(model, found):
         pamal.train(pamal.Method(network, TASKS), [batch], epochs=1, progress=False)
     with pytest.raises(pamal.InputError, match=message):
         pamal.evaluate(network, TASKS, [batch])
-
-
-@pytest.mark.parametrize("wrong", [(torch.zeros(6, 3), LABELS), torch.zeros(6, 3)])
-def test_calibration_that_is_a_batch_and_no_list_of_batches_is_refused(wrong, monkeypatch):
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
-    network = pamal.WeightEnsemble([nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))])
-    with pytest.raises(pamal.InputError, match="A batch must be a tuple or list"):
-        network.recalibrate([1.0], wrong)
-    network.recalibrate([1.0], [(torch.zeros(6, 3), LABELS)])
 
 
 @pytest.mark.parametrize("wrong", ["acc", nn.Linear, ("F1", nn.Linear), lambda o, y: 1.0])

@@ -12,7 +12,15 @@ from safetensors.torch import save_file
 from small_problems import lenet
 from torch import nn
 
-from pamal_core import Front, WeightEnsemble, classification, evaluate
+from pamal_core import (
+    Front,
+    LowRankEnsemble,
+    Method,
+    WeightEnsemble,
+    classification,
+    evaluate,
+    train,
+)
 from pamal_core.errors import InputError
 from pamal_core.front import Objective
 
@@ -113,6 +121,100 @@ def test_a_state_dict_needs_the_architecture_as_a_module(architecture, monkeypat
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
     with pytest.raises(InputError, match="`architecture` must be a module of theirs"):
         WeightEnsemble([lenet().state_dict()], architecture=architecture)
+
+
+class Normed(nn.Module):
+    """A norm, a frozen layer, a kernel, and two inputs by name."""
+
+    def __init__(self, width=6) -> None:
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4)
+        self.kept = nn.Linear(64, width).requires_grad_(False)
+        for weight in self.kept.parameters():
+            nn.init.constant_(weight, 0.1)
+        self.head, self.other = nn.Linear(width, 3), nn.Linear(width, 3)
+
+    def forward(self, image, scale):
+        z = self.kept(self.norm(self.conv(image)).flatten(1)) * scale
+        return self.head(z), self.other(z)
+
+
+NAMED = [classification("kind"), classification("colour")]
+ROWS = [[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]
+KINDS = {
+    "members": lambda **given: WeightEnsemble([Normed(), Normed()], shared="conv", **given),
+    "copies": lambda: WeightEnsemble(Normed(), num_members=3, task_weights=ROWS),
+    "contiguous": lambda: KINDS["members"](channels_last=False),
+    "adapters": lambda: LowRankEnsemble(Normed(), 2, rank=2, scale=3.0, shared=["conv", "norm"]),
+    "base": lambda: LowRankEnsemble(Normed(), 3, rank=1, train_base=True, task_weights=ROWS),
+}
+
+
+def saved(kind, folder, **given):
+    """A network that was trained and saved, and its data."""
+    network, labels = KINDS[kind](), torch.randint(3, (2, 32))
+    data = [({"image": torch.randn(32, 1, 6, 6), "scale": torch.rand(32, 1)}, *labels)]
+    train(Method(network, NAMED), data, epochs=2, lr=0.01, progress=False)
+    network.save(folder, **given)
+    return network, data
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_saved_network_is_loaded_with_the_same_bits(kind, tmp_path):
+    network, data = saved(kind, tmp_path / "new" / "folder")
+    loaded = type(network).load(tmp_path / "new" / "folder", architecture=Normed())
+    own, theirs = network.state_dict(), loaded.state_dict()
+    assert own.keys() == theirs.keys() and loaded.task_names == ("kind", "colour")
+    assert all(torch.equal(value, theirs[name]) for name, value in own.items())
+    trained = [{n for n, p in one.named_parameters() if p.requires_grad} for one in (network, loaded)]
+    assert trained[0] == trained[1] and loaded.skeleton.num_shared == network.skeleton.num_shared
+    alpha = np.eye(network.num_members)[0]
+    expected = network.predict(data[0][0], alpha)  # with the kept calibration
+    torch.testing.assert_close(loaded.predict(data[0][0], alpha), expected, rtol=0, atol=0)
+    assert evaluate(loaded, NAMED, data).table.equals(evaluate(network, NAMED, data).table)
+
+
+def test_without_its_examples_a_loaded_network_has_the_shared_statistics(tmp_path):
+    network, data = saved("members", tmp_path, calibration=False)
+    loaded = WeightEnsemble.load(tmp_path, Normed())
+    assert loaded.calibration is None
+    with pytest.warns(UserWarning, match="All alphas share the running statistics"):
+        got = loaded.predict(data[0][0], {"kind": 0.4, "colour": 0.6})
+    expected = network.predict(data[0][0], [0.4, 0.6], calibration="shared")
+    torch.testing.assert_close(got, expected, rtol=0, atol=0)
+
+
+def test_a_folder_that_has_no_such_network_is_refused_in_one_sentence(tmp_path):
+    saved("members", tmp_path / "members")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "foreign").mkdir()
+    save_file(lenet().state_dict(), tmp_path / "foreign" / "network.safetensors")
+    for kind, folder, architecture, found in (
+        (WeightEnsemble, "empty", Normed(), r"Expected a file written by .*No such file"),
+        (WeightEnsemble, "foreign", Normed(), "is damaged or another"),
+        (LowRankEnsemble, "members", Normed(), "a saved LowRankEnsemble. Found WeightEnsemble"),
+        (WeightEnsemble, "members", Normed(5), "Weights must be those of a network of this arch"),
+        (WeightEnsemble, "members", lenet(), "'conv'; the model has: encoder, heads"),
+    ):
+        with pytest.raises(InputError, match=found):
+            kind.load(tmp_path / folder, architecture)
+
+
+def test_inputs_that_no_file_takes_are_refused_and_can_be_left_out(tmp_path):
+    class Worded(nn.Linear):
+        def forward(self, words):
+            return super().forward(words.numbers).unbind(1)
+
+    class Words:
+        numbers = torch.ones(4, 3)
+
+    network = WeightEnsemble(Worded(3, 2), num_members=2)
+    network.calibration = [(Words(),)]
+    with pytest.raises(InputError, match="`calibration=False` leaves them out.*Words"):
+        network.save(tmp_path)
+    assert not [*tmp_path.iterdir()]
+    network.save(tmp_path, calibration=False)
+    assert WeightEnsemble.load(tmp_path, Worded(3, 2)).calibration is None
 
 
 def front(alphas, accuracy, loss):

@@ -1,3 +1,4 @@
+import copy
 import io
 import subprocess
 import sys
@@ -64,9 +65,8 @@ def test_at_a_corner_the_ensemble_equals_the_member(architecture, num_members):
     make, shape = architecture
     members, x = [make().eval() for _ in range(num_members)], torch.randn(shape)
     ensemble = WeightEnsemble(members).eval()
-    for k, member in enumerate(members):
-        theta = ensemble.weights(torch.eye(num_members)[k])
-        same(ensemble(theta, x), member(x))
+    for alpha, member in zip(torch.eye(num_members), members, strict=True):
+        same(ensemble(x, alpha), member(x))
 
 
 def test_between_corners_every_weight_is_interpolated(architecture):
@@ -80,7 +80,7 @@ def test_between_corners_every_weight_is_interpolated(architecture):
         )
     }
     middle.load_state_dict(state)
-    same(ensemble(ensemble.weights(torch.tensor([0.3, 0.7])), x), middle(x))
+    same(ensemble(x, [0.3, 0.7]), middle(x))
 
 
 def test_the_exported_network_is_a_plain_module_with_the_same_outputs(architecture):
@@ -90,7 +90,7 @@ def test_the_exported_network_is_a_plain_module_with_the_same_outputs(architectu
     assert type(model) is type(make())
     assert list(model.state_dict()) == list(make().state_dict())
     assert [n for n, _ in model.named_parameters()] == [n for n, _ in make().named_parameters()]
-    same(model(x), ensemble(ensemble.weights(torch.tensor([0.4, 0.6])), x))
+    same(model(x), ensemble(x, [0.4, 0.6]))
 
 
 def test_convolutions_run_channels_last_and_are_exported_contiguous():
@@ -112,7 +112,7 @@ def test_a_narrow_strided_1x1_convolution_keeps_the_network_contiguous(channels,
     theta = ensemble.weights(torch.tensor([1.0, 0.0]))
     weight = ensemble.skeleton.views(theta)["0.weight"]
     assert weight.is_contiguous(memory_format=torch.channels_last) == is_last
-    same(members[0](x), ensemble(theta, x))
+    same(members[0](x), ensemble.skeleton(theta, x))
 
 
 def test_exporting_leaves_the_ensemble_independent_of_the_network():
@@ -181,7 +181,7 @@ def test_a_module_under_two_names_is_one_and_a_tied_weight_has_any_name(tmp_path
     ensemble = WeightEnsemble(models, shared="encoder").eval()
     assert ensemble.stacked.shape[1] == sum(p.numel() for p in models[0].parameters())
     assert ensemble.skeleton.num_shared == 4 * 4 + 4
-    same(ensemble(ensemble.weights(torch.tensor([0.0, 1.0])), x), models[1](x))
+    same(ensemble(x, [0, 1]), models[1](x))
     exported = ensemble.export([1, 0], calibration="shared")
     same(exported(x), models[0](x))
     assert exported.features[0] is exported.net[0]
@@ -232,13 +232,24 @@ def test_only_the_stacked_matrix_is_trained():
 
 
 def test_members_are_copied_and_never_changed():
-    members = [lenet(), lenet()]
-    before = [p.clone() for m in members for p in m.parameters()]
-    ensemble = WeightEnsemble(members)
-    with torch.no_grad():
-        ensemble.stacked.zero_()
-    after = [p for m in members for p in m.parameters()]
-    assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+    member = lenet()
+    before = [p.clone() for p in member.parameters()]
+    for members, given in (([member, lenet()], {}), (member, {"num_members": 3})):
+        ensemble = WeightEnsemble(members, **given)
+        with torch.no_grad():
+            ensemble.stacked.zero_()
+        after = [*member.parameters()]
+        assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+
+
+def test_one_model_becomes_equal_members_that_train_apart():
+    model, x = Awkward(), torch.randn(8, 6)
+    ensemble = WeightEnsemble(model, num_members=3, task_weights=[[1, 0], [0, 1], [0.5, 0.5]])
+    copies = WeightEnsemble([copy.deepcopy(model) for _ in range(3)])
+    assert torch.equal(ensemble.stacked, copies.stacked) and ensemble.num_tasks == 2
+    same(ensemble.eval()(x, [0.2, 0.3, 0.5]), model.eval()(x))
+    ensemble(x, [0.2, 0.8, 0.0]).sum().backward()
+    assert not torch.equal(*ensemble.stacked.grad[:2]) and not ensemble.stacked.grad[2].any()
 
 
 def test_shared_columns_come_first():
@@ -257,9 +268,15 @@ def test_the_gradient_of_a_member_is_alpha_times_the_gradient_of_theta(architect
     alpha = torch.tensor([0.2, 0.5, 0.3])
     theta = ensemble.weights(alpha)
     theta.retain_grad()
-    outputs = ensemble(theta, x)
-    sum(o.square().sum() for o in (outputs if isinstance(outputs, list) else [outputs])).backward()
-    torch.testing.assert_close(ensemble.stacked.grad, torch.outer(alpha, theta.grad))
+
+    def loss(outputs):
+        outputs = outputs if isinstance(outputs, list) else [outputs]
+        return sum(output.square().sum() for output in outputs)
+
+    loss(ensemble.skeleton(theta, x)).backward()
+    (gradient,) = torch.autograd.grad(loss(ensemble(x, alpha)), ensemble.stacked)
+    torch.testing.assert_close(gradient, torch.outer(alpha, theta.grad))
+    assert torch.equal(gradient, ensemble.stacked.grad)
 
 
 def test_all_alphas_are_interpolated_at_once():
@@ -270,8 +287,8 @@ def test_all_alphas_are_interpolated_at_once():
 
 def test_the_state_dict_restores_another_ensemble():
     a, b = (WeightEnsemble([Awkward(), Awkward()], shared="embed").train() for _ in range(2))
-    theta, x = a.weights(torch.tensor([0.5, 0.5])), torch.randn(16, 6)
-    a(theta, x)  # moves the running statistics
+    x = torch.randn(16, 6)
+    a(x, [0.5, 0.5])  # moves the running statistics
     b.load_state_dict(a.state_dict())
     same(
         a.export([0.1, 0.9], calibration="shared")(x), b.export([0.1, 0.9], calibration="shared")(x)
@@ -296,18 +313,6 @@ def test_weights_in_another_order_are_refused_before_any_is_taken():
         other.load_state_dict(kept)
     assert torch.equal(other.stacked, before)
     WeightEnsemble([HeadsFirst(), HeadsFirst()], shared="backbone").load_state_dict(kept)
-
-
-def test_batch_norm_statistics_are_shared_until_recalibrated():
-    ensemble = WeightEnsemble([Awkward(), Awkward()]).train()
-    x = torch.randn(64, 6) * 3 + 1
-    loader, alpha = [(x[:32],), (x[32:],)], [0.2, 0.8]
-    ensemble.recalibrate(alpha, loader)
-    model = ensemble.export(alpha, calibration="shared")
-    features = model.frozen(model.embed(x)).detach()
-    means = torch.stack([features[:32].mean(0), features[32:].mean(0)]).mean(0)
-    same(model.norms[0].running_mean, means)
-    assert ensemble.training
 
 
 def test_member_similarity_is_the_cosine_of_the_rows():
@@ -337,6 +342,8 @@ MIXED = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2).double())
     ("members", "options", "message"),
     [
         ([], {}, "one per member.* Found a list of nothing"),
+        ([lenet()], {"num_members": 2}, "copied `num_members` times. Found a list of SharedBottom"),
+        (lenet(), {"num_members": 0}, "`num_members` must be a whole number >= 1"),
         ([nn.Linear(2, 2), nn.Linear(2, 3)], {}, r"differ in out_features: \[2\] and \[3\]"),
         ([nn.Linear(2, 2), nn.Linear(2, 2, bias=False)], {}, "differ in bias: .* and missing"),
         ([nn.Linear(2, 2), nn.Linear(2, 2).double()], {}, "float32.*float64"),

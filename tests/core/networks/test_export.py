@@ -6,11 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 import jaxtyping
 import pytest
 import torch
+from small_problems import through_a_file
 from torch import nn
+from torch.optim.swa_utils import update_bn
 
 from pamal_core import Method, WeightEnsemble, evaluate, regression, train
 from pamal_core.errors import InputError
-from pamal_core.evaluation import predict
 
 TASKS = [regression("a"), regression("b")]
 
@@ -52,7 +53,7 @@ def trained_statistics(ensemble):
     """As training leaves them: from the middle of the front."""
     ensemble.train()
     with torch.no_grad():
-        ensemble(ensemble.weights(torch.full((2,), 0.5)), batches(1)[0][0])
+        ensemble(batches(1)[0][0], [0.5, 0.5])
     return {name: buffer.clone() for name, buffer in ensemble.named_buffers()}
 
 
@@ -89,37 +90,27 @@ def test_every_running_statistic_is_the_mean_over_the_batches():
     torch.testing.assert_close(model.norms[1].running_var, variances)
 
 
-def test_statistics_stay_as_they_were_where_the_batches_are_no_good(monkeypatch):
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
-    ensemble = WeightEnsemble([Tracked(), Tracked()])
-    before = trained_statistics(ensemble)
-    for wrong in ([], [batches(1)[0], (torch.ones(2, 3),)], batches(1)[0]):
-        with pytest.raises((InputError, RuntimeError)):
-            ensemble.recalibrate([0.5, 0.5], wrong)
-        for name, buffer in ensemble.named_buffers():
-            assert torch.equal(buffer, before[name])
-        assert ensemble.training
-        assert ensemble.skeleton.model.norms[0].momentum == 0.1
+ACTS = {
+    "export": lambda network, data, **given: network.export([1, 0], **given),
+    "predict": lambda network, data, **given: network.predict(data[0][0], [1, 0], **given),
+    "evaluate": lambda network, data, **given: evaluate(network, TASKS, data, **given),
+}
 
 
-@pytest.mark.parametrize("act", ["export", "evaluate"])
+@pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
 def test_who_does_not_say_which_statistics_is_told_what_is_shared(act):
-    calls = {
-        "export": lambda network, data: network.export([1, 0]),
-        "evaluate": lambda network, data: evaluate(network, TASKS, data),
-    }
     tracked = WeightEnsemble([Tracked(), Tracked()])
     with pytest.warns(UserWarning, match="share the running statistics of normalisation"):
-        calls[act](tracked, batches())
+        act(tracked, batches())
     data = [(torch.randn(8, 3), torch.randn(8), torch.randn(8))]
     members = [Spectral(), Spectral()]
     members[1].load_state_dict(dict(members[0].named_buffers()), strict=False)
     spectral = WeightEnsemble(members)
-    calls[act](spectral, data)  # nothing is written yet
+    act(spectral, data)  # nothing is written yet
     spectral.train()
-    spectral(spectral.weights(torch.tensor([0.5, 0.5])), data[0][0])
+    spectral(data[0][0], [0.5, 0.5])
     with pytest.warns(UserWarning, match=r"layer\.parametrizations\.weight\.0\._u") as found:
-        calls[act](spectral, data)
+        act(spectral, data)
     assert "offset" not in str(found[0].message)
 
 
@@ -155,7 +146,7 @@ def test_statistics_of_a_frozen_part_stay_as_they_are_given(by_override):
         model = ensemble.export([0.5, 0.5], calibration=given)
         for name, value in members[0].part.state_dict().items():
             assert torch.equal(model.part.state_dict()[name], value)
-        got = predict(ensemble, [0.5, 0.5], data[0][0], calibration=given)
+        got = ensemble.predict(data[0][0], [0.5, 0.5], calibration=given)
         torch.testing.assert_close(got, [*model(data[0][0])])
 
 
@@ -166,11 +157,24 @@ def test_calibration_lets_a_spectral_norm_follow_the_weights():
     ensemble, x = WeightEnsemble(members), torch.randn(8, 3)
     ensemble.train()
     for _ in range(30):
-        ensemble(ensemble.weights(torch.tensor([0.5, 0.5])), x)
+        ensemble(x, [0.5, 0.5])
     model = ensemble.export([1.0, 0.0], calibration=[(x,)] * 30)
     assert torch.linalg.matrix_norm(model.layer.weight, 2).item() == pytest.approx(1, abs=1e-4)
     model = ensemble.export([1.0, 0.0], calibration="shared")
     assert torch.linalg.matrix_norm(model.layer.weight, 2).item() > 1.001
+
+
+@pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
+def test_statistics_stay_as_they_were_where_the_batches_are_no_good(act, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
+    ensemble, data = WeightEnsemble([Tracked(), Tracked()]), batches()
+    before = trained_statistics(ensemble)
+    for wrong in ([], [data[0], (torch.ones(2, 3),)], data[0], "own"):
+        with pytest.raises((InputError, RuntimeError)):
+            act(ensemble, data, calibration=wrong)
+    assert ensemble.training and ensemble.skeleton.model.norms[0].momentum == 0.1
+    for name, buffer in ensemble.named_buffers():
+        assert torch.equal(buffer, before[name])
 
 
 def test_one_member_alone_has_its_statistics_to_itself():
@@ -192,7 +196,7 @@ def test_a_module_in_place_is_the_exported_one_at_every_alpha():
     parameters = [*model.parameters()]
     for given in ("shared", calibration):
         for alpha in ([0.3, 0.7], [0, 1], [0.3, 0.7]):
-            assert ensemble.at(alpha, into=model, calibration=given) is model
+            assert ensemble.export(alpha, into=model, calibration=given) is model
             expected = ensemble.export(alpha, calibration=given)
             for one, other in zip(model(x), expected(x), strict=True):
                 assert torch.equal(one, other)
@@ -204,7 +208,7 @@ def test_a_module_in_place_with_statistics_nobody_chose_warns():
     ensemble = WeightEnsemble([Tracked(), Tracked()])
     model = ensemble.export([1, 0], calibration="shared")
     with pytest.warns(UserWarning, match="share the running statistics"):
-        ensemble.at([0.5, 0.5], into=model)
+        ensemble.export([0.5, 0.5], into=model)
 
 
 def test_what_is_frozen_comes_along_and_another_architecture_is_refused(monkeypatch):
@@ -213,15 +217,14 @@ def test_what_is_frozen_comes_along_and_another_architecture_is_refused(monkeypa
     model = Frozen(False)
     with torch.no_grad():
         model.part[0].weight.fill_(9.0)
-    ensemble.at([0.5, 0.5], into=model)
+    ensemble.export([0.5, 0.5], into=model)
     assert torch.equal(model.part[0].weight, members[0].part[0].weight)
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
-    for other in (Frozen, None):
-        with pytest.raises(InputError, match="`into` must be of type Module"):
-            ensemble.at([0.5, 0.5], into=other)
+    with pytest.raises(InputError, match="`into` must be of type Module"):
+        ensemble.export([0.5, 0.5], into=Frozen)
     for other in (Tracked(), nn.Linear(3, 4)):
         with pytest.raises(InputError, match="`into` must be a module that `export` returned"):
-            ensemble.at([0.5, 0.5], into=other)
+            ensemble.export([0.5, 0.5], into=other)
 
 
 class Growing(nn.Module):
@@ -239,25 +242,111 @@ class Growing(nn.Module):
 
 def test_a_buffer_registered_in_the_forward_pass_is_named_and_exported():
     ensemble, x = WeightEnsemble([Growing(), Growing()]), torch.randn(4, 3)
-    (found,) = predict(ensemble, [0.5, 0.5], x)
+    (found,) = ensemble(x, [0.5, 0.5])
     with pytest.warns(UserWarning, match="what training wrote into offset"):
         model = ensemble.export([0.5, 0.5])
     torch.testing.assert_close(model(x)[0], found)
 
 
-def test_threads_with_a_module_each_need_no_lock():
-    ensemble, calibration = WeightEnsemble([Tracked(), Tracked()]), batches()
-    x, own = batches(1)[0][0], threading.local()
+class Normed(Tracked):
+    """BatchNorm alone, which torch's own `update_bn` knows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        del self.norms[1]
+
+
+def trained(num_members=2, sizes=(80,) * 9, **given):
+    """A network and the data that it was trained on."""
+    torch.manual_seed(5)
+    network = WeightEnsemble(Normed(), num_members=num_members, task_weights=ROWS[:num_members])
+    data = [(torch.randn(n, 2, 5, 5) * 2 + 1, *torch.randn(2, n)) for n in sizes]
+    train(Method(network, TASKS, window=2), data, **{"epochs": 2, "progress": False} | given)
+    return network, data
+
+
+ROWS = [[1.0, 0.0], [0.0, 1.0]]
+
+
+def by_hand(network, alpha, inputs):
+    """The model at `alpha`, whose statistics torch re-estimates."""
+    model = network.export(alpha, calibration="shared")
+    update_bn(inputs, model)
+    return model
+
+
+@pytest.mark.parametrize("num_members", [1, 2])
+@pytest.mark.parametrize("ema", [None, 0.5])
+def test_statistics_are_re_estimated_on_what_training_kept(num_members, ema):
+    network, data = trained(num_members, ema=ema)
+    before = {name: buffer.clone() for name, buffer in network.named_buffers()}
+    first = [x for x, *_ in data[:7]]  # 560 examples: the fewest whole batches with 512
+    assert len(network.calibration) == 7
+    front = evaluate(network, TASKS, data)
+    for alpha, (_, row) in zip(front.alphas, front.table.iterrows(), strict=True):
+        model, x = by_hand(network, alpha, first), data[8][0]
+        torch.testing.assert_close(network.export(alpha).state_dict(), model.state_dict())
+        torch.testing.assert_close(network.predict(x, alpha), [*model(x)])
+        with torch.no_grad():
+            losses = [TASKS[0].loss(model(x)[0], y).item() for x, y, _ in data]
+        assert row["a/loss"] == pytest.approx(sum(losses) / 9, rel=1e-4)
+    assert all(torch.equal(buffer, before[name]) for name, buffer in network.named_buffers())
+
+
+def test_the_first_inputs_of_the_last_call_are_kept_unless_others_are_given():
+    network, data = trained()
+    method, seen, expected = Method(network, TASKS), [], [x.clone() for x, *_ in data[2:]]
+    again = {"progress": False, "on_step": lambda t: seen.append(len(t.network.calibration))}
+    train(method, data[2:], epochs=2, ema=0.1, **again)
+    data[2][0].zero_()  # what is kept is a copy
+    assert seen == [*range(1, 8)] + [7] * 7
+    assert all(torch.equal(x, y) for (x,), y in zip(network.calibration, expected, strict=True))
+    own = [(torch.randn(4, 2, 5, 5),)]
+    train(method, data, epochs=1, calibration=own, progress=False)
+    torch.testing.assert_close(
+        network.export([1, 0]).state_dict(), by_hand(network, [1, 0], [own[0][0]]).state_dict()
+    )
+    train(method, data, epochs=1, calibration="shared", progress=False)
+    kept, shared = network.export([1, 0]), network.export([1, 0], calibration="shared")
+    torch.testing.assert_close(kept.state_dict(), shared.state_dict(), rtol=0, atol=0)
+    plain = WeightEnsemble([nn.Linear(3, 2), nn.Linear(3, 2)])
+    plain.skeleton.model.register_forward_hook(lambda _, __, out: out.unbind(1))
+    train(Method(plain, TASKS), [(torch.randn(8, 3), *torch.randn(2, 8))], epochs=1, progress=False)
+    assert plain.calibration is None
+
+
+@pytest.mark.parametrize("given", [{}, {"ema": 0.2}, {"calibration": "shared"}])
+def test_a_resumed_training_keeps_the_same_inputs(given, tmp_path):
+    states = []
+
+    def keep(training):
+        states.append(through_a_file(training.state_dict(), tmp_path))
+
+    whole, data = trained(epochs=3, on_epoch=keep, **given)
+    again = WeightEnsemble(Normed(), num_members=2)
+    others = [(x + 1, *ys) for x, *ys in data]
+    method, own = Method(again, TASKS, window=2), {"progress": False, **given}
+    train(method, data, epochs=3, resume=states[0], **own)
+    assert evaluate(again, TASKS, data).table.equals(evaluate(whole, TASKS, data).table)
+    train(method, others, epochs=3, resume=states[2], **own)  # nothing is left to do
+    assert evaluate(again, TASKS, data).table.equals(evaluate(whole, TASKS, data).table)
+
+
+@pytest.mark.parametrize("serve", ["predict", "module"])
+def test_threads_need_no_lock(serve):
+    network, data = trained(sizes=(512, 16))
+    x, own, before = data[0][0][:4], threading.local(), network.state_dict()
 
     def answer(share):
-        if not hasattr(own, "model"):
-            own.model = ensemble.export([1, 0], calibration="shared")
-        model = ensemble.at([share, 1 - share], into=own.model, calibration=calibration)
-        return model(x)[0].detach()
+        if serve == "predict":
+            return network.predict(x, [share, 1 - share])[0]
+        own.model = network.export([share, 1 - share], into=getattr(own, "model", None))
+        return own.model(x)[0].detach()
 
     shares = [k / 10 for k in range(11)]
-    expected = {s: ensemble.export([s, 1 - s], calibration=calibration)(x)[0] for s in shares}
+    expected = {share: answer(share) for share in shares}
     with ThreadPoolExecutor(8) as pool:
         requests = (shares * 146)[: 8 * 200]
         for share, output in zip(requests, pool.map(answer, requests), strict=True):
             torch.testing.assert_close(output, expected[share])
+    torch.testing.assert_close(network.state_dict(), before, rtol=0, atol=0)

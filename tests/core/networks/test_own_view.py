@@ -9,16 +9,8 @@ from small_problems import SharedBottom
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from pamal_core import (
-    Linear,
-    Method,
-    MultiForward,
-    UnitNorm,
-    WeightEnsemble,
-    classification,
-    regression,
-    train,
-)
+from pamal_core import Method, MultiForward, WeightEnsemble, classification, regression, train
+from pamal_core.balancing import Linear, UnitNorm
 from pamal_core.errors import InputError
 
 
@@ -66,9 +58,9 @@ def alike(make, count=2):
 
 
 def test_inside_forward_a_model_sees_its_weights_as_a_plain_one_does():
-    members, x, alpha = alike(Curious), torch.randn(6, 4), torch.tensor([0.3, 0.7])
+    members, x = alike(Curious), torch.randn(6, 4)
     ensemble, plain = WeightEnsemble(members), blend(members, [0.3, 0.7])
-    outputs = ensemble(ensemble.weights(alpha), x)
+    outputs = ensemble(x, [0.3, 0.7])
     for got, expected in zip(outputs, plain(x), strict=True):
         torch.testing.assert_close(got, expected)
     seen = ensemble.skeleton.model.seen
@@ -82,9 +74,8 @@ def test_inside_forward_a_model_sees_its_weights_as_a_plain_one_does():
 def test_a_pass_in_inference_mode_leaves_nothing_that_stays_as_it_is():
     ensemble, x = WeightEnsemble([nn.Linear(2, 2)]), torch.ones(1, 2)
     with torch.inference_mode():
-        ensemble(ensemble.weights(torch.ones(1)), x)
-    with ensemble.evaluating():
-        ensemble(ensemble.weights(torch.ones(1)), x).sum().backward()
+        ensemble(x, [1.0])
+    ensemble(x, [1.0]).sum().backward()
 
 
 class Recomputing(SharedBottom):
@@ -127,10 +118,28 @@ def test_activation_checkpointing_gives_the_gradients_of_the_plain_module(kind, 
             new.load_state_dict(member.state_dict())
         ensemble = WeightEnsemble(copies, shared="encoder")
         method = Method(ensemble, tasks, balancer=balancer(), penalty=MultiForward(lam), window=3)
-        method.accumulate((x.clone(), *labels), alphas)
+        method.step((x.clone(), *labels), alphas)
         gradients.append(ensemble.stacked.grad)
         assert {name for name, _ in ensemble.named_parameters()} == {"stacked"}
     assert torch.equal(*gradients)
+
+
+@pytest.mark.parametrize("kind", [Recomputing, Reentrant])
+def test_a_backward_pass_that_recomputes_needs_the_weights_held(kind):
+    torch.manual_seed(1)
+    ensemble, plain = (WeightEnsemble(made(), num_members=2) for made in (kind, Plain))
+    plain.load_state_dict(ensemble.state_dict())
+    x, alpha = torch.randn(16, 4), torch.tensor([0.3, 0.7])
+    with pytest.raises(InputError, match=r"activation checkpointing.* or with `network\.skeleton"):
+        sum(ensemble(x, alpha)).sum().backward()
+    if kind is Reentrant:
+        return  # it would go back through theta once for each part
+    ensemble.zero_grad()
+    theta = ensemble.weights(alpha)
+    with ensemble.skeleton.holding(theta):
+        sum(ensemble.skeleton(theta, x)).sum().backward()
+    sum(plain(x, alpha)).sum().backward()
+    assert torch.equal(ensemble.stacked.grad, plain.stacked.grad)
 
 
 def test_weights_are_out_of_the_model_again_after_an_error():
@@ -140,7 +149,7 @@ def test_weights_are_out_of_the_model_again_after_an_error():
 
     ensemble = WeightEnsemble([Failing(2, 2)])
     with pytest.raises(KeyError):
-        ensemble(ensemble.weights(torch.ones(1)), torch.ones(1, 2))
+        ensemble(torch.ones(1, 2), [1.0])
     assert {name for name, _ in ensemble.named_parameters()} == {"stacked"}
     assert set(ensemble.state_dict()) == {"stacked", "task_weights", "skeleton.layout"}
 
@@ -152,7 +161,7 @@ def test_activations_that_a_model_keeps_do_not_stop_its_export():
             return self.kept[0]
 
     ensemble, x = WeightEnsemble([Keeping(2, 2), Keeping(2, 2)]), torch.randn(3, 2)
-    expected = ensemble(ensemble.weights(torch.tensor([0.5, 0.5])), x)
+    expected = ensemble(x, [0.5, 0.5])
     torch.testing.assert_close(ensemble.export([0.5, 0.5])(x), expected)
 
 
@@ -186,11 +195,9 @@ def test_a_view_that_needs_contiguous_weights_has_a_switch(ending):
     members, x = [Vision(ending), Vision(ending)], torch.randn(2, 3, 5, 5)
     ensemble = WeightEnsemble(members)
     with pytest.raises(RuntimeError, match="view size is not compatible"):  # torch's own
-        ensemble(ensemble.weights(torch.tensor([1.0, 0.0])), x)
+        ensemble(x, [1, 0])
     ensemble = WeightEnsemble(members, channels_last=False)
-    torch.testing.assert_close(
-        ensemble(ensemble.weights(torch.tensor([1.0, 0.0])), x), members[0](x)
-    )
+    torch.testing.assert_close(ensemble(x, [1, 0]), members[0](x))
 
 
 def test_weights_of_another_layout_are_refused():
@@ -206,7 +213,7 @@ def test_a_frozen_backbone_may_be_one_for_all_members():
     ensemble, x = WeightEnsemble(members), torch.randn(5, 4)
     assert ensemble.stacked.shape == (3, 6 * 3 + 3)
     for k, alpha in enumerate(torch.eye(3)):
-        torch.testing.assert_close(ensemble(ensemble.weights(alpha), x), members[k](x))
+        torch.testing.assert_close(ensemble(x, alpha), members[k](x))
 
 
 TIED = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
@@ -257,7 +264,7 @@ class Hiding(nn.Module):
 @pytest.mark.parametrize(
     ("members", "found"),
     [
-        (lambda: nn.Linear(2, 2), r"\[net\] makes an ensemble of one. Found Linear"),
+        (lambda: nn.Linear(2, 2), "or one module to be copied `num_members` times. Found Linear"),
         (lambda: [torch.jit.script(nn.Linear(2, 2))], "scripted or compiled"),
         (lambda: [torch.compile(nn.Linear(2, 2))], "scripted or compiled"),
         (lambda: [compiled_in_place()], "Found a Linear at '0'"),

@@ -33,7 +33,7 @@ class Words(nn.Module):
 def adapted(model, rank=3):
     network = LowRankEnsemble(model, 2, rank=rank, scale=5.0)
     with torch.no_grad():
-        for adapter in network.mixed:
+        for adapter in (*network.A.values(), *network.B.values()):
             adapter.normal_(0, 0.3)
     return network
 
