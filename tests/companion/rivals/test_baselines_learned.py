@@ -193,9 +193,7 @@ def test_rotograds_rotations_learn_to_agree(rotated, tasks, batch):
     assert after < before - 0.01
 
 
-def test_rotograd_needs_its_own_network_and_takes_no_penalty(rotated, make_mlp):
-    with pytest.raises(InputError, match="needs a `Rotated` network"):
-        RotoGrad(make_mlp())
+def test_rotograd_takes_no_penalty_and_losses_of_training_alone(rotated):
     theta = torch.zeros(3, requires_grad=True)
     with pytest.raises(InputError, match="takes no penalty"):
         RotoGrad(rotated).direction(Draw(UNIFORM, UNIFORM, theta, theta[:2], 3, UNIFORM))
