@@ -103,12 +103,12 @@ def test_the_exported_model_answers_as_the_explorer_does(parts, explorer):
 
 
 def test_a_low_rank_ensemble_is_explored_as_any_other(parts):
-    _, tasks, data, loader, _, _ = parts
+    _, tasks, data, loader, _, measured = parts
     network = pamal.LowRankEnsemble(Heads(len(tasks)), len(tasks), rank=2)
     with torch.no_grad():
         for adapter in network.mixed:
             adapter.normal_(0, 0.2)
-    front = pamal.evaluate(network, tasks, loader, calibration="shared")
+    front = pamal.evaluate(network, tasks, loader, measured.alphas, calibration="shared")
     given = {"loader": loader, "calibration": "shared"}
     explorer = Explorer(network, tasks, front, *data[:4], **given)
     one, two = network.members()[:2].double()
@@ -221,8 +221,6 @@ def test_the_marker_lies_on_the_point_it_stands_for_from_every_side(parts, explo
         assert not turn.is_visible()
 
 
-def test_an_alpha_off_the_simplex_is_refused(parts):
-    network, tasks, data, loader, _, front = parts
-    explorer = Explorer(network, tasks, front, data[0][:4], loader=loader, calibration="shared")
+def test_an_alpha_off_the_simplex_is_refused(explorer):
     with pytest.raises(pamal.InputError, match="that sum to 1"):
-        explorer.alpha = [0.4] * network.num_members
+        explorer.alpha = [0.4] * len(explorer.alpha)
