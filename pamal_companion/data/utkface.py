@@ -9,7 +9,7 @@ import re
 import zipfile
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -195,7 +195,7 @@ def find(
         with reading("a whole zip", source):
             archive = zipfile.ZipFile(source)
         for info in archive.infolist():
-            path = Path(info.filename)
+            path = PureWindowsPath(info.filename)  # both kinds of slashes
             if not info.is_dir() and not path.name.startswith("."):
                 is_new = path.name not in contents
                 expect(is_new, f"each name once in {source}", f"{path.name!r} twice")

@@ -94,7 +94,7 @@ def test_odd_names_of_the_original_are_read_and_others_are_not(name, expected):
 
 def test_zipped_and_unpacked_images_are_the_same_data(folder, tmp_path):
     contents = faces(7)
-    nested = {f"UTKFace/{name}": content for name, content in contents.items()}
+    nested = {f"UTKFace\\{name}": content for name, content in contents.items()}  # of Windows
     here = [
         write_zip(folder / "a.zip", contents).parent,
         write_zip(tmp_path / "b" / "x", {}).parent,

@@ -182,9 +182,9 @@ FULL = {
         segnet,
         [segmentation("classes", 7), depth("depth")],
         lambda: (
-            torch.rand(1, 3, 128, 256),
-            torch.randint(-1, 7, (1, 128, 256)),
-            torch.rand(1, 1, 128, 256).clamp(min=0.1) - 0.1,
+            torch.rand(1, 3, 64, 128),
+            torch.randint(-1, 7, (1, 64, 128)),
+            torch.rand(1, 1, 64, 128).clamp(min=0.1) - 0.1,
         ),
     ),
 }
