@@ -2,27 +2,16 @@
 
 import gzip
 import hashlib
-import lzma
 import os
 import warnings
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tokenize import TokenError
 
 import numpy as np
-from PIL.Image import DecompressionBombError
 
 from pamal_core.errors import InputError
 from pamal_core.files import replacing
-
-# What readers of arrays, images and archives raise for a file that is damaged or of another kind.
-UNREADABLE = (
-    *(OSError, EOFError, KeyError, RuntimeError, SyntaxError, TypeError, ValueError, TokenError),
-    *(lzma.LZMAError, zlib.error, zipfile.BadZipFile, DecompressionBombError),
-)
 
 Arrays = dict[str, np.ndarray]
 
@@ -50,7 +39,7 @@ def reading(what: str, place: Path | str) -> Iterator[None]:
     """InputError in place of whatever reading `what` from `place` raises."""
     try:
         yield
-    except UNREADABLE as error:
+    except Exception as error:
         raise InputError(f"Expected {what}. {place} could not be read: {error}.") from error
 
 
@@ -67,16 +56,12 @@ def verified(
     if download and not path.exists():
         import pooch  # here, so that reading what is there needs no network library
 
-        new_folders = [folder for folder in path.parents if not folder.exists()]
         try:
             pooch.retrieve(url, f"sha256:{sha256}", fname=path.name, path=path.parent)
         except (OSError, ValueError) as error:  # ValueError is pooch's word for a wrong checksum
-            for folder in new_folders:  # innermost first
-                with suppress(OSError):
-                    folder.rmdir()
             raise InputError(
-                f"Could not fetch {url} to {path}: {error}. Nothing was left behind. "
-                "Put the file there by hand, or name another data root."
+                f"Could not fetch {url} to {path}: {error}. Put the file there by hand, or name "
+                "another data root."
             ) from error
     if not path.exists():
         raise InputError(
@@ -109,7 +94,7 @@ def cached(name: str, identity: str, make: Callable[[], Arrays]) -> Arrays:
     """
     path = cache_root() / f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.npz"
     # A file that is no archive comes as an array, which is no context manager: a TypeError.
-    with suppress(*UNREADABLE), path.open("rb") as file, np.load(file) as archive:
+    with suppress(Exception), path.open("rb") as file, np.load(file) as archive:
         arrays = dict(archive)  # the archive has a CRC of each, but not of how many there are
         if arrays.pop("identity").tolist() == [identity, *arrays]:
             return arrays

@@ -17,15 +17,11 @@ class Images(TensorDataset):
     """Examples (image, target_1, ..., target_T) that take a quarter of the memory of floats.
 
     `images` [n, c, h, w] are uint8 and come out as float32 in [0, 1]; targets that are int8 (label
-    maps) come out as int64, others as they are. `augment(batch)` changes what comes out, examples
-    along the first dimension, by draws from torch's global generator.
+    maps) come out as int64, others as they are. `augment(batch)`, where it is set, changes what
+    comes out, examples along the first dimension, by draws from torch's global generator.
     """
 
-    def __init__(
-        self, images: Tensor, *targets: Tensor, augment: Callable[[Tensors], Tensors] | None = None
-    ) -> None:
-        super().__init__(images, *targets)
-        self.augment = augment
+    augment: Callable[[Tensors], Tensors] | None = None
 
     def __getitem__(self, index: Any) -> Tensors:
         """The examples of a slice or of a list of indices, or a single one (never augmented)."""

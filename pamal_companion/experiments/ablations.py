@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from pamal_companion.data.splits import Splits
 from pamal_companion.experiments import census, listed, multimnist
@@ -98,12 +98,6 @@ class SweepOptions(AblationOptions):
     lrs: Annotated[tuple[float, ...], Listed] | None = None
     recorded: bool = False
 
-    @model_validator(mode="after")
-    def _reads_from_a_folder(self) -> "SweepOptions":
-        if self.recorded and self.results is None:
-            raise ValueError("`recorded` needs `results`, the folder of the records. Found None.")
-        return self
-
     def settings(self, is_sample: bool) -> list[Setting]:
         """For each seed PaMaL and both grids, on the sample an excerpt of them."""
         grids = [setting for m in self.methods for setting in self._grid(m, is_sample)]
@@ -115,7 +109,8 @@ class SweepOptions(AblationOptions):
         for method in ("pamal", *self.methods):
             if method not in [setting["method"] for setting in kept]:
                 raise InputError(
-                    f"With `recorded` {self.results} must have a record of {method}. Found none."
+                    f"`recorded` needs a record of {method} in `results`. Found none in "
+                    f"{self.results}."
                 )
         return kept
 

@@ -6,7 +6,6 @@ from itertools import pairwise
 from torch import Tensor, nn
 
 from pamal_companion.experiments.models import SharedBottom
-from pamal_core.errors import InputError
 
 # Channels in units of `width` and convolutions, for each of the five resolutions: those of VGG16.
 STAGES = ((1, 2), (2, 2), (4, 3), (8, 3), (8, 3))
@@ -41,8 +40,6 @@ class DownAndUp(nn.Module):
     windows do not overlap, so no place is written twice and the result does not depend on the order
     of the writes. torch does not know that: `max_unpool2d` is refused, on every device, under
     `torch.use_deterministic_algorithms(True)`.
-
-    Raises InputError where H or W is not a multiple of 32.
     """
 
     def __init__(self, width: int, in_channels: int) -> None:
@@ -58,11 +55,6 @@ class DownAndUp(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """The features of `x`, at its own resolution."""
-        if x.shape[-2] % 32 or x.shape[-1] % 32:
-            raise InputError(
-                "Images must be multiples of 32 high and wide, for five halvings. "
-                f"Found {x.shape[-2]} x {x.shape[-1]}."
-            )
         places = []
         for stage in self.down:
             x, place = self.pool(stage(x))

@@ -16,7 +16,6 @@ from numpy import ndarray as Array
 from numpy.typing import ArrayLike
 
 from pamal_companion.plots import style
-from pamal_core.errors import InputError
 
 COLUMNS = 8
 CLASSES = {  # Okabe and Ito's colours
@@ -58,16 +57,10 @@ def faces_figure(
 
     `images` [n, 3, h, w] are uint8, or floats in [0, 1]. Ages [n] are whole years, or standardised
     where they are floats; ethnicities [n] count from 0, printed as A, and `third` is their name
-    in the caption. InputError for other shapes.
+    in the caption.
     """
     faces, *labels = (np.asarray(a) for a in (images, ages, genders, ethnicities))
-    n = len(faces)
-    if faces.shape[1:2] != (3,) or faces.ndim != 4 or any(a.shape != (n,) for a in labels):
-        raise InputError(
-            "Faces are [n, 3, h, w], with an age, a gender and an ethnicity each. "
-            f"Found shape {faces.shape} and {[len(a) for a in labels]} labels."
-        )
-    figure, axes = style.panels([""] * n, COLUMNS, 1.2)
+    figure, axes = style.panels([""] * len(faces), COLUMNS, 1.2)
     years = ".0f" if np.issubdtype(labels[0].dtype, np.integer) else "+.1f"
     for ax, image, age, gender, ethnicity in zip(axes, faces, *labels, strict=True):
         _show(ax, image.transpose(1, 2, 0))
@@ -83,11 +76,6 @@ def scenes_figure(
 ) -> Figure:
     """A column for each scene: the picture, the classes 0 ... 6 and the inverse depth of its
     pixels; void ones (class -1) and those without a depth (0 or less) are hatched."""
-    if not 0 < len(images) == len(labels) == len(depths):
-        raise InputError(
-            "There must be at least one scene, and as many label and depth maps as pictures. "
-            f"Found {len(images)} pictures, {len(labels)} label and {len(depths)} depth maps."
-        )
     each = style.WIDTH / len(images) * images.shape[2] / images.shape[3]
     size = (style.WIDTH, 3 * each + 1.3)
     figure, axes = plt.subplots(3, len(images), figsize=size, squeeze=False)
@@ -111,11 +99,6 @@ def prediction_figure(
     title for each of P predictions of the two, which have no gaps. All depths share the colour
     scale of the true ones.
     """
-    if not 0 < len(titles) == len(predicted_labels) == len(predicted_depths):
-        raise InputError(
-            "There must be a title, a label map and a depth map for each prediction. Found "
-            f"{len(titles)}, {len(predicted_labels)} and {len(predicted_depths)}."
-        )
     columns = 2 + len(titles)
     each = style.WIDTH / columns * image.shape[1] / image.shape[2]
     figure, axes = plt.subplots(2, columns, figsize=(style.WIDTH, 2 * each + 1.4))

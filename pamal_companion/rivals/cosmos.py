@@ -7,7 +7,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from pamal_core.errors import InputError
 from pamal_core.networks.base import Network
 from pamal_core.networks.skeleton import Skeleton
 from pamal_core.penalties import Penalty
@@ -25,16 +24,11 @@ class Conditioned(Network):
     are set and not trained: `trained` holds the others. `model` must have a submodule `shared`
     whose first layer takes T more features (or channels) than the data have. `example` is a batch
     of inputs, for its shape.
-
-    Raises InputError where `model` has no submodule `shared`.
     """
 
     def __init__(
         self, model: nn.Module, num_tasks: int, *, shared: str, example: Float[Tensor, "n ..."]
     ) -> None:
-        if shared not in dict(model.named_children()):
-            found = ", ".join(name for name, _ in model.named_children())
-            raise InputError(f"The model needs a submodule {shared!r} for alpha. Found: {found}.")
         model, image_size = copy.deepcopy(model), tuple(example.shape[2:])
         setattr(model, shared, JoinAlpha(getattr(model, shared), num_tasks, image_size))
         skeleton = Skeleton(model, shared)

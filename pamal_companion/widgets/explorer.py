@@ -39,7 +39,7 @@ class Explorer(anywidget.AnyWidget):
     where it has both quantities shown, and a line where it has one.
 
     It opens at `front.choose()`. `alpha` [M] can be read and set from Python; `model()` is the
-    network there. InputError for inputs, targets and names that do not fit.
+    network there. InputError for names that do not fit.
     """
 
     _esm = html.source("explorer")
@@ -67,18 +67,6 @@ class Explorer(anywidget.AnyWidget):
         beside: Mapping[str, Mapping[str, float]] | None = None,
         about: str = "",
     ) -> None:
-        if front.alphas.shape[1] != network.num_members:
-            raise InputError(
-                f"`front` must be one of this network, with {network.num_members} entries in an "
-                f"alpha. Found {front.alphas.shape[1]}."
-            )
-        if not (num := num_examples(inputs)):
-            raise InputError("`inputs` must be a batch of at least one input. Found none.")
-        if targets and (len(targets) != len(tasks) or any(len(t) != num for t in targets)):
-            raise InputError(
-                f"`targets` must be one tensor for each of {len(tasks)} tasks, with {num} entries. "
-                f"Found shapes {[tuple(t.shape) for t in targets]}."
-            )
         for name, values in (beside or {}).items():
             if unknown := values.keys() - set(front.table):
                 raise InputError(
@@ -95,7 +83,7 @@ class Explorer(anywidget.AnyWidget):
             gram=explorer_data.gram(network),
             about=about,
             pictures=explorer_data.pictures(inputs),
-            names=[explorer_data.named(targets, i) for i in range(num)],
+            names=[explorer_data.named(targets, i) for i in range(num_examples(inputs))],
         )
         self._measure()
 

@@ -139,14 +139,14 @@ function lookAt(widget, at, isHeld) {
   widget.state = state;
   widget.parts.plot.mark(state);
   widget.parts.readout.show(state);
-  if (state.at) widget.say(networkText(state.at, state));
+  if (state.at) widget.say(networkText(state.at));
   if (isHeld || wasHeld) widget.address.write(selectionText(state));
 }
 
 /** Whether the network that is looked at is still among those that are shown. */
-function isShown({ run, front, point }, state) {
+function isShown({ run }, state) {
   return state.show.includes(run.setting) && state.seeds.includes(run.seed)
-    && Boolean(run.fronts(state.split)[front]?.alphas[point]);
+    && run.points[state.split] !== null;
 }
 
 /** All parts of the widget. */
@@ -165,7 +165,7 @@ function partsOfRuns(widget, zoom) {
     plot: runsPlot((at, isHeld) => lookAt(widget, at, isHeld), zoom),
     readout: readout(),
     shown: shownPanel({ hide: (setting) => change({ show: without(setting) }),
-      look: (run) => lookAt(widget, { run, front: 0, point: 0 }, true) }),
+      look: (run) => lookAt(widget, { run, point: 0 }, true) }),
     list: listPanel({ change, find }),
     notes: notesPanel(widget.atlas),
   };

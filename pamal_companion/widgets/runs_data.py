@@ -1,14 +1,10 @@
-"""What the widget over all records is told: every run of a folder, packed into plain values."""
+"""Tables of every run of a folder, for the widget over all records."""
 
 import math
-import shlex
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from pamal_companion.experiments.options import differing
 from pamal_companion.plots import style
@@ -20,32 +16,35 @@ from pamal_companion.study.frame import Setting
 from pamal_companion.study.measures import is_better_high
 from pamal_core.errors import InputError
 
+SPLITS = ("validation", "test")
+"""What networks are shown on."""
 DIGITS = 4
 """To how many decimals a page has metrics: a test set of 10,000 can tell no more."""
 SOUGHT = ("W", "lam", "p", "epochs", "lr", "batch_size", "balancing", "task")
 """Options that a search finds even where they are the paper's."""
-TOGETHER = {"all": "LS and PaMaL", "baselines": "The baselines"}
-"""What the toy problem calls several methods in one record."""
-SEED = "%seed%"
-"""What stands for the seed in the texts of a run."""
+SEED, RECORD = "%seed%", "%record%"
+"""What stands for the seed in the texts of a run, and for its record in its command."""
 FIRST = ("pamal", "ls", "stl")
 """Of these methods the paper's settings are shown at first."""
 
 
 def pack(results: Path) -> dict[str, Any]:
-    """Every run below `results`. `experiments`, `methods`, `settings`, `alphas` and `texts` are
-    tables, to whose rows an entry of `runs` refers by number.
+    """Return every run below `results` that trained networks, as tables of plain values.
 
-    `points` of a run are, by split, its fronts: [row of `alphas`, a column for each metric]. A
-    column is the first value and then the differences of each from the one before, in units of the
-    last of `digits` decimals; it is null where the metric was not measured. `records` is how many
-    files there are; those of one run with the same points are one entry. `damaged` says why others
-    could not be read. InputError where there is no record.
+    `settings` and `runs` are tables by column; `setting`, `records` and other whole numbers in
+    them are rows of `settings`, `experiments`, `methods`, `alphas` and `texts`. `points` of a run
+    has for each of `SPLITS` a column for each metric of its experiment, in units of the last of
+    `digits` decimals, and null for what was not measured. `records` is how many files there are;
+    those of one run with the same points are one row. `damaged` says why others could not be read.
+    InputError where there is no record.
     """
-    found = folder.runs(results)
-    records = {listed["path"]: record for listed, record in found if record}
+    listed = folder.runs(results)
+    # The toy problem, whose data are a formula, has no networks.
+    records = {run["path"]: r for run, r in listed if r and r.data != "formula"}
     if not records:
-        raise InputError(f"`folder` must have records of runs (.json). Found none in {results}.")
+        raise InputError(
+            f"`folder` must have records of networks (.json). Found none in {results}."
+        )
     same: dict[Any, list[str]] = {}
     for path, record in records.items():
         key = frame.of(record), record.seed, str(record.points)
@@ -57,12 +56,14 @@ def pack(results: Path) -> dict[str, Any]:
     texts: dict[str | None, int] = {}
     runs = []
     for (setting, seed, _), paths in same.items():
-        record, of = records[paths[0]], experiments[setting.experiment]
+        record = records[paths[0]]
         # The runs of a setting share their texts, as the grid writes the seed into the name.
         names = [path.replace(f"seed_{seed}.", f"seed_{SEED}.") for path in paths]
-        said = [*names, _command(paths[0], names[0], record)]
-        *where, command = (texts.setdefault(text, len(texts)) for text in said)
-        volumes = (record.hypervolume(split) for split in of["splits"])
+        *where, command = (
+            texts.setdefault(text, len(texts)) for text in (*names, _command(paths[0], record))
+        )
+        volumes = (record.hypervolume(split) for split in SPLITS)
+        shares, points = _points(record, experiments[setting.experiment]["metrics"])
         runs.append(
             {
                 "setting": settings.index(setting),
@@ -70,26 +71,33 @@ def pack(results: Path) -> dict[str, Any]:
                 "records": where,
                 "command": command,
                 "hypervolume": [None if math.isnan(v) else round(v, 5) for v in volumes],
-                "points": _points(record, of, alphas),
+                "alphas": alphas.setdefault(shares, len(alphas)),
+                "points": points,
             }
         )
-    damaged = [listed["why"] for listed, _ in found if listed["state"] == "damaged"]
+    rows = [_setting(one, [*experiments], methods, texts) for one in settings]
     return {
+        "splits": [*SPLITS],
         "digits": DIGITS,
         "experiments": [*experiments.values()],
         "methods": _methods(methods),
-        "settings": [_setting(one, [*experiments], methods) for one in settings],
+        "settings": _by_column(rows),
+        "runs": _by_column(runs),
         "alphas": [[[*alpha] for alpha in front] for front in alphas],
         "texts": [*texts],
-        "runs": runs,
         "records": len(records),
-        "damaged": damaged,
+        "damaged": [run["why"] for run, _ in listed if run["state"] == "damaged"],
     }
 
 
+def _by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return a table, in which a page has each name once."""
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
 def _place(setting: Setting) -> tuple[Any, ...]:
-    """Where a setting stands in a list: by experiment and method as the tables have them, those
-    that differ in W and lambda alone first."""
+    """Return where a setting stands in a list: by experiment and method as the tables have them,
+    those that differ in W and lambda alone first."""
     (experiment, method, options), values = setting, setting.values
     return (
         [*paper.DATA, experiment].index(experiment),
@@ -105,21 +113,18 @@ def _place(setting: Setting) -> tuple[Any, ...]:
 def _experiments(
     records: Collection[Record], settings: Sequence[Setting]
 ) -> dict[str, dict[str, Any]]:
-    """What the runs of an experiment have in common: their splits, those of most runs first, their
-    metrics and whether higher is better, which of these are objectives, and the settings to begin
-    with."""
+    """Return what the runs of an experiment have in common: their metrics and whether higher is
+    better, which of these are objectives, and the settings to begin with."""
     made: dict[str, dict[str, Any]] = {}
     for name in dict.fromkeys(setting.experiment for setting in settings):
-        splits, metrics, ways = Counter[str](), dict[str, None](), dict[str, str]()
+        metrics, ways = dict[str, None](), dict[str, str]()
         for record in (one for one in records if one.experiment == name):
-            splits.update([*dict.fromkeys(_split(p["split"], record) for p in record.points)])
             metrics |= dict.fromkeys(m for point in record.points for m in point["metrics"])
             ways |= record.objectives
         names = [*metrics]
         made[name] = {
             "name": name,
             "title": paper.DATA.get(name, name),
-            "splits": [split for split, _ in splits.most_common()],
             "metrics": names,
             "objectives": [names.index(objective) for objective in ways],
             "higher": [ways[n] == "max" if n in ways else is_better_high(n) for n in names],
@@ -132,55 +137,55 @@ def _experiments(
     return made
 
 
-def _split(name: str, record: Record) -> str:
-    """The split of points; a record with several fronts of a split numbers them after its name."""
-    return name if name in record.summary else name.rpartition(", ")[0] or name
-
-
-def _points(record: Record, of: Mapping[str, Any], alphas: dict[Any, int]) -> list[Any]:
-    """The fronts of a record, by split of its experiment; alphas that are new become a row."""
-    fronts: dict[str, list[dict[str, Any]]] = {}
-    for point in record.points:
-        fronts.setdefault(point["split"], []).append(point)
-    by_split: dict[str, list[Any]] = {split: [] for split in of["splits"]}
-    for name, points in fronts.items():
-        key = tuple(tuple(round(share, DIGITS) for share in point["alpha"]) for point in points)
-        columns = [[point["metrics"].get(metric) for point in points] for metric in of["metrics"]]
-        whole = (None if None in c else np.rint(np.array(c) * 10**DIGITS) for c in columns)
-        # Differences have fewer digits along a front.
-        packed = [c if c is None else np.diff(c, prepend=0).astype(int).tolist() for c in whole]
-        by_split[_split(name, record)].append([alphas.setdefault(key, len(alphas)), *packed])
-    return [*by_split.values()]
+def _points(record: Record, names: Sequence[str]) -> tuple[Any, list[Any]]:
+    """Return the alphas of a record, which are the same on each split, and by split its columns."""
+    alphas: Any = ()
+    by_split: list[Any] = []
+    for split in SPLITS:
+        points = [point for point in record.points if point["split"] == split]
+        alphas = (
+            tuple(tuple(round(a, DIGITS) for a in point["alpha"]) for point in points) or alphas
+        )
+        columns = [[point["metrics"].get(name) for point in points] for name in names]
+        whole = [
+            None if None in column else [round(value * 10**DIGITS) for value in column]
+            for column in columns
+        ]
+        by_split.append(whole if points else None)
+    return alphas, by_split
 
 
 def _methods(names: Sequence[str]) -> list[dict[str, str]]:
-    """The methods in print, in the colours of the figures; those that share the grey of others
-    there, since their markers tell them apart, get a colour each."""
-    grey, printed = style.COLOURS["other"], paper.PRINTED | TOGETHER
+    """Return the methods in print, in the colours of the figures; those that share the grey of
+    others there, since their markers tell them apart, get a colour each."""
+    grey, printed = style.COLOURS["other"], paper.PRINTED
     known = {n: style.METHODS.get(printed.get(n, n), (grey,))[0] for n in names}
     rest = [name for name in names if known[name] == grey]
     known |= zip(rest, style.colours(len(rest), (style.RED,)), strict=True)
     return [{"name": n, "printed": printed.get(n, n), "colour": known[n]} for n in names]
 
 
-def _setting(setting: Setting, experiments: list[str], methods: list[str]) -> dict[str, Any]:
-    """Its name in print, its `key` in an address, the options by which one finds it, and what the
-    paper prints of it, by split and measure."""
+def _setting(
+    setting: Setting, experiments: list[str], methods: list[str], texts: dict[str | None, int]
+) -> dict[str, Any]:
+    """Return its name in print, its `key` in an address, which has what differs from the paper, the
+    `usual` options by which one finds it too, and what the paper prints of it, by split and
+    measure."""
     values, named = setting.values, setting.named
-    sought = {n: values[n] for n in SOUGHT if n in values and matters(n, setting.method)} | named
-    printed = TOGETHER.get(setting.method, setting.method)
+    sought = [n for n in SOUGHT if n in values and matters(n, setting.method) and n not in named]
+    usual = " ".join(_pair((name, values[name])) for name in sought)
     return {
         "experiment": experiments.index(setting.experiment),
         "method": methods.index(setting.method),
-        "label": setting.name().replace(setting.method, printed, 1),
+        "label": setting.name(),
         "key": ":".join([setting.method, *map(_pair, named.items())]),
-        "options": " ".join(map(_pair, sought.items())),
+        "usual": texts.setdefault(usual, len(texts)),
         "paper": _printed(setting),
     }
 
 
 def _pair(option: tuple[str, Any]) -> str:
-    """An option without spaces: "lr=0.001", "weights=0.9/0.1"."""
+    """Return an option without spaces: "lr=0.001", "weights=0.9/0.1"."""
     name, value = option
     values = value if isinstance(value, tuple) else (value,)
     texts = (f"{v:g}" if isinstance(v, int | float) else f"{v}" for v in values)
@@ -188,8 +193,8 @@ def _pair(option: tuple[str, Any]) -> str:
 
 
 def _printed(setting: Setting) -> dict[str, dict[str, float]]:
-    """What the paper's tables have of single runs of `setting`, means over their seeds. Those over
-    W and lambda have the printed sign of the penalty, as released."""
+    """Return what the paper's tables have of single runs of `setting`, means over their seeds.
+    Tables over W and lambda have the printed sign of the penalty, as released."""
     found: dict[str, dict[str, float]] = {}
     values = setting.values
     for name, table in layout.TABLES.items():
@@ -207,10 +212,9 @@ def _printed(setting: Setting) -> dict[str, dict[str, float]]:
     return found
 
 
-def _command(path: str, name: str, record: Record) -> str | None:
-    """The command that makes the run again: its notebook's where it has one. The record at `path`,
-    for any seed `name`, is of the grid where that has such a run there; None where nothing here
-    makes it."""
+def _command(path: str, record: Record) -> str | None:
+    """Return the command that makes the run again: its notebook's where it has one. The record at
+    `path` is of the grid where that has such a run there; None where nothing here makes it."""
     notebook: str = record.experiment
     parameters = {"data": "full" if frame.is_full(record) else "sample", "method": record.method}
     parameters |= differing(record.about)
@@ -218,7 +222,7 @@ def _command(path: str, name: str, record: Record) -> str | None:
         run = grid.by_record().get(path)
         if run and (frame.of(run), run.seed) == (frame.of(record), record.seed):
             if not run.notebook:
-                return f"python -m pamal_companion run {shlex.quote(name)} --results mine"
+                return f"python -m pamal_companion run {RECORD} --results mine"
             notebook, parameters = run.notebook, run.parameters
     if not (grid.ROOT / "notebooks" / f"{notebook}.ipynb").exists():
         return None

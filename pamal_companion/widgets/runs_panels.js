@@ -6,7 +6,7 @@ function readout() {
   const show = (state) => {
     const { at } = state;
     node.replaceChildren(...(at ? [
-      h("p", { class: "pw-head" }, networkText(at, state), state.isHeld ? " (held)" : ""),
+      h("p", { class: "pw-head" }, networkText(at), state.isHeld ? " (held)" : ""),
       numbersTable(at, state), h("p", { class: "pw-note" }, recordsText(at.run)), commandRow(at.run),
     ] : [h("p", { class: "pw-note" }, "Point at a mark to read its numbers. A click or a touch holds it; "
       + "arrow keys go along a front and from front to front.")]));
@@ -20,10 +20,10 @@ function recordsText({ records }) {
 }
 
 /** Metrics here, the best of the run, the mean over the shown seeds, and what the paper prints. */
-function numbersTable({ run, front, point }, state) {
+function numbersTable({ run, point }, state) {
   const { experiment, split } = state;
   const runs = chosenRuns(run.setting, state);
-  const { columns } = run.fronts(split)[front];
+  const columns = run.points[split] ?? [];
   const printed = run.setting.paper[experiment.splits[split]] ?? {};
   const spread = ([mean, deviation, number]) => [digitsOf(mean),
     ...(number > 1 ? [h("span", { class: "pw-sure" }, ` ± ${digitsOf(deviation)}`)] : [])];

@@ -15,16 +15,15 @@ function seedMark(seed, x, y, r) {
   return `M${shape.map(([dx, dy]) => `${(x + dx * r).toFixed(1)} ${(y + dy * r).toFixed(1)}`).join("L")}z`;
 }
 
-/** What is drawn of each shown setting: { setting, nth, traces }, a trace for each of its fronts;
- * it is the `nth` of its method. */
+/** What is drawn of each shown setting: { setting, nth, traces }, a trace for each of its runs; it is
+ * the `nth` of its method. */
 function tracesOf(state) {
   const seen = {};
   return state.show.map((setting) => {
     const { name } = setting.method;
     seen[name] = (seen[name] ?? -1) + 1;
-    const traces = chosenRuns(setting, state).flatMap((run) =>
-      run.fronts(state.split).map(({ alphas, columns }, front) =>
-        ({ run, front, alphas, xs: columns[state.x], ys: columns[state.y] })));
+    const traces = chosenRuns(setting, state).filter((run) => run.points[state.split]).map((run) =>
+      ({ run, xs: run.points[state.split][state.x], ys: run.points[state.split][state.y] }));
     return { setting, nth: seen[name], traces: traces.filter(({ xs, ys }) => xs || ys) };
   });
 }
@@ -44,12 +43,12 @@ function tracesSvg(traces, frame, state) {
   const { x, y, box } = frame;
   const d = { across: "", line: "", better: "", worse: "" };
   traces.forEach((trace) => {
-    const { run, xs, ys, alphas } = trace;
+    const { run, xs, ys } = trace;
     if (!ys) d.across += xs.map((v) => `M${x(v).toFixed(1)} ${box.top}V${box.bottom}`).join("");
     else if (!xs) d.across += ys.map((v) => `M${box.left} ${y(v).toFixed(1)}H${box.right}`).join("");
     else {
       const radius = xs.length > 1 ? 3.2 : 5;
-      const isLine = xs.length > 1 && alphas[0].length === 2;
+      const isLine = xs.length > 1 && run.alphas[0].length === 2;
       if (isLine) d.line += pathThrough(xs.map((v, p) => [v, ys[p]]), frame);
       keptIn(trace, state).forEach((isKept, p) => {
         d[isKept ? "better" : "worse"] += seedMark(run.seed, x(xs[p]), y(ys[p]), radius);
@@ -61,11 +60,11 @@ function tracesSvg(traces, frame, state) {
     .join("");
 }
 
-/** Where the pointer can find a network: { run, front, point, px, py }, null along a line across. */
+/** Where the pointer can find a network: { run, point, px, py }, null along a line across. */
 function hitsOf(items, { x, y }) {
-  return items.flatMap(({ traces }) => traces.flatMap(({ run, front, xs, ys }) =>
-    (xs ?? ys).map((_, point) => ({ run, front, point,
-      px: xs ? x(xs[point]) : null, py: ys ? y(ys[point]) : null }))));
+  return items.flatMap(({ traces }) => traces.flatMap(({ run, xs, ys }) =>
+    (xs ?? ys).map((_, point) =>
+      ({ run, point, px: xs ? x(xs[point]) : null, py: ys ? y(ys[point]) : null }))));
 }
 
 /** How far, in pixels, a point is from a hit. */
@@ -159,7 +158,7 @@ function isInside({ px, py }, { left, right, top, bottom }) {
 function markAt({ items, mark, ...frame }, state) {
   const { at } = state;
   const item = at && items.find(({ setting }) => setting === at.run.setting);
-  const trace = item?.traces.find(({ run, front }) => run === at.run && front === at.front);
+  const trace = item?.traces.find(({ run }) => run === at.run);
   mark.innerHTML = "";
   if (!trace) return;
   const { box } = frame;
@@ -172,10 +171,9 @@ function markAt({ items, mark, ...frame }, state) {
 }
 
 /** The network that an arrow key leads to: along its front, or to the next front. */
-function stepFrom({ items }, { run, front, point }, dx, dy) {
+function stepFrom({ items }, { run, point }, dx, dy) {
   const flat = items.flatMap(({ traces }) => traces);
-  const place = flat.findIndex((trace) => trace.run === run && trace.front === front);
+  const place = flat.findIndex((trace) => trace.run === run);
   const to = flat[clamp(place + dy, 0, flat.length - 1)] ?? null;
-  const last = to && (to.xs ?? to.ys).length - 1;
-  return to && { run: to.run, front: to.front, point: clamp(point + dx, 0, last) };
+  return to && { run: to.run, point: clamp(point + dx, 0, to.run.alphas.length - 1) };
 }

@@ -1,35 +1,34 @@
 // The widget over all records: what Python packed, what is selected of it, and the address of that.
 
+/** The rows of a table of columns. @param {Object<string, Array>} columns by name */
+function rowsOf(columns) {
+  const [first] = Object.values(columns);
+  const names = Object.keys(columns);
+  return first.map((_, n) => Object.fromEntries(names.map((name) => [name, columns[name][n]])));
+}
+
 /** What `runs_data.pack` made, with its tables joined: settings have their method and their runs,
- * runs their setting and their texts, and `fronts(split)` unpacks their points when asked. */
+ * runs their setting, their alphas and their texts, and their points in the metrics' own unit. */
 function atlasOf(packed) {
-  const settings = packed.settings.map((row) =>
-    ({ ...row, method: packed.methods[row.method], runs: [] }));
-  const unseeded = (number, seed) => packed.texts[number]?.replaceAll("%seed%", `${seed}`) ?? null;
-  packed.runs.forEach((row) => {
+  const { digits, texts } = packed;
+  const settings = rowsOf(packed.settings).map((row) =>
+    ({ ...row, method: packed.methods[row.method], usual: texts[row.usual], runs: [] }));
+  const inUnits = (column) => column && column.map((value) => value / 10 ** digits);
+  rowsOf(packed.runs).forEach((row) => {
     const setting = settings[row.setting];
-    const known = {};
-    setting.runs.push({ ...row, setting,
-      records: row.records.map((number) => unseeded(number, row.seed)),
-      command: unseeded(row.command, row.seed),
-      fronts: (split) => (known[split] ??= row.points[split].map(([alphas, ...columns]) => ({
-        alphas: packed.alphas[alphas],
-        columns: columns.map((steps) => steps && unpacked(steps, packed.digits)) }))) });
+    const records = row.records.map((number) => texts[number].replace("%seed%", row.seed));
+    const command = texts[row.command]?.replace("%record%", records[0]).replace("%seed%", row.seed);
+    setting.runs.push({ ...row, setting, records, command, alphas: packed.alphas[row.alphas],
+      points: row.points.map((columns) => columns && columns.map(inUnits)) });
   });
   const experiments = packed.experiments.map((row, number) => {
     const own = settings.filter((setting) => setting.experiment === number);
     own.forEach((setting) => setting.runs.sort((a, b) => a.seed - b.seed));
     const seeds = new Set(own.flatMap((setting) => setting.runs.map((run) => run.seed)));
-    return { ...row, settings: own, seeds: [...seeds].sort((a, b) => a - b),
+    return { ...row, splits: packed.splits, settings: own, seeds: [...seeds].sort((a, b) => a - b),
       start: row.start.length ? row.start.map((place) => settings[place]) : own.slice(0, 3) };
   });
   return { ...packed, experiments, settings };
-}
-
-/** A column from its first value and the differences, in units of the last of so many decimals. */
-function unpacked(steps, digits) {
-  let sum = 0;
-  return steps.map((step) => Number(((sum += step) * 10 ** -digits).toFixed(digits)));
 }
 
 /** What is shown of an experiment at first: few curves, two objectives, three seeds. */
@@ -53,7 +52,7 @@ function soughtIn(text) {
 /** Whether a setting has all that is sought; an option's value must be the same number. */
 function isFound(setting, sought) {
   const text = `${setting.method.printed} ${setting.label} ${setting.key}`.toLowerCase();
-  const options = setting.options.toLowerCase().split(" ");
+  const options = `${setting.key.replaceAll(":", " ")} ${setting.usual}`.toLowerCase().split(" ");
   const isEqual = (a, b) => a === b || (a !== "" && b !== "" && Number(a) === Number(b));
   return sought.every((word) => {
     const [name, value] = word.split("=");
@@ -73,8 +72,7 @@ function selectionText({ experiment, show, seeds, split, x, y, at, isHeld }) {
     ...(isUsual ? {} : { x: metrics[x], y: metrics[y] }),
     show: show.map((setting) => setting.key).join(","),
     seeds: seeds.length === experiment.seeds.length ? "all" : seeds.join(","),
-    ...(at && isHeld ? { run: at.run.setting.key, seed: at.run.seed,
-      ...(at.front ? { front: at.front } : {}), point: at.point } : {}) };
+    ...(at && isHeld ? { run: at.run.setting.key, seed: at.run.seed, point: at.point } : {}) };
   const readable = (text) => encodeURIComponent(text).replace(/%(2C|3A|3D|2F)/g, decodeURIComponent);
   return Object.entries(parts).map(([name, value]) => `${name}=${readable(value)}`).join("&");
 }
@@ -116,19 +114,18 @@ function selectedBy(address, atlas) {
     : listed("seeds", experiment.seeds, same, state.seeds);
   state.at = parts.has("run") ? placeIn(parts, state, unknown) : null;
   state.isHeld = state.at !== null;
-  const known = ["data", "split", "x", "y", "show", "seeds", "run", "seed", "front", "point"];
+  const known = ["data", "split", "x", "y", "show", "seeds", "run", "seed", "point"];
   parts.forEach((value, name) => known.includes(name) || unknown.push(`${name}=${value}`));
   return { state, unknown };
 }
 
-/** The network that an address names: { run, front, point }; null where it is not shown. */
+/** The network that an address names: { run, point }; null where it is not shown. */
 function placeIn(parts, state, unknown) {
   const setting = state.show.find(({ key }) => key === parts.get("run"));
   const run = setting && chosenRuns(setting, state)
     .find(({ seed }) => `${seed}` === (parts.get("seed") ?? `${seed}`));
-  const number = (name) => Number(parts.get(name) ?? 0);
-  const front = run?.fronts(state.split)[number("front")];
-  if (front?.alphas[number("point")]) return { run, front: number("front"), point: number("point") };
+  const point = Number(parts.get("point") ?? 0);
+  if (run?.points[state.split] && run.alphas[point]) return { run, point };
   unknown.push(`run=${parts.get("run")}`);
   return null;
 }
@@ -146,10 +143,10 @@ function volumeOf(setting, state) {
   return meanOf(chosenRuns(setting, state).map((run) => run.hypervolume[state.split]));
 }
 
-/** The best value of a metric along the fronts of a run; null where it was not measured. */
+/** The best value of a metric along the front of a run; null where it was not measured. */
 function bestOf(run, metric, { split, experiment }) {
-  const values = run.fronts(split).flatMap((front) => front.columns[metric] ?? []);
-  if (!values.length) return null;
+  const values = run.points[split]?.[metric];
+  if (!values) return null;
   return (experiment.higher[metric] ? Math.max : Math.min)(...values);
 }
 

@@ -20,9 +20,9 @@ function runsPlot(onAt, onZoom) {
     state = next;
     markAt(picture, state);
     const { at } = state;
-    const count = at ? (at.run.fronts(state.split)[at.front].alphas.length) : 1;
+    const count = at ? at.run.alphas.length : 1;
     fill(node, { "aria-valuemax": count - 1, "aria-valuenow": at?.point ?? 0,
-      "aria-valuetext": at ? networkText(at, state) : "none; arrow keys choose one" }, []);
+      "aria-valuetext": at ? networkText(at) : "none; arrow keys choose one" }, []);
   };
   runsByPointer(view);
   runsByKeys(view, onZoom);
@@ -42,21 +42,20 @@ function nearestHit({ node, hits }, event, near) {
     const far = farFrom(hit, x, y) + (hit.px === null || hit.py === null ? 6 : 0); // marks first
     if (far < least) [best, least] = [hit, far];
   });
-  return best && { run: best.run, front: best.front, point: best.point };
+  return best && { run: best.run, point: best.point };
 }
 
 /** Where the arrow keys lead from what is looked at; to the first network where that is nothing. */
 function stepped(picture, { at }, dx, dy) {
   if (at) return stepFrom(picture, at, dx, dy);
   const [first] = picture.hits;
-  return first ? { run: first.run, front: first.front, point: 0 } : null;
+  return first ? { run: first.run, point: 0 } : null;
 }
 
 /** The ranges of both axes after a zoom about what is looked at; null for all. */
 function zoomOf({ x, y, box, hits }, { at }, factor) {
   if (!factor) return null;
-  const hit = hits.find(({ run, front, point }) =>
-    at && run === at.run && front === at.front && point === at.point);
+  const hit = hits.find(({ run, point }) => at && run === at.run && point === at.point);
   const about = (scale, [low, high], pixel) => {
     const middle = scale.invert(pixel ?? (low + high) / 2);
     const half = Math.abs(scale.invert(high) - scale.invert(low)) / 2 / factor;
@@ -99,9 +98,9 @@ function runsByKeys({ node, step, onAt }, onZoom) {
 }
 
 /** The name of a network: its setting, its seed and its alpha. */
-function networkText({ run, front, point }, state) {
-  const { alphas } = run.fronts(state.split)[front];
-  const alpha = alphas[point].length > 1 ? `, α = (${alphas[point].map((v) => v.toFixed(2)).join(", ")})` : "";
+function networkText({ run, point }) {
+  const shares = run.alphas[point];
+  const alpha = shares.length > 1 ? `, α = (${shares.map((v) => v.toFixed(2)).join(", ")})` : "";
   return `${run.setting.label}, seed ${run.seed}${alpha}`;
 }
 

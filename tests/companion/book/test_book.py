@@ -238,11 +238,6 @@ def test_the_explorer_of_the_first_page_is_moved_by_keys_mouse_and_touch(built_b
     page.wait_for_function("document.querySelector('.pw-alpha').value == '[0, 1]'")
 
 
-def test_no_tracked_file_has_the_marks_of_a_merge(tracked):
-    marks = re.compile(rb"^(<{7} |>{7} )", re.MULTILINE)
-    assert [path.name for path in tracked if marks.search(path.read_bytes())] == []
-
-
 def test_no_symlink_is_tracked(tracked):
     assert [path for path in tracked if path.is_symlink()] == []
 

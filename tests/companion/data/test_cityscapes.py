@@ -201,14 +201,6 @@ def test_another_size_is_decoded_from_official_files_not_from_arrays(forms):
         load(forms / "mtan", size=(8, 16))
 
 
-def test_a_batch_is_floats_classes_and_depth(forms):
-    images, labels, depth = next(iter(batches(load(forms / "mtan").train, 5, shuffle=True)))
-    assert images.shape == (5, 3, *SIZE) and images.dtype == torch.float32
-    assert images.min() >= 0 and images.max() <= 1
-    assert labels.dtype == torch.int64 and labels.min() >= -1 and labels.max() <= 6
-    assert depth.dtype == torch.float32 and depth.shape == (5, 1, *SIZE)
-
-
 def test_images_that_a_resize_left_a_last_bit_too_bright_are_taken(roots):
     first = load(roots / "mtan", setting="I")
     path = roots / "mtan" / "cityscapes" / "train" / "image" / "0.npy"
@@ -294,23 +286,6 @@ def test_what_is_no_kind_of_data_or_leaves_nothing_to_train_on_is_refused(forms,
         cityscapes.load(**{"data": "full", "root": forms / "mtan", "size": SIZE} | options)
 
 
-def test_where_nothing_is_there_it_says_how_to_get_the_data(tmp_path):
-    with pytest.raises(InputError) as caught:
-        cityscapes.load("full", tmp_path)
-    message = str(caught.value)
-    assert f"Expected CityScapes in {tmp_path / 'cityscapes'}. Found nothing." in message
-    for word in (
-        "https://www.cityscapes-dataset.com",
-        "leftImg8bit_trainvaltest.zip",
-        "gtFine_trainvaltest.zip",
-        "disparity_trainvaltest.zip",
-        "https://github.com/lorenmt/mtan",
-        "train/label_7/0.npy",
-        "disparity/train/aachen/aachen_000000_000019_disparity.png",
-    ):
-        assert word in message
-
-
 @pytest.mark.parametrize("data", ["auto", "full"])
 def test_a_folder_of_something_else_is_named_with_both_trees(tmp_path, data):
     (tmp_path / "cityscapes" / "gtFine_trainvaltest").mkdir(parents=True)
@@ -340,7 +315,6 @@ MTAN_FAULTS = [
     ("train/image/3.npy", lambda p: p.unlink(), r"has no 3\.npy \(found 11, 12, 12 files\)"),
     ("val/depth/2.npy", lambda p: p.unlink(), r"depth has no 2\.npy \(found 3, 3, 2 files\)"),
     ("train/depth/3.npy", lambda p: p.write_bytes(p.read_bytes()[:300]), "could not be read"),
-    ("train/image/3.npy", lambda p: p.write_bytes(b""), "could not be read"),
     (
         "train/image/3.npy",
         spoil_array(lambda a: a[1:]),
@@ -351,13 +325,10 @@ MTAN_FAULTS = [
     ("train/image/3.npy", spoil_array(lambda a: (a * 255).astype(np.uint8)), "Found uint8"),
     ("train/image/3.npy", spoil_array(lambda a: a * 255), "numbers from 0 to 1 in"),
     ("train/image/3.npy", spoil_array(nan_at), "Found nan"),
-    ("train/depth/3.npy", spoil_array(nan_at), "Found nan"),
     ("train/depth/3.npy", spoil_array(set_to(-1)), "Found -1 to 0"),
     ("train/depth/3.npy", spoil_array(np.zeros_like), "some depth .* Found 0"),
     ("train/label_7/3.npy", spoil_array(set_to(7)), "labels -1 to 6 in .* Found 7"),
-    ("train/label_7/3.npy", spoil_array(set_to(-2)), "Found -2"),
     ("train/label_7/3.npy", spoil_array(set_to(1.5)), r"Found 1\.5"),
-    ("train/label_7/3.npy", spoil_array(set_to(np.nan)), "Found nan"),
     ("train/label_7/3.npy", spoil_array(lambda a: a.astype(object)), "could not be read"),
 ]
 
@@ -373,13 +344,11 @@ OFFICIAL_FAULTS = [
     (IMAGE, lambda p: p.unlink(), r"has no aachen/aachen_000003_.*\(found 11, 12, 12 files\)"),
     (DISPARITY, lambda p: p.unlink(), r"\(found 12, 12, 11 files\)"),
     (IMAGE, lambda p: p.write_bytes(p.read_bytes()[:2000]), "could not be read"),
-    (IDS, lambda p: p.write_bytes(b"no picture"), "could not be read"),
     (DISPARITY, lambda p: p.write_bytes(b""), "could not be read"),
     (IMAGE, spoil_picture(lambda a: a[..., 0]), "8-bit colour pixels .* Found 8-bit grey"),
     (DISPARITY, spoil_picture(lambda a: (a // 256).astype(np.uint8)), "16-bit grey .* 8-bit grey"),
     (IDS, spoil_picture(lambda a: a.astype(np.uint16)), "8-bit grey pixels .* Found 16-bit grey"),
     (IDS, spoil_picture(lambda a: a[1:]), r"\(128, 64\) pixels in .* Found \(128, 63\)"),
-    (DISPARITY, spoil_picture(lambda a: a[:, 1:]), r"\(128, 64\) pixels in .* Found \(127, 64\)"),
     (IDS, spoil_picture(lambda a: np.where(a == a[0, 0], 34, a).astype(np.uint8)), "Found 34"),
     (DISPARITY, spoil_picture(lambda a: a * 0), "some depth .* Found 0"),
 ]

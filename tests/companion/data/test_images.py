@@ -29,7 +29,8 @@ def test_batches_of_images_equal_those_of_floats_made_before():
 
 
 def test_a_batch_is_augmented_and_a_single_example_is_not():
-    mirrored = Images(IMAGES, augment=lambda batch: (batch[0].flip(-1), *batch[1:]))
+    mirrored = Images(IMAGES)
+    mirrored.augment = lambda batch: (batch[0].flip(-1), *batch[1:])
     torch.testing.assert_close(mirrored[0:7][0], (IMAGES / 255).flip(-1))
     torch.testing.assert_close(mirrored[0][0], IMAGES[0] / 255)
 
@@ -37,7 +38,8 @@ def test_a_batch_is_augmented_and_a_single_example_is_not():
 @pytest.mark.parametrize("augment", [None, lambda batch: batch])
 @pytest.mark.parametrize("free", [10, 10**9])
 def test_data_that_fit_stay_on_the_gpu_and_others_are_prepared_ahead(monkeypatch, augment, free):
-    data, gpu = Images(IMAGES, MAPS, augment=augment), torch.device("cuda")
+    data, gpu = Images(IMAGES, MAPS), torch.device("cuda")
+    data.augment = augment
     monkeypatch.setattr("torch.cuda.mem_get_info", lambda _: (free, 10**10))
     monkeypatch.setattr(
         "pamal_companion.data.batches.resident", lambda data, _: resident(data, torch.device("cpu"))

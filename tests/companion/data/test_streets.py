@@ -7,17 +7,13 @@ from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
 from pamal_companion.data.samples import streets
 from pamal_companion.data.samples.streets import (
-    FOCAL,
-    KERB,
     KINDS,
     METRES,
-    SHAPES,
     WALL,
     Street,
     scenes,
 )
 from pamal_companion.plots import pictures
-from pamal_core.errors import InputError
 
 FLAT, CONSTRUCTION, SKY, VOID = 0, 1, 4, -1
 
@@ -63,13 +59,6 @@ def test_no_class_is_missing_or_everywhere(sample):
     assert (np.stack([(sample[1] == k).any((1, 2)) for k in range(7)]).mean(1) > 0.8).all()
 
 
-def test_few_depths_are_unknown_but_those_of_the_sky(sample):
-    _, labels, depths = sample
-    assert (depths[:, 0][labels == SKY] == 0).all()
-    unknown = (depths[:, 0] == 0)[labels >= 0].mean() - (labels == SKY).mean()
-    assert 0.005 < unknown < 0.05
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_walls_and_ground_are_where_a_ray_meets_them_first(seed):
     """March along rays in steps of 2 cm until one is below the road or beyond a wall; roofs, over
@@ -90,15 +79,6 @@ def test_walls_and_ground_are_where_a_ray_meets_them_first(seed):
             assert (drawn.label[i, j] == CONSTRUCTION) == (y[inside][0] > 0)
 
 
-def test_inverse_depth_of_the_road_is_linear_and_0_at_the_horizon():
-    drawn = street(size=(100, 100))
-    middle = abs(drawn.a).argmin()
-    rows = np.flatnonzero(drawn.label[:, middle] == FLAT)
-    slope, offset = np.polyfit(drawn.b[rows, 0], drawn.inverse[rows, middle], 1)
-    assert len(rows) > 30 and slope == pytest.approx(-METRES / drawn.height)
-    assert offset == pytest.approx(0)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_thing_has_one_class_and_the_inverse_depth_of_its_foot(kind):
     empty, full = street(), street((kind, 11.0, 0.5))
@@ -109,16 +89,6 @@ def test_a_thing_has_one_class_and_the_inverse_depth_of_its_foot(kind):
     assert (full.label[~drawn] == empty.label[~drawn]).all()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_height_times_distance_is_the_same_for_all_of_a_kind(kind):
-    before = street(size=(600, 300)).inverse
-    ends = [(middle - high, middle + high) for _, middle, _, high, _ in SHAPES[kind]]
-    height = FOCAL * (np.max(ends) - np.min(ends))
-    for z in (14.0, 20.0, 31.0):
-        rows = (before != street((kind, z, 0.5), size=(600, 300)).inverse).any(1).sum()
-        assert rows * z / 600 == pytest.approx(height, abs=2.5 * z / 600)
-
-
 def test_the_nearer_of_two_things_hides_the_farther_whatever_their_order():
     near, far = ("car", 9.0, 0.0), ("person", 12.0, 1.1)
     car = street(near).label == 6
@@ -127,18 +97,6 @@ def test_the_nearer_of_two_things_hides_the_farther_whatever_their_order():
     for things in ([near, far], [far, near]):
         both = street(*things).label
         assert (both[car] == 6).all() and (both[hers & ~car] == 5).all()
-
-
-def test_things_stand_before_the_walls_and_only_traffic_on_the_road():
-    rng = np.random.default_rng(0)
-    found = [thing for _ in range(60) for thing in streets.things(rng)]
-    for kind, (_, most, *_) in KINDS.items():
-        x, z = np.array([place for name, *place, _ in found if name == kind]).T
-        assert 0.3 < len(x) / (60 * 2 * most) < 0.7 and 0.3 < (x > 0).mean() < 0.7
-        assert z.min() > 5 and z.max() <= 70
-        wide = max(shape[2] for shape in SHAPES[kind])
-        assert (abs(x) + wide < WALL).all()
-        assert kind in ("car", "person") or (abs(x) > KERB).all()
 
 
 def test_a_depth_is_unknown_where_the_right_camera_sees_something_nearer():
@@ -204,13 +162,3 @@ def test_a_figure_of_predictions_has_a_titled_column_for_each(sample):
     scales = {ax.images[0].get_clim() for ax in figure.axes[6:10]}
     assert scales == {(0, float(depths[0].max()))}
     assert not np.ma.getmaskarray(figure.axes[9].images[0].get_array()).any()
-
-
-def test_figures_of_nothing_or_of_unequal_lengths_are_refused(sample):
-    images, labels, depths = sample
-    with pytest.raises(InputError, match="Found 2 pictures, 1 label and 2 depth maps"):
-        pictures.scenes_figure(images[:2], labels[:1], depths[:2], "made up")
-    with pytest.raises(InputError, match="Found 1, 2 and 2"):
-        pictures.prediction_figure(
-            images[0], labels[0], depths[0], labels[:2], depths[:2], ["a"], "made up"
-        )

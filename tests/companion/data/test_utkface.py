@@ -5,7 +5,7 @@ import statistics
 import numpy as np
 import pytest
 import torch
-from faces_on_disk import faces, write_folder, write_zip
+from faces_on_disk import faces, write_folder
 from hypothesis import given
 from hypothesis import strategies as st
 from same_data import equal, parts
@@ -119,19 +119,6 @@ def test_equal_options_give_equal_data_and_others_another_id(people):
     assert equal(first, again)
     changes = [{"seed": 1}, {"size": 16}, {"split": "paper"}, {"limit": 100}, {"limit": 101}]
     assert len({first.id, *(utkface.load("sample", **c).id for c in changes)}) == 6
-
-
-def test_the_id_of_files_follows_their_contents_whether_zipped_or_not(folder, people):
-    contents = faces(20)
-    ids = {
-        utkface.load(data, write_folder(folder, contents).parent).id for data in ("auto", "full")
-    }
-    zipped = write_zip(folder.parent / "zipped" / "utkface" / "a.zip", contents)
-    ids.add(utkface.load("full", zipped.parents[1]).id)
-    assert len(ids) == 1 and ids.pop().startswith("utkface/full/size=64/split=70/10/20/seed=0/")
-    name, other, *_ = contents
-    write_folder(folder, {name: contents[other]})
-    assert utkface.load("full", folder.parent).id not in ids | {utkface.load("sample").id}
 
 
 def test_without_files_auto_takes_the_sample_and_full_says_how_to_get_them(folder, people):

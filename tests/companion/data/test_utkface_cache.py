@@ -44,12 +44,6 @@ def test_images_are_decoded_once_and_nothing_is_written_beside_them(folder, deco
     assert sorted(folder.iterdir()) == before
 
 
-def test_a_zip_of_the_same_files_needs_no_decoding_either(folder, zipped, decoded):
-    expected = read(folder, 8).images
-    np.testing.assert_array_equal(read(zipped, 8).images, expected)
-    assert len(decoded) == 5
-
-
 def test_another_size_is_decoded_and_the_first_one_stays(folder, decoded):
     for size in (8, 6, 8):
         assert read(folder, size).images.shape == (5, 3, size, size)

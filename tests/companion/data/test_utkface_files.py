@@ -69,12 +69,6 @@ def test_names_are_split_at_underscores_before_the_first_dot(fields, date, endin
     assert ours(name) == split_by_hand(name)
 
 
-@given(st.integers(0, 116), st.integers(0, 1), st.integers(0, 4), DATE.filter(bool))
-def test_the_labels_written_into_a_name_are_read_from_it(age, gender, ethnicity, date):
-    path = Path("x") / f"{age}_{gender}_{ethnicity}_{date}.jpg.chip.jpg"
-    assert labels(path) == (age, gender, ethnicity)
-
-
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -100,7 +94,7 @@ def test_odd_names_of_the_original_are_read_and_others_are_not(name, expected):
 
 def test_zipped_and_unpacked_images_are_the_same_data(folder, tmp_path):
     contents = faces(7)
-    nested = {f"UTKFace/{name}": content for name, content in contents.items()}
+    nested = {f"UTKFace\\{name}": content for name, content in contents.items()}  # of Windows
     here = [
         write_zip(folder / "a.zip", contents).parent,
         write_zip(tmp_path / "b" / "x", {}).parent,
@@ -191,10 +185,6 @@ def png():
         (zipped({UNLABELLED: jpeg(0)}), "Found none with a label"),
         (cut, r"a whole zip\. .*a\.zip could not be read"),
         (lambda folder: (folder / "a.zip").write_bytes(b"PK"), "a whole zip"),
-        (zipped({"/tmp/" + FACE: jpeg(0)}), "paths inside .*a.zip. Found '/tmp/25_0"),
-        (zipped({"x/../../" + FACE: jpeg(0)}), "paths inside .* Found 'x/../../25_0"),
-        (zipped({"..\\" + FACE: jpeg(0)}), "paths inside"),
-        (zipped({"C:\\" + FACE: jpeg(0)}), "paths inside"),
         (zipped({"a/" + FACE: jpeg(0), "b/" + FACE: jpeg(0)}), f"Found '{FACE}' twice"),
         (
             zipped({"25_0_5_2017.jpg": jpeg(0)}),

@@ -129,5 +129,5 @@ def test_the_sample_is_swept_and_recorded_runs_are_read_again(tmp_path):
     assert [r.method for r in again] == ["pamal"] + 3 * ["cosmos"] and not kept[0].exists()
     for path in kept[1:]:
         path.unlink()
-    with pytest.raises(InputError, match="must have a record of cosmos"):
+    with pytest.raises(InputError, match="needs a record of cosmos"):
         ablations.runs(options.model_copy(update={"recorded": True}), progress=False)

@@ -74,17 +74,6 @@ def test_full_data_that_is_not_there_is_refused_with_where_it_should_be(tmp_path
         EXPERIMENT.load(CityScapesOptions.create(data="full", data_root=str(tmp_path)))
 
 
-def test_the_defaults_depend_on_the_data(sample, root):
-    of_sample = EXPERIMENT.resolved(CityScapesOptions(), sample)
-    assert {"p": 0.5, "batch_norm": "recalibrated"}.items() <= dict(of_sample).items()
-    assert of_sample.width < 64 and of_sample.W == 3
-    named = CityScapesOptions.create(p=7.0, epochs=3, width=64)
-    kept = EXPERIMENT.resolved(named, sample)
-    assert (kept.p, kept.epochs, kept.width) == (7.0, 3, 64)
-    of_full = EXPERIMENT.resolved(CityScapesOptions(), EXPERIMENT.load(full(root)))
-    assert of_full == CityScapesOptions.create(epochs=100)
-
-
 def test_a_run_on_the_sample_writes_what_it_was_run_with(tmp_path):
     found = run(EXPERIMENT, options(out=str(tmp_path / "r.json")))
     record = Record.read(tmp_path / "r.json")

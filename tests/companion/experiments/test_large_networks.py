@@ -170,12 +170,6 @@ def test_convolutions_start_with_xaviers_weights():
             assert not layer.bias.any()
 
 
-@pytest.mark.parametrize("shape", [(1, 3, 48, 64), (1, 3, 64, 40), (3, 360, 480)])
-def test_an_image_that_cannot_be_halved_five_times_is_refused(shape):
-    with pytest.raises(InputError, match=f"Found {shape[-2]} x {shape[-1]}"):
-        segnet(width=2)(torch.rand(shape))
-
-
 # Both at full size.
 
 FULL = {
@@ -188,9 +182,9 @@ FULL = {
         segnet,
         [segmentation("classes", 7), depth("depth")],
         lambda: (
-            torch.rand(1, 3, 128, 256),
-            torch.randint(-1, 7, (1, 128, 256)),
-            torch.rand(1, 1, 128, 256).clamp(min=0.1) - 0.1,
+            torch.rand(1, 3, 64, 128),
+            torch.randint(-1, 7, (1, 64, 128)),
+            torch.rand(1, 1, 64, 128).clamp(min=0.1) - 0.1,
         ),
     ),
 }

@@ -12,7 +12,6 @@ from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import run
 from pamal_core.training import train
 
-TASKS = ("age", "gender", "ethnicity")
 needs_data = pytest.mark.skipif(
     not (data_root() / "utkface").exists(), reason="needs utkface/ under $PAMAL_DATA"
 )
@@ -52,17 +51,6 @@ def test_the_samples_network_is_small_and_has_an_output_per_class():
 def test_alpha_of_cosmos_comes_in_as_more_channels():
     model = EXPERIMENT.make_network(options(width=16), sample(), 3)
     assert model(torch.rand(2, 6, 32, 32))[0].shape == (2, 1)
-
-
-@pytest.mark.parametrize("is_sample", [True, False])
-def test_defaults_depend_on_the_data_and_give_way_to_what_is_set(is_sample):
-    splits = replace(sample(), is_sample=is_sample)
-    defaults = EXPERIMENT.defaults["sample" if is_sample else "full"]
-    found = EXPERIMENT.resolved(options(), splits)
-    assert {name: getattr(found, name) for name in defaults} == defaults
-    given = {"p": 2.0, "width": 64, "epochs": 3, "batch_norm": "shared", "stem": "released"}
-    found = EXPERIMENT.resolved(options(**given), splits)
-    assert {name: getattr(found, name) for name in given} == given
 
 
 @pytest.mark.parametrize("method", ["pamal", "ls"])

@@ -108,14 +108,6 @@ def test_the_penalty_figure_has_an_arrow_per_violated_edge_and_values():
     figure.canvas.draw()
 
 
-def test_graphs_of_two_tasks_show_all_edges_above_the_kept_below():
-    alphas = Dirichlet(1.0).sample(5, 2, rng())
-    figure = drawings.two_tasks_figure(alphas, edges(alphas, "full"), edges(alphas), "made up")
-    arrows = [sum(hasattr(t, "arrow_patch") for t in ax.texts) for ax in figure.axes]
-    assert arrows == [20, 8]
-    assert [ax.get_title() for ax in figure.axes] == ["20 edges", "8 edges"]
-
-
 def test_graphs_of_three_tasks_have_an_arrow_for_each_kept_edge():
     alphas = Dirichlet(1.0).sample(4, 3, rng())
     figure = drawings.three_tasks_figure(alphas, edges(alphas, "full"), edges(alphas), "made up")
@@ -132,15 +124,6 @@ def test_the_hypervolume_figure_has_a_box_per_point_that_counts():
     (ax,) = figure.axes
     assert len(ax.patches) == 2 * 3  # a filling and an outline; the two ends have no area
     assert ax.get_title() == f"5 networks: hypervolume {front.hypervolume((1.0, 1.0)):.4f}"
-
-
-def test_the_subspace_is_drawn_inside_the_triangle_of_its_members():
-    corners = np.array([[0.0, 2.0], [-1.0, -1.0], [1.0, -1.0]])
-    alphas, shown = lattice(3, 4), np.array([0.5, 0.25, 0.25])
-    figure = drawings.parameter_space_figure(corners, {"a": alphas}, shown, 7, "made up")
-    (ax,) = figure.axes
-    np.testing.assert_allclose(ax.lines[0].get_xydata(), alphas @ corners)
-    assert ax.lines[-1].get_xydata().tolist() == [[0, 0.5]]
 
 
 def test_the_histogram_counts_draws_that_lie_outside_its_panel():

@@ -3,7 +3,6 @@ import pytest
 import torch
 
 from pamal_companion.lessons import theory
-from pamal_companion.plots import lessons as plots
 from pamal_companion.toy.outcomes import distances
 
 X = np.linspace(-1, 1, 601)
@@ -117,20 +116,3 @@ def test_only_the_fitted_line_is_the_front_though_both_touch_it():
     assert distances(front, fitted).verdict(0.02) == "exact"
     assert distances(front, comb).excess > 1
     assert distances(front, comb[::25]).excess < 0.02
-
-
-def test_the_figures_show_what_they_are_given():
-    a = np.array([0.0, 1.0])
-    wanted = np.stack((X, X**2))
-    figure = plots.functions_figure(X, a, wanted, {"one": wanted, "two": wanted}, "made up")
-    assert [ax.get_title() for ax in figure.axes] == ["one", "two"]
-    assert [len(ax.lines) for ax in figure.axes] == [4, 4]
-    figure = plots.errors_figure(X, a, {"one": abs(wanted)}, "made up")
-    assert figure.axes[0].get_ylabel() == "α"
-    sizes = np.array([10.0, 20.0]), np.array([0.1, 0.02])
-    figure = plots.sizes_figure({"one": sizes}, sizes, "made up")
-    assert figure.axes[0].get_ylabel() == "largest error  (← lower is better)"
-    line = np.eye(2)
-    figure = plots.lines_figure(line, {"one": line}, {"one": line}, "made up")
-    assert len(figure.axes[0].lines) == 3
-    figure.canvas.draw()

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.legend import Legend
 
-from pamal_companion.plots import fronts, lessons, pictures, studies, style
+from pamal_companion.plots import fronts, studies, style
 from pamal_core.front import Front, Objective
 from pamal_core.simplex import lattice
 
@@ -70,22 +70,6 @@ def test_every_penalty_has_a_colour_and_a_line_through_its_means():
     line, first = ax.lines
     np.testing.assert_allclose(line.get_xydata(), front(0.1).values)
     np.testing.assert_allclose(first.get_xydata(), front(0.1).values[front().alphas[:, 0] == 1])
-
-
-def test_every_method_has_its_band_and_its_line():
-    methods = {f"method {k}": [front(k / 100)] for k in range(MANY)}
-    figure = studies.attainment_figure(methods, "made up")
-    (ax,) = figure.axes
-    assert named(figure) == list(methods)
-    assert len(ax.lines) == MANY == distinct(ax.lines) and len(ax.collections) == 2 * MANY
-
-
-def test_every_winner_of_a_criterion_is_drawn_and_named():
-    winners = {f"method {k}": ("x", [front()]) for k in range(MANY)}
-    figure = studies.winners_figure({"volume": winners}, "made up")
-    assert [len(ax.lines) for ax in figure.axes] == [2 * MANY] * 2
-    assert distinct(figure.axes[0].lines[::2]) == MANY
-    assert named(figure) == [*winners, "all weight on the first task"]
 
 
 def test_a_method_has_one_colour_and_its_settings_differ_in_dashes():
@@ -164,15 +148,3 @@ def test_every_setting_has_its_line_over_the_rates():
     assert named(figure) == names
     lines = [container[0] for container in figure.axes[0].containers]
     assert len(lines) == 2 * MANY == distinct(lines)
-
-
-def test_every_network_of_the_theorem_has_its_curve():
-    curves = {f"network {k}": (np.arange(1.0, 4), np.ones(3)) for k in range(MANY)}
-    figure = lessons.sizes_figure(curves, (np.arange(1.0, 4), np.ones(3)), "made up")
-    assert len(figure.axes[0].lines) == MANY + 1 == distinct(figure.axes[0].lines)
-    assert len(named(figure)) == MANY + 1
-
-
-def test_every_digit_is_shown_when_the_last_row_is_short():
-    figure = pictures.digits_figure([*np.zeros((MANY + 1, 1, 2, 2))], [[0] * (MANY + 1)], "made up")
-    assert sum(len(ax.images) for ax in figure.axes) == MANY + 1

@@ -193,9 +193,7 @@ def test_rotograds_rotations_learn_to_agree(rotated, tasks, batch):
     assert after < before - 0.01
 
 
-def test_rotograd_needs_its_own_network_and_takes_no_penalty(rotated, make_mlp):
-    with pytest.raises(InputError, match="needs a `Rotated` network"):
-        RotoGrad(make_mlp())
+def test_rotograd_takes_no_penalty_and_losses_of_training_alone(rotated):
     theta = torch.zeros(3, requires_grad=True)
     with pytest.raises(InputError, match="takes no penalty"):
         RotoGrad(rotated).direction(Draw(UNIFORM, UNIFORM, theta, theta[:2], 3, UNIFORM))
@@ -206,8 +204,9 @@ def test_rotograd_needs_its_own_network_and_takes_no_penalty(rotated, make_mlp):
 # EPO on f_t = |x - c_t|^2, whose front is the segment between c_1 and c_2.
 
 
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
-@pytest.mark.parametrize("start", [(0.5, 1.0), (0.1, -2.0)])
+@pytest.mark.parametrize(
+    ("share", "start"), [(0.2, (0.5, 1.0)), (0.5, (0.1, -2.0)), (0.9, (0.5, 1.0))]
+)
 def test_epo_reaches_the_point_of_the_front_on_the_ray(share, start):
     x = run_epo(share, start)
     root = (1 - share) ** 0.5 / ((1 - share) ** 0.5 + share**0.5)  # share x^2 = (1-share)(1-x)^2

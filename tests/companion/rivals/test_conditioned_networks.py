@@ -6,11 +6,9 @@ from small_problems import batches
 from torch import nn
 
 from pamal_companion.experiments.models import SharedBottom, lenet, mlp
-from pamal_companion.rivals import phn
 from pamal_companion.rivals.cosmos import Conditioned
 from pamal_companion.rivals.phn import Hypernetwork
 from pamal_companion.rivals.rotograd import Rotated, rotate
-from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.optimizers import adam, parameter_groups
@@ -59,15 +57,6 @@ def test_chunks_are_written_one_by_one_from_their_embedding():
     assert count(network) < count(Hypernetwork(mlp(4), 2))
 
 
-def test_a_hypernetwork_too_large_for_memory_is_refused_before_it_is_made(monkeypatch):
-    monkeypatch.setattr(phn, "main_memory", lambda: 64 * 2**20)
-    with pytest.raises(
-        InputError, match=r"27,450 weights .* 2,772,450 parameters .*a smaller `chunk`"
-    ):
-        Hypernetwork(lenet(), 2)
-    assert Hypernetwork(lenet(), 2, chunk=1000).weights(ALPHA).shape == (27_450,)
-
-
 @pytest.mark.parametrize("kind", ["features", "images"])
 def test_alpha_reaches_the_first_layer_as_more_inputs(kind):
     images = kind == "images"
@@ -112,11 +101,6 @@ def test_the_exported_network_gives_the_same_outputs_for_its_alpha(make):
         torch.testing.assert_close(a, b)
 
 
-def test_a_model_without_the_shared_submodule_is_refused():
-    with pytest.raises(InputError, match=r"submodule 'trunk' for alpha\. Found: encoder, heads"):
-        Conditioned(mlp(6), 2, shared="trunk", example=torch.rand(3, 4))
-
-
 def test_rotations_keep_lengths_and_start_at_the_identity():
     x, member = torch.rand(5, 4), mlp(4)
     model = Rotated(member, x)
@@ -136,11 +120,6 @@ def test_feature_maps_are_rotated_at_every_place():
     rotation, maps = torch.linalg.qr(torch.randn(6, 6))[0], torch.randn(2, 6, 3, 4)
     got = rotate(rotation, maps)
     torch.testing.assert_close(got[1, :, 2, 3], rotation @ maps[1, :, 2, 3])
-
-
-def test_only_a_shared_bottom_can_be_rotated():
-    with pytest.raises(InputError, match="needs a model with `encoder` and `heads`"):
-        Rotated(nn.Linear(4, 2), torch.rand(3, 4))
 
 
 def test_what_is_trained_of_a_conditioned_network_is_one_group(make_mlp, tasks):

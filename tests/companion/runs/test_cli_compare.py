@@ -68,13 +68,6 @@ def test_what_the_paper_has_no_row_for_is_left_out(tmp_path):
     assert ask("compare", tmp_path)[1] == "No run here has a row in the paper's tables.\n"
 
 
-def test_a_damaged_record_is_named_and_the_rest_compared(tmp_path):
-    record().write(tmp_path / "good.json")
-    (tmp_path / "bad.json").write_text(record().to_text()[:500])
-    code, out, _ = ask("compare", tmp_path)
-    assert code == 1 and "0.9000" in out and f"damaged: {tmp_path / 'bad.json'}" in out
-
-
 def test_a_run_is_shown_with_all_that_its_record_says(tmp_path):
     path = tmp_path / "r.json"
     record().write(path)

@@ -81,15 +81,6 @@ def test_what_can_be_downloaded_is_and_then_it_is_ready(tmp_path, small):
     )
 
 
-def test_a_download_of_something_else_leaves_nothing_and_is_told(tmp_path, small):
-    (small / "t10k-labels-idx1-ubyte.gz").write_bytes(b"something else")
-    root = tmp_path / "data"
-    code, found = states(root, "--get", "mnist")
-    assert code == 1 and "Could not fetch" in found["mnist"]["what"]
-    assert not (root / "MNIST" / "raw" / "t10k-labels-idx1-ubyte.gz").exists()
-    assert len(list((root / "MNIST" / "raw").iterdir())) == 3
-
-
 def test_a_damaged_file_is_named_and_never_replaced(tmp_path, small):
     raw = [f"{name}-ubyte.gz" for name in multimnist.FILES]
     put(tmp_path, "MNIST/raw", *raw, source=small)
@@ -130,13 +121,6 @@ def test_faces_are_counted_by_their_names(tmp_path, write):
     assert found["what"] == "7 images labelled by their names, 1 without a label"
     (folder / "more").mkdir()
     assert states(tmp_path)[1]["utkface"]["state"] == "damaged"
-
-
-def test_a_name_that_is_no_label_is_damage(tmp_path):
-    (tmp_path / "utkface").mkdir()
-    (tmp_path / "utkface" / "999_1_0_2017.jpg").write_bytes(b"")
-    found = states(tmp_path)[1]["utkface"]
-    assert found["state"] == "damaged" and "999_1_0_2017.jpg" in found["what"]
 
 
 @pytest.mark.parametrize("layout", ["mtan", "official"])

@@ -37,19 +37,6 @@ def test_every_method_runs_and_writes_a_whole_record(tmp_path, method, balancing
     assert {p.name for p in tmp_path.iterdir()} == {"r.json", "r.safetensors"}
 
 
-ONE_NETWORK = [name for name, row in METHODS.items() if row.one_network and name != "ls"]
-
-
-@pytest.mark.parametrize("method", ONE_NETWORK)
-def test_every_baseline_runs_by_name_and_records_no_option_of_another(tmp_path, method):
-    options = Options.create(
-        method=method, W=2, balancing="loss", batch_size=50, epochs=3, out=str(tmp_path / "r.json")
-    )
-    record = run(tiny(), options).record
-    assert record.method == method and len(record.points) == 2
-    assert record.options | {"batch_size": 50, "epochs": 3} == record.options
-
-
 def test_the_summary_follows_from_the_points():
     result = run(tiny(), Options.create(W=2))
     record = result.record

@@ -1,7 +1,4 @@
-import pytest
-
 from pamal_companion.runs.options import Options
-from pamal_core.errors import InputError
 
 
 def test_numbers_that_papermill_reads_as_integers_are_taken():
@@ -17,12 +14,6 @@ def test_a_notebook_hands_over_what_its_parameter_cells_assigned():
     cells = ["", "# Parameters\nW = 4\nseed = 1", "# Parameters\nW = 2", "result = 5"]
     options = Options.from_notebook({"In": cells, "W": 2, "seed": 1, "result": 5, "lam": 7})
     assert (options.W, options.seed, options.lam) == (2, 1, 0.0)
-
-
-def test_an_unknown_name_in_the_injected_cell_is_refused():
-    cells = ["# Parameters\nW = 4", "# Parameters\nlamda = 2"]
-    with pytest.raises(InputError, match="Unknown parameter `lamda`"):
-        Options.from_notebook({"In": cells, "W": 4, "lamda": 2})
 
 
 def test_none_is_the_default_which_may_be_the_methods_own():

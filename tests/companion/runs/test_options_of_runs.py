@@ -67,17 +67,3 @@ def test_weights_of_linear_scalarisation_are_its_own_and_change_the_run():
     assert second[0] > first[0] + 0.01 and second[1] < first[1] - 0.005
     with pytest.raises(InputError, match=r"pamal has no `weights`"):
         Options.create(weights=[0.8, 0.2])
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"average": 1.0}, "`average` must be less than 1. Found average=1.0"),
-        ({"average": -0.1}, "`average` must be greater than or equal to 0"),
-        ({"draws": "antithetic"}, "`draws` must be 'independent' or 'stratified'"),
-        ({"weights": [-1.0, 2.0]}, "`weights` must be greater than or equal to 0"),
-    ],
-)
-def test_a_wrong_value_is_refused(values, message):
-    with pytest.raises(InputError, match=message):
-        Options.create(method="ls", **values)

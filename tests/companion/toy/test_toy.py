@@ -5,7 +5,6 @@ import torch
 from toy_oracle import plain_losses
 
 from pamal_companion.toy.problem import INITIAL_POINTS, ToyProblem, pareto_set
-from pamal_core.errors import InputError
 
 SIGNS = {"printed": -1.0, "earlier": 1.0}
 
@@ -41,12 +40,6 @@ def test_scales_broadcast_over_runs_and_touch_the_first_loss_alone():
     factor = np.array([[1, 1], [0.1, 1]])[:, None]
     np.testing.assert_allclose(losses, factor * plain)
     np.testing.assert_allclose(jacobian, factor[..., None] * plain_jacobian)
-
-
-@pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_scale_that_is_not_positive_and_finite_is_an_error(scale):
-    with pytest.raises(InputError, match=r"`scale` must be positive and finite\. Found scale="):
-        ToyProblem(scale)
 
 
 def test_points_of_the_front_do_not_dominate_each_other():

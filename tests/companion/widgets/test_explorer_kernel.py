@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from browser import serious
-from gestures import frame, middle
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -103,12 +102,12 @@ def test_the_exported_model_answers_as_the_explorer_does(parts, explorer):
 
 
 def test_a_low_rank_ensemble_is_explored_as_any_other(parts):
-    _, tasks, data, loader, _, _ = parts
+    _, tasks, data, loader, _, measured = parts
     network = pamal.LowRankEnsemble(Heads(len(tasks)), len(tasks), rank=2)
     with torch.no_grad():
         for adapter in network.mixed:
             adapter.normal_(0, 0.2)
-    front = pamal.evaluate(network, tasks, loader, calibration="shared")
+    front = pamal.evaluate(network, tasks, loader, measured.alphas, calibration="shared")
     given = {"loader": loader, "calibration": "shared"}
     explorer = Explorer(network, tasks, front, *data[:4], **given)
     one, two = network.members()[:2].double()
@@ -127,19 +126,6 @@ def test_numbers_and_maps_are_shown_by_value_and_mean():
     outputs = [torch.tensor([[2.5], [-1.0]]), torch.stack([torch.full((3, 4), 7.0)] * 2)]
     found = explorer_data.predictions(outputs, [])
     assert found == [[{"text": "2.5"}, {"text": "7"}], [{"text": "-1"}, {"text": "7"}]]
-
-
-def test_what_does_not_fit_is_refused(parts):
-    network, tasks, data, loader, _, front = parts
-    inputs, *targets = data[:4]
-    with pytest.raises(pamal.InputError, match="`targets` must be one tensor for each"):
-        Explorer(network, tasks, front, inputs, *targets[1:], loader=loader)
-    other = pamal.Front(np.eye(5), front.table.iloc[[0] * 5], front.objectives)
-    with pytest.raises(pamal.InputError, match="`front` must be one of this network"):
-        Explorer(network, tasks, other, inputs, loader=loader)
-    explorer = Explorer(network, tasks, front, inputs, loader=loader, calibration="shared")
-    with pytest.raises(pamal.InputError, match="that sum to 1"):
-        explorer.alpha = [0.4] * network.num_members
 
 
 def state(explorer):
@@ -203,42 +189,6 @@ def test_what_is_typed_stays_while_an_answer_comes(parts, explorer, open_widget)
     assert page.evaluate("asked") == [json.loads(text)]
 
 
-def test_it_opens_at_what_choose_takes(explorer, parts):
-    front = parts[-1]
-    assert explorer.alpha == front.choose().alpha.tolist() == explorer.measured["alpha"]
-
-
-def test_the_ring_leads_to_points_of_the_front_by_click_and_keys(parts, explorer, open_widget):
-    front = parts[-1]
-    page = open_widget("explorer", in_the_middle(explorer))
-    page.evaluate(LISTEN)
-    page.mouse.click(*middle(page.locator(".pw-plot .pw-dominated, .pw-plot .pw-kept").first))
-    frame(page)
-    page.get_by_role("slider", name="point of the front").focus()
-    seen = [json.loads(page.get_by_label("alpha in numbers").input_value())]
-    for key in ("ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown", "Home", "End"):
-        page.keyboard.press(key)
-        seen.append(json.loads(page.get_by_label("alpha in numbers").input_value()))
-    for alpha in seen:
-        assert np.abs(front.alphas - alpha).max(1).min() < 1e-5
-    assert page.evaluate("asked.length") == 1  # the others wait for its answer
-    assert len({tuple(alpha) for alpha in seen}) > 3
-
-
-def test_what_others_achieve_stands_beside_the_front(parts, open_widget):
-    network, tasks, data, loader, calibration, front = parts
-    inputs, *targets = data[:4]
-    known = {"loader": loader, "calibration": calibration}
-    row = front.table.iloc[0].to_dict()
-    explorer = Explorer(network, tasks, front, inputs, *targets, beside={"LS": row}, **known)
-    assert explorer.beside == [{"label": "LS", "values": row}]
-    page = open_widget("explorer", state(explorer))
-    assert page.locator(".pw-plot .pw-other").count() == 1
-    assert page.locator(".pw-plot .pw-tip", has_text="LS").count() == 1
-    with pytest.raises(pamal.InputError, match=r"columns of `front`: .*of STL"):
-        Explorer(network, tasks, front, inputs, beside={"STL": {"price": 1.0}}, **known)
-
-
 def test_an_alpha_that_python_sets_moves_the_handle(parts, explorer, open_widget):
     page = open_widget("explorer", state(explorer))
     page.evaluate("alpha => widgetModel.set('alpha', alpha)", [1.0] + [0.0] * (len(parts[1]) - 1))
@@ -268,3 +218,8 @@ def test_the_marker_lies_on_the_point_it_stands_for_from_every_side(parts, explo
         page.get_by_label("axis z").select_option("no third axis")
         check()
         assert not turn.is_visible()
+
+
+def test_an_alpha_off_the_simplex_is_refused(explorer):
+    with pytest.raises(pamal.InputError, match="that sum to 1"):
+        explorer.alpha = [0.4] * len(explorer.alpha)

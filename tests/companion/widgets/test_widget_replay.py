@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from gestures import PHONE
 
 from pamal_companion.data import multimnist
 from pamal_companion.experiments.multimnist import EXPERIMENT, MultiMNISTOptions
@@ -120,12 +119,3 @@ def test_the_address_keeps_the_epoch_and_brings_it_back(open_widget, data):
     page.reload()
     page.wait_for_selector(".pw-ready")
     assert words(page).startswith("After epoch 4:")
-
-
-def test_a_finger_moves_the_epoch(open_widget, data):
-    page = open_widget("replay", data, **PHONE)
-    slider = page.get_by_role("slider", name="epoch")
-    slider.scroll_into_view_if_needed()
-    box = slider.bounding_box()
-    page.touchscreen.tap(box["x"] + 0.02 * box["width"], box["y"] + box["height"] / 2)
-    page.wait_for_selector("p:has-text('After epoch 1:')")

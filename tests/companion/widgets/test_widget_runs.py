@@ -18,6 +18,7 @@ from pamal_companion.widgets import runs_data
 ROOT = Path(__file__).parents[3]
 RESULTS = ROOT / "results"
 FILES = [path.relative_to(RESULTS).as_posix() for path in frame.files(RESULTS)]
+FILES = [path for path in FILES if "toy/" not in path]  # which trains no networks
 PHONE = {"has_touch": True, "is_mobile": True, "viewport": {"width": 380, "height": 800}}
 LINKS = re.findall(r'href="\?([^"]+)"', (ROOT / "book" / "runs.md").read_text("utf-8"))
 
@@ -101,13 +102,13 @@ def address_of(path):
     """The address that selects a run by its record, and the record, read as JSON alone."""
     record = json.loads((RESULTS / path).read_text())
     setting = frame.of(frame.Record.read(RESULTS / path))
-    entry = runs_data._setting(setting, [setting.experiment], [setting.method])
+    entry = runs_data._setting(setting, [setting.experiment], [setting.method], {})
     parts = {"data": record["experiment"], "split": "test", "show": entry["key"], "seeds": "all"}
     parts |= {"run": entry["key"], "seed": record["seed"]}
     return "&".join(f"{name}={value}" for name, value in parts.items()), record
 
 
-TEN = [path for path in FILES if "toy/" not in path][5 :: len(FILES) // 10][:10]
+TEN = FILES[5 :: len(FILES) // 10][:10]
 
 
 def test_ten_points_show_what_their_records_say(open_runs):
@@ -137,22 +138,18 @@ def test_ten_points_show_what_their_records_say(open_runs):
 
 def test_every_front_of_a_data_set_is_drawn_when_all_is_shown(open_runs, packed):
     page = open_runs()
-    of_setting = [setting["experiment"] for setting in packed["settings"]]
+    of_setting = packed["settings"]["experiment"]
     for number, experiment in enumerate(packed["experiments"]):
         page.get_by_role("combobox", name="Data").select_option(label=experiment["title"])
         every = page.locator(".pw-chip", has_text="all")
         if every.get_attribute("aria-pressed") == "false":
             every.click()
         page.get_by_role("button", name="Show all listed").click()
-        fronts = [
-            front
-            for run in packed["runs"]
-            if of_setting[run["setting"]] == number
-            for front in run["points"][0]
-        ]
+        runs = zip(packed["runs"]["setting"], packed["runs"]["points"], strict=True)
+        fronts = [points[0] for setting, points in runs if of_setting[setting] == number]
         x, y = experiment["objectives"][:2]
-        points = [len(f[1 + x]) for f in fronts if f[1 + x] and f[1 + y]]
-        across = [f for f in fronts if bool(f[1 + x]) != bool(f[1 + y])]
+        points = [len(front[x]) for front in fronts if front[x] and front[y]]
+        across = [front for front in fronts if bool(front[x]) != bool(front[y])]
         drawn_marks, lines = (
             page.evaluate("""() => [".pw-better, .pw-worse", ".pw-across"].map((kind) =>
             [...document.querySelectorAll(`.pw-runs-plot g:not(.pw-at) > .pw-run :is(${kind})`)]

@@ -275,9 +275,3 @@ def test_the_address_keeps_the_settings_and_brings_them_back(open_widget):
     select(page, "Start").select_option("points 1 and 4")
     select(page, "c").select_option("1")
     page.wait_for_function("location.hash == ''")
-
-
-def test_a_hand_shows_once_that_members_are_dragged(open_widget):
-    page = open_widget("toy")
-    page.wait_for_selector(".pw-hand")
-    page.wait_for_selector(".pw-hand", state="detached")
