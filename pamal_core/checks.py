@@ -49,8 +49,6 @@ def check_trained(method: Method, optimizer: torch.optim.Optimizer) -> None:
         for weight in group["params"]:
             given[place(weight)] += weight.numel()
     trained = {name: weight for name, weight in named.items() if weight.requires_grad}
-    if not trained:
-        raise InputError("A method needs weights to train. Found that all of them are frozen.")
     missing = [n for n, weight in trained.items() if given[place(weight)] < ours[place(weight)]]
     foreign = len(given.keys() - ours.keys())
     if missing or foreign:
@@ -162,8 +160,6 @@ def _settings(part: Any) -> str:
 def check_same(state: Any, now: Mapping[str, str]) -> None:
     """Raise InputError, with what differs, unless `state` is that of a training `made_with` the
     same."""
-    if not isinstance(state, Mapping) or "made_with" not in state:
-        raise InputError("`resume` must be what `Training.state_dict` returned. Found another.")
     then = state["made_with"]
     differ = [
         f"{name} {then[name]} in the state and {now[name]} here"

@@ -578,10 +578,8 @@ class Front:
         known, missed = self._known(), {}
         bounds = {"at_least": at_least, "at_most": at_most}
         for side, other, sign in ("at_least", "at_most", 1), ("at_most", "at_least", -1):
-            limits, opposite = bounds[side], bounds[other]
-            if not isinstance(limits, Mapping):
-                raise InputError(f"`{side}` must be a dict of names and bounds. Found {limits!r}.")
-            bounded = {*map(self._column, opposite)} if isinstance(opposite, Mapping) else set()
+            limits = bounds[side]
+            bounded = {*map(self._column, bounds[other])}
             for given, limit in limits.items():
                 name = self._column(given)
                 if name not in self.table or not is_number(limit):

@@ -6,7 +6,6 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.networks.skeleton import Skeleton
 
@@ -25,7 +24,7 @@ def parameter_groups(
     parameters of a balancer have no settings.
 
     Make the groups after the network is moved. A loop of your own must clear the gradients of both
-    the optimiser and the network. Raises InputError unless `settings` returns dicts.
+    the optimiser and the network.
     """
     network = method.network
     named: list[tuple[str, Tensor]] = [*network.named_parameters()]
@@ -46,10 +45,6 @@ def parameter_groups(
     groups: dict[str, dict[str, Any]] = {}
     for name, weight in named:
         own = settings(name, weight.shape)
-        if not isinstance(own, Mapping):
-            raise InputError(
-                f"`settings` must return a dict, {{}} for none. Found {own!r}: {name}."
-            )
         key = repr(sorted(own.items()))
         groups.setdefault(key, {**own, "params": []})["params"].append(weight)
     learned = list(method.balancer.parameters())

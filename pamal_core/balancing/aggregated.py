@@ -24,8 +24,6 @@ class Aggregated(GradientBalancer):
 
     def __init__(self, aggregator: Callable[[Tensor], Tensor]) -> None:
         name = type(aggregator).__name__
-        if not callable(aggregator) or isinstance(aggregator, type):
-            raise InputError(f"`aggregator` must be one, such as UPGrad(). Found {aggregator!r}.")
         if getattr(aggregator, "pref_vector", None) is not None:
             raise InputError(f"alpha is the preference of each draw. Found {name} with another.")
         if hasattr(aggregator, "reset"):

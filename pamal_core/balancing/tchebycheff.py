@@ -30,9 +30,4 @@ class SmoothTchebycheff(LossBalancer):
 
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         ideal = torch.as_tensor(self.ideal).to(losses, non_blocking=True)
-        if ideal.ndim and len(ideal) != losses.shape[-1]:
-            raise InputError(
-                f"`ideal` must be one number, or {losses.shape[-1]}, one per task. "
-                f"Found {self.ideal}."
-            )
         return weights * torch.softmax(weights * (losses - ideal) / self.mu, -1)

@@ -80,7 +80,6 @@ class WeightEnsemble(Mixture):
         return {"num_members": len(rows), "task_weights": rows, **self._made_with}
 
     def weights(self, alphas: ByMember) -> Thetas:
-        check_alphas(alphas, len(self.stacked), self.stacked.dtype)
         return alphas @ self.stacked
 
     @property
@@ -98,16 +97,6 @@ def rows_of(task_weights: ArrayLike | None, num_members: int) -> Tensor:
             f"Found shape {shape}."
         )
     return torch.as_tensor(on_simplex(given, shape[1], name="each row of task_weights"))
-
-
-def check_alphas(alphas: Any, num_members: int, dtype: torch.dtype) -> None:
-    """InputError unless `alphas` are a tensor [..., M] of this dtype."""
-    right = (num_members,), dtype
-    if not isinstance(alphas, Tensor) or (alphas.shape[-1:], alphas.dtype) != right:
-        raise InputError(
-            f"`alphas` must be a tensor [..., {num_members}] of {dtype}, as `alpha_tensor` "
-            f"makes it. Found {described(alphas)}."
-        )
 
 
 def check_kinds(model: nn.Module) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from pamal_core.errors import InputError, check_number, check_type
-from pamal_core.networks.ensemble import check_alphas, check_kinds, rows_of
+from pamal_core.networks.ensemble import check_kinds, rows_of
 from pamal_core.networks.mixture import Mixture
 from pamal_core.networks.peft import write_adapters
 from pamal_core.networks.skeleton import Skeleton
@@ -94,7 +94,6 @@ class LowRankEnsemble(Mixture):
         return {"num_members": len(rows), "task_weights": rows, **own, **self._made_with}
 
     def weights(self, alphas: ByMember) -> Thetas:
-        check_alphas(alphas, self.num_members, self.base.dtype)
         factors = alphas[..., None, None] * (self.scale / self.rank)
         pieces: list[Tensor] = []
         of_base = torch.split(self.base, [*self._sizes.values()])
@@ -144,11 +143,6 @@ def _key(name: str) -> str:
 
 
 def _check_matrices(matrices: dict[str, torch.Size], rank: int) -> None:
-    if not matrices:
-        raise InputError(
-            "A low-rank ensemble needs a model with a matrix or a kernel, of two rows and two "
-            "columns at least. Found none."
-        )
     smallest = min(matrices, key=lambda name: min(matrices[name]))
     if rank > min(matrices[smallest]):
         raise InputError(
