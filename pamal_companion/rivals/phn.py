@@ -1,10 +1,12 @@
 """A network that writes the weights of another: Pareto hypernetworks."""
 
 import math
+import os
 
 import torch
 from torch import nn
 
+from pamal_core.errors import InputError
 from pamal_core.networks.base import Network
 from pamal_core.networks.skeleton import Skeleton
 from pamal_core.shapes import ByMember, Thetas
@@ -20,6 +22,9 @@ class Hypernetwork(Network):
     For large N, `chunk` weights are written at a time (Ha, Dai and Le, "HyperNetworks", ICLR 2017):
     the input is then alpha joined with a learned vector of `embedding` entries for each of the
     ceil(N / chunk) chunks.
+
+    Raises InputError, before anything is allocated, where training would not fit into half of the
+    main memory: four numbers for each parameter, as Adam keeps two besides the gradient.
     """
 
     def __init__(
@@ -34,6 +39,15 @@ class Hypernetwork(Network):
     ) -> None:
         skeleton = Skeleton(model, shared)
         outputs = chunk or skeleton.num_weights
+        parameters, available = (hidden + 1) * outputs, main_memory()
+        needed = 4 * 4 * parameters
+        if available is not None and needed > available / 2:
+            raise InputError(
+                f"A hypernetwork for {skeleton.num_weights:,} weights with chunk={chunk} has "
+                f"{parameters:,} parameters and needs {needed / 2**30:.1f} GiB to train, more than "
+                f"half of the {available / 2**30:.1f} GiB of this machine. Give a smaller `chunk`, "
+                "such as 10000."
+            )
         super().__init__(skeleton, torch.eye(num_tasks))
         chunks = math.ceil(skeleton.num_weights / outputs)
         self.embeddings = nn.Parameter(torch.randn(chunks, embedding if chunk else 0))
@@ -50,3 +64,11 @@ class Hypernetwork(Network):
         rays = alphas.unsqueeze(-2).expand(*chunks.shape[:-1], -1)
         written = self.layers(torch.cat([rays, chunks], -1))
         return written.flatten(-2)[..., : self.skeleton.num_weights]
+
+
+def main_memory() -> int | None:
+    """Bytes of this machine's main memory; None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
+        return None

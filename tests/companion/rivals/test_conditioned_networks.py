@@ -6,9 +6,11 @@ from small_problems import batches
 from torch import nn
 
 from pamal_companion.experiments.models import SharedBottom, lenet, mlp
+from pamal_companion.rivals import phn
 from pamal_companion.rivals.cosmos import Conditioned
 from pamal_companion.rivals.phn import Hypernetwork
 from pamal_companion.rivals.rotograd import Rotated, rotate
+from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.optimizers import adam, parameter_groups
@@ -55,6 +57,15 @@ def test_chunks_are_written_one_by_one_from_their_embedding():
     written = [network.layers(torch.cat([ALPHA, e])) for e in network.embeddings]
     torch.testing.assert_close(network.weights(ALPHA), torch.cat(written)[:2308])
     assert count(network) < count(Hypernetwork(mlp(4), 2))
+
+
+def test_a_hypernetwork_too_large_for_memory_is_refused_before_it_is_made(monkeypatch):
+    monkeypatch.setattr(phn, "main_memory", lambda: 64 * 2**20)
+    with pytest.raises(
+        InputError, match=r"27,450 weights .* 2,772,450 parameters .*a smaller `chunk`"
+    ):
+        Hypernetwork(lenet(), 2)
+    assert Hypernetwork(lenet(), 2, chunk=1000).weights(ALPHA).shape == (27_450,)
 
 
 @pytest.mark.parametrize("kind", ["features", "images"])
