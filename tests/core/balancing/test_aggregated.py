@@ -105,7 +105,6 @@ def test_an_aggregator_trains(make_mlp, tasks, batch):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (torchjd.AlignedMTL, r"must be one, such as UPGrad\(\). Found <class"),
         (torchjd.AlignedMTL(pref_vector=WEIGHTS), "preference of each draw. Found AlignedMTL"),
         (torchjd.GradVac(), "no memory between steps. Found GradVac"),
     ],

@@ -311,10 +311,6 @@ def test_a_rule_goes_on_on_the_device_of_the_losses(name):
         (lambda: SmoothTchebycheff(ideal=[[0.0]]), "`ideal` must be one number, or one per task"),
         (lambda: SmoothTchebycheff(ideal=float("nan")), "`ideal` must be one number"),
         (lambda: DynamicWeightAverage(steps_per_window=0), "must be a whole number >= 1"),
-        (
-            lambda: direction(SmoothTchebycheff(ideal=[0.0] * 3), torch.eye(2)),
-            "`ideal` must be one number, or 2",
-        ),
         (lambda: direction(UncertaintyWeighting(3), torch.eye(2)), "must be that of the method, 2"),
     ],
 )

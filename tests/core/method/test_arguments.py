@@ -29,7 +29,6 @@ from pamal_core import (
 from pamal_core.balancing import (
     IMTL,
     MGDA,
-    Aggregated,
     CAGrad,
     DynamicWeightAverage,
     GradDrop,
@@ -140,15 +139,6 @@ NETWORK = {
         "each task has a member: none here. Found a, b",
     ),
     "names of sum 0.8": (lambda: method().network.export({"a": 0.3, "b": 0.5}), "sum to 1"),
-    "weights of a list": (
-        lambda: ensemble().weights([0.5, 0.5]),
-        r"tensor \[\.\.\., 2\] of .* a li",
-    ),
-    "weights of three": (lambda: ensemble().weights(torch.ones(3)), r"Found one tensor \[3\]"),
-    "weights of integers": (
-        lambda: ensemble().weights(torch.eye(2).long()),
-        "Found one tensor .* of int64",
-    ),
     "export of three": (lambda: ensemble().export([1, 0, 0]), r"2 numbers, .* Found shape \(3,\)"),
     "export of NaN": (lambda: ensemble().export([np.nan, 1]), "finite entries"),
     "export off the simplex": (lambda: ensemble().export([0.5, 0.4]), r"sum to 1\. Found"),
@@ -258,7 +248,6 @@ BALANCERS = {
         lambda: epoch(method=method(balancer=UncertaintyWeighting(1))),
         "`num_tasks` must be that of the method, 2. Found num_tasks=1",
     ),
-    "a class of aggregators": (lambda: Aggregated(nn.Tanh), "`aggregator` must be one, such as"),
 } | {
     f"heads of {kind.__name__}": (lambda kind=kind: kind(heads="all"), "one of plain, balanced")
     for kind in (MGDA, PCGrad, IMTL, CAGrad, NashMTL)
@@ -304,10 +293,6 @@ TRAINING = {
     "a data set for batches": (
         lambda: epoch(TensorDataset(*BATCH)),
         "must yield its batches anew for each of 1 epochs, .* Found TensorDataset",
-    ),
-    "a path to go on from": (
-        lambda: epoch(resume="state.pt"),
-        "`resume` must be what .* Found another",
     ),
     "no batches": (lambda: epoch([]), "The loader must yield at least one batch"),
     "a batch for a loader": (lambda: epoch(BATCH), "A batch must be a tuple or list .* one tensor"),
@@ -363,7 +348,6 @@ EVALUATION = {
         lambda: front().choose(at_least={"a/loss": "low"}),
         "A bound must be a finite number.* Found 'low' for 'a/loss'",
     ),
-    "bounds without names": (lambda: front().choose(at_most=0.5), "`at_most` must be a dict"),
     "weights of three": (lambda: front().choose(weights=[1, 1, 1]), r"Found \[1, 1, 1\]"),
     "no weight": (lambda: front().choose(weights=[0, 0]), "not all 0, .* Found"),
     "a bound that nothing meets": (

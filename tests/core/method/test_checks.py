@@ -51,8 +51,6 @@ def refused(message, method, loader, **arguments):
         ),
         ({"scheduler_interval": "batch"}, "must be one of epoch, step. Found 'batch'"),
         ({"loader": 5}, "as a DataLoader or a list does. Found int"),
-        ({"resume": "file.pt"}, "`Training.state_dict` returned. Found another"),
-        ({"resume": {"history": []}}, "returned. Found another"),
     ],
 )
 def test_wrong_arguments_are_refused(make_plain_method, batch, arguments, message, monkeypatch):

@@ -247,7 +247,6 @@ def test_choose_says_which_bounds_conflict_and_which_point_is_nearest():
         ({"at_least": {"d": 0.95}}, r"A bound must .* name one of .*'d'"),
         ({"at_most": {"a/accuracy": float("nan")}}, r"must be a finite number.* nan for 'a/"),
         ({"at_most": {"a/accuracy": "0.3"}}, "Found '0.3' for 'a/accuracy'"),
-        ({"at_least": 0.9}, r"`at_least` must be a dict of names and bounds. Found 0.9"),
         ({"weights": [1.0]}, "one for each of"),
         ({"weights": [1.0, -1.0]}, "finite numbers >= 0"),
         ({"weights": {"a/accuracy": 1.0}}, "one for each of"),

@@ -14,6 +14,7 @@ from torch.utils.checkpoint import checkpoint
 
 from pamal_core import (
     Method,
+    Metric,
     MultiForward,
     Task,
     WeightEnsemble,

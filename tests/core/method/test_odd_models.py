@@ -177,13 +177,6 @@ def trained(method, optimizer=None, epochs=1, loader=((X, KINDS, SIZES),) * 3, *
     return train(method, loader, epochs=epochs, optimizer=optimizer, progress=False, **given)
 
 
-def test_weights_that_are_all_frozen_are_refused():
-    method = plain()
-    method.network.requires_grad_(False)
-    with pytest.raises(InputError, match="Found that all of them are frozen"):
-        trained(method)
-
-
 # Losses, targets and metrics of other kinds.
 
 

@@ -69,7 +69,10 @@ def test_under_autocast_the_gradient_is_near_and_all_but_the_model_in_float32():
 @pytest.mark.parametrize("lam", [0.0, 0.5])
 def test_a_direction_under_autocast_is_that_of_outputs_cast_by_hand(make, lam):
     parts, alphas = {"penalty": MultiForward(lam), "window": 2}, [[0.3, 0.7], [0.9, 0.1]]
-    by_hand, ours = make_method(Half, balancer=make(), **parts), make_method(balancer=make(), **parts)
+    by_hand, ours = (
+        make_method(Half, balancer=make(), **parts),
+        make_method(balancer=make(), **parts),
+    )
     losses, expected = gradient(by_hand, alphas)
     with BF16:
         found, got = gradient(ours, alphas)

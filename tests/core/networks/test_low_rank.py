@@ -219,8 +219,6 @@ def test_statistics_are_re_estimated_for_an_alpha_and_exported():
 @pytest.mark.parametrize(
     ("model", "given", "message"),
     [
-        (nn.BatchNorm1d(4), {}, "needs a model with a matrix or a kernel.* Found none"),
-        (nn.Linear(8, 1), {}, "needs a model with a matrix"),
         (convolutional(), {"rank": 4}, r"at most 3, .* heads.0.weight \[3, 8\]. Found rank=4"),
         (convolutional(), {"rank": 0}, "`rank` must be a whole number >= 1"),
         (convolutional(), {"num_members": 0}, "`num_members` must be a whole number"),
@@ -251,12 +249,6 @@ def test_an_alpha_of_another_length_or_off_the_simplex_is_refused(alpha):
     network = LowRankEnsemble(convolutional(), 2, rank=2)
     with pytest.raises(InputError, match="`alpha` must"):
         network.export(alpha, calibration="shared")
-
-
-def test_alphas_of_another_length_are_refused(monkeypatch):
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
-    with pytest.raises(InputError, match=r"`alphas` must be a tensor \[\.\.\., 2\]"):
-        LowRankEnsemble(convolutional(), 2, rank=2).weights(torch.ones(3) / 3)
 
 
 def test_adapters_of_another_scale_are_refused():
