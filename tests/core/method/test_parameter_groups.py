@@ -155,8 +155,3 @@ def test_groups_that_lack_a_weight_are_refused(tasks):
     with pytest.raises(InputError, match="Found stacked missing and 0"):
         optimizer = torch.optim.Adam(groups[:-1])
         train(method, BATCHES, epochs=1, optimizer=optimizer, progress=False)
-
-
-def test_settings_must_be_a_dict(tasks):
-    with pytest.raises(InputError, match=r"must return a dict, {} for none. Found None: "):
-        parameter_groups(Method(two_members(), tasks), lambda name, shape: None)
