@@ -475,9 +475,11 @@ class Front:
             if front.alphas.shape[1] == 2:
                 panel.plot(*points[along].T, color="C0", lw=1)
             panel.plot(*points[kept].T, "o", color="C0", label="not dominated")
-            panel.plot(*points[~kept].T, "o", color="C0", mfc="none", label="dominated")
-            for name, other in beside.items():
-                panel.plot(*other.finite().values[:, pair].T, "*", ms=12, label=name)
+            if not kept.all():
+                panel.plot(*points[~kept].T, "o", color="C0", mfc="none", label="dominated")
+            for number, (name, other) in enumerate(beside.items(), start=1):
+                values = other.finite().values[:, pair]
+                panel.plot(*values.T, "*", color=f"C{number}", ms=12, label=name)
             x, y = (self.objectives[t].label for t in pair)
             panel.set(xlabel=x, ylabel=y)
         panel.legend()
