@@ -8,9 +8,9 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pamal_core.states import load_state, save_state
-from pamal_core.files import write_atomic
 from pamal_core.errors import InputError
+from pamal_core.files import write_atomic
+from pamal_core.states import load_state, save_state
 
 STATE = {
     "key": "abc",

@@ -19,13 +19,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from forked import finish, start
 from tiny_experiment import tiny
 
-from pamal_core.states import load_state
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import run
 from pamal_companion.runs.sweep import sweep
 from pamal_core.errors import InputError
 from pamal_core.method import NonFiniteError
+from pamal_core.states import load_state
 
 COMMON = {"W": 2, "lam": 1.0, "batch_size": 20, "epochs": 6, "device": "cpu"}
 SETTINGS = [{"seed": seed} for seed in range(4)]
@@ -202,7 +202,7 @@ def test_a_nan_that_appears_in_training(place, whole, tmp_path, times, tally, mo
 
     for attempt in range(times):
         folder, when, calls = tmp_path / str(attempt), RANDOM.randrange(2, 100, 2), []
-        draw, accumulate = module.Method._forward, module.Method.accumulate
+        draw, step = module.Method._forward, module.Method.step
 
         def bad_draw(self, batch, *rest, draw=draw, calls=calls, when=when):
             calls.append(1)
@@ -218,15 +218,15 @@ def test_a_nan_that_appears_in_training(place, whole, tmp_path, times, tally, mo
                 raise NonFiniteError("The loss of task 1 is nan.")
             return found
 
-        def bad_gradient(self, *rest, accumulate=accumulate, calls=calls, when=when, **named):
-            losses = accumulate(self, *rest, **named)
+        def bad_gradient(self, *rest, step=step, calls=calls, when=when, **named):
+            losses = step(self, *rest, **named)
             if place == "gradient" and len(calls) >= when:
                 self.network.stacked.grad[0, 0] = float("nan")
             return losses
 
         with monkeypatch.context() as patch:
             patch.setattr(module.Method, "_forward", bad_draw)
-            patch.setattr(module.Method, "accumulate", bad_gradient)
+            patch.setattr(module.Method, "step", bad_gradient)
             with pytest.raises(NonFiniteError):
                 one_run(folder)
         bad = half_written(folder)

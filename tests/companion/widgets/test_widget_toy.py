@@ -51,16 +51,14 @@ def trained(start, scale, lam, sign, window, balancing, steps):
     network = WeightEnsemble([Toy(point, scale) for point in start])
     tasks = [Task(name, lambda output, _: output.mean(), ()) for name in ("1", "2")]
     penalty = MultiForward(lam, sign)
-    method = Method(
-        network, tasks, balancer=BALANCERS[balancing](), penalty=penalty, window=window
-    )
+    method = Method(network, tasks, balancer=BALANCERS[balancing](), penalty=penalty, window=window)
     optimizer = torch.optim.Adam(method.parameters(), lr=2e-3)
     batch = [torch.zeros(1, dtype=torch.float64)] * 3
     rng, same = np.random.default_rng(0), np.random.default_rng(0)
     path, draws = [], []
     for _ in range(steps):
         optimizer.zero_grad()
-        method.step(batch, rng)
+        method.step(batch, method.draw(rng))
         optimizer.step()
         path.append(network.stacked.detach().numpy().copy())
         draws.append(Dirichlet().sample(window, 2, same))

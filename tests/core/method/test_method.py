@@ -55,9 +55,9 @@ def test_draws_add_up_whether_or_not_their_graphs_are_kept(make_mlp, tasks, batc
     gradients = []
     for lam in (0.0, 1e-12):
         network.zero_grad()
-        Method(
-            network, tasks, balancer=make_balancer(), penalty=MultiForward(lam), window=3
-        ).step(batch, alphas)
+        Method(network, tasks, balancer=make_balancer(), penalty=MultiForward(lam), window=3).step(
+            batch, alphas
+        )
         gradients.append(network.stacked.grad.clone())
     torch.testing.assert_close(*gradients)
 

@@ -1,6 +1,5 @@
 """What a network or a batch that does not fit the tasks is told."""
 
-import jaxtyping
 import pytest
 import torch
 from torch import nn

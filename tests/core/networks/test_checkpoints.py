@@ -167,7 +167,9 @@ def test_a_saved_network_is_loaded_with_the_same_bits(kind, tmp_path):
     own, theirs = network.state_dict(), loaded.state_dict()
     assert own.keys() == theirs.keys() and loaded.task_names == ("kind", "colour")
     assert all(torch.equal(value, theirs[name]) for name, value in own.items())
-    trained = [{n for n, p in one.named_parameters() if p.requires_grad} for one in (network, loaded)]
+    trained = [
+        {n for n, p in one.named_parameters() if p.requires_grad} for one in (network, loaded)
+    ]
     assert trained[0] == trained[1] and loaded.skeleton.num_shared == network.skeleton.num_shared
     alpha = np.eye(network.num_members)[0]
     expected = network.predict(data[0][0], alpha)  # with the kept calibration
@@ -211,7 +213,7 @@ def test_inputs_that_no_file_takes_are_refused_and_can_be_left_out(tmp_path):
 
     network = WeightEnsemble(Worded(3, 2), num_members=2)
     network.calibration = [(Words(),)]
-    with pytest.raises(InputError, match="`calibration=False` leaves them out.*Words"):
+    with pytest.raises(InputError, match=r"`calibration=False` leaves them out.*Words"):
         network.save(tmp_path)
     assert not [*tmp_path.iterdir()]
     network.save(tmp_path, calibration=False)
