@@ -206,7 +206,7 @@ def train(
     check_calibration(calibration)
     if optimizer is not None and lr is not None:
         raise InputError("`lr` is that of Adam without an `optimizer`. Found both.")
-    parameters = [p for p in method.parameters() if p.requires_grad]
+    parameters = [p for p in method.parameters() if p.requires_grad] or method.parameters()
     if optimizer is None:
         rate = 1e-3 * len(method.tasks) if lr is None else lr
         on_gpu = method.network.device.type == "cuda"
