@@ -93,7 +93,9 @@ def ways(
         found[full] = WeightEnsemble([make() for _ in range(m)], task_weights=rows), full
         for rank in ranks:
             for word, train_base in (("trained", True), ("frozen", False)):
-                network = LowRankEnsemble(make(), m, rank, train_base, task_weights=rows)
+                network = LowRankEnsemble(
+                    make(), m, rank=rank, train_base=train_base, task_weights=rows
+                )
                 found[f"rank {rank}, base {word}, M = {m}"] = network, full
     return found
 

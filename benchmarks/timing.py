@@ -42,7 +42,7 @@ def training_step(
 
     def step() -> None:
         optimizer.zero_grad()
-        method.step(batch, rng)
+        method.step(batch, method.draw(rng))
         optimizer.step()
 
     return step

@@ -65,9 +65,11 @@ def check_reach(method: Method, batch: Batch, alpha: ArrayLike) -> None:
     made; where its forward pass writes into the weights, which follow from alpha; or where a loss
     compares each output with each target. Random numbers and buffers stay as they were."""
     inputs, *targets = batch
-    theta = method.network.weights(method.network.alpha_tensor(alpha)).detach().requires_grad_()
-    twin = method.network.skeleton.twin()
-    before, model, device = theta.detach().clone(), twin.model, theta.device
+    network, device = method.network, method.network.device
+    with full_precision(device):
+        theta = network.weights(network.alpha_tensor(alpha)).detach().requires_grad_()
+    twin = network.skeleton.twin()
+    before, model = theta.detach().clone(), twin.model
     with (
         twin.train().holding(theta),
         torch.random.fork_rng([device] if device.type == "cuda" else []),

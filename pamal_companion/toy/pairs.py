@@ -40,7 +40,7 @@ class Pairs:
     starts: Float[Array, "P M 2"] = field(default_factory=initial_pairs)
     task_weights: Float[Array, "M 2"] = field(default_factory=lambda: np.eye(2))
     preference: Dirichlet = field(default_factory=Dirichlet)
-    penalty: MultiForward = field(default_factory=MultiForward)
+    penalty: MultiForward = field(default_factory=lambda: MultiForward(0.0))
     window: int = 1
     lr: float = 2e-3
     seed: int = 0

@@ -248,10 +248,10 @@ def _set_weight(module: nn.Module, leaf: str, weight: Tensor | None) -> None:
     """Make `weight` the attribute `leaf` of `module`; None is no weight, which an attribute of the
     module itself says to those who ask."""
     module._parameters[leaf] = weight  # type: ignore[assignment]
-    if weight is None:
-        module.__dict__[leaf] = _NOT_HELD
-    else:
+    if isinstance(weight, nn.Parameter):  # of an exported model
         module.__dict__.pop(leaf, None)
+    else:  # the compiler follows no attribute that goes
+        module.__dict__[leaf] = _NOT_HELD if weight is None else weight
 
 
 @torch.no_grad()

@@ -43,6 +43,6 @@ def test_the_example_takes_the_steps_of_a_plain_loop(tmp_path, monkeypatch):
     for _ in range(5):
         for batch in loader:
             optimizer.zero_grad()
-            plain.step(batch, rng)
+            plain.step(batch, plain.draw(rng))
             optimizer.step()
     assert torch.equal(method.network.stacked, plain.network.stacked)

@@ -37,7 +37,7 @@ def server(tmp_path, monkeypatch):
     (code,) = re.findall(r"```python\n(.*?)```", "\n".join(cells), re.DOTALL)
     network = LowRankEnsemble(Net(), 2, rank=2, train_base=True)
     with torch.no_grad():
-        for adapter in network.mixed:
+        for adapter in (*network.A.values(), *network.B.values()):
             adapter.normal_()
     torch.save(network.state_dict(), tmp_path / "network.pt")
     monkeypatch.chdir(tmp_path)

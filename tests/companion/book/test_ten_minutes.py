@@ -42,7 +42,7 @@ def test_the_twelve_lines_end_in_a_plain_network_and_a_front_of_eleven(after):
     assert modules <= {"torch", "pamal_companion"}  # LeNet is ours
     assert isinstance(after["model"], nn.Module) and len(after["front"].alphas) == 11
     images = after["digits"].validation[:4][0]
-    expected = after["pamal"].predict(after["network"], after["alpha"], images)
+    expected = after["network"].predict(images, after["alpha"])
     with torch.no_grad():
         for ours, theirs in zip(after["model"](images), expected, strict=True):
             torch.testing.assert_close(ours, theirs)

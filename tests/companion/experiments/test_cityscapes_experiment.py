@@ -134,7 +134,7 @@ def test_predictions_are_what_the_record_was_measured_on(sample, batch_norm):
 def test_without_calibration_a_prediction_is_that_of_the_exported_network(sample):
     network = run(EXPERIMENT, options(), sample).network.train()
     image = sample.test[:1][0]
-    found = network.predict(image, [0.3, 0.7])
+    found = network.predict(image, [0.3, 0.7], calibration="shared")
     for ours, theirs in zip(
         found, network.export([0.3, 0.7], calibration="shared")(image), strict=True
     ):

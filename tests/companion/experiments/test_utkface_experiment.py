@@ -83,7 +83,8 @@ def test_two_epochs_on_real_faces_lower_every_loss(method):
     optimizer = torch.optim.Adam(method.parameters(), lr=1e-3 * method.network.num_members)
     loader = batches(splits.train, chosen.batch_size, shuffle=True)
     history = train(method, loader, epochs=2, optimizer=optimizer, seed=0, progress=False)
-    assert all(after < loss for after, loss in zip(history[-1]["losses"], before, strict=True))
+    after = [history[-1][f"{name}/loss"] for name in method.names]
+    assert all(one < loss for one, loss in zip(after, before, strict=True))
 
 
 @torch.no_grad()
@@ -91,7 +92,6 @@ def untrained_losses(method, part: TensorDataset) -> list[float]:
     """The losses in training mode, as those of an epoch are; at the centre of the members."""
     images, *targets = part[:]
     ensemble = method.network
-    centre = ensemble.alpha_tensor([1 / ensemble.num_members] * ensemble.num_members)
-    outputs = ensemble(ensemble.weights(centre), images)
+    outputs = ensemble(images, [1 / ensemble.num_members] * ensemble.num_members)
     triples = zip(method.tasks, outputs, targets, strict=True)
     return [task.loss(output, target).item() for task, output, target in triples]

@@ -202,7 +202,7 @@ def test_a_nan_that_appears_in_training(place, whole, tmp_path, times, tally, mo
 
     for attempt in range(times):
         folder, when, calls = tmp_path / str(attempt), RANDOM.randrange(2, 100, 2), []
-        draw, accumulate = module.Method._forward, module.Method.accumulate
+        draw, step = module.Method._forward, module.Method.step
 
         def bad_draw(self, batch, *rest, draw=draw, calls=calls, when=when):
             calls.append(1)
@@ -218,15 +218,15 @@ def test_a_nan_that_appears_in_training(place, whole, tmp_path, times, tally, mo
                 raise NonFiniteError("The loss of task 1 is nan.")
             return found
 
-        def bad_gradient(self, *rest, accumulate=accumulate, calls=calls, when=when, **named):
-            losses = accumulate(self, *rest, **named)
+        def bad_gradient(self, *rest, step=step, calls=calls, when=when, **named):
+            losses = step(self, *rest, **named)
             if place == "gradient" and len(calls) >= when:
                 self.network.stacked.grad[0, 0] = float("nan")
             return losses
 
         with monkeypatch.context() as patch:
             patch.setattr(module.Method, "_forward", bad_draw)
-            patch.setattr(module.Method, "accumulate", bad_gradient)
+            patch.setattr(module.Method, "step", bad_gradient)
             with pytest.raises(NonFiniteError):
                 one_run(folder)
         bad = half_written(folder)

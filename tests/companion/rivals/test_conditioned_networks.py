@@ -10,10 +10,13 @@ from pamal_companion.rivals import phn
 from pamal_companion.rivals.cosmos import Conditioned
 from pamal_companion.rivals.phn import Hypernetwork
 from pamal_companion.rivals.rotograd import Rotated, rotate
+from pamal_companion.runs.rates import adam
+from pamal_core.balancing import UncertaintyWeighting
 from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
-from pamal_core.optimizers import adam, parameter_groups
+from pamal_core.networks.low_rank import LowRankEnsemble
+from pamal_core.optimizers import parameter_groups
 from pamal_core.training import train
 
 ALPHA = torch.tensor([0.3, 0.7])
@@ -80,7 +83,7 @@ def test_alpha_reaches_the_first_layer_as_more_inputs(kind):
     else:
         joined = ALPHA.expand(3, 2)
     expected = member(torch.cat([x, joined], 1))
-    got = network(network.weights(ALPHA), x)
+    got = network(x, ALPHA)
     for a, b in zip(got, expected, strict=True):
         torch.testing.assert_close(a, b)
 
@@ -107,7 +110,7 @@ def test_the_exported_network_gives_the_same_outputs_for_its_alpha(make):
         if make is Hypernetwork
         else Conditioned(mlp(6), 2, shared="encoder", example=x)
     )
-    expected = network(network.weights(ALPHA), x)
+    expected = network(x, ALPHA)
     for a, b in zip(network.export(ALPHA)(x), expected, strict=True):
         torch.testing.assert_close(a, b)
 
@@ -140,21 +143,28 @@ def test_what_is_trained_of_a_conditioned_network_is_one_group(make_mlp, tasks):
     assert group["params"] == [network.trained] and group["lr"] == 0.5
 
 
-def test_without_an_optimiser_only_an_ensemble_has_m_times_the_rate(make_mlp, tasks, loader):
-    networks = {
-        2e-3: WeightEnsemble([make_mlp(), make_mlp()]),
-        1e-3: Hypernetwork(make_mlp(), 2, shared="encoder"),
-    }
-    for rate, network in networks.items():
-        seen = []
-        train(
-            Method(network, tasks),
-            loader,
-            epochs=1,
-            on_epoch=lambda training, seen=seen: seen.append(training.optimizer),
-            progress=False,
+def test_only_what_alpha_mixes_has_m_times_the_rate(make_mlp, tasks):
+    """The paper's two groups; a balancer's own parameters and a base have the plain rate."""
+
+    def rates(network, **given):
+        method = Method(network, tasks, balancer=UncertaintyWeighting(2))
+        groups = adam(method, 1e-3, **given).param_groups
+        return [(group["lr"], sum(p.numel() for p in group["params"])) for group in groups]
+
+    rows = [[1, 0], [0, 1], [0.5, 0.5]]
+    ensemble = WeightEnsemble(make_mlp(), num_members=3, task_weights=rows)
+    size = ensemble.stacked.numel()
+    assert rates(ensemble) == [(3e-3, size), (1e-3, 2)]
+    assert rates(ensemble, scaled=False) == [(1e-3, size), (1e-3, 2)]
+    for train_base in (True, False):
+        low_rank = LowRankEnsemble(
+            make_mlp(), 2, rank=1, train_base=train_base, task_weights=rows[:2]
         )
-        assert seen[0].param_groups[0]["lr"] == rate
+        adapters = sum(p.numel() for p in (*low_rank.A.values(), *low_rank.B.values()))
+        others = 2 + (low_rank.base.numel() if train_base else 0)
+        assert rates(low_rank) == [(2e-3, adapters), (1e-3, others)]
+    written = Hypernetwork(make_mlp(), 2, shared="encoder")
+    assert rates(written) == [(1e-3, 2 + sum(p.numel() for p in written.parameters()))]
 
 
 def test_a_hypernetwork_is_trained_by_the_rule_of_every_other_network(make_mlp, tasks, loader):

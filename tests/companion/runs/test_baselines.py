@@ -65,6 +65,6 @@ def test_every_parameter_of_a_baseline_receives_a_gradient(name, data):
     method.balancer.start_epoch([])
     rng = np.random.default_rng(0)
     for _ in range(30):  # units of a hypernetwork are dead for many alphas
-        method.step(next(iter(loader_of(data, 3))), rng)
+        method.step(next(iter(loader_of(data, 3))), method.draw(rng))
     assert all((p.grad != 0).float().mean() > 0.4 for p in method.parameters() if p.numel())
     assert (name == "uw") == (len(method.parameters()) == 2 and name not in CONDITIONED)

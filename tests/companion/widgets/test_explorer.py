@@ -40,7 +40,7 @@ def published():
 @torch.no_grad()
 def shares(ensemble, alpha, images):
     """The shares of the classes [n, T, classes]."""
-    outputs = ensemble(ensemble.weights(ensemble.alpha_tensor(alpha)), images)
+    outputs = ensemble(images, alpha)
     return torch.stack(outputs, 1).softmax(-1)
 
 

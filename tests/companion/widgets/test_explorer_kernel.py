@@ -105,7 +105,7 @@ def test_a_low_rank_ensemble_is_explored_as_any_other(parts):
     _, tasks, data, loader, _, measured = parts
     network = pamal.LowRankEnsemble(Heads(len(tasks)), len(tasks), rank=2)
     with torch.no_grad():
-        for adapter in network.mixed:
+        for adapter in (*network.A.values(), *network.B.values()):
             adapter.normal_(0, 0.2)
     front = pamal.evaluate(network, tasks, loader, measured.alphas, calibration="shared")
     given = {"loader": loader, "calibration": "shared"}

@@ -58,7 +58,7 @@ def trained(start, scale, lam, sign, window, balancing, steps):
     path, draws = [], []
     for _ in range(steps):
         optimizer.zero_grad()
-        method.step(batch, rng)
+        method.step(batch, method.draw(rng))
         optimizer.step()
         path.append(network.stacked.detach().numpy().copy())
         draws.append(Dirichlet().sample(window, 2, same))

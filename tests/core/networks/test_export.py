@@ -293,7 +293,7 @@ def test_statistics_are_re_estimated_on_what_training_kept(num_members, ema):
     assert all(torch.equal(buffer, before[name]) for name, buffer in network.named_buffers())
 
 
-def test_the_first_inputs_of_the_last_call_are_kept_unless_others_are_given():
+def test_the_first_inputs_of_the_last_call_are_kept_or_those_given():
     network, data = trained()
     method, seen, expected = Method(network, TASKS), [], [x.clone() for x, *_ in data[2:]]
     again = {"progress": False, "on_step": lambda t: seen.append(len(t.network.calibration))}
