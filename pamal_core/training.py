@@ -20,6 +20,7 @@ from pamal_core.errors import InputError, check_choice, check_number, check_type
 from pamal_core.inputs import Batch, check_loader, moved
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.networks.base import Network
+from pamal_core.networks.skeleton import copied
 from pamal_core.networks.statistics import Calibration, Kept, check_calibration
 from pamal_core.tasks import label_counts
 
@@ -315,7 +316,8 @@ def _average_of(
         )
     decay = 1 - 1 / max(ema * steps, 1.0)
     average = get_ema_multi_avg_fn(decay)  # type: ignore[no-untyped-call]
-    return AveragedModel(network, multi_avg_fn=average)
+    # A copy of a model that keeps activations, which torch would not copy, is one without them.
+    return AveragedModel(copied(network), multi_avg_fn=average)
 
 
 def seed_everything(seed: int, epoch: int = 0) -> np.random.Generator:

@@ -15,7 +15,7 @@ from pamal_core.errors import InputError, check_type
 from pamal_core.inputs import Inputs, moved
 from pamal_core.networks.skeleton import Skeleton
 from pamal_core.networks.statistics import Calibration, check_calibration, estimate, warn_of_shared
-from pamal_core.shapes import ByMember, Thetas
+from pamal_core.shapes import ByMember, Theta, Thetas
 from pamal_core.simplex import on_simplex
 
 Alpha = ArrayLike | Mapping[str, float]
@@ -95,9 +95,7 @@ class Network(nn.Module, ABC):
 
         `predict` is for serving, and `skeleton(theta, inputs)` for what holds theta itself.
         """
-        with full_precision(self.device):
-            theta = self.weights(self.alpha_tensor(alpha))
-        return self.skeleton(theta, inputs)
+        return self.skeleton(self._theta(alpha), inputs)
 
     @torch.no_grad()
     def predict(
@@ -111,10 +109,9 @@ class Network(nn.Module, ABC):
         many calls at one alpha `export` is faster.
         """
         batches = self.calibration_for(calibration, stacklevel=3)
-        twin = self.skeleton.twin()
-        with full_precision(self.device):
-            theta = self.weights(self.alpha_tensor(alpha))
-            if batches != "shared":
+        twin, theta = self.skeleton.twin(), self._theta(alpha)
+        if batches != "shared":
+            with full_precision(self.device):
                 estimate(twin, theta, batches, self.task_names)
         outputs = twin(theta, *moved([inputs], self.device))
         return dict(outputs) if isinstance(outputs, Mapping) else list(outputs)
@@ -142,11 +139,10 @@ class Network(nn.Module, ABC):
         if into is not None:
             check_type("into", into, nn.Module, "network.export(alpha)")
         batches = self.calibration_for(calibration, stacklevel=3)
-        with full_precision(self.device):
-            theta = self.weights(self.alpha_tensor(alpha))
-            skeleton = self.skeleton
-            if batches != "shared":
-                skeleton = skeleton.twin()
+        skeleton, theta = self.skeleton, self._theta(alpha)
+        if batches != "shared":
+            skeleton = skeleton.twin()
+            with full_precision(self.device):
                 estimate(skeleton, theta, batches, self.task_names)
         if into is None:
             return skeleton.export(theta)
@@ -181,6 +177,17 @@ class Network(nn.Module, ABC):
         point = torch.as_tensor(on_simplex(alpha, self.num_members))
         # To a GPU without waiting for what it still has to do.
         return point.to(self.task_weights, non_blocking=True)
+
+    def _theta(self, alpha: Alpha) -> Theta:
+        """Return the weights at one alpha, whatever autocast is on."""
+        point = self.alpha_tensor(alpha)
+        if point.ndim != 1:
+            raise InputError(
+                f"A network has one alpha at a time, {self.num_members} numbers. Found shape "
+                f"{list(point.shape)}."
+            )
+        with full_precision(self.device):
+            return self.weights(point)
 
     def _in_order(self, alpha: Mapping[str, float]) -> list[float]:
         """Return the entries of an alpha by name, that of a task without one 0."""

@@ -40,6 +40,7 @@ class Mixture(Network):
             "task_names": self.task_names,
             "network": dict(self.state_dict()),
             "calibration": self.calibration if calibration else None,
+            "written": self.skeleton.written,
         }
         try:
             save_state(Path(folder) / FILE, state)
@@ -67,4 +68,5 @@ class Mixture(Network):
         network.load_state_dict(state["network"])
         network.task_names = tuple(state["task_names"])
         network.calibration = state["calibration"]
+        network.skeleton.written = state["written"]
         return network

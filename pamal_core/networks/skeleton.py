@@ -27,10 +27,9 @@ class _NotHeld:
     @classmethod
     def __torch_function__(cls, *_: Any) -> Any:
         raise InputError(
-            "The weights of a model follow from alpha, and it has them while it is called. What "
-            "recomputes parts of it in a backward pass (activation checkpointing) goes with "
-            "`Method.step`, or with `network.skeleton.holding(theta)` around that pass. Found "
-            "a part that runs on its own."
+            "The weights of a model follow from alpha, and it has them while it is called: what "
+            "recomputes parts of it in a backward pass (activation checkpointing) is trained by "
+            "`Method.step`. Found a part that runs on its own."
         )
 
 
@@ -112,7 +111,8 @@ class Skeleton(nn.Module):
             module.training = was_training
         self._held: Theta | None = None
         self._place()
-        self._written = self._sums()
+        self.written = self._sums()
+        """The sum of each buffer that is no running statistic, as it was at first."""
 
     def train(self, mode: bool = True) -> "Skeleton":
         super().train(mode)
@@ -182,7 +182,7 @@ class Skeleton(nn.Module):
         """The buffers that are no running statistics and not as they were at first: what follows
         the weights, such as the vectors of a spectral norm."""
         sums = self._sums()  # of which forward may have registered some
-        return [name for name, value in sums.items() if value != self._written.get(name)]
+        return [name for name, value in sums.items() if value != self.written.get(name)]
 
     def _sums(self) -> dict[str, str]:
         return {
