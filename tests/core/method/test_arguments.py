@@ -140,6 +140,8 @@ NETWORK = {
     ),
     "names of sum 0.8": (lambda: method().network.export({"a": 0.3, "b": 0.5}), "sum to 1"),
     "export of three": (lambda: ensemble().export([1, 0, 0]), r"2 numbers, .* Found shape \(3,\)"),
+    "two alphas at once": (lambda: ensemble()(BATCH[0], np.eye(2)), r"one alpha .* shape \[2, 2\]"),
+    "export of two": (lambda: ensemble().export(np.eye(2)), r"one alpha at a time, 2 numbers"),
     "export of NaN": (lambda: ensemble().export([np.nan, 1]), "finite entries"),
     "export off the simplex": (lambda: ensemble().export([0.5, 0.4]), r"sum to 1\. Found"),
     "statistics by a word": (lambda: exported("own"), "`calibration` must be one of shared"),
