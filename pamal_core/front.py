@@ -121,10 +121,10 @@ class Front:
         return (self[row] for row in range(len(self)))
 
     def __repr__(self) -> str:
-        return f"{self._summary()}\n{self._brief().to_string(max_rows=8, max_cols=8)}"
+        return f"{self._summary()}\n{self._brief().to_string(max_rows=11, max_cols=8)}"
 
     def _repr_html_(self) -> str:
-        table = self._brief().to_html(max_rows=8, max_cols=8, border=0)
+        table = self._brief().to_html(max_rows=11, max_cols=8, border=0)
         return f"<p>{escape(self._summary())}</p>\n{table}"
 
     def _summary(self) -> str:

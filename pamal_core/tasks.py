@@ -348,10 +348,10 @@ def _chosen(defaults: Sequence[Metric], metrics: Sequence[Any] | None) -> Sequen
 
 @dataclass(frozen=True)
 class _Classes:
-    """What tasks of classes compute of logits [n, C, ...] and labels: integers [n, ...], or class
-    probabilities of the shape of the logits.
+    """What tasks of classes compute of logits [n, C, ...] and labels: integers [n, ...], whole
+    numbers [n] of floats, or class probabilities of the shape of the logits.
 
-    - `ignore_index`: the integer that means a missing label. Among probabilities NaN does.
+    - `ignore_index`: the integer that means a missing label. Among floats NaN does.
     - `class_weight`: C numbers, how much a label counts in the loss; None where all count alike.
     - `num_classes`: C of pixels, whose labels must be integers.
     """
@@ -369,6 +369,13 @@ class _Classes:
 
     # Labels
 
+    def as_classes(self, labels: Tensor) -> Tensor:
+        """Return floats [n], a column of pandas with missing labels, as integers; others as they
+        are."""
+        if labels.ndim != 1 or not labels.is_floating_point():
+            return labels
+        return labels.where(labels.isfinite(), self.ignore_index).long()
+
     def present(self, labels: Tensor) -> Tensor:
         """Return which labels are there."""
         if labels.is_floating_point():
@@ -377,6 +384,7 @@ class _Classes:
 
     def labelled(self, logits: Tensor, labels: Tensor) -> Pair:
         """Return logits [k, C] and labels [k], or probabilities [k, C]."""
+        labels = self.as_classes(labels)
         counted = self.present(labels)
         labels = labels.movedim(1, -1) if labels.is_floating_point() else labels.long()
         return logits.movedim(1, -1)[counted], labels[counted]
@@ -388,6 +396,7 @@ class _Classes:
         for. A class out of range is torch's to refuse on the CPU. An accelerator would lose the
         process with it: there all logits are NaN instead, as of wrong probabilities.
         """
+        given, labels = labels, self.as_classes(labels)
         soft, number = labels.is_floating_point(), logits.shape[1] if logits.ndim > 1 else 0
         needed = logits.shape if soft else logits.shape[:1] + logits.shape[2:]
         if self.num_classes is None:
@@ -397,7 +406,7 @@ class _Classes:
             wanted = f"[n, {self.num_classes}, H, W] labels must be integers [n, H, W]"
             fits = number == self.num_classes and not soft
         if not fits or labels.shape != needed:
-            found = f"{described(logits)} and {described(labels)}"
+            found = f"{described(logits)} and {described(given)}"
             raise InputError(f"For logits {wanted}. Found {found}.")
         counted, on_cpu = self.present(labels), labels.device.type == "cpu"
         if soft:
@@ -407,9 +416,15 @@ class _Classes:
                 raise InputError("Probabilities must be at least 0, with sum 1 over the classes.")
             return _nan_where(wrong.any(), logits), labels, counted
         labels = labels.long()
+        broken = (given != labels) & ~given.isnan()  # of floats: half a class, or an infinite one
         if on_cpu:
+            if given.is_floating_point() and broken.any():
+                raise InputError(
+                    "Labels of classes must be integers, whole numbers or NaN. "
+                    f"Found {given[broken][0].item():g}."
+                )
             return logits, labels, counted
-        wrong = counted & ((labels < 0) | (labels >= number))
+        wrong = broken | counted & ((labels < 0) | (labels >= number))
         return _nan_where(wrong.any(), logits), labels.masked_fill(wrong, 0), counted
 
     # The loss
@@ -419,6 +434,7 @@ class _Classes:
 
     def count(self, labels: Tensor) -> Tensor:
         """Return the number of labels, or the sum of their weights."""
+        labels = self.as_classes(labels)
         counted = self.present(labels)
         if self.class_weight is None or labels.is_floating_point():
             return counted.sum()
@@ -516,9 +532,10 @@ def classification(
     [n, C, ...] and labels [n, ...], as of tokens.
 
     Labels are integers, or class probabilities of the shape of the logits; with these an answer is
-    right where it is the most probable class.
+    right where it is the most probable class. Labels [n] may be whole numbers of floats, as pandas
+    has them in a column with missing ones.
 
-    - `ignore_index`: the integer that means a missing label. Among probabilities NaN does.
+    - `ignore_index`: the integer that means a missing label. Among floats NaN does.
     - `class_weight`: C numbers > 0, torch's `weight`. A label counts as much as its class weighs,
       in the loss and in the metric "loss"; of probabilities the terms are weighed, and the mean is
       over their number.

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from pamal_companion.experiments.models import SharedBottom
-from pamal_core import LowRankEnsemble
+from pamal_core import LowRankEnsemble, Method, classification
 
 PAGE = Path(__file__).parents[3] / "notebooks" / "from_what_you_have.ipynb"
 
@@ -39,7 +39,8 @@ def server(tmp_path, monkeypatch):
     with torch.no_grad():
         for adapter in (*network.A.values(), *network.B.values()):
             adapter.normal_()
-    torch.save(network.state_dict(), tmp_path / "network.pt")
+    Method(network, [classification("digit"), classification("even")])  # which names the members
+    network.save(tmp_path / "network")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "model", SimpleNamespace(Net=Net))
     names = {}

@@ -35,6 +35,23 @@ ALL = [
 ]
 
 
+@pytest.mark.parametrize("class_weight", [None, [1.0, 2.0, 3.0, 4.0]])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_column_of_pandas_with_missing_classes_is_that_of_integers(class_weight, dtype):
+    logits = torch.randn(5, CLASSES, generator=torch.Generator().manual_seed(0))
+    task = pamal.classification("c", class_weight=class_weight)
+    whole = torch.tensor([0, -100, 3, 1, -100])
+    column = torch.tensor([0, math.nan, 3, 1, math.nan], dtype=dtype)
+    assert judged(task, logits, column) == judged(task, logits, whole)
+    assert task.loss(logits, column) == task.loss(logits, whole)
+    assert task.count(column) == task.count(whole)
+    assert task.loss(logits, torch.full((5,), math.nan, dtype=dtype)) == 0
+    for ours, theirs in zip(
+        task.labelled(logits, column), task.labelled(logits, whole), strict=True
+    ):
+        assert torch.equal(ours, theirs)
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 2**31),
@@ -202,8 +219,8 @@ def test_r2_loses_no_digits_where_targets_are_far_from_0(offset, size):
         (
             ALL[0][0],
             (6, 4),
-            torch.zeros(6),
-            r"(?s)be integers.*\[6\] of float32.*task c",
+            torch.tensor([0, 1, math.nan, 0.5, math.inf, 0]),
+            "(?s)whole numbers or NaN. Found 0.5.*task c",
         ),
         (ALL[0][0], (6, 4), torch.zeros(6, 1).long(), r"must be integers \[n.* \[6, 1\] of int64"),
         (ALL[0][0], (6, 4), torch.ones(6, 4), "Probabilities must be at least 0, with sum 1"),
