@@ -13,18 +13,20 @@ from pamal_core.networks.skeleton import Skeleton
 def parameter_groups(
     method: Method, settings: Callable[[str, torch.Size], Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Groups for any optimiser of torch, which `train` may then be given. `settings(name, shape)`
-    returns what is special to a weight, such as {"weight_decay": 0.0}, and {} for nothing.
+    """Return groups for any optimiser of torch, which `train` may then be given.
 
-    Names and shapes are those of a member's `named_parameters()`; a tied weight goes by its first
-    name. The tensors are views of the matrix [M, N] of an ensemble, one for each weight of each
+    - `method`: what is trained, on its device already.
+    - `settings(name, shape)`: returns what is special to a weight, such as {"weight_decay": 0.0},
+      and {} for nothing. Names and shapes are those of a member's `named_parameters()`; a tied
+      weight goes by its first name.
+
+    The tensors are views of the matrix [M, N] of an ensemble, one for each weight of each
     member, so that the optimiser does with them exactly what it does with plain modules. A low-rank
     ensemble has views of its base, where that is trained, and the adapters of all members to a
     weight, as "A.encoder/0/weight". Other networks are grouped by their own parameters. The
     parameters of a balancer have no settings.
 
-    Make the groups after the network is moved. A loop of your own must clear the gradients of both
-    the optimiser and the network.
+    A loop of your own must clear the gradients of both the optimiser and the network.
     """
     network = method.network
     named: list[tuple[str, Tensor]] = [*network.named_parameters()]

@@ -48,13 +48,16 @@ class MultiForward(Penalty):
 
     $$R = \sum_t \log \Big( \frac{1}{|E_t|} \sum_{(i, j) \in E_t} e^{\max(v_{ij}, 0)} \Big),$$
 
-    which is 0 on an ordered front. `sign="ordered"` takes $v_{ij} = L_t(j) - L_t(i)$, as the
-    paper's text and its Figure 3 describe it. `sign="printed"` takes $L_t(i) - L_t(j)$, as Eq. 3
-    and the authors' code have it, and penalises the right order.
+    which is 0 on an ordered front.
 
-    `edges="lex"` keeps the W - 1 edges between neighbours in the order of a task, `edges="full"`
-    all. Draws of equal weight, to 1e-6, have no edge. `skip="as_released"` counts the penalty only
-    while $\lambda R$ stays below the sum of the weighted losses; `skip="never"` always counts it.
+    - `lam`: how much it counts, at least 0.
+    - `sign`: "ordered" takes $v_{ij} = L_t(j) - L_t(i)$, as the paper's text and its Figure 3
+      describe it; "printed" takes $L_t(i) - L_t(j)$, as Eq. 3 and the authors' code have it, and
+      penalises the right order.
+    - `edges`: "lex" keeps the W - 1 edges between neighbours in the order of a task, "full" all.
+      Draws of equal weight, to 1e-6, have no edge.
+    - `skip`: "as_released" counts the penalty only while $\lambda R$ stays below the sum of the
+      weighted losses, "never" always.
     """
 
     min_window: ClassVar[int] = 2

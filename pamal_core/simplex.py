@@ -19,13 +19,14 @@ SAME = 1e-6
 class Dirichlet:
     r"""Draws $\alpha \sim \mathrm{Dir}(p)$ on the simplex: line 5 of Algorithm 1.
 
-    `p` is one concentration for all members or one per member. `p=1` is uniform, `p<1` favours the
-    corners, `p>1` the centre. The two limits that the paper discusses in appendix A1 are included:
-    `p=0` draws one corner at random, `p=inf` is the centre itself.
+    - `p`: one concentration for all members or one per member. `p=1` is uniform, `p<1` favours the
+      corners, `p>1` the centre. The two limits that the paper discusses in appendix A1 are
+      included: `p=0` draws one corner at random, `p=inf` is the centre itself.
+    - `stratified`: whether the draws of one step are spread out by a Latin hypercube instead of
+      independent, each still ~ Dir(p). For two members one of W draws then falls into each W-th of
+      the distribution.
 
-    With `stratified` the draws of one step are spread out by a Latin hypercube instead of
-    independent, each still ~ Dir(p). For two members one of W draws then falls into each W-th of
-    the distribution.
+    Raises InputError for a negative `p`, and for a list in which one is 0 or infinite.
     """
 
     p: float | tuple[float, ...] = 1.0
@@ -109,11 +110,13 @@ def _at_quantiles(shares: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 
 def lattice(num_members: int, num_points: int = 11) -> np.ndarray:
-    """All alphas whose entries are multiples of 1 / (num_points - 1): [P, num_members].
+    """Return all alphas whose entries are multiples of 1 / (num_points - 1): [P, num_members].
 
-    `num_points` is the n of section 5.2, the number of points along an edge. Two members give n
-    points, three give n (n + 1) / 2. The first row is the first corner, the last row the last
-    corner.
+    - `num_members`: M.
+    - `num_points`: the n of section 5.2, the number of points along an edge. Two members give n
+      points, three give n (n + 1) / 2.
+
+    The first row is the first corner, the last row the last corner.
     """
     check_number("num_members", num_members, 1, whole=True)
     check_number("num_points", num_points, 2, whole=True)

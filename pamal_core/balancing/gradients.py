@@ -28,13 +28,13 @@ class GradientBalancer(Balancer):
 
 class UnitNorm(GradientBalancer):
     r"""Gradient balancing of section 4.2: every task gradient is scaled to unit l2 norm and then
-    weighted, $\sum_t w_t g_t / \|g_t\|$.
+    weighted, $\sum_t w_t g_t / \|g_t\|$. A gradient of norm 0 stays 0.
 
-    `form="paper"` does so on the shared weights; the heads keep the plain weights.
-    `form="released"` follows the authors' code: it divides the whole loss of a task, and so the
-    gradient of its head, by $\|\alpha\| \|g_t\| + 0.001$, with $g_t$ the gradient by the shared
-    entries of theta. This is the norm of the gradient by the shared weights of all members plus
-    0.001, since the gradient of member k is $\alpha_k g_t$. A gradient of norm 0 stays 0.
+    - `form`: "paper" does so on the shared weights, and the heads keep the plain weights.
+      "released" follows the authors' code: it divides the whole loss of a task, and so the gradient
+      of its head, by $\|\alpha\| \|g_t\| + 0.001$, with $g_t$ the gradient by the shared entries of
+      theta. That is the norm of the gradient by the shared weights of all members plus 0.001, since
+      the gradient of member k is $\alpha_k g_t$.
     """
 
     def __init__(self, form: Literal["paper", "released"] = "paper") -> None:
