@@ -24,7 +24,9 @@ from pamal_companion.experiments.models import SharedBottom
 from pamal_companion.experiments.resnet import resnet18
 from pamal_companion.experiments.segnet import segnet
 from pamal_core import classification, regression
-from pamal_core.tasks import Task, depth, segmentation
+from pamal_core.classes import segmentation
+from pamal_core.numbers import depth
+from pamal_core.tasks import Task
 
 FACES = [regression("age"), classification("gender"), classification("ethnicity")]
 STREETS = [segmentation("classes", 7), depth("depth")]

@@ -12,17 +12,20 @@ __version__ = "1.0.0"
 # fronts need no torch, whose import takes longer than all that one does with a record.
 _HOMES = {
     "balancing": ["UnitNorm"],
+    "classes": ["classification", "segmentation"],
     "errors": ["InputError"],
     "evaluation": ["evaluate"],
     "recipe": ["Fitted", "fit"],
     "front": ["Front"],
+    "metrics": ["Metric"],
     "method": ["Method", "NonFiniteError"],
     "networks.ensemble": ["WeightEnsemble"],
     "networks.low_rank": ["LowRankEnsemble"],
+    "numbers": ["depth", "regression"],
     "optimizers": ["parameter_groups"],
     "penalties": ["MultiForward"],
     "simplex": ["Dirichlet", "lattice"],
-    "tasks": ["Metric", "Task", "classification", "depth", "regression", "segmentation"],
+    "tasks": ["Task"],
     "training": ["train"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

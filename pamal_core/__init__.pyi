@@ -1,15 +1,18 @@
 from .balancing import UnitNorm
+from .classes import classification, segmentation
 from .errors import InputError
 from .evaluation import evaluate
 from .front import Front
 from .method import Method, NonFiniteError
+from .metrics import Metric
 from .networks.ensemble import WeightEnsemble
 from .networks.low_rank import LowRankEnsemble
+from .numbers import depth, regression
 from .optimizers import parameter_groups
 from .penalties import MultiForward
 from .recipe import Fitted, fit
 from .simplex import Dirichlet, lattice
-from .tasks import Metric, Task, classification, depth, regression, segmentation
+from .tasks import Task
 from .training import train
 
 __version__: str

@@ -4,7 +4,7 @@ from pamal_companion.data import census
 from pamal_companion.experiments.models import mlp
 from pamal_companion.experiments.options import QUESTIONS, CensusOptions
 from pamal_companion.runs.run import Experiment
-from pamal_core.tasks import classification
+from pamal_core.classes import classification
 
 EXPERIMENT = Experiment(
     name="census",

@@ -9,8 +9,9 @@ from pamal_companion.data.splits import Splits
 from pamal_companion.experiments.options import CityScapesOptions
 from pamal_companion.experiments.segnet import segnet
 from pamal_companion.runs.run import Experiment, calibration
+from pamal_core.classes import segmentation
 from pamal_core.networks.base import Network
-from pamal_core.tasks import depth, segmentation
+from pamal_core.numbers import depth
 
 NUM_CLASSES = len(cityscapes.CLASSES)
 

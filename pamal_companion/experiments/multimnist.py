@@ -4,7 +4,7 @@ from pamal_companion.data import multimnist
 from pamal_companion.experiments.models import lenet
 from pamal_companion.experiments.options import MultiMNISTOptions
 from pamal_companion.runs.run import Experiment
-from pamal_core.tasks import classification
+from pamal_core.classes import classification
 
 EXPERIMENT = Experiment(
     name="multimnist",

@@ -8,7 +8,7 @@ from pamal_companion.data.splits import Splits
 from pamal_companion.experiments.models import SharedBottom
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.run import Experiment
-from pamal_core.tasks import classification
+from pamal_core.classes import classification
 
 
 def load(options):

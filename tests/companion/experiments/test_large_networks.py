@@ -8,10 +8,11 @@ from torchvision import models
 
 from pamal_companion.experiments.resnet import resnet18
 from pamal_companion.experiments.segnet import segnet
+from pamal_core.classes import classification, segmentation
 from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
-from pamal_core.tasks import classification, depth, regression, segmentation
+from pamal_core.numbers import depth, regression
 
 NARROW = {
     "resnet, released": (lambda: resnet18(width=16, size=32), (4, 3, 32, 32)),

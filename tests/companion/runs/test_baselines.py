@@ -12,7 +12,8 @@ from pamal_companion.runs.build import build
 from pamal_companion.runs.checkpoint import train_resumably
 from pamal_companion.runs.methods import METHODS
 from pamal_companion.runs.options import Options
-from pamal_core.tasks import classification, regression
+from pamal_core.classes import classification
+from pamal_core.numbers import regression
 from pamal_core.training import seed_everything, train
 
 TASKS = [regression("height"), classification("kind"), regression("width")]

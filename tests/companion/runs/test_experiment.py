@@ -15,8 +15,8 @@ from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import arc, calibration, run
 from pamal_core.balancing import Linear
+from pamal_core.classes import classification
 from pamal_core.errors import InputError
-from pamal_core.tasks import classification
 
 
 @pytest.mark.parametrize("method", ["pamal", "ls", "stl"])

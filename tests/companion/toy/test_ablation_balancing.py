@@ -13,7 +13,7 @@ from pamal_companion.toy.pairs import Pairs
 from pamal_companion.toy.problem import INITIAL_POINTS, ToyProblem, pareto_set
 from pamal_companion.toy.run import ToyOptions
 from pamal_companion.toy.run import run as toy_run
-from pamal_core.tasks import classification
+from pamal_core.classes import classification
 
 
 # Checking the shapes of every call would take most of the time; test_toy_rules has them checked.

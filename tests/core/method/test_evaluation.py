@@ -7,12 +7,14 @@ import torch
 from torch import nn
 from tqdm.auto import tqdm
 
+from pamal_core.classes import classification
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
 from pamal_core.method import Method
+from pamal_core.metrics import Metric
 from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.numbers import regression
 from pamal_core.simplex import sampled
-from pamal_core.tasks import Metric, classification, regression
 
 
 def split(batch, size):

@@ -12,10 +12,10 @@ from torch.nn.functional import cross_entropy
 
 from pamal_core import MultiForward, UnitNorm, evaluate
 from pamal_core.balancing import MGDA, CAGrad, Linear
+from pamal_core.classes import classification
 from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
-from pamal_core.tasks import classification
 from pamal_core.training import train
 
 TASKS = [classification("first"), classification("second")]

@@ -11,8 +11,8 @@ from torch import nn
 
 from pamal_core import LowRankEnsemble, Method, WeightEnsemble, evaluate, parameter_groups, train
 from pamal_core.balancing import UnitNorm
+from pamal_core.classes import classification
 from pamal_core.errors import InputError
-from pamal_core.tasks import classification
 
 
 def convolutional():

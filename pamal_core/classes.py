@@ -1,0 +1,288 @@
+"""Tasks of classes: of examples, tokens or pixels."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int, Num
+from torch import Tensor
+from torch.nn import functional as F
+
+from pamal_core.errors import InputError, check_number
+from pamal_core.inputs import described
+from pamal_core.metrics import (
+    Metric,
+    Pair,
+    Values,
+    exact,
+    mean_of_values,
+    sum_of_means,
+    sum_of_values,
+)
+from pamal_core.tasks import Task, chosen_of
+
+Weights = Sequence[float | int] | Tensor
+
+
+@dataclass(frozen=True)
+class Classes:
+    """What tasks of classes compute of logits [n, C, ...] and labels: integers [n, ...], whole
+    numbers [n] of floats, or class probabilities of the shape of the logits.
+
+    - `ignore_index`: the integer that means a missing label. Among floats NaN does.
+    - `class_weight`: C numbers, how much a label counts in the loss; None where all count alike.
+    - `num_classes`: C of pixels, whose labels must be integers.
+    """
+
+    ignore_index: int
+    class_weight: Weights | None
+    num_classes: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.class_weight is not None:
+            weights = torch.as_tensor(self.class_weight, dtype=torch.float64).tolist()
+            for weight in weights:
+                check_number("class_weight", weight, 0, above=True)
+            object.__setattr__(self, "class_weight", tuple(weights))
+
+    # Labels
+
+    def as_classes(self, labels: Tensor) -> Tensor:
+        """Return floats [n], a column of pandas with missing labels, as integers; others as they
+        are."""
+        if labels.ndim != 1 or not labels.is_floating_point():
+            return labels
+        return labels.where(labels.isfinite(), self.ignore_index).long()
+
+    def present(self, labels: Tensor) -> Tensor:
+        """Return which labels are there."""
+        if labels.is_floating_point():
+            return labels.isnan().any(1).logical_not()
+        return labels.long() != self.ignore_index  # -100 would be 156 among labels of eight bits
+
+    def labelled(self, logits: Tensor, labels: Tensor) -> Pair:
+        """Return logits [k, C] and labels [k], or probabilities [k, C]."""
+        labels = self.as_classes(labels)
+        counted = self.present(labels)
+        labels = labels.movedim(1, -1) if labels.is_floating_point() else labels.long()
+        return logits.movedim(1, -1)[counted], labels[counted]
+
+    def checked(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return logits and labels as cross-entropy takes them, and which labels count.
+
+        Raise InputError unless labels are classes, or probabilities, of the shape that `logits` ask
+        for. A class out of range is torch's to refuse on the CPU. An accelerator would lose the
+        process with it: there all logits are NaN instead, as of wrong probabilities.
+        """
+        given, labels = labels, self.as_classes(labels)
+        soft, number = labels.is_floating_point(), logits.shape[1] if logits.ndim > 1 else 0
+        needed = logits.shape if soft else logits.shape[:1] + logits.shape[2:]
+        if self.num_classes is None:
+            wanted = "[n, C, ...] with C >= 2 labels must be integers [n, ...] or probabilities"
+            fits = number > 1
+        else:
+            wanted = f"[n, {self.num_classes}, H, W] labels must be integers [n, H, W]"
+            fits = number == self.num_classes and not soft
+        if not fits or labels.shape != needed:
+            found = f"{described(logits)} and {described(given)}"
+            raise InputError(f"For logits {wanted}. Found {found}.")
+        counted, on_cpu = self.present(labels), labels.device.type == "cpu"
+        if soft:
+            labels = labels.to(logits.dtype).where(counted.unsqueeze(1), 1 / number)
+            wrong = ((labels.sum(1) - 1).abs() > 0.01) | (labels < 0).any(1)
+            if on_cpu and wrong.any():
+                raise InputError("Probabilities must be at least 0, with sum 1 over the classes.")
+            return _nan_where(wrong.any(), logits), labels, counted
+        labels = labels.long()
+        broken = (given != labels) & ~given.isnan()  # of floats: half a class, or an infinite one
+        if on_cpu:
+            if given.is_floating_point() and broken.any():
+                raise InputError(
+                    "Labels of classes must be integers, whole numbers or NaN. "
+                    f"Found {given[broken][0].item():g}."
+                )
+            return logits, labels, counted
+        wrong = broken | counted & ((labels < 0) | (labels >= number))
+        return _nan_where(wrong.any(), logits), labels.masked_fill(wrong, 0), counted
+
+    # The loss
+
+    def weight(self, logits: Tensor) -> Tensor | None:
+        return None if self.class_weight is None else logits.new_tensor(self.class_weight)
+
+    def count(self, labels: Tensor) -> Tensor:
+        """Return the number of labels, or the sum of their weights."""
+        labels = self.as_classes(labels)
+        counted = self.present(labels)
+        if self.class_weight is None or labels.is_floating_point():
+            return counted.sum()
+        weight = torch.tensor(self.class_weight, device=labels.device)
+        return weight[labels.long().clamp(0, len(weight) - 1)].where(counted, 0).sum()
+
+    def cross_entropy(self, logits: Tensor, labels: Tensor) -> Float[Tensor, ""]:
+        """Return the mean over the labels that are there, by torch; 0 where none is."""
+        logits, labels, counted = self.checked(logits, labels)
+        weight, ignore_index = self.weight(logits), self.ignore_index
+        if labels.is_floating_point():
+            values = F.cross_entropy(logits, labels, weight, reduction="none").where(counted, 0)
+            return values.sum() / counted.sum().clamp(min=1)
+        # torch's mean over no label is NaN, and so is its gradient: there it is given some label.
+        some = counted.any()
+        filled = labels.where(some, int(ignore_index == 0))
+        mean = F.cross_entropy(logits, filled, weight, ignore_index=ignore_index)
+        return mean.where(some, 0)
+
+    def cross_entropies(self, logits: Tensor, labels: Tensor) -> Values:
+        """Return that of every label, an integer, and its weight."""
+        logits, labels, counted = self.checked(logits, labels)
+        weight, ignore_index = self.weight(logits), self.ignore_index
+        values = F.cross_entropy(
+            logits, labels, weight, ignore_index=ignore_index, reduction="none"
+        )
+        if weight is None:
+            return values, counted
+        return values, weight[labels.where(counted, 0)].where(counted, 0)
+
+    # Answers: the first of the largest logits
+
+    def answered(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return the class of each answer and of each label, which of them count, and 0, or NaN
+        where a largest logit is not finite: a network without numbers has no accuracy."""
+        logits, labels, counted = self.checked(logits.detach(), labels)
+        truth = labels.argmax(1) if labels.is_floating_point() else labels
+        largest, classes = logits.max(1)
+        return classes, truth, counted, exact((0 * largest).where(counted, 0).sum())
+
+    def right(self, logits: Tensor, labels: Tensor) -> Values:
+        """Return 1 where an answer is right, else 0."""
+        classes, truth, counted, lost = self.answered(logits, labels)
+        return (classes == truth) + lost.to(logits), counted
+
+    def confusion(self, logits: Tensor, labels: Tensor) -> Float[Tensor, "C C"]:
+        """Return the confusion matrix of a batch."""
+        classes, truth, counted, lost = self.answered(logits, labels)
+        return exact(confusion_matrix(classes, truth, counted, logits.shape[1])) + lost
+
+    # The best constant answer follows from how often each class occurs
+
+    def frequencies(self, logits: Tensor, labels: Tensor) -> Float[Tensor, " C"]:
+        """Return the number of labels of each class; of probabilities 0."""
+        logits, labels = self.labelled(logits, labels)
+        number = logits.shape[1]
+        if labels.is_floating_point():
+            labels = labels.new_zeros(0, dtype=torch.long)
+        return exact(labels.clamp(0, number - 1).bincount(minlength=number))
+
+    def least_loss(self, frequencies: Float[Tensor, " C"]) -> float:
+        """Return the loss of answering with the weighted share of each class."""
+        weight = self.weight(frequencies)
+        mass = frequencies if weight is None else frequencies * weight
+        shares = mass / mass.sum()
+        return -float(torch.xlogy(shares, shares).sum())
+
+    def loss(self, statistic: Callable[[Tensor, Tensor], Tensor]) -> Metric:
+        constant = Metric("loss", False, self.frequencies, self.least_loss)
+        return Metric("loss", False, statistic, constant=constant)
+
+    def accuracy(self, name: str) -> Metric:
+        constant = Metric(name, True, self.frequencies, _largest_share)
+        statistic = partial(sum_of_values, self.right)
+        return Metric(name, True, statistic, constant=constant, reference=0.0)
+
+
+def _largest_share(frequencies: Float[Tensor, " C"]) -> Tensor:
+    return frequencies.max() / frequencies.sum()
+
+
+def _nan_where(wrong: Tensor, values: Tensor) -> Tensor:
+    """Return `values`, all NaN if it is `wrong`, which nothing waits to be told."""
+    return values.masked_fill(wrong, torch.nan)
+
+
+def classification(
+    name: str,
+    ignore_index: int = -100,
+    *,
+    class_weight: Weights | None = None,
+    metrics: Sequence[Any] | None = None,
+) -> Task:
+    """Return a task of classes, trained on cross-entropy: logits [n, C] and labels [n], or logits
+    [n, C, ...] and labels [n, ...], as of tokens.
+
+    Labels are integers, or class probabilities of the shape of the logits; with these an answer is
+    right where it is the most probable class. Labels [n] may be whole numbers of floats, as pandas
+    has them in a column with missing ones.
+
+    - `ignore_index`: the integer that means a missing label. Among floats NaN does.
+    - `class_weight`: C numbers > 0, torch's `weight`. A label counts as much as its class weighs,
+      in the loss and in the metric "loss"; of probabilities the terms are weighed, and the mean is
+      over their number.
+    - `metrics`: those of `Task` in place of "accuracy" and "loss", what is trained on, which go by
+      their names: `["accuracy", AUROC(...)]`. An object of torchmetrics gets logits [k, C] and
+      labels [k].
+
+    The loss raises InputError for labels of another shape.
+    """
+    classes = Classes(ignore_index, class_weight)
+    losses = partial(sum_of_means, classes.cross_entropy, classes.count)
+    chosen = chosen_of((classes.accuracy("accuracy"), classes.loss(losses)), metrics)
+    return Task(name, classes.cross_entropy, chosen, classes.count, classes.labelled)
+
+
+def segmentation(
+    name: str,
+    num_classes: int,
+    ignore_index: int = -1,
+    *,
+    class_weight: Weights | None = None,
+    metrics: Sequence[Any] | None = None,
+) -> Task:
+    """Return a task of a class for every pixel, trained on cross-entropy: logits [n, num_classes,
+    H, W] and integer labels [n, H, W].
+
+    - `ignore_index`, `class_weight`: those of `classification`.
+    - `metrics`: those of `Task` in place of "mIoU", the mean over classes of intersection over
+      union, "pixel accuracy", and "loss", what is trained on, which go by their names. mIoU comes
+      from one confusion matrix of all pixels, without classes that neither occur nor are predicted.
+      An object of torchmetrics gets logits [k, num_classes] and labels [k].
+
+    The loss raises InputError for logits of another number of classes, and for labels of another
+    shape or of floats.
+    """
+    classes = Classes(ignore_index, class_weight, num_classes)
+    defaults = (
+        Metric("mIoU", True, classes.confusion, mean_iou, reference=0.0),
+        classes.accuracy("pixel accuracy"),
+        classes.loss(partial(sum_of_values, classes.cross_entropies)),
+    )
+    loss = partial(mean_of_values, classes.cross_entropies)
+    return Task(name, loss, chosen_of(defaults, metrics), classes.count, classes.labelled)
+
+
+@torch.no_grad()
+def confusion_matrix(
+    predicted: Int[Tensor, "*pixels"],
+    labels: Int[Tensor, "*pixels"],
+    counted: Bool[Tensor, "*pixels"],
+    num_classes: int,
+) -> Int[Tensor, "C C"]:
+    """Return how many of the pixels that are `counted` have the label of the row and the prediction
+    of the column."""
+    others = num_classes**2  # one more bin, for pixels that do not count
+    bins = (labels * num_classes + predicted).where(counted, others).flatten()
+    # Not bincount, which waits for a GPU to find the largest entry.
+    counts = bins.new_zeros(others + 1).index_add_(0, bins, torch.ones_like(bins))
+    return counts[:others].view(num_classes, num_classes)
+
+
+def mean_iou(confusion: Num[Tensor, "C C"]) -> float:
+    """Return the mean over classes of intersection over union, in [0, 1], higher is better.
+
+    Classes that are in neither the rows nor the columns of `confusion` do not count; NaN where none
+    is. A matrix of NaN, of answers that were not finite, has NaN.
+    """
+    both = confusion.diagonal()
+    either = confusion.sum(0) + confusion.sum(1) - both
+    return float((exact(both) / exact(either))[either > 0].mean())

@@ -1,0 +1,161 @@
+"""Tasks of numbers: one for an example, or one for every pixel."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from pamal_core.errors import InputError
+from pamal_core.inputs import described
+from pamal_core.metrics import Metric, Pair, Values, exact, mean_of_values, sum_of_values
+from pamal_core.tasks import Loss, Task, chosen_of
+
+SAMPLE = 2**16
+"""Targets of a batch from which the best constant number is estimated."""
+_ZERO_AT_THE_TARGET = F.huber_loss, F.l1_loss, F.mse_loss, F.smooth_l1_loss
+
+
+def regression(
+    name: str, loss: Loss = F.huber_loss, *, metrics: Sequence[Any] | None = None
+) -> Task:
+    """Return a task of numbers, trained on `loss`, Huber's by default, as for age in section 5.2.
+
+    Outputs [n, 1] and targets [n], of any number type, are both taken as [n]. A NaN is a missing
+    target.
+
+    - `metrics`: those of `Task` in place of "loss", what is trained on, and "R2", the coefficient
+      of determination, NaN where all targets are equal, which go by their names: `["loss"]` leaves
+      R2 out. An object of torchmetrics gets outputs and targets [k].
+
+    The loss raises InputError unless there are as many targets as numbers in the output, with the
+    axes in the same order.
+    """
+    flat, count = partial(_flat, loss), partial(_number, _is_number)
+    mean = Metric.mean("loss", flat, maximise=False, count=count)
+    if loss in _ZERO_AT_THE_TARGET:  # another may be costly on all targets at once
+        mean = replace(mean, constant=_constant(loss, _is_number))
+    constant = Metric("R2", True, _squares, _of_the_mean)
+    determination = Metric("R2", True, _squares, _determination, constant, reference=0.0)
+    chosen = chosen_of((mean, determination), metrics)
+    return Task(name, flat, chosen, count, partial(_labelled, _is_number))
+
+
+def depth(name: str, *, metrics: Sequence[Any] | None = None) -> Task:
+    """Return a task of a positive number for every pixel, trained on the absolute error: outputs
+    [n, 1, H, W] and targets [n, 1, H, W] or [n, H, W]. One that is NaN or not above 0 is missing.
+
+    - `metrics`: those of `Task` in place of "absolute error", in the units of the target; "relative
+      error", the mean of |output - target| / target, a ratio, not per cent; and "loss", the first
+      again, which go by their names. An object of torchmetrics gets outputs and targets [k].
+    """
+    constant = _constant(F.l1_loss, _is_positive)
+    absolute = Metric("loss", False, partial(sum_of_values, _absolute_error), constant=constant)
+    relative = Metric("relative error", False, partial(sum_of_values, _relative_error))
+    defaults = replace(absolute, name="absolute error"), relative, absolute
+    loss, labelled = partial(mean_of_values, _absolute_error), partial(_labelled, _is_positive)
+    count = partial(_number, _is_positive)
+    return Task(name, loss, chosen_of(defaults, metrics), count, labelled)
+
+
+def _flat(loss: Loss, output: Tensor, target: Tensor) -> Float[Tensor, ""]:
+    """Return `loss` on the numbers that have a target; 0 where none has."""
+    check_order(output, target)
+    output, target = output.flatten(), target.flatten().to(output.dtype)
+    counted = _is_number(target)
+    if loss in _ZERO_AT_THE_TARGET:
+        # A selection would wait for a GPU. Missing ones, as if right, only dilute the mean.
+        mean = loss(output, target.where(counted, output.detach()))
+        return (mean * (counted.numel() / counted.sum().clamp(min=1))).where(counted.any(), 0)
+    return loss(output[counted], target[counted]).where(counted.any(), 0)
+
+
+def _is_positive(target: Tensor) -> Tensor:
+    return target > 0
+
+
+def _absolute_error(output: Tensor, target: Tensor) -> Values:
+    check_order(output, target)
+    target = target.flatten()
+    valid = target > 0
+    # An invalid target may be NaN, and so would be the gradient, though the error does not count.
+    return (output.flatten() - target.where(valid, 0)).abs(), valid
+
+
+def _relative_error(output: Tensor, target: Tensor) -> Values:
+    error, valid = _absolute_error(output, target)
+    return error / target.flatten().where(valid, 1), valid
+
+
+def check_order(output: Tensor, target: Tensor) -> None:
+    """Raise InputError unless there is a target for each number, and the axes are in the same
+    order."""
+    one, other = ([size for size in t.shape if size != 1] for t in (output, target))
+    if output.numel() != target.numel() or (one != other and sorted(one) == sorted(other)):
+        raise InputError(
+            "There must be one target for each number of the output, with the axes in its order. "
+            f"Found {described(output)} and {described(target)}."
+        )
+
+
+def _is_number(target: Tensor) -> Tensor:
+    return target.isnan().logical_not()
+
+
+def _number(are_there: Callable[[Tensor], Tensor], target: Tensor) -> Tensor:
+    return are_there(target).sum()
+
+
+def _labelled(are_there: Callable[[Tensor], Tensor], output: Tensor, target: Tensor) -> Pair:
+    """Return outputs [k] and targets [k], of the dtype of the outputs."""
+    check_order(output, target)
+    output, target = output.flatten(), target.flatten()
+    counted = are_there(target)
+    return output[counted], target[counted].to(output.dtype)
+
+
+def _constant(loss: Loss, are_there: Callable[[Tensor], Tensor]) -> Metric:
+    """Return the smaller loss of the mean and the median of all targets, or of a sample of them."""
+    return Metric("loss", False, partial(_sample, are_there), partial(_constant_loss, loss))
+
+
+def _sample(
+    are_there: Callable[[Tensor], Tensor], output: Tensor, target: Tensor
+) -> list[Float[Tensor, " k"]]:
+    found = _labelled(are_there, output, target)[1]
+    return [found[:: max(1, len(found) // SAMPLE)]]
+
+
+def _constant_loss(loss: Loss, batches: list[Tensor]) -> float:
+    target = exact(torch.cat(batches))
+    return min(float(loss(c.expand_as(target), target)) for c in (target.mean(), target.median()))
+
+
+def _squares(output: Tensor, target: Tensor) -> list[Float[Tensor, " 4"]]:
+    """Return number and mean of the targets of a batch, the sum of squares about it, and that of
+    the errors. Batches are listed, since a difference of sums of squares would lose digits."""
+    output, target = map(exact, _labelled(_is_number, output.detach(), target))
+    if not len(target):
+        return []
+    mean = target[0] + (target - target[0]).mean()  # exact where all are equal
+    squares = (target - mean).square().sum(), (target - output).square().sum()
+    return [torch.stack([target.new_tensor(len(target)), mean, *squares])]
+
+
+def _determination(batches: list[Float[Tensor, " 4"]]) -> float:
+    if not batches:
+        return math.nan
+    number, mean, within, errors = torch.stack(batches).T
+    apart = mean - mean[0]
+    apart = apart - (number * apart).sum() / number.sum()
+    total = (within + number * apart.square()).sum()
+    return float(1 - errors.sum() / total) if total > 0 else math.nan
+
+
+def _of_the_mean(batches: list[Float[Tensor, " 4"]]) -> float:
+    return 0 * _determination(batches)
