@@ -142,7 +142,7 @@ def along_the_line(
     """The ensemble's functions of one variable with one output, for each alpha = [a, 1 - a]."""
     inputs = torch.as_tensor(x)[:, None]
     thetas = ensemble.weights(ensemble.alpha_tensor(np.stack((a, 1 - a), -1)))
-    return np.stack([ensemble(theta, inputs)[:, 0].numpy() for theta in thetas])
+    return np.stack([ensemble.skeleton(theta, inputs)[:, 0].numpy() for theta in thetas])
 
 
 def losses(

@@ -51,9 +51,7 @@ def trained(start, scale, lam, sign, window, balancing, steps):
     network = WeightEnsemble([Toy(point, scale) for point in start])
     tasks = [Task(name, lambda output, _: output.mean(), ()) for name in ("1", "2")]
     penalty = MultiForward(lam, sign)
-    method = Method(
-        network, tasks, balancer=BALANCERS[balancing](), penalty=penalty, window=window
-    )
+    method = Method(network, tasks, balancer=BALANCERS[balancing](), penalty=penalty, window=window)
     optimizer = torch.optim.Adam(method.parameters(), lr=2e-3)
     batch = [torch.zeros(1, dtype=torch.float64)] * 3
     rng, same = np.random.default_rng(0), np.random.default_rng(0)
