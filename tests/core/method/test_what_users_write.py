@@ -385,7 +385,7 @@ def test_what_was_silent_is_said():
         (lambda: method.step((x, price, coin), [0.5, 0.7]), "sum to 1"),
         (lambda: fitted.front.hypervolume(), "`reference` must be given"),
         (lambda: fitted.front.save("front.csv"), "A front is saved as JSON"),
-        (lambda: pamal.fit(Heads(), tasks, loader, loader, epochs=1), "such as Heads in place of"),
+        (lambda: pamal.fit(Heads(), tasks, loader, loader, epochs=1), "such as Net in place of"),
         (lambda: pamal.WeightEnsemble.load("nowhere", architecture=Heads()), "nowhere"),
     ):
         with pytest.raises(InputError, match=message):
