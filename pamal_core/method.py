@@ -3,6 +3,7 @@ penalty."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -51,7 +52,7 @@ class Method:
     tasks: Sequence[Task]
     _: KW_ONLY
     preference: Dirichlet = field(default_factory=Dirichlet)
-    balancer: Balancer = field(default_factory=Linear)
+    balancer: Any = field(default_factory=Linear)
     penalty: Penalty | None = None
     window: int = 1
     past: list[list[float]] = field(default_factory=list, init=False, repr=False)
@@ -61,7 +62,7 @@ class Method:
         check_network(self.network)
         check_type("preference", self.preference, Dirichlet, "Dirichlet(1.0)")
         if type(self.balancer).__module__.startswith("torchjd."):
-            self.balancer = Aggregated(self.balancer)  # type: ignore[arg-type]
+            self.balancer = Aggregated(self.balancer)
         check_type("balancer", self.balancer, Balancer, "Linear()")
         if self.penalty is not None:
             check_type("penalty", self.penalty, Penalty, "MultiForward(1.0)")

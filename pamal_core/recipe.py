@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from pamal_core.balancing import Balancer, Linear
+from pamal_core.balancing import Linear
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
 from pamal_core.front import Front
@@ -102,7 +102,7 @@ def fit(
     ema: float | None = 0.1,
     baseline: bool = True,
     preference: Dirichlet | None = None,
-    balancer: Balancer | None = None,
+    balancer: Any = None,
     penalty: Penalty | None = None,
     window: int = 1,
     shared: str | Iterable[str] | None = None,

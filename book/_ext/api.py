@@ -122,6 +122,8 @@ def constructor(classes: list[ast.ClassDef]) -> str:
 
 def parameter(declared: ast.AnnAssign) -> str:
     """A field as a parameter; what a factory makes is shown as its call."""
+    if ast.unparse(declared.annotation) == "KW_ONLY":
+        return "*"
     text = f"{ast.unparse(declared.target)}: {ast.unparse(declared.annotation)}"
     if declared.value is None:
         return text
