@@ -202,12 +202,13 @@ def find(folder: Path) -> tuple[Path, Path, dict[str, tuple[int, int, int]], int
     for place in sorted(groups, key=lambda place: (-len(place.parts), place)):
         if any(map(labels, groups[place])):
             by_content[frozenset(groups[place].items())] = place  # the copy least deep stays
-    places = sorted(by_content.values(), key=lambda place: place.name.lower() != "utkface")
+    places = sorted(by_content.values(), key=lambda place: place.stem.lower() != "utkface")
     if not places:
         what = f"the faces of UTKFace in {folder}, named age_gender_ethnicity_date.jpg"
         expect(False, what, f"{shown(folder)}. {HOW_TO_GET}")
     chosen, *others = places
-    if any(len(groups[other]) >= len(groups[chosen]) for other in others):
+    is_whole = all(len(groups[other]) < len(groups[chosen]) for other in others)
+    if others and not (is_whole and chosen.stem.lower() == "utkface"):
         counts = ", ".join(f"{len(groups[p]):,} images in {p.relative_to(folder)}" for p in places)
         raise InputError(
             f"Expected the faces of UTKFace in one folder or archive in {folder}. Found {counts}. "
