@@ -12,16 +12,24 @@ import torch
 from jaxtyping import Float, Int
 from torch.utils.data import TensorDataset
 
-from pamal_companion.data.files import data_root, verified
+from pamal_companion.data.files import complete, data_root
 from pamal_companion.data.samples import people
-from pamal_companion.data.splits import Splits, splits, takes_sample
+from pamal_companion.data.splits import Home, Splits, splits, takes_sample
 
-# Of the text inside: two archives of one text may differ.
 FILES = {
-    "census-income.data.gz": "3676a81db7d3528f3f8b9f3c699d0f0aa28db45e6e994fa0b8ed38327539ee86",
-    "census-income.test.gz": "98402b1ab879573d0a7f38a699a40258080e25e33d3401e7bf9c96d3fa0fab8c",
+    "census-income.data": (
+        103_874_469,
+        "3676a81db7d3528f3f8b9f3c699d0f0aa28db45e6e994fa0b8ed38327539ee86",
+    ),
+    "census-income.test": (
+        51_918_813,
+        "98402b1ab879573d0a7f38a699a40258080e25e33d3401e7bf9c96d3fa0fab8c",
+    ),
 }
-SOURCE = "https://doi.org/10.24432/C5N30T (UCI data set 117, in its archive)"
+HOW_TO_GET = (
+    "Fetch the archive of UCI data set 117, https://doi.org/10.24432/C5N30T, and put it there as "
+    "it is, or its two files."
+)
 VALIDATION_SHARE = 0.2
 # The files have no header; these are the Census Bureau's short names in their order.
 # fmt: off
@@ -81,9 +89,9 @@ def load(
     `seed` draws the fifth of the training file that is for validation.
     """
     chosen_tasks = [task for task in TASKS if task in tasks]
-    folder = data_root(root) / "census"
-    is_sample = takes_sample(data, folder)
-    contents = people.texts(COLUMNS) if is_sample else texts(folder)
+    place = data_root(root)
+    is_sample = takes_sample(data, place, HOME)
+    contents = people.texts(COLUMNS) if is_sample else texts(place / HOME.folder)
     known, tested = map(parse, contents)
     order = np.random.default_rng(seed).permutation(len(known))
     held_out, rest = map(np.sort, np.split(order, [round(VALIDATION_SHARE * len(known))]))
@@ -100,8 +108,11 @@ def load(
 
 
 def texts(folder: Path) -> list[bytes]:
-    """What is in the files in `folder`; InputError where one is missing or not the original."""
-    return [verified(folder / n, sha, url=SOURCE, unpack=True) for n, sha in FILES.items()]
+    """Return what is in the two files in `folder`, however packed; InputError as `complete`."""
+    return complete(folder, FILES, HOW_TO_GET)
+
+
+HOME = Home("census", ("census*.*",), texts)
 
 
 def parse(text: bytes) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """CityScapes, sections 5.3 and C1: what is in each pixel of a street scene, and how far away.
 
-The data lie on a disk in one of two forms, and either becomes the same arrays.
+The data lie on a disk in one of several forms, and each becomes the same arrays.
 """
 
 import hashlib
@@ -15,10 +15,18 @@ import torch
 from jaxtyping import Float32, Int8, Num, UInt8, UInt16
 from PIL import Image
 
-from pamal_companion.data.files import cached, data_root, expect, reading
+from pamal_companion.data.files import (
+    cached,
+    data_root,
+    entries,
+    expect,
+    is_litter,
+    reading,
+    shown,
+)
 from pamal_companion.data.images import DepthScaling, Images, zoom_and_flip
 from pamal_companion.data.samples import streets
-from pamal_companion.data.splits import Splits, fingerprint, splits, takes_sample
+from pamal_companion.data.splits import Home, Splits, fingerprint, splits, takes_sample
 from pamal_core.errors import InputError
 
 FULL_SIZE, SAMPLE_SIZE = (128, 256), (32, 64)
@@ -32,7 +40,11 @@ OFFICIAL = {
     "gtFine": "_gtFine_labelIds.png",
     "disparity": "_disparity.png",
 }
-MTAN, SPLITS = ("image", "label_7", "depth"), ("train", "val")
+# Labels of 19 classes, the official "trainId"; the last, 19 or -1, is to be ignored.
+CLASS_OF_TRAIN_ID = np.repeat([*range(7), -1], [2, 3, 3, 2, 1, 2, 6, 1]).astype(np.int8)
+SPLITS = ("train", "val")
+LABELS = ("label_7", "label_19", "label", "labels", "seg")
+IGNORED = 255  # -1 as a byte
 MODES = {"RGB": "8-bit colour", "L": "8-bit grey", "I;16": "16-bit grey"}  # by Pillow's name
 HOW_TO_GET = """\
 The data need an account at https://www.cityscapes-dataset.com. Fetch \
@@ -63,8 +75,10 @@ class Scene(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What was found: the scenes of the official splits, and what reads one at a size."""
+    """What was found: its form in words, the scenes of the official splits, and what reads one at a
+    size, with labels that `seven_classes` makes classes of."""
 
+    form: str
     train: list[Scene]
     val: list[Scene]
     read: Callable[[Scene, Size], Maps]
@@ -96,20 +110,20 @@ def load(
     those of the full data (the sample is trained on for too few steps to gain from it), the others
     never.
 
-    The full data are in `cityscapes/` under `root`, MTAN's arrays or else the official files, which
+    The full data are in `cityscapes/` under `root`, in one of the forms that `find` knows, which
     give the same tensors; the sample is drawn streets. `size` is the height and width, by default
     128 x 256, of the sample 32 x 64. Decoded scenes are kept under $PAMAL_CACHE (1 GB; the first
     time takes minutes). `limit` keeps at most so many scenes of each part.
     """
-    folder = data_root(root) / "cityscapes"
-    is_sample = takes_sample(data, folder)
+    place = data_root(root)
+    is_sample = takes_sample(data, place, HOME)
     size = size or (SAMPLE_SIZE if is_sample else FULL_SIZE)
     if is_sample:  # the same scenes for every seed
         drawn = streets.scenes(SAMPLE_SCENES + SAMPLE_TEST, size, 0)
         train, test = zip(*(np.split(values, [SAMPLE_SCENES]) for values in drawn), strict=True)
         digest = _digest((train, test))
     else:
-        train, test, digest = _full(folder, size)
+        train, test, digest = _full(place / HOME.folder, size)
     augment = not is_sample if augment is None else augment
     held_out = np.zeros(len(train[0]), bool)
     if setting == "II":
@@ -149,6 +163,7 @@ def _full(folder: Path, size: Size) -> tuple[Scenes, Scenes, str]:
 
     def make() -> dict[str, np.ndarray]:
         arrays = {part: decoded(scenes) for part, scenes in parts.items()}
+        seven_classes([array["label"] for array in arrays.values()])
         digest = _digest([array[name] for name in shapes] for array in arrays.values())
         return arrays | {"digest": np.array(digest)}
 
@@ -173,31 +188,57 @@ def _digest(parts: Iterable[Scenes]) -> str:
 
 
 def find(folder: Path) -> Source:
-    """The scenes in `folder`: MTAN's arrays if they are there, else the official files.
+    """Return the scenes in `folder` or up to two folders deeper: `train` and `val` with images,
+    labels and depth, as MTAN's arrays, their copy on Kaggle with labels of 19 classes, or the PNG
+    files of Auto-lambda; else the official trees, with all cities or some.
 
     Scenes are in the order of their numbers or, cities in order, of their names. Raises InputError
-    where `folder` holds neither form, a split is empty or one of three files is missing.
+    where `folder` holds no form, a split is empty or one of three files is missing.
     """
-    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    is_mtan = not {*SPLITS}.isdisjoint(names)
-    found = ", ".join(names[:8]) + (" and more" if len(names) > 8 else "") or "nothing"
-    is_known = is_mtan or not {*OFFICIAL}.isdisjoint(names)
-    expect(is_known, f"CityScapes in {folder}", f"{found}. {HOW_TO_GET}")
-    if is_mtan:
-        places = [[(folder / split / part, ".npy") for part in MTAN] for split in SPLITS]
+    bases = [folder]
+    for base in bases[:1], bases[1:]:
+        bases += [path for one in base for path in entries(one) if path.is_dir()]
+    trees = [[base / part for base in bases if (base / part).is_dir()] for part in OFFICIAL]
+    split = [base for base in bases if any((base / name).is_dir() for name in SPLITS)]
+    if folder not in split and any(trees):
+        form, read = "the official files", read_official
+        each = [where[0] if where else folder / p for p, where in zip(OFFICIAL, trees, strict=True)]
+        places = [
+            [(tree / s, end) for tree, end in zip(each, OFFICIAL.values(), strict=True)]
+            for s in SPLITS
+        ]
     else:
-        places = [[(folder / p / s, end) for p, end in OFFICIAL.items()] for s in SPLITS]
-    train, val = map(_scenes, places)
-    return Source(train, val, read_mtan if is_mtan else read_official)
+        expect(split, f"CityScapes in {folder}", f"{shown(folder)}. {HOW_TO_GET}")
+        train = split[0] / "train"
+        label = next((name for name in LABELS if (train / name).is_dir()), LABELS[0])
+        is_png = any((train / "image").glob("*.png"))
+        words = "MTAN's arrays" if label == "label_7" else "arrays"
+        form, read = ("PNG files", read_png) if is_png else (words, read_mtan)
+        end = ".png" if is_png else ".npy"
+        places = [
+            [(split[0] / s / part, end) for part in ("image", label, "depth")] for s in SPLITS
+        ]
+    for_training, for_test = map(_scenes, places)
+    return Source(form, for_training, for_test, read)
+
+
+def _first_scene(folder: Path) -> Maps:
+    """Read one scene: NYUv2's folders have the same names, and other shapes."""
+    source = find(folder)
+    return source.read(source.train[0], FULL_SIZE)
+
+
+HOME = Home("cityscapes", ("train", "leftimg8bit*"), _first_scene)
 
 
 def _scenes(places: list[tuple[Path, str]]) -> list[Scene]:
-    """The scenes of a split, from the folders of its three files and the ends of their names."""
+    """Return the scenes of a split, from the folders of its three files and the ends of their
+    names."""
     found = [
         {
-            path.relative_to(folder).as_posix().removesuffix(end)
-            for path in folder.rglob(f"*{end}")
-            if not path.name.startswith(".")  # what macOS leaves beside the files of an archive
+            name.as_posix().removesuffix(end)
+            for name in (path.relative_to(folder) for path in folder.rglob(f"*{end}"))
+            if not is_litter(name)
         }
         for folder, end in places
     ]
@@ -206,36 +247,67 @@ def _scenes(places: list[tuple[Path, str]]) -> list[Scene]:
     expect(names, f"scenes in {places[0][0]}", f"none. {HOW_TO_GET}")
     for (folder, end), there in zip(places, found, strict=True):
         if missing := [name for name in names if name not in there]:
+            city, *rest = missing[0].split("/")
+            if not there:
+                to_do = f"Put them there, beside {shown(folder.parent)}."
+            elif rest and not any(name.startswith(f"{city}/") for name in there):
+                to_do = f"Unpack {city} there, or take it away from the other folders."
+            else:
+                to_do = "Unpack the data again."
             raise InputError(
                 f"Expected an image, a label map and a depth map of every scene. {folder} has no "
                 f"{missing[0]}{end} (found {', '.join(str(len(each)) for each in found)} files). "
-                "Unpack the data again."
+                f"{to_do}"
             )
     return [Scene(*(folder / f"{name}{end}" for folder, end in places)) for name in names]
 
 
+def seven_classes(labels: Sequence[Int8[np.ndarray, "_ H W"]]) -> None:
+    """Make `CLASSES` of the `labels` of all scenes, in place.
+
+    The highest of them says what they are: these already, the 19 classes that are trained on, of
+    which 19 is to be ignored, or the ids of the official table.
+    """
+    highest = max(label.max() for label in labels)
+    right = highest != len(CLASSES)  # one more than there are, as a void class would have
+    expect(right, "labels of 7 or 19 classes, or ids up to 33", "7 as the highest")
+    if highest > len(CLASSES):
+        table = CLASS_OF_TRAIN_ID if highest < len(CLASS_OF_TRAIN_ID) else CLASS_OF_ID
+        for label in labels:
+            label[:] = np.where(label < 0, -1, table[label])
+
+
 def read_mtan(scene: Scene, size: Size) -> Maps:
-    """A scene from MTAN's arrays, whose images are rounded to bytes again, from which they came.
+    """Return a scene from MTAN's arrays or the like, whose images are rounded to bytes again, from
+    which they came.
 
     Raises InputError for an array that cannot be read, of another shape than `size` or another
     type, or with values outside those of its kind.
     """
     image = _array(scene.image, (*size, 3), "f")
-    label = _array(scene.label, size, "fi")
+    label = _array(scene.label, size, "fiu")
     depth = _array(scene.depth, (*size, 1), "f")
     # A resize of floats may overshoot by their last bits. Depth may not: -1e-9 would be measured.
     for path, values, slack in ((scene.image, image, 1e-6), (scene.depth, depth, 0)):
         low, high = values.min(), values.max()
         inside = -slack <= low and high <= 1 + slack  # nor where one is NaN
         expect(inside, f"numbers from 0 to 1 in {path}", f"{low:g} to {high:g}")
-    other = np.setdiff1d(label, np.arange(-1, len(CLASSES)))
-    expect(not len(other), f"labels -1 to 6 in {scene.label}", ", ".join(f"{x:g}" for x in other))
     pixels = np.rint(image * 255).astype(np.uint8)
-    return _maps(scene, pixels, label.astype(np.int8), depth[..., 0].astype(np.float32))
+    return _maps(scene, pixels, _known(scene, label), depth[..., 0].astype(np.float32))
 
 
-def read_official(scene: Scene, size: Size) -> Maps:
-    """A scene from the official PNG files, brought to `size` = (height, width).
+def _known(scene: Scene, label: Num[np.ndarray, "H W"]) -> Int8[np.ndarray, "H W"]:
+    """Return the labels as bytes, -1 where ignored; InputError for one that its folder has not."""
+    label = np.where(label == IGNORED, -1, label)
+    highest = len(CLASSES) - 1 if scene.label.parent.name == LABELS[0] else len(CLASS_OF_ID) - 1
+    other = np.setdiff1d(label, np.arange(-1, highest + 1))
+    what = f"labels -1 to {highest} in {scene.label}"
+    expect(not len(other), what, ", ".join(f"{x:g}" for x in other))
+    return label.astype(np.int8)
+
+
+def read_png(scene: Scene, size: Size) -> Maps:
+    """Return a scene from PNG files, brought to `size` = (height, width).
 
     Pillow resizes them: the image bilinearly, which smooths; of labels and disparity the pixel
     nearest to the middle of the new one is taken. Raises InputError for a file that cannot be read,
@@ -245,11 +317,18 @@ def read_official(scene: Scene, size: Size) -> Maps:
     whole = pictures[0].size
     for path, one in zip(scene, pictures, strict=True):
         expect(one.size == whole, f"{whole} pixels in {path}, as in its image", one.size)
-    highest = np.asarray(pictures[1]).max()
-    expect(highest < len(CLASS_OF_ID), f"label ids from 0 to 33 in {scene.label}", highest)
+    label = _known(scene, np.asarray(pictures[1]))
+    pictures[1] = Image.fromarray(label.view(np.uint8))
     ways = zip(pictures, [Image.Resampling.BILINEAR, *[Image.Resampling.NEAREST] * 2], strict=True)
     pixels, ids, steps = (np.asarray(picture.resize(size[::-1], way)) for picture, way in ways)
-    return _maps(scene, pixels, CLASS_OF_ID[ids], inverse_depth(steps))
+    return _maps(scene, pixels, ids.view(np.int8), inverse_depth(steps))
+
+
+def read_official(scene: Scene, size: Size) -> Maps:
+    """Return a scene from the official files, as `read_png`, with classes for label ids."""
+    image, ids, depth = read_png(scene, size)
+    expect((ids >= 0).all(), f"label ids from 0 to 33 in {scene.label}", IGNORED)
+    return image, CLASS_OF_ID[ids], depth
 
 
 def inverse_depth(disparity: UInt16[np.ndarray, "*size"]) -> Float32[np.ndarray, "*size"]:
@@ -271,8 +350,8 @@ def _maps(scene: Scene, image: Any, label: Any, depth: Any) -> Maps:
 
 
 def _array(path: Path, shape: tuple[int, ...], kinds: str) -> Num[np.ndarray, "..."]:
-    with reading("an array", path), path.open("rb") as file:
-        array = np.load(file, allow_pickle=False)
+    with reading("an array", path):  # mapped, since a header may speak of more than there is
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
     is_array = isinstance(array, np.ndarray)  # not an archive of arrays under the name of one
     found = f"{array.dtype} of shape {array.shape}" if is_array else "an archive"
     right = is_array and array.shape == shape and array.dtype.kind in kinds

@@ -1,19 +1,27 @@
-"""Where data files live, how a wrong one is named, and how what was decoded is kept."""
+"""Where data files live, how they are opened however packed, and how what was decoded is kept."""
 
 import gzip
 import hashlib
 import os
+import tarfile
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
+from pathlib import Path, PurePath, PureWindowsPath
+from typing import Any, NamedTuple
 
 import numpy as np
+from PIL import UnidentifiedImageError
 
 from pamal_core.errors import InputError
 from pamal_core.files import replacing
 
 Arrays = dict[str, np.ndarray]
+LITTER = ("__macosx", "thumbs.db", "ehthumbs.db", "desktop.ini")
+PLAIN = (".jpg", ".jpeg", ".png", ".npy")  # no archive has such a name
+LARGEST = 1 << 27  # bytes; more than any reader here asks for at once
 
 
 def data_root(given: str | Path | None = None) -> Path:
@@ -39,45 +47,181 @@ def reading(what: str, place: Path | str) -> Iterator[None]:
     """InputError in place of whatever reading `what` from `place` raises."""
     try:
         yield
+    except InputError:
+        raise
     except Exception as error:
-        raise InputError(f"Expected {what}. {place} could not be read: {error}.") from error
+        # Pillow would name the address of an object in memory.
+        is_other = isinstance(error, UnidentifiedImageError)
+        why = "it is of another kind, or its beginning is damaged" if is_other else error
+        raise InputError(f"Expected {what}. {place} could not be read: {why}.") from error
 
 
-def verified(
-    path: Path, sha256: str, *, url: str, unpack: bool = False, download: bool = False
-) -> bytes:
-    """The bytes of the file at `path`, once they have this SHA-256 (64 hex digits); with `unpack`
-    what is in this gzip file, however it was compressed.
+class File(NamedTuple):
+    """A file on the disk or in an archive: its path as if archives were folders, the size that is
+    said of it if any is, and what opens it."""
 
-    A missing file is fetched from `url` if `download`; it appears under its name only when it is
-    whole and right. A wrong file is never replaced: it may be all the user has. InputError where
-    that leaves no right one.
+    path: Path
+    size: int | None
+    open: Callable[[], AbstractContextManager[Any]]
+
+    def read(self, most: int) -> bytes:
+        """Return all bytes; InputError where they are more than `most`, whatever is said of it."""
+        with reading("a whole file", self.path), self.open() as stream:
+            whole = bytes(stream.read(most + 1))
+        expect(len(whole) <= most, f"at most {most:,} bytes in {self.path}", "more")
+        return whole
+
+
+def is_litter(path: PurePath) -> bool:
+    """Return True for what systems leave beside data: hidden files, previews, resource forks."""
+    return any(part.startswith(".") or part.lower() in LITTER for part in path.parts)
+
+
+def entries(folder: Path) -> list[Path]:
+    """Return what is in `folder`, in order, without litter; nothing where there is no folder."""
+    with reading("a folder", folder):
+        inner = folder.iterdir() if folder.exists() else ()
+        return sorted(path for path in inner if not is_litter(PurePath(path.name)))
+
+
+def shown(folder: Path) -> str:
+    """Return the names in `folder` for a message, the first few of many."""
+    names = [path.name for path in entries(folder)]
+    return ", ".join(names[:8]) + (" and more" if len(names) > 8 else "") or "nothing"
+
+
+def walk(place: Path, depth: int = 3) -> Iterator[File]:
+    """Yield the file `place`, or the files in this folder and in those up to `depth` below it."""
+    if place.exists() and not place.is_dir():
+        yield File(place, place.stat().st_size, partial(place.open, "rb"))
+        return
+    for path in entries(place):
+        if not path.is_dir():  # a link to nothing is found when it is read
+            size = path.stat().st_size if path.exists() else None
+            yield File(path, size, partial(path.open, "rb"))
+        elif depth:
+            yield from walk(path, depth - 1)
+
+
+def inside(file: File, depth: int = 3) -> Iterator[File]:
+    """Yield the files in `file`, or itself if its first bytes are not those of a zip, tar or gzip.
+
+    Each is to be read before the next is asked for. What is packed in an archive is opened, too, up
+    to `depth` times. InputError where one cannot be read.
     """
-    if download and not path.exists():
-        import pooch  # here, so that reading what is there needs no network library
+    start = b""
+    if depth and file.path.suffix.lower() not in PLAIN:
+        with reading("a whole file", file.path), file.open() as stream:
+            start = stream.read(262)
+    if start[:2] == b"PK":
+        with reading("a whole zip", file.path), file.open() as stream:
+            zipped = zipfile.ZipFile(stream)
+            for info in zipped.infolist():
+                name = PureWindowsPath(info.filename)  # both kinds of slashes
+                if not info.is_dir() and not is_litter(name):
+                    path = file.path / name.as_posix().lstrip("/")
+                    one = File(path, info.file_size, partial(zipped.open, info))
+                    yield from inside(one, depth - 1)
+    elif start[:2] == b"\x1f\x8b":
+        yield from inside(File(file.path, None, partial(_gunzip, file)), depth - 1)
+    elif start[257:] == b"ustar":
+        with reading("a whole tar", file.path), file.open() as stream:
+            tar: Any = tarfile.TarFile(fileobj=_Wary(stream))  # type: ignore[arg-type]
+            for member in tar:
+                if member.isfile() and not is_litter(PurePath(member.name)):
+                    path = file.path / member.name.lstrip("/")
+                    one = File(path, member.size, partial(tar.extractfile, member))
+                    yield from inside(one, depth - 1)
+    else:
+        yield file
 
+
+@contextmanager
+def _gunzip(file: File) -> Iterator[gzip.GzipFile]:
+    with file.open() as packed, gzip.GzipFile(fileobj=packed) as stream:
+        yield stream
+
+
+class _Wary:
+    """A stream for tarfile, which reads headers as long as they say they are."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream, self.seek, self.tell = stream, stream.seek, stream.tell
+
+    def read(self, size: int) -> bytes:
+        expect(size <= LARGEST, f"parts of at most {LARGEST:,} bytes", f"{size:,}")
+        return bytes(self.stream.read(size))
+
+
+Known = Mapping[str, tuple[int, str]]
+"""Files by name, each with its size and its SHA-256 (64 hex digits) once unpacked."""
+
+
+def contents(place: Path, known: Known) -> tuple[dict[str, bytes], list[str]]:
+    """Return the bytes of those `known` files that are in `place`, whatever their names there and
+    however packed; and what is wrong with files that could not be read."""
+    names = {sha256: name for name, (_, sha256) in known.items()}
+    sizes = [size for size, _ in known.values()]
+    right: dict[str, bytes] = {}
+    faults = []
+    for file in walk(place):
+        if len(right) == len(known):
+            break
         try:
-            pooch.retrieve(url, f"sha256:{sha256}", fname=path.name, path=path.parent)
-        except (OSError, ValueError) as error:  # ValueError is pooch's word for a wrong checksum
-            raise InputError(
-                f"Could not fetch {url} to {path}: {error}. Put the file there by hand, or name "
-                "another data root."
-            ) from error
-    if not path.exists():
+            for each in inside(file):
+                if each.size is None or each.size in sizes:
+                    whole = each.read(max(sizes))
+                    if name := names.get(hashlib.sha256(whole).hexdigest()):
+                        right[name] = whole
+        except InputError as error:
+            faults.append(str(error))
+    return right, faults
+
+
+def complete(
+    place: Path, known: Known, how_to_get: str, get: Callable[[str], None] | None = None
+) -> list[bytes]:
+    """Return the bytes of all `known` files in `place`, in order, once `get`, if given, has got
+    those that are missing, by name. InputError names what is missing, what is there and what to do:
+    a file with the name of a missing one is to be removed."""
+    right, faults = contents(place, known)
+    if get and len(right) < len(known):
+        for name in known.keys() - right.keys():
+            get(name)
+        right, faults = contents(place, known)
+    if missing := [name for name in known if name not in right]:
+        wrong = [
+            file.path.name
+            for file in walk(place)
+            if file.path.name.replace(".idx", "-idx").startswith(tuple(missing))
+        ]
+        said = [f"Expected {', '.join(missing)} in {place}, packed or not. Found {shown(place)}."]
+        if wrong:
+            said += [
+                f"{', '.join(wrong)}: truncated, corrupt or another file, by SHA-256.",
+                *faults,
+            ]
+            said += ["Remove it first."]
+        raise InputError(" ".join([*said, how_to_get]))
+    return [right[name] for name in known]
+
+
+def fetch(url: str, sha256: str, path: Path) -> None:
+    """Download `url` to `path`, where it appears only when it is whole and has this SHA-256.
+
+    A file that is there is never replaced: it may be all the user has. InputError on failure.
+    """
+    if path.exists():
+        return
+    import pooch  # here, so that reading what is there needs no network library
+
+    try:
+        pooch.retrieve(url, f"sha256:{sha256}", fname=path.name, path=path.parent)
+    except (OSError, ValueError) as error:  # ValueError is pooch's word for a wrong checksum
         raise InputError(
-            f"Expected a file at {path}. Found none. Fetch it from {url} and put it there, "
-            'or name another data root ("data_root" or $PAMAL_DATA).'
-        )
-    what, opened = ("a whole gzip file", gzip.open) if unpack else ("a file", open)
-    with reading(what, path), opened(path, "rb") as file:
-        whole = bytes(file.read())
-    if (found := hashlib.sha256(whole).hexdigest()) != sha256:
-        raise InputError(
-            f"{path} is truncated, corrupt or another file. Expected SHA-256 {sha256}"
-            f"{' once unpacked' if unpack else ''}. Found {found}. Remove it and fetch it again "
-            f"from {url}."
-        )
-    return whole
+            f"Could not fetch {url} to {path}: {error}. Put the file there by hand, or name "
+            "another data root."
+        ) from error
 
 
 def cache_root() -> Path:
@@ -95,9 +239,11 @@ def cached(name: str, identity: str, make: Callable[[], Arrays]) -> Arrays:
     path = cache_root() / f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.npz"
     # A file that is no archive comes as an array, which is no context manager: a TypeError.
     with suppress(Exception), path.open("rb") as file, np.load(file) as archive:
-        arrays = dict(archive)  # the archive has a CRC of each, but not of how many there are
-        if arrays.pop("identity").tolist() == [identity, *arrays]:
-            return arrays
+        # Nothing in it unpacks to more than it is. It has a CRC of each, but not of their number.
+        if all(info.compress_type == zipfile.ZIP_STORED for info in archive.zip.infolist()):
+            arrays = dict(archive)
+            if arrays.pop("identity").tolist() == [identity, *arrays]:
+                return arrays
     arrays = make()
     try:
         with replacing(path) as out:  # straight from the arrays: a copy might not fit

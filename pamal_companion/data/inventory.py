@@ -6,50 +6,47 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pamal_companion.data import census, cityscapes, multimnist, utkface
-from pamal_companion.data.splits import is_there
+from pamal_companion.data.splits import Home, elsewhere, is_there
 from pamal_core.errors import InputError
 
 
 class DataSet(NamedTuple):
-    """Its folder under the root, what checks the folder and says what is in it, how it is had, and
-    what downloads it to the folder if something may."""
+    """Where it belongs, what checks a folder and says what is in it, how it is had, and what
+    downloads it to the folder if something may."""
 
-    folder: str
+    home: Home
     check: Callable[[Path], str]
-    advice: str
+    how_to_get: str
     fetch: Callable[[Path], object] | None = None
 
 
 def _faces(folder: Path) -> str:
-    _, _, rows, others = utkface.find(folder)
-    return f"{len(rows):,} images labelled by their names, {others:,} without a label"
+    place, _, rows, others = utkface.find(folder)
+    inner = place.relative_to(folder)  # which of several folders
+    where = f" in {inner}" if len(inner.parts) > 1 else ""
+    return f"{len(rows):,} images labelled by their names{where}, {others:,} without a label"
 
 
 def _streets(folder: Path) -> str:
-    source = cityscapes.find(folder)
-    form = "MTAN's arrays" if source.read is cityscapes.read_mtan else "the official files"
-    return f"{form}, {len(source.train):,} scenes for training and {len(source.val):,} for test"
+    form, train, val, _ = cityscapes.find(folder)
+    return f"{form}, {len(train):,} scenes for training and {len(val):,} for test"
 
 
 DATA_SETS = {
     "mnist": DataSet(
-        multimnist.FOLDER,
+        multimnist.HOME,
         lambda folder: f"{len(multimnist.files(folder))} files with the right SHA-256",
-        "Download it: python -m pamal_companion data --get mnist",
+        multimnist.HOW_TO_GET,
         partial(multimnist.files, download=True),
     ),
     "census": DataSet(
-        "census",
+        census.HOME,
         lambda folder: f"{len(census.texts(folder))} files whose texts have the right SHA-256",
-        f"Fetch {' and '.join(census.FILES)} from {census.SOURCE}.",
+        census.HOW_TO_GET,
     ),
-    "utkface": DataSet(
-        "utkface",
-        _faces,
-        f"Get the aligned and cropped faces from {utkface.SITE}, as one zip or unpacked.",
-    ),
+    "utkface": DataSet(utkface.HOME, _faces, utkface.HOW_TO_GET),
     "cityscapes": DataSet(
-        "cityscapes",
+        cityscapes.HOME,
         _streets,
         "Register at https://www.cityscapes-dataset.com and unpack leftImg8bit, gtFine and "
         "disparity, or MTAN's train and val.",
@@ -64,22 +61,22 @@ def status(name: str, root: Path, *, download: bool = False) -> dict[str, Any]:
 
     Its state is "ready", "missing" or "damaged"; "what" says what there is or what is wrong with
     it, "bytes" is the size of all files in its "place", and "advice" makes it ready, "" where it
-    is. Checksums are computed where there are any to compare with; images are counted and their
-    names read, but none is opened.
+    is or where "what" says that. Checksums are computed where there are any to compare with; images
+    are counted and their names read, but none is opened.
     """
     data = DATA_SETS[name]
-    place = root / data.folder
-    state = "missing"
+    place = root / data.home.folder
+    state, what, advice = "missing", "nothing there", data.how_to_get
     try:
         if download and data.fetch:
             data.fetch(place)
-        what = "nothing there"
         if is_there(place):
-            what, state = data.check(place), "ready"
+            what, state, advice = data.check(place), "ready", ""
     except InputError as error:
-        what = str(error).replace(cityscapes.HOW_TO_GET, "").strip()
+        what, advice = str(error).replace(cityscapes.HOW_TO_GET, data.how_to_get), ""
         state = "damaged" if place.exists() else "missing"
+    if state != "ready":
+        advice = elsewhere(root, data.home) or advice
     size = sum(path.lstat().st_size for path in place.rglob("*") if path.is_file())
-    advice = "" if state == "ready" else data.advice
     said = {"name": name, "state": state, "what": what, "place": place}
     return said | {"bytes": size, "advice": advice}

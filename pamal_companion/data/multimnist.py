@@ -1,7 +1,6 @@
 """MultiMNIST and MultiMNIST3 (appendices C1 and C3): two or three digits laid over each other, of
 MNIST or of those that scikit-learn brings."""
 
-import gzip
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -12,18 +11,27 @@ from jaxtyping import Int
 from torch.nn import functional as F
 from torch.utils.data import TensorDataset
 
-from pamal_companion.data.files import data_root, verified
-from pamal_companion.data.splits import Splits, splits, takes_sample
+from pamal_companion.data.files import complete, data_root, fetch
+from pamal_companion.data.splits import Home, Splits, splits, takes_sample
 
-# The mirror that torchvision uses, and the SHA-256 of the original files.
+# The mirror that torchvision uses, and the SHA-256 of its files, with "-ubyte.gz" to their names.
 MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
-FILES = {
+PACKED = {
     "train-images-idx3": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
     "train-labels-idx1": "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
     "t10k-images-idx3": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
     "t10k-labels-idx1": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
 }
-FOLDER = "MNIST/raw"  # under the data root, where torchvision keeps them, too
+SUMS = (
+    "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+    "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+    "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+    "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+)
+FILES = dict(
+    zip(PACKED, zip((47_040_016, 60_008, 7_840_016, 10_008), SUMS, strict=True), strict=True)
+)
+HOW_TO_GET = f"Download it: python -m pamal_companion data --get mnist (from {MIRROR})."
 VALIDATION_DIGITS = 10_000  # the last of MNIST's 60,000 training digits
 
 
@@ -94,9 +102,9 @@ def load(
     layout = LAYOUTS[num_digits, offset]
     if antialias is not None:
         layout = layout._replace(antialias=antialias)
-    folder = data_root(root) / FOLDER
-    is_sample = takes_sample(data, folder)
-    pools = sample() if is_sample else mnist(folder, download=data == "full")
+    place = data_root(root)
+    is_sample = takes_sample(data, place, HOME)
+    pools = sample() if is_sample else mnist(place / HOME.folder, download=data == "full")
     if split == "released":
         train, validation, test = pools
         both = Pool(*map(np.concatenate, zip(train, validation, strict=True)))
@@ -148,29 +156,32 @@ def _compose(
 
 def mnist(folder: Path, *, download: bool = False) -> tuple[Pool, Pool, Pool]:
     """Disjoint pools of 50,000, 10,000 and 10,000 MNIST digits, from the files in `folder`."""
-    arrays = [read_idx(packed) for packed in files(folder, download=download)]
+    arrays = [read_idx(whole) for whole in files(folder, download=download)]
     test, cut = Pool(*arrays[2:]), len(arrays[1]) - VALIDATION_DIGITS
     return Pool(*(a[:cut] for a in arrays[:2])), Pool(*(a[cut:] for a in arrays[:2])), test
 
 
 def files(folder: Path, *, download: bool = False) -> list[bytes]:
-    """What is in the files of MNIST in `folder`, in the order of `FILES`; InputError where one is
-    missing or not the original."""
-    names = [f"{name}-ubyte.gz" for name in FILES]
-    return [
-        verified(folder / name, sha256, url=MIRROR + name, download=download)
-        for name, sha256 in zip(names, FILES.values(), strict=True)
-    ]
+    """Return what is in the files of MNIST in `folder`, in the order of `FILES` and however packed,
+    with `download` once those that are missing have been fetched; InputError as `complete`."""
+
+    def get(name: str) -> None:
+        fetch(f"{MIRROR}{name}-ubyte.gz", PACKED[name], folder / f"{name}-ubyte.gz")
+
+    return complete(folder, FILES, HOW_TO_GET, get if download else None)
 
 
-def read_idx(packed: bytes) -> np.ndarray:
-    """The uint8 array in a gzip-compressed IDX file, which its checksum has vouched for.
+# Where torchvision keeps them, too.
+HOME = Home("MNIST/raw", ("t10k-images*", "*.zip"), files)
+
+
+def read_idx(whole: bytes) -> np.ndarray:
+    """Return the uint8 array in an IDX file, which its checksum has vouched for.
 
     The header is two zero bytes, the type (8 is uint8), the number of axes, and the length of each
     as a big-endian 32-bit integer. torchvision has a reader, too, whose import costs more than
     composing a whole data set here.
     """
-    whole = gzip.decompress(packed)
     start = 4 + 4 * whole[3]
     shape = np.frombuffer(whole[4:start], ">u4")
     return np.frombuffer(whole, np.uint8, offset=start).reshape(shape)

@@ -1,15 +1,19 @@
 """What every data set is handed over as, and what all loaders have in common."""
 
 import hashlib
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from torch.utils.data import TensorDataset
 
-from pamal_companion.data.files import reading
-from pamal_core.errors import check_choice
+from pamal_companion.data.files import entries
+from pamal_core.errors import InputError, check_choice
 
 
 @dataclass(frozen=True)
@@ -30,18 +34,54 @@ class Splits:
     description: str
 
 
-def takes_sample(data: str, folder: Path) -> bool:
-    """Whether `data` asks for the sample: "sample", or "auto" where nothing is in `folder`; else
-    "full" does not."""
+class Home(NamedTuple):
+    """Where a data set belongs: its folder under the data root, names by which it is noticed in
+    another folder (small letters, * is anything), and what finds it in a folder or raises."""
+
+    folder: str
+    signs: tuple[str, ...]
+    find: Callable[[Path], object]
+
+
+def takes_sample(data: str, root: Path, home: Home) -> bool:
+    """Return True for the sample: if `data` is "sample", or "auto" and nothing is in the folder.
+
+    Where nothing is there but the data are in another folder of `root`, "auto" warns and "full"
+    raises InputError.
+    """
     check_choice("data", data, ("auto", "sample", "full"))
-    return data == "sample" or (data == "auto" and not is_there(folder))
+    if data == "sample" or is_there(root / home.folder):
+        return data == "sample"
+    if said := elsewhere(root, home):
+        if data == "full":
+            raise InputError(said)
+        warnings.warn(f"{said} Until then the sample is taken.", stacklevel=3)
+    return data == "auto"
 
 
 def is_there(folder: Path) -> bool:
-    """Whether anything but hidden files is in `folder`: an incomplete set is to be mended, not
+    """Return whether anything but litter is in `folder`: an incomplete set is to be mended, not
     passed over."""
-    with reading("a folder", folder):
-        return folder.exists() and any(not p.name.startswith(".") for p in folder.iterdir())
+    return bool(entries(folder))
+
+
+def elsewhere(root: Path, home: Home) -> str:
+    """Return a sentence that says in which other folder under `root` the data are, three levels
+    deep, and where they belong; "" where they are in none."""
+    folder = root / home.folder
+    folders = [root]
+    for here in folders:  # which grows
+        with suppress(InputError, OSError):
+            inner = entries(here) if folder not in (here, *here.parents) else []
+            if len(here.relative_to(root).parts) < 3:
+                folders += [path for path in inner if path.is_dir()]
+            signs = [p for p in inner if any(fnmatch(p.name.lower(), s) for s in home.signs)]
+            zips = [path for path in signs if path.suffix.lower() == ".zip"]
+            for place in zips + ([here] if len(signs) > len(zips) else []):
+                with suppress(InputError):
+                    home.find(place)
+                    return f"The data are in {place}. They belong in {folder}: move them there."
+    return ""
 
 
 def splits(

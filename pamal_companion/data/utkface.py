@@ -1,15 +1,13 @@
 """UTKFace (sections 5.2, B3 and C1): the age, gender and ethnicity of a face.
 
-The images are found in a zip or a folder, labelled by their names, and decoded once.
+The images are found in an archive or a folder, labelled by their names, and decoded once.
 """
 
 import hashlib
 import io
 import re
-import zipfile
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path, PureWindowsPath
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -17,10 +15,19 @@ import torch
 from jaxtyping import Int64, UInt8
 from PIL import Image
 
-from pamal_companion.data.files import cached, data_root, expect, reading
+from pamal_companion.data.files import (
+    File,
+    cached,
+    data_root,
+    expect,
+    inside,
+    reading,
+    shown,
+    walk,
+)
 from pamal_companion.data.images import Images
 from pamal_companion.data.samples import faces as drawn_faces
-from pamal_companion.data.splits import Splits, fingerprint, splits, takes_sample
+from pamal_companion.data.splits import Home, Splits, fingerprint, splits, takes_sample
 from pamal_core.errors import InputError
 
 # Tenths for training, validation and test; the paper leaves none for validation.
@@ -28,12 +35,18 @@ SHARES = {"70/10/20": (7, 1, 2), "paper": (8, 0, 2)}
 FULL_SIZE, SAMPLE_SIZE = 64, 32
 SAMPLE_NUM = 3_000  # 2,100 / 300 / 600
 SAMPLE_SEED = 116
-SITE = "https://susanqq.github.io/UTKFace/"
+HOW_TO_GET = (
+    "Get the aligned and cropped faces, such as 25_0_2_20170116174525125.jpg.chip.jpg, and put the "
+    "archive there as it is. The authors' link (https://susanqq.github.io/UTKFace/) is reported "
+    "dead; a copy is at https://www.kaggle.com/datasets/jangedoo/utkface-new."
+)
 OLDEST = 116
+LARGEST = 1 << 25  # bytes of a face
 # Of the originals one has a space in its date and one the letters "jpg"; three lack the ethnicity.
-ENDING = r"(?:\.[a-z]+)*\.jpg"
-LABELLED = re.compile(rf"(\d{{1,3}})_([01])_([0-4])_[\da-z ]+{ENDING}", re.ASCII | re.IGNORECASE)
-UNLABELLED = re.compile(rf"\d{{1,3}}_[01]_\d{{17}}{ENDING}", re.ASCII | re.IGNORECASE)
+LABELLED = re.compile(
+    r"(\d{1,3})_([01])_([0-4])_[\da-z ]+(?:\.[a-z]+)*\.jpg", re.ASCII | re.IGNORECASE
+)
+IMAGE = re.compile(r".*\.(jpe?g|png)", re.IGNORECASE)
 
 
 class Faces(NamedTuple):
@@ -78,14 +91,14 @@ def load(
 
     InputError also where too few images are left to split or all ages are equal.
     """
-    folder = data_root(root) / "utkface"
-    is_sample = takes_sample(data, folder)
+    place = data_root(root)
+    is_sample = takes_sample(data, place, HOME)
     size = size or (SAMPLE_SIZE if is_sample else FULL_SIZE)
     if is_sample:
         drawn = drawn_faces.faces(SAMPLE_NUM, size, SAMPLE_SEED)
         faces = Faces(*drawn, fingerprint(*drawn))
     else:
-        faces = read(folder, size)
+        faces = read(place / HOME.folder, size)
     rows = _rows(len(faces.ages), split, limit, seed)
     known = faces.ages if split == "paper" else faces.ages[rows[0]]
     expect(len({*known}) > 1, "different ages to standardise by", f"only {known[0]}")
@@ -120,92 +133,91 @@ def _rows(num: int, split: str, limit: int | None, seed: int) -> list[Int64[np.n
     return [rows[: max(1, len(rows) * limit // len(parts[0]))] for rows in parts]
 
 
-def labels(path: Path) -> tuple[int, int, int] | None:
-    """Age (0 to 116 years), gender (0 or 1) and ethnicity (0 to 4) by the name of an image.
-
-    None for a name without the ethnicity, which has no usable label; InputError for any other name.
-    """
-    if (match := LABELLED.fullmatch(path.name)) and int(match[1]) <= OLDEST:
+def labels(name: str) -> tuple[int, int, int] | None:
+    """Return age (0 to 116 years), gender (0 or 1) and ethnicity (0 to 4) by the name of an image,
+    age_gender_ethnicity_date.jpg.chip.jpg; None for a name that does not say them, as of three of
+    the originals."""
+    if (match := LABELLED.fullmatch(name)) and int(match[1]) <= OLDEST:
         return int(match[1]), int(match[2]), int(match[3])
-    if UNLABELLED.fullmatch(path.name):
-        return None
-    raise InputError(
-        "Expected the name of an image to be age_gender_ethnicity_date.jpg.chip.jpg, with an age "
-        f"from 0 to {OLDEST}, a gender of 0 or 1 and an ethnicity from 0 to 4. Found {path}."
-    )
+    return None
 
 
 def read(folder: Path, size: int) -> Faces:
-    """The labelled images in `folder`, in the order of their names, where `find` finds them.
+    """Return the labelled images in `folder`, in the order of their names, where `find` finds them.
 
     Images are decoded to RGB and resized, bilinearly as by torchvision's Resize, to `size` x `size`
     pixels. They are kept by `cached`, under the names and contents of the files, so that a file
     that has changed is decoded again. Raises InputError as `find` does, and for an unreadable file.
     """
-    source, contents, rows, num_unlabelled = find(folder)
+    place, source, rows, num_unlabelled = find(folder)
+    position = {name: i for i, name in enumerate(rows)}
+
+    def files() -> Iterator[tuple[str, File]]:  # in the order in which they lie, as a tar is read
+        for file in walk(source, 0) if source.is_dir() else inside(next(walk(source))):
+            if file.path.parent == place and file.path.name in rows:
+                yield file.path.name, file
+            else:  # whose name may be damaged: a zip has it twice, and they are compared
+                with reading("a whole file", file.path), file.open():
+                    pass
 
     def make() -> dict[str, np.ndarray]:
         images = np.empty((len(rows), 3, size, size), np.uint8)
-        for out, name in zip(images, rows, strict=True):
+        for name, file in files():
+            content = file.read(LARGEST)
             with (
-                reading("a whole JPEG image", f"{name!r} in {source}"),
-                Image.open(io.BytesIO(contents[name]()), formats=["JPEG"]) as image,
+                reading("a whole JPEG image", file.path),
+                Image.open(io.BytesIO(content), formats=["JPEG"]) as image,
             ):
                 small = image.convert("RGB").resize((size, size), Image.Resampling.BILINEAR)
-            out[:] = np.asarray(small).transpose(2, 0, 1)
+            images[position[name]] = np.asarray(small).transpose(2, 0, 1)
         return {"images": images}
 
-    digest = hashlib.sha256()  # of names and contents: the same whether they are zipped or not
+    sums = {name: hashlib.sha256(file.read(LARGEST)).digest() for name, file in files()}
+    digest = hashlib.sha256()  # of names and contents: the same however they are packed
     for name in rows:
-        with reading("a whole file", f"{name!r} in {source}"):
-            content = contents[name]()
-        digest.update(hashlib.sha256(name.encode()).digest() + hashlib.sha256(content).digest())
+        digest.update(hashlib.sha256(name.encode()).digest() + sums[name])
     mark = digest.hexdigest()
     images = cached(f"utkface-{size}", f"{mark} at {size}", make)["images"]
     ages, genders, ethnicities = np.array(list(rows.values()), np.int64).T
     return Faces(images, ages, genders, ethnicities, mark, num_unlabelled)
 
 
-def find(
-    folder: Path,
-) -> tuple[Path, dict[str, Callable[[], bytes]], dict[str, tuple[int, int, int]], int]:
-    """The one zip in `folder`, `folder` itself or the one folder in it; what reads each file there,
-    by its name without folders; the labels of the images by name, in order; and the number of
-    images without. Names that begin with a dot are passed over, and no image is opened.
+def find(folder: Path) -> tuple[Path, Path, dict[str, tuple[int, int, int]], int]:
+    """Return where below `folder` the images lie, as if archives were folders; the folder or the
+    archive on the disk; the labels of the images by name, in order; and the number of images whose
+    name has none. No image is opened.
 
-    Raises InputError for a missing or misnamed file, for two places at once, and for an archive
-    that is damaged or has a name twice.
+    Of several folders, in archives or not, copies count once, and otherwise the one named UTKFace
+    is taken if each other has fewer images, as in the copy on Kaggle. Raises InputError for no
+    images or several such folders, and for an archive that is damaged or has a name twice.
     """
-    entries = _entries(folder) if folder.exists() else []
-    here = [folder] if any(path.suffix.lower() == ".jpg" for path in entries) else []
-    places = here + [path for path in entries if path.suffix.lower() == ".zip" or path.is_dir()]
-    if len(places) != 1:
+    groups: dict[Path, dict[str, int | None]] = {}
+    for file in (each for found in walk(folder) for each in inside(found)):
+        if IMAGE.fullmatch(file.path.name):
+            group = groups.setdefault(file.path.parent, {})
+            is_new = file.path.name not in group
+            expect(is_new, f"each name once in {file.path.parent}", f"{file.path.name!r} twice")
+            group[file.path.name] = file.size
+    by_content = {}
+    for place in sorted(groups, key=lambda place: (-len(place.parts), place)):
+        if any(map(labels, groups[place])):
+            by_content[frozenset(groups[place].items())] = place  # the copy least deep stays
+    places = sorted(by_content.values(), key=lambda place: place.stem.lower() != "utkface")
+    if not places:
+        what = f"the faces of UTKFace in {folder}, named age_gender_ethnicity_date.jpg"
+        expect(False, what, f"{shown(folder)}. {HOW_TO_GET}")
+    chosen, *others = places
+    is_whole = all(len(groups[other]) < len(groups[chosen]) for other in others)
+    if others and not (is_whole and chosen.stem.lower() == "utkface"):
+        counts = ", ".join(f"{len(groups[p]):,} images in {p.relative_to(folder)}" for p in places)
         raise InputError(
-            f"Expected UTKFace as one zip in {folder}, or unpacked in it or in one folder in it. "
-            f"Found {[path.name for path in places or entries][:5] or 'nothing'}. It cannot be "
-            "downloaded automatically: get the aligned and cropped faces "
-            f"(age_gender_ethnicity_date.jpg.chip.jpg) from {SITE} and put them there, "
-            'or name another data root ("data_root" or $PAMAL_DATA).'
+            f"Expected the faces of UTKFace in one folder or archive in {folder}. Found {counts}. "
+            "Leave only the one that has them all."
         )
-    (source,) = places
-    contents: dict[str, Callable[[], bytes]] = {}
-    if source.is_dir():
-        contents = {path.name: path.read_bytes for path in _entries(source)}
-    else:
-        with reading("a whole zip", source):
-            archive = zipfile.ZipFile(source)
-        for info in archive.infolist():
-            path = PureWindowsPath(info.filename)  # both kinds of slashes
-            if not info.is_dir() and not path.name.startswith("."):
-                is_new = path.name not in contents
-                expect(is_new, f"each name once in {source}", f"{path.name!r} twice")
-                contents[path.name] = partial(archive.read, info)
-    known = {name: labels(source / name) for name in sorted(contents)}
+    known = {name: labels(name) for name in sorted(groups[chosen])}
     rows = {name: row for name, row in known.items() if row is not None}
-    expect(rows, f"images in {source}", "none with a label")
-    return source, contents, rows, len(known) - len(rows)
+    source = next(path for path in (chosen, *chosen.parents) if path.exists())
+    return chosen, source, rows, len(known) - len(rows)
 
 
-def _entries(folder: Path) -> list[Path]:
-    with reading("a folder", folder):
-        return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+HOME = Home("utkface", ("*.chip.jpg", "utkface*.*", "*.zip"), find)

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from pamal_companion.data import census
-from pamal_companion.data.files import data_root, verified
+from pamal_companion.data.files import complete, data_root, fetch
 from pamal_core.errors import InputError
 
 CONTENT = b"ten digits"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
-URL = "https://example.org/digits.gz"
+KNOWN = {"digits": (len(CONTENT), SHA256)}
+ADVICE = "Fetch it from https://example.org."
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
@@ -63,35 +64,33 @@ def test_a_variable_that_names_no_folder_warns_and_the_sample_is_taken(monkeypat
     assert data_root(tmp_path / "new") == tmp_path / "new"  # which a download may make
 
 
-def test_a_right_file_is_used_without_any_network(path):
+def test_a_right_file_is_used_and_nothing_is_asked_of_a_network(path):
     put(path, CONTENT)
-    assert verified(path, SHA256, url=URL) == CONTENT
-    assert verified(path, SHA256, url=URL, download=True) == CONTENT
+    assert complete(path.parent, KNOWN, ADVICE, get=pytest.fail) == [CONTENT]
 
 
-@pytest.mark.parametrize("content", [b"", CONTENT[:-1], CONTENT[:-1] + b"S"])
-@pytest.mark.parametrize("download", [False, True])
-def test_a_wrong_file_is_named_and_kept(path, content, download):
+@pytest.mark.parametrize("content", [b"", CONTENT[:-1], CONTENT[:-1] + b"S", CONTENT + b"!"])
+def test_a_wrong_file_is_named_and_kept(path, content):
     put(path, content)
     with pytest.raises(InputError) as caught:
-        verified(path, SHA256, url=URL, download=download)
-    for part in (str(path), SHA256, hashlib.sha256(content).hexdigest(), URL):
+        complete(path.parent, KNOWN, ADVICE, lambda _: fetch("http://127.0.0.1:1/", SHA256, path))
+    for part in (str(path.parent), path.name, "another file", "Remove it first", ADVICE):
         assert part in str(caught.value)
     assert path.read_bytes() == content
 
 
 def test_a_missing_file_says_where_it_is_expected_and_how_to_get_it(path):
     with pytest.raises(
-        InputError, match=r"Found none\. Fetch it from https://example.org"
-    ) as caught:
-        verified(path, SHA256, url=URL)
-    assert str(path) in str(caught.value)
+        InputError, match=r"digits in .*raw, .* Found nothing\. Fetch it from https"
+    ):
+        complete(path.parent, KNOWN, ADVICE)
     assert not path.parent.exists()
 
 
 def test_a_missing_file_is_downloaded_once(path, server):
-    assert verified(path, SHA256, url=f"{server}/digits.gz", download=True) == CONTENT
-    assert verified(path, SHA256, url="http://127.0.0.1:1/gone", download=True) == CONTENT
+    fetch(f"{server}/digits.gz", SHA256, path)
+    fetch("http://127.0.0.1:1/gone", SHA256, path)
+    assert path.read_bytes() == CONTENT
     assert list(path.parent.iterdir()) == [path]
 
 
@@ -99,7 +98,7 @@ def test_a_missing_file_is_downloaded_once(path, server):
 def test_a_download_that_fails_is_one_error_and_leaves_no_file(path, server, name):
     url = "http://127.0.0.1:1/digits.gz" if name == "no network" else f"{server}/{name}"
     with pytest.raises(InputError, match=f"Could not fetch {url}"):
-        verified(path, SHA256, url=url, download=True)
+        fetch(url, SHA256, path)
     assert not path.parent.exists() or list(path.parent.iterdir()) == []
 
 
@@ -107,7 +106,7 @@ def test_a_file_where_a_folder_is_needed_is_one_error(tmp_path, server):
     (tmp_path / "home").write_bytes(b"")
     path = tmp_path / "home" / "digits.gz"
     with pytest.raises(InputError, match=r"Could not fetch .*home"):
-        verified(path, SHA256, url=f"{server}/digits.gz", download=True)
+        fetch(f"{server}/digits.gz", SHA256, path)
     assert (tmp_path / "home").read_bytes() == b""
 
 
@@ -118,11 +117,5 @@ def test_a_disk_that_takes_no_file_is_one_error(path, server, monkeypatch, code)
 
     monkeypatch.setattr("shutil.move", refuse)
     with pytest.raises(InputError, match="the disk says no"):
-        verified(path, SHA256, url=f"{server}/digits.gz", download=True)
+        fetch(f"{server}/digits.gz", SHA256, path)
     assert list(path.parent.iterdir()) == []
-
-
-def test_a_folder_in_place_of_the_file_is_one_error(path):
-    path.mkdir(parents=True)
-    with pytest.raises(InputError, match=r"a file\. .*digits\.gz could not be read"):
-        verified(path, SHA256, url=URL)

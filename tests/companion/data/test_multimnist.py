@@ -18,7 +18,7 @@ from pamal_core.errors import InputError
 SMALL = (300, 40, 50)
 
 needs_mnist = pytest.mark.skipif(
-    not is_there(data_root() / multimnist.FOLDER), reason="needs MNIST under $PAMAL_DATA"
+    not is_there(data_root() / multimnist.HOME.folder), reason="needs MNIST under $PAMAL_DATA"
 )
 
 
@@ -174,7 +174,7 @@ def test_auto_does_not_pass_over_a_corrupt_file(tmp_path, name):
     raw = tmp_path / "MNIST" / "raw"
     raw.mkdir(parents=True)
     (raw / f"{name}-ubyte.gz").write_bytes(b"half a downlo")
-    with pytest.raises(InputError, match=r"Found none|truncated, corrupt"):
+    with pytest.raises(InputError, match=r"Found nothing|truncated, corrupt"):
         multimnist.load("auto", tmp_path)
 
 
@@ -198,7 +198,7 @@ def test_full_mnist_is_the_same_on_every_machine(full):
 
 @needs_mnist
 def test_the_digits_of_full_mnist_are_disjoint_parts_of_the_original_files():
-    train, validation, test = multimnist.mnist(data_root() / multimnist.FOLDER)
+    train, validation, test = multimnist.mnist(data_root() / multimnist.HOME.folder)
     assert [len(p.labels) for p in (train, validation, test)] == [50_000, 10_000, 10_000]
     # The first digits of the two files, and the counts of the digit 1, are known everywhere.
     assert train.labels[:5].tolist() == [5, 0, 4, 1, 9] and test.labels[:3].tolist() == [7, 2, 1]
@@ -214,5 +214,5 @@ def test_a_truncated_mnist_file_is_named_by_its_checksum(tmp_path):
     victim = raw / "t10k-images-idx3-ubyte.gz"
     victim.chmod(0o600)
     victim.write_bytes(victim.read_bytes()[:-100])
-    with pytest.raises(InputError, match=r"t10k-images-idx3-ubyte\.gz is truncated, corrupt"):
+    with pytest.raises(InputError, match=r"t10k-images-idx3-ubyte\.gz: truncated, corrupt"):
         multimnist.load("full", tmp_path)
