@@ -82,7 +82,7 @@ def test_a_training_with_an_average_is_resumed_to_the_same_bits(
     assert rows == train(again, loader, epochs=3, ema=0.5, resume=state, progress=False)
     assert torch.equal(again.network.stacked, whole.network.stacked)
     for given in ({}, {"ema": 0.1}):
-        with pytest.raises(InputError, match="Found .*ema 0.5 in the state and"):
+        with pytest.raises(InputError, match=r"Found .*ema 0.5 in the state and"):
             train(again, loader, epochs=4, resume=state, progress=False, **given)
 
 

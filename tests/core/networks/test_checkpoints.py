@@ -212,7 +212,7 @@ def test_inputs_that_no_file_takes_are_refused_and_can_be_left_out(tmp_path):
 
     network = WeightEnsemble(Worded(3, 2), num_members=2)
     network.calibration = [(Words(),)]
-    with pytest.raises(InputError, match="`calibration=False` leaves them out.*Words"):
+    with pytest.raises(InputError, match=r"`calibration=False` leaves them out.*Words"):
         network.save(tmp_path)
     assert not [*tmp_path.iterdir()]
     network.save(tmp_path, calibration=False)
