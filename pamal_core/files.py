@@ -9,6 +9,9 @@ from typing import BinaryIO
 
 from pamal_core.errors import InputError
 
+ODD = KeyError, TypeError, ValueError, RecursionError, OSError
+"""What reading a file of anything else may raise."""
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
@@ -25,6 +28,15 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def read_at_most(path: Path, limit: int) -> bytes:
+    """Return the content of `path`; raise InputError where it has more than `limit` bytes."""
+    with path.open("rb") as file:
+        content = file.read(limit + 1)  # not its size, which a pipe or a device does not say
+    if len(content) > limit:
+        raise InputError(f"{path} has more than {limit:,} bytes: it is another file.")
+    return content
 
 
 def write_atomic(path: Path, content: bytes) -> None:

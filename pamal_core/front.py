@@ -18,6 +18,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from pamal_core.errors import InputError, is_number
+from pamal_core.files import read_at_most
 from pamal_core.simplex import as_array
 
 Weights = Mapping[str, float | int] | Sequence[float | int] | np.ndarray
@@ -27,6 +28,8 @@ Bounds = Mapping[str, float | int]
 NO_BOUNDS: Bounds = MappingProxyType({})
 LONG = 1e11
 """Of n points in T > 4 objectives an exact hypervolume takes some n^(T-2) steps: here seconds."""
+LARGEST = 64 * 2**20
+"""Bytes of a file that can be a front."""
 WORSE = 0.1
 """Members do not belong together where the middle is worse than the worst end by more than this
 share of that end's value."""
@@ -529,7 +532,7 @@ class Front:
     @classmethod
     def load(cls, path: str | Path) -> "Front":
         """Return what `save` wrote; raise InputError where the file is not whole."""
-        text = Path(path).read_bytes()
+        text = read_at_most(Path(path), LARGEST)
         try:
             content = json.loads(text)
             weights = content["task_weights"]

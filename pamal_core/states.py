@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from pamal_core.errors import InputError
-from pamal_core.files import write_atomic
+from pamal_core.files import ODD, write_atomic
 
 
 def save_state(path: Path, state: dict[str, Any]) -> None:
@@ -28,11 +28,16 @@ def load_state(path: Path) -> dict[str, Any]:
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            text, checksum = file.metadata()["state"], file.metadata()["checksum"]
+            metadata = file.metadata() or {}
+        text, checksum = metadata.get("state"), metadata.get("checksum")
+        if text is None:
+            raise ValueError("it has tensors alone")
         if checksum != _checksum(text, tensors):
             raise ValueError("its checksum is that of other values")
         state: dict[str, Any] = json.loads(text, object_hook=lambda node: _put(node, tensors))
-    except (safetensors.SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
+        if not isinstance(state, dict):
+            raise ValueError("it holds no dict")
+    except (safetensors.SafetensorError, *ODD) as error:
         raise InputError(
             f"Expected a file written by `save_state`. {path} is damaged or another: {error}."
         ) from error

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from pamal_companion.runs.files import checked_name
 from pamal_companion.runs.options import Count, NonNegative, Options
 
 
@@ -18,6 +19,7 @@ class YourModelOptions(Options):
     W: Count = 2
     lam: NonNegative = 2.0
     at_least: Annotated[float, Field(ge=0, le=1)] = 0.85
+    out: Annotated[str, AfterValidator(checked_name)] | None = None
 
     @model_validator(mode="after")
     def _can_write(self) -> "YourModelOptions":

@@ -66,9 +66,9 @@ def load_own(path: Path, key: str) -> dict[str, Any]:
     """Return what `save_state` wrote to `path` for the run with this `key`; raise InputError where
     it is that of another."""
     state = load_state(path)
-    if state["key"] != key:
+    if state.get("key") != key:
         raise InputError(
-            f"{path} belongs to another run. Expected key {key}, found {state['key']}. "
+            f"{path} belongs to another run. Expected key {key}, found {state.get('key')}. "
             "Delete it or write to another place."
         )
     return state

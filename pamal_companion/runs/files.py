@@ -5,7 +5,9 @@ Beside the record `name.json` are the weights, the checkpoint while it trains, a
 lock, and what `write_atomic` is writing.
 """
 
-import glob
+import os
+import re
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -16,6 +18,47 @@ from pamal_core.errors import InputError
 
 WEIGHTS = ".safetensors"
 CHECKPOINT = ".checkpoint.safetensors"
+HALF_WRITTEN = r"\.\d+\.[0-9a-f]+"
+"""What follows the name of a file in that of one which `write_atomic` is writing."""
+
+
+def checked_name(out: str) -> str:
+    """Return `out`; raise ValueError where it cannot be the path of a file."""
+    name = os.path.basename(out)  # not Path's, which forgets "sub/" and "sub/."
+    try:
+        is_text = "\0" not in out and bool(out.encode())
+    except UnicodeEncodeError:
+        is_text = False
+    if not is_text or name.strip() in ("", ".", ".."):
+        raise ValueError(f"`out` must name a file, such as runs/mine.json. Found {out!r}.")
+    return out
+
+
+def named_record(out: str) -> str:
+    """Return the path of the record that `out` names, with .json if that is left out; raise
+    ValueError where there can be none, or another run's file would have its name."""
+    stem = checked_name(out).removesuffix(".json")
+    name = os.path.basename(stem)
+    if name.startswith(".") or not name:
+        raise ValueError(f"`out` must not be hidden: `runs` would not list it. Found {out!r}.")
+    if name.endswith((".checkpoint", ".shared")):
+        raise ValueError(
+            f"`out` must not end in .checkpoint or .shared, as other files of a run do. "
+            f"Found {out!r}."
+        )
+    return f"{stem}.json"
+
+
+def check_writable(path: Path) -> None:
+    """Raise InputError unless `write_atomic` can write to `path`, whose folder is made; what is
+    there stays as it is."""
+    trial = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        trial.touch(exist_ok=False)
+        trial.unlink()
+    except OSError as error:
+        raise InputError(f"Could not write {path}: {error.strerror or error}.") from error
 
 
 class BusyError(InputError):
@@ -30,15 +73,16 @@ class RunFiles:
     """
 
     def __init__(self, record: Path) -> None:
-        self.record = record
-        self.weights = record.with_suffix(WEIGHTS)
-        self.checkpoint = record.with_suffix(CHECKPOINT)
-        self.lock = record.with_name(f".{record.name}.lock")
+        stem = record.name.removesuffix(".json")  # not with_suffix: lr0.1 and lr0.5 are two names
+        self.record = record.with_name(f"{stem}.json")
+        self.weights = record.with_name(stem + WEIGHTS)
+        self.checkpoint = record.with_name(stem + CHECKPOINT)
+        self.lock = record.with_name(f".{stem}.json.lock")
 
     @property
     def shared(self) -> "RunFiles":
         """Those of the network that the members of a soup begin as."""
-        return RunFiles(self.record.with_suffix(".shared.json"))
+        return RunFiles(self.record.with_name(f"{self.record.stem}.shared.json"))
 
     @contextmanager
     def claimed(self, wait: bool) -> Iterator[None]:
@@ -46,18 +90,20 @@ class RunFiles:
 
         What a process left behind that was killed while it wrote is removed.
         """
+        check_writable(self.shared.checkpoint)  # the longest name; a lock waits where it cannot be
         lock = FileLock(self.lock, blocking=wait)
         try:
-            self.lock.parent.mkdir(parents=True, exist_ok=True)
             lock.acquire()
         except Timeout:
             raise BusyError(f"{self.record} is being made by another process.") from None
         except OSError as error:
             raise InputError(f"Could not write {self.lock}: {error.strerror or error}.") from error
         try:
-            for path in (self.record, self.weights, self.checkpoint, self.shared.checkpoint):
-                for half_written in path.parent.glob(f".{glob.escape(path.name)}.*.*"):
-                    half_written.unlink(missing_ok=True)
+            own = (self.record, self.weights, self.checkpoint, self.shared.checkpoint)
+            names = "|".join(re.escape(path.name) for path in own)
+            for path in self.lock.parent.iterdir():
+                if re.fullmatch(rf"\.({names}){HALF_WRITTEN}", path.name):
+                    path.unlink(missing_ok=True)
             yield
         finally:
             self.lock.unlink(missing_ok=True)  # those who wait notice, and make a new one

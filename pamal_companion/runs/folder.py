@@ -10,8 +10,9 @@ from typing import Any
 import safetensors
 
 from pamal_companion.runs.files import CHECKPOINT, WEIGHTS
-from pamal_companion.runs.records import ABOUT, Record
+from pamal_companion.runs.records import ABOUT, About, Record
 from pamal_core.errors import InputError
+from pamal_core.files import ODD
 
 REGISTERED = "registered"
 """A folder of runs that are not looked at: nothing reads them before the last one is made."""
@@ -68,12 +69,11 @@ def _run(path: Path, folder: Path) -> tuple[Listed, Record | None] | None:
         state = _header(path)
         if state["key"] == _finished(path):
             return None
-        about, epochs = json.loads(state["about"]), len(state["history"]["list"])
-        row |= {name: about[name] for name in ABOUT}
-        return row | {"state": "unfinished", "epochs": epochs}, None
+        about, epochs = About(**json.loads(state["about"])), len(state["history"]["list"])
+        return row | about.about | {"state": "unfinished", "epochs": epochs}, None
     except InputError as error:
         why = str(error)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         why = f"{path} is not a checkpoint."
     return (row | {"state": "damaged", "why": why}, None) if path.exists() else None
 
@@ -93,5 +93,5 @@ def _header(path: Path) -> dict[str, Any]:
         with safetensors.safe_open(path, framework="numpy") as file:
             state = dict(json.loads(file.metadata()["state"])["dict"])
         return state | {"key": str(state["key"])}
-    except (safetensors.SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
+    except (safetensors.SafetensorError, *ODD) as error:
         raise InputError(f"{path} is damaged or another file: {error}.") from error

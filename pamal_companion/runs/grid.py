@@ -91,6 +91,8 @@ def make(record: str, results: Path, changes: Mapping[str, Any] | None = None) -
     """Make the run of `record` without its notebook, with `changes` to its parameters; or copy the
     record where another table has it already. The grid has its setting; the seed may be another.
     InputError for a record of no such setting."""
+    if "out" in (changes or {}):
+        raise InputError(f"`out` of a record is its name. Found {(changes or {})['out']!r}.")
     run = by_record().get(record) or _of_another_seed(record)
     if run is None:
         raise InputError(

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from pamal_companion.runs.files import named_record
 from pamal_companion.runs.methods import METHODS, matters
 from pamal_core.errors import InputError, check_choice
 
@@ -97,7 +98,7 @@ class Options(BaseModel):
     device: str = "auto"
     precision: Literal["float32", "bfloat16"] = "float32"
     compile: bool = False
-    out: str | None = None
+    out: Annotated[str, AfterValidator(named_record)] | None = None
 
     @model_validator(mode="before")
     @classmethod

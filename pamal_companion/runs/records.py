@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import os
 import platform
+import re
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -10,11 +12,11 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pamal_companion.runs.options import Options
-from pamal_core.errors import InputError
-from pamal_core.files import write_atomic
+from pamal_core.errors import InputError, is_number
+from pamal_core.files import read_at_most, write_atomic
 from pamal_core.front import Front, Objective, Point
 
 HIGHER = dict.fromkeys(("accuracy", "mIoU", "pixel accuracy", "R2"), True) | dict.fromkeys(
@@ -25,17 +27,92 @@ ABOUT = ("experiment", "method", "options", "seed", "data")
 """The fields of a record that say what the run is."""
 
 
-def _whole(point: dict[str, Any]) -> dict[str, Any]:
-    if missing := {"alpha", "split", "metrics"} - point.keys():
-        raise ValueError(f"{min(missing)}: Field required")
-    return point
+NUMBERS = {n for n, f in Options.model_fields.items() if type(f.default) in (int, float)} - {"p"}
+NUMBERS |= {"epochs"}
+"""The common options that are one number, which tables sort by and write."""
+LARGEST = 64 * 2**20
+"""Bytes of a file that can be a record."""
 
 
-class Record(BaseModel):
+def _whole_number(text: str) -> int:
+    if len(text) > 18:  # digits of what all who read it can hold
+        raise ValueError(f"{text[:18]}... is too large a number")
+    return int(text)
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return isinstance(value, int | float | str | None)
+
+
+def _plain(options: dict[str, Any]) -> dict[str, Any]:
+    for name, value in options.items():
+        if name in NUMBERS and not isinstance(value, int | float | None):
+            raise ValueError(f"{name}: must be a number")
+        if not _is_plain(value):
+            raise ValueError(f"{name}: must be a number, a text or a list of such")
+    return options
+
+
+def _are_whole(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    members: dict[str, int] = {}
+    for point in points:
+        alpha, split, metrics = (point.get(name) for name in ("alpha", "split", "metrics"))
+        if not isinstance(split, str) or not isinstance(metrics, dict):
+            raise ValueError("a point needs alpha, split and metrics")
+        if not isinstance(alpha, list) or not all(map(is_number, alpha)):
+            raise ValueError("alpha must be a list of numbers")
+        if len(alpha) != members.setdefault(split, len(alpha)):
+            raise ValueError(f"alphas of {split} have different lengths")
+        if not all(isinstance(value, int | float | None) for value in metrics.values()):
+            raise ValueError("metrics must be numbers")
+    return points
+
+
+class OfSplit(BaseModel):
+    """What a summary may say of a split, beside other parts."""
+
+    model_config = ConfigDict(strict=True)
+    hypervolume: float | None = None
+    competition: float | None = None
+    best: dict[str, float | None] = {}
+    spearman: dict[str, float | None] = {}
+
+
+def _sums_up(summary: dict[str, Any]) -> dict[str, Any]:
+    for name, part in summary.items():
+        if isinstance(part, dict) and name != "member_similarity":
+            try:
+                OfSplit.model_validate(part)
+            except ValidationError as error:
+                where = ".".join(map(str, error.errors()[0]["loc"]))
+                raise ValueError(f"{name}.{where}: must be a number, or numbers by name") from None
+        elif not isinstance(part, int | float | None):
+            raise ValueError(f"{name}: must be a number, or numbers by name")
+    return summary
+
+
+class About(BaseModel):
+    """What a run is. `options` has every option of the method with its value."""
+
+    experiment: str
+    method: str
+    options: Annotated[dict[str, Any], AfterValidator(_plain)]
+    seed: int
+    data: str
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The fields that say what the run is."""
+        return {name: getattr(self, name) for name in ABOUT}
+
+
+class Record(About):
     """One run.
 
-    `options` has every option of the method with its value. `key` names the run; it counts only
-    some of them (`Options.identity`), so that a new option never renames old runs. Each point is
+    `key` names the run; it counts only some of its options (`Options.identity`), so that a new
+    option never renames old runs. Each point is
     {"alpha": [M], "split": name, "metrics": {"task/metric": value}}; `objectives` says which
     metrics are compared and in which direction. `history` has a row per epoch: the mean training
     loss of each task, and the smallest cosine between two members. `cost` is in seconds and bytes.
@@ -47,28 +124,24 @@ class Record(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    experiment: str
-    method: str
-    options: dict[str, Any]
-    seed: int
-    data: str
     key: str = ""
-    objectives: dict[str, Literal["max", "min"]]
-    points: list[Annotated[dict[str, Any], AfterValidator(_whole)]]
-    summary: dict[str, Any]
+    objectives: Annotated[dict[str, Literal["max", "min"]], Field(min_length=1)]
+    points: Annotated[list[dict[str, Any]], AfterValidator(_are_whole)]
+    summary: Annotated[dict[str, Any], AfterValidator(_sums_up)]
     history: list[dict[str, Any]] = []
     cost: dict[str, float | None]
     versions: dict[str, str]
 
     @model_validator(mode="after")
-    def _has_a_key(self) -> Self:
+    def _fits_together(self) -> Self:
         self.key = self.key or run_key(self.about)
+        measured: dict[str, set[str]] = {}
+        for point in self.points:
+            measured.setdefault(point["split"], set()).update(point["metrics"])
+        for split, names in measured.items():
+            if missing := self.objectives.keys() - names:
+                raise ValueError(f"{split} has no {min(missing)}")
         return self
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """The fields that say what the run is."""
-        return {name: getattr(self, name) for name in ABOUT}
 
     @property
     def seconds(self) -> float:
@@ -88,10 +161,15 @@ class Record(BaseModel):
     def hypervolume(self, split: str = "validation") -> float:
         """Of all points of `split`, from the reference of the experiment; higher is better. NaN
         where there is none: single-task learning, the toy problem."""
-        match self.summary.get(split):
-            case {"hypervolume": float() | int() as value}:
-                return float(value)
-        return float("nan")
+        value = self.part(split).get("hypervolume")
+        return float("nan") if value is None else float(value)
+
+    def part(self, split: str, name: str = "") -> Mapping[str, Any]:
+        """Return what the summary says of `split`, or a part of that; empty where it is silent."""
+        said = self.summary.get(split)
+        if name and isinstance(said, Mapping):
+            said = said.get(name)
+        return said if isinstance(said, Mapping) else {}
 
     def write(self, path: Path) -> None:
         """Write as JSON, a line per field and per point, in one atomic step."""
@@ -109,7 +187,7 @@ class Record(BaseModel):
     @classmethod
     def find(cls, path: Path, key: str) -> "Record | None":
         """The record of run `key` in `path`, None where there is no file; InputError for others."""
-        if not path.exists():
+        if not os.path.exists(path):  # of Path it raises where a name is too long
             return None
         found = cls.read(path)
         if found.key != key:
@@ -124,7 +202,10 @@ class Record(BaseModel):
     def read(cls, path: Path) -> "Record":
         """The record in `path`; InputError where the file is missing, damaged or something else."""
         try:
-            fields = json.loads(path.read_bytes())
+            text = read_at_most(path, LARGEST)
+            fields = json.loads(text, parse_int=_whole_number)
+            if re.search(rb"\\u[dD][89a-fA-F]", text):  # half a character, which no file can hold
+                json.dumps(fields, ensure_ascii=False).encode()
             checksum = fields.pop("checksum", None) if isinstance(fields, dict) else None
             expected = _digest(fields)
             record = cls.model_validate(fields)

@@ -4,7 +4,7 @@ import copy
 import json
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -158,6 +158,8 @@ def run(
             distributed.wait()
             record = Record.find(files.record, key)  # somebody else may have made it by now
             if record is None:
+                if files.weights.exists():  # of a run that was killed before its record was there
+                    load_own(files.weights, key)  # or of somebody, who keeps them
                 network, history = _train(experiment, options, splits, files)
                 record = _evaluate(experiment, options, splits, network, history)
                 if distributed.rank() == 0:
@@ -168,7 +170,8 @@ def run(
                 distributed.wait()
     if distributed.rank() == 0:  # also what a process left that was killed just after the record
         for checkpoint in (files.checkpoint, files.shared.checkpoint):
-            checkpoint.unlink(missing_ok=True)
+            with suppress(OSError):  # a disk from which one can only read
+                checkpoint.unlink()
     if network is None and files.weights.exists():
         network = experiment.method(options, splits).network
         network.load_state_dict(load_own(files.weights, key)["network"])

@@ -16,7 +16,7 @@ from pamal_companion.runs.methods import matters
 from pamal_companion.runs.options import kind_of
 from pamal_companion.runs.records import Record
 from pamal_companion.study import paper
-from pamal_companion.study.measured import FILE, Row, files
+from pamal_companion.study.measured import FILE, Row, files, readable
 from pamal_companion.study.measured import read as measured_rows
 from pamal_companion.study.measures import check, value
 from pamal_core.errors import InputError
@@ -64,7 +64,8 @@ class Setting(NamedTuple):
         """Return the rate of Adam: for PaMaL M times the option `lr`, unless that is plain. An
         experiment of the paper has a member for each task."""
         scaled = self.method in ENSEMBLES and self.values["lr_scaling"] == "members"
-        return self.values["lr"] * (len(paper.TASKS[self.experiment]) if scaled else 1)
+        members = len(paper.TASKS.get(self.experiment, [""]))
+        return self.values["lr"] * (members if scaled else 1)
 
     @property
     def passes(self) -> int | float:
@@ -116,15 +117,21 @@ class Setting(NamedTuple):
         if "lr" in shown:
             shown["lr"] = self.rate
         if "task" in shown:
-            shown["task"] = paper.TASKS.get(self.experiment, range(99))[shown["task"]]
+            named = dict(enumerate(paper.TASKS.get(self.experiment, ())))
+            shown["task"] = named.get(shown["task"], shown["task"])
         texts = [
-            LABELS.get(name, name.replace("_", " ") + " = {}").format(
-                "no" if shown[name] == "none" else shown[name]
-            )
+            _written(name, "no" if shown[name] == "none" else shown[name])
             for name in dict.fromkeys([*LABELS, *shown])
             if name in shown and name not in without
         ]
         return ", ".join([paper.PRINTED.get(self.method, self.method), *texts])
+
+
+def _written(name: str, value: Any) -> str:
+    form = LABELS.get(name, name.replace("_", " ") + " = {}")
+    if not isinstance(value, int | float):
+        form = form.replace("{:g}", "{}").replace("{:,}", "{}")
+    return form.format(value)
 
 
 AnyRun = TypeVar("AnyRun", Record | Row, grid.Run)
@@ -199,8 +206,11 @@ def read(folder: str | Path | None = None) -> Runs:
     folder is given that has none."""
     if folder is None:
         rows = _rows(FILE.stat().st_mtime_ns) if FILE.exists() else {}
-        return runs(rows.get(path) or Record.read(path) for path in files(FILE.parent))
-    found = runs(map(Record.read, files(Path(folder))))
+        paths = files(FILE.parent)
+        others = dict(readable(path for path in paths if path not in rows))
+        every = rows | others
+        return runs(every[path] for path in paths if path in every)
+    found = runs(record for _, record in readable(files(Path(folder))))
     if not found:
         raise InputError(f"`results` must be a folder with records. Found none in {folder}.")
     return found

@@ -7,7 +7,8 @@ every measure of `measures`. Registered runs are left out.
 
 import csv
 import json
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,7 @@ import pandas as pd
 from pamal_companion.runs import folder, grid
 from pamal_companion.runs.records import Record
 from pamal_companion.study import measures
+from pamal_core.errors import InputError
 from pamal_core.files import write_atomic
 
 RESULTS = grid.ROOT / "results"
@@ -60,6 +62,15 @@ def files(place: Path) -> list[Path]:
     return [path for path in every if folder.REGISTERED not in path.relative_to(place).parts]
 
 
+def readable(paths: Iterable[Path]) -> Iterator[tuple[Path, Record]]:
+    """Yield the records that can be read, and warn of each other one by its name."""
+    for path in paths:
+        try:
+            yield path, Record.read(path)
+        except InputError as error:
+            warnings.warn(f"Left out: {error}", stacklevel=2)
+
+
 def table(records: Iterable[tuple[str, Record]]) -> pd.DataFrame:
     """Return the rows of records with their paths; of a record with the same points elsewhere the
     measures are computed once."""
@@ -69,7 +80,11 @@ def table(records: Iterable[tuple[str, Record]]) -> pd.DataFrame:
         about = (path, record.experiment, record.method, record.seed, record.data, record.seconds)
         splits, same = measures.splits(record), (record.key, str(record.points))
         if same not in computed:
-            computed[same] = [measures.measured(record, split) for split in splits]
+            try:
+                computed[same] = [measures.measured(record, split) for split in splits]
+            except InputError as error:  # nothing that can be compared
+                warnings.warn(f"Left out: {path}: {error}", stacklevel=2)
+                continue
         for split, found in zip(splits, computed[same], strict=True):
             abouts.append((*about, split))
             options.append({name: _text(value) for name, value in record.options.items()})
@@ -104,8 +119,8 @@ def read(file: Path = FILE) -> dict[Path, Row]:
 
 def write(results: Path = RESULTS) -> Path:
     """Make the table of a folder of records anew, and return where it is."""
-    paths = files(results)
-    records = ((path.relative_to(results).as_posix(), Record.read(path)) for path in paths)
+    found = readable(files(results))
+    records = ((path.relative_to(results).as_posix(), record) for path, record in found)
     write_atomic(results / FILE.name, table(records).to_csv(index=False).encode())
     return results / FILE.name
 

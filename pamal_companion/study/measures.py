@@ -27,9 +27,9 @@ front, and the share of these in the half where task 2 is better."""
 def order(record: Record, split: str) -> float:
     """Return the mean over the tasks of the rank correlation of how much a point cares about a task
     with its loss: -1 where the front is in order, NaN where all losses of a task are equal."""
-    correlations = record.summary[split]["spearman"].items()
+    correlations = record.part(split, "spearman").items()
     losses = [value for name, value in correlations if name.endswith("/loss")]
-    return float("nan") if None in losses else sum(losses) / len(losses)
+    return float("nan") if None in losses or not losses else sum(losses) / len(losses)
 
 
 def chosen(record: Record, split: str) -> tuple[Front, "pd.Series[float]"]:
@@ -75,7 +75,7 @@ MEASURES: dict[str, Callable[[Record, str], Any]] = {
     # of all points, from the reference of the experiment
     "hypervolume": Record.hypervolume,
     # rank correlation between the achievements on two tasks: -1 on a front
-    "competition": lambda record, split: record.summary[split].get("competition"),
+    "competition": lambda record, split: record.part(split).get("competition"),
     "competition in loss": _of_front(lambda front: front.on("loss").competition()),
     "order": order,
     # rank correlation of how much a point cares about a task with its metric, a mean over tasks
@@ -112,7 +112,7 @@ LOW = {"competition", "competition in loss", "order", "cosine of the members", "
 
 NAMED: dict[str, Callable[[Record, str, str], Any]] = {
     CHOSEN: lambda record, split, name: chosen(record, split)[1].get(name),
-    ORDER_OF: lambda record, split, name: record.summary[split]["spearman"].get(name),
+    ORDER_OF: lambda record, split, name: record.part(split, "spearman").get(name),
     ENDS: lambda record, split, rule: len(ends(record, f"{rule}, {split}")),
     AT_TASK_2: lambda record, split, rule: ends(record, f"{rule}, {split}").mean(),
 }
@@ -143,8 +143,8 @@ def value(record: Record, measure: str, split: str) -> float:
 
 def _best(record: Record, name: str, split: str) -> float | None:
     """Return the best of a metric along the front, one that is not compared too."""
-    if name in record.summary[split]["best"]:
-        return float(record.summary[split]["best"][name])
+    if name in (best := record.part(split, "best")):
+        return None if best[name] is None else float(best[name])
     front, (task, metric) = record.front(split), name.rsplit("/", 1)
     objectives = tuple(objective for objective in front.objectives if objective.task == task)
     if not objectives or name not in front.table:
@@ -173,7 +173,7 @@ def measured(record: Record, split: str) -> dict[str, float]:
         metrics = [*record.front(split).table]
         names = [name for name in MEASURES if name not in OF_TOY]
         names += [*metrics, *(CHOSEN + metric for metric in metrics)]
-        names += [ORDER_OF + name for name in record.summary[split]["spearman"]]
+        names += [ORDER_OF + name for name in record.part(split, "spearman")]
     numbers = {name: value(record, name, split) for name in names}
     return {name: number for name, number in numbers.items() if not np.isnan(number)}
 

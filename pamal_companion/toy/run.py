@@ -11,6 +11,7 @@ import torch
 from pamal_companion.experiments.options import ToyOptions
 from pamal_companion.runs.build import balancer, multi_forward, preference, task_weights
 from pamal_companion.runs.devices import peak_memory
+from pamal_companion.runs.files import check_writable
 from pamal_companion.runs.records import Record, about, to_points, versions
 from pamal_companion.toy.outcomes import OBJECTIVES, SCALES, VARIANTS, Outcome
 from pamal_companion.toy.pairs import Pairs, initial_pairs
@@ -47,8 +48,9 @@ def run(options: ToyOptions) -> ToyRun:
     epochs: int = options.epochs or options.by_data["full"]["epochs"]
     fields = about("toy", options.model_copy(update={"epochs": epochs}), "formula")
     path = Path(options.out) if options.out else None
-    if path:
-        Record.find(path, fields["key"])
+    kept = Record.find(path, fields["key"]) if path else None
+    if path and not kept:
+        check_writable(path)
     started = time.perf_counter()
     outcomes = _train(options, EPOCH * epochs)
     trained = time.perf_counter()
@@ -70,7 +72,7 @@ def run(options: ToyOptions) -> ToyRun:
         },
         versions=versions(),
     )
-    if path:
+    if path and not kept:
         record.write(path)
     return ToyRun(record, outcomes)
 

@@ -14,7 +14,7 @@ from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, layout, paper, tables
 from pamal_companion.study.frame import Setting
 from pamal_companion.study.measures import is_better_high
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, is_number
 
 SPLITS = ("validation", "test")
 """What networks are shown on."""
@@ -148,7 +148,9 @@ def _points(record: Record, names: Sequence[str]) -> tuple[Any, list[Any]]:
         )
         columns = [[point["metrics"].get(name) for point in points] for name in names]
         whole = [
-            None if None in column else [round(value * 10**DIGITS) for value in column]
+            None
+            if not all(map(is_number, column))
+            else [round(value * 10**DIGITS) for value in column]
             for column in columns
         ]
         by_split.append(whole if points else None)

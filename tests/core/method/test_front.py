@@ -1,6 +1,7 @@
 import sys
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import jaxtyping
 import moocore
@@ -530,6 +531,33 @@ def test_a_front_is_loaded_to_the_last_bit_as_it_was_saved(tmp_path):
     endless.save(tmp_path / "front.json")
     again = Front.load(tmp_path / "front.json")
     assert again.table["a/accuracy"].isna().all() and again.task_weights is None
+
+
+@pytest.mark.parametrize("fails", ["write_text", "replace"])
+@pytest.mark.parametrize("error", [OSError(28, "No space left"), KeyboardInterrupt()])
+def test_a_front_that_cannot_be_saved_leaves_the_one_before(tmp_path, monkeypatch, fails, error):
+    path = tmp_path / "front.json"
+    front, _ = saved(path)
+    before, write = path.read_bytes(), Path.write_text
+
+    def fail(self, *arguments):
+        if fails == "write_text":  # half of it is on the disk by then
+            write(self, arguments[0][:40], "utf-8")
+        raise error
+
+    monkeypatch.setattr(Path, fails, fail)
+    with pytest.raises(type(error)):
+        front.save(path)
+    assert path.read_bytes() == before and [*tmp_path.iterdir()] == [path]
+
+
+@pytest.mark.parametrize("number", [64 * 2**20 + 1, 2**40])
+def test_a_file_too_large_for_a_front_is_not_read_whole(tmp_path, number):
+    path = tmp_path / "front.json"
+    with path.open("wb") as file:
+        file.truncate(number)
+    with pytest.raises(InputError, match=r"front\.json has more than 67,108,864 bytes"):
+        Front.load(path)
 
 
 def test_what_is_no_whole_front_is_refused_before_it_is_written_and_when_it_is_read(tmp_path):
