@@ -195,9 +195,8 @@ def find(folder: Path) -> Source:
     Scenes are in the order of their numbers or, cities in order, of their names. Raises InputError
     where `folder` holds no form, a split is empty or one of three files is missing.
     """
-    bases = [folder]
-    for base in bases[:1], bases[1:]:
-        bases += [path for one in base for path in entries(one) if path.is_dir()]
+    below = [path for path in entries(folder) if path.is_dir()]
+    bases = [folder, *below, *(p for one in below for p in entries(one) if p.is_dir())]
     trees = [[base / part for base in bases if (base / part).is_dir()] for part in OFFICIAL]
     split = [base for base in bases if any((base / name).is_dir() for name in SPLITS)]
     if folder not in split and any(trees):
@@ -298,7 +297,7 @@ def read_mtan(scene: Scene, size: Size) -> Maps:
 
 def _known(scene: Scene, label: Num[np.ndarray, "H W"]) -> Int8[np.ndarray, "H W"]:
     """Return the labels as bytes, -1 where ignored; InputError for one that its folder has not."""
-    label = np.where(label == IGNORED, -1, label)
+    label = np.where(label == IGNORED, -1.0, label)  # a byte would hold no -1
     highest = len(CLASSES) - 1 if scene.label.parent.name == LABELS[0] else len(CLASS_OF_ID) - 1
     other = np.setdiff1d(label, np.arange(-1, highest + 1))
     what = f"labels -1 to {highest} in {scene.label}"

@@ -195,13 +195,12 @@ def complete(
             for file in walk(place)
             if file.path.name.replace(".idx", "-idx").startswith(tuple(missing))
         ]
-        said = [f"Expected {', '.join(missing)} in {place}, packed or not. Found {shown(place)}."]
+        said = [f"Expected {', '.join(missing)} in {place}, packed or not."]
         if wrong:
-            said += [
-                f"{', '.join(wrong)}: truncated, corrupt or another file, by SHA-256.",
-                *faults,
-            ]
-            said += ["Remove it first."]
+            said += [f"Found {', '.join(wrong)}: truncated, corrupt or another file, by SHA-256."]
+            said += [*faults, "Remove that first."]
+        else:
+            said += [f"Found {shown(place)}."]
         raise InputError(" ".join([*said, how_to_get]))
     return [right[name] for name in known]
 

@@ -201,8 +201,8 @@ def test_a_missing_file_is_named_with_the_place_to_get_it(tmp_path):
 @pytest.mark.parametrize(
     ("damaged", "message"),
     [
-        (b"half a downlo", r"data\.gz: truncated, .* Remove it first"),
-        (gzip.compress(b"1, 2\n", mtime=0), r"data\.gz: truncated, .* Remove it first"),
+        (b"half a downlo", r"data\.gz: truncated, .* Remove that first"),
+        (gzip.compress(b"1, 2\n", mtime=0), r"data\.gz: truncated, .* Remove that first"),
     ],
     ids=["truncated", "other"],
 )

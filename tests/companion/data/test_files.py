@@ -74,7 +74,7 @@ def test_a_wrong_file_is_named_and_kept(path, content):
     put(path, content)
     with pytest.raises(InputError) as caught:
         complete(path.parent, KNOWN, ADVICE, lambda _: fetch("http://127.0.0.1:1/", SHA256, path))
-    for part in (str(path.parent), path.name, "another file", "Remove it first", ADVICE):
+    for part in (str(path.parent), path.name, "another file", "Remove that first", ADVICE):
         assert part in str(caught.value)
     assert path.read_bytes() == content
 

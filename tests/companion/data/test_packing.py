@@ -70,7 +70,10 @@ FASHION = {name: content[:-1] + b"!" for name, content in DIGITS.items()}
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        (FASHION, "t10k-images-idx3-ubyte, .*another file, by SHA-256. Remove it first. Download"),
+        (
+            FASHION,
+            "t10k-images-idx3-ubyte, .*another file, by SHA-256. Remove that first. Download",
+        ),
         (gzipped(FASHION), "idx1-ubyte.gz, .*another file"),
         (named(FASHION, kaggle), "t10k-images.idx3-ubyte, .*another file"),
         (only(LABELS) | gzipped(named(FASHION, kaggle)), "Expected train-images-idx3, t10k-images"),
