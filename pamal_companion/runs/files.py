@@ -56,7 +56,7 @@ def check_writable(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         trial.touch(exist_ok=False)
-        trial.unlink()
+        trial.unlink(missing_ok=True)  # whoever holds the lock may take it for half written
     except OSError as error:
         raise InputError(f"Could not write {path}: {error.strerror or error}.") from error
 

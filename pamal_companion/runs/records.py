@@ -58,9 +58,11 @@ def _plain(options: dict[str, Any]) -> dict[str, Any]:
 def _are_whole(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
     members: dict[str, int] = {}
     for point in points:
-        alpha, split, metrics = (point.get(name) for name in ("alpha", "split", "metrics"))
+        if missing := {"alpha", "split", "metrics"} - point.keys():
+            raise ValueError(f"{min(missing)}: Field required")
+        alpha, split, metrics = point["alpha"], point["split"], point["metrics"]
         if not isinstance(split, str) or not isinstance(metrics, dict):
-            raise ValueError("a point needs alpha, split and metrics")
+            raise ValueError("split must be a text, and metrics numbers by name")
         if not isinstance(alpha, list) or not all(map(is_number, alpha)):
             raise ValueError("alpha must be a list of numbers")
         if len(alpha) != members.setdefault(split, len(alpha)):
