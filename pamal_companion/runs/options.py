@@ -217,8 +217,9 @@ def _explain(details: Any, options: type[Options]) -> str:
     name = str(details["loc"][0])
     if details["type"] == "extra_forbidden":
         return f"Unknown parameter `{name}`. Known: {', '.join(options.model_fields)}."
-    expected = details["msg"].removeprefix("Input should be ")
-    return f"`{name}` must be {expected}. Found {name}={details['input']!r}."
+    # "Input should be 1" and "Tuple should have at least 2 items after validation, not 1".
+    expected = re.sub(r"^\w+ should | after validation, not \d+$", "", details["msg"])
+    return f"`{name}` must {expected}. Found {name}={details['input']!r}."
 
 
 def parse_value(text: str) -> Any:

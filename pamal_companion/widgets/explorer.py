@@ -14,7 +14,7 @@ from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import Experiment, calibration
 from pamal_companion.widgets import explorer_data, html
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, is_number
 from pamal_core.evaluation import measure
 from pamal_core.front import Front
 from pamal_core.inputs import Batch, Inputs, moved, num_examples
@@ -73,13 +73,21 @@ class Explorer(anywidget.AnyWidget):
                     f"`beside` must have columns of `front`: {', '.join(front.table)}. Found "
                     f"{', '.join(sorted(unknown))} of {name}."
                 )
+            if endless := [f"{n}={v!r}" for n, v in values.items() if not is_number(v)]:
+                raise InputError(
+                    f"`beside` must have finite numbers; leave out what was not measured. Found "
+                    f"{', '.join(endless)} of {name}."
+                )
         self._network, self._tasks, self._loader = network, list(tasks), loader
         self._calibration, self._inputs, self._targets = calibration, inputs, targets
         super().__init__(
             tasks=[task.name for task in tasks],
             alpha=front.choose().alpha.tolist(),
             points=explorer_data.points(front),
-            beside=[{"label": name, "values": {**row}} for name, row in (beside or {}).items()],
+            beside=[
+                {"label": name, "values": {column: float(value) for column, value in row.items()}}
+                for name, row in (beside or {}).items()
+            ],
             gram=explorer_data.gram(network),
             about=about,
             pictures=explorer_data.pictures(inputs),

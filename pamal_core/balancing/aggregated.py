@@ -19,7 +19,8 @@ class Aggregated(GradientBalancer):
     each draw; any other is given the rows $w_t g_t$. The heads keep the plain `weights`.
 
     Raises InputError for an aggregator with a preference of its own, and for one with a memory (a
-    `reset`), which the state of a training would lack. A Jacobian that is not finite gives NaN.
+    `reset`), which the state of a training would lack; a step raises it for one that refuses so few
+    tasks. A Jacobian that is not finite gives NaN.
     """
 
     def __init__(self, aggregator: Callable[[Tensor], Tensor]) -> None:
@@ -33,7 +34,12 @@ class Aggregated(GradientBalancer):
     def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
         if not jacobian.isfinite().all():  # solvers raise errors of their own
             return torch.full_like(jacobian[0], torch.nan)
-        if not hasattr(self.aggregator, "pref_vector"):
-            return self.aggregator(weights.unsqueeze(-1) * jacobian)
-        self.aggregator.pref_vector = weights
-        return self.aggregator(jacobian)
+        if hasattr(self.aggregator, "pref_vector"):
+            self.aggregator.pref_vector = weights
+        else:
+            jacobian = weights.unsqueeze(-1) * jacobian
+        try:
+            return self.aggregator(jacobian)
+        except ValueError as error:
+            name, number = type(self.aggregator).__name__, len(jacobian)
+            raise InputError(f"{name} cannot combine {number} task gradients: {error}") from error

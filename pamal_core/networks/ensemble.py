@@ -136,6 +136,13 @@ def _compare(first: nn.Module, member: nn.Module, k: int) -> None:
     trained = {p for p in member.parameters() if p.requires_grad}
     if member is first or trained & {*first.parameters()}:
         raise InputError(f"Members must not share trainable parameters. Found that 0 and {k} do.")
+    parts = dict(member.named_modules())
+    for name, part in first.named_modules():
+        if name in parts and _is_defined_again(type(part), type(parts[name])):
+            raise InputError(
+                f"{type(part).__qualname__} has been defined again since one of the members 0 and "
+                f"{k} was made: make all members from the class as it is now."
+            )
     ours, theirs = _architecture(first), _architecture(member)
     for name in [*ours, *theirs]:
         if ours.get(name) != theirs.get(name):
@@ -167,6 +174,14 @@ def _compare(first: nn.Module, member: nn.Module, k: int) -> None:
             "Give `evaluate` and `export` a `calibration`, if they are running statistics.",
             stacklevel=3,
         )
+
+
+def _is_defined_again(one: type, other: type) -> bool:
+    """Return whether two classes are of one place, as where a notebook's cell has run twice; torch
+    and functions make classes anew for each module."""
+    places = {(kind.__module__, kind.__qualname__) for kind in (one, other)}
+    is_made_anew = one.__module__.startswith("torch.") or "<locals>" in one.__qualname__
+    return one is not other and len(places) == 1 and not is_made_anew
 
 
 def _architecture(module: nn.Module) -> dict[str, Any]:

@@ -45,6 +45,7 @@ UNFIT = {
         for wrong in ("age", "age,age", "age,height", 3, [1, 2], "")
     ],
     UTKFaceOptions: [
+        ({"size": "48"}, "`size` must be a valid integer. Found size='48'."),
         ({"size": 48}, "`size` must be a multiple of 32. Found size=48."),
         ({"split": "50/50"}, "`split` must be '70/10/20' or 'paper'. Found split='50/50'."),
         ({"limit": 1}, "`limit` must be greater than or equal to 2. Found limit=1."),
@@ -75,8 +76,8 @@ UNFIT = {
     BalancingOptions: [
         ({"W": 3}, "This notebook has no `W`. Known: seed, epochs, tanh"),
         ({"epochs": 0}, "`epochs` must be"),
-        ({"scales": [1.0, 2.0]}, "`scales` must be"),
-        ({"scales": [1.0, 2.0, -1.0]}, "`scales` must be"),
+        ({"scales": [1.0, 2.0]}, "`scales` must"),
+        ({"scales": [1.0, 2.0, -1.0]}, "`scales` must"),
     ],
     ToyOptions: [
         ({"method": "stl"}, "`method` must be 'all', 'pamal', 'ls' or 'baselines'."),
@@ -117,3 +118,20 @@ def test_defaults_and_what_a_notebook_gives_are_fine_for_every_method(method):
     Options.create(**{n: f.default for n, f in fields.items()} | {"method": method})
     given = {"W": 4, "lam": 2.0, "p": 2.0, "balancing": "loss", "task": 1, "lr_scaling": "plain"}
     Options.create(**given, method=method)
+
+
+FEW = [
+    (CensusOptions, "tasks", "age", "have at least 2 items"),
+    (CensusOptions, "tasks", ("age", "age"), "have at least 2 items"),
+    (BalancingOptions, "scales", [1.0, 2.0], "have at least 3 items"),
+    (BalancingOptions, "scales", [1.0] * 4, "have at most 3 items"),
+    (MultiForwardOptions, "windows", (), "have at least 1 item"),
+    (SamplingOptions, "ps", [], "have at least 1 item"),
+]
+
+
+@pytest.mark.parametrize(("options", "name", "value", "expected"), FEW)
+def test_too_few_or_too_many_are_said_in_plain_words(options, name, value, expected):
+    with pytest.raises(InputError) as error:
+        options.create(**{name: value})
+    assert str(error.value) == f"`{name}` must {expected}. Found {name}={value!r}."

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ pytest.importorskip("snakemake", reason="Snakemake is not installed")
 pytest.importorskip("papermill", reason="papermill is not installed")
 
 ENV = {k: v for k, v in os.environ.items() if k != "MPLBACKEND"} | {"PYTHONPATH": str(grid.ROOT)}
+ODD = "pamal (1) & b's é"
 TARGETS = [*grid.targets(), "pages", "smoke"]
 NOTEBOOKS = {row["notebook"] for row in grid.read("pages")}
 
@@ -35,11 +37,20 @@ for job in $(ls "$SLURM_TEST"); do echo "$job|FAILED"; done
 def copy(tmp_path):
     """A copy of what the workflow works on; notebooks that are still to come are empty."""
     for folder in ("workflow", "notebooks", "results", "book/results"):
-        shutil.copytree(grid.ROOT / folder, tmp_path / folder)
+        shutil.copytree(grid.ROOT / folder, tmp_path / ODD / folder)
     for name in NOTEBOOKS:
-        if not (path := tmp_path / "notebooks" / f"{name}.ipynb").exists():
+        if not (path := tmp_path / ODD / "notebooks" / f"{name}.ipynb").exists():
             nbformat.write(nbformat.v4.new_notebook(), path)
-    return tmp_path
+    return tmp_path / ODD
+
+
+def shorten(path):
+    """Leave of the notebook of an experiment what makes the run, without what it shows."""
+    notebook = nbformat.read(path, as_version=4)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    last = next(k for k, cell in enumerate(cells) if "run(EXPERIMENT" in cell.source)
+    notebook.cells = cells[: last + 1]
+    nbformat.write(notebook, path)
 
 
 def command(*arguments):
@@ -132,6 +143,9 @@ def test_slurm_gets_jobs_that_ask_for_what_the_table_says(copy):
     assert f"--cpus-per-task={cost.threads}" in large
     assert {"--mem", "6000", "--cpus-per-task=2", "-t", "60"} <= {*group}
     assert not any(line.startswith("--gpus") for line in group)
+    for job in (large, group):  # what Slurm's shell reads
+        words = shlex.split(job[-1].partition("=")[2])
+        assert words[words.index("--snakefile") + 1] == str(copy / "workflow/Snakefile")
     # Snakemake's own reader finds the records again, with all the signs in their names.
     from snakemake.target_jobs import parse_target_jobs_cli_args
 
@@ -141,12 +155,7 @@ def test_slurm_gets_jobs_that_ask_for_what_the_table_says(copy):
 
 
 def test_a_workflow_that_was_killed_goes_on_and_then_has_nothing_to_do(copy):
-    path = copy / "notebooks/census.ipynb"
-    notebook = nbformat.read(path, as_version=4)
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    last = next(k for k, cell in enumerate(cells) if "run(EXPERIMENT" in cell.source)
-    notebook.cells = cells[: last + 1]  # without what it shows
-    nbformat.write(notebook, path)
+    shorten(copy / "notebooks/census.ipynb")
     names = ["census/ls_seed_0.json", "census/pamal_seed_0.json"]
     paths = [copy / "_build/smoke" / name for name in names]
     arguments = (*(f"_build/smoke/{name}" for name in names), "--cores", 1)
@@ -176,3 +185,63 @@ def test_a_workflow_that_was_killed_goes_on_and_then_has_nothing_to_do(copy):
         records = [Record.read(p) for p in (path, copy / "straight" / name)]
         one, other = (record.model_dump(exclude={"cost"}) for record in records)
         assert one == other
+
+
+@pytest.fixture
+def odd(request, tmp_path):
+    """The repository in a folder of an odd name, with an environment there, and two methods."""
+    folder = tmp_path / getattr(request, "param", ODD)
+    for name in ("workflow", "pamal_core", "pamal_companion"):
+        shutil.copytree(grid.ROOT / name, folder / name)
+    (folder / "notebooks").mkdir()
+    for name in ("census", "schematics"):
+        shutil.copy(grid.ROOT / f"notebooks/{name}.ipynb", folder / "notebooks")
+    shorten(folder / "notebooks/census.ipynb")
+    table = (folder / "workflow/grid.csv").read_text("utf-8").splitlines()
+    kept = re.compile(r"census,census,\w+,(ls|pamal),|\w+,ablation_sampling/census,")
+    rows = [row for row in table[1:] if kept.match(row)]
+    (folder / "workflow/grid.csv").write_text("\n".join([table[0], *rows, ""]), "utf-8")
+    (folder / ".venv").symlink_to(sys.prefix)
+    return folder
+
+
+def in_odd(folder, *arguments):
+    made = subprocess.run(
+        [folder / ".venv/bin/python", *command(*arguments)[1:]],
+        cwd=folder,
+        env=ENV | {"PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert made.returncode == 0, (made.stdout + made.stderr)[-3000:]
+    return made.stdout
+
+
+def test_the_smoke_rule_runs_in_a_folder_of_an_odd_name(odd):
+    in_odd(odd, "smoke", "_build/smoke/census/ls_seed_0.json", "--cores", "1")
+    names = ["census.methods", "census.ipynb", "schematics.ipynb", "census/ls_seed_0.json"]
+    assert all((odd / "_build/smoke" / name).is_file() for name in names)
+    assert [path.name for path in odd.parent.iterdir()] == [odd.name]
+
+
+NAMES = [ODD, 'two  "words"; #3', "{braces} [a-z]* $HOME", "-n `x` ~", "back\\slash|>1"]
+
+
+@pytest.mark.parametrize("odd", NAMES, indirect=True)
+def test_each_command_is_whole_in_a_folder_of_any_name(odd):
+    (odd / "results/census").mkdir(parents=True)
+    targets = [
+        *("_build/smoke/schematics.ipynb", "_build/smoke/census.methods", "ablations"),
+        *("_build/smoke/census/ls_seed_0.json", "book/results/schematics.ipynb"),
+    ]
+    said = in_odd(odd, *targets, "--dry-run", "--printshellcmds", "--quiet", "host")
+    commands = [line.strip() for line in said.splitlines() if " -m pa" in line]
+    python = str(odd / ".venv/bin/python")
+    for words in map(shlex.split, commands):
+        assert python in words  # the interpreter is one word, with all that follows it
+        rest = words[words.index(python) + 1 :]
+        assert rest[:2] in (["-m", "papermill"], ["-m", "pamal_companion"])
+        assert not {*"&;()|<>`"} & {*"".join(rest)}
+    kinds = {" ".join(shlex.split(line)[-9:]) for line in commands}
+    assert len(kinds) >= 5

@@ -15,6 +15,7 @@ import pamal_core as pamal
 pytest.importorskip("anywidget", reason="needs the `book` extra")
 
 from pamal_companion.widgets import Explorer, explorer_data
+from pamal_core.errors import InputError
 
 LISTEN = """() => {
     globalThis.asked = [];
@@ -223,3 +224,35 @@ def test_the_marker_lies_on_the_point_it_stands_for_from_every_side(parts, explo
 def test_an_alpha_off_the_simplex_is_refused(explorer):
     with pytest.raises(pamal.InputError, match="that sum to 1"):
         explorer.alpha = [0.4] * len(explorer.alpha)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, None, "0.4", True, torch.tensor(0.4)])
+def test_what_is_beside_the_front_must_be_finite_numbers(parts, value):
+    network, tasks, data, loader, calibration, front = parts
+    beside = {"LS": {"task 0/loss": 0.5, "task 1/loss": value}}
+    with pytest.raises(InputError, match=r"finite numbers.* Found task 1/loss=[^\n]+ of LS\.$"):
+        Explorer(
+            network,
+            tasks,
+            front,
+            *data[:4],
+            loader=loader,
+            calibration=calibration,
+            beside=beside,
+        )
+
+
+def test_numbers_of_numpy_beside_the_front_reach_the_page(parts):
+    network, tasks, data, loader, calibration, front = parts
+    row = {"task 0/loss": np.float32(0.5), "task 1/loss": np.float64(2), "task 0/accuracy": 1}
+    shown = Explorer(
+        network,
+        tasks,
+        front,
+        *data[:4],
+        loader=loader,
+        calibration=calibration,
+        beside={"LS": row},
+    )
+    values = {"task 0/loss": 0.5, "task 1/loss": 2.0, "task 0/accuracy": 1.0}
+    assert json.loads(json.dumps(shown.beside)) == [{"label": "LS", "values": values}]

@@ -112,3 +112,20 @@ def test_an_aggregator_trains(make_mlp, tasks, batch):
 def test_what_cannot_balance_a_draw_is_refused(wrong, message):
     with pytest.raises(InputError, match=message):
         Aggregated(wrong)
+
+
+@pytest.mark.parametrize(
+    "aggregator",
+    [torchjd.Krum(1), torchjd.Krum(0, 4), torchjd.TrimmedMean(1), torchjd.Constant(torch.ones(5))],
+)
+@pytest.mark.parametrize("window", [1, 2])
+def test_an_aggregator_of_more_tasks_is_refused_in_a_sentence(
+    make_mlp, tasks, batch, aggregator, window
+):
+    network = WeightEnsemble([make_mlp(), make_mlp()], shared="encoder")
+    before = network.stacked.detach().clone()
+    method = Method(network, tasks, balancer=Aggregated(aggregator), window=window)
+    name = type(aggregator).__name__
+    with pytest.raises(InputError, match=rf"^{name} cannot combine 2 task gradients: [^\n]+$"):
+        train(method, [batch], epochs=1, progress=False)
+    assert torch.equal(network.stacked, before)

@@ -10,7 +10,7 @@ from small_problems import lenet, through_a_file
 from torch import nn
 
 from pamal_core.errors import InputError
-from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.networks.ensemble import WeightEnsemble, _is_defined_again
 
 
 class Awkward(nn.Module):
@@ -425,3 +425,46 @@ def test_functions_and_tuples_that_differ_are_told(other, name, recwarn):
     assert not recwarn.list
     with pytest.warns(UserWarning, match=f"different {name}; the ensemble runs as member 0"):
         WeightEnsemble([Chosen(torch.relu, (1, 2)), Chosen(*other)])
+
+
+CELLS = {
+    "the model": ("class Net(nn.Linear): pass", lambda net: net),
+    "its own forward": (
+        "class Net(nn.Linear):\n def forward(self, x): return super().forward(x)",
+        lambda net: net,
+    ),
+    "a part": ("class Net(nn.Linear): pass", lambda net: nn.Sequential(nn.ReLU(), net)),
+    "a part of a part": (
+        "class Net(nn.Linear): scale = 2",
+        lambda net: nn.ModuleDict({"a": nn.Sequential(net)}),
+    ),
+}
+
+
+@pytest.mark.parametrize(("cell", "around"), CELLS.values(), ids=CELLS)
+def test_members_of_a_class_that_was_defined_again_are_refused(cell, around):
+    namespace = {"nn": nn, "__name__": "__main__"}
+
+    def member():
+        return around(namespace["Net"](3, 2))
+
+    exec(cell, namespace)
+    first = member()
+    WeightEnsemble([first, member()])
+    exec(cell, namespace)  # as a notebook's cell that runs twice
+    found = r"^Net has been defined again since one of the members 0 and {} was made: make all "
+    for members, k in (([first, member()], 1), ([member(), member(), first], 2)):
+        with pytest.raises(InputError, match=found.format(k) + "members from the class as it is"):
+            WeightEnsemble(members)
+    WeightEnsemble([member(), member()])
+
+
+def test_classes_that_a_function_or_torch_makes_anew_are_no_others():
+    def made():
+        class Own(nn.Linear):
+            pass
+
+        return nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(3, 3)), Own(3, 3))
+
+    for kinds in zip(*(map(type, made()) for _ in "ab"), strict=True):
+        assert len({*kinds}) == 2 and not _is_defined_again(*kinds)
