@@ -223,7 +223,7 @@ def _shown(path: Path) -> Answer:
         front = record.front("test")
         is_short = len(front.table) <= SHORT
         frame = front.to_frame() if is_short else landmarks(front).assign(point=lambda f: f.index)
-        alphas = frame.filter(regex="^alpha_")
+        alphas = frame.filter(regex="^alpha[/_]")
         frame = frame.drop(columns=[*alphas])
         frame.insert(0, "alpha", alphas.to_numpy().tolist())
         title = f"front on test, {len(front.table)} points{'' if is_short else ', some of them'}"

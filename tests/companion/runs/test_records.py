@@ -178,7 +178,7 @@ def test_points_survive_the_way_through_a_record():
     assert after.objectives == before.objectives
 
 
-def test_the_network_that_records_name_has_the_highest_mean_of_scaled_objectives():
+def test_records_name_the_network_with_the_highest_mean_of_scaled_values():
     rng = np.random.default_rng(0)
     for _ in range(20):
         table = pd.DataFrame(rng.random((9, 2)), columns=["left/accuracy", "right/loss"])

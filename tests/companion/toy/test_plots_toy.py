@@ -66,7 +66,7 @@ def run_of(made, titles=()):
     """A finished run of one variant, "v", with these verdicts of its pairs."""
     summary = {"v": {"runs": {name: {"verdict": verdict} for name, verdict in titles}}}
     record = Record(experiment="toy", method="all", data="toy", options={"epochs": 1}, seed=0,
-        objectives={}, points=[], summary=summary, cost={}, versions={})  # fmt: skip
+        objectives={"f1": "min"}, points=[], summary=summary, cost={}, versions={})  # fmt: skip
     return ToyRun(record, {"v": made})
 
 

@@ -1,10 +1,9 @@
 """The explorer of a model with several inputs."""
 
-import pytest
 from test_inputs import IDS, LENGTH, MASK, TASKS, TOPIC, Text
 
 from pamal_companion.widgets import Explorer
-from pamal_core import InputError, WeightEnsemble, evaluate
+from pamal_core import WeightEnsemble, evaluate
 
 
 def test_the_explorer_asks_a_model_about_several_inputs():
@@ -16,5 +15,3 @@ def test_the_explorer_asks_a_model_about_several_inputs():
     explorer = Explorer(*args, loader=loader, calibration=loader)
     assert explorer.names == [f"{t} and {n:g}" for t, n in zip(TOPIC[:3], LENGTH[:3], strict=True)]
     assert explorer.pictures == [""] * 3 and len(explorer.predictions) == 3
-    with pytest.raises(InputError, match=r"at least one input\. Found none"):
-        Explorer(network, TASKS, front, {}, loader=loader)

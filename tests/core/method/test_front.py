@@ -389,7 +389,7 @@ def test_the_frame_has_alphas_metrics_and_dominance():
         (np.eye(3)[:2], np.array([[1, 0], [0, 1], [0.5, 0.5]]), ["alpha_1", "alpha_2", "alpha_3"]),
     ],
 )
-def test_an_alpha_has_the_name_of_a_task_where_its_member_is_trained_on_that(
+def test_an_alpha_is_named_after_the_task_that_its_member_is_trained_on(
     alphas, task_weights, names
 ):
     points = replace(front([[0.9, 0.5], [0.7, 0.4]], alphas=alphas), task_weights=task_weights)
@@ -397,9 +397,7 @@ def test_an_alpha_has_the_name_of_a_task_where_its_member_is_trained_on_that(
 
 
 @pytest.mark.parametrize(("maximise", "reference"), [(True, 0.0), (False, 1.0)])
-def test_a_hypervolume_is_from_the_reference_of_each_objective_unless_one_lacks_it(
-    maximise, reference
-):
+def test_a_hypervolume_is_from_the_references_unless_one_is_missing(maximise, reference):
     points = front(np.random.default_rng(0).random((8, 2)), maximise)
     one, other = points.objectives
     known = replace(points, objectives=(replace(one, reference=reference), other))
@@ -411,7 +409,7 @@ def test_a_hypervolume_is_from_the_reference_of_each_objective_unless_one_lacks_
     assert replace(points, objectives=every).hypervolume() == points.hypervolume([reference] * 2)
 
 
-def test_another_metric_is_compared_in_the_direction_that_is_known_or_given():
+def test_another_metric_has_the_direction_that_is_known_or_given():
     table = pd.DataFrame({"a/accuracy": [0.9, 0.5], "a/rank": [2.0, 1.0]})
     known = Objective("a/accuracy", True, 0.0), Objective("a/rank", False)
     points = Front(np.ones((2, 1)), table, known[:1], metrics=known)
@@ -456,7 +454,7 @@ def test_a_union_has_all_points_and_says_of_which_front_they_are():
         np.testing.assert_allclose(both.spearman(), one.spearman())
 
 
-def test_means_over_seeds_have_the_interval_of_students_t_and_the_attained_surface():
+def test_means_over_seeds_have_an_interval_and_an_attained_surface():
     from scipy.stats import t, ttest_1samp
 
     rng = np.random.default_rng(0)
@@ -560,7 +558,7 @@ def test_a_file_too_large_for_a_front_is_not_read_whole(tmp_path, number):
         Front.load(path)
 
 
-def test_what_is_no_whole_front_is_refused_before_it_is_written_and_when_it_is_read(tmp_path):
+def test_what_is_no_whole_front_is_neither_written_nor_read(tmp_path):
     path = tmp_path / "front.json"
     before, _ = saved(path)
     text = path.read_text("utf-8")

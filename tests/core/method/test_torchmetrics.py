@@ -146,7 +146,7 @@ def test_an_object_that_does_not_say_its_direction_is_refused():
         pamal.regression("size", metrics=[Undecided()])
 
 
-def test_the_reference_is_that_of_the_kind_or_the_worse_bound_of_the_object(judges):
+def test_the_reference_is_that_of_the_kind_or_the_worse_bound(judges):
     task = pamal.classification(
         "kind", metrics=["accuracy", "loss", *(m for m, _ in judges.values())]
     )

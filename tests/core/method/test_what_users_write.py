@@ -264,7 +264,7 @@ def test_a_warm_start_from_a_model_that_is_trained():
     assert all(p.grad is None for p in finished.parameters())
 
 
-def test_linear_scalarisation_stands_beside_the_front_and_is_said_to_be_better():
+def test_linear_scalarisation_is_said_to_be_better_where_it_is():
     torch.manual_seed(0)
     training, validation = (
         DataLoader(houses(900), 64, shuffle=True),

@@ -130,7 +130,7 @@ def test_a_backward_pass_that_recomputes_needs_the_weights_held(kind):
     ensemble, plain = (WeightEnsemble(made(), num_members=2) for made in (kind, Plain))
     plain.load_state_dict(ensemble.state_dict())
     x, alpha = torch.randn(16, 4), torch.tensor([0.3, 0.7])
-    with pytest.raises(InputError, match=r"activation checkpointing.* or with `network\.skeleton"):
+    with pytest.raises(InputError, match=r"activation checkpointing.* by `Method.step`"):
         sum(ensemble(x, alpha)).sum().backward()
     if kind is Reentrant:
         return  # it would go back through theta once for each part
