@@ -24,14 +24,15 @@ def lines_of(code):
 
 
 def main():
-    (block,) = re.findall(
-        r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
     )
+    block = next(block for block in blocks if "Houses" in block)
     names = {}
-    exec(block.split("method = ")[0], names)  # the model, its data and the ensemble
+    exec(block.split("method = ")[0], names)  # the model, its data and the network
     tasks = [pamal_core.regression("price"), pamal_core.classification("sold")]
-    method = Method(names["ensemble"], tasks, penalty=MultiForward(1.0), window=3)
-    loader = names["DataLoader"](names["training"], batch_size=64, shuffle=True)
+    method = Method(names["network"], tasks, penalty=MultiForward(1.0), window=3)
+    loader = names["training"]
     seen = set()
 
     def note(frame, event, _):
@@ -40,8 +41,8 @@ def main():
 
     sys.setprofile(note)
     train(method, loader, epochs=1, progress=False)
-    front = evaluate(names["ensemble"], tasks, [next(iter(loader))], progress=False)
-    names["ensemble"].export(front.choose().alpha)
+    front = evaluate(names["network"], tasks, [next(iter(loader))], progress=False)
+    names["network"].export(front.choose().alpha)
     sys.setprofile(None)
     files = {}
     for code in seen:
