@@ -64,7 +64,7 @@ class Explorer(anywidget.AnyWidget):
         *targets: Tensor,
         loader: Iterable[Batch],
         calibration: Calibration | None = None,
-        beside: Mapping[str, Mapping[str, float]] | None = None,
+        beside: Mapping[str, Mapping[str, Any]] | None = None,
         about: str = "",
     ) -> None:
         for name, values in (beside or {}).items():
