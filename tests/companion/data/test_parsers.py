@@ -11,7 +11,7 @@ from pamal_companion.data.samples import people
 from pamal_companion.experiments import listed
 from pamal_companion.runs import grid
 from pamal_companion.runs.options import Options, parse_value
-from pamal_companion.runs.records import Record
+from pamal_companion.runs.records import NUMBERS, Record
 from pamal_core.errors import InputError
 
 QUICK = settings(
@@ -143,7 +143,10 @@ def test_what_a_parameters_cell_assigns_is_what_is_checked(values):
 
 @QUICK
 @given(
-    options=st.dictionaries(NAMES, st.one_of(st.integers(-9, 9), st.text(max_size=5))),
+    options=st.dictionaries(
+        NAMES.filter(lambda name: name not in NUMBERS),
+        st.one_of(st.integers(-9, 9), st.text(max_size=5)),
+    ),
     losses=st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=4),
     seed=st.integers(0, 2**31),
 )
