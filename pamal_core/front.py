@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -18,7 +17,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from pamal_core.errors import InputError, is_number
-from pamal_core.files import read_at_most
+from pamal_core.files import read_at_most, replacing
 from pamal_core.simplex import as_array
 
 Weights = Mapping[str, float | int] | Sequence[float | int] | np.ndarray
@@ -522,12 +521,8 @@ class Front:
             "dtypes": {name: str(self.table[name].dtype) for name in self.table},
         }
         text = json.dumps(content, indent=1, allow_nan=False)
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            partial.write_text(text, "utf-8")
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with replacing(path) as file:
+            file.write(text.encode())
 
     @classmethod
     def load(cls, path: str | Path) -> "Front":

@@ -245,6 +245,7 @@ def cached(name: str, identity: str, make: Callable[[], Arrays]) -> Arrays:
                 return arrays
     arrays = make()
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as out:  # straight from the arrays: a copy might not fit
             np.savez(out, identity=[identity, *arrays], **arrays)  # type: ignore[arg-type]
     except OSError as error:

@@ -7,7 +7,6 @@ lock, and what `write_atomic` is writing.
 
 import os
 import re
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -15,11 +14,10 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from pamal_core.errors import InputError
+from pamal_core.files import HALF_WRITTEN, beside
 
 WEIGHTS = ".safetensors"
 CHECKPOINT = ".checkpoint.safetensors"
-HALF_WRITTEN = r"\.\d+\.[0-9a-f]+"
-"""What follows the name of a file in that of one which `write_atomic` is writing."""
 
 
 def checked_name(out: str) -> str:
@@ -52,7 +50,7 @@ def named_record(out: str) -> str:
 def check_writable(path: Path) -> None:
     """Raise InputError unless `write_atomic` can write to `path`, whose folder is made; what is
     there stays as it is."""
-    trial = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    trial = beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         trial.touch(exist_ok=False)
