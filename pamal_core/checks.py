@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_leaves
 from pamal_core.errors import InputError
 from pamal_core.inputs import Batch
 from pamal_core.method import Method
-from pamal_core.networks.base import full_precision
+from pamal_core.networks.skeleton import full_precision
 from pamal_core.tasks import Task, by_task, task_losses
 
 if TYPE_CHECKING:
@@ -66,9 +66,7 @@ def check_reach(method: Method, batch: Batch, alpha: ArrayLike) -> None:
     compares each output with each target. Random numbers and buffers stay as they were."""
     inputs, *targets = batch
     network, device = method.network, method.network.device
-    with full_precision(device):
-        theta = network.weights(network.alpha_tensor(alpha)).detach().requires_grad_()
-    twin = network.skeleton.twin()
+    theta, twin = network.theta(alpha).detach().requires_grad_(), network.skeleton.twin()
     before, model = theta.detach().clone(), twin.model
     with (
         twin.train().holding(theta),

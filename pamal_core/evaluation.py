@@ -18,8 +18,8 @@ from tqdm.auto import tqdm
 from pamal_core.errors import InputError, check_type
 from pamal_core.front import Front, Objective
 from pamal_core.inputs import Batch, moved
-from pamal_core.networks.base import Network, autocast_now, check_network, full_precision
-from pamal_core.networks.skeleton import put_back
+from pamal_core.networks.base import Network, check_network
+from pamal_core.networks.skeleton import autocast_now, full_precision, put_back
 from pamal_core.networks.statistics import Calibration, estimate
 from pamal_core.simplex import lattice, on_simplex, sampled
 from pamal_core.tasks import Task, by_task, check_names, taken
@@ -186,7 +186,7 @@ def _judged(
     shared, thetas, statistics = twin.buffer_values(), [], []
     with full_precision(device):
         for point in points:
-            theta = network.weights(network.alpha_tensor(point))
+            theta = network.theta(point)
             thetas.append(theta if is_small else None)
             if calibration != "shared":
                 estimate(twin, theta, calibration, names)
@@ -195,7 +195,7 @@ def _judged(
         for p, (inputs, *targets) in passes:
             twin.eval()  # anew, as a model may keep what it computed at another alpha
             put_back(statistics[p] if statistics else shared)
-            theta = thetas[p] if is_small else network.weights(network.alpha_tensor(points[p]))
+            theta = thetas[p] if is_small else network.theta(points[p])
             with caller:
                 outputs = twin(theta, inputs)
             triples = by_task(tasks, outputs, targets)

@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from pamal_core.balancing import Aggregated, Balancer, Draw, Linear
 from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.inputs import Batch, moved
-from pamal_core.networks.base import Alpha, Network, autocast_now, check_network, full_precision
+from pamal_core.networks.base import Alpha, Network, check_network
+from pamal_core.networks.skeleton import autocast_now, full_precision
 from pamal_core.penalties import Penalty
 from pamal_core.shapes import ByMember, ByTask, Theta
 from pamal_core.simplex import Dirichlet

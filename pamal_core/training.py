@@ -231,7 +231,7 @@ def train(
         training.keep(None)
     kept, has_buffers = Kept(), any(True for _ in method.network.skeleton.model.buffers())
     keeps = calibration is None and resume is None and has_buffers
-    network, history, device = method.network, training.history, method.network.task_weights.device
+    network, history, device = method.network, training.history, method.network.device
     distributed.share_weights([*method.parameters(), *network.buffers()])
     length = length_hint(loader, 0) // distributed.count()  # 0 where the loader does not know it
     bar = tqdm(range(len(history) + 1, epochs + 1), disable=not progress, unit="epoch")

@@ -239,7 +239,7 @@ def _train(
     if options.average > 0:
         decay = get_ema_multi_avg_fn(options.average)  # type: ignore[no-untyped-call]
         average = AveragedModel(network, multi_avg_fn=decay)
-    device, last = network.task_weights.device, time.perf_counter()
+    device, last = network.device, time.perf_counter()
     fields = experiment.about(options, splits)
 
     def on_epoch(training: Training) -> None:
@@ -295,7 +295,7 @@ def _evaluate(
     splits, "validation, recalibrated" and "test, recalibrated", and with `measure_training` one
     more, "training", as it is without augmentation."""
     tasks, reference = experiment.tasks_of(options), experiment.reference_of(options)
-    device = network.task_weights.device
+    device = network.device
     # The seconds of an epoch are kept with the checkpoint, so that a run that is resumed costs what
     # all its epochs did.
     seconds, memory = sum(row.pop("seconds") for row in history), peak_memory(device)

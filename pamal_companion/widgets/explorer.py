@@ -138,7 +138,7 @@ def explore(
     if not isinstance(network, Mixture) or network.num_members == 1:
         print(f"No explorer here: {options.method} trains no members to mix.")
         return None
-    device = network.task_weights.device
+    device = network.device
     inputs, *targets = moved(splits.test[:8], device)
     return Explorer(
         network,

@@ -13,7 +13,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from pamal_core.errors import InputError, check_type
 from pamal_core.inputs import Inputs, moved
-from pamal_core.networks.skeleton import Skeleton
+from pamal_core.networks.skeleton import Skeleton, full_precision
 from pamal_core.networks.statistics import Calibration, check_calibration, estimate, warn_of_shared
 from pamal_core.shapes import ByMember, Theta, Thetas
 from pamal_core.simplex import on_simplex
@@ -95,7 +95,7 @@ class Network(nn.Module, ABC):
 
         `predict` is for serving, and `skeleton(theta, inputs)` for what holds theta itself.
         """
-        return self.skeleton(self._theta(alpha), inputs)
+        return self.skeleton(self.theta(alpha), inputs)
 
     @torch.no_grad()
     def predict(
@@ -109,10 +109,9 @@ class Network(nn.Module, ABC):
         many calls at one alpha `export` is faster.
         """
         batches = self.calibration_for(calibration, stacklevel=3)
-        twin, theta = self.skeleton.twin(), self._theta(alpha)
+        twin, theta = self.skeleton.twin(), self.theta(alpha)
         if batches != "shared":
-            with full_precision(self.device):
-                estimate(twin, theta, batches, self.task_names)
+            estimate(twin, theta, batches, self.task_names)
         outputs = twin(theta, *moved([inputs], self.device))
         return dict(outputs) if isinstance(outputs, Mapping) else list(outputs)
 
@@ -139,11 +138,10 @@ class Network(nn.Module, ABC):
         if into is not None:
             check_type("into", into, nn.Module, "network.export(alpha)")
         batches = self.calibration_for(calibration, stacklevel=3)
-        skeleton, theta = self.skeleton, self._theta(alpha)
+        skeleton, theta = self.skeleton, self.theta(alpha)
         if batches != "shared":
             skeleton = skeleton.twin()
-            with full_precision(self.device):
-                estimate(skeleton, theta, batches, self.task_names)
+            estimate(skeleton, theta, batches, self.task_names)
         if into is None:
             return skeleton.export(theta)
         skeleton.put(theta, into)
@@ -178,8 +176,9 @@ class Network(nn.Module, ABC):
         # To a GPU without waiting for what it still has to do.
         return point.to(self.task_weights, non_blocking=True)
 
-    def _theta(self, alpha: Alpha) -> Theta:
-        """Return the weights at one alpha, whatever autocast is on."""
+    def theta(self, alpha: Alpha) -> Theta:
+        """Return the weights at one alpha, [N], whatever autocast is on; raise InputError for
+        several."""
         point = self.alpha_tensor(alpha)
         if point.ndim != 1:
             raise InputError(
@@ -221,15 +220,3 @@ def check_network(network: Any) -> None:
             f"{type(network).__name__}."
         )
     check_type("network", network, Network, "WeightEnsemble([Net(), Net()])")
-
-
-def full_precision(device: torch.device) -> torch.autocast:
-    """Return a context without autocast: under the caller's the architecture runs, not the mixing
-    of weights, losses, balancers, penalties and statistics."""
-    return torch.autocast(device.type, enabled=False)
-
-
-def autocast_now(device: torch.device) -> torch.autocast:
-    """Return the caller's autocast, on or off, as a context to come back to."""
-    kind = device.type
-    return torch.autocast(kind, torch.get_autocast_dtype(kind), torch.is_autocast_enabled(kind))

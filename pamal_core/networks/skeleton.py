@@ -244,6 +244,18 @@ class Skeleton(nn.Module):
         return model.eval()
 
 
+def full_precision(device: torch.device) -> torch.autocast:
+    """Return a context without autocast: under the caller's the architecture runs, not the mixing
+    of weights, losses, balancers, penalties and statistics."""
+    return torch.autocast(device.type, enabled=False)
+
+
+def autocast_now(device: torch.device) -> torch.autocast:
+    """Return the caller's autocast, on or off, as a context to come back to."""
+    kind = device.type
+    return torch.autocast(kind, torch.get_autocast_dtype(kind), torch.is_autocast_enabled(kind))
+
+
 def _set_weight(module: nn.Module, leaf: str, weight: Tensor | None) -> None:
     """Make `weight` the attribute `leaf` of `module`; None is no weight, which an attribute of the
     module itself says to those who ask."""

@@ -10,7 +10,7 @@ from torch.utils._pytree import tree_map_only
 
 from pamal_core.errors import InputError, check_choice, check_type
 from pamal_core.inputs import Batch, Inputs, arguments, moved, num_examples
-from pamal_core.networks.skeleton import Skeleton
+from pamal_core.networks.skeleton import Skeleton, full_precision
 from pamal_core.shapes import Theta
 
 Calibration = Iterable[Batch] | Literal["shared"]
@@ -60,7 +60,7 @@ def estimate(
     momenta, number = [layer.momentum for layer in layers], 0
     for layer in layers:
         layer.reset_running_stats()
-    with skeleton.holding(theta):
+    with skeleton.holding(theta), full_precision(theta.device):
         for number, batch in enumerate(calibration, start=1):
             for layer in layers:
                 layer.momentum = 1 / number  # the mean over the batches
