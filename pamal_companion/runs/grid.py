@@ -4,6 +4,7 @@
 until something is trained.
 """
 
+import ast
 import importlib
 import json
 import re
@@ -17,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from pamal_companion.runs.files import RunFiles, is_held
-from pamal_companion.runs.options import assigned, parse_value
+from pamal_companion.runs.options import names_in, parse_value
 from pamal_core.errors import InputError, check_choice
 from pamal_core.files import write_atomic
 
@@ -123,10 +124,21 @@ def _of_another_seed(record: str) -> Run | None:
 
 
 def notebook_parameters(path: Path) -> set[str]:
-    """The names that the parameters cell of the notebook at `path` assigns."""
-    cells = json.loads(path.read_text())["cells"]
+    """Return the names that the parameters cell of the notebook at `path` binds."""
+    return names_in(_parameters_cell(path))
+
+
+def notebook_defaults(notebook: str) -> dict[str, Any]:
+    """Return the values that a notebook of this repository has for its parameters."""
+    tree = ast.parse(_parameters_cell(ROOT / "notebooks" / f"{notebook}.ipynb"))
+    assigned = (node for node in tree.body if isinstance(node, ast.Assign))
+    return {ast.unparse(node.targets[0]): ast.literal_eval(node.value) for node in assigned}
+
+
+def _parameters_cell(path: Path) -> str:
+    cells = json.loads(path.read_text("utf-8"))["cells"]
     chosen = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
-    return {name for cell in chosen for name in assigned("".join(cell["source"]))}
+    return "\n".join("".join(cell["source"]) for cell in chosen)
 
 
 def cost(experiment: str, method: str) -> Any:

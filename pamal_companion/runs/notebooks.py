@@ -4,6 +4,7 @@ No torch here. The packages of the `book` extra are needed.
 """
 
 import copy
+import logging
 import os
 import re
 import sys
@@ -58,17 +59,20 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
 
 def run(source: Path, target: Path, parameters: dict[str, Any]) -> None:
     """Execute `source` from the top and replace `target` by the normalised result in one step."""
-    from papermill import execute_notebook, inspect_notebook  # slow to import
+    from papermill import execute_notebook  # slow to import
     from papermill.exceptions import PapermillExecutionError
 
     if not source.is_file():
         raise InputError(f"Expected a notebook. Found nothing at {source}.")
     try:
-        known = inspect_notebook(source)
-    except nbformat.reader.NotJSONError:
+        known = grid.notebook_parameters(source)  # papermill's own reader stumbles over "="
+    except (ValueError, RecursionError):
         raise InputError(f"{source} is not a notebook: it is no JSON.") from None
+    except (LookupError, TypeError, AttributeError):
+        raise InputError(f"{source} is not a notebook: it has no cells.") from None
     if unknown := parameters.keys() - known:  # papermill would only log it
         raise InputError(f"{source} has no parameter {', '.join(sorted(unknown))}.")
+    logging.getLogger("papermill").setLevel(logging.ERROR)  # it warns of what it cannot parse
     os.environ.pop("MPLBACKEND", None)  # with one set, a kernel shows no figures
     try:
         # Nothing is written while it runs, so that a run that fails leaves nothing behind.
@@ -82,6 +86,8 @@ def run(source: Path, target: Path, parameters: dict[str, Any]) -> None:
     except PapermillExecutionError as error:
         reason = (error.evalue.strip().splitlines() or [""])[-1]
         raise InputError(f"{source} stopped with {error.ename}: {reason}") from error
+    except (ValueError, KeyError) as error:  # no kernel, or one that is not here
+        raise InputError(f"{source} could not be executed: {error}") from error
     text = nbformat.writes(normalise(_of_its_own(executed, source, parameters)))
     write_atomic(target, (text.rstrip("\n") + "\n").encode())
 

@@ -3,8 +3,11 @@
 import ast
 import json
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import takewhile
+from types import ModuleType
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -184,30 +187,74 @@ class Options(BaseModel):
 
     @classmethod
     def from_notebook(cls, namespace: Mapping[str, Any]) -> Self:
-        """The options a notebook's parameters cell and papermill have set, given its `globals()`.
+        """Return the options that a notebook's `globals()` hold under their names, however they got
+        there, and print them.
 
-        Papermill runs on after a parameter nobody knows. Here each name assigned in a cell that
-        starts with "# Parameters", which is how papermill's injected cell starts and ours too, must
-        be a known one.
+        Raise InputError for a name that is one edit or a change of case away from an option, and
+        for one in papermill's cell, that the notebook does not have: papermill runs on after it.
         """
-        cells = [source for source in namespace.get("In", []) if source.startswith("# Parameters")]
-        return cls.create(**{n: namespace[n] for source in cells for n in assigned(source)})
-
-
-def assigned(source: str) -> dict[str, Any]:
-    """Return what a cell with this `source` assigns, by name: the value that is written there, the
-    text of another expression."""
-    values: dict[str, Any] = {}
-    for statement in ast.parse(source).body:
-        if not isinstance(statement, ast.Assign):
-            continue
+        own = {*(cls.known or cls.model_fields)}
+        bound = {n: v for n, v in namespace.items() if not _is_imported(n, v)}
+        taken = {n: v for n, v in bound.items() if n in own and v is not None}
+        others = bound.keys() & (cls.model_fields.keys() - own)
+        # Not a `method` that is a Method: another name than the option's, which this one lacks.
+        wrong = {n for n in others if isinstance(bound[n], int | float | str | Sequence)}
+        wrong |= {
+            n
+            for n in bound.keys() - cls.model_fields.keys()
+            if _is_slip(n, bound[n], own, namespace)
+        }
         try:
-            value = ast.literal_eval(statement.value)
-        except ValueError:  # papermill writes infinity as float('inf')
-            value = re.sub(r"float\('(.*)'\)", r"\1", ast.unparse(statement.value))
-        names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
-        values |= dict.fromkeys(names, value)
-    return values
+            options = cls.create(**taken, **{name: bound[name] for name in wrong})
+        except InputError as error:
+            if not wrong:
+                raise
+            forget = f"A kernel keeps a name: once it is mended, `del {', '.join(sorted(wrong))}`."
+            raise InputError(f"{error} {forget}") from None
+        said = ", ".join(f"{name}={value!r}" for name, value in taken.items())
+        print(f"Parameters: {said or 'all as by default'}.")
+        return options
+
+
+def names_in(source: str) -> set[str]:
+    """Return the names that a cell binds but for those that it imports or defines; none where it is
+    no Python."""
+    plain = re.sub(r"^[ \t]*[%!].*$", "", source, flags=re.MULTILINE)  # for IPython
+    with suppress(SyntaxError):
+        nodes = [*ast.walk(ast.parse(plain))]
+        return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return set()
+
+
+def is_near(name: str, option: str) -> bool:
+    """Return whether two names are one edit or a change of case apart; of one letter each they have
+    nothing in common."""
+    if name.lower() == option.lower():
+        return name != option
+    short, long = sorted((name, option), key=len)
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(short, long, strict=False))
+    start = len([*same])
+    if len(short) == len(long):
+        return len(short) > 1 and short[start + 1 :] == long[start + 1 :]
+    return short[start:] == long[start + 1 :]
+
+
+def _is_imported(name: str, value: Any) -> bool:
+    """Return whether `name` is that of an import or a definition, which is no value."""
+    is_named = callable(value) and getattr(value, "__name__", None) == name
+    return is_named or isinstance(value, ModuleType)
+
+
+def _is_slip(name: str, value: Any, own: Iterable[str], namespace: Mapping[str, Any]) -> bool:
+    """Return whether `name`, which is no option's, was meant for one."""
+    cells = [cell for cell in namespace.get("In", []) if cell.startswith("# Parameters")]
+    if any(name in names_in(cell) for cell in cells):
+        return True
+    if value is namespace.get("_oh") or not any(is_near(name, option) for option in own):
+        return False
+    # A constant from a module, such as `from math import pi`, was not typed.
+    modules = (module for where, module in [*sys.modules.items()] if where != "__main__")
+    return not any(vars(module).get(name) is value for module in modules)
 
 
 def _explain(details: Any, options: type[Options]) -> str:
@@ -216,7 +263,8 @@ def _explain(details: Any, options: type[Options]) -> str:
         return str(details["ctx"]["error"])
     name = str(details["loc"][0])
     if details["type"] == "extra_forbidden":
-        return f"Unknown parameter `{name}`. Known: {', '.join(options.model_fields)}."
+        known = options.known or options.model_fields
+        return f"Unknown parameter `{name}`. Known: {', '.join(known)}."
     # "Input should be 1" and "Tuple should have at least 2 items after validation, not 1".
     expected = re.sub(r"^\w+ should | after validation, not \d+$", "", details["msg"])
     return f"`{name}` must {expected}. Found {name}={details['input']!r}."

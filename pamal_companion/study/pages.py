@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from pamal_companion.runs import grid
-from pamal_companion.runs.options import assigned
 from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, paper, tables
 from pamal_companion.study.frame import Runs, Setting
@@ -92,12 +91,12 @@ def making(notebook: str, namespace: Mapping[str, Any], record: Record, runs: Ru
 
 
 def command(notebook: str, namespace: Mapping[str, Any]) -> str:
-    """Return what makes the page again: every parameter that papermill was given."""
-    given = [source for source in namespace["In"] if source.startswith("# Parameters")][1:]
-    values: dict[str, Any] = {}
-    for source in given:  # not from the namespace: a later cell may use the name for something else
-        values |= assigned(source)
-    return grid.papermill(notebook, values)
+    """Return what makes the page again: every parameter that is not as in the notebook."""
+    defaults = grid.notebook_defaults(notebook).items()
+    found = {name: (namespace.get(name, usual), usual) for name, usual in defaults}
+    return grid.papermill(
+        notebook, {n: value for n, (value, usual) in found.items() if value != usual}
+    )
 
 
 def cost(record: Record) -> str:

@@ -1,6 +1,7 @@
 """What the pages of experiments say first and last is computed from their own records."""
 
 import json
+import math
 import re
 import shlex
 
@@ -46,8 +47,12 @@ def test_the_command_on_a_page_makes_that_page(name):
     assert (program, source) == ("papermill", f"notebooks/{name}.ipynb")
     options = dict(zip(given[1::3], given[2::3], strict=True))
     made = found["metadata"]["pamal"]["parameters"]
-    assert given[::3] == ["-p"] * len(made)
-    assert options == {key: str(value) for key, value in made.items()}
+    assert given[::3] == ["-p"] * len(options)
+    usual, made = (
+        {key: str(value) for key, value in values.items()}
+        for values in (grid.notebook_defaults(name), made)
+    )
+    assert usual | options == usual | made and not options.items() & usual.items()
 
 
 @pytest.mark.parametrize("name", ["multimnist", "census"])
@@ -136,8 +141,8 @@ def test_a_cost_is_that_of_its_kind_or_says_it_was_not_measured():
     assert "GPU" in pages.cost(measured.model_copy(update={"experiment": "cityscapes"}))
 
 
-def test_values_of_the_command_are_those_given_quoted_for_a_shell():
-    given = "# Parameters\ntasks = 'a, b'\nW = 3\np = float('inf')"
-    cells = ["# Parameters: ours\nW = 1", given]
-    found = pages.command("census", {"In": cells, "tasks": "changed since", "W": 9})
-    assert shlex.split(found)[3:] == ["-p", "tasks", "a, b", "-p", "W", "3", "-p", "p", "inf"]
+def test_the_command_has_the_values_that_are_not_the_notebooks_quoted_for_a_shell():
+    usual = grid.notebook_defaults("census")
+    found = pages.command("census", usual | {"tasks": "a, b", "W": 3, "p": math.inf, "other": 1})
+    assert shlex.split(found)[3:] == ["-p", "W", "3", "-p", "p", "inf", "-p", "tasks", "a, b"]
+    assert pages.command("census", usual) == "papermill notebooks/census.ipynb out.ipynb"
