@@ -210,7 +210,7 @@ def _table(name: str, **options: Any) -> pd.DataFrame:
 
 def papermill(notebook: str, given: Mapping[str, Any]) -> str:
     """The command that executes a notebook of this repository with the parameters `given`."""
-    options = (f" -p {name} {shlex.quote(str(value))}" for name, value in given.items())
+    options = (" " + shlex.join(("-p", name, str(value))) for name, value in given.items())
     return f"papermill notebooks/{notebook}.ipynb out.ipynb{''.join(options)}"
 
 

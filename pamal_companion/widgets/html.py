@@ -43,8 +43,8 @@ def fragment(name: str, values: dict[str, Any], identifier: str) -> str:
     the script runs while the page is read, so that nothing below it jumps.
     """
     code = source(name).replace("export default ", "const widget = ")
-    # Inside a script HTML looks for nothing but the end of it; "<\/" is "</" to JSON.
-    data = json.dumps(values, separators=(",", ":")).replace("</", "<\\/")
+    # HTML looks into a script for "</script" and "<!--"; "\u003c" is "<" to JSON alone.
+    data = json.dumps(values, separators=(",", ":")).replace("<", "\\u003c")
     script = f'(() => {{\n"use strict";\n{code}\nmount(widget, "{identifier}");\n}})();'
     return (
         f'<div id="{identifier}" class="pw"></div>\n'

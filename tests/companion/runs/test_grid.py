@@ -1,6 +1,7 @@
 """The grid of the paper's runs against its tables, the committed records and what reads them."""
 
 import importlib
+import shlex
 import statistics
 
 import nbformat
@@ -267,3 +268,13 @@ def test_a_seed_that_the_grid_lacks_is_made_for_a_setting_that_it_has(tmp_path):
     grid.make(name, tmp_path, {"data": "sample", "epochs": 1})
     made = Record.read(tmp_path / name)
     assert (made.experiment, made.method, made.seed) == ("census", "ls", 77)
+
+
+ODD = ["W", "a b", "x;ls", "$(id)", "`id`", "it's", "a&b", "-p"]
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("value", [3, "a b", "'; rm -rf x", ""])
+def test_a_command_to_copy_has_its_names_and_values_as_one_word_each(name, value):
+    words = shlex.split(grid.papermill("census", {name: value, "seed": 0}))
+    assert words[3:] == ["-p", name, str(value), "-p", "seed", "0"]

@@ -89,6 +89,17 @@ def test_values_that_look_like_the_end_of_a_script_stay_values(handle):
     assert page.locator("b").count() == 0
 
 
+LABELS = ["<!--<script>", "</SCRIPT >", "<!--", "<![CDATA[", "]]>&lt;", "\\u003c \u2028", "<\ud83d"]
+
+
+@pytest.mark.parametrize("label", LABELS)
+@pytest.mark.parametrize("where", [lambda x: {"a": [x]}, lambda x: {x: 1}, lambda x: {"b": {x: x}}])
+def test_no_value_or_name_ends_the_data_of_a_page(label, where):
+    written = html.fragment("base", where(label), "other")
+    (data,) = re.findall(r'<script type="application/json"[^>]*>([^<]*)</script>', written)
+    assert json.loads(data) == where(label)
+
+
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
     [
