@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from pamal_core.errors import InputError, is_number
+from pamal_core.errors import InputError, check_type, is_number
 from pamal_core.files import read_at_most, replacing
 from pamal_core.simplex import as_array
 
@@ -194,6 +194,11 @@ class Front:
         """Return the same points compared by another metric of each task. `maximise` says whether
         higher is better; InputError where neither it nor the front does."""
         names, known = [f"{o.task}/{metric}" for o in self.objectives], self._known()
+        if not {*names} <= {*self.table}:
+            raise InputError(
+                f"`metric` must be one that each task has. Found {metric!r}, and the columns "
+                f"{', '.join(self.table)}."
+            )
         if maximise is not None:
             known |= {name: Objective(name, maximise) for name in names}
         if not {*names} <= {*known}:
@@ -365,12 +370,10 @@ class Front:
                 f"The nearest is row {rows[nearest]}, with "
                 f"{finite.table.iloc[nearest].round(4).to_dict()}."
             )
-        better, kept = finite.better, finite._non_dominated()
+        better = finite.better
         # An objective of weight 0 leaves points alike of which one dominates the other.
         met = met[moocore.is_nondominated(better[met], maximise=True, keep_weakly=True)]
-        low, span = better[kept].min(0), np.ptp(better[kept], axis=0)
-        differs = span > 0
-        scaled = (better[met] - low)[:, differs] / span[differs]
+        scaled, differs = finite.scaled(better[met])
         ranks = [*np.sort(scaled).T]  # the worst objective of each point, the second worst, ...
         if weights is not None:
             ranks = [(self._in_order(weights)[differs] * scaled).sum(1)]
@@ -386,6 +389,15 @@ class Front:
         found: Point = self[rows[met[order[0]]]]
         return found
 
+    def scaled(self, better: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what is `better`, [P, T] with the signs with which higher is better, scaled to 0
+        at the worst and 1 at the best over the non-dominated points, for the D objectives that
+        differ there: [P, D]; and which these are: bool [T]."""
+        kept = self.pareto.better
+        low, span = kept.min(0), np.ptp(kept, axis=0)
+        differs = span > 0
+        return (better - low)[:, differs] / span[differs], differs
+
     def compare(
         self, *, reference: Sequence[float] | np.ndarray | None = None, **others: "Front"
     ) -> pd.DataFrame:
@@ -397,7 +409,8 @@ class Front:
         over the non-dominated points of all; "additive epsilon" (lower is better), the least that
         must be added to each objective to reach all of the others; "IGD+" (lower is better; units
         should be alike), the mean distance by which the others are ahead; and "attained" (higher is
-        better), the share of their non-dominated points that is reached in all objectives.
+        better), the share of the others' non-dominated points for which this front has a point that
+        is as good in every objective.
         """
         self._check_same(others.values())
         fronts = {"this": self.finite()} | {name: one.finite() for name, one in others.items()}
@@ -421,24 +434,24 @@ class Front:
 
     def union(self, *others: "Front") -> "Front":
         """Return all points as one front, with a column "run": 0 for those of this front, 1 for
-        those of the next. Alphas of another length than the longest are NaN."""
+        those of the next. Where the networks differ in `num_members` or `task_weights`, its alphas
+        are how much each point cares about each objective."""
         self._check_same(others)
-        fronts = (self, *others)
-        widest = max(fronts, key=lambda front: front.alphas.shape[1])
-        width = widest.alphas.shape[1]
-        alphas = [
-            f.alphas if f.alphas.shape[1] == width else np.full((len(f), width), np.nan)
-            for f in fronts
-        ]
-        table = pd.concat(
-            [f.table.assign(run=run) for run, f in enumerate(fronts)], ignore_index=True
-        )
-        return replace(widest, alphas=np.concatenate(alphas), table=table)
+        fronts, weights = (self, *others), self.task_weights
+        tables = [front.table.assign(run=run) for run, front in enumerate(fronts)]
+        alphas = [front.alphas for front in fronts]
+        if not all(np.array_equal(front._matrix, self._matrix) for front in others):
+            alphas, weights = [front.cares for front in fronts], None
+        table = pd.concat(tables, ignore_index=True)
+        return replace(self, alphas=np.concatenate(alphas), table=table, task_weights=weights)
 
     @staticmethod
     def over_seeds(fronts: Sequence["Front"]) -> OverSeeds:
-        """Return mean, interval and attained surface of `fronts`, at least two with the same
-        alphas, each from another seed."""
+        """Return what `fronts` achieve together: the front of the means, half the width of their
+        95% intervals, and the attained surface, as `OverSeeds` has them.
+
+        - `fronts`: at least two with the same alphas, each from another seed.
+        """
         first = fronts[0]
         first._check_same(fronts)
         if len(fronts) < 2 or any(not np.array_equal(f.alphas, first.alphas) for f in fronts):
@@ -456,6 +469,7 @@ class Front:
           default new ones.
         - `beside`: other fronts with the same objectives, by the name that the legend gives them.
         """
+        check_type("beside", beside, Mapping, '{"LS": front}')
         try:
             from matplotlib import pyplot as plt
         except ImportError:
@@ -474,7 +488,7 @@ class Front:
         kept, along = front._non_dominated(), front.alphas[:, 0].argsort(kind="stable")
         for panel, pair in zip(np.ravel(ax), pairs, strict=True):
             points = front.values[:, pair]
-            if front.alphas.shape[1] == 2:
+            if front.alphas.shape[1] == 2 and "run" not in front.table:  # a segment, no union
                 panel.plot(*points[along].T, color="C0", lw=1)
             panel.plot(*points[kept].T, "o", color="C0", label="not dominated")
             if not kept.all():
@@ -494,9 +508,8 @@ class Front:
         ... alpha_M.
         """
         num_members, tasks = self.alphas.shape[1], [o.task for o in self.objectives]
-        weights = np.eye(len(tasks)) if self.task_weights is None else self.task_weights
         names = [f"alpha_{k + 1}" for k in range(num_members)]
-        if len({*tasks}) == num_members and np.array_equal(weights, np.eye(num_members)):
+        if len({*tasks}) == num_members and np.array_equal(self._matrix, np.eye(num_members)):
             names = [f"alpha/{task}" for task in tasks]
         alphas = dict(zip(names, self.alphas.T, strict=True))
         return self.table.assign(**alphas, non_dominated=self._non_dominated())[
@@ -547,6 +560,11 @@ class Front:
             values = self.values[kept]
             kept[kept] = moocore.is_nondominated(values, maximise=self.maximise, keep_weakly=True)
         return kept
+
+    @property
+    def _matrix(self) -> np.ndarray:
+        """The matrix W, the identity where it is None: [M, T]."""
+        return np.eye(len(self.objectives)) if self.task_weights is None else self.task_weights
 
     def _known(self) -> dict[str, Objective]:
         """Return every column whose direction is known."""

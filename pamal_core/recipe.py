@@ -4,6 +4,7 @@ import copy
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -44,12 +45,16 @@ class Fitted:
 
     def export(self, alpha: Alpha | None = None, **wanted: Any) -> nn.Module:
         """Return the plain module at `alpha`, or else at the point that `front.choose(**wanted)`
-        finds."""
+        finds.
+
+        - `alpha`: as in `network.export`.
+        - `wanted`: `best`, `at_least`, `at_most` and `weights`, as `Front.choose` takes them.
+        """
         return self.network.export(self._alpha(alpha, wanted))
 
     def predict(self, inputs: Inputs, alpha: Alpha | None = None, **wanted: Any) -> Any:
         """Return what the network at `alpha` returns for `inputs`, or else the one at the point
-        that `front.choose(**wanted)` finds."""
+        that `front.choose(**wanted)` finds; `alpha` and `wanted` as in `export`."""
         return self.network.predict(inputs, self._alpha(alpha, wanted))
 
     def plot(self, ax: Any = None) -> Any:
@@ -60,7 +65,7 @@ class Fitted:
         return "\n".join([repr(self.front), *self._verdict(), *self.notes])
 
     def _repr_html_(self) -> str:
-        lines = "<br>".join([*self._verdict(), *self.notes])
+        lines = "<br>".join(map(escape, [*self._verdict(), *self.notes]))
         return f"{self.front._repr_html_()}<p>{lines}</p>"
 
     def _alpha(self, alpha: Alpha | None, wanted: dict[str, Any]) -> Alpha:
@@ -83,9 +88,7 @@ class Fitted:
             f"LS (rate {self.lr:.2g}, as many passes): {achieved}",
             f"LS is better in every task than {beaten} of the {len(points)} not dominated.",
         ]
-        low, span = points.min(0), np.ptp(points, axis=0)
-        differs = span > 0
-        scaled = (np.vstack([points, ls]) - low)[:, differs] / span[differs]
+        scaled, differs = self.front.scaled(np.vstack([points, ls]))
         if beaten and (not differs.any() or scaled[-1].min() >= scaled[:-1].min(1).max()):
             lines.append("If you need one network only, take LS.")
         return lines

@@ -61,8 +61,6 @@ class WeightEnsemble(Mixture):
         shared: str | Iterable[str] | None = None,
         channels_last: bool = True,
     ) -> None:
-        if not isinstance(shared, str | None):
-            shared = [*shared]
         members = _modules(members, num_members, architecture)
         check_type("channels_last", channels_last, bool, "True")
         check_kinds(members[0])
@@ -72,12 +70,6 @@ class WeightEnsemble(Mixture):
         stacked = torch.stack([skeleton.flatten(member) for member in members])
         super().__init__(skeleton, rows_of(task_weights, len(members)).to(stacked))
         self.stacked = nn.Parameter(stacked)
-        self._made_with = {"shared": shared, "channels_last": channels_last}
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        rows = self.task_weights.tolist()
-        return {"num_members": len(rows), "task_weights": rows, **self._made_with}
 
     def weights(self, alphas: ByMember) -> Thetas:
         return alphas @ self.stacked

@@ -62,14 +62,11 @@ class LowRankEnsemble(Mixture):
         check_number("scale", scale, 0, above=True)
         check_type("train_base", train_base, bool, "True")
         check_kinds(model)
-        if not isinstance(shared, str | None):
-            shared = [*shared]
         skeleton = Skeleton(model, shared, channels_last=channels_last)
         base = skeleton.flatten(model)
         super().__init__(skeleton, rows_of(task_weights, num_members).to(base))
         self.base = nn.Parameter(base, requires_grad=train_base)
         self.rank, self.scale = rank, scale
-        self._made_with = {"shared": shared, "channels_last": channels_last}
         views = skeleton.views(base)
         self._sizes = {name: view.numel() for name, view in views.items()}
         shapes = {name: view.flatten(1).shape for name, view in views.items() if view.ndim > 1}
@@ -89,9 +86,8 @@ class LowRankEnsemble(Mixture):
 
     @property
     def settings(self) -> dict[str, Any]:
-        rows = self.task_weights.tolist()
         own = {"rank": self.rank, "scale": self.scale, "train_base": self.base.requires_grad}
-        return {"num_members": len(rows), "task_weights": rows, **own, **self._made_with}
+        return super().settings | own
 
     def weights(self, alphas: ByMember) -> Thetas:
         factors = alphas[..., None, None] * (self.scale / self.rank)

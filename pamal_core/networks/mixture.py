@@ -1,6 +1,5 @@
 """What networks of members have in common: they are saved as their members."""
 
-from abc import abstractmethod
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,9 +20,10 @@ class Mixture(Network):
     """
 
     @property
-    @abstractmethod
     def settings(self) -> dict[str, Any]:
         """The arguments by name, beside the architecture, that make a network like this."""
+        rows = self.task_weights.tolist()
+        return {"num_members": len(rows), "task_weights": rows, **self.skeleton.made_with}
 
     def save(self, folder: str | Path, *, calibration: bool = True) -> None:
         """Write the network to `folder`/network.safetensors, in one step: members, task weights,

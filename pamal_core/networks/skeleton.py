@@ -64,6 +64,9 @@ class Skeleton(nn.Module):
         channels_last: bool = True,
     ) -> None:
         super().__init__()
+        shared = shared if isinstance(shared, str | None) else [*shared]
+        self.made_with = {"shared": shared, "channels_last": channels_last}
+        """The arguments beside `model`."""
         check_weights(model)
         places: dict[Tensor, list[str]] = {}  # of each weight: a tied one has several
         for place, weight in model.named_parameters(remove_duplicate=False):

@@ -419,7 +419,7 @@ def test_another_metric_has_the_direction_that_is_known_or_given():
     assert points.on("rank", maximise=True).best() == {"a/rank": 2.0}
     with pytest.raises(InputError, match=r"`maximise` must say .* Found rank"):
         replace(points, metrics=()).on("rank")
-    with pytest.raises(InputError, match=r"missing \['a/size'\]"):
+    with pytest.raises(InputError, match=r"Found 'size', and the columns a/accuracy, a/rank"):
         points.on("size", maximise=True)
 
 
@@ -446,13 +446,35 @@ def test_a_comparison_has_each_front_judged_against_the_others():
 
 
 def test_a_union_has_all_points_and_says_of_which_front_they_are():
-    one, other = front([[0.9, 0.3], [0.1, 0.1]]), front([[0.2, 0.8]], alphas=np.ones((1, 1)))
-    for both, runs in ((one.union(other), [0, 0, 1]), (other.union(one), [1, 1, 0])):
-        assert sorted(both.table.run) == sorted(runs)
+    one, other = front([[0.9, 0.3], [0.1, 0.1]]), front([[0.2, 0.8]])
+    for both, runs in ((one.union(other), [0, 0, 1]), (other.union(one), [0, 1, 1])):
+        assert both.table.run.tolist() == runs and len(both) == 3
         assert both.hypervolume([0.0, 0.0]) == pytest.approx(0.27 + 0.5 * 0.2)
-        of_other = both.table["b/accuracy"].to_numpy() == 0.8
-        assert np.isnan(both.alphas[of_other]).all() and not np.isnan(both.alphas[~of_other]).any()
-        np.testing.assert_allclose(both.spearman(), one.spearman())
+    assert one.union(other, one).table.run.tolist() == [0, 0, 1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("alphas", "task_weights", "expected"),
+    [
+        ([[0.3, 0.7]], None, [0.3, 0.7]),
+        ([[0.3, 0.7]], np.eye(2), [0.3, 0.7]),
+        ([[1.0]], [[0.2, 0.8]], [0.2, 0.8]),  # a run of linear scalarisation
+        ([[0.5, 0.5]], [[0.9, 0.1], [0.3, 0.7]], [0.6, 0.4]),
+        ([[0.2, 0.3, 0.5]], [[1, 0], [0, 1], [0.5, 0.5]], [0.45, 0.55]),
+    ],
+    ids=["no matrix", "the identity", "one member", "another matrix", "three members"],
+)
+def test_the_alphas_of_a_union_say_how_much_each_point_cares(alphas, task_weights, expected):
+    one = front([[0.9, 0.3], [0.1, 0.9]], alphas=[[0.8, 0.2], [0.1, 0.9]])
+    weights = None if task_weights is None else np.array(task_weights, dtype=float)
+    other = replace(front([[0.2, 0.8]], alphas=alphas), task_weights=weights)
+    for both, rows in ((one.union(other), [0, 1, 2]), (other.union(one), [1, 2, 0])):
+        np.testing.assert_allclose(both.cares[rows], [[0.8, 0.2], [0.1, 0.9], expected])
+        assert both.spearman().tolist() == pytest.approx([1, 1])
+    # Runs of one matrix keep their alphas.
+    again = other.union(other)
+    np.testing.assert_array_equal(again.alphas, np.repeat(np.array(alphas), 2, axis=0))
+    np.testing.assert_allclose(again.cares, [expected, expected])
 
 
 def test_means_over_seeds_have_an_interval_and_an_attained_surface():
@@ -481,6 +503,8 @@ def test_a_plot_has_every_point_in_every_pair_of_tasks(num_tasks):
         rng.random((12, num_tasks)), maximise=False, alphas=rng.dirichlet([1] * num_tasks, size=12)
     )
     other = front(rng.random((3, num_tasks)), maximise=False, alphas=np.ones((3, 1)))
+    with pytest.raises(InputError, match=r"`beside` must be of type Mapping, such as .* Found list"):
+        points.plot(beside=[other])
     axes = np.ravel(points.plot(beside={"LS": other}))
     assert len(axes) == (1 if num_tasks == 2 else 3)
     drawn = {line.get_label(): line.get_xydata() for line in axes[-1].lines}
