@@ -17,6 +17,7 @@ _HOMES = {
     "evaluation": ["evaluate"],
     "recipe": ["Fitted", "fit"],
     "front": ["Front"],
+    "labels": ["binary", "multilabel"],
     "metrics": ["Metric"],
     "method": ["Method", "NonFiniteError"],
     "networks.ensemble": ["WeightEnsemble"],

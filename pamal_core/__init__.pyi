@@ -3,6 +3,7 @@ from .classes import classification, segmentation
 from .errors import InputError
 from .evaluation import evaluate
 from .front import Front
+from .labels import binary, multilabel
 from .method import Method, NonFiniteError
 from .metrics import Metric
 from .networks.ensemble import WeightEnsemble
@@ -30,11 +31,13 @@ __all__ = [
     "Task",
     "UnitNorm",
     "WeightEnsemble",
+    "binary",
     "classification",
     "depth",
     "evaluate",
     "fit",
     "lattice",
+    "multilabel",
     "parameter_groups",
     "regression",
     "segmentation",

@@ -81,6 +81,7 @@ class Classes:
         needed = logits.shape if soft else logits.shape[:1] + logits.shape[2:]
         if self.num_classes is None:
             wanted = "[n, C, ...] with C >= 2 labels must be integers [n, ...] or probabilities"
+            wanted += "; one logit for each label is for a `binary` or a `multilabel`"
             fits = number > 1
         else:
             wanted = f"[n, {self.num_classes}, H, W] labels must be integers [n, H, W]"
@@ -93,7 +94,10 @@ class Classes:
             labels = labels.to(logits.dtype).where(counted.unsqueeze(1), 1 / number)
             wrong = ((labels.sum(1) - 1).abs() > 0.01) | (labels < 0).any(1)
             if on_cpu and wrong.any():
-                raise InputError("Probabilities must be at least 0, with sum 1 over the classes.")
+                raise InputError(
+                    "Probabilities must be at least 0, with sum 1 over the classes; several labels "
+                    "at once are for a `multilabel`."
+                )
             return _nan_where(wrong.any(), logits), labels, counted
         labels = labels.long()
         broken = (given != labels) & ~given.isnan()  # of floats: half a class, or an infinite one
@@ -187,13 +191,14 @@ class Classes:
         return Metric("loss", False, statistic, constant=constant)
 
     def accuracy(self, name: str) -> Metric:
-        constant = Metric(name, True, self.frequencies, _largest_share)
+        constant = Metric(name, True, self.frequencies, largest_share)
         statistic = partial(sum_of_values, self.right)
         return Metric(name, True, statistic, constant=constant, reference=0.0)
 
 
-def _largest_share(frequencies: Float[Tensor, " C"]) -> Tensor:
-    return frequencies.max() / frequencies.sum()
+def largest_share(frequencies: Float[Tensor, "C ..."]) -> Tensor:
+    """Return the accuracy of answering each label with its most frequent class."""
+    return frequencies.amax(0).sum() / frequencies.sum()
 
 
 def _nan_where(wrong: Tensor, values: Tensor) -> Tensor:

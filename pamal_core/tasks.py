@@ -41,6 +41,7 @@ class Task:
     - `count(target)`: how many labels a target has, or the sum of their weights. Where it is 0 the
       loss must be 0 with a gradient of 0.
     - `labelled(output, target)`: both without what has no label, as torchmetrics' objects get them.
+    - `chances(output)`: of logits of labels that hold or not, the probability that each holds.
 
     The tasks made by the functions below pickle. A task with functions of your own pickles if these
     do.
@@ -51,6 +52,7 @@ class Task:
     metrics: Sequence[Any]
     count: Callable[[Tensor], Tensor | int] = len
     labelled: Callable[[Tensor, Tensor], Pair] = as_given
+    chances: Callable[[Tensor], Tensor] | None = None
 
     def __post_init__(self) -> None:
         metrics = tuple(self._named(metric) for metric in self.metrics)

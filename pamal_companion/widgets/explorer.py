@@ -115,7 +115,7 @@ class Explorer(anywidget.AnyWidget):
         metrics = table.iloc[0][np.isfinite(table.iloc[0])].to_dict()
         with self.hold_sync():
             by_task = outputs_by_task(self._tasks, outputs)
-            self.predictions = explorer_data.predictions(by_task, self._targets)
+            self.predictions = explorer_data.predictions(self._tasks, by_task, self._targets)
             self.measured = {"alpha": alpha, "metrics": metrics}
 
 

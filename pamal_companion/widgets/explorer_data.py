@@ -18,6 +18,7 @@ from pamal_core.errors import InputError
 from pamal_core.front import Front
 from pamal_core.inputs import Inputs, num_examples
 from pamal_core.networks.base import Network
+from pamal_core.tasks import Task
 
 
 def points(front: Front) -> dict[str, Any]:
@@ -58,18 +59,21 @@ def named(targets: Sequence[Tensor], i: int) -> str:
 
 
 def predictions(
-    outputs: Sequence[Float[Tensor, "n ..."]], targets: Sequence[Tensor]
+    tasks: Sequence[Task], outputs: Sequence[Float[Tensor, "n ..."]], targets: Sequence[Tensor]
 ) -> list[list[dict[str, Any]]]:
     """What a page shows of each input and task: for logits [n, classes] the class, its share, and
-    with targets [n] whether it is right; for one number its value; else the mean of the output; of
-    outputs that are not finite "nan"."""
+    with targets [n] whether it is right; for one logit of a label the same of 0 and 1, for several
+    those that hold; for one number its value; else the mean of the output; of outputs that are not
+    finite "nan"."""
     known: Sequence[Tensor | None] = targets or [None] * len(outputs)
-    by_task = [_of_task(*of_task) for of_task in zip(outputs, known, strict=True)]
+    by_task = [_of_task(*of_task) for of_task in zip(tasks, outputs, known, strict=True)]
     return [list(of_input) for of_input in zip(*by_task, strict=True)]
 
 
-def _of_task(output: Tensor, target: Tensor | None) -> list[dict[str, Any]]:
+def _of_task(task: Task, output: Tensor, target: Tensor | None) -> list[dict[str, Any]]:
     output = output.detach().cpu()
+    if task.chances is not None and output.ndim < 3:
+        return _of_labels(task.chances(output.view(len(output), -1)), target)
     if output.ndim != 2 or output.shape[1] == 1:
         return [{"text": f"{value:.3g}"} for value in output.flatten(1).mean(1).tolist()]
     shares, classes = output.softmax(-1).max(-1)
@@ -78,6 +82,27 @@ def _of_task(output: Tensor, target: Tensor | None) -> list[dict[str, Any]]:
         shown["right"] = (classes == target.cpu()).tolist()
     rows = [dict(zip(shown, row, strict=True)) for row in zip(*shown.values(), strict=True)]
     return [row if row["share"] == row["share"] else {"text": "nan"} for row in rows]
+
+
+def _of_labels(chances: Float[Tensor, "n L"], target: Tensor | None) -> list[dict[str, Any]]:
+    """Rows of labels that hold or not, right where all are that an input has."""
+    rows: list[dict[str, Any]] = []
+    for i, (chance, answer) in enumerate(zip(chances, chances > 0.5, strict=True)):
+        if chance.isnan().any():
+            rows.append({"text": "nan"})
+            continue
+        if len(chance) == 1:
+            held, share = int(answer), chance.item()
+            row = {"text": str(held), "share": share if held else 1 - share}
+        else:
+            row = {"text": ", ".join(map(str, answer.nonzero()[:, 0].tolist())) or "none"}
+        if target is not None:
+            labels = target[i].cpu().view(-1)
+            there = (labels == 0) | (labels == 1)
+            if there.any():
+                row["right"] = bool((answer == labels)[there].all())
+        rows.append(row)
+    return rows
 
 
 def network(ensemble: Network) -> dict[str, Any]:

@@ -125,8 +125,68 @@ def test_pictures_are_made_of_images_and_names_of_targets(parts, explorer):
 
 def test_numbers_and_maps_are_shown_by_value_and_mean():
     outputs = [torch.tensor([[2.5], [-1.0]]), torch.stack([torch.full((3, 4), 7.0)] * 2)]
-    found = explorer_data.predictions(outputs, [])
+    tasks = [pamal.regression("size"), pamal.depth("far")]
+    found = explorer_data.predictions(tasks, outputs, [])
     assert found == [[{"text": "2.5"}, {"text": "7"}], [{"text": "-1"}, {"text": "7"}]]
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("task", "output", "target", "expected"),
+    [
+        (pamal.binary("b"), [[2.0], [-1.0]], [1, 1], [("1", 0.881, True), ("0", 0.731, False)]),
+        (pamal.binary("b"), [2.0, -1.0], [True, False], [("1", 0.881, True), ("0", 0.731, True)]),
+        (pamal.binary("b"), [[2.0], [NAN]], [NAN, 1.0], [("1", 0.881, None), ("nan", None, None)]),
+        (pamal.binary("b"), [[2.0], [-1.0]], None, [("1", 0.881, None), ("0", 0.731, None)]),
+        (
+            pamal.multilabel("m"),
+            [[2.0, -1.0, 3.0], [-2.0, -1.0, -3.0]],
+            [[1, -100, 1], [0, 1, 0]],
+            [("0, 2", None, True), ("none", None, False)],
+        ),
+        (
+            pamal.multilabel("m"),
+            [[2.0, -1.0], [-2.0, NAN]],
+            [[-100, -100], [0, 1]],
+            [("0", None, None), ("nan", None, None)],
+        ),
+    ],
+)
+def test_labels_with_a_logit_each_are_shown_as_those_that_hold(task, output, target, expected):
+    targets = [] if target is None else [torch.tensor(target)]
+    found = explorer_data.predictions([task], [torch.tensor(output)], targets)
+    shown = [
+        (row["text"], row.get("share") and round(row["share"], 3), row.get("right"))
+        for (row,) in found
+    ]
+    assert shown == expected
+
+
+def test_binary_and_multilabel_tasks_are_explored_as_any_other():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.sold, self.tags = nn.Linear(4, 1), nn.Linear(4, 3)
+
+        def forward(self, x):
+            return {"tags": self.tags(x), "sold": self.sold(x)}
+
+    x = torch.randn(20, 4)
+    batch = {"x": x, "sold": (x[:, 0] > 0).double(), "tags": x[:, 1:] > 0}
+    tasks = [pamal.binary("sold"), pamal.multilabel("tags")]
+    network = pamal.WeightEnsemble([Net(), Net()])
+    front = pamal.evaluate(network, tasks, [batch])
+    explorer = Explorer(network, tasks, front, {"x": x[:3]}, batch["sold"][:3], batch["tags"][:3],
+                        loader=[batch])  # fmt: skip
+    assert explorer.measured["metrics"] == pytest.approx(front.choose().metrics)
+    answers = {name: out > 0 for name, out in explorer.model()(x[:3]).items()}
+    for i, (sold, tags) in enumerate(explorer.predictions):
+        assert sold["text"] == str(int(answers["sold"][i]))
+        assert sold["right"] == (answers["sold"][i].item() == batch["sold"][i].item())
+        assert tags["right"] == torch.equal(answers["tags"][i], batch["tags"][i])
+    json.dumps(explorer.predictions, allow_nan=False)
 
 
 def state(explorer):
