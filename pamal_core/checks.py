@@ -133,7 +133,7 @@ def made_with(training: "Training") -> dict[str, str]:
         **{name: getattr(method, name) for name in ("preference", "penalty", "window")},
         **{
             name: getattr(training, name)
-            for name in ("ema", "scheduler_interval", "clip_norm", "seed")
+            for name in ("ema", "scheduler_interval", "clip_norm", "accumulate", "seed")
         },
     }
     for number, group in enumerate(training.optimizer.param_groups):

@@ -66,12 +66,13 @@ def share_weights(tensors: Iterable[Tensor]) -> None:
             dist.broadcast(tensor.detach(), src=0)
 
 
-def average(tensors: Iterable[Tensor | None]) -> None:
-    """Replace each tensor, such as a gradient, by its mean over the processes."""
-    if count() > 1:
-        for tensor in tensors:
-            if tensor is not None:
-                dist.all_reduce(tensor.div_(count()))
+def average(tensors: Iterable[Tensor | None], of: int = 1) -> None:
+    """Replace each tensor, a sum `of` so many gradients, by its mean, also over the processes."""
+    for tensor in tensors if count() * of > 1 else []:
+        if tensor is not None:
+            tensor.div_(count() * of)
+            if count() > 1:
+                dist.all_reduce(tensor)
 
 
 def in_any(flag: Tensor) -> bool:

@@ -102,6 +102,7 @@ def fit(
     *,
     epochs: int,
     lr: float | None = None,
+    accumulate: int = 1,
     ema: float | None = 0.1,
     baseline: bool = True,
     preference: Dirichlet | None = None,
@@ -122,7 +123,7 @@ def fit(
     - `tasks`: what is trained, and judged by.
     - `loader`, `validation`: batches to train on, and to judge on.
     - `epochs`: how often `loader` is read, for the ensemble and again for LS.
-    - `lr`, `ema`, `calibration`: as in `train`.
+    - `lr`, `accumulate`, `ema`, `calibration`: as in `train`.
     - `baseline`: whether LS, one network with equal weights, is trained, too: for as many passes,
       at the same rate and with the same averaging and balancer.
     - `preference`, `balancer`, `penalty`, `window`: those of `Method`.
@@ -155,6 +156,7 @@ def fit(
             loader,
             epochs=passes,
             lr=rate,
+            accumulate=accumulate,
             ema=ema,
             calibration=calibration,
             seed=seed,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from operator import length_hint
 from typing import Any, Literal, cast
 
@@ -35,9 +36,9 @@ class Training:
     """A training so far, as a hook of `train` finds it. `state_dict` has all it takes to continue.
 
     `epoch` counts from 1 and is 0 before the first, `step` counts the steps taken. `losses` [W, T],
-    on their device, and `alphas` [W, M] are those of the last step; the loss of a task that had no
-    label in the batch is 0. `history` has a row per finished epoch; a hook may add to the last one.
-    After a hook has set `stop` no other step begins.
+    on their device, and `alphas` [W, M] are those of the last step, the losses as means over its
+    batches; that of a task that had no label in a batch is 0. `history` has a row per finished
+    epoch; a hook may add to the last one. After a hook has set `stop` no other step begins.
     """
 
     method: Method
@@ -48,6 +49,7 @@ class Training:
     scheduler_interval: Literal["epoch", "step"] = "epoch"
     clip_norm: float | None = None
     seed: int = 0
+    accumulate: int = 1
     history: list[dict[str, Any]] = field(default_factory=list)
     epoch: int = 0
     step: int = 0
@@ -144,6 +146,7 @@ def train(
     scheduler: LRScheduler | Callable[[Optimizer], LRScheduler] | None = None,
     scheduler_interval: Literal["epoch", "step"] = "epoch",
     clip_norm: float | None = None,
+    accumulate: int = 1,
     ema: float | None = None,
     average: AveragedModel | None = None,
     calibration: Calibration | None = None,
@@ -169,6 +172,10 @@ def train(
       of the losses of the epoch, without those that are NaN.
     - `clip_norm`: the largest l2 norm of the gradient of all that is trained: a longer one is
       scaled to it. For anything else the optimizer has its own `register_step_pre_hook`.
+    - `accumulate`: the number of batches in a step, which have the same draws and the mean of their
+      gradients; the last step of an epoch may have fewer. With `Linear`, no penalty, no BatchNorm
+      and as many labels in each it is the step of one large batch. Other balancers, and penalties,
+      act on each batch.
     - `ema`: the share of all steps over which weights are averaged, exponentially and from the
       first step: 0.1 is a decay of 1 - 1 / (0.1 steps). The network has the average when training
       ends; until then hooks find it as `training.network`.
@@ -187,7 +194,7 @@ def train(
     - `progress`: whether a bar is shown.
 
     Returns a row per epoch: `{"epoch": 1, "price/loss": 0.4, ...}`, with the mean loss of each task
-    over the steps that had a label of it, NaN where none had.
+    over the batches that had a label of it, NaN where none had.
 
     Raises InputError before a weight is moved where the arguments do not fit one another, and where
     a loss trains weights that do not follow from alpha. Raises NonFiniteError where a loss is NaN
@@ -200,6 +207,7 @@ def train(
     check_type("method", method, Method, "Method(network, tasks)")
     check_number("epochs", epochs, 1, whole=True)
     check_number("seed", seed, 0, whole=True)
+    check_number("accumulate", accumulate, 1, whole=True)
     for name, value in (("lr", lr), ("clip_norm", clip_norm), ("ema", ema)):
         if value is not None:
             check_number(name, value, 0, above=True)
@@ -216,12 +224,14 @@ def train(
         optimizer = optimizer(parameters)
     if scheduler is not None and not isinstance(scheduler, LRScheduler):
         scheduler = scheduler(optimizer)
+    # Steps of an epoch, 0 where the loader does not know its length.
+    length = -(-(length_hint(loader, 0) // distributed.count()) // accumulate)
     if ema is not None:
         if average is not None:
             raise InputError("Weights are averaged by `ema` or by an `average`. Found both.")
-        average = _average_of(method.network, loader, epochs, ema)
+        average = _average_of(method.network, epochs * length, ema)
     training = Training(
-        method, optimizer, scheduler, average, ema, scheduler_interval, clip_norm, seed
+        method, optimizer, scheduler, average, ema, scheduler_interval, clip_norm, seed, accumulate
     )
     if resume is not None:
         training.load_state_dict(resume)
@@ -233,7 +243,6 @@ def train(
     keeps = calibration is None and resume is None and has_buffers
     network, history, device = method.network, training.history, method.network.device
     distributed.share_weights([*method.parameters(), *network.buffers()])
-    length = length_hint(loader, 0) // distributed.count()  # 0 where the loader does not know it
     bar = tqdm(range(len(history) + 1, epochs + 1), disable=not progress, unit="epoch")
     for epoch in bar:
         training.epoch = epoch
@@ -241,21 +250,27 @@ def train(
         network.train()
         method.balancer.start_epoch(method.past)
         total, labelled = torch.zeros(2, len(method.tasks), device=device)
-        number = 0
-        for number, batch in enumerate(distributed.shard(loader, epoch), start=1):
-            batch = moved(batch, device, method.names)
-            if keeps:
-                kept.add(batch[0])
-                training.keep(kept.batches)
+        number, batches = 0, distributed.shard(loader, epoch)
+        while group := list(islice(batches, accumulate)):
+            number += 1
             into_epoch = (number - 1) / length if length else 0.0
             alphas = method.draw(rng, min((epoch - 1 + into_epoch) / epochs, 1.0))
-            if training.losses is None:
-                checks.check_reach(method, batch, alphas[0])
             optimizer.zero_grad()
             for parameter in method.parameters():  # of which the optimiser may have views
                 parameter.grad = None
-            losses = method.step(batch, alphas)
-            distributed.average(parameter.grad for parameter in method.parameters())
+            parts = []
+            for batch in group:
+                batch = moved(batch, device, method.names)
+                if keeps:
+                    kept.add(batch[0])
+                    training.keep(kept.batches)
+                if training.losses is None:
+                    checks.check_reach(method, batch, alphas[0])
+                parts.append(method.step(batch, alphas))
+                total += parts[-1].mean(0)
+                labelled += label_counts(method.tasks, batch[1:], device) > 0
+            losses = torch.stack(parts).mean(0)
+            distributed.average((p.grad for p in method.parameters()), of=len(group))
             training.losses, training.alphas = losses, alphas
             training.unread.append((f"epoch {epoch}, step {number}", losses, alphas))
             if device.type in LOOKED_AT or number % LOOK_EVERY == 0:
@@ -266,8 +281,6 @@ def train(
             if average is not None:
                 average.update_parameters(network)
             training.step += 1
-            total += losses.mean(0)
-            labelled += label_counts(method.tasks, batch[1:], device) > 0
             if scheduler is not None and scheduler_interval == "step":
                 scheduler.step()
             if on_step is not None:
@@ -305,11 +318,8 @@ def train(
     return history
 
 
-def _average_of(
-    network: Network, loader: Iterable[Batch], epochs: int, ema: float
-) -> AveragedModel:
-    """Return an exponential average over the share `ema` of all steps."""
-    steps = epochs * length_hint(loader, 0) // distributed.count()
+def _average_of(network: Network, steps: int, ema: float) -> AveragedModel:
+    """Return an exponential average over the share `ema` of `steps`."""
     if not steps:
         raise InputError(
             "`ema` is a share of all steps, so the loader must have a length. Found one without."
