@@ -1,6 +1,7 @@
 """Members from checkpoints: state dicts and safetensors files, given their architecture."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from pamal_core.networks.skeleton import copied
 def module_of(checkpoint: Any, architecture: nn.Module | None, k: int) -> nn.Module:
     """A copy of `architecture` with the weights and buffers of `checkpoint`, that of member `k`, in
     the dtypes of `architecture`; InputError unless they are all there, of the right shapes, and
-    nothing else is."""
+    nothing else is. What wrapped the model is left out."""
     if not isinstance(architecture, nn.Module):
         raise InputError(
             "State dicts and files have no forward pass: `architecture` must be a module of "
@@ -32,6 +33,7 @@ def module_of(checkpoint: Any, architecture: nn.Module | None, k: int) -> nn.Mod
     for name, weight in module.named_parameters(remove_duplicate=False):
         names[id(weight)].add(name)
     tied = {name: every for every in names.values() for name in every}
+    state = _unwrapped(state, expected)
     wrong = [f"{n} is missing" for n in expected if not tied.get(n, {n}) & state.keys()]
     wrong += [f"{name} is not in the architecture" for name in state if name not in expected]
     wrong += [
@@ -49,17 +51,35 @@ def module_of(checkpoint: Any, architecture: nn.Module | None, k: int) -> nn.Mod
         ]
     if wrong:
         rest = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
-        prefix = next(iter(state), "").partition(".")[0] + "."
-        message = (
+        entries = ", ".join(name for name in state if isinstance(state[name], Mapping))
+        hint = f" Give the entry that has the weights, of {entries}." if entries else ""
+        raise InputError(
             f"A checkpoint must be one of `architecture`, a {type(architecture).__name__}. "
-            f"Found that member {k} is not: {'; '.join(wrong[:3])}{rest}."
+            f"Found that member {k} is not: {'; '.join(wrong[:3])}{rest}.{hint}"
         )
-        if {str(name).removeprefix(prefix) for name in state} == expected.keys():
-            message += f" All its names begin with {prefix!r}: take that off."
-        raise InputError(message)
     with torch.no_grad():
         module.load_state_dict(state, strict=False)
     return module
+
+
+def _unwrapped(checkpoint: Mapping[str, Any], expected: Collection[str]) -> dict[str, Any]:
+    """Return a state by the names that are `expected`: that in a file of Lightning's, without what
+    `torch.compile` writes into names and without the prefix that most of them have, as those of
+    DataParallel or of `AveragedModel`, which adds its count. Names beside the prefix say so."""
+    state = checkpoint.get("state_dict", checkpoint)
+    plain = {n: n if n in expected else str(n).replace("_orig_mod.", "") for n in state}
+    prefixes = Counter(
+        name.removesuffix(own)
+        for name in plain.values()
+        for own in expected
+        if f".{name}".endswith(f".{own}")
+    )
+    prefix = max(prefixes, key=lambda one: prefixes[one], default="")
+    return {
+        n.removeprefix(prefix) if n.startswith(prefix) else f"{n} beside {prefix!r}": state[given]
+        for given, n in plain.items()
+        if n in expected or n.split(".")[-1] != "n_averaged"
+    }
 
 
 def _fits(value: Tensor, place: Tensor) -> bool:

@@ -28,7 +28,8 @@ class WeightEnsemble(Mixture):
     \alpha^\top \Theta$, a vector [N], with which the members' own `forward` runs.
 
     - `members`: M >= 1 modules of one architecture, initialised independently or trained before, or
-      checkpoints of `architecture`, state dicts or safetensors files; or one module, which becomes
+      checkpoints of `architecture`, state dicts or safetensors files, also of a model that was
+      wrapped (compiled, averaged, parallel, in Lightning); or one module, which becomes
       `num_members` equal ones. They are copied, never changed. Trained ones are a front at once
       where they began as one network; `Front.barrier` tells.
     - `num_members`: M, where `members` is one module.

@@ -11,6 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from small_problems import lenet
 from torch import nn
+from torch.optim.swa_utils import AveragedModel
 
 from pamal_core import (
     Front,
@@ -84,13 +85,156 @@ HEAD = "heads.0.0.weight"
         (changed(extra=torch.ones(2)), "extra is not in the architecture"),
         (changed(**{HEAD: torch.ones(50, 49)}), rf"{HEAD} is \[50, 49\] of torch.float32 in"),
         (nn.Linear(2, 2).state_dict(), "is missing; .* and 1. more"),
-        ({f"module.{n}": v for n, v in changed().items()}, "with 'module.': take that off"),
         (changed(**{HEAD: torch.ones(50, 50).long()}), rf"{HEAD} is \[50, 50\] of torch.int64"),
     ],
 )
 def test_a_checkpoint_of_another_network_is_refused_in_one_sentence(state, message):
     with pytest.raises(InputError, match=message):
         WeightEnsemble([lenet(), state], architecture=lenet())
+
+
+def under(prefix, state=None, **beside):
+    """The state of a LeNet with `prefix` before each name, and what is beside it."""
+    state = lenet().state_dict() if state is None else state
+    return {f"{prefix}{name}": value for name, value in state.items()} | beside
+
+
+def lightning(state, **beside):
+    """What a checkpoint of Lightning's has beside the state."""
+    hyper = {"lr": 0.1, "class_weight": torch.ones(3)}
+    optimizer = {"state": {0: {"exp_avg": torch.ones(2)}}, "param_groups": [{"params": [0]}]}
+    return {"epoch": 3, "pytorch-lightning_version": "2.5", "state_dict": state,
+            "callbacks": {"EarlyStopping": {"best": torch.ones(())}}, "loops": {}, "lr": {0: 0.1},
+            "optimizer_states": [optimizer], "hyper_parameters": hyper, **beside}  # fmt: skip
+
+
+def averaged(model):
+    average = AveragedModel(model)
+    average.update_parameters(model)
+    return average
+
+
+class Lit(nn.Module):
+    """The shape of a LightningModule, with a loss that has nothing to keep."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.net, self.loss = model, nn.CrossEntropyLoss()
+
+
+def compiled(model):
+    return torch.compile(model, backend="eager")
+
+
+def half_compiled(model):
+    model.encoder = compiled(model.encoder)
+    model.heads[1][0] = compiled(model.heads[1][0])
+    return model
+
+
+WRAPPED = {
+    "averaged": averaged,
+    "parallel": nn.DataParallel,
+    "compiled": compiled,
+    "in Lightning": Lit,
+    "parts compiled": half_compiled,
+    "averaged, of compiled": lambda m: averaged(compiled(m)),
+    "compiled, of averaged": lambda m: compiled(averaged(m)),
+    "parallel, of parts compiled": lambda m: nn.DataParallel(half_compiled(m)),
+    "in Lightning, averaged, of parallel": lambda m: Lit(averaged(nn.DataParallel(m))),
+    "twice parallel": lambda m: nn.DataParallel(nn.DataParallel(compiled(m))),
+}
+FORMS = {
+    "state": lambda state: state,
+    "lightning": lightning,
+    "file": "file",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("how", WRAPPED)
+def test_what_wrapped_a_model_is_left_out_of_its_checkpoint(how, form, tmp_path):
+    model, x = lenet(), torch.randn(2, 1, 28, 28)
+    expected = [out.detach() for out in model(x)]
+    state = WRAPPED[how](model).state_dict()
+    assert state.keys() != lenet().state_dict().keys()
+    if form == "file":
+        member = tmp_path / "a.safetensors"
+        save_file({name: value.clone() for name, value in state.items()}, member)
+    else:
+        member = FORMS[form](state)
+    before = [*member] if isinstance(member, dict) else None
+    network = WeightEnsemble([lenet(), member], architecture=lenet())
+    torch.testing.assert_close(network.export([0, 1])(x), expected, rtol=1e-5, atol=1e-6)
+    assert before is None or [*member] == before
+
+
+def test_a_tied_weight_is_found_under_a_prefix_with_either_name():
+    for gone in ("one.weight", "two.weight"):
+        model = Tied()
+        state = under("module.", model.state_dict(), n_averaged=torch.tensor(3))
+        del state[f"module.{gone}"]
+        network = WeightEnsemble([state], architecture=Tied(), task_weights=[[1, 0, 0]])
+        x = torch.randn(5, 3)
+        found = network.export([1.0], calibration="shared")(x)
+        torch.testing.assert_close(found, model.eval()(x))
+
+
+def test_a_name_that_ends_as_another_is_no_prefix():
+    """`weight` is the end of `inner.weight`, and both are of the architecture."""
+
+    class Outer(nn.Linear):
+        def __init__(self):
+            super().__init__(3, 3)
+            self.inner = nn.Linear(3, 3)
+
+        def forward(self, x):
+            return self.inner(super().forward(x)).unbind(1)
+
+    model, x = Outer(), torch.randn(2, 3)
+    for prefix in ("", "module.", "inner.", "a.b."):
+        state = under(prefix, model.state_dict())
+        network = WeightEnsemble([state], architecture=Outer(), task_weights=[[1, 0, 0]])
+        torch.testing.assert_close(network.export([1.0])(x), model(x))
+
+
+def test_an_architecture_may_have_such_names_of_its_own():
+    model, x = averaged(lenet()), torch.randn(2, 1, 28, 28)
+    model.n_averaged += 4
+    network = WeightEnsemble([model.state_dict()], architecture=averaged(lenet()),
+                             task_weights=[[0.5, 0.5]])  # fmt: skip
+    found = network.export([1.0])
+    assert found.n_averaged == model.n_averaged
+    torch.testing.assert_close(found(x), model(x), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        (under("model.", **{"loss.weight": torch.ones(3)}), "loss.weight beside 'model.' is not"),
+        (under("module.", changed(**{HEAD: None})), f"is not: {HEAD} is missing"),
+        (under("net.", changed(extra=torch.ones(2))), "is not: extra is not in the architecture"),
+        (under("net.", changed(**{HEAD: torch.ones(50, 49)})), rf"{HEAD} is \[50, 49\] of"),
+        (under("a.") | under("b."), r"is not: b\.\S+ beside 'a.' is not in .* and 1. more"),
+        (
+            under("model.") | under("ema.module.", n_averaged=1),
+            r"ema\.mod\S+ beside 'model.' is not",
+        ),
+        (lightning(under("model.") | under("ema.")), r"is not: ema\.\S+ beside 'model.' is not in"),
+        ({"epoch": 2, "model": changed(), "optimizer": {}}, "the weights, of model, optimizer."),
+        (under("a.", **{HEAD: torch.ones(50, 50)}), f"{HEAD} beside 'a.' is not in the arch"),
+        (lightning(nn.Linear(2, 2).state_dict()), "is missing; .* and 1. more"),
+        ({}, "is missing; .* and 1. more"),
+    ],
+)
+def test_what_is_left_of_a_wrapped_checkpoint_is_named(state, message):
+    with pytest.raises(InputError, match=message):
+        WeightEnsemble([lenet(), state], architecture=lenet())
+
+
+def test_a_plain_state_with_a_copy_beside_it_is_refused():
+    with pytest.raises(InputError, match=r"is not: ema\.\S+ is not in the architecture"):
+        WeightEnsemble([under("", **under("ema."))], architecture=lenet())
 
 
 def test_a_file_that_cannot_be_read_has_the_error_of_its_reader(tmp_path):
