@@ -503,7 +503,7 @@ def test_a_plot_has_every_point_in_every_pair_of_tasks(num_tasks):
         rng.random((12, num_tasks)), maximise=False, alphas=rng.dirichlet([1] * num_tasks, size=12)
     )
     other = front(rng.random((3, num_tasks)), maximise=False, alphas=np.ones((3, 1)))
-    with pytest.raises(InputError, match=r"`beside` must be of type Mapping, such as .* Found list"):
+    with pytest.raises(InputError, match=r"`beside` must be of type Mapping, such .* Found list"):
         points.plot(beside=[other])
     axes = np.ravel(points.plot(beside={"LS": other}))
     assert len(axes) == (1 if num_tasks == 2 else 3)
