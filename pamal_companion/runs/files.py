@@ -67,7 +67,7 @@ class RunFiles:
     """Where a run has its record, its weights and, while it trains, its checkpoint and its lock.
 
     The operating system gives the lock up when its process ends, however it ends, so a lock file
-    that stays behind locks nothing.
+    locks nothing by being there. It is never deleted: another process may hold it by then.
     """
 
     def __init__(self, record: Path) -> None:
@@ -104,7 +104,6 @@ class RunFiles:
                     path.unlink(missing_ok=True)
             yield
         finally:
-            self.lock.unlink(missing_ok=True)  # those who wait notice, and make a new one
             lock.release()
 
 

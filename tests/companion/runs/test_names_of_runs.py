@@ -49,11 +49,11 @@ def test_each_of_two_runs_keeps_its_weights_and_is_listed(tmp_path, names):
         assert torch.equal(again.stacked, stacked)
     listed = {tmp_path / one["path"] for one in ask_json("runs", tmp_path)[1]["runs"]}
     assert listed == {Path(options(tmp_path / name).out) for name in names}
-    assert len([*tmp_path.iterdir()]) == 4
+    assert len([*tmp_path.glob("[!.]*")]) == 4
 
 
 def test_a_killed_writers_file_goes_and_that_of_a_like_name_stays(tmp_path):
-    kept = {".a.json.b.json.lock", ".a.json.b.json.7.0bad", ".a.safetensors.x.lock"}
+    kept = {".a.json.lock", ".a.json.b.json.lock", ".a.json.b.json.7.0bad", ".a.safetensors.x.lock"}
     for name in kept | {".a.json.7.0bad", ".a.shared.checkpoint.safetensors.7.0bad"}:
         (tmp_path / name).touch()
     with RunFiles(tmp_path / "a.json").claimed(wait=False):
@@ -129,7 +129,7 @@ def test_weights_of_somebody_else_are_never_replaced(tmp_path, make, ending):
     with pytest.raises(InputError, match=r"model\.(checkpoint\.)?safetensors"):
         run(tiny(), options(tmp_path / "model.json"))
     assert (path.read_bytes() if path.is_file() else None) == before
-    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    assert [one.name for one in tmp_path.glob("[!.]*")] == [path.name]
 
 
 def test_a_run_killed_between_weights_and_record_is_gone_on_with(tmp_path):

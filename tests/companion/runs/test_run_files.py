@@ -3,13 +3,14 @@
 import multiprocessing
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tiny_experiment import tiny
 
 from pamal_companion.runs import run as module
-from pamal_companion.runs.files import BusyError, RunFiles
+from pamal_companion.runs.files import BusyError, RunFiles, is_held
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import run
@@ -52,7 +53,7 @@ def test_four_sweeps_on_one_folder_make_each_run_once_and_whole(tmp_path):
     records = [Record.read(tmp_path / "r" / file_name(setting)) for setting in SETTINGS]
     assert [record.seed for record in records] == made
     left = {path.name for path in (tmp_path / "r").iterdir() if path.name.startswith(".")}
-    assert left == set()
+    assert left == {f".{record.name}.lock" for record in (tmp_path / "r").glob("*.json")}
 
 
 def test_a_run_that_somebody_makes_is_refused_or_waited_for(tmp_path):
@@ -87,7 +88,25 @@ def test_the_lock_of_a_killed_process_locks_nothing(tmp_path):
     assert (tmp_path / ".r.json.lock").exists()
     with RunFiles(out).claimed(wait=False):
         pass
-    assert not (tmp_path / ".r.json.lock").exists()
+
+
+@pytest.mark.parametrize("fails", [None, KeyboardInterrupt, InputError, OSError, MemoryError])
+@pytest.mark.parametrize("left_behind", [True, False])
+def test_a_lock_is_one_file_for_all_who_take_it(tmp_path, fails, left_behind):
+    """Of a file that was deleted somebody may be the holder, while the next one makes another."""
+    files = RunFiles(tmp_path / "r.json")
+    if left_behind:
+        files.lock.touch()
+    with suppress(*[fails] if fails else []), files.claimed(wait=False):
+        held = files.lock.stat().st_ino
+        with pytest.raises(BusyError), files.claimed(wait=False):
+            pass
+        assert files.lock.stat().st_ino == held
+        if fails:
+            raise fails
+    with files.claimed(wait=True):
+        assert files.lock.stat().st_ino == held
+    assert files.lock.exists() and not is_held(files.lock)
 
 
 def test_what_a_killed_writer_has_left_goes_when_the_run_goes_on(tmp_path):
@@ -97,7 +116,7 @@ def test_what_a_killed_writer_has_left_goes_when_the_run_goes_on(tmp_path):
         (tmp_path / name).write_text("{")
     with RunFiles(tmp_path / "r.json").claimed(wait=False):
         assert {path.name for path in tmp_path.iterdir()} == kept | {".r.json.lock"}
-    assert {path.name for path in tmp_path.iterdir()} == kept
+    assert {path.name for path in tmp_path.iterdir()} == kept | {".r.json.lock"}
 
 
 def test_a_finished_run_is_read_where_nothing_can_be_written(tmp_path, monkeypatch):
