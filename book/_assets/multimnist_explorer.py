@@ -87,7 +87,7 @@ def of_others(points: dict[str, Any]) -> dict[str, Any]:
 
 
 given = sys.argv[1:] or [ROOT / "results/multimnist/pamal_seed_0.json"]
-values = json.loads(TARGET.read_text()) if given == ["--others"] else of_run(Path(given[0]))
+values = json.loads(TARGET.read_text("utf-8")) if given == ["--others"] else of_run(Path(given[0]))
 values |= of_others(values["points"])
-TARGET.write_text(json.dumps(values, separators=(",", ":")) + "\n")
+TARGET.write_text(json.dumps(values, separators=(",", ":")) + "\n", "utf-8")
 print(f"{TARGET}: {TARGET.stat().st_size / 1000:.0f} kB, opens at {values['alpha']}")

@@ -52,7 +52,7 @@ def write_adapters(
         own = folder / f"member_{k}"
         own.mkdir(exist_ok=True)
         save_file(_plain(tensors), own / "adapter_model.safetensors", {"format": "pt"})
-        (own / "adapter_config.json").write_text(json.dumps(config, indent=2) + "\n")
+        (own / "adapter_config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
 
 
 def _layer(base: nn.Module, name: str) -> nn.Module | None:
