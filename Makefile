@@ -9,12 +9,13 @@ RUN := $(BIN)/python -m pamal_companion run
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-core test-faults lint measured tables notebooks constraints clean
+.PHONY: help book test test-core test-lowest test-faults lint measured tables notebooks constraints clean
 
 help:
 	@echo "make book         run the notebooks on embedded data, then build the book"
 	@echo "make test         lint, then run the tests"
 	@echo "make test-core    the tests of the core, with its own dependencies alone"
+	@echo "make test-lowest  the same with the oldest versions that pyproject.toml allows"
 	@echo "make test-faults  every fault thirty times, and a table of what was lost"
 	@echo "make lint         ruff and mypy"
 	@echo "make tables       the pages of records alone again: every table of the paper, no training"
@@ -69,6 +70,18 @@ $(CORE)/ready: $(READY)
 test-core: $(CORE)/ready
 	OMP_NUM_THREADS=1 $(CORE)/bin/python -m pytest tests/core
 
+# Without [tool.uv], which holds torch at one version.
+LOWEST := .venv-lowest
+$(LOWEST)/ready: $(READY)
+	rm -rf $(LOWEST)
+	$(PYTHON) -m venv --without-pip $(LOWEST)
+	$(BIN)/uv --no-config pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e .
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python -c constraints.txt pytest hypothesis beartype
+	touch $@
+
+test-lowest: $(LOWEST)/ready
+	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest tests/core
+
 # Every fault thirty times: kills, full disks, damaged files; ends with a table.
 test-faults: $(READY)
 	PAMAL_FAULTS=30 OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/companion/faults -q
@@ -104,4 +117,4 @@ constraints:
 	    -o constraints.txt pyproject.toml
 
 clean:
-	rm -rf $(VENV) $(CORE) _build book/fresh build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(CORE) $(LOWEST) _build book/fresh build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

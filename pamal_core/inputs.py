@@ -90,4 +90,5 @@ def _moved(part: Any, device: torch.device) -> Any:
 
 def _is_several(part: Any) -> bool:
     """Whether `part` is several inputs; a packed sequence is a tuple, too, but one input."""
-    return isinstance(part, tuple | list) and not hasattr(part, "to")
+    # Not a union, of which the compiler of torch 2.7 makes nothing.
+    return isinstance(part, (tuple, list)) and not hasattr(part, "to")

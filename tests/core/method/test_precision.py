@@ -125,6 +125,7 @@ torch.testing.assert_close(same, expected)
 """
 
 
+@pytest.mark.skipif(torch.__version__ < "2.7", reason="torch 2.6 breaks at a context manager")
 def test_a_network_compiles_without_a_break_and_has_the_same_gradient(tmp_path):
     """In a process of its own: the checks of shapes under pytest are no code for the compiler."""
     codes, errors = forked.run(COMPILED.format(tests=str(Path(__file__).parent)), tmp_path)
