@@ -5,6 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from address import configure_buttons, point_at_sources
 from api import Api
 from citation import Citation
 from docutils import nodes
@@ -76,9 +77,11 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("verdicts", Verdicts)
     app.add_directive("widget", Widget)
     app.connect("config-inited", configure, priority=100)
+    app.connect("config-inited", configure_buttons)
     app.connect("doctree-read", take_title_from_toc, priority=600)  # titles are collected at 500
     app.connect("html-page-context", mend_lists)
     app.connect("html-page-context", name_toggles, priority=900)  # after the theme
+    app.connect("html-page-context", point_at_sources, priority=900)
     app.connect("html-page-context", put_figures_in)
     app.connect("build-finished", put_source_in)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -42,11 +42,15 @@ def pages(built_book):
     return [path for path in built_book.rglob("*.html") if "_static" not in path.parts]
 
 
-def build(tracked, copy):
-    for path in tracked:
+def build(files, copy, **texts):
+    """Build the book of these files of the repository in the folder `copy`; `texts` are what those
+    have that are another there."""
+    for path in files:
         target = copy / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
+    for name, text in texts.items():
+        (copy / name).write_text(text, "utf-8")
     jupyter_book = Path(sys.executable).with_name("jupyter-book")
     built = subprocess.run(
         [jupyter_book, "build", "-W", "--keep-going", "book/"],
