@@ -24,7 +24,7 @@ PAGE = Path(__file__).parents[3] / "notebooks" / "from_what_you_have.ipynb"
 class Net(SharedBottom):
     def __init__(self):
         super().__init__(
-            nn.Sequential(nn.Linear(4, 8), nn.ReLU()), [nn.Linear(8, 3), nn.Linear(8, 2)]
+            nn.Sequential(nn.Linear(64, 8), nn.ReLU()), [nn.Linear(8, 3), nn.Linear(8, 2)]
         )
 
 
@@ -56,20 +56,21 @@ def server(tmp_path, monkeypatch):
     thread.join()
 
 
-def ask(address, rows, **query):
+def ask(address, body, **query):
     text = "&".join(f"{name}={value}" for name, value in query.items())
     headers = {"Content-Type": "application/json"}
-    request = urllib.request.Request(f"{address}?{text}", json.dumps(rows).encode(), headers)
+    request = urllib.request.Request(f"{address}?{text}", body, headers)
     with urllib.request.urlopen(request) as answer:
         return json.load(answer)
 
 
 def test_each_request_is_answered_by_the_network_at_its_trade_off(server):
     names, address = server
-    rows = torch.randn(50, 4)
+    rows = torch.randn(50, 64)
+    body = json.dumps(rows.tolist()).encode()
     shares = [0.0, 0.2, 0.5, 0.9, 1.0] * 4
     with ThreadPoolExecutor(4) as pool:
-        answers = [*pool.map(lambda share: ask(address, rows.tolist(), digit=share), shares)]
+        answers = [*pool.map(lambda share: ask(address, body, digit=share), shares)]
     for share, answer in zip(shares, answers, strict=True):
         model = names["network"].export([share, 1 - share])
         expected = [output.argmax(1).tolist() for output in model(rows)]
@@ -77,6 +78,43 @@ def test_each_request_is_answered_by_the_network_at_its_trade_off(server):
     assert answers[0] != answers[4]
 
 
-def test_a_trade_off_that_is_none_is_refused(server):
+ROW = [0.0] * 64
+
+
+@pytest.mark.parametrize("digit", [1.5, -0.1, "nan", "inf", "half", ""])
+def test_a_trade_off_that_is_none_is_refused(server, digit):
     with pytest.raises(urllib.error.HTTPError, match="422"):
-        ask(server[1], [[0.0] * 4], digit=1.5)
+        ask(server[1], json.dumps([ROW]).encode(), digit=digit)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        *([], [[]], ROW, [ROW[1:]], [[*ROW, 0.0]], [ROW, ROW[1:]], [[ROW]], {"rows": [ROW]}, None),
+        *([[float("nan"), *ROW[1:]]], [[float("-inf"), *ROW[1:]]], [[1e39, *ROW[1:]]]),
+        *([[None, *ROW[1:]]], [["a", *ROW[1:]]], [[10**400, *ROW[1:]]]),
+    ],
+    ids=lambda rows: json.dumps(rows)[:20],
+)
+def test_rows_that_are_none_are_refused(server, rows):
+    with pytest.raises(urllib.error.HTTPError, match="422"):
+        ask(server[1], json.dumps(rows).encode())
+
+
+@pytest.mark.parametrize("body", [b"", b"[", b"\xff", b"[" * 500_000, iter([b"[[0.0"])])
+def test_a_body_that_is_no_list_is_refused(server, body):
+    with pytest.raises(urllib.error.HTTPError, match="422"):
+        ask(server[1], body)
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1, 1000, 1_000_000])
+@pytest.mark.parametrize("is_declared", [True, False], ids=["declared", "in chunks"])
+def test_a_body_above_the_limit_is_refused_and_none_below(server, more, is_declared):
+    names, address = server
+    body = json.dumps([ROW]).encode().ljust(names["MOST"] + more)
+    given = body if is_declared else iter([body[:1000], body[1000:]])
+    if more <= 0:
+        assert len(ask(address, given)["digit"]) == 1
+        return
+    with pytest.raises(urllib.error.HTTPError, match="422"):
+        ask(address, given)
