@@ -17,12 +17,20 @@ FOLDERS = (
     "workflow",
     "benchmarks",
     ".ci",
+    ".github",
 )
 FILES = ("*.md", "_*.yml", "environment.yml", "pyproject.toml", "constraints.txt", "CITATION.cff")
-OTHERS = ("LICENSE", "Makefile", ".gitattributes", ".gitignore", ".pre-commit-config.yaml")
+OTHERS = (
+    "LICENSE",
+    "MANIFEST.in",
+    "Makefile",
+    ".gitattributes",
+    ".gitignore",
+    ".pre-commit-config.yaml",
+)
 CODE = {".py", ".pyi", ".ipynb", ".js", ".css", ".toml", ".yml", ".yaml"}
 KINDS = CODE | {".md", ".bib", ".svg", ".csv", ".json", ".txt"}
-NAMES = {"Snakefile", "run", "HASHES"}
+NAMES = {"Snakefile", "run", "HASHES", "py.typed"}
 MADE = {"__pycache__", "fresh", ".snakemake", ".ipynb_checkpoints"}
 
 
