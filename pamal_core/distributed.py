@@ -8,6 +8,7 @@ import atexit
 import os
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from operator import length_hint
 from typing import Any
 
 import torch
@@ -46,11 +47,21 @@ def wait() -> None:
         dist.barrier()
 
 
+def _sampler(loader: Iterable[Batch]) -> Any:
+    """Return the DistributedSampler of a loader, which shares its batches itself, or None."""
+    sampler = getattr(loader, "sampler", None)
+    return sampler if isinstance(sampler, DistributedSampler) else None
+
+
+def length(loader: Iterable[Batch]) -> int:
+    """Return how many batches `shard` yields; 0 where the loader does not know."""
+    return length_hint(loader, 0) // (count() if _sampler(loader) is None else 1)
+
+
 def shard(loader: Iterable[Batch], epoch: int) -> Iterator[Batch]:
     """Yield this process's batches of an epoch, as many as every other's: each `count()`-th one, or
     all of a loader with a DistributedSampler, which is told the epoch."""
-    sampler: Any = getattr(loader, "sampler", None)
-    if isinstance(sampler, DistributedSampler):
+    if sampler := _sampler(loader):
         sampler.set_epoch(epoch)
         yield from loader
         return

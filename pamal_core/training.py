@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from operator import length_hint
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -225,7 +224,7 @@ def train(
     if scheduler is not None and not isinstance(scheduler, LRScheduler):
         scheduler = scheduler(optimizer)
     # Steps of an epoch, 0 where the loader does not know its length.
-    length = -(-(length_hint(loader, 0) // distributed.count()) // accumulate)
+    length = -(-distributed.length(loader) // accumulate)
     if ema is not None:
         if average is not None:
             raise InputError("Weights are averaged by `ema` or by an `average`. Found both.")

@@ -77,11 +77,16 @@ def _of_task(task: Task, output: Tensor, target: Tensor | None) -> list[dict[str
     if output.ndim != 2 or output.shape[1] == 1:
         return [{"text": f"{value:.3g}"} for value in output.flatten(1).mean(1).tolist()]
     shares, classes = output.softmax(-1).max(-1)
-    shown = {"text": [str(k) for k in classes.tolist()], "share": shares.tolist()}
-    if target is not None:
-        shown["right"] = (classes == target.cpu()).tolist()
-    rows = [dict(zip(shown, row, strict=True)) for row in zip(*shown.values(), strict=True)]
-    return [row if row["share"] == row["share"] else {"text": "nan"} for row in rows]
+    rows: list[dict[str, Any]] = []
+    for i, (share, k) in enumerate(zip(shares.tolist(), classes.tolist(), strict=True)):
+        if share != share:
+            rows.append({"text": "nan"})
+            continue
+        rows.append({"text": str(k), "share": share})
+        # A label that is missing is not wrong; probabilities are neither.
+        if target is not None and target.ndim == 1 and task.count(target[i : i + 1]):
+            rows[-1]["right"] = bool(target[i] == k)
+    return rows
 
 
 def _of_labels(chances: Float[Tensor, "n L"], target: Tensor | None) -> list[dict[str, Any]]:

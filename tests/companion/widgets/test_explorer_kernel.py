@@ -131,6 +131,7 @@ def test_numbers_and_maps_are_shown_by_value_and_mean():
 
 
 NAN = float("nan")
+CLASSES = pamal.classification("c")
 
 
 @pytest.mark.parametrize(
@@ -152,9 +153,12 @@ NAN = float("nan")
             [[-100, -100], [0, 1]],
             [("0", None, None), ("nan", None, None)],
         ),
+        (CLASSES, [[2.0, 0.0], [0.0, 2.0]], [0, -100], [("0", 0.881, True), ("1", 0.881, None)]),
+        (CLASSES, [[2.0, 0.0], [0.0, 2.0]], [1.0, NAN], [("0", 0.881, False), ("1", 0.881, None)]),
+        (CLASSES, [[2.0, 0.0]], [[0.9, 0.1]], [("0", 0.881, None)]),  # probabilities
     ],
 )
-def test_labels_with_a_logit_each_are_shown_as_those_that_hold(task, output, target, expected):
+def test_an_answer_is_right_or_wrong_or_neither_without_a_label(task, output, target, expected):
     targets = [] if target is None else [torch.tensor(target)]
     found = explorer_data.predictions([task], [torch.tensor(output)], targets)
     shown = [

@@ -149,6 +149,9 @@ def test_a_distributed_sampler_is_told_the_epoch_and_left_to_share(monkeypatch):
     loader = DataLoader(data, batch_size=2, sampler=sampler)
     epochs = [torch.cat([x for (x,) in distributed.shard(loader, n)]) for n in (1, 2)]
     assert all(len(epoch) == 4 for epoch in epochs) and not torch.equal(*epochs)
+    # A share of all steps is one of this process's.
+    assert distributed.length(loader) == 2 == distributed.length(DataLoader(data, batch_size=2))
+    assert distributed.length(iter([])) == 0
 
 
 def test_a_process_on_its_own_has_everything():
