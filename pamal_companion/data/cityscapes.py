@@ -16,11 +16,11 @@ from jaxtyping import Float32, Int8, Num, UInt8, UInt16
 from PIL import Image
 
 from pamal_companion.data.files import (
+    LITTER,
     cached,
     data_root,
     entries,
     expect,
-    is_litter,
     reading,
     shown,
 )
@@ -237,7 +237,7 @@ def _scenes(places: list[tuple[Path, str]]) -> list[Scene]:
         {
             name.as_posix().removesuffix(end)
             for name in (path.relative_to(folder) for path in folder.rglob(f"*{end}"))
-            if not is_litter(name)
+            if not LITTER.search(name.as_posix())
         }
         for folder, end in places
     ]

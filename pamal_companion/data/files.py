@@ -1,15 +1,18 @@
 """Where data files live, how they are opened however packed, and how what was decoded is kept."""
 
+import bz2
 import gzip
 import hashlib
+import lzma
 import os
+import re
 import tarfile
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
-from pathlib import Path, PurePath, PureWindowsPath
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +22,17 @@ from pamal_core.errors import InputError
 from pamal_core.files import replacing
 
 Arrays = dict[str, np.ndarray]
-LITTER = ("__macosx", "thumbs.db", "ehthumbs.db", "desktop.ini")
+# Hidden files, previews, resource forks: what systems leave beside data.
+LITTER = re.compile(
+    r"(?:^|/)(?:\.[^/]|(?:__macosx|(?:eh)?thumbs\.db|desktop\.ini)(?:/|$))", re.IGNORECASE
+)
 PLAIN = (".jpg", ".jpeg", ".png", ".npy")  # no archive has such a name
+# What opens a file that is packed alone, by its first bytes.
+PACKED: dict[bytes, Callable[[Any], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\0": lzma.open,
+}
 LARGEST = 1 << 27  # bytes; more than any reader here asks for at once
 
 
@@ -60,7 +72,7 @@ class File(NamedTuple):
     """A file on the disk or in an archive: its path as if archives were folders, the size that is
     said of it if any is, and what opens it."""
 
-    path: Path
+    path: str
     size: int | None
     open: Callable[[], AbstractContextManager[Any]]
 
@@ -68,20 +80,16 @@ class File(NamedTuple):
         """Return all bytes; InputError where they are more than `most`, whatever is said of it."""
         with reading("a whole file", self.path), self.open() as stream:
             whole = bytes(stream.read(most + 1))
-        expect(len(whole) <= most, f"at most {most:,} bytes in {self.path}", "more")
+        if len(whole) > most:
+            raise InputError(f"Expected at most {most:,} bytes in {self.path}. Found more.")
         return whole
-
-
-def is_litter(path: PurePath) -> bool:
-    """Return True for what systems leave beside data: hidden files, previews, resource forks."""
-    return any(part.startswith(".") or part.lower() in LITTER for part in path.parts)
 
 
 def entries(folder: Path) -> list[Path]:
     """Return what is in `folder`, in order, without litter; nothing where there is no folder."""
     with reading("a folder", folder):
         inner = folder.iterdir() if folder.exists() else ()
-        return sorted(path for path in inner if not is_litter(PurePath(path.name)))
+        return sorted(path for path in inner if not LITTER.search(path.name))
 
 
 def shown(folder: Path) -> str:
@@ -93,43 +101,45 @@ def shown(folder: Path) -> str:
 def walk(place: Path, depth: int = 3) -> Iterator[File]:
     """Yield the file `place`, or the files in this folder and in those up to `depth` below it."""
     if place.exists() and not place.is_dir():
-        yield File(place, place.stat().st_size, partial(place.open, "rb"))
+        yield File(str(place), place.stat().st_size, partial(place.open, "rb"))
         return
     for path in entries(place):
         if not path.is_dir():  # a link to nothing is found when it is read
             size = path.stat().st_size if path.exists() else None
-            yield File(path, size, partial(path.open, "rb"))
+            yield File(str(path), size, partial(path.open, "rb"))
         elif depth:
             yield from walk(path, depth - 1)
 
 
 def inside(file: File, depth: int = 3) -> Iterator[File]:
-    """Yield the files in `file`, or itself if its first bytes are not those of a zip, tar or gzip.
+    """Yield the files in `file`, or itself if its first bytes are not those of something packed.
 
     Each is to be read before the next is asked for. What is packed in an archive is opened, too, up
     to `depth` times. InputError where one cannot be read.
     """
     start = b""
-    if depth and file.path.suffix.lower() not in PLAIN:
+    if depth and not file.path.lower().endswith(PLAIN):
         with reading("a whole file", file.path), file.open() as stream:
             start = stream.read(262)
     if start[:2] == b"PK":
         with reading("a whole zip", file.path), file.open() as stream:
             zipped = zipfile.ZipFile(stream)
             for info in zipped.infolist():
-                name = PureWindowsPath(info.filename)  # both kinds of slashes
-                if not info.is_dir() and not is_litter(name):
-                    path = file.path / name.as_posix().lstrip("/")
+                name = info.filename.replace("\\", "/").lstrip("/")  # Windows has the other slash
+                if not name.endswith("/") and not LITTER.search(name):
+                    path = f"{file.path}/{name}"
                     one = File(path, info.file_size, partial(zipped.open, info))
                     yield from inside(one, depth - 1)
-    elif start[:2] == b"\x1f\x8b":
-        yield from inside(File(file.path, None, partial(_gunzip, file)), depth - 1)
+    elif opener := [PACKED[magic] for magic in PACKED if start.startswith(magic)]:
+        one = File(file.path, None, partial(_unpacked, file, *opener))
+        yield from inside(one, depth - 1)
     elif start[257:] == b"ustar":
         with reading("a whole tar", file.path), file.open() as stream:
             tar: Any = tarfile.TarFile(fileobj=_Wary(stream))  # type: ignore[arg-type]
             for member in tar:
-                if member.isfile() and not is_litter(PurePath(member.name)):
-                    path = file.path / member.name.lstrip("/")
+                name = member.name.lstrip("/")
+                if member.isfile() and not LITTER.search(name):
+                    path = f"{file.path}/{name}"
                     one = File(path, member.size, partial(tar.extractfile, member))
                     yield from inside(one, depth - 1)
     else:
@@ -137,8 +147,8 @@ def inside(file: File, depth: int = 3) -> Iterator[File]:
 
 
 @contextmanager
-def _gunzip(file: File) -> Iterator[gzip.GzipFile]:
-    with file.open() as packed, gzip.GzipFile(fileobj=packed) as stream:
+def _unpacked(file: File, opener: Callable[[Any], Any]) -> Iterator[Any]:
+    with file.open() as packed, opener(packed) as stream:
         yield stream
 
 
@@ -191,9 +201,9 @@ def complete(
         right, faults = contents(place, known)
     if missing := [name for name in known if name not in right]:
         wrong = [
-            file.path.name
-            for file in walk(place)
-            if file.path.name.replace(".idx", "-idx").startswith(tuple(missing))
+            name
+            for name in (os.path.basename(file.path) for file in walk(place))
+            if name.replace(".idx", "-idx").startswith(tuple(missing))
         ]
         said = [f"Expected {', '.join(missing)} in {place}, packed or not."]
         if wrong:

@@ -6,9 +6,9 @@ The images are found in an archive or a folder, labelled by their names, and dec
 import hashlib
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -46,7 +46,7 @@ LARGEST = 1 << 25  # bytes of a face
 LABELLED = re.compile(
     r"(\d{1,3})_([01])_([0-4])_[\da-z ]+(?:\.[a-z]+)*\.jpg", re.ASCII | re.IGNORECASE
 )
-IMAGE = re.compile(r".*\.(jpe?g|png)", re.IGNORECASE)
+IMAGES = (".jpg", ".jpeg", ".png")
 
 
 class Faces(NamedTuple):
@@ -149,30 +149,28 @@ def read(folder: Path, size: int) -> Faces:
     pixels. They are kept by `cached`, under the names and contents of the files, so that a file
     that has changed is decoded again. Raises InputError as `find` does, and for an unreadable file.
     """
-    place, source, rows, num_unlabelled = find(folder)
-    position = {name: i for i, name in enumerate(rows)}
 
-    def files() -> Iterator[tuple[str, File]]:  # in the order in which they lie, as a tar is read
-        for file in walk(source, 0) if source.is_dir() else inside(next(walk(source))):
-            if file.path.parent == place and file.path.name in rows:
-                yield file.path.name, file
-            else:  # whose name may be damaged: a zip has it twice, and they are compared
-                with reading("a whole file", file.path), file.open():
-                    pass
+    def checksum(file: File) -> bytes:
+        return hashlib.sha256(file.read(LARGEST)).digest()
+
+    place, sums, rows, num_unlabelled = find(folder, checksum)
 
     def make() -> dict[str, np.ndarray]:
+        position = {name: i for i, name in enumerate(rows)}
         images = np.empty((len(rows), 3, size, size), np.uint8)
-        for name, file in files():
+        for file in files(folder):  # in the order in which they lie, as a tar is read
+            path = Path(file.path)
+            if path.parent != place or path.name not in rows:
+                continue
             content = file.read(LARGEST)
             with (
                 reading("a whole JPEG image", file.path),
                 Image.open(io.BytesIO(content), formats=["JPEG"]) as image,
             ):
                 small = image.convert("RGB").resize((size, size), Image.Resampling.BILINEAR)
-            images[position[name]] = np.asarray(small).transpose(2, 0, 1)
+            images[position[path.name]] = np.asarray(small).transpose(2, 0, 1)
         return {"images": images}
 
-    sums = {name: hashlib.sha256(file.read(LARGEST)).digest() for name, file in files()}
     digest = hashlib.sha256()  # of names and contents: the same however they are packed
     for name in rows:
         digest.update(hashlib.sha256(name.encode()).digest() + sums[name])
@@ -182,26 +180,34 @@ def read(folder: Path, size: int) -> Faces:
     return Faces(images, ages, genders, ethnicities, mark, num_unlabelled)
 
 
-def find(folder: Path) -> tuple[Path, Path, dict[str, tuple[int, int, int]], int]:
-    """Return where below `folder` the images lie, as if archives were folders; the folder or the
-    archive on the disk; the labels of the images by name, in order; and the number of images whose
-    name has none. No image is opened.
+def files(folder: Path) -> Iterator[File]:
+    """Yield the images in `folder`, in archives or not, with a label or without."""
+    every = (file for found in walk(folder) for file in inside(found))
+    return (file for file in every if file.path.lower().endswith(IMAGES))
 
-    Of several folders, in archives or not, copies count once, and otherwise the one named UTKFace
-    is taken if each other has fewer images, as in the copy on Kaggle. Raises InputError for no
-    images or several such folders, and for an archive that is damaged or has a name twice.
+
+def find(
+    folder: Path, look: Callable[[File], Any] = lambda file: None
+) -> tuple[Path, dict[str, Any], dict[str, tuple[int, int, int]], int]:
+    """Return the folder below `folder` in which the images lie, as if archives were folders; by
+    name what `look` returns for each; the labels by name, in order; and the number of images whose
+    name has none. Only `look` opens images.
+
+    Of several folders, in archives or not, copies (by the names, sizes and `look`) count once, and
+    otherwise the one named UTKFace is taken if each other has fewer images, as in the copy on
+    Kaggle. Raises InputError for no images or several such folders, and for an archive that is
+    damaged or has a name twice.
     """
-    groups: dict[Path, dict[str, int | None]] = {}
-    for file in (each for found in walk(folder) for each in inside(found)):
-        if IMAGE.fullmatch(file.path.name):
-            group = groups.setdefault(file.path.parent, {})
-            is_new = file.path.name not in group
-            expect(is_new, f"each name once in {file.path.parent}", f"{file.path.name!r} twice")
-            group[file.path.name] = file.size
-    by_content = {}
-    for place in sorted(groups, key=lambda place: (-len(place.parts), place)):
-        if any(map(labels, groups[place])):
-            by_content[frozenset(groups[place].items())] = place  # the copy least deep stays
+    every: dict[str, dict[str, tuple[int | None, Any]]] = {}
+    for file in files(folder):
+        place, _, name = file.path.rpartition("/")
+        group = every.setdefault(place, {})
+        if name in group:
+            raise InputError(f"Expected each name once. Found {file.path} twice.")
+        group[name] = file.size, look(file)
+    groups = {Path(place): group for place, group in every.items() if any(map(labels, group))}
+    deepest_first = sorted(groups, key=lambda place: (-len(place.parts), place))
+    by_content = {frozenset(groups[place].items()): place for place in deepest_first}
     places = sorted(by_content.values(), key=lambda place: place.stem.lower() != "utkface")
     if not places:
         what = f"the faces of UTKFace in {folder}, named age_gender_ethnicity_date.jpg"
@@ -216,8 +222,8 @@ def find(folder: Path) -> tuple[Path, Path, dict[str, tuple[int, int, int]], int
         )
     known = {name: labels(name) for name in sorted(groups[chosen])}
     rows = {name: row for name, row in known.items() if row is not None}
-    source = next(path for path in (chosen, *chosen.parents) if path.exists())
-    return chosen, source, rows, len(known) - len(rows)
+    looks = {name: look for name, (_, look) in groups[chosen].items()}
+    return chosen, looks, rows, len(known) - len(rows)
 
 
 HOME = Home("utkface", ("*.chip.jpg", "utkface*.*", "*.zip"), find)

@@ -182,7 +182,7 @@ def png():
         (unpacked({"notes.txt": b"", "cat.jpg": jpeg(0)}), r"Found cat\.jpg, notes\.txt\. Get"),
         (cut, r"a whole zip\. .*a\.zip could not be read"),
         (lambda folder: (folder / "a.zip").write_bytes(b"PK"), "a whole zip"),
-        (twice, f"Found '{FACE}' twice"),
+        (twice, f"a.zip/{FACE} twice"),
         (unpacked({FACE: jpeg(0)[:-9]}), f"whole JPEG image. .*{FACE} could not .*truncated"),
         (zipped({FACE: b""}), f"a.zip/{FACE} could not be read: it is of another kind"),
         (zipped({FACE: png()}), "whole JPEG image"),
