@@ -243,16 +243,20 @@ def _scenes(places: list[tuple[Path, str]]) -> list[Scene]:
     ]
     # Numbers by their length first, so that 10 comes after 9.
     names = sorted(set.union(*found), key=lambda name: (name.isdigit() and len(name), name))
-    expect(names, f"scenes in {places[0][0]}", f"none. {HOW_TO_GET}")
+    if not names:
+        first, end = places[0]
+        near = next(path for path in (first, *first.parents) if path.is_dir())
+        what = f"scenes in {first}, each a {end}"
+        raise InputError(f"Expected {what}. {near} has {shown(near)}. {HOW_TO_GET}")
     for (folder, end), there in zip(places, found, strict=True):
         if missing := [name for name in names if name not in there]:
             city, *rest = missing[0].split("/")
             if not there:
-                to_do = f"Put them there, beside {shown(folder.parent)}."
+                to_do = f"{folder.parent} has {shown(folder.parent)}. Put the others there."
             elif rest and not any(name.startswith(f"{city}/") for name in there):
                 to_do = f"Unpack {city} there, or take it away from the other folders."
             else:
-                to_do = "Unpack the data again."
+                to_do = "Unpack the data again, or take away what is too much."
             raise InputError(
                 f"Expected an image, a label map and a depth map of every scene. {folder} has no "
                 f"{missing[0]}{end} (found {', '.join(str(len(each)) for each in found)} files). "
@@ -301,7 +305,7 @@ def _known(scene: Scene, label: Num[np.ndarray, "H W"]) -> Int8[np.ndarray, "H W
     highest = len(CLASSES) - 1 if scene.label.parent.name == LABELS[0] else len(CLASS_OF_ID) - 1
     other = np.setdiff1d(label, np.arange(-1, highest + 1))
     what = f"labels -1 to {highest} in {scene.label}"
-    expect(not len(other), what, ", ".join(f"{x:g}" for x in other))
+    expect(not len(other), what, ", ".join(f"{x:g}" for x in other[:8]))
     return label.astype(np.int8)
 
 
@@ -354,7 +358,8 @@ def _array(path: Path, shape: tuple[int, ...], kinds: str) -> Num[np.ndarray, ".
     is_array = isinstance(array, np.ndarray)  # not an archive of arrays under the name of one
     found = f"{array.dtype} of shape {array.shape}" if is_array else "an archive"
     right = is_array and array.shape == shape and array.dtype.kind in kinds
-    expect(right, f"floats of shape {shape} in {path}, `size` first", found)
+    what = "floats" if kinds == "f" else "numbers"
+    expect(right, f"{what} of shape {shape} in {path}, `size` first", found)
     return array
 
 

@@ -65,7 +65,9 @@ def reading(what: str, place: Path | str) -> Iterator[None]:
         # Pillow would name the address of an object in memory.
         is_other = isinstance(error, UnidentifiedImageError)
         why = "it is of another kind, or its beginning is damaged" if is_other else error
-        raise InputError(f"Expected {what}. {place} could not be read: {why}.") from error
+        of_system = getattr(error, "errno", None)  # a link to nothing, or no permission
+        to_do = "" if of_system else " Get it again, or remove it."
+        raise InputError(f"Expected {what}. {place} could not be read: {why}.{to_do}") from error
 
 
 class File(NamedTuple):
@@ -135,13 +137,18 @@ def inside(file: File, depth: int = 3) -> Iterator[File]:
         yield from inside(one, depth - 1)
     elif start[257:] == b"ustar":
         with reading("a whole tar", file.path), file.open() as stream:
-            tar: Any = tarfile.TarFile(fileobj=_Wary(stream))  # type: ignore[arg-type]
-            for member in tar:
+            wary = _Wary(stream)
+            tar: Any = tarfile.TarFile(fileobj=wary)  # type: ignore[arg-type]
+            for member in tar:  # tarfile takes one that is cut at a header for whole
                 name = member.name.lstrip("/")
                 if member.isfile() and not LITTER.search(name):
                     path = f"{file.path}/{name}"
                     one = File(path, member.size, partial(tar.extractfile, member))
                     yield from inside(one, depth - 1)
+            if wary.last != bytes(512):
+                raise ValueError("it has no end")
+            while stream.read(1 << 16):  # to the checksum of what it is packed in
+                pass
     else:
         yield file
 
@@ -155,12 +162,15 @@ def _unpacked(file: File, opener: Callable[[Any], Any]) -> Iterator[Any]:
 class _Wary:
     """A stream for tarfile, which reads headers as long as they say they are."""
 
+    last = b""
+
     def __init__(self, stream: Any) -> None:
         self.stream, self.seek, self.tell = stream, stream.seek, stream.tell
 
     def read(self, size: int) -> bytes:
         expect(size <= LARGEST, f"parts of at most {LARGEST:,} bytes", f"{size:,}")
-        return bytes(self.stream.read(size))
+        self.last = bytes(self.stream.read(size))
+        return self.last
 
 
 Known = Mapping[str, tuple[int, str]]
@@ -208,9 +218,9 @@ def complete(
         said = [f"Expected {', '.join(missing)} in {place}, packed or not."]
         if wrong:
             said += [f"Found {', '.join(wrong)}: truncated, corrupt or another file, by SHA-256."]
-            said += [*faults, "Remove that first."]
+            said += [*faults[:1], "Remove that first."]
         else:
-            said += [f"Found {shown(place)}."]
+            said += [f"Found {shown(place)}.", *faults[:1]]
         raise InputError(" ".join([*said, how_to_get]))
     return [right[name] for name in known]
 

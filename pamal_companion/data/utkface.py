@@ -36,9 +36,10 @@ FULL_SIZE, SAMPLE_SIZE = 64, 32
 SAMPLE_NUM = 3_000  # 2,100 / 300 / 600
 SAMPLE_SEED = 116
 HOW_TO_GET = (
-    "Get the aligned and cropped faces, such as 25_0_2_20170116174525125.jpg.chip.jpg, and put the "
-    "archive there as it is. The authors' link (https://susanqq.github.io/UTKFace/) is reported "
-    "dead; a copy is at https://www.kaggle.com/datasets/jangedoo/utkface-new."
+    "Get the aligned and cropped faces, such as 25_0_2_20170116174525125.jpg.chip.jpg, and put "
+    "them there, as a zip or tar or unpacked. The authors' link "
+    "(https://susanqq.github.io/UTKFace/) is reported dead; a copy is at "
+    "https://www.kaggle.com/datasets/jangedoo/utkface-new."
 )
 OLDEST = 116
 LARGEST = 1 << 25  # bytes of a face
@@ -211,14 +212,15 @@ def find(
     places = sorted(by_content.values(), key=lambda place: place.stem.lower() != "utkface")
     if not places:
         what = f"the faces of UTKFace in {folder}, named age_gender_ethnicity_date.jpg"
-        expect(False, what, f"{shown(folder)}. {HOW_TO_GET}")
+        raise InputError(f"Expected {what}. Found {shown(folder)}. {HOW_TO_GET}")
     chosen, *others = places
     is_whole = all(len(groups[other]) < len(groups[chosen]) for other in others)
     if others and not (is_whole and chosen.stem.lower() == "utkface"):
-        counts = ", ".join(f"{len(groups[p]):,} images in {p.relative_to(folder)}" for p in places)
+        counts = [f"{len(groups[p]):,} images in {p.relative_to(folder)}" for p in places]
+        counts[5:] = ["others"] if counts[5:] else []
         raise InputError(
-            f"Expected the faces of UTKFace in one folder or archive in {folder}. Found {counts}. "
-            "Leave only the one that has them all."
+            f"Expected the faces of UTKFace in one folder or archive in {folder}. Found "
+            f"{', '.join(counts)}. Leave only the one that has them all, or put all into one."
         )
     known = {name: labels(name) for name in sorted(groups[chosen])}
     rows = {name: row for name, row in known.items() if row is not None}

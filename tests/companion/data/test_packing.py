@@ -183,6 +183,16 @@ def test_of_several_folders_none_is_taken_by_chance(files, message, tmp_path):
         utkface.find(tmp_path)
 
 
+def test_a_tar_that_is_cut_where_a_file_would_begin_is_not_taken_for_whole(tmp_path):
+    ((name, content),) = tarred(FACES, "faces.tar", "w").items()
+    with tarfile.open(fileobj=io.BytesIO(content)) as tar:
+        starts = [member.offset for member in tar][1:]
+    for cut in starts + [start + 100 for start in starts]:
+        put(tmp_path, {name: content[:cut]})
+        with pytest.raises(InputError, match=r"whole tar.*it has no end\. Get it again"):
+            utkface.find(tmp_path)
+
+
 def test_litter_alone_is_nothing(tmp_path):
     put(tmp_path, LEFT)
     (tmp_path / "UTKFace" / "Thumbs.db").rename(tmp_path / "Thumbs.db")

@@ -106,6 +106,10 @@ FORMS = {
     "seven as float32": lambda f: arrays(f, "label_7", as_kind(np.float32)),
     "seven as int8": lambda f: arrays(f, "label_7", as_kind(np.int8)),
     "seven as uint8, 255": lambda f: arrays(f, "label_7", as_kind(np.uint8)),
+    "seven as int32": lambda f: arrays(f, "label_7", as_kind(np.int32)),
+    "seven as uint16": lambda f: arrays(
+        f, "label_7", lambda classes: (seven(classes).astype(int) % 256).astype(np.uint16)
+    ),
     "seven under label": lambda f: arrays(f, "label", seven),
     "19 classes": lambda f: arrays(f, "label", ignored_as(-1, float)),
     "19 as label_19": lambda f: arrays(f, "label_19", ignored_as(-1, np.int64)),
@@ -155,10 +159,16 @@ TREES = FORMS["official"]
     ("make", "spoil", "message"),
     [
         (TREES, drop("gtFine/train/ulm"), "gtFine/train has no ulm/.* Unpack ulm there, or"),
-        (TREES, drop("disparity"), "has no aachen/.* Put them there, beside nothing"),
-        (FORMS["19 classes"], drop("train/depth"), "depth has no 0.npy .*beside image, label"),
-        (FORMS["19 classes"], drop("train/label", "val/label"), "label_7 has no .*beside depth,"),
+        (TREES, drop("disparity"), "disparity has nothing. Put the others there"),
+        (FORMS["19 classes"], drop("train/depth"), "depth has no 0.npy .* has image, label. Put"),
+        (
+            FORMS["19 classes"],
+            drop("train/label", "val/label"),
+            "label_7 has no .* has depth, image. Put",
+        ),
         (TREES, lambda f: next(f.rglob("*Ids.png")).unlink(), "Unpack the data again"),
+        (TREES, drop("leftImg8bit/val", "gtFine/val", "disparity/val"), "leftImg8bit has train"),
+        (FORMS["seven classes"], drop("train"), "train/image, each a .npy. .* has val"),
         (lambda f: arrays(f, "label_7", ids), None, r"labels -1 to 6 in .*label_7.*7, 8, 11"),
         (lambda f: arrays(f, "label", ignored_as(34, int)), None, "labels -1 to 33 .* Found 34"),
         (lambda f: pictures(f, "seg", ignored_as(40, int)), None, "labels -1 to 33 .* Found 40"),
