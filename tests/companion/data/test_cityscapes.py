@@ -371,13 +371,14 @@ def test_a_fault_in_a_file_is_named_with_it(roots, layout, name, spoil, message)
 
 
 @pytest.mark.parametrize(
-    ("form", "folder"), [("mtan", "val/image"), ("official", "leftImg8bit/val")]
+    ("form", "folder", "found"),
+    [("mtan", "val/image", "has nothing"), ("official", "leftImg8bit/val", "has train")],
 )
-def test_a_split_without_a_scene_is_named(roots, form, folder):
+def test_a_split_without_a_scene_is_named(roots, form, folder, found):
     root = roots / form / "cityscapes"
     for path in [*root.glob("val/*"), *root.glob("*/val")]:
         shutil.rmtree(path)
-    with pytest.raises(InputError, match=f"Expected scenes in .*{folder}. Found none"):
+    with pytest.raises(InputError, match=rf"Expected scenes in .*{folder}, .* {found}\."):
         load(roots / form)
 
 
