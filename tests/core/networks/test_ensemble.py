@@ -139,7 +139,7 @@ def test_the_exported_network_scripts_and_saves(architecture):
     same(other(x), model(x))
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:`torch.jit")
 def test_the_exported_network_runs_as_torchscript_without_this_package(tmp_path):
     model = WeightEnsemble([lenet(), lenet()]).export([0.4, 0.6], calibration="shared")
     path, x = tmp_path / "lenet.pt", torch.full((1, 1, 28, 28), 0.5)
