@@ -1,8 +1,8 @@
 """What a run is measured by: a number of a record and a split, and its direction.
 
 A measure is one line of `MEASURES`, or a name with a metric in it: "age/accuracy", the best of it
-along the front on its own; "chosen age/accuracy", that of the one network that has the best of it on
-validation, and so "chosen hypervolume"; "order of age/loss", the rank correlation of how much a
+along the front on its own; "chosen age/accuracy", that of the one network that has the best of it
+on validation, and so "chosen hypervolume"; "order of age/loss", the rank correlation of how much a
 point cares about age with it.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pamal_companion.runs.records import HIGHER, Record
-from pamal_companion.study.fronts import dominated_by_a_neighbour, middle, ordered_pairs
+from pamal_companion.study.fronts import dominated_by_a_neighbour, middle, ordered_pairs, span
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 
@@ -87,6 +87,7 @@ MEASURES: dict[str, Callable[[Record, str], Any]] = {
     # the smallest cosine between two members
     "cosine of the members": lambda record, _: record.summary.get("member_similarity"),
     "training time": lambda record, _: record.cost.get("train_seconds"),
+    "peak memory": lambda record, _: record.cost.get("peak_memory_bytes"),
     # the share of the points that no other dominates
     "non-dominated": _of_front(lambda front: front.non_dominated().mean()),
     "non-dominated in loss": _of_front(lambda front: front.on("loss").non_dominated().mean()),
@@ -101,7 +102,7 @@ MEASURES: dict[str, Callable[[Record, str], Any]] = {
     # the best of each objective along the front, a mean over the tasks
     "mean of objectives": _of_front(lambda front: np.mean([*front.best().values()])),
     # the largest extent in an objective of the points that no other dominates
-    "span": _of_front(lambda front: np.ptp(front.values[front.non_dominated()], axis=0).max()),
+    "span": _of_front(span),
     # of the pairs of starts of the toy problem; the split is the name of a variant
     "covering pairs": lambda record, split: record.summary[split]["covering"],
     # of those that follow a part of the front and nothing else
@@ -109,7 +110,8 @@ MEASURES: dict[str, Callable[[Record, str], Any]] = {
 }
 """Of a record and a split; None or NaN where it has no such number."""
 OF_TOY = ("covering pairs", "pairs on a part")
-LOW = {"competition", "competition in loss", "order", "cosine of the members", "training time"}
+LOW = {"competition", "competition in loss", "order", "cosine of the members"}
+LOW |= {"training time", "peak memory"}
 """Which of them are better the lower they are."""
 
 
@@ -126,7 +128,9 @@ def check(measure: str, tasks: Sequence[str] = ()) -> None:
     """Raise InputError for an unknown measure, or for a metric of none of the `tasks`, if any."""
     name = measure.removeprefix(CHOSEN).removeprefix(ORDER_OF)
     is_metric = "/" in name and (not tasks or name.partition("/")[0] in tasks)
-    is_known = measure in (*MEASURES, CHOSEN + "hypervolume") or measure.startswith((ENDS, AT_TASK_2))
+    is_known = measure in (*MEASURES, CHOSEN + "hypervolume") or measure.startswith(
+        (ENDS, AT_TASK_2)
+    )
     if not (is_known or is_metric or name == "objectives"):
         known = ", ".join(MEASURES)
         raise InputError(f"A measure is one of {known}, or task/metric. Found {measure!r}.")

@@ -80,13 +80,13 @@ class Estimate(NamedTuple):
         reach = stdtrit(self.freedom, (1 + coverage) / 2) * self.error
         return self.value - reach, self.value + reach
 
-    def above(self, bound: float) -> Any:
+    def above(self, bound: Number) -> Any:
         """Return the one-sided p of what is estimated being `bound` or less: small where it is
         above."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return stdtr(self.freedom, (bound - np.asarray(self.value)) / self.error)
 
-    def below(self, bound: float) -> Any:
+    def below(self, bound: Number) -> Any:
         """Return the p of its being `bound` or more."""
         return self._replace(value=-np.asarray(self.value)).above(-bound)
 
@@ -94,7 +94,7 @@ class Estimate(NamedTuple):
 def differs(away: Estimate, tolerance: Number) -> Any:
     """Return whether the 95 % interval of ours - theirs leaves out the whole tolerance, which was
     declared before, and not only 0."""
-    return np.minimum(away.above(tolerance), away.below(-np.asarray(tolerance))) < LEVEL
+    return np.minimum(away.above(tolerance), away.below(-tolerance)) < LEVEL
 
 
 def word(away: Estimate, within: Number = WITHIN) -> Any:
@@ -177,18 +177,20 @@ def differences(
 ) -> pd.DataFrame:
     """Return a row for each pair of numbers by seed: both means, called `names`, the second minus
     the first with its 95 % interval (Welch's), and whether the second is ahead (`word`)."""
-    rows = {}
+    rows: dict[Any, dict[str, str]] = {}
     for label, pair in pairs.items():
         first, second = (numbers.dropna() for numbers in pair)
+        means = [number(Sample.of(numbers.to_numpy()).mean) for numbers in (first, second)]
+        rows[label] = dict(zip(names, means, strict=True))
+        if first.empty or second.empty:
+            rows[label] |= {"difference [95 %]": "", "verdict": "not run", "seeds": ""}
+            continue
         away, seeds = minus(second, first)
         turned = away if is_better_high else away._replace(value=-away.value)
-        is_run = len(first) and len(second)
-        rows[label] = {
-            names[0]: number(Sample.of(first.to_numpy()).mean),
-            names[1]: number(Sample.of(second.to_numpy()).mean),
+        rows[label] |= {
             "difference [95 %]": bracket(away),
-            "verdict": str(word(turned, within)) if is_run else "not run",
-            "seeds": " and ".join(map(str, seeds[::-1])) if is_run else "0",
+            "verdict": str(word(turned, within)),
+            "seeds": " and ".join(map(str, seeds[::-1])),
         }
     return pd.DataFrame(rows).T
 

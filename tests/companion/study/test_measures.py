@@ -163,11 +163,14 @@ def test_the_chosen_network_is_the_best_on_validation_by_what_judges_it(runs, te
         names, places = found.front().objectives, set()
         for objective in names:
             at = int(rows["validation"][objective.name].argmax())
-            assert value(found, f"chosen {objective.name}", "test") == (
-                rows["test"][objective.name].iloc[at]
+            assert (
+                value(found, f"chosen {objective.name}", "test")
+                == (rows["test"][objective.name].iloc[at])
             )
             places.add(at)
-        volumes = {split: np.prod([of[o.name] for o in names], axis=0) for split, of in rows.items()}
+        volumes = {
+            split: np.prod([of[o.name] for o in names], axis=0) for split, of in rows.items()
+        }
         expected = volumes["test"][volumes["validation"].argmax()]
         assert value(found, "chosen hypervolume", "test") == pytest.approx(expected)
         assert value(found, "chosen hypervolume", "validation") == volumes["validation"].max()
