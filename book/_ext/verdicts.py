@@ -163,9 +163,9 @@ def cell(line: Line, column: str) -> str:
     word, part = line.cells[column]
     found = line.text(part.estimate.value) if np.isfinite(part.estimate.value) else ""
     its = f'<span class="v-word {css(word)}">{word}</span> ' if word else ""
-    span = f", span {number(part.span, 3)}" if np.isfinite(part.span) else ""
-    seeds = f' <span class="v-seeds">{part.in_seeds}</span>' if part.seeds else ""
-    return f"<td><b>{key(column)}{column}</b>{its}{found}{span}{seeds}</td>"
+    about = f"span {number(part.span, 3)}, " if np.isfinite(part.span) else ""
+    seeds = f' <span class="v-seeds">{about}{part.in_seeds}</span>' if part.seeds else ""
+    return f"<td><b>{key(column)}{column}</b>{its}{found}{seeds}</td>"
 
 
 def in_numbers(line: Line) -> str:
