@@ -10,34 +10,17 @@ Without names it makes the runs of all registrations. A run that was stopped goe
 epoch. Several processes may work at once: each leaves out what another one is making.
 """
 
-import hashlib
 import importlib
 import sys
-import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from pamal_companion.runs.files import BusyError
-from pamal_companion.runs.grid import ROOT, parameters
+from pamal_companion.runs.grid import parameters
 from pamal_companion.runs.run import run
-from pamal_core.errors import InputError
-
-FOLDER = ROOT / "results" / "registered"
-
-
-def registered(name: str, folder: Path = FOLDER) -> dict[str, Any]:
-    """Return the registration `name`; InputError if it is not the one whose hash is in HASHES."""
-    file = folder / f"{name}.toml"
-    hashes = folder / "HASHES"
-    if not file.exists() or not hashes.exists():
-        raise InputError(f"A registration needs a file and its hash. Found no {file} or {hashes}.")
-    content = file.read_bytes()
-    line = f"{hashlib.sha256(content).hexdigest()}  {file.name}"
-    if line not in hashes.read_text("utf-8").splitlines():
-        raise InputError(f"{file} is not the one that was registered. {hashes} lacks: {line}")
-    return tomllib.loads(content.decode())
+from pamal_companion.study.registered import FOLDER, registered
 
 
 def runs(name: str, folder: Path = FOLDER) -> Iterator[tuple[Any, Any]]:

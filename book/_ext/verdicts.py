@@ -1,4 +1,4 @@
-"""The directive `verdicts`: what the records say of a few claims, drawn, and of how many in all.
+"""The directive `verdicts`: what the records say of a few claims, drawn.
 
     ```{verdicts}
     # Is PaMaL's front better than linear scalarisation (LS)?
@@ -6,16 +6,15 @@
     ```
 
 A line names a claim of the paper or a finding of ours that is one comparison or one level, and
-links to it in the page that has the evidence. Estimate, interval and word are the study's, at equal
-epochs and at equal cost; the paper's number is that of its tables. Nothing here needs torch.
+links to it in the page that has the evidence. Estimate, interval and word are the study's, of the
+settings that it names and at equal cost; the paper's number is that of its tables. Nothing here
+needs torch.
 """
 
 import html
 import re
-from collections import Counter
 from functools import partial
 from typing import NamedTuple
-from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
@@ -23,11 +22,12 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from pamal_companion.study import claims, frame, layout, tables
-from pamal_companion.study.claim import Claim, Part, at_equal_cost, judge
+from pamal_companion.study.claim import Claim, Part, judge
+from pamal_companion.study.equal_cost import at_equal_cost
 from pamal_companion.study.frame import Runs
-from pamal_companion.study.statistics import Estimate
+from pamal_companion.study.statistics import Estimate, number
 
-EPOCHS, COST, PAPER = "equal epochs", "equal cost", "paper"
+EPOCHS, COST, PAPER = "as asked", "at equal cost", "paper"
 MARKS = {
     EPOCHS: '<circle r="4.5"/>',
     COST: '<path d="M0 -5l5 5l-5 5l-5 -5z"/>',
@@ -42,13 +42,13 @@ PAGES = {"results/reproduction.html": claims.CLAIMS, "results/beyond.html": clai
 
 class Line(NamedTuple):
     """A label, the page of the evidence, a claim, its text, and by column its word ("" for the
-    paper), what it rests on, and Holm's p; a column is left out where it asks no other question."""
+    paper) and what it rests on; a column is left out where it asks no other question."""
 
     label: str
     page: str
     text_of_claim: str
     claim: Claim
-    cells: dict[str, tuple[str, Part, float]]
+    cells: dict[str, tuple[str, Part]]
 
     def ahead(self, value: float | np.ndarray) -> float | np.ndarray:
         """How far a number is on the side of the bound where the claim holds."""
@@ -67,22 +67,19 @@ class Line(NamedTuple):
 
     def edge(self) -> float:
         """How far from the bound the furthest end of an interval is."""
-        estimates = (part.estimate for _, part, _ in self.cells.values())
+        estimates = (part.estimate for _, part in self.cells.values())
         ends = np.array([(e.value, *e.interval()) for e in estimates])
         return float(np.nanmax(np.abs(self.ahead(ends))))
 
 
-def read(label: str, page: str, text: str, claim: Claim, row: pd.Series, runs: Runs) -> Line:
-    """The line of `claim`, whose row of the table is `row`; ValueError where it is several
-    comparisons."""
+def read(label: str, page: str, text: str, claim: Claim, runs: Runs) -> Line:
+    """The line of `claim`; ValueError where it is several comparisons."""
     cells = {}
-    judged = judge(claim, runs)
-    cost = at_equal_cost(judged, runs)
-    for column, its, p in ((EPOCHS, judged, "p"), (COST, cost, "p at equal cost")):
-        if its and (its is not judged or column == EPOCHS):
-            (cells[column],) = ((its.word, part, float(row[p])) for part in its.parts)
-    if np.isfinite(number := printed(claim)):
-        cells[PAPER] = "", Part("", Estimate(number, np.nan, 0)), np.nan
+    for column, its in ((EPOCHS, judge(claim, runs)), (COST, at_equal_cost(claim, runs))):
+        if its:
+            (cells[column],) = ((its.word, part) for part in its.parts)
+    if np.isfinite(theirs := printed(claim)):
+        cells[PAPER] = "", Part("", Estimate(theirs, np.nan, 0))
     return Line(label, page, text, claim, cells)
 
 
@@ -102,14 +99,13 @@ class Verdicts(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """The picture, the intervals in numbers, and the count of all claims of the paper."""
+        """The picture, and the intervals in numbers."""
         self.env.note_dependency(str(frame.FILE))
         runs = frame.read()
-        judged = {page: claims.table(runs, every) for page, every in PAGES.items()}
         known = {
-            text: (page, text, claim, row)
+            text: (page, text, claim)
             for page, every in PAGES.items()
-            for (text, claim), (_, row) in zip(every.items(), judged[page].iterrows(), strict=True)
+            for text, claim in every.items()
         }
         rows: list[str | Line] = []
         for text in filter(None, map(str.strip, self.content)):
@@ -122,32 +118,7 @@ class Verdicts(SphinxDirective):
                 rows.append(read(match[1], *known[match[2]], runs))
             except ValueError:
                 raise self.error(f"Expected one comparison. {match[2]!r} has several.") from None
-        return [raw(picture(rows)), raw(counted(next(iter(judged.values()))))]
-
-
-def counted(found: pd.DataFrame) -> str:
-    """How many claims of a table have which verdict, as a bar and in words that open those rows,
-    and how many of those that hold and fail stand among all that are tested."""
-    of = found.groupby("equal epochs")["p"]
-    counts, tested = Counter(of.size().to_dict()), of.count()
-    stand = of.apply(lambda p: (p < claims.STANDS).sum())
-    parts = (f'<i class="{css(w)}" style="flex: {counts[w]}"></i>' for w in claims.WORDS)
-    verbs = zip(claims.WORDS, ("hold", "fail", "undecided", "not run"), strict=True)
-    page = next(iter(PAGES))
-    each = ", ".join(
-        f'<a href="{page}?equal-epochs={quote(word)}#the-claims">{counts[word]} {verb}</a>'
-        for word, verb in verbs
-    )
-    held, failed = (f"{stand.get(word, 0)} of {tested.get(word, 0)}" for word in claims.WORDS[:2])
-    holm = '<a href="glossary.html#term-Holm-s-correction">Holm\'s correction</a>'
-    alike = sum(counts[word] - tested.get(word, 0) for word in claims.WORDS[:3])
-    return (
-        f'<div class="v-counts" aria-hidden="true">{"".join(parts)}</div>'
-        f'<p><a href="{page}#the-claims">{len(found)} claims of the paper</a>, at equal epochs: '
-        f"{each}. Of those, {alike} rest on numbers that are alike at every seed, as most are on "
-        f"the toy problem. After {holm} over all other verdicts {held} still hold and {failed} "
-        "still fail.</p>"
-    )
+        return [raw(picture(rows))]
 
 
 def picture(rows: list[str | Line]) -> str:
@@ -158,7 +129,7 @@ def picture(rows: list[str | Line]) -> str:
     heads = "".join(f'<th scope="col">{key(name)}{name}</th>' for name in MARKS)
     texts = [
         '<table class="verdicts"><thead><tr><td></td><td class="v-sides" aria-hidden="true">'
-        f"<span>fails</span><span>holds</span></td>{heads}</tr></thead><tbody>"
+        f"<span>no</span><span>yes</span></td>{heads}</tr></thead><tbody>"
     ]
     for row in rows:
         if isinstance(row, str):
@@ -189,27 +160,26 @@ def cell(line: Line, column: str) -> str:
     """The word and the number of a column, under its name where there is no head."""
     if column not in line.cells:
         return '<td class="v-none">\N{EN DASH}</td>'
-    word, part, p = line.cells[column]
-    number = line.text(part.estimate.value) if np.isfinite(part.estimate.value) else ""
-    weak = "" if p < claims.STANDS else " v-weak"
-    its = f'<span class="v-word {css(word)}{weak}">{word}</span> ' if word else ""
-    seeds = f' <span class="v-seeds">{part.in_seeds}</span>' if part.seeds else ""
-    return f"<td><b>{key(column)}{column}</b>{its}{number}{seeds}</td>"
+    word, part = line.cells[column]
+    found = line.text(part.estimate.value) if np.isfinite(part.estimate.value) else ""
+    its = f'<span class="v-word {css(word)}">{word}</span> ' if word else ""
+    about = f"span {number(part.span, 3)}, " if np.isfinite(part.span) else ""
+    seeds = f' <span class="v-seeds">{about}{part.in_seeds}</span>' if part.seeds else ""
+    return f"<td><b>{key(column)}{column}</b>{its}{found}{seeds}</td>"
 
 
 def in_numbers(line: Line) -> str:
     """Each estimate with its 95 % interval and its number of seeds."""
     texts = []
-    for column, (word, part, p) in line.cells.items():
+    for column, (word, part) in line.cells.items():
         estimate = part.estimate
-        number = line.text(estimate.value) if np.isfinite(estimate.value) else word
+        text = line.text(estimate.value) if np.isfinite(estimate.value) else word
         if part.seeds:
             low, high = map(line.text, estimate.interval())
-            number += f" ({low} to {high}; {part.in_seeds}; p {claims.rounded(p, '= ')} after Holm)"
-        texts.append(f"{column}: {number}")
+            text += f" ({low} to {high}; {part.in_seeds})"
+        texts.append(f"{column}: {text}")
     (measure,), split = line.claim.measures, line.claim.split
-    of = measure if measure == "training time" else f"{measure}, {split}"
-    return f"{of}. {'; '.join(texts)}"
+    return f"{measure}, {split}. {'; '.join(texts)}"
 
 
 def drawing(line: Line, edge: float) -> str:
@@ -219,7 +189,7 @@ def drawing(line: Line, edge: float) -> str:
         return round(WIDTH / 2 * (1 + 0.95 * line.ahead(value) / edge), 1)
 
     found = [f'<path class="v-bound" d="M{WIDTH / 2} 0v{HEIGHT}"/>']
-    for column, (word, part, _) in line.cells.items():
+    for column, (word, part) in line.cells.items():
         estimate = part.estimate
         if np.isfinite(estimate.value):
             y, (low, high) = HEIGHTS[column], map(x, estimate.interval())

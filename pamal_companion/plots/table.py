@@ -12,19 +12,21 @@ import numpy as np
 import pandas as pd
 
 MARKS = {
-    "agrees": "\N{CHECK MARK}",
     "holds": "\N{CHECK MARK}",
-    "differs": "\N{BALLOT X}",
+    "reproduced": "\N{CHECK MARK}",
     "fails": "\N{BALLOT X}",
-    "more": "\N{BLACK UP-POINTING TRIANGLE}",
-    "less": "\N{BLACK DOWN-POINTING TRIANGLE}",
-    "same": "=",
-    "undecided": "?",
+    "not reproduced": "\N{BALLOT X}",
+    "differs": "\N{BALLOT X}",
+    "ahead": "\N{BLACK UP-POINTING TRIANGLE}",
+    "behind": "\N{BLACK DOWN-POINTING TRIANGLE}",
+    "level": "=",
+    "open": "?",
+    "cannot be told": "?",
     "not run": "\N{EN DASH}",
 }
 """The words of a verdict, each with its mark."""
-MOST_MARGINS = 5
-"""An axis of intervals reaches as many margins to either side at most."""
+MOST_TOLERANCES = 5
+"""An axis of intervals reaches as many tolerances to either side at most."""
 
 
 class Html(str):
@@ -35,10 +37,6 @@ class Html(str):
 
     def __repr__(self) -> str:
         return "a table"
-
-
-class Weak(str):
-    """A verdict that would not stand among all those of its table; it is not bold."""
 
 
 def table(
@@ -95,38 +93,34 @@ def _text(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return "" if np.isnan(value) else f"{value:.4f}"
     if isinstance(value, str) and value in MARKS:
-        look = value.replace(" ", "-") + " weak" * isinstance(value, Weak)
+        look = value.replace(" ", "-")
         return f'<span class="verdict {look}">{MARKS[value]} {value}</span>'
     return "" if value is None else escape(str(value), quote=False)
 
 
-def intervals(found: pd.DataFrame, digits: int = 4) -> Html:
-    """A row for each number with a verdict: a dot at ours minus the paper's, its 95 % interval, and
-    as a band the margin within which it agrees.
+def intervals(found: pd.DataFrame, texts: pd.DataFrame, digits: int = 4) -> Html:
+    """A row for each number: its `texts`, a dot at ours minus the paper's, its 95 % interval, as a
+    band the tolerance, and the word "differs" where the interval leaves the whole band out.
 
-    `found` has the columns `paper` and `ours`, `difference`, `low`, `high`, `margin` and `verdict`.
-    All rows share an axis, from -`MOST_MARGINS` margins to as many at most.
+    `found` has the columns `difference`, `low`, `high`, `tolerance` and `verdict`. All rows share
+    an axis, from -`MOST_TOLERANCES` tolerances to as many at most.
     """
     known = found[found["difference"].notna()]
-    end, widest = known[["low", "high", "difference"]].abs().max().max(), known["margin"].max()
-    reach = float(np.clip(end, 2 * widest, MOST_MARGINS * widest)) if len(known) else 1.0
+    end, widest = known[["low", "high", "difference"]].abs().max().max(), known["tolerance"].max()
+    reach = float(np.clip(end, 2 * widest, MOST_TOLERANCES * widest)) if len(known) else 1.0
     axis = f"ours \N{MINUS SIGN} paper, \N{PLUS-MINUS SIGN}{reach:.{max(digits - 1, 1)}f}"
-    rows = [
-        {
-            "paper": f"{of['paper']:.{digits}f}",
-            "ours": "" if np.isnan(of["ours"]) else f"{of['ours']:.{digits}f}",
-            axis: drawn(of["difference"], of["low"], of["high"], of["margin"], reach, digits),
-            "verdict": of["verdict"],
-        }
-        for _, of in found.iterrows()
+    columns = (found[name] for name in ("difference", "low", "high", "tolerance"))
+    pictures = [
+        drawn(value, low, high, tolerance, reach, digits)
+        for value, low, high, tolerance in zip(*columns, strict=True)
     ]
-    return table(pd.DataFrame(rows, found.index), filters=["verdict"], kind="intervals")
+    return table(texts.assign(**{axis: pictures, "": found["verdict"]}), kind="intervals")
 
 
 def drawn(
-    value: float, low: float, high: float, margin: float, reach: float, digits: int = 4
+    value: float, low: float, high: float, tolerance: float, reach: float, digits: int = 4
 ) -> Html:
-    """An interval on an axis from -`reach` to `reach`, with a band of `margin` to either side of 0.
+    """An interval on an axis from -`reach` to `reach`, with a band of `tolerance` about 0.
     What is outside ends at the rim in an arrow, full in place of the dot. Nothing for NaN."""
     if np.isnan(value):
         return Html("")
@@ -149,7 +143,8 @@ def drawn(
     return Html(
         f'<svg width="100%" height="24" fill="currentColor" stroke="currentColor" '
         f'stroke-width="2" role="img" data-value="{value:.6f}"><title>{said}</title>'
-        f'<rect class="band" x="{at(-margin)}" width="{90 * margin / reach:.2f}%" height="100%" '
-        f'stroke="none" opacity=".16"/><line x1="50%" x2="50%" y2="100%" stroke-width="1"/>'
+        f'<rect class="band" x="{at(-tolerance)}" width="{90 * tolerance / reach:.2f}%" '
+        f'height="100%" stroke="none" opacity=".16"/>'
+        f'<line x1="50%" x2="50%" y2="100%" stroke-width="1"/>'
         f"{marks}</svg>"
     )

@@ -1,10 +1,9 @@
 """A claim on what runs measured, and its verdict by the records.
 
-The numbers of a comparison are of seeds, one by one where both sides have the same. By Student's
-interval it meets what is claimed, fails it or is undecided, and the claim by the partial
-conjunction of its comparisons (`statistics.of_parts`): it is said to hold wrongly, or to fail
-wrongly, in one case of forty at most. At equal cost each of `theirs` is trained for as many passes
-over the data as ours.
+By Student's interval over seeds a comparison meets what is claimed, fails it or leaves it open, and
+so does the claim by the partial conjunction of its comparisons (`statistics.of_parts`): it is said
+to hold wrongly, or to fail wrongly, in one case of forty at most. Two methods are compared as two
+samples; seed by seed only where each seed has its own draw of the data (`frame.are_paired`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,18 +12,19 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from pamal_companion.experiments.options import OPTIONS
 from pamal_companion.study import frame, paper
-from pamal_companion.study.frame import Measure, Near, OfSeeds, Runs, Setting
+from pamal_companion.study.frame import Away, Counted, Measure, Near, OfSeeds, Runs, Setting
 from pamal_companion.study.measures import check as check_measure
-from pamal_companion.study.measures import is_better_high
+from pamal_companion.study.measures import is_better_high, is_in_shares
 from pamal_companion.study.statistics import (
     LEVEL,
+    WITHIN,
     Estimate,
-    Sample,
     bracket,
+    minus,
+    number,
     of_parts,
     seeds_needed,
 )
@@ -36,6 +36,9 @@ NEED: dict[str, Callable[[int], int]] = {
     "most": lambda parts: parts // 2 + 1,
 }
 """How many of so many comparisons must be as claimed."""
+SHARES = ("non-dominated", "non-dominated in loss", "dominated by no neighbour in loss")
+"""Copies of one network have all of them, so that the span stands beside each."""
+Pair = tuple[Setting, Setting | None]
 Rivals = Callable[["Claim"], list[Setting]]
 
 
@@ -50,6 +53,8 @@ class Claim:
       is better, or with `of_ratio` of ours / theirs.
     - `need`: how many must be so where several settings or measures are several comparisons. As
       many settings on both sides are compared one by one, others each with each.
+    - `of_two`: it does not say who is better. The word is ours, ahead, behind or level.
+    - `in_print`: what the paper's own numbers say of it, where that is something else.
     """
 
     where: str
@@ -62,6 +67,8 @@ class Claim:
     high: float = np.inf
     of_ratio: bool = False
     need: str = "all"
+    of_two: bool = False
+    in_print: str = ""
 
     @property
     def is_compared(self) -> bool:
@@ -84,7 +91,11 @@ class Claim:
             text = f"< {self.high:g}"
         else:
             text = f"{self.low:g} to {self.high:g}"
-        return f"{text} times" if self.of_ratio else text
+        if self.of_ratio:
+            text += " times"
+        has_margin = any(isinstance(measure, Near) for measure in self.measures)
+        is_ours = has_margin or 0 not in (self.low, self.high)
+        return f"{text} (the bound is ours)" if is_ours else text
 
     def tested(self, parts: Sequence[Estimate]) -> tuple[float, float]:
         """Return the p of its holding and of its failing, from estimates of all its parts; those of
@@ -98,7 +109,17 @@ class Claim:
             of_parts(np.minimum(too_low, too_high), len(parts) - least + 1),
         )
 
-    def pairs(self) -> list[tuple[Setting, Setting | None]]:
+    def word(self, parts: Sequence[Estimate]) -> str:
+        """Return the verdict on estimates of all its parts."""
+        holds, fails = (p < LEVEL for p in self.tested(parts))
+        if not self.of_two:
+            return "holds" if holds else "fails" if fails else "open"
+        within = WITHIN if all(map(is_in_shares, map(str, self.measures))) else 0.0
+        ends = np.abs([part.interval(0.9) for part in parts])
+        level = "level" if (ends <= within).all() else "open"
+        return "ahead" if holds else "behind" if fails else level
+
+    def pairs(self) -> list[Pair]:
         """Return the settings that are compared."""
         others = self.theirs(self) if callable(self.theirs) else self.theirs
         if not others:
@@ -124,8 +145,10 @@ def _check(claim: Claim) -> None:
     if not are_numbers or not claim.low < claim.high:
         found = f"low={claim.low!r}, high={claim.high!r}"
         raise InputError(f"`low` must be a number below `high`. Found {found}.")
-    if not claim.ours or not claim.measures or (claim.of_ratio and not claim.is_compared):
-        raise InputError("It must have settings of ours and measures, and theirs if `of_ratio`.")
+    needs_theirs = claim.of_ratio or claim.of_two
+    if not claim.ours or not claim.measures or (needs_theirs and not claim.is_compared):
+        said = "and theirs if `of_ratio` or `of_two`"
+        raise InputError(f"It must have settings of ours and measures, {said}.")
     measures = [m for m in (*claim.measures, claim.their_measure) if m is not None]
     rivals = [measure.rival for measure in measures if isinstance(measure, Near)]
     others = () if callable(claim.theirs) else claim.theirs
@@ -137,10 +160,14 @@ def _check(claim: Claim) -> None:
         if isinstance(measure, str):
             check_measure(measure, [*paper.TASKS.get(experiment, ())])
         elif isinstance(measure, OfSeeds):
-            check_choice("name", measure.name, ["hypervolume", "distance"])
+            check_choice("name", measure.name, [*frame.GROUPS])
             check_number("number", measure.number, 2, whole=True)
-        else:
+        elif isinstance(measure, Counted):
+            check_choice("name", measure.name, ["passes", "weights"])
+        elif isinstance(measure, Near):
             check_number("margin", measure.margin, 0)
+        else:
+            check_measure(measure.name, [*paper.TASKS.get(experiment, ())])
     if experiment != "toy":
         check_choice("split", claim.split, frame.SPLITS)
 
@@ -155,12 +182,13 @@ def baselines(claim: Claim) -> list[Setting]:
 class Part(NamedTuple):
     """What is estimated of two settings, or of one, by one measure; NaN without records. `seeds`
     are those that are compared one by one, or those of either side; `each` says what is counted on
-    the last."""
+    the last; `span` is that of the fronts of a share."""
 
     name: str
     estimate: Estimate = Estimate(np.nan, np.nan, 0)
     seeds: tuple[int, ...] = ()
     each: str = "seed{}"
+    span: float = np.nan
 
     @property
     def in_seeds(self) -> str:
@@ -171,25 +199,18 @@ class Part(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What becomes of a claim: its word, the two p of its holding and of its failing, and the parts
-    that it rests on, those with records first, from the least."""
+    """What becomes of a claim: its word, and the parts that it rests on, those with records first,
+    from the least."""
 
     claim: Claim
     word: str
-    p: tuple[float, float]
     parts: list[Part]
-
-    @property
-    def two_sided(self) -> float:
-        """Return the p of the word; NaN of what is not run, and of numbers that are alike at every
-        seed: where nothing is drawn there is nothing to test."""
-        errors = {part.estimate.error for part in self.parts if part.seeds}
-        return min(1.0, 2 * min(self.p)) if errors - {0.0} else np.nan
 
     def number(self, part: Part) -> str:
         """Return what was measured, with its 95 % interval; nothing without records."""
         if not part.seeds or not self.claim.of_ratio:
-            return bracket(part.estimate, sign="+" if self.claim.is_compared else "")
+            span = f", span {number(part.span)}" if np.isfinite(part.span) else ""
+            return bracket(part.estimate, sign="+" if self.claim.is_compared else "") + span
         value, low, high = np.exp([part.estimate.value, *part.estimate.interval()])
         return f"{value:.2f} times" + ("" if np.isnan(low) else f" [{low:.2f}, {high:.2f}]")
 
@@ -223,74 +244,68 @@ class Judged(NamedTuple):
         """Return a line for each part, with its interval and its seeds."""
         measured = [part for part in self.parts if part.seeds]
         lines = [f"{part.name}: {self.number(part)}, {part.in_seeds}" for part in measured]
+        if self.claim.in_print:
+            lines.append(f"In print: {self.claim.in_print}")
         missing = len(self.parts) - len(measured)
         return [*lines, f"{missing} not run"] if missing else lines
 
     @property
     def to_decide(self) -> str:
-        """Return how many seeds would decide an undecided claim if all its estimates and deviations
+        """Return how many seeds would decide an open claim if all its estimates and deviations
         stayed as they are; "" of another, and where no number of seeds would."""
-        if self.word != "undecided" or any(
-            p.seeds and np.isnan(p.estimate.error) for p in self.parts
-        ):
+        if self.word != "open" or any(p.seeds and np.isnan(p.estimate.error) for p in self.parts):
             return ""
 
         def decides(seeds: int) -> bool:
             scaled = [
-                Estimate(value, error * np.sqrt(min(measured, default=0) / seeds), seeds - 1)
-                for _, (value, error, _), measured, _ in self.parts
+                Estimate(value, error * np.sqrt(min(part.seeds, default=0) / seeds), seeds - 1)
+                for part in self.parts
+                for value, error, _ in [part.estimate]
             ]
-            return min(self.claim.tested(scaled)) < LEVEL
+            return self.claim.word(scaled) != "open"
 
         needed = seeds_needed(decides)
         return f"{needed:g}" if np.isfinite(needed) else ""
 
 
-def judge(claim: Claim, runs: Runs, equal_cost: bool = False) -> Judged:
-    """Return what becomes of a claim; `equal_cost` gives each of theirs the passes of ours."""
-    parts = [*_parts(claim, runs, equal_cost)]
+def judge(claim: Claim, runs: Runs, pairs: Sequence[Pair] | None = None) -> Judged:
+    """Return what becomes of a claim, of its own pairs of settings or of others."""
+    parts = [*_parts(claim, runs, claim.pairs() if pairs is None else pairs)]
     measured = sorted((p for p in parts if p.seeds), key=lambda p: float(p.estimate.value))
     parts = measured + [part for part in parts if not part.seeds]
-    if not measured:
-        return Judged(claim, "not run", (1.0, 1.0), parts)
-    p = holds, fails = claim.tested([part.estimate for part in parts])
-    word = "holds" if holds < LEVEL else "fails" if fails < LEVEL else "undecided"
-    return Judged(claim, word, p, parts)
+    word = claim.word([part.estimate for part in parts]) if measured else "not run"
+    return Judged(claim, word, parts)
 
 
-def at_equal_cost(judged: Judged, runs: Runs) -> Judged | None:
-    """Return the verdict where both sides see the data equally often: `judged`, that at equal
-    epochs, where they do so anyway. None where nothing is compared, or the cost itself is."""
-    pairs = [(one, two) for one, two in judged.claim.pairs() if two]
-    if all(one.passes == two.passes for one, two in pairs):
-        return judged if pairs else None
-    of_cost = any(two.with_passes(one.passes) == one for one, two in pairs)
-    if of_cost or "training time" in judged.claim.measures:
-        return None
-    return judge(judged.claim, runs, equal_cost=True)
-
-
-def _parts(claim: Claim, runs: Runs, equal_cost: bool) -> Iterator[Part]:
-    pairs = claim.pairs()
-    if equal_cost:
-        pairs = [(one, two and two.with_passes(one.passes)) for one, two in pairs]
+def _parts(claim: Claim, runs: Runs, pairs: Sequence[Pair]) -> Iterator[Part]:
     several = len({one for one, _ in pairs}) > 1
     for (one, two), measure in product(pairs, claim.measures):
         sides = " against ".join(s.name() for s in (one if several else None, two) if s)
         for each in _of_objectives(measure, runs, one, two):
             if two and two.method == "stl" and not str(each).startswith(two.task):
                 continue
-            numbers = [frame.measured(runs, one, each, claim.split)]
+            numbers, counted = [frame.measured(runs, one, each, claim.split)], "seed{}"
             if two:
                 theirs = claim.their_measure or each
+                if isinstance(theirs, OfSeeds):
+                    counted = f"group{{}} of {theirs.number} seeds"
                 numbers.append(frame.measured(runs, two, theirs, claim.split))
             if claim.of_ratio:
                 numbers = [np.log(number) for number in numbers]
-            elif two and isinstance(each, str) and not is_better_high(each):
+            elif two and (isinstance(each, Away) or not is_better_high(str(each))):
                 numbers = [-number for number in numbers]
             is_clear = sides and len(claim.measures) == 1 and each is measure
             name = sides if is_clear else ", ".join(filter(None, (str(each), sides)))
-            yield _part(name, claim.their_measure, *numbers)
+            if any(its.empty for its in numbers):
+                yield Part(name)
+            elif not two:
+                reach = frame.measured(runs, one, "span", claim.split).mean()
+                span = reach if each in SHARES else np.nan
+                (alone,) = numbers
+                yield Part(name, Estimate.of(alone.to_numpy()), (len(alone),), span=span)
+            else:
+                away = minus(numbers[0], numbers[1], frame.are_paired(runs, one, two))
+                yield Part(name, *away, each=counted)
 
 
 def _of_objectives(measure: Measure, runs: Runs, *settings: Setting | None) -> list[Measure]:
@@ -300,19 +315,3 @@ def _of_objectives(measure: Measure, runs: Runs, *settings: Setting | None) -> l
     made = [run for setting in settings if setting for run in runs.get(setting, {}).values()]
     prefix = measure.removesuffix("objectives")
     return [prefix + name for name in made[0].objectives] if made else [measure]
-
-
-def _part(name: str, their_measure: Measure | None, *numbers: "pd.Series[float]") -> Part:
-    """Return ours, or ours minus theirs: seed by seed where they have two in common, else by
-    Welch."""
-    if any(its.empty for its in numbers):
-        return Part(name)
-    seeds = set.intersection(*({*its.index} for its in numbers))
-    if len(numbers) == 1 or len(seeds) > 1:
-        ours, *theirs = (its[sorted(seeds)].to_numpy() for its in numbers)
-        return Part(name, Estimate.of(ours - sum(theirs)), (len(seeds),))
-    away = Sample.of(numbers[0].to_numpy()).minus(Sample.of(numbers[1].to_numpy()))
-    each = "seed{}"
-    if isinstance(their_measure, OfSeeds):
-        each = f"group{{}} of {their_measure.number} seeds"
-    return Part(name, away, tuple(map(len, numbers)), each)

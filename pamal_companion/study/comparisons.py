@@ -1,5 +1,5 @@
-"""Settings against settings, seed by seed: choices, equal cost, rates, and the authors' own seeds.
-Numbers are of validation, from (0, 0), unless a column says otherwise.
+"""Settings against settings: choices, equal cost, rates, and the authors' own seeds. Numbers are of
+validation, from (0, 0), unless a column says otherwise; differences are of two samples (Welch).
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,17 @@ from pamal_companion.plots.fronts import seeds_figure
 from pamal_companion.runs import grid
 from pamal_companion.study import frame, paper, tables
 from pamal_companion.study.frame import Runs, Setting, planned, united, volume
-from pamal_companion.study.statistics import Sample, differences, spread, summary
+from pamal_companion.study.measures import is_better_high, is_in_shares
+from pamal_companion.study.statistics import (
+    WITHIN,
+    Sample,
+    bracket,
+    differences,
+    spread,
+    summary,
+)
 from pamal_core.errors import InputError
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
 
 SPLITS = ("validation", "test")
 FIVE = "LS, five runs of other weights"
@@ -27,19 +35,19 @@ RIVALS = {"multimnist": ("ls", "uw", "dwa"), "census": ("ls", "rlw", "nash_mtl")
 
 def choices(runs: Runs, measure: str = "hypervolume", method: str | None = None) -> pd.DataFrame:
     """Return a row for each row of `workflow/choices.csv`, two settings that differ in an option:
-    `measure` with our default and with the other value, and their difference; "not run" where no
-    seed has both. `method` leaves the pairs of other methods out."""
+    `measure` with our default and with the other value, their difference, and whether the other is
+    ahead; "not run" without records of both. `method` leaves the pairs of other methods out."""
     pairs, names = {}, ("default", "other")
     for row in grid.read("choices"):
         setting, option = frame.select(row["setting"]), row["option"]
         if method in (None, setting.method):
             key = row["topic"], row["runs"], f"{option}: {row['default']} → {row['other']}"
             pairs[key] = [setting.having(**{option: grid.value(row[name])}) for name in names]
-    found = _paired(runs, pairs, names, measure).rename_axis(["choice", "runs", "option"])
+    found = _compared(runs, pairs, names, measure).rename_axis(["choice", "runs", "option"])
     return found.reset_index(["runs", "option"])
 
 
-def _paired(
+def _compared(
     runs: Runs,
     pairs: Mapping[Any, Sequence[Setting]],
     names: tuple[str, str] = ("without", "with"),
@@ -47,13 +55,12 @@ def _paired(
     split: str = "validation",
 ) -> pd.DataFrame:
     """Return `differences` of a measure between two settings."""
-    return differences(
-        {
-            text: [frame.measured(runs, setting, measure, split) for setting in pair]
-            for text, pair in pairs.items()
-        },
-        names,
-    )
+    numbers = {
+        text: [frame.measured(runs, setting, measure, split) for setting in pair]
+        for text, pair in pairs.items()
+    }
+    within = WITHIN if is_in_shares(measure) else 0.0
+    return differences(numbers, names, is_better_high(measure), within)
 
 
 def labels(data: str, folder: str) -> dict[Setting, str]:
@@ -81,13 +88,13 @@ def methods(
 
 
 def ahead(named: Mapping[Setting, Any], runs: Runs, measures: Mapping[str, str]) -> pd.DataFrame:
-    """Return each PaMaL of the settings, by their names, minus each other method of all tasks, seed
-    by seed, by each of the `measures`, on test."""
+    """Return each PaMaL of the settings, by their names, minus each other method of all tasks,
+    by each of the `measures`, on test."""
     ours = [setting for setting in named if setting.method == "pamal"]
     others = [s for s in named if s.method not in ("pamal", "stl") and s in runs]
     pairs = {(named[one], named[other]): (other, one) for one in ours for other in others}
     names = "other", "PaMaL"
-    return pd.concat({h: _paired(runs, pairs, names, m, "test") for h, m in measures.items()})
+    return pd.concat({h: _compared(runs, pairs, names, m, "test") for h, m in measures.items()})
 
 
 def contenders(data: str) -> dict[str, list[Setting]]:
@@ -130,7 +137,7 @@ def of_equal_cost(data: str, runs: Runs) -> dict[str, list[Front]]:
     """Return the fronts by seed of PaMaL, of LS trained for as many passes, and of the five runs,
     as far as there are records."""
     ours, every = Setting(data, "pamal"), contenders(data)
-    chosen = ours.name(), Setting(data, "ls").with_passes(ours.passes).name(), FIVE
+    chosen = ours.name(), Setting(data, "ls").having(epochs=ours.passes).name(), FIVE
     found = {name: [*united(runs, every[name]).values()] for name in chosen}
     return {name: fronts for name, fronts in found.items() if fronts}
 
@@ -146,14 +153,7 @@ def tricks(data: str, runs: Runs) -> pd.DataFrame:
         if own.keys() == {"draws", "average"}:
             changed = "PaMaL: stratified draws, both with the EMA"
             last[changed] = setting.having(draws=None), setting
-    return _paired(runs, found | last).rename_axis("change")
-
-
-def against_baselines(data: str, runs: Runs) -> pd.DataFrame:
-    """Return PaMaL minus each baseline that has been run with more than one seed."""
-    rivals = [Setting(data, method) for method in paper.ONE_NETWORK]
-    pairs = {s.name(): (s, Setting(data, "pamal")) for s in rivals if len(runs.get(s, ())) > 1}
-    return _paired(runs, pairs).rename_axis("baseline")
+    return _compared(runs, found | last).rename_axis("change")
 
 
 def order(data: str, runs: Runs) -> pd.DataFrame:
@@ -199,18 +199,27 @@ def rates_table(found: pd.DataFrame) -> pd.DataFrame:
     return by[[*SPLITS]].agg(summary).rename_axis(index={"rate": "rate of Adam"})
 
 
-def authors() -> dict[str, dict[int, Front]]:
-    """Return `paper.authors` as fronts, by method and seed."""
-    tasks = [f"{task}/accuracy" for task in paper.TASKS["multimnist"]]
-    rows = paper.authors().assign(share=lambda found: -found.alpha_1.fillna(1))
-    found: dict[str, dict[int, Front]] = {}
-    for (method, seed), of_run in rows.groupby(["method", "seed"]):
-        table = of_run.pivot(index="share", columns="task", values="value").set_axis(tasks, axis=1)
-        alphas = np.c_[-table.index, 1 + table.index]
-        objectives = tuple(Objective(task, True) for task in tasks)
-        front = Front(alphas, table.reset_index(drop=True), objectives)
-        found.setdefault(method, {})[int(seed)] = front
-    return found
+def leads(runs: Runs) -> pd.DataFrame:
+    """Return PaMaL's lead over LS on MultiMNIST, one seed against one seed: that of the authors'
+    own seeds and ours, on each split, hypervolumes with the 95 % interval of the difference."""
+    lines = {}
+    for split in ("test", "validation"):
+        theirs = [paper.authors_volumes(method, split) for method in ("pamal", "ls")]
+        ours = [
+            Sample.of(
+                frame.measured(runs, Setting("multimnist", m), "hypervolume", split).to_numpy()
+            )
+            for m in ("pamal", "ls")
+        ]
+        for whose, (pamal, ls) in (("authors", theirs), ("ours", ours)):
+            lines[split, whose] = {
+                "LS": spread(ls) or "not run",
+                "PaMaL": spread(pamal) or "not run",
+                "lead [95 %]": bracket(pamal.minus(ls)),
+                "seeds": f"{pamal.number} and {ls.number}",
+            }
+    index = pd.MultiIndex.from_tuples(lines, names=["split", "seeds of"])
+    return pd.DataFrame([*lines.values()], index)
 
 
 def figure_4(data: str, runs: Runs) -> Figure:

@@ -1,6 +1,6 @@
 """Records by setting and seed, and what they measured."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
@@ -72,11 +72,6 @@ class Setting(NamedTuple):
         """Return how often it sees each training example."""
         shared = self.values["shared_epochs"] or 0
         return shared + (self.values["epochs"] - shared) * self._passes_each
-
-    def with_passes(self, passes: int | float) -> "Setting":
-        """Return the setting with as many epochs as make so many `passes`, whole or not."""
-        shared = self.values["shared_epochs"] or 0
-        return self.having(epochs=shared + (passes - shared) / self._passes_each)
 
     @property
     def _passes_each(self) -> int:
@@ -260,8 +255,8 @@ def value_of(run: Record | Row, measure: str, split: str) -> float:
 
 @dataclass(frozen=True)
 class OfSeeds:
-    """What groups of so many seeds measure: the "hypervolume" of all their points from 0, or the
-    "distance", the largest extent in an objective."""
+    """What groups of so many seeds measure: the "hypervolume" of all their points from 0, the
+    "least hypervolume" of one, or the "distance", the largest extent in an objective."""
 
     name: str
     number: int
@@ -273,10 +268,16 @@ class OfSeeds:
         """Return its number for each group of the runs of `setting`."""
         runs, numbers = [*found.get(setting, {}).values()], {}
         for first in range(0, len(runs) - self.number + 1, self.number):
-            front = together([run.front(split) for run in runs[first : first + self.number]])
-            distance = float(np.ptp(front.values, axis=0).max())
-            numbers[f"group {first}"] = volume(front) if self.name == "hypervolume" else distance
+            fronts = [run.front(split) for run in runs[first : first + self.number]]
+            numbers[f"group {first}"] = GROUPS[self.name](fronts)
         return numbers
+
+
+GROUPS: dict[str, Callable[[Sequence[Front]], float]] = {
+    "hypervolume": lambda fronts: volume(together(fronts)),
+    "least hypervolume": lambda fronts: min(map(volume, fronts)),
+    "distance": lambda fronts: float(np.ptp(together(fronts).values, axis=0).max()),
+}
 
 
 @dataclass(frozen=True)
@@ -300,7 +301,49 @@ class Near:
         return {seed: (front.better > least).all(1).mean() for seed, front in fronts.items()}
 
 
-Measure = str | OfSeeds | Near
+@dataclass(frozen=True)
+class Away:
+    """How far each run is from the median of all runs of its setting: what it means over seeds is
+    how far they lie apart (Brown and Forsythe), the less the better."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"distance of a seed's {self.name} from the median"
+
+    def values(self, found: Runs, setting: Setting, split: str) -> dict[Any, float]:
+        """Return the distance by seed."""
+        numbers = measured(found, setting, self.name, split)
+        return dict((numbers - numbers.median()).abs())
+
+
+WEIGHTS = {
+    ("multimnist", "ls"): 27_450,
+    ("multimnist", "phn"): 2_782_850,
+    ("census", "ls"): 121_092,
+    ("census", "phn"): 12_240_692,
+}
+"""By experiment and method, in the paper's setting; torch, which the study does without, counts
+them again in a test."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What every run of a setting has alike: the "passes" over its training data, or the "weights"
+    that it trains."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    def values(self, found: Runs, setting: Setting, split: str) -> dict[Any, float]:
+        """Return the count by seed."""
+        number = float(setting.passes) if self.name == "passes" else WEIGHTS[setting[:2]]
+        return dict.fromkeys(found.get(setting, ()), number)
+
+
+Measure = str | OfSeeds | Near | Away | Counted
 
 
 def measured(found: Runs, setting: Setting, measure: Measure, split: str) -> "pd.Series[float]":
@@ -312,6 +355,20 @@ def measured(found: Runs, setting: Setting, measure: Measure, split: str) -> "pd
     else:
         numbers = measure.values(found, setting, split)
     return pd.Series(numbers, dtype=float).dropna()
+
+
+def are_paired(found: Runs, one: Setting, two: Setting) -> bool:
+    """Return whether two settings are compared seed by seed: they are the same runs, or each seed
+    has its own draw of the data, which both use. Seeds of one draw have nothing in common."""
+    if one == two:
+        return True
+    sides = [
+        {seed: run.options.get("draw") for seed, run in found.get(s, {}).items()}
+        for s in (one, two)
+    ]
+    draws = [sides[0][seed] for seed in sides[0] if seed in sides[1]]
+    is_shared = all(sides[0][s] == sides[1][s] for s in sides[0] if s in sides[1])
+    return is_shared and len({*draws}) == len(draws) > 1
 
 
 def united(found: Runs, settings: Iterable[Setting], split: str = "validation") -> dict[int, Front]:

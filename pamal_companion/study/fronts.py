@@ -55,6 +55,11 @@ def middle(front: Front) -> dict[str, float]:
     return dict(zip(names, front.values[nearest].tolist(), strict=True))
 
 
+def span(front: Front) -> float:
+    """Return the largest extent in an objective of the points that no other dominates."""
+    return float(np.ptp(front.values[front.non_dominated()], axis=0).max())
+
+
 def ordered_pairs(front: Front) -> np.ndarray:
     """Return of the pairs of points that differ in how much they care about a task the share in
     which the one that cares more is better at it: [T].
@@ -85,12 +90,14 @@ def claim_1(front: Front, rival: Front) -> dict[str, int | float]:
     """Return how far Claim 1 holds for P points of two members, in the order of their alphas: how
     many no other point of the front dominates, how many neither neighbour does (the paper's relaxed
     reading on the lattice), and how many points `rival` dominates. The order is Spearman's
-    correlation of alpha_t with being good at task t, 1 where it is right."""
+    correlation of alpha_t with being good at task t, 1 where it is right. The span is what the
+    points have to be non-dominated over: copies of one network have none."""
     kept = front.non_dominated()
     order = np.where(front.maximise, 1, -1) * front.spearman()
     return {
         "points": len(kept),
         "non-dominated": int(kept.sum()),
+        "span": span(front),
         "by no neighbour": int((~dominated_by_a_neighbour(front)).sum()),
         "members among them": int(kept[[0, -1]].sum()),
         "order, task 1": order[0],
@@ -109,5 +116,5 @@ def claim_1_table(fronts: Mapping[str, Mapping[str, Sequence[Front]]]) -> pd.Dat
         for metric in ("loss", "accuracy")
     }
     frame = pd.DataFrame(rows).T.rename_axis(["run", "split", "metric"])
-    counts = [column for column in frame if not column.startswith("order")]
+    counts = [column for column in frame if not column.startswith(("order", "span"))]
     return frame.astype(dict.fromkeys(counts, int))

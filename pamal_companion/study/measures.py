@@ -1,8 +1,9 @@
 """What a run is measured by: a number of a record and a split, and its direction.
 
 A measure is one line of `MEASURES`, or a name with a metric in it: "age/accuracy", the best of it
-along the front on its own; "chosen age/accuracy", that of the network that is `records.chosen` on
-validation; "order of age/loss", the rank correlation of how much a point cares about age with it.
+along the front on its own; "chosen age/accuracy", that of the one network that has the best of it
+on validation, and so "chosen hypervolume"; "order of age/loss", the rank correlation of how much a
+point cares about age with it.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,9 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pamal_companion.runs import records
 from pamal_companion.runs.records import HIGHER, Record
-from pamal_companion.study.fronts import dominated_by_a_neighbour, middle, ordered_pairs
+from pamal_companion.study.fronts import dominated_by_a_neighbour, middle, ordered_pairs, span
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 
@@ -32,20 +32,24 @@ def order(record: Record, split: str) -> float:
     return float("nan") if None in losses or not losses else sum(losses) / len(losses)
 
 
-def chosen(record: Record, split: str) -> tuple[Front, "pd.Series[float]"]:
-    """Return the front of `split`, and its row of the network that is chosen on validation."""
-    alpha = records.chosen(record.front(split.replace("test", "validation"))).alpha
+def chosen(record: Record, split: str, measure: str) -> float:
+    """Return a measure of the one network of the front that is best by that measure on validation:
+    the "hypervolume" from 0, NaN unless each objective is to be as large as can be, or a metric."""
+    on_validation = _of_networks(record, split.replace("test", "validation"), measure)
+    if on_validation.isna().all():
+        return np.nan
+    best = on_validation.idxmax() if is_better_high(measure) else on_validation.idxmin()
+    return float(_of_networks(record, split, measure)[best])
+
+
+def _of_networks(record: Record, split: str, measure: str) -> "pd.Series[float]":
+    """Return a measure of each network of a front, by its place in it."""
     front = record.front(split)
-    return front, front.table[(front.alphas == alpha).all(1)].iloc[0]
-
-
-def chosen_hypervolume(record: Record, split: str) -> float:
-    """Return the hypervolume of the chosen network from 0; NaN unless each objective is to be as
-    large as can be."""
-    front, metrics = chosen(record, split)
-    if not all(front.maximise):
-        return float("nan")
-    return float(metrics[[objective.name for objective in front.objectives]].prod())
+    table = front.table.reset_index(drop=True)
+    if measure != "hypervolume":
+        return table.get(measure, pd.Series(np.nan, table.index))
+    volumes = table[[objective.name for objective in front.objectives]].prod(axis=1)
+    return volumes if all(front.maximise) else volumes * np.nan
 
 
 def ends(record: Record, variant: str) -> "pd.Series[bool]":
@@ -83,6 +87,7 @@ MEASURES: dict[str, Callable[[Record, str], Any]] = {
     # the smallest cosine between two members
     "cosine of the members": lambda record, _: record.summary.get("member_similarity"),
     "training time": lambda record, _: record.cost.get("train_seconds"),
+    "peak memory": lambda record, _: record.cost.get("peak_memory_bytes"),
     # the share of the points that no other dominates
     "non-dominated": _of_front(lambda front: front.non_dominated().mean()),
     "non-dominated in loss": _of_front(lambda front: front.on("loss").non_dominated().mean()),
@@ -97,8 +102,7 @@ MEASURES: dict[str, Callable[[Record, str], Any]] = {
     # the best of each objective along the front, a mean over the tasks
     "mean of objectives": _of_front(lambda front: np.mean([*front.best().values()])),
     # the largest extent in an objective of the points that no other dominates
-    "span": _of_front(lambda front: np.ptp(front.values[front.non_dominated()], axis=0).max()),
-    "chosen hypervolume": chosen_hypervolume,
+    "span": _of_front(span),
     # of the pairs of starts of the toy problem; the split is the name of a variant
     "covering pairs": lambda record, split: record.summary[split]["covering"],
     # of those that follow a part of the front and nothing else
@@ -106,12 +110,13 @@ MEASURES: dict[str, Callable[[Record, str], Any]] = {
 }
 """Of a record and a split; None or NaN where it has no such number."""
 OF_TOY = ("covering pairs", "pairs on a part")
-LOW = {"competition", "competition in loss", "order", "cosine of the members", "training time"}
+LOW = {"competition", "competition in loss", "order", "cosine of the members"}
+LOW |= {"training time", "peak memory"}
 """Which of them are better the lower they are."""
 
 
 NAMED: dict[str, Callable[[Record, str, str], Any]] = {
-    CHOSEN: lambda record, split, name: chosen(record, split)[1].get(name),
+    CHOSEN: chosen,
     ORDER_OF: lambda record, split, name: record.part(split, "spearman").get(name),
     ENDS: lambda record, split, rule: len(ends(record, f"{rule}, {split}")),
     AT_TASK_2: lambda record, split, rule: ends(record, f"{rule}, {split}").mean(),
@@ -123,7 +128,9 @@ def check(measure: str, tasks: Sequence[str] = ()) -> None:
     """Raise InputError for an unknown measure, or for a metric of none of the `tasks`, if any."""
     name = measure.removeprefix(CHOSEN).removeprefix(ORDER_OF)
     is_metric = "/" in name and (not tasks or name.partition("/")[0] in tasks)
-    is_known = measure in MEASURES or measure.startswith((ENDS, AT_TASK_2))
+    is_known = measure in (*MEASURES, CHOSEN + "hypervolume") or measure.startswith(
+        (ENDS, AT_TASK_2)
+    )
     if not (is_known or is_metric or name == "objectives"):
         known = ", ".join(MEASURES)
         raise InputError(f"A measure is one of {known}, or task/metric. Found {measure!r}.")
@@ -172,10 +179,18 @@ def measured(record: Record, split: str) -> dict[str, float]:
     else:
         metrics = [*record.front(split).table]
         names = [name for name in MEASURES if name not in OF_TOY]
-        names += [*metrics, *(CHOSEN + metric for metric in metrics)]
+        names += [CHOSEN + "hypervolume", *metrics, *(CHOSEN + metric for metric in metrics)]
         names += [ORDER_OF + name for name in record.part(split, "spearman")]
     numbers = {name: value(record, name, split) for name in names}
     return {name: number for name, number in numbers.items() if not np.isnan(number)}
+
+
+def is_in_shares(name: str) -> bool:
+    """Return whether a measure is an accuracy or a hypervolume of accuracies, where 0.002 is little
+    everywhere."""
+    if "/" in name:
+        return name.endswith(("/accuracy", "/mIoU", "/pixel accuracy"))
+    return "hypervolume" in name or name in ("centre", "mean of objectives", "objectives")
 
 
 def is_better_high(name: str) -> bool:

@@ -1,10 +1,13 @@
-"""The claims of the paper, in its words or close to them, and where each stands."""
+"""The claims of the paper, in its words or close to them, and its place for each.
+
+A number of ours that decides one, such as a margin or "most", is said to be ours in the evidence.
+"""
 
 from functools import partial
 from math import inf
 
 from pamal_companion.study.claim import Claim, baselines
-from pamal_companion.study.frame import Near, OfSeeds, Setting, setting
+from pamal_companion.study.frame import Away, Counted, Near, OfSeeds, Setting, setting
 from pamal_companion.study.paper import ONE_NETWORK
 
 multimnist, census, multimnist3, utkface, cityscapes, toy = (
@@ -31,11 +34,6 @@ SWEPT_CENSUS += [census("cosmos", p=1, lam=5)]
 PHN_P = (0.001, 0.01, 0.1, 0.2, 0.5, 1, 2)
 FAVOURING = ("LS", "UW", "DWA", "RLW", "PCGrad", "IMTL-G", "GradDrop", "CAGrad")
 """The baselines of the toy problem that favour the task with the larger loss."""
-
-
-def stl(data: "partial[Setting]") -> list[Setting]:
-    """Return single-task learning of each of two tasks."""
-    return [data("stl", task=task) for task in (0, 1)]
 
 
 def others_of_the_table(data: "partial[Setting]", best: Setting, **sign: str) -> list[Setting]:
@@ -85,18 +83,6 @@ CLAIMS: dict[str, Claim] = {
     "Best accuracy of the front above that of every baseline, each task: Census": Claim(
         "C2, Table 9", [CENSUS], baselines, measures=["objectives"]
     ),
-    "The network chosen on validation is above every baseline: MultiMNIST": Claim(
-        "abstract, Fig. 4", [MULTIMNIST], baselines, measures=["chosen hypervolume"]
-    ),
-    "The network chosen on validation is above every baseline: Census": Claim(
-        "abstract, Fig. 4", [CENSUS], baselines, measures=["chosen hypervolume"]
-    ),
-    "The best of the front matches single-task learning on each task: MultiMNIST": Claim(
-        "Fig. 4", [MULTIMNIST], stl(multimnist), measures=["objectives"], low=-0.005
-    ),
-    "The best of the front matches single-task learning on each task: Census": Claim(
-        "Fig. 4", [CENSUS], stl(census), measures=["objectives"], low=-0.001
-    ),
     "One front reaches further than two seeds of most baselines lie apart: MultiMNIST": Claim(
         "5.1, Fig. 4",
         [MULTIMNIST],
@@ -113,20 +99,15 @@ CLAIMS: dict[str, Claim] = {
         their_measure=OfSeeds("distance", 2),
         need="most",
     ),
-    "Most baselines are not ahead of linear scalarisation: MultiMNIST": Claim(
-        "5.1", [multimnist("ls")], baselines, low=-0.005, need="most"
+    "Most baselines do not consistently outperform linear scalarisation: MultiMNIST": Claim(
+        "5.1", [multimnist("ls")], baselines, low=-0.002, need="most"
     ),
-    "Most baselines are not ahead of linear scalarisation: Census": Claim(
-        "5.1", [census("ls")], baselines, low=-0.001, need="most"
+    "Most baselines do not consistently outperform linear scalarisation: Census": Claim(
+        "5.1", [census("ls")], baselines, low=-0.002, need="most"
     ),
-    "Most of the subspace is as good as linear scalarisation at every task: MultiMNIST": Claim(
-        "5.2, A2", [MULTIMNIST], measures=[Near(0.005, multimnist("ls"))], low=0.5
-    ),
-    "Most of the subspace is as good as linear scalarisation at every task: Census": Claim(
-        "5.2, A2", [CENSUS], measures=[Near(0.001, census("ls"))], low=0.5
-    ),
-    "Most of the subspace is as good as linear scalarisation at every task: MultiMNIST3": Claim(
-        "5.2, A2", [MULTIMNIST3], measures=[Near(0.005, multimnist3("ls"))], low=0.5
+    "Most of the subspace has high performance on each task, within 0.005 of linear "
+    "scalarisation: MultiMNIST3": Claim(
+        "5.2", [MULTIMNIST3], measures=[Near(0.005, multimnist3("ls"))], low=0.5
     ),
     "No barrier between the members, the middle is as good as linear scalarisation: "
     "MultiMNIST": Claim(
@@ -409,15 +390,6 @@ CLAIMS: dict[str, Claim] = {
     "With p = 2 or 3 the front is shorter than with p = 1: Census": Claim(
         "A1", [CENSUS_1], [CENSUS_1.having(p=p) for p in (2, 3)], measures=["span"]
     ),
-    "A rate M times as high gives a better front: MultiMNIST": front(
-        "5", [MULTIMNIST], [multimnist("pamal", lr_scaling="plain")]
-    ),
-    "A rate M times as high gives a better front: Census": front(
-        "5", [CENSUS], [census("pamal", lr_scaling="plain")]
-    ),
-    "A rate M times as high gives a better front: MultiMNIST3": front(
-        "5", [multimnist3("pamal", lr_scaling="members")], [MULTIMNIST3]
-    ),
     "The best multi-task method on each task: MultiMNIST3": Claim(
         "C3, Table 10", [MULTIMNIST3], baselines, measures=["objectives"]
     ),
@@ -427,18 +399,15 @@ CLAIMS: dict[str, Claim] = {
     "The best of the front is above linear scalarisation on each task: MultiMNIST3": Claim(
         "C3, Table 10", [MULTIMNIST3], [multimnist3("ls")], measures=["objectives"]
     ),
-    "The network chosen on validation is above linear scalarisation on each task: "
-    "MultiMNIST3": Claim(
-        "C3, Table 10", [MULTIMNIST3], [multimnist3("ls")], measures=["chosen objectives"]
-    ),
     "Most points of one run are non-dominated: UTKFace": Claim(
         "5.2, Fig. 5", [UTKFACE], measures=["non-dominated"], low=0.5
     ),
     "The nearer to a member, the lower the loss of its task: UTKFace": Claim(
         "5.2, Fig. 5", [UTKFACE], measures=["order"], low=-inf, high=-0.5
     ),
-    "Most of the subspace is as good as linear scalarisation at every task: UTKFace": Claim(
-        "5.2, A2", [UTKFACE], measures=[Near(0.005, utkface("ls"))], low=0.5
+    "Most of the subspace has high performance on each task, within 0.005 of linear "
+    "scalarisation: UTKFace": Claim(
+        "5.2", [UTKFACE], measures=[Near(0.005, utkface("ls"))], low=0.5
     ),
     "A lower loss on age than every baseline: UTKFace": Claim(
         "B3, Table 4", [UTKFACE], baselines, measures=["age/loss"]
@@ -495,25 +464,6 @@ CLAIMS: dict[str, Claim] = {
     ),
     "More training images are better on both tasks: CityScapes": Claim(
         "C4", [cityscapes("pamal", setting="I")], [CITYSCAPES], measures=["objectives"]
-    ),
-    "One run takes at most half as long again as one of linear scalarisation, W = 4: "
-    "MultiMNIST": Claim(
-        "abstract, 1",
-        [MULTIMNIST],
-        [multimnist("ls")],
-        measures=["training time"],
-        low=-inf,
-        high=1.5,
-        of_ratio=True,
-    ),
-    "One run takes at most half as long again as one of linear scalarisation, W = 2: Census": Claim(
-        "abstract, 1",
-        [CENSUS],
-        [census("ls")],
-        measures=["training time"],
-        low=-inf,
-        high=1.5,
-        of_ratio=True,
     ),
     "Equal scales: 21 or 22 of 25 pairs, give or take one, find the whole front": Claim(
         "Fig. 1, B2, Fig. 14",
@@ -596,5 +546,73 @@ CLAIMS: dict[str, Claim] = {
         split="c = 0.1",
         low=0.3,
         high=0.7,
+    ),
+    "One run with one draw a step costs little more than one of linear scalarisation, passes and "
+    "memory: MultiMNIST": Claim(
+        "abstract, 1",
+        [MULTIMNIST_1],
+        [multimnist("ls")],
+        measures=[Counted("passes"), "peak memory"],
+        low=-inf,
+        high=1.5,
+        of_ratio=True,
+    ),
+    "One run with one draw a step costs little more than one of linear scalarisation, passes and "
+    "memory: Census": Claim(
+        "abstract, 1",
+        [CENSUS_1],
+        [census("ls")],
+        measures=[Counted("passes"), "peak memory"],
+        low=-inf,
+        high=1.5,
+        of_ratio=True,
+    ),
+    "PHN has about 100 times the weights of the network that it makes: MultiMNIST": Claim(
+        "5.1, B4",
+        [multimnist("phn")],
+        [multimnist("ls")],
+        measures=[Counted("weights")],
+        low=90,
+        high=110,
+        of_ratio=True,
+    ),
+    "PHN has about 100 times the weights of the network that it makes: Census": Claim(
+        "5.1, B4",
+        [census("phn")],
+        [census("ls")],
+        measures=[Counted("weights")],
+        low=90,
+        high=110,
+        of_ratio=True,
+    ),
+    "More draws a step reduce the variance, here of the hypervolume over seeds: MultiMNIST": front(
+        "4.2",
+        [multimnist("pamal", W=W) for W in (2, 3, 4, 5)],
+        [MULTIMNIST_1],
+        measures=[Away("hypervolume")],
+    ),
+    "Without a penalty fewer pairs of points are out of order than on Census: MultiMNIST": front(
+        "B1", [MULTIMNIST], [NO_PENALTY_CENSUS], measures=["ordered pairs"]
+    ),
+    "Without multi-forward training, W = 1, hypervolume above that of three seeds of every "
+    "baseline together: Census": Claim(
+        "B1, Fig. 12", [CENSUS_1], baselines, their_measure=OfSeeds("hypervolume", 3)
+    ),
+    "Every seed has a larger hypervolume than three seeds of every baseline together: "
+    "MultiMNIST": Claim(
+        "C2, Table 9",
+        [MULTIMNIST],
+        baselines,
+        measures=[OfSeeds("least hypervolume", 3)],
+        their_measure=OfSeeds("hypervolume", 3),
+        in_print="Auto-lambda has 0.918, a seed of PaMaL 0.916: it is not so in print",
+    ),
+    "Every seed has a larger hypervolume than three seeds of every baseline together: "
+    "Census": Claim(
+        "C2, Table 9",
+        [CENSUS],
+        baselines,
+        measures=[OfSeeds("least hypervolume", 3)],
+        their_measure=OfSeeds("hypervolume", 3),
     ),
 }

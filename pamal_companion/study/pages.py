@@ -9,6 +9,7 @@ from pamal_companion.runs import grid
 from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, paper, tables
 from pamal_companion.study.frame import Runs, Setting
+from pamal_companion.study.fronts import span
 from pamal_core.front import Front
 
 
@@ -40,8 +41,10 @@ def opening(record: Record, runs: Runs) -> str:
 
 
 def trade(fronts: Sequence[Front]) -> str:
-    """Return how many networks are not dominated, and whether a gain on one task costs another, by
-    the rank correlation of what they achieve: means over `fronts`, one for each seed."""
+    """Return how many networks are not dominated and how far these reach, and whether a gain on one
+    task costs another, by the rank correlation of what they achieve: means over `fronts`, one for
+    each seed."""
+    reach = np.mean([span(front) for front in fronts])
     kept = np.mean([front.non_dominated().sum() for front in fronts])
     competition = np.mean([front.competition() for front in fronts])
     mean = f", in the mean over {len(fronts)} seeds," * (len(fronts) > 1)
@@ -49,14 +52,14 @@ def trade(fronts: Sequence[Front]) -> str:
     number = f"{competition:.2f}".replace("-", "\N{MINUS SIGN}")
     few = f"{kept:.1f}".removesuffix(".0")
     return (
-        f"of these{mean} {few} are not dominated, and the rank correlation of what they achieve is "
-        f"{number}: {told}."
+        f"of these{mean} {few} are not dominated, with a span of {reach:.3f}, and the rank "
+        f"correlation of what they achieve is {number}: {told}."
     )
 
 
 def beside_the_paper(runs: Runs) -> str:
-    """Return the last hypervolume, or else the first number, that the paper has for `runs`, and all
-    its verdicts."""
+    """Return the last hypervolume, or else the first number, that the paper has for `runs`, and
+    whether ours differs."""
     found = tables.compare(runs)
     if not len(found):
         return "The paper has no number for this setting."
@@ -65,12 +68,8 @@ def beside_the_paper(runs: Runs) -> str:
     measure, _, percent = str(row.name[-1]).rstrip(" ↑↓").partition(", ")
     best = "" if len(volumes) else "of the best "
     ours, theirs = (f"{value:#.4g} {percent}".strip() for value in (row.ours, row.paper))
-    counts = found["verdict"].value_counts()
-    verdicts = ", ".join(f"{word} {count}" for word, count in counts.items())
-    return (
-        f"The mean {best}{measure} is {ours}; the paper has {theirs}. "
-        f"Verdicts on the paper's numbers: {verdicts}."
-    )
+    word = ", which differs" if row["verdict"] == "differs" else ""
+    return f"The mean {best}{measure} is {ours}; the paper has {theirs}{word}."
 
 
 def making(notebook: str, namespace: Mapping[str, Any], record: Record, runs: Runs) -> str:

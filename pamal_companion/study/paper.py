@@ -18,6 +18,7 @@ from pamal_companion.runs.options import Options
 from pamal_companion.study.layout import TABLES
 from pamal_companion.study.statistics import Sample
 from pamal_core.errors import check_choice
+from pamal_core.front import Front, Objective
 
 FOLDER = Path(__file__).parent / "printed"
 
@@ -58,11 +59,32 @@ def table(name: str) -> pd.DataFrame:
 
 
 @cache
-def authors() -> pd.DataFrame:
-    """Return the authors' own test accuracies on MultiMNIST, published with a later paper: a row
-    for each seed, task (1 or 2) and, for PaMaL, alpha_1; methods by our names."""
-    found = table("authors_multimnist").query("split == 'test' and metric == 'accuracy'")
+def authors(split: str = "test") -> pd.DataFrame:
+    """Return the authors' own accuracies on MultiMNIST, published with a later paper: a row for
+    each seed, task (1 or 2) and, for PaMaL, alpha_1; methods by our names."""
+    found = table("authors_multimnist").query("split == @split and metric == 'accuracy'")
     return found.replace({"method": {"nashmtl": "nash_mtl", "autol": "auto_lambda"}})
+
+
+@cache
+def authors_fronts(split: str = "test") -> Mapping[str, Mapping[int, Front]]:
+    """Return `authors` as fronts, by method and seed."""
+    tasks = [f"{task}/accuracy" for task in TASKS["multimnist"]]
+    objectives = tuple(Objective(task, True) for task in tasks)
+    rows = authors(split).assign(share=lambda found: -found.alpha_1.fillna(1))
+    fronts: dict[str, dict[int, Front]] = {}
+    for (method, seed), of_run in rows.groupby(["method", "seed"]):
+        table = of_run.pivot(index="share", columns="task", values="value").set_axis(tasks, axis=1)
+        alphas = np.c_[-table.index, 1 + table.index]
+        front = Front(alphas, table.reset_index(drop=True), objectives)
+        fronts.setdefault(method, {})[int(seed)] = front
+    return fronts
+
+
+def authors_volumes(method: str, split: str = "test") -> Sample:
+    """Return the hypervolume from 0 of a seed of the authors', over their seeds."""
+    fronts = authors_fronts(split).get(method, {}).values()
+    return Sample.of([front.hypervolume([0.0, 0.0]) for front in fronts])
 
 
 class Row(NamedTuple):
@@ -92,6 +114,9 @@ def rows(name: str) -> list[Row]:
     for (method, *values), group in found.groupby(["method", *keys], sort=False, dropna=False):
         numbers = {}
         for printed, column in of.columns.items():
+            if column.of_authors:
+                numbers[printed] = authors_volumes(ours[method])
+                continue
             # Without a column of deviations they are those of the rows, if there are several.
             if column.deviation in group:
                 deviation = group[column.deviation].mean() * np.sqrt(of.divisor / 2)

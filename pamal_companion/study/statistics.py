@@ -1,7 +1,8 @@
-"""Means over seeds: their intervals, and what these license.
+"""Means over seeds: their intervals, and the words that these license.
 
-A number of ours beside the paper's `agrees`, `differs` or is `undecided` (`verdict`). No range of
-three values is an interval here, and nothing follows from a difference alone.
+A number beside the paper's `differs`, or there is no word (`differs`). Of two methods one is ahead,
+behind or level, or it is open (`word`). No range of three values is an interval here, and nothing
+follows from a difference alone.
 """
 
 from bisect import bisect_left
@@ -14,6 +15,8 @@ from scipy.special import stdtr, stdtrit
 
 LEVEL = 0.025
 """What a one-sided p must be below: that the 95 % interval leaves the bound out."""
+WITHIN = 0.002
+"""How near two accuracies or hypervolumes are that are level."""
 MOST = 1000
 """Seeds beyond which none are counted."""
 Number = Any
@@ -77,28 +80,49 @@ class Estimate(NamedTuple):
         reach = stdtrit(self.freedom, (1 + coverage) / 2) * self.error
         return self.value - reach, self.value + reach
 
-    def above(self, bound: float) -> Any:
+    def above(self, bound: Number) -> Any:
         """Return the one-sided p of what is estimated being `bound` or less: small where it is
         above."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return stdtr(self.freedom, (bound - np.asarray(self.value)) / self.error)
 
-    def below(self, bound: float) -> Any:
+    def below(self, bound: Number) -> Any:
         """Return the p of its being `bound` or more."""
         return self._replace(value=-np.asarray(self.value)).above(-bound)
 
 
-def verdict(estimate: Estimate, margin: Number) -> Any:
-    """Return what a difference ours - theirs says of a `margin` that was declared before.
+def differs(away: Estimate, tolerance: Number) -> Any:
+    """Return whether the 95 % interval of ours - theirs leaves out the whole tolerance, which was
+    declared before, and not only 0."""
+    return np.minimum(away.above(tolerance), away.below(-tolerance)) < LEVEL
 
-    "agrees": the 90 % interval lies within the margin, two one-sided tests at 5 %. "differs": the
-    95 % interval leaves 0 out, and the estimate is outside the margin. Else "undecided".
+
+def word(away: Estimate, within: Number = WITHIN) -> Any:
+    """Return what ours - theirs says, the larger the better.
+
+    "ahead" or "behind": the 95 % interval leaves out 0. "level": the 90 % interval lies `within`,
+    and it is neither of the two. Else "open".
     """
-    low, high = estimate.interval(0.9)
-    agrees = np.maximum(np.abs(low), np.abs(high)) < margin
-    decided = np.minimum(estimate.above(0.0), estimate.below(0.0)) < LEVEL
-    differs = decided & (np.abs(estimate.value) > margin)
-    return np.where(agrees, "agrees", np.where(differs, "differs", "undecided"))[()]
+    low, high = away.interval(0.9)
+    level = np.maximum(np.abs(low), np.abs(high)) <= within
+    words = np.where(level, "level", "open")
+    words = np.where(away.below(0.0) < LEVEL, "behind", words)
+    return np.where(away.above(0.0) < LEVEL, "ahead", words)[()]
+
+
+def minus(
+    ours: "pd.Series[float]", theirs: "pd.Series[float]", paired: bool = False
+) -> tuple[Estimate, tuple[int, ...]]:
+    """Return the mean of ours minus that of theirs, from numbers by seed, and the seeds it rests
+    on: those of both where they are `paired`, else those of either side (Welch). Numbers that are
+    alike at every seed are of the same networks, and their difference is exactly 0."""
+    both = ours.index.intersection(theirs.index)
+    is_same = len(both) == len(ours) == len(theirs) > 1 and ours[both].equals(theirs[both])
+    if paired or is_same:
+        away = ours[both].to_numpy() - theirs[both].to_numpy()
+        return Estimate.of(away), (len(both),)
+    samples = Sample.of(ours.to_numpy()), Sample.of(theirs.to_numpy())
+    return samples[0].minus(samples[1]), (len(ours), len(theirs))
 
 
 def seeds_needed(is_decided: Callable[[int], Any]) -> float:
@@ -146,24 +170,27 @@ def bracket(estimate: Estimate, digits: int = 4, sign: str = "+") -> str:
 
 
 def differences(
-    pairs: Mapping[Any, Sequence["pd.Series[float]"]], names: tuple[str, str]
+    pairs: Mapping[Any, Sequence["pd.Series[float]"]],
+    names: tuple[str, str],
+    is_better_high: bool = True,
+    within: float = WITHIN,
 ) -> pd.DataFrame:
-    """Return a row for each pair of numbers by seed: both means, called `names`, over the seeds
-    that both have, the mean of second minus first with its 95 % interval (Student's, of the paired
-    differences), and whether the second is "more" or "less" by that interval, the "same" in every
-    seed, or "undecided"."""
-    rows = {}
+    """Return a row for each pair of numbers by seed: both means, called `names`, the second minus
+    the first with its 95 % interval (Welch's), and whether the second is ahead (`word`)."""
+    rows: dict[Any, dict[str, str]] = {}
     for label, pair in pairs.items():
-        both = pd.concat(pair, axis=1, keys=names).dropna().sort_index()
-        found = Estimate.of((both[names[1]] - both[names[0]]).to_numpy())
-        low, high = found.interval()
-        unmoved = "same" if low == high == 0 else "undecided"
-        decided = "more" if low > 0 else "less" if high < 0 else unmoved
-        rows[label] = {
-            **both.mean().map(number),
-            "difference [95 %]": bracket(found),
-            "verdict": decided if len(both) else "not run",
-            "seeds": len(both),
+        first, second = (numbers.dropna() for numbers in pair)
+        means = [number(Sample.of(numbers.to_numpy()).mean) for numbers in (first, second)]
+        rows[label] = dict(zip(names, means, strict=True))
+        if first.empty or second.empty:
+            rows[label] |= {"difference [95 %]": "", "verdict": "not run", "seeds": ""}
+            continue
+        away, seeds = minus(second, first)
+        turned = away if is_better_high else away._replace(value=-away.value)
+        rows[label] |= {
+            "difference [95 %]": bracket(away),
+            "verdict": str(word(turned, within)),
+            "seeds": " and ".join(map(str, seeds[::-1])),
         }
     return pd.DataFrame(rows).T
 

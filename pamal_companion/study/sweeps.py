@@ -11,7 +11,8 @@ from pamal_companion.plots.studies import Winner
 from pamal_companion.study import frame, layout, paper, tables
 from pamal_companion.study.frame import Runs, Setting
 from pamal_companion.study.fronts import middle
-from pamal_companion.study.statistics import Sample, differences, spread, summary
+from pamal_companion.study.measures import is_better_high, is_in_shares
+from pamal_companion.study.statistics import WITHIN, Sample, differences, spread, summary
 from pamal_core.front import Front
 
 NONE = "none"
@@ -20,15 +21,6 @@ CRITERIA = {"no threshold": None, "S < \N{MINUS SIGN}0.5": -0.5, "S < \N{MINUS S
 """What Spearman's correlation must be below, by its name; None asks for nothing."""
 TITLES = {"hypervolume": "hypervolume \N{UPWARDS ARROW}", "spearman": "S"}
 """What stands above a column in a page."""
-CHANGE = {
-    "more": "**larger**",
-    "less": "**smaller**",
-    "same": "the **same**",
-    "undecided": "**undecided** by these seeds",
-    "not run": "not run",
-}
-ORDER = CHANGE | {"more": "**less in order**", "less": "**better in order**"}
-"""What the verdict on a difference says in a sentence."""
 BEST = {TITLES["hypervolume"]: True}
 """The column whose best is bold in a page."""
 CHANGED = {
@@ -107,14 +99,17 @@ def changes(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
 def effects(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
     """Compare runs "without" a penalty and "with" it, on validation: a row for each of `CHANGED`,
     of `penalties` and lambda. A seed's number is a mean over those W for which it has both."""
-    found, pairs = by_penalty(runs, penalties, [*CHANGED.values()]), {}
+    found, parts = by_penalty(runs, penalties, [*CHANGED.values()]), []
     lams = sorted({setting.values["lam"] for setting in runs} - {0})
-    for (text, measure), name in product(CHANGED.items(), penalties):
-        by_lam = found[found["of"] == name].pivot_table(measure, ["seed", "W"], "lam")
-        for lam in lams:
+    for text, measure in CHANGED.items():
+        pairs = {}
+        for name, lam in product(penalties, lams):
+            by_lam = found[found["of"] == name].pivot_table(measure, ["seed", "W"], "lam")
             means = by_lam.reindex(columns=[0, lam]).dropna().groupby("seed").mean()
             pairs[text, name, f"{lam:g}"] = means[0], means[lam]
-    return differences(pairs, ("without", "with")).rename_axis(["measure", "penalty", "λ"])
+        within = WITHIN if is_in_shares(measure) else 0.0
+        parts.append(differences(pairs, ("without", "with"), is_better_high(measure), within))
+    return pd.concat(parts).rename_axis(["measure", "penalty", "λ"])
 
 
 def maps(runs: Runs, penalties: Sequence[str], measures: Mapping[str, str]) -> dict[str, Any]:

@@ -1,15 +1,15 @@
 """The paper's tables beside ours: what was to be run, what was run, and what is printed, joined.
 
-What is not run is a row, too. A verdict is of one number (`report`); what the verdicts of a table
-are worth together is what they would be of numbers that say nothing (`joint`).
+What is not run is a row, too. A number that is further from the paper's than the tolerance
+"differs" (`report`); there is no other word for one number, and none is counted. What a table says
+is its order and its mean shift (`joint`).
 """
 
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import Any
 
-import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from pamal_companion.plots.table import Html, drawn, intervals
 from pamal_companion.plots.table import table as html
@@ -17,15 +17,15 @@ from pamal_companion.runs import grid
 from pamal_companion.study import frame, paper
 from pamal_companion.study.frame import Measure, OfSeeds, Runs, Setting
 from pamal_companion.study.layout import TABLES, Column
+from pamal_companion.study.order import of_order
 from pamal_companion.study.paper import SEEDS, Row
 from pamal_companion.study.statistics import (
     Estimate,
     Sample,
     bracket,
+    differs,
     rounded,
-    seeds_needed,
     spread,
-    verdict,
 )
 
 TOGETHER = OfSeeds("hypervolume", SEEDS)
@@ -34,9 +34,6 @@ UNION = f"{TOGETHER} \N{UPWARDS ARROW}"
 THEIRS, OURS = ["paper", "paper ±", "paper's seeds"], ["ours", "ours ±", "seeds"]
 AWAY = ["difference", "error", "freedom"]
 """The columns of a report that are a `Sample`, and those of an `Estimate`."""
-SHUFFLES = 2000
-WORDS = ("agrees", "differs", "undecided")
-NULLS = ("a constant", "the paper shuffled", "LS in every row")
 
 
 @cache
@@ -71,9 +68,8 @@ def report(
     those of `settings` that belong to it. A `short` one does not say what the paper leaves open.
 
     "±" are standard deviations over seeds (n - 1). The difference is ours minus the paper's, with
-    its standard error and degrees of freedom (Welch), and `verdict` what it means for the margin of
-    its column. "seeds to decide" are how many of ours would give one if means and deviations stayed
-    as they are, infinite where the paper's seeds are too few for any number of ours.
+    its standard error and degrees of freedom (Welch), and `verdict` is "differs" where its 95 %
+    interval leaves the whole tolerance out, "not run", or nothing.
     """
     table, order = TABLES[name], [*rows(name).values()]
     chosen = planned(name) if settings is None else settings
@@ -104,73 +100,46 @@ def _cells(
 ) -> dict[str, object]:
     measure: Measure = column.measure
     text, in_each = column.text, 1
-    if measure == "hypervolume" and split == "test" and setting.method != "pamal":
+    if (
+        measure == "hypervolume"
+        and split == "test"
+        and not column.of_authors
+        and setting.method != "pamal"
+    ):
         measure, text, in_each, theirs = TOGETHER, UNION, SEEDS, theirs._replace(number=1)
     found = frame.measured(runs, setting, measure, split)
     ours = Sample.of(column.unit * found.to_numpy())
-    away, margin = ours.minus(theirs), column.margin_at(float(theirs.mean))
-
-    def decides(groups: int) -> bool:
-        return bool(verdict(ours._replace(number=groups).minus(theirs), margin) != "undecided")
-
+    away, tolerance = ours.minus(theirs), column.tolerance_at(float(theirs.mean))
+    word = "differs" if differs(away, tolerance) else ""
     return {
         "measure": text,
         **dict(zip(THEIRS, theirs, strict=True)),
         **dict(zip(OURS, ours._replace(number=ours.number * in_each), strict=True)),
         **dict(zip(AWAY, map(float, away), strict=True)),
-        "margin": margin,
-        "verdict": str(verdict(away, margin)) if ours.number else "not run",
-        "seeds to decide": in_each * seeds_needed(decides) if away.error > 0 else np.nan,
+        "tolerance": tolerance,
+        "verdict": word if ours.number else "not run",
     }
 
 
 def joint(name: str, runs: Runs) -> pd.DataFrame:
-    """Return what the verdicts of the table `name` say together, a row for each measure of three
-    rows or more.
-
-    The mean difference ours minus the paper's, with Student's 95 % interval over the rows; the rank
-    correlation of the two columns and its one-sided permutation p; how many rows agree, and how
-    many would if our results were each of `NULLS`: the mean of the paper's column in every row, the
-    paper's own in another order (a mean over `SHUFFLES`), ours of LS in every row. A table tells
-    its rows apart where more of them agree than with the first and the last of these, and than with
-    all but 5 % of the shuffles.
-    """
-    found, table, rows = report(name, runs), TABLES[name], {}
-    measures: dict[str, tuple[Measure, float]] = {
-        column.text: (column.measure, column.unit) for column in table.columns.values()
-    }
-    measures[UNION] = TOGETHER, 1.0
-    rng = np.random.default_rng(0)
+    """Return what the table `name` says as a whole, a row for each measure of three rows or more:
+    the `word` on its order with the rank correlation and its p (`of_order`), and the mean shift,
+    ours minus the paper's, with Student's 95 % interval over the rows."""
+    found, lines = report(name, runs), {}
     for text, of in found[found["seeds"] > 0].groupby(level=1, sort=False):
         if len(of) < 3:
             continue
-        measure, unit = measures[text]
-        of_ls = unit * frame.measured(runs, Setting(table.experiment, "ls"), measure, table.split)
-        own, printed = (Sample(*of[columns].to_numpy().T) for columns in (OURS, THEIRS))
-        own = own._replace(number=own.number / (SEEDS if text == UNION else 1))
-        ours, theirs, margin = own.mean, printed.mean, of["margin"].to_numpy()
-        orders = rng.permuted(np.tile(np.arange(len(of)), (SHUFFLES, 1)), axis=1)
-        agree, constant, shuffled, as_ls = (
-            (verdict(own._replace(mean=means).minus(printed), margin) == "agrees").sum(-1)
-            for means in (ours, theirs.mean(), theirs[orders], of_ls.mean())
-        )
-        ranks = [rankdata(column) - (len(of) + 1) / 2 for column in (ours, theirs)]
-        rank, scale = ranks[0] @ ranks[1], np.linalg.norm(ranks, axis=1).prod()
-        by_chance = (1 + (shuffled >= agree).sum()) / (1 + SHUFFLES)
+        ours, theirs = (Sample(*of[columns].to_numpy(float).T) for columns in (OURS, THEIRS))
+        ours = ours._replace(number=ours.number / (SEEDS if text == UNION else 1))
         shift = Estimate.of(of["difference"].to_numpy())
-        rows[text] = {
+        lines[text] = {
             "rows": len(of),
-            "mean difference": shift.value,
+            **of_order(ours, theirs)._asdict(),
+            "mean shift": shift.value,
             **dict(zip(("low", "high"), shift.interval(), strict=True)),
-            "rank correlation": rank / scale if scale else np.nan,
-            "p of the rank": (1 + (ranks[1][orders] @ ranks[0] >= rank - 1e-9).sum())
-            / (1 + SHUFFLES),
-            "agree": int(agree),
-            **dict(zip(NULLS, (constant, shuffled.mean(), as_ls), strict=True)),
-            "p of the count": by_chance,
-            "tells its rows apart": bool(agree > max(constant, as_ls) and by_chance < 0.05),
+            "tolerance": of["tolerance"].mean(),
         }
-    return pd.DataFrame.from_dict(rows, "index")
+    return pd.DataFrame.from_dict(lines, "index")
 
 
 def _measures(found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -183,85 +152,81 @@ def _measures(found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         yield str(text), of.set_axis(pd.Index(labels, name=names[0][0] if one else "method"))
 
 
-def agreement(name: str, runs: Runs, digits: int = 4) -> Html:
-    """Return each number of the table `name` with a verdict, for a page, drawn against the paper's,
-    and above those of a measure what they say together (`joint`). A sentence where nothing is
-    run."""
+def beside(name: str, runs: Runs, digits: int = 4) -> Html:
+    """Return each number of the table `name` for a page, drawn against the paper's, and above those
+    of a measure what they say together (`joint`). A sentence where nothing is run."""
     found, whole, parts = report(name, runs, short=True), joint(name, runs), []
-    missing = (found["verdict"] == "not run").sum()
-    if missing == len(found):
+    is_run = found["verdict"] != "not run"
+    if not is_run.any():
         return Html(
             f"<p>None of the runs of this table is made, so that there is no number of ours. "
             f"<code>snakemake -s workflow/Snakefile {TABLES[name].target}</code> makes them.</p>"
         )
-    for text, of in _measures(found[found["verdict"] != "not run"]):
-        counts = ((word, (of["verdict"] == word).sum()) for word in WORDS)
-        words = [f"{n} {word if n == 1 else word.removesuffix('s')}" for word, n in counts if n]
-        said = f"<b>{text}</b>: {', '.join(words)}; margin {of['margin'].iloc[0]:g}."
+    for text, of in _measures(found[is_run]):
+        said = f"<b>{text}</b>. Tolerance {of['tolerance'].iloc[0]:g}."
         if text in whole.index:
-            all_of_it = whole.loc[text]
-            nulls = ", ".join(f"{all_of_it[null]:.3g} if ours were {null}" for null in NULLS)
-            tells = "tells" if all_of_it["tells its rows apart"] else "does not tell"
-            rank, count = (rounded(all_of_it[f"p of the {p}"], "= ") for p in ("rank", "count"))
-            away = bracket(Estimate.of(of["difference"].to_numpy()), digits)
+            of_all = whole.loc[text]
             said += (
-                f"<br>All rows together: mean difference {away}; rank correlation with the paper's "
-                f"{all_of_it['rank correlation']:.2f} (p {rank}). "
-                f"{all_of_it['agree']} of {len(of)} rows agree; it would be {nulls}. So the number "
-                f"of agreements {tells} the rows apart (p {count})."
+                f" The paper's order: <b>{of_all['word']}</b> (rank correlation "
+                f"{of_all['correlation']:.2f}, p {rounded(of_all['p'], '= ')}). Mean shift, ours "
+                f"minus the paper's: {bracket(Estimate.of(of['difference'].to_numpy()), digits)}."
             )
         ends = Estimate(*of[AWAY].to_numpy().T).interval()
-        parts += [f"<p>{said}</p>", intervals(of.assign(low=ends[0], high=ends[1]), digits)]
-    parts.append(f"<p>{missing} numbers of this table have no run of ours yet.</p>" * bool(missing))
+        texts = pd.DataFrame([_written(row, digits) for _, row in of.iterrows()], of.index)
+        drawn_beside = intervals(of.assign(low=ends[0], high=ends[1]), texts, digits)
+        parts += [f"<p>{said}</p>", drawn_beside]
+    if not is_run.all():
+        parts.append("<p>The other rows of this table are not run.</p>")
     return Html("\n".join(parts))
 
 
-def details(name: str, runs: Runs, digits: int = 4) -> Html:
-    """Return the rows of a `report` in full for a page, a table for each measure."""
-    found = _measures(report(name, runs, short=True))
-    return Html("\n".join(f"<p><b>{text}</b></p>{shown(of, digits, text)}" for text, of in found))
-
-
-def shown(found: pd.DataFrame, digits: int = 4, measure: str = "") -> Html:
-    """Return rows of a `report` or of `compare` for a page; the best of ours in bold where all are
-    of one `measure`. "seeds to decide" counts ours, where nothing is decided."""
-    needed = found["seeds to decide"].map("{:.0f}".format)
-    needed = needed.replace({"nan": "two or more", "inf": "more of the paper's"})
+def shown(found: pd.DataFrame, digits: int = 4) -> Html:
+    """Return rows of a `report` or of `compare` for a page."""
     rows = [
         {
-            "paper ± sd": spread(Sample(*row[THEIRS]), digits),
-            "ours ± sd": spread(Sample(*row[OURS]), digits),
-            "seeds": row["seeds"] or "",
+            **_written(row, digits),
             "difference [95 %]": bracket(Estimate(*row[AWAY]), digits),
-            "verdict": row["verdict"],
-            "seeds to decide": count if row["verdict"] == "undecided" else "",
+            f"beyond \N{PLUS-MINUS SIGN}{row['tolerance']:.2g}": row["verdict"],
         }
-        for (_, row), count in zip(found.iterrows(), needed, strict=True)
+        for _, row in found.iterrows()
     ]
-    best = {"ours ± sd": not measure.endswith("\N{DOWNWARDS ARROW}")} if measure else {}
-    return html(pd.DataFrame(rows, found.index), best=best, filters=["verdict"])
+    return html(pd.DataFrame(rows, found.index).fillna(""))
+
+
+def _written(row: "pd.Series[Any]", digits: int) -> dict[str, object]:
+    """Return both sides of a row of a `report` in words."""
+    theirs, ours = (Sample(*row[columns]) for columns in (THEIRS, OURS))
+    said = {"paper ± sd": spread(theirs, digits), "ours ± sd": spread(ours, digits)}
+    return said | {"seeds": row["seeds"] or ""}
 
 
 def progress(runs: Runs) -> pd.DataFrame:
-    """Return a row for each table: how many of its runs are made, their hours of training and
-    evaluation, how many numbers agree, differ and are undecided, the mean over its measures of how
-    far ours are from the paper's, in margins, and the target of the workflow that makes the
-    rest."""
-    found = {}
+    """Return a row for each table and measure: the word on its order, its rank correlation, the
+    mean shift in tolerances, drawn; and on the first of a table how many of its runs are made,
+    their hours of training and evaluation, and the target of the workflow that makes the rest."""
+    lines: dict[tuple[str, str], dict[str, object]] = {}
+    axis = "mean shift, \N{PLUS-MINUS SIGN}3 tolerances"
     for name, table in TABLES.items():
         wanted = [(s, seed) for s, seeds in planned(name).items() for seed in seeds]
         made = [runs[s][seed] for s, seed in wanted if seed in runs.get(s, {})]
-        of = report(name, runs)
-        verdicts = of["verdict"].value_counts()
-        away = Estimate.of((of["difference"] / of["margin"]).dropna().to_numpy())
-        found[table.title] = {
-            **{word: verdicts.get(word, 0) for word in WORDS},
-            "ours \N{MINUS SIGN} paper, \N{PLUS-MINUS SIGN}3 margins": drawn(
-                away.value, *away.interval(), 1.0, 3.0, 2
-            ),
+        whole = joint(name, runs)
+        about: dict[str, object] = {
             "runs made": len(made),
             "of": len(wanted),
             "hours": f"{sum(record.seconds for record in made) / 3600:.2f}",
             "target": table.target,
         }
-    return pd.DataFrame.from_dict(found, orient="index").rename_axis("table")
+        for text, of in whole.iterrows():
+            ends = of[["mean shift", "low", "high"]] / of["tolerance"]
+            lines[table.title, str(text)] = {
+                "order": of["word"],
+                "rank correlation": f"{of['correlation']:.2f}",
+                axis: drawn(ends.iloc[0], ends.iloc[1], ends.iloc[2], 1.0, 3.0, 2),
+                **about,
+            }
+            about = dict.fromkeys(about, "")
+        if whole.empty:
+            none = "not run" if not made else ""
+            lines[table.title, ""] = {"order": none, "rank correlation": "", axis: "", **about}
+    index = pd.MultiIndex.from_tuples(lines, names=["table", "measure"])
+    return pd.DataFrame([*lines.values()], index)

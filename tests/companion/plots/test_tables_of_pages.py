@@ -18,7 +18,7 @@ def cells(html):
 
 
 FOUND = pd.DataFrame(
-    {"loss ↓": ["0.20 ± 0.01", "0.15", ""], "verdict": ["agrees", "undecided", "not run"]},
+    {"loss ↓": ["0.20 ± 0.01", "0.15", ""], "verdict": ["holds", "open", "not run"]},
     pd.Index(["a & b", "c", "d"], name="method"),
 )
 
@@ -27,12 +27,12 @@ def test_a_table_has_its_index_its_numbers_and_a_mark_for_each_verdict():
     html = table(FOUND)
     assert cells(html) == [
         ["method", "loss ↓", "verdict"],
-        ["a &amp; b", "0.20 ± 0.01", f"{MARKS['agrees']} agrees"],
-        ["c", "0.15", f"{MARKS['undecided']} undecided"],
+        ["a &amp; b", "0.20 ± 0.01", f"{MARKS['holds']} holds"],
+        ["c", "0.15", f"{MARKS['open']} open"],
         ["d", "", f"{MARKS['not run']} not run"],
     ]
     assert html == table(FOUND.copy()) and isinstance(html, Html) and html._repr_html_() == html
-    assert '<tr class="undecided">' in html and '<tr class="not-run">' in html
+    assert '<tr class="open">' in html and '<tr class="not-run">' in html
 
 
 def test_the_best_is_bold_whichever_way_is_better_and_only_among_several():
@@ -81,17 +81,18 @@ def test_what_lies_outside_ends_in_an_arrow(numbers, dots, full, opened):
     assert [x for x, fill in arrows if fill == "none"] == opened
 
 
-def test_all_rows_of_a_dot_plot_share_an_axis_of_a_few_margins():
+def test_all_rows_of_a_dot_plot_share_an_axis_of_a_few_tolerances():
     found = pd.DataFrame(
-        {"paper": 0.9, "ours": [0.91, 0.95, np.nan], "difference": [0.01, 0.05, np.nan],
-         "low": [0.0, 0.04, np.nan], "high": [0.02, 0.06, np.nan], "margin": 0.005,
-         "verdict": ["undecided", "differs", "not run"]},
+        {"difference": [0.01, 0.05, np.nan],
+         "low": [0.0, 0.04, np.nan], "high": [0.02, 0.06, np.nan], "tolerance": 0.005,
+         "verdict": ["", "differs", "not run"]},
         pd.Index(["LS", "UW", "RLW"], name="method"),
     )  # fmt: skip
-    head, *rows = cells(intervals(found))
+    texts = pd.DataFrame({"paper": "0.9", "ours": ["0.91", "0.95", ""]}, found.index)
+    head, *rows = cells(intervals(found, texts))
     assert head[3] == "ours \N{MINUS SIGN} paper, \N{PLUS-MINUS SIGN}0.025"
     assert [row[0] for row in rows] == ["LS", "UW", "RLW"] and rows[2][3] == ""
-    html = intervals(found)
+    html = intervals(found, texts)
     assert re.findall(r'<circle cx="(.*?)"', html) == ["68.00%"]  # 0.4 of the reach
     assert html.count('path fill="currentColor"') == 1
     assert 'x="95.00%" y="50%" overflow="visible"><path fill="currentColor"' in html.split("UW")[1]

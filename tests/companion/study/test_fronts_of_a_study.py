@@ -49,6 +49,7 @@ def test_a_subspace_that_is_a_front_has_the_best_value_everywhere():
         {
             "points": 6,
             "non-dominated": 6,
+            "span": 1,
             "by no neighbour": 6,
             "members among them": 2,
             "order, task 1": 1,

@@ -105,8 +105,8 @@ def test_whether_there_is_a_trade_is_said_by_the_means_over_seeds():
     strict, none, some = front(-up), front(up), front(noise)
     costs, little = "a gain on one task costs another.", "there is little to trade."
     assert pages.trade([strict]) == (
-        f"of these 5 are not dominated, and the rank correlation of what they achieve is "
-        f"\N{MINUS SIGN}1.00: {costs}"
+        "of these 5 are not dominated, with a span of 4.000, and the rank correlation of what they "
+        f"achieve is \N{MINUS SIGN}1.00: {costs}"
     )
     assert pages.trade([none]).startswith("of these 1 are not") and little in pages.trade([none])
     found = pages.trade([strict, none, some])

@@ -253,6 +253,8 @@ def test_every_row_of_a_csv_is_one_of_ours_with_its_numbers(name):
     for row, (_, expected) in zip(rows, together.iterrows(), strict=True):
         assert {*row.numbers} == {*of.columns}
         for column, (mean, deviation, number) in row.numbers.items():
+            if column == "authors":  # which are not printed
+                continue
             if row.method != "pamal" or "seed" not in printed:
                 assert mean == expected[column] and number == 3
                 theirs = of.columns[column].deviation

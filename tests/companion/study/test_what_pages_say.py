@@ -17,7 +17,7 @@ from pamal_companion.runs import grid
 from pamal_companion.study import claims, comparisons, frame, layout, paper, sweeps, tables
 from pamal_companion.study.frame import Setting, select
 from pamal_companion.study.paper import table
-from pamal_companion.study.statistics import Estimate
+from pamal_companion.study.statistics import Sample, bracket, minus, word
 
 OURS = "PaMaL, W = 4, λ = 0"
 STRATIFIED = f"{OURS}, stratified draws"
@@ -106,21 +106,21 @@ def test_the_page_of_multi_forward_training_says_what_the_points_say(data, runs)
     found, _ = three_seeds(runs, data)
     text = answer("ablation_multiforward", paper.DATA[data])
     rows = dict(summary_rows("ablation_multiforward", data))
-    draws = [found[5, 0.0, "none"][s][0] - found[1, 0.0, "none"][s][0] for s in range(3)]
-    low, high = Estimate.of(draws).interval()
-    words = {(True, True): "larger", (False, False): "smaller"}
+
+    def away(with_it, without):
+        return Sample.of(with_it).minus(Sample.of(without))
+
+    many, one = ([found[W, 0.0, "none"][s][0] for s in range(3)] for W in (5, 1))
     if data == "census":  # MultiMNIST has ten seeds there
-        said = f"{np.mean(draws):+.4f} [{low:+.4f}, {high:+.4f}]"
-        assert said in rows["hypervolume, W = 1 to W = 5, no penalty"]
+        assert bracket(away(many, one)) in rows["hypervolume, W = 1 to W = 5, no penalty"]
     for name in ("ordered", "printed+as_released"):
-        change, _ = effect(found, name, 10.0)
-        (low, high), turned = (Estimate.of(change[:, k]).interval() for k in (0, 1))
-        word = words.get((low > 0, high > 0), "undecided")
-        assert f"`{name}` with λ = 10, in the mean over W: hypervolume **{word}**" in text
-        row = f"{change[:, 0].mean():+.4f} [{low:+.4f}, {high:+.4f}]"
-        assert row in rows[f"hypervolume, {name}, λ = 10, mean over W"]
-        row = f"{change[:, 1].mean():+.4f} [{turned[0]:+.4f}, {turned[1]:+.4f}]"
-        assert row in rows[f"rank correlation, {name}, λ = 10, mean over W"]
+        change, there = effect(found, name, 10.0)
+        volume, order = (away(there[:, k], (there - change)[:, k]) for k in (0, 1))
+        said = f"`{name}` with λ = 10, in the mean over W: hypervolume **{word(volume)}**, order of"
+        turned = word(order._replace(value=-order.value), within=0.0)  # -1 is a front in order
+        assert f"{said} the losses **{turned}**" in text
+        assert bracket(volume) in rows[f"hypervolume, {name}, λ = 10, mean over W"]
+        assert bracket(order) in rows[f"rank correlation, {name}, λ = 10, mean over W"]
     before, there = change[:, 1].mean(), effect(found, "printed+as_released", 10.0)[1][:, 1].mean()
     before = there - before
     said = "On Census it goes from" if data == "census" else "On MultiMNIST it goes from"
@@ -146,8 +146,8 @@ def test_the_printed_sign_shortens_the_front_with_each_seed(runs):
 
 SAYS = {
     "beyond multimnist-tricks": [
-        ("raises PaMaL's hypervolume", "an EMA of the weights makes PaMaL"),
-        ("costs more than it brings", "an EMA over a thousand steps"),
+        ("raises PaMaL's hypervolume", "PaMaL with an EMA of the weights against"),
+        ("costs more than it brings", "LS with an EMA over a thousand steps"),
     ],
     "beyond multimnist-cost": [
         (
@@ -155,104 +155,103 @@ SAYS = {
             "MultiMNIST, equal passes: one network of LS",
         ),
         ("and on test, over ten seeds", "MultiMNIST, equal passes, on test: one"),
-        ("is ahead of four draws", "40 passes: PaMaL with W = 1 is ahead of P"),
+        ("is ahead of four draws", "40 passes: PaMaL with W = 1 against P"),
+        ("is ahead of 40 epochs of LS", "MultiMNIST, 40 passes: PaMaL with W = 1 against LS"),
         (
-            "of as many passes cannot be told apart",
-            "MultiMNIST, 40 passes: PaMaL with W = 1 is ahead of LS",
-        ),
-        ("of as many passes cannot be told apart", "MultiMNIST, 40 passes: a soup is ahead of LS"),
-        (
-            "of as many passes cannot be told apart",
-            "MultiMNIST, 40 passes: a soup is ahead of PaMaL with W = 1",
+            "open against a [rewarded soup]",
+            "MultiMNIST, 40 passes: a soup against PaMaL with W = 1",
         ),
         (
             "front of one draw is ahead of LS, over ten",
-            "MultiMNIST, 40 passes, with an EMA: PaMaL with W = 1 is ahead of LS",
+            "MultiMNIST, 40 passes, with an EMA: PaMaL with W = 1 against LS",
         ),
         (
-            "front cannot be told apart from LS, on test",
+            "front is open against LS, on test",
             "MultiMNIST, 40 passes, with an EMA: the network of PaMaL",
         ),
-        ("front cannot be told apart from LS, on test", "rate on both sides: the network"),
+        ("front is open against LS, on test", "rate on both sides: the network"),
     ],
     "beyond census-cost": [
-        ("LS, RLW and Nash-MTL overfit", "Census: twice the epochs make LS, RLW"),
-        ("is behind two draws", "Census, 20 passes: PaMaL with W = 1 is ahead"),
+        ("LS, RLW and Nash-MTL overfit", "Census: LS, RLW and Nash-MTL against"),
+        ("is behind two draws", "Census, 20 passes: PaMaL with W = 1 against"),
         (
             "is behind two draws with the penalty, and so is a rewarded soup",
-            "Census, 20 passes: a soup is ahead of PaMaL with W = 2",
+            "Census, 20 passes: a soup against PaMaL with W = 2",
         ),
     ],
-    "beyond rates-census": [
-        ("LS overfits", "Census, rate 0.002"),
-    ],
+    "beyond rates-census": [("LS overfits", "Census, rate 0.002")],
     "index": [
         ("is ahead of LS on MultiMNIST", "MultiMNIST, the paper's rates: PaMaL's"),
         ("of LS on MultiMNIST and on Census", "Census, the paper's rates: PaMaL's front"),
-        ("On Census the front is ahead at equal cost", "Census, equal passes: PaMaL's front"),
-        ("LS is ahead of the front on MultiMNIST", "equal passes: one network of LS"),
+        ("PaMaL's front and LS are level", "each at its best rate tried: PaMaL with W = 2"),
+        ("LS is ahead of the front on MultiMNIST", "MultiMNIST, equal passes: one network of LS"),
         ("you would choose from it is behind LS", "MultiMNIST, equal passes: the network of"),
-        ("lead cannot be told apart from 0", "Census, each at the best rate tried"),
-        ("ahead of every baseline at once on M", "seeds of every baseline together: MultiMNIST"),
-        ("on Census that is undecided", "seeds of every baseline together: Census"),
-        ("Against PHN it is undecided on both", "of PHN in every setting of the search: MultiM"),
-        ("PHN it is undecided on both", "of PHN in every setting of the search: Census"),
+        ("PaMaL's lead is open", "Census, each at the best rate tried"),
+        (
+            "ahead of every baseline at once on M",
+            "Hypervolume above that of three seeds of every baseline together: Mul",
+        ),
+        (
+            "on Census that is open",
+            "Hypervolume above that of three seeds of every baseline together: Cen",
+        ),
+        ("Against PHN it is open on both", "of PHN in every setting of the search: MultiM"),
+        ("PHN it is open on both", "of PHN in every setting of the search: Census"),
         ("the front is ahead on MultiMNIST", "of COSMOS in every setting of the search: M"),
-        ("and undecided on Census", "of COSMOS in every setting of the search: Census"),
+        ("and open on Census", "of COSMOS in every setting of the search: Census"),
         ("stays ahead of LS at 0.002 and", "MultiMNIST, rate 0.002: PaMaL's front"),
         ("and at 0.004. At", "MultiMNIST, rate 0.004: PaMaL's front"),
-        ("0.001, that is undecided", "MultiMNIST, rate 0.001: PaMaL's front"),
-        ("makes PaMaL's front better on MultiMNIST", "MultiMNIST: an EMA of the weights makes"),
-        ("it is undecided whether more than half", "run are non-dominated: Census"),
-        ("On Census and on MultiMNIST3 it is undecided", "run are non-dominated: MultiMNIST3"),
-        ("with W = 2 is cheap on Census is undecided", "linear scalarisation, W = 2: Census"),
-        ("add to it is undecided", "stratified draws beside an EMA make"),
-        ("undecided at the paper's rates", "equal passes, both with an EMA: PaMaL's"),
+        ("0.001, that is open", "MultiMNIST, rate 0.001: PaMaL's front"),
+        (
+            "makes PaMaL's front better on MultiMNIST",
+            "MultiMNIST: PaMaL with an EMA of the weights",
+        ),
+        ("it is open whether more than half", "run are non-dominated: Census"),
+        ("On Census and on MultiMNIST3 it is open", "run are non-dominated: MultiMNIST3"),
+        ("add to it is open", "with stratified draws against independent"),
+        ("open at the paper's rates", "equal passes, both with an EMA: PaMaL's"),
         ("ahead of LS with each at its best rate", "each at its best rate with an EMA: PaMaL"),
-        ("times the epochs is ahead of four", "40 passes: PaMaL with W = 1 is ahead of PaM"),
-        ("epochs is behind two draws", "Census, 20 passes: PaMaL with W = 1 is ahead"),
+        ("times the epochs is ahead of four", "40 passes: PaMaL with W = 1 against PaM"),
+        ("epochs is behind two draws", "Census, 20 passes: PaMaL with W = 1 against"),
         (
             "front of one draw is ahead of LS, over ten",
-            "MultiMNIST, 40 passes, with an EMA: PaMaL with W = 1 is ahead of LS",
+            "MultiMNIST, 40 passes, with an EMA: PaMaL with W = 1 against LS",
         ),
         (
-            "front cannot be told apart from LS, on test",
+            "front is open against LS, on test",
             "MultiMNIST, 40 passes, with an EMA: the network of PaMaL",
         ),
-        ("front cannot be told apart from LS, on test", "rate on both sides: the network"),
-        ("On Census twice the epochs make LS worse", "Census: twice the epochs make LS, RLW"),
-        ("LS at equal cost is ahead of PaMaL", "MultiMNIST, equal passes, on test: one"),
+        ("front is open against LS, on test", "rate on both sides: the network"),
+        ("LS is ahead of LS with twice the epochs", "Census: LS, RLW and Nash-MTL against"),
+        ("On test, too, LS is ahead of PaMaL", "MultiMNIST, equal passes, on test: one"),
         ("loss on age is lower than that of LS", "best loss on age is lower than that of LS"),
         ("most networks of a run are dominated", "reduced protocol: Most points of one run"),
     ],
     "runs": [
-        ("compares fronts: LS is ahead", "equal passes: one network of LS"),
+        ("compares fronts: LS is ahead", "MultiMNIST, equal passes: one network of LS"),
         ("of the difference leaves 0 out", "MultiMNIST, equal passes, on test: one"),
     ],
     "baselines": [
         ("is ahead of it on MultiMNIST after ten", "MultiMNIST, 10 passes: PaMaL with W"),
-        (
-            "after forty the two cannot be told apart",
-            "40 passes: a soup is ahead of PaMaL with W = 1",
-        ),
+        ("after forty it is open, on validation", "40 passes: a soup against PaMaL with W = 1"),
         ("one draw is behind a soup after ten", "Census, 10 passes: PaMaL with W = 1"),
-        ("a soup is behind two draws with the", "Census, 20 passes: a soup is ahead"),
+        ("a soup is behind two draws with the", "Census, 20 passes: a soup against"),
     ],
     "your_model block": [
-        ("one draw and more epochs is [ahead", "40 passes: PaMaL with W = 1 is ahead of PaM"),
-        ("Census: that is behind two draws", "Census, 20 passes: PaMaL with W = 1 is"),
+        ("one draw and more epochs is [ahead", "40 passes: PaMaL with W = 1 against PaM"),
+        ("Census: that is behind two draws", "Census, 20 passes: PaMaL with W = 1"),
         ("what-the-runs-say) with W = 1", "MultiMNIST, 10 passes: PaMaL with W = 1"),
-        ("undecided over 40", "MultiMNIST, 40 passes: a soup is ahead of PaMaL with W = 1"),
-        ("Census: above it", "Census, 10 passes: PaMaL with W = 1 is ahead of a"),
-        ("behind W = 2 over 20", "Census, 20 passes: a soup is ahead of PaMaL"),
-        ("in the mean, [undecided]", "stratified draws beside an EMA make"),
-        ("MultiMNIST: [better]", "MultiMNIST: an EMA of the weights makes"),
-        ("they put the front in order", "Census: an EMA of the weights brings"),
+        ("open over 40", "MultiMNIST, 40 passes: a soup against PaMaL with W = 1"),
+        ("Census: above it", "Census, 10 passes: PaMaL with W = 1 against a"),
+        ("behind W = 2 over 20", "Census, 20 passes: a soup against PaMaL"),
+        ("in the mean, [open]", "with stratified draws against independent"),
+        ("MultiMNIST: [better]", "MultiMNIST: PaMaL with an EMA of the weights"),
+        ("they put the front in order", "Census, the order of the front's losses"),
         ("equal passes | MultiMNIST: [ahead", "passes: with stratified draws and an"),
-        ("undecided where LS has an EMA", "equal passes, both with an EMA: PaMaL's"),
-        ("twice the paper's is better", "MultiMNIST, twice the paper's rate: PaMaL"),
-        ("ahead of plain PaMaL", "equal passes: one network of LS"),
-        ("tuned, [undecided against", "MultiMNIST: PHN tuned on one seed"),
+        ("open where LS has an EMA", "equal passes, both with an EMA: PaMaL's"),
+        ("twice the paper's is better", "MultiMNIST: PaMaL at twice the paper's rate"),
+        ("ahead of plain PaMaL", "MultiMNIST, equal passes: one network of LS"),
+        ("tuned, [open against", "MultiMNIST: PHN tuned on one seed"),
     ],
     "ablation_multiforward signs": [
         (
@@ -261,31 +260,17 @@ SAYS = {
         ),
         (
             "a single draw is ahead of W = 4 on MultiMNIST",
-            "MultiMNIST, 40 passes: PaMaL with W = 1 is ahead of PaMaL with W = 4",
+            "MultiMNIST, 40 passes: PaMaL with W = 1 against PaMaL with W = 4",
         ),
     ],
     "cityscapes methods-text": [
-        ("larger than that of LS", "streets: PaMaL's front is ahead of LS"),
-        ("and of UW", "streets: PaMaL's front is ahead of UW"),
-        ("it cannot be told apart", "streets: the network of PaMaL chosen"),
+        ("larger than that of LS", "streets: PaMaL's front against LS"),
+        ("and of UW", "streets: PaMaL's front against UW"),
+        ("it is open against theirs", "streets, mIoU: the network of PaMaL"),
     ],
 }
 """By page and passage: words, and the finding that they rest on."""
-AT_EQUAL_COST = {
-    "index": [
-        ("cost it is behind at least one", "seeds of every baseline together: MultiMNIST"),
-        ("cost the front is behind LS at 0.001", "MultiMNIST, rate 0.001: PaMaL's front"),
-        ("0.001 and undecided at the others", "MultiMNIST, rate 0.002: PaMaL's front"),
-        ("0.001 and undecided at the others", "MultiMNIST, rate 0.004: PaMaL's front"),
-    ],
-    "ablation_multiforward signs": [
-        (
-            "W = 2 with the penalty is ahead of a single draw",
-            "W = 2, lambda = 5 gains, with the sign of the text: Census",
-        ),
-    ],
-}
-UNSURE = ("undecided", "neither", "cannot be told apart")
+UNSURE = ("open",)
 
 
 @pytest.fixture(scope="module")
@@ -294,48 +279,46 @@ def findings(runs):
 
 
 @pytest.mark.parametrize(
-    ("where", "words", "finding", "column"),
-    [
-        (where, *pair, column)
-        for column, said in (("equal epochs", SAYS), ("equal cost", AT_EQUAL_COST))
-        for where, pairs in said.items()
-        for pair in pairs
-    ],
+    ("where", "words", "finding"),
+    [(where, *pair) for where, pairs in SAYS.items() for pair in pairs],
     ids=str,
 )
-def test_what_a_page_says_is_no_stronger_than_its_interval(where, words, finding, column, findings):
-    """What is said to be so holds; to be the other way round, fails; to be open, is undecided."""
+def test_what_a_page_says_is_no_stronger_than_its_interval(where, words, finding, findings):
+    """What is said to be so holds, or is ahead; to be the other way round, fails, or is behind."""
     name, _, cell = where.partition(" ")
     assert words in (passage(name, cell) if cell else page(name))
-    (word,) = findings.loc[[finding in claim for claim in findings.index], column].unique()
+    (verdict,) = findings.loc[[finding in claim for claim in findings.index], "verdict"].unique()
     behind = any(opposite in words for opposite in ("behind", "dominated", "above it"))
-    open_ = any(unsure in words for unsure in UNSURE)
-    assert word == ("undecided" if open_ else "fails" if behind else "holds"), finding
+    expected = {"fails", "behind"} if behind else {"holds", "ahead"}
+    if "open" in words or "level" in words:
+        expected = {"open"} if "open" in words else {"level"}
+    assert verdict in expected, finding
 
 
-def test_the_first_page_says_which_verdicts_at_equal_cost_stand(findings):
-    at_cost = "of these verdicts at equal cost the two on a chosen network stand"
-    assert f"{at_cost}, and the two on fronts, on validation, do not" in page("index")
-
-    def p(claim, column="p"):
-        return findings.loc[findings.index.str.startswith(claim), column].item()
-
-    chosen = "the network of PaMaL chosen"
-    for data, ahead in (("MultiMNIST", "one network of LS"), ("Census", "PaMaL's front")):
-        assert p(f"{data}, equal passes: {ahead}") > 0.05
-        assert p(f"{data}, the paper's rates: {chosen}", "p at equal cost") < 0.05
-    assert "with each at its best rate, over seven. Both stand after" in page("index")
-    assert "seeds, and this stands. So does that" in passage("beyond", "multimnist-cost")
+def test_the_first_page_says_how_many_seeds_the_two_fronts_have(findings):
+    assert "over seven. Seeds were added" in page("index")
     best = "MultiMNIST, equal passes, each at its best rate with an EMA: PaMaL with stratified"
-    for one, seeds in ((f"{EMA}PaMaL with W = 1 is ahead of LS", 10), (best, 7)):
-        (of,) = findings.index[findings.index.str.startswith(one)]
-        assert p(of) < 0.05 and f"{seeds} seeds" in findings.loc[of, "evidence"]
+    for begins, seeds in (
+        (f"{EMA}PaMaL with W = 1 against LS", "10 against 10"),
+        (best, "7 against 7"),
+    ):
+        (of,) = findings.index[findings.index.str.startswith(begins)]
+        assert findings.loc[of, "verdict"] == "ahead"
+        assert f"{seeds} seeds" in findings.loc[of, "evidence"]
+
+
+def test_what_both_sides_do_at_equal_cost_is_not_run(findings):
+    assert "What the best of both sides do at equal cost is not run yet" in page("index")
+    assert {*findings["at equal cost"]} == {"", "not run"}
 
 
 def test_what_is_counted_in_groups_of_seeds_is_said_to_be(findings, runs):
     rival, ours = (len(runs[select(f"multimnist/{method}")]) for method in ("ls", "pamal"))
     (text,) = findings.loc[
-        findings.index.str.contains("of every baseline together: Mul"), "evidence"
+        findings.index.str.startswith(
+            "Hypervolume above that of three seeds of every baseline together: Mul"
+        ),
+        "evidence",
     ]
     (line,) = (
         line for line in text.split("\nAt equal cost")[0].split("\n") if line.startswith("LS:")
@@ -423,11 +406,11 @@ def test_what_the_page_says_of_means_over_seeds(runs):
 
 
 def ends(setting, other, measure, runs):
-    """Student's interval of what `other` adds to `setting` on validation, seed by seed."""
+    """The 95 % interval of what `other` adds to `setting` on validation; 0 where they are alike."""
     one, two = (
         frame.measured(runs, select(text), measure, "validation") for text in (setting, other)
     )
-    return Estimate.of((two - one).dropna().to_numpy()).interval()
+    return minus(two, one)[0].interval()
 
 
 def test_what_the_page_of_choices_says_is_what_the_records_say(runs):
@@ -484,12 +467,11 @@ def test_what_the_page_of_choices_says_is_what_the_records_say(runs):
     assert never == as_released and "not a bit" in text
     order = {
         "the fronts of Census run backwards": (census, f"{census} penalty=printed", 1),
-        "balancing of gradients disturbs the order": (census, gradient, 1),
+        "balancing of losses disturbs the order": (census, loss, 1),
         "puts the front in better order than the paper's form": (
             loss, f"{loss}; {released}", -1,
         ),
-        "a little, on Census": (census, f"{census} lr_scaling=plain", -1),
-        "and MultiMNIST.": (digits, f"{digits} lr_scaling=plain", -1),
+        "a little on MultiMNIST": (digits, f"{digits} lr_scaling=plain", -1),
     }  # fmt: skip
     for words, (one, two, sign) in order.items():
         assert words in text and min(sign * np.array(ends(one, two, "order", runs))) > 0, words
@@ -512,7 +494,7 @@ def test_what_the_page_of_choices_says_of_draws(runs):
     assert accuracies["± draws"][
         ~ours[found.index.get_level_values(1) != "hypervolume"]
     ].mean() == (pytest.approx(0.005, abs=0.002))
-    shift = tables.joint("multimnist", runs).filter(like="accuracy", axis=0)["mean difference"]
+    shift = tables.joint("multimnist", runs).filter(like="accuracy", axis=0)["mean shift"]
     assert (shift.abs() < found["± draws"][~ours].min()).all()
 
 
@@ -559,25 +541,22 @@ def test_what_the_page_of_reproductions_says_is_what_its_tables_say(runs):
     joint |= {n: tables.joint(n, runs) for n in ("multiforward_multimnist", "multiforward_census")}
     joint["cosmos"] = tables.joint("cosmos_multimnist", runs)
     text = section("reproduction", "MultiMNIST, on test (appendix C2)")
+    assert "The order is reproduced, with a shift" in text
+    assert {*joint["multimnist"]["word"]} == {"reproduced"}
     assert "our baselines end lower than the paper's, on both digits" in text
-    assert (joint["multimnist"]["mean difference"] < 0).all()
+    assert (joint["multimnist"]["mean shift"] < 0).all()
     assert joint["multimnist"].loc["hypervolume of 3 seeds ↑", "high"] < 0
     row = tables.report("multimnist", runs).loc["PaMaL", "hypervolume ↑"]
     assert "PaMaL's row has no such shift" in text and abs(row["difference"]) < 0.003
     text = section("reproduction", "Census, on test (appendix C2)")
-    assert "the table cannot tell its rows apart" in text
-    assert not joint["census"]["tells its rows apart"].any()
+    assert "The order cannot be told, or is not the paper's" in text
+    assert {*joint["census"]["word"]} == {"cannot be told", "not reproduced"}
     counts = tables.report("census", runs)
-    accuracies = counts[counts.index.get_level_values(1).str.startswith("accuracy")]
-    assert "Nearly every number agrees" in text
-    assert (accuracies["verdict"] == "agrees").mean() > 0.8
+    assert "No number differs" in text and {*counts["verdict"]} == {""}
     text = section("reproduction", "Multi-forward training, validation hypervolume (appendix B1)")
-    digits = tables.report("multiforward_multimnist", runs)
-    assert "hardly a row can be decided" in text
-    assert np.isinf(digits["seeds to decide"]).mean() > 0.8
-    assert joint["multiforward_multimnist"]["p of the rank"].item() < 0.01
-    assert "it tells its rows apart" in text
-    assert joint["multiforward_census"]["tells its rows apart"].item()
+    assert "The order of both tables is reproduced" in text
+    for name in ("multiforward_multimnist", "multiforward_census"):
+        assert joint[name]["word"].item() == "reproduced"
     text = section("reproduction", "MultiMNIST3, on test (appendix C3)")
     right, left = (joint["multimnist3"].loc[f"accuracy on top-{t}, % ↑"] for t in ("right", "left"))
     assert left["low"] > 0 > joint["multimnist3"]["low"].min()

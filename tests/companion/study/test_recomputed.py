@@ -1,0 +1,308 @@
+"""More than twenty claims and comparisons, computed anew from the JSON of the records alone.
+
+`python tests/companion/study/test_recomputed.py` prints them. Nothing here is of this package: the
+study is imported by the test alone, which holds it to these numbers and words.
+"""
+
+import json
+import math
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+from scipy.stats import t as student
+
+RESULTS = Path(__file__).parents[3] / "results"
+DIGITS = ("top-left", "bottom-right")
+PEOPLE = ("age", "education")
+
+
+@cache
+def records(name):
+    """The records of one setting, from results/NAME_seed_*.json, by seed."""
+    found = {}
+    for path in sorted(RESULTS.glob(f"{name}_seed_*.json")):
+        found[int(path.stem.rpartition("_")[2])] = json.loads(path.read_text("utf-8"))
+    return dict(sorted(found.items()))
+
+
+def points(record, split, metric="accuracy"):
+    """A metric of every network of a split: a tuple of the tasks for each."""
+    tasks = [name.rpartition("/")[0] for name in record["objectives"]]
+    rows = [point["metrics"] for point in record["points"] if point["split"] == split]
+    return [tuple(row[f"{task}/{metric}"] for task in tasks) for row in rows]
+
+
+# What a run measures.
+
+
+def area(values):
+    """Between points of two accuracies and (0, 0)."""
+    total, height = 0.0, 0.0
+    for x, y in sorted(values, reverse=True):
+        total += x * max(0.0, y - height)
+        height = max(height, y)
+    return total
+
+
+def volumes(name, split="validation"):
+    return [area(points(record, split)) for record in records(name).values()]
+
+
+def unions(name, split="test"):
+    """The area of the points of three seeds together, of each three."""
+    every = [points(record, split) for record in records(name).values()]
+    groups = [every[k : k + 3] for k in range(0, len(every) - 2, 3)]
+    return [area([point for front in group for point in front]) for group in groups]
+
+
+def chosen(name):
+    """On test the product of the accuracies of the network whose product on validation is the
+    largest."""
+    found = []
+    for record in records(name).values():
+        products = [math.prod(point) for point in points(record, "validation")]
+        found.append(math.prod(points(record, "test")[products.index(max(products))]))
+    return found
+
+
+def best(name, task, split="test"):
+    return [
+        max(point[task] for point in points(record, split)) for record in records(name).values()
+    ]
+
+
+def beats(one, other):
+    return all(a >= b for a, b in zip(one, other, strict=True)) and one != other
+
+
+def undominated(name, metric="accuracy", split="test", reach=None):
+    """The share of networks that no other one beats, or none at most `reach` steps away."""
+    found = []
+    for record in records(name).values():
+        values = points(record, split, metric)
+        if metric == "loss":
+            values = [tuple(-loss for loss in point) for point in values]
+        free = [
+            not any(
+                beats(other, one)
+                for k, other in enumerate(values)
+                if reach is None or 0 < abs(k - at) <= reach
+            )
+            for at, one in enumerate(values)
+        ]
+        found.append(sum(free) / len(free))
+    return found
+
+
+def pairs_in_order(name, split="validation"):
+    """The share of pairs in which the network nearer to the member of a task has its lower loss."""
+    found = []
+    for record in records(name).values():
+        alphas = [p["alpha"] for p in record["points"] if p["split"] == split]
+        losses, shares = points(record, split, "loss"), []
+        for task in range(2):
+            pairs = [
+                losses[j][task] < losses[i][task]
+                for i, a in enumerate(alphas)
+                for j, b in enumerate(alphas)
+                if a[task] < b[task]
+            ]
+            shares.append(sum(pairs) / len(pairs))
+        found.append(sum(shares) / 2)
+    return found
+
+
+def cosines(name):
+    return [-record["summary"]["member_similarity"] for record in records(name).values()]
+
+
+def middles(name):
+    """The mean accuracy of the sixth of eleven networks, or of the only one."""
+    fronts = [points(record, "test") for record in records(name).values()]
+    return [sum(front[len(front) // 2]) / 2 for front in fronts]
+
+
+# What follows from them.
+
+
+def mean(values):
+    return math.fsum(values) / len(values)
+
+
+def variance(values):
+    away = [value - values[0] for value in values]
+    return math.fsum((a - mean(away)) ** 2 for a in away) / (len(values) - 1)
+
+
+def difference(ours, theirs):
+    """The mean difference, its error, and Welch's freedom, at most that of equal deviations."""
+    a, b = variance(ours) / len(ours), variance(theirs) / len(theirs)
+    sizes = len(ours) - 1, len(theirs) - 1
+    welch = (a + b) ** 2 / (a**2 / sizes[0] + b**2 / sizes[1])
+    x, y = 1 / len(ours), 1 / len(theirs)
+    equal = (x + y) ** 2 / (x**2 / sizes[0] + y**2 / sizes[1])
+    return mean(ours) - mean(theirs), math.sqrt(a + b), min(welch, equal)
+
+
+def level_of(values):
+    return mean(values), math.sqrt(variance(values) / len(values)), len(values) - 1
+
+
+def interval(estimate, coverage=0.95):
+    value, error, free = estimate
+    reach = student.ppf((1 + coverage) / 2, free) * error
+    return value - reach, value + reach
+
+
+def compared(ours, theirs):
+    """A comparison: its estimate and its word."""
+    estimate = difference(ours, theirs)
+    low, high = interval(estimate)
+    narrow = interval(estimate, 0.9)
+    level = "level" if max(map(abs, narrow)) <= 0.002 else "open"
+    return [estimate], "ahead" if low > 0 else "behind" if high < 0 else level
+
+
+def claimed(*estimates, low):
+    """A claim that all of its parts are above `low`: it fails where one is below by Bonferroni's
+    interval."""
+    count = len(estimates)
+    if all(interval(one)[0] > low for one in estimates):
+        return [*estimates], "holds"
+    wide = 1 - 0.05 / count
+    is_below = any(interval(one, wide)[1] < low for one in estimates)
+    return [*estimates], "fails" if is_below else "open"
+
+
+def everything():
+    """Each claim by its text: its parts, and its word."""
+    beyond, census = "beyond/multimnist", "beyond/census"
+    ema = f"{beyond}/pamal-W=1-40-epochs-average", f"{beyond}/ls-40-epochs-average"
+    found = {
+        "MultiMNIST, the paper's rates: PaMaL's front against LS": compared(
+            volumes("multimnist/pamal"), volumes("multimnist/ls")
+        ),
+        "MultiMNIST, rate 0.001: PaMaL's front against LS": compared(
+            volumes("choices/multimnist/pamal-plain"), volumes("multimnist/ls")
+        ),
+        "MultiMNIST, rate 0.002: PaMaL's front against LS": compared(
+            volumes("multimnist/pamal"), volumes(f"{beyond}/ls-lr=0.002")
+        ),
+        "MultiMNIST, rate 0.004: PaMaL's front against LS": compared(
+            volumes(f"{beyond}/pamal-lr=0.002"), volumes(f"{beyond}/ls-lr=0.004")
+        ),
+        "MultiMNIST, equal passes: one network of LS against PaMaL's front": compared(
+            volumes(f"{beyond}/ls-40-epochs"), volumes("multimnist/pamal")
+        ),
+        "MultiMNIST, equal passes, on test: one network of LS against PaMaL's front": compared(
+            volumes(f"{beyond}/ls-40-epochs", "test"), volumes("multimnist/pamal", "test")
+        ),
+        "MultiMNIST, 40 passes, with an EMA: PaMaL with W = 1 against LS": compared(
+            *map(volumes, ema)
+        ),
+        "MultiMNIST, 40 passes, with an EMA: the network of PaMaL with W = 1 chosen on validation "
+        "against LS, on test": compared(*map(chosen, ema)),
+        "MultiMNIST, equal passes: the network of PaMaL chosen on validation against LS, on "
+        "test": compared(chosen("multimnist/pamal"), chosen(f"{beyond}/ls-40-epochs")),
+        "MultiMNIST, the paper's rates: the network of PaMaL chosen on validation against LS, on "
+        "test": compared(chosen("multimnist/pamal"), chosen("multimnist/ls")),
+        "MultiMNIST, 40 passes, with an EMA: a soup against PaMaL with W = 1": compared(
+            volumes(f"{beyond}/soup-40-passes-average"), volumes(ema[0])
+        ),
+        "MultiMNIST, equal passes, each at its best rate with an EMA: PaMaL with stratified draws "
+        "against LS": compared(
+            volumes(f"{beyond}/pamal-stratified-lr=0.002-average"),
+            volumes(f"{beyond}/ls-40-epochs-lr=0.002-average"),
+        ),
+        "Census, the paper's rates: PaMaL's front against LS": compared(
+            volumes("census/pamal"), volumes("census/ls")
+        ),
+        "Census, each at the best rate tried: PaMaL's front against LS": compared(
+            volumes(f"{census}/pamal-lr=0.0003"), volumes(f"{census}/ls-lr=0.0003")
+        ),
+        "Census, with an EMA, each at its best rate tried: PaMaL with W = 2 against LS": compared(
+            volumes(f"{census}/pamal-lr=0.0003-average"), volumes(f"{census}/ls-lr=0.0003-average")
+        ),
+        "Census, 20 passes: a soup against PaMaL with W = 2": compared(
+            volumes(f"{census}/soup-20-passes"), volumes("census/pamal")
+        ),
+        "Census, the paper's rates: the network of PaMaL chosen on validation against LS, on "
+        "test": compared(chosen("census/pamal"), chosen("census/ls")),
+    }
+    for data, name in (("multimnist", "MultiMNIST"), ("census", "Census")):
+        shares = level_of(undominated(f"{data}/pamal"))
+        found[f"Most points of one run are non-dominated: {name}"] = claimed(shares, low=0.5)
+        near = level_of(undominated(f"{data}/pamal", "loss", reach=1))
+        text = f"No point of one run dominates its neighbour in loss (Claim 1, relaxed): {name}"
+        found[text] = claimed(near, low=0.95)
+    methods = ["ls", "rlw", "uw", "dwa", "mgda", "pcgrad", "imtl", "graddrop", "cagrad"]
+    methods += ["nash_mtl", "auto_lambda", "rotograd"]
+    for data, name in (("multimnist", "MultiMNIST"), ("census", "Census")):
+        ours = volumes(f"{data}/pamal", "test")
+        theirs = {m: unions(f"{data}/{m}") for m in methods}
+        parts = [one_group(ours, groups) for groups in theirs.values()]
+        text = f"Hypervolume above that of three seeds of every baseline together: {name}"
+        found[text] = claimed(*parts, low=0.0)
+    ours, theirs = "multimnist3/pamal", "multimnist3/ls"
+    parts = [difference(best(ours, k), best(theirs, k)) for k in range(3)]
+    text = "The best of the front is above linear scalarisation on each task: MultiMNIST3"
+    found[text] = claimed(*parts, low=0.0)
+    folder = "ablation_sampling/multimnist/pamal-W=1-lam=0.0-p="
+    found["With p = 0.1 the middle is worse than with p = 100: MultiMNIST"] = claimed(
+        difference(middles(f"{folder}100.0"), middles(f"{folder}0.1")), low=0.0
+    )
+    folder = "ablation_sampling/census/pamal-W=1-lam=0.0-p="
+    ladder = [cosines(f"{folder}{p}") for p in ("0.0", "0.1", "1.0", "100.0")]
+    found["The larger p, the more alike the members: Census"] = claimed(
+        *(difference(low, high) for low, high in pairwise(ladder)), low=0.0
+    )
+    found["Without a penalty fewer pairs of points are out of order than on Census: MultiMNIST"] = (
+        claimed(
+            difference(
+                pairs_in_order("multimnist/pamal"),
+                pairs_in_order("ablation_multiforward/census/pamal-W=2-lam=0.0"),
+            ),
+            low=0.0,
+        )
+    )
+    long = "beyond/multimnist/pamal-long-average"
+    text = (
+        "MultiMNIST, with an EMA of 0.999: no point of one run dominates another in loss (Claim 1)"
+    )
+    found[text] = [(mean(undominated(long, "loss", "validation")), 0.0, 2)], "holds"
+    return found
+
+
+def one_group(ours, groups):
+    """A single group of three is taken to have the deviation of ours."""
+    if len(groups) > 1:
+        return difference(ours, groups)
+    error = math.sqrt(variance(ours) * (1 / len(ours) + 1))
+    return mean(ours) - groups[0], error, len(ours) - 1
+
+
+def test_more_than_twenty_claims_are_what_the_records_say_by_other_code(runs):
+    from pamal_companion.study.claim import judge
+    from pamal_companion.study.claims import CLAIMS, FINDINGS
+
+    known, checked = CLAIMS | FINDINGS, everything()
+    assert len(checked) > 20
+    for text, (parts, word) in checked.items():
+        found = judge(known[text], runs)
+        assert found.word == word, text
+        estimates = sorted(float(part.estimate.value) for part in found.parts)
+        expected = sorted(value for value, _, _ in parts)
+        assert len(estimates) == len(expected), text
+        for one, two in zip(estimates, expected, strict=True):
+            assert math.isclose(one, two, abs_tol=1e-9), text
+        errors = sorted(float(part.estimate.error) for part in found.parts)
+        for one, two in zip(errors, sorted(error for _, error, _ in parts), strict=True):
+            assert math.isclose(one, two, rel_tol=1e-6, abs_tol=1e-12), text
+    assert {word for _, word in checked.values()} >= {"ahead", "behind", "level", "open", "holds"}
+
+
+if __name__ == "__main__":
+    for claim, (estimates, verdict) in everything().items():
+        numbers = ", ".join(f"{value:+.4f} ± {error:.4f}" for value, error, _ in estimates)
+        print(f"{verdict:>7}  {claim}: {numbers}")

@@ -1,0 +1,118 @@
+"""What was registered is judged after its last run, in one family; what is wrong is refused."""
+
+import hashlib
+
+import numpy as np
+import pytest
+from made_up import record
+
+from pamal_companion.study import registered
+from pamal_companion.study.registered import read, verdicts
+from pamal_core.errors import InputError
+
+SEEDS = range(20, 26)
+TEXT = """
+question = "Is it ahead?"
+seeds = [20, 21, 22, 23, 24, 25]
+
+[[settings]]
+name = "pamal"
+experiment = "census"
+method = "pamal"
+options = "W=1; lam=0; draw=seed"
+
+[[settings]]
+name = "ls"
+experiment = "census"
+method = "ls"
+options = "draw=seed"
+
+[[comparisons]]
+ours = "pamal"
+theirs = "ls"
+measure = "hypervolume"
+split = "validation"
+margin = 0.002
+
+[[comparisons]]
+ours = "ls"
+theirs = "ls"
+measure = "chosen hypervolume"
+split = "test"
+"""
+
+
+def register(folder, text=TEXT):
+    (folder / "question.toml").write_text(text)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    (folder / "HASHES").write_text(f"{digest}  question.toml\n")
+    return folder
+
+
+def write(question, ours, theirs):
+    """Records whose hypervolumes are these, where each seed has its own draw of the data."""
+    for name, volumes in (("pamal", ours), ("ls", theirs)):
+        for (seed, path), volume in zip(question.records[name].items(), volumes, strict=False):
+            path.parent.mkdir(exist_ok=True)
+            record(f"census/{name}", [(volume, 1.0)], seed=seed, draw=seed).write(path)
+
+
+def test_until_the_last_run_there_is_no_number(tmp_path):
+    question = read("question", register(tmp_path))
+    assert question.progress == "running, 0 of 12"
+    write(question, [0.9] * 6, [0.5] * 5)
+    assert question.progress == "running, 11 of 12"
+    found = verdicts(question)
+    assert {*found["verdict"]} == {"running, 11 of 12"} and {*found["estimate"]} == {""}
+
+
+def test_seeds_with_draws_of_their_own_are_compared_one_by_one(tmp_path):
+    question = read("question", register(tmp_path))
+    rng = np.random.default_rng(0)
+    draws = 0.7 + 0.02 * rng.normal(size=6)
+    write(question, draws + 0.003 + 1e-4 * rng.normal(size=6), draws)
+    assert question.progress == "complete"
+    found = verdicts(question)
+    assert found["verdict"].tolist() == ["ahead", "level"]
+    assert found["estimate"].iloc[0].startswith("+0.00")
+
+
+def test_a_family_is_wrong_in_one_case_of_twenty_at_most(tmp_path, monkeypatch):
+    """Of ten comparisons of settings that are alike."""
+    rows = TEXT.split("[[comparisons]]")
+    question = read("question", register(tmp_path, rows[0] + 10 * ("[[comparisons]]" + rows[1])))
+    write(question, [0.7] * 6, [0.7] * 6)
+    rng, wrong = np.random.default_rng(1), 0
+    monkeypatch.setattr(
+        registered.frame,
+        "measured",
+        lambda runs, setting, *_: registered.pd.Series(0.7 + 0.01 * rng.normal(size=6), SEEDS),
+    )
+    for _ in range(100):
+        wrong += verdicts(question)["verdict"].isin(["ahead", "behind"]).any()
+    assert wrong <= 5 + 3 * np.sqrt(100 * 0.05 * 0.95)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('method = "ls"', 'method = "lss"', "lss"),
+        ('"census"', '"sensus"', "`experiment` must be one of"),
+        ("W=1", "window=1", "window"),
+        ('theirs = "ls"', 'theirs = "uw"', "`theirs` must be one of pamal, ls"),
+        ('measure = "hypervolume"', 'measure = "volume"', "A measure is one of"),
+        ('split = "validation"', 'split = "training"', "`split` must be one of"),
+        ("margin = 0.002", "margin = -1", "`margin` must be a finite number >= 0"),
+        ("seeds = [20,", "seeds = [-1,", "`seed` must be a whole number >= 0"),
+        ('split = "validation"', "", "lacks 'split'"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_refused_with_the_row(tmp_path, old, new, said):
+    with pytest.raises(InputError, match=said) as refused:
+        read("question", register(tmp_path, TEXT.replace(old, new)))
+    assert "The registration question" in str(refused.value)
+
+
+def test_what_is_registered_in_this_repository_has_its_hash_and_can_be_read():
+    names = [path.stem for path in registered.FOLDER.glob("*.toml")]
+    assert names and all(read(name).records for name in names)
