@@ -47,7 +47,7 @@ def fragment(name: str, values: dict[str, Any], identifier: str) -> str:
     data = json.dumps(values, separators=(",", ":")).replace("<", "\\u003c")
     script = f'(() => {{\n"use strict";\n{code}\nmount(widget, "{identifier}");\n}})();'
     return (
-        f'<div id="{identifier}" class="pw"></div>\n'
+        f'<div id="{identifier}" class="pw pw-widget"></div>\n'
         f'<script type="application/json" id="{identifier}-data">{data}</script>\n'
         f"<script>\n{script}\n</script>\n"
     )
