@@ -26,6 +26,21 @@ function s(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
+/** A button that copies what `read` gives, or selects it in `field` where that is not allowed. */
+function copyButton(label, read, field = null) {
+  const button = h("button", { type: "button", class: "pw-copy", click: async () => {
+    field?.select();
+    try {
+      await navigator.clipboard.writeText(read());
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = field ? "Selected: copy it" : "The address has it";
+    }
+    setTimeout(() => { button.textContent = label; }, 1500);
+  } }, label);
+  return button;
+}
+
 /** @param {number} value @param {number} low @param {number} high */
 function clamp(value, low, high) {
   return Math.min(high, Math.max(low, value));

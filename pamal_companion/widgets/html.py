@@ -20,6 +20,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "toy": ("controls", "penalty", "toy_problem", "toy_run", "toy_view", "toy"),
     "multiforward": ("simplex", "controls", "penalty", "situations", "multiforward"),
     "replay": ("controls", "replay"),
+    "triangle": ("simplex", "fronts", "panels", "ask", "triangle"),
     "runs": ("controls", "runs_state", "runs_plot", "runs_view", "runs_panels", "runs"),
 }
 

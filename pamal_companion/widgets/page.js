@@ -47,21 +47,25 @@ function widgetAddress(id) {
 }
 
 /** Puts a widget into the page's element `id`, whose values are JSON in the element `id`-data, in
- * the state that the address names. The element keeps its model as `widgetModel`. */
+ * the state that the address names. The element keeps its model as `widgetModel`. JupyterLab keeps
+ * its address for itself. */
 function mount(widget, id) {
   const el = document.getElementById(id);
   const values = JSON.parse(document.getElementById(`${id}-data`).textContent);
-  const address = widgetAddress(id);
+  const isBook = !document.body.hasAttribute("data-jp-theme-light");
+  const address = isBook ? widgetAddress(id) : NO_ADDRESS;
   const render = () => {
     el.widgetModel = plainModel({ ...values });
     el.replaceChildren();
     widget.render({ model: el.widgetModel, el, address });
+    if (isBook) el.append(copyButton("Copy link", () => location.href));
     el.classList.add("pw-ready");
   };
   const scroll = () => {
     if (address.isFirst()) (document.getElementById(address.anchor()) ?? el).scrollIntoView();
   };
   render();
+  if (!isBook) return;
   addEventListener("DOMContentLoaded", scroll);
   addEventListener("hashchange", () => { // another address was opened in this page
     if (!Object.keys(address.read()).length) return;

@@ -150,23 +150,7 @@ function alphaRow(num, onChange) {
     wrong("");
   };
   return { node: h("div", { class: "pw-controls" }, h("label", { class: "pw-choice" }, "α =", input),
-    copyButton(input), said), show };
-}
-
-/** A button that copies what an input has, or selects it where that is not allowed. */
-function copyButton(input) {
-  const copy = async () => {
-    input.select();
-    try {
-      await navigator.clipboard.writeText(input.value);
-      button.textContent = "Copied";
-    } catch {
-      button.textContent = "Selected";
-    }
-    setTimeout(() => { button.textContent = "Copy α"; }, 1500);
-  };
-  const button = h("button", { type: "button", class: "pw-copy", click: copy }, "Copy α");
-  return button;
+    copyButton("Copy α", () => input.value, input), said), show };
 }
 
 /** What is known of `alpha` beside its metrics, with the way to a better point where it is dominated

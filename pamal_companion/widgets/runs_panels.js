@@ -45,17 +45,7 @@ function commandRow({ command }) {
   if (!command) return h("p", { class: "pw-note" }, "No notebook or grid of this package makes this run.");
   const text = h("textarea", { readonly: true, rows: 4, "aria-label": "command that makes this run", class: "pw-command" });
   text.value = command;
-  const button = h("button", { type: "button", click: async () => {
-    text.select();
-    try {
-      await navigator.clipboard.writeText(command);
-      button.textContent = "Copied";
-    } catch {
-      button.textContent = "Selected: copy it";
-    }
-    setTimeout(() => { button.textContent = "Copy command"; }, 1500);
-  } }, "Copy command");
-  return h("div", { class: "pw-controls" }, text, button);
+  return h("div", { class: "pw-controls" }, text, copyButton("Copy command", () => command, text));
 }
 
 const ROWS = 30;

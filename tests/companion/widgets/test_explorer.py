@@ -381,7 +381,7 @@ def test_what_others_achieve_is_that_of_their_records_and_is_drawn(open_widget):
 
 def test_alpha_is_copied(open_widget):
     page = open_widget("explorer", VALUES, permissions=["clipboard-read", "clipboard-write"])
-    page.get_by_role("button", name="Copy").click()
+    page.get_by_role("button", name="Copy α").click()
     page.get_by_role("button", name="Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == str(VALUES["alpha"])
 
