@@ -129,9 +129,11 @@ def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     for name, method in zip(names, methods, strict=True):
         colour, marker = METHODS.get(method) or next(others)
         k = seen[method]
+        if k and method in METHODS:
+            marker = [other for other in markers(k + 2) if other != marker][k]
         found[name] = {
             "color": colour,
-            "marker": marker if k == 0 or method not in METHODS else markers(k + 2)[k + 1],
+            "marker": marker,
             "ls": DASHES[k % len(DASHES)],
         }
         seen[method] += 1

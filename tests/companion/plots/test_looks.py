@@ -75,6 +75,8 @@ def test_every_penalty_has_a_colour_and_a_line_through_its_means():
 def test_a_method_has_one_colour_and_its_settings_differ_in_dashes():
     assert len({marker for _, marker in style.METHODS.values()}) == len(style.METHODS)
     looks = style.looks(["PaMaL", "LS", "PHN", "PHN, tuned", "PHN, other", "UW", "new", "newer"])
+    longer = style.looks(["LS", "LS, longer"])
+    assert longer["LS"]["marker"] != longer["LS, longer"]["marker"]
     for name in ("PaMaL", "LS", "PHN", "UW"):
         assert (looks[name]["color"], looks[name]["marker"]) == style.METHODS[name]
     three = [look for name, look in looks.items() if name.startswith("PHN")]

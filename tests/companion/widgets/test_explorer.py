@@ -366,17 +366,20 @@ def test_alpha_is_typed_and_what_is_no_alpha_is_refused(open_widget):
     assert shown(page)[0] == VALUES["alpha"] and page.inner_text("[role=alert]") == ""
 
 
+NAMES = "multimnist/ls", "beyond/multimnist/ls-40-epochs", "multimnist/stl-0", "multimnist/stl-1"
+
+
 def test_what_others_achieve_is_that_of_their_records_and_is_drawn(open_widget):
-    for other, name in zip(VALUES["beside"], ("ls", "stl-0", "stl-1"), strict=True):
-        record = Record.read(ROOT / f"results/multimnist/{name}_seed_0.json")
+    for other, name in zip(VALUES["beside"], NAMES, strict=True):
+        record = Record.read(ROOT / f"results/{name}_seed_0.json")
         table = record.front("validation").table
         assert other["values"] == pytest.approx(table.iloc[0].to_dict(), abs=1e-6)
     page = open_widget("explorer", VALUES)
     labels = page.locator(".pw-plot .pw-tip").all_text_contents()
-    assert {"LS", "top-left alone", "bottom-right alone"} < {*labels}
-    assert page.locator(".pw-other").count() == 1 and page.locator("line.pw-alone").count() == 2
+    assert {"LS", "LS, same cost", "top-left alone", "bottom-right alone"} < {*labels}
+    assert page.locator(".pw-other").count() == 2 and page.locator("line.pw-alone").count() == 2
     page.get_by_label("horizontal axis").select_option("loss on bottom-right")
-    assert page.locator(".pw-other").count() == 2  # of its own task a single network has both
+    assert page.locator(".pw-other").count() == 3  # of its own task a single network has both
 
 
 def test_alpha_is_copied(open_widget):
