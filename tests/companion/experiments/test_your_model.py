@@ -19,7 +19,8 @@ NOTEBOOK = nbformat.read(ROOT / "notebooks" / "your_model.ipynb", as_version=4)
 CODE = [cell for cell in NOTEBOOK.cells if cell.cell_type == "code"]
 YOURS = [cell.source for cell in CODE if "yours" in cell.metadata.get("tags", [])]
 TEXT = "\n".join(c.source for c in NOTEBOOK.cells[2:] if c.cell_type == "markdown")
-SNIPPETS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)  # but for the block to paste
+SNIPPETS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)  # but for those to paste
+PASTED = re.findall(r"```python\n(.*?)```", NOTEBOOK.cells[1].source, re.DOTALL)
 AT_LEAST = 0.4
 
 
@@ -46,21 +47,34 @@ def test_the_number_of_lines_that_it_promises_is_what_its_reader_writes():
     assert len(written) == int(promised) <= 26
 
 
-def test_the_block_to_paste_runs_as_it_stands_and_leaves_a_file(tmp_path, monkeypatch, capsys):
+def test_the_blocks_to_paste_run_as_they_stand_and_leave_files(tmp_path, monkeypatch, capsys):
     """With fewer epochs and digits, and a condition that these meet."""
-    (block,) = re.findall(r"```python\n(.*?)```", NOTEBOOK.cells[1].source, re.DOTALL)
+    block, loop, hook, tasks = PASTED
     changes = ("epochs=12", "epochs=2"), ("0.9}", "0.1}")
     sizes = 'load("sample")', 'load("sample", sizes=(640, 200, 200))'
     for ours, small in (*changes, sizes):
         assert block.count(ours) == 1
         block = block.replace(ours, small)
     monkeypatch.chdir(tmp_path)
-    exec(compile(block, "block", "exec"), {"__name__": "__main__"})
+    names = {"__name__": "__main__"}
+    exec(compile(block, "block", "exec"), names)
     shown = capsys.readouterr().out
     assert "LS (rate 0.002" in shown and "non_dominated" in shown
     assert (tmp_path / "front.png").exists()
     weights = torch.load(tmp_path / "model.pt", weights_only=True)
     assert {"trunk.1.weight", "left.bias", "right.bias"} <= set(weights)
+    exec(loop, names)
+    assert names["losses"].shape == (1, 2)
+    # Early stopping ends the first training after an epoch; the second goes on from its state.
+    assert hook.count("now > 0.9") == 1
+    exec(hook.replace("now > 0.9", "now > 0"), names)
+    state = torch.load(tmp_path / "state.pt", weights_only=False)
+    assert capsys.readouterr().out.count("left/loss") == 1 == len(state["history"])
+    exec(tasks, names)
+    logits, labels = torch.tensor([[2.0], [-1.0], [0.5]]), torch.tensor([1, 0, 0])
+    auroc, f1 = names["sold"].metrics
+    assert (auroc(logits, labels), f1(logits, labels)) == (1.0, pytest.approx(2 / 3))
+    assert names["tags"].name == "tags"
 
 
 def test_the_chosen_network_is_the_best_that_keeps_the_condition(after):
@@ -126,17 +140,16 @@ def test_what_is_exported_loads_where_this_package_is_not(after, tmp_path):
     assert run.returncode == 0, run.stderr
 
 
-def test_the_snippets_for_other_losses_and_balancers_run_as_they_stand(after):
-    snippets = [snippet for snippet in SNIPPETS if "from model import" not in snippet]
-    assert len(snippets) >= 2
-    names = dict(after)
-    for snippet in snippets:
-        exec(snippet, names)
+def test_the_losses_and_balancers_that_it_names_run_as_they_stand(after):
+    names = {"l1_loss": torch.nn.functional.l1_loss, **after}
+    years, rank = (
+        eval(code, names) for code in re.findall(r"`(pamal\.(?:regression|Task)\(.*?\))`", TEXT)
+    )
     output, target = torch.tensor([[1.0], [3.0]]), torch.tensor([1.0, 1.0])
-    metric = names["years"].metrics[0]
-    assert metric(output[:, 0], target) == 1.0
-    losses = names["balanced"].step(after["people"][:16])
-    assert losses.isfinite().all()
+    assert years.metrics[0](output[:, 0], target) == 1.0 == rank.metrics[0](output[:, 0], target)
+    (rule,) = re.findall(r"`balancer=(.*?)`", NOTEBOOK.cells[1].source)
+    balanced = names["pamal"].Method(after["network"], after["tasks"], balancer=eval(rule, names))
+    assert balanced.step(after["people"][:16]).isfinite().all()
 
 
 def test_the_committed_front_trades_one_task_for_the_other():
