@@ -10,7 +10,6 @@ from api import Api
 from citation import Citation
 from docutils import nodes
 from figures import put_figures_in
-from hypervolumes import Hypervolumes
 from source import put_source_in
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -73,7 +72,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """`configure` is before sphinx_external_toc and Sphinx, which are at 500 and 800."""
     app.add_directive("api", Api)
     app.add_directive("citation", Citation)
-    app.add_directive("hypervolumes", Hypervolumes)
     app.add_directive("verdicts", Verdicts)
     app.add_directive("widget", Widget)
     app.connect("config-inited", configure, priority=100)

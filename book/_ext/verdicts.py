@@ -140,8 +140,11 @@ def picture(rows: list[str | Line]) -> str:
         plot = f'<td class="v-plot">{drawing(row, edges[kind(row)])}</td>'
         cells = "".join(map(partial(cell, row), MARKS))
         texts.append(f'<tr><th scope="row">{link}</th>{plot}{cells}</tr>')
-    numbers = "".join(f"<dt>{one.text_of_claim}</dt><dd>{in_numbers(one)}</dd>" for one in lines)
-    details = f"<summary>The intervals in numbers</summary><dl>{numbers}</dl>"
+    numbers = "".join(
+        f'<tr><th scope="row">{one.text_of_claim}</th><td>{in_numbers(one)}</td></tr>'
+        for one in lines
+    )
+    details = f"<summary>The intervals in numbers</summary><table>{numbers}</table>"
     return f'{"".join(texts)}</tbody></table><details class="v-numbers">{details}</details>'
 
 
