@@ -1,0 +1,67 @@
+"""How much prose a page has, how hedged it is, and whom it speaks to."""
+
+import re
+
+import pytest
+
+# Words of prose: no tables, code, formulas or widgets.
+MOST = {
+    "index": 350,
+    "ten_minutes": 1210,
+    "method": 800,
+    "results/schematics": 500,
+    "results/theory": 500,
+    "results/your_model": 1100,
+    "results/from_what_you_have": 800,
+    "running": 610,
+    "baselines": 1000,
+    "discrepancies": 650,
+    "glossary": 840,
+    "figures": 200,
+    "runs": 210,
+    "results/ablation_sampling": 350,
+    "results/ablation_balancing": 440,
+    "results/toy": 545,
+    "results/multimnist": 450,
+    "results/census": 425,
+    "results/multimnist3": 575,
+    "results/cityscapes": 600,
+    "results/utkface": 600,
+}
+PLAIN = {"index", "ten_minutes", "results/your_model"}
+HEDGED = re.compile(
+    r"\b(undecided|cannot be told apart|after correction|at equal (cost|epochs|rates|passes)|may|"
+    r"on (validation|test)|at the paper.s rates|over (two|three|four|five|six|seven|ten|twenty) "
+    r"seeds|as in the paper|in the mean over|might|mostly|about|at least one|so far|would)\b",
+    re.IGNORECASE,
+)
+SPOKEN = re.compile(r"\b(you|your|yours|we|our|us)\b", re.IGNORECASE)
+PROSE = """() => {
+  const page = document.querySelector("article").cloneNode(true);
+  const others = "table, pre, svg, script, style, button, select, label, nav, mjx-container, .pw";
+  page.querySelectorAll(`${others}, .headerlink`).forEach((part) => part.remove());
+  const parts = [...page.querySelectorAll("p, li, dd, dt")];
+  return parts.filter((part) => !part.querySelector("p, li, dd")).map((part) => part.textContent)
+    .join(" ");
+}"""
+LONG = """() => [...document.querySelectorAll("article table")].filter((table) =>
+  !table.closest("details") && table.querySelectorAll("tbody tr").length > 10).length"""
+
+
+@pytest.mark.parametrize("name", MOST)
+def test_a_page_is_short_plain_and_shows_no_object(built_book, open_page, name):
+    page = open_page(built_book / f"{name}.html")
+    text = page.evaluate(PROSE)
+    words = len(text.split())
+    assert 100 < words <= MOST[name]
+    hedges = sum(1 for _ in HEDGED.finditer(text))
+    assert 100 * hedges / words <= (1.5 if name in PLAIN else 2.5)
+    if name in PLAIN:
+        assert 100 * len(SPOKEN.findall(text)) / words >= 1
+        assert name != "index" or page.evaluate(LONG) == 0
+
+
+def test_no_page_shows_the_name_of_an_object(built_book):
+    for path in built_book.rglob("*.html"):
+        text = re.sub("<pre.*?</pre>", "", path.read_text("utf-8"), flags=re.DOTALL)
+        assert not re.search(r"&lt;[\w.]+ object( at 0x\w+)?&gt;|Markdown\(&quot;", text), path.name
