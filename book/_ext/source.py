@@ -29,7 +29,7 @@ OTHERS = (
     ".pre-commit-config.yaml",
 )
 CODE = {".py", ".pyi", ".ipynb", ".js", ".css", ".toml", ".yml", ".yaml"}
-KINDS = CODE | {".md", ".bib", ".svg", ".csv", ".json", ".txt"}
+KINDS = CODE | {".md", ".bib", ".png", ".svg", ".csv", ".json", ".txt"}
 NAMES = {"Snakefile", "run", "HASHES", "py.typed"}
 MADE = {"__pycache__", "fresh", ".snakemake", ".ipynb_checkpoints"}
 
