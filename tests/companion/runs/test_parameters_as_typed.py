@@ -127,7 +127,7 @@ def test_what_papermill_sets_and_no_notebook_knows_is_refused(shell, name):
     assert shell("%reset -f", "%reset -f in", f"{name} = 1", "# Parameters\nW = 3", USE)[1].W == 3
 
 
-def test_an_option_of_other_notebooks_is_refused_and_an_object_of_its_name_is_not():
+def test_an_option_of_other_notebooks_is_refused_an_object_like_it_is_not():
     given = {"W": 3, "lam": 1.0}
     for name, value in {"lr": 0.1, "method": "ls", "weights": [0.2, 0.8]}.items():
         with pytest.raises(InputError, match=f"This notebook has no `{name}`. Known: seed, epochs"):

@@ -52,7 +52,7 @@ def test_a_level_is_judged_by_its_interval(volumes, expected):
     assert word(claim(PAMAL, low=0.5), *seeds(PAMAL, volumes)) == expected
 
 
-def test_seeds_of_one_draw_are_two_samples_and_seeds_with_draws_of_their_own_are_pairs():
+def test_seeds_of_one_draw_are_two_samples_those_with_own_draws_are_pairs():
     rng = np.random.default_rng(0)
     both = rng.uniform(0.5, 0.6, 5)  # what a seed brings to both
     ours, theirs = both + rng.normal(0.01, 0.001, 5), both

@@ -47,7 +47,7 @@ def test_settings_that_are_compared_are_in_the_grid(claim):
             assert setting in frame.planned(setting.experiment), setting
 
 
-def test_settings_are_of_one_experiment_but_where_two_data_sets_are_compared():
+def test_settings_are_of_one_experiment_unless_two_data_sets_are_compared():
     mixed = [
         text.partition(": ")[0]
         for text, claim in CLAIMS.items()
@@ -77,7 +77,7 @@ def test_what_is_claimed_to_be_as_good_has_a_margin_of_its_data():
         assert found == margin, text
 
 
-def test_what_the_paper_does_not_give_a_bound_for_says_that_the_bound_is_ours():
+def test_a_bound_that_the_paper_does_not_give_is_said_to_be_ours():
     for text, claim in CLAIMS.items():
         said = judge(claim, {}).asked
         is_plain = 0 in (claim.low, claim.high) and not isinstance(claim.measures[0], Near)

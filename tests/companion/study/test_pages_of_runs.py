@@ -141,7 +141,7 @@ def test_a_cost_is_that_of_its_kind_or_says_it_was_not_measured():
     assert "GPU" in pages.cost(measured.model_copy(update={"experiment": "cityscapes"}))
 
 
-def test_the_command_has_the_values_that_are_not_the_notebooks_quoted_for_a_shell():
+def test_the_command_has_values_not_the_notebooks_quoted_for_a_shell():
     usual = grid.notebook_defaults("census")
     found = pages.command("census", usual | {"tasks": "a, b", "W": 3, "p": math.inf, "other": 1})
     assert shlex.split(found)[3:] == ["-p", "W", "3", "-p", "p", "inf", "-p", "tasks", "a, b"]

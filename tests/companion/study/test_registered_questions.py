@@ -113,6 +113,6 @@ def test_a_row_that_cannot_be_read_is_refused_with_the_row(tmp_path, old, new, s
     assert "The registration question" in str(refused.value)
 
 
-def test_what_is_registered_in_this_repository_has_its_hash_and_can_be_read():
+def test_what_is_registered_here_has_its_hash_and_can_be_read():
     names = [path.stem for path in registered.FOLDER.glob("*.toml")]
     assert names and all(read(name).records for name in names)

@@ -79,7 +79,7 @@ def test_a_side_without_a_deviation_has_the_others():
 @pytest.mark.parametrize(
     ("value", "said"), [(0.0, False), (0.009, False), (0.0121, False), (0.0123, True)]
 )
-def test_a_number_differs_where_its_interval_leaves_the_whole_tolerance_out(value, said):
+def test_a_number_differs_where_its_interval_leaves_the_tolerance_out(value, said):
     """With 10 degrees of freedom and an error of 0.001 the 95 % interval reaches 0.0022."""
     for sign in (1, -1):
         assert bool(differs(Estimate(sign * value, 0.001, 10), 0.01)) == said
@@ -124,7 +124,7 @@ AT_MOST = 0.05 + 3 * np.sqrt(0.05 * 0.95 / 4000)
 @pytest.mark.parametrize(("ours", "theirs"), [(3, 3), (10, 3), (20, 3), (3, 1)])
 @pytest.mark.parametrize("spread", [0.002, 0.01])
 @pytest.mark.parametrize("times", [1, 3])
-def test_what_is_on_the_bound_of_the_tolerance_differs_in_one_case_of_twenty_at_most(
+def test_on_the_bound_of_the_tolerance_one_case_of_twenty_differs_at_most(
     ours, theirs, spread, times
 ):
     """Within it hardly ever, and far outside nearly always; the paper's seeds may spread three
@@ -144,7 +144,7 @@ def test_what_is_on_the_bound_of_the_tolerance_differs_in_one_case_of_twenty_at_
 
 @pytest.mark.parametrize(("ours", "theirs"), [(3, 3), (10, 3), (20, 20)])
 @pytest.mark.parametrize("spread", [0.0005, 0.002, 0.01])
-def test_words_on_two_are_wrong_on_their_bounds_in_one_case_of_twenty_at_most(ours, theirs, spread):
+def test_words_on_two_are_wrong_on_bounds_in_one_case_of_twenty_at_most(ours, theirs, spread):
     """Ahead or behind where there is no difference; level where there is one of 0.002."""
     rng = np.random.default_rng(0)
 
@@ -161,7 +161,7 @@ def test_words_on_two_are_wrong_on_their_bounds_in_one_case_of_twenty_at_most(ou
         assert (null == "level").mean() > 0.5
 
 
-def test_seeds_that_share_a_draw_are_compared_one_by_one_and_others_are_not():
+def test_seeds_that_share_a_draw_are_compared_one_by_one_others_are_not():
     """What a seed brings to both goes away; two samples keep it, and are not misled by it."""
     rng = np.random.default_rng(0)
     of_seed = rng.normal(0, 0.01, 8)

@@ -124,7 +124,7 @@ def test_a_map_is_the_mean_over_seeds_and_leaves_out_what_is_not_defined():
     assert maps["printed"]["order"].loc[2, 0.0] == -0.75
 
 
-def test_the_effects_of_a_penalty_are_over_the_windows_that_a_seed_has_both_ways():
+def test_effects_of_a_penalty_are_over_the_windows_a_seed_has_both_ways():
     ordered, reversed_ = [(0.9, 0.7), (0.8, 0.8)], [(0.8, 0.8), (0.9, 0.7)]
 
     def at(W, lam, seed, volume, points, **sign):

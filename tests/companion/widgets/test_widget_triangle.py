@@ -40,7 +40,7 @@ def shown(page):
     return np.array(cells, dtype=float).reshape(3, 2)
 
 
-def test_it_opens_at_the_choice_of_the_front_and_marks_what_is_not_dominated(page, front):
+def test_it_opens_at_the_choice_and_marks_what_is_not_dominated(page, front):
     row = front.choose().row
     np.testing.assert_allclose(shown(page)[:, 0], front.values[row], atol=5e-5)
     best = [*front.values[:, :2].max(0), front.values[:, 2].min()]
@@ -64,7 +64,7 @@ def test_the_best_network_of_each_task_is_one_press_away_and_has_the_star(page, 
     assert colours[(sign * front.values[:, t]).argmin()] == "rgb(68 1 84)"
 
 
-def test_a_click_a_key_and_a_drag_move_all_three_triangles_to_a_measured_network(page, front):
+def test_a_click_and_a_key_move_all_three_triangles_to_a_measured_network(page, front):
     page.locator("svg").first.locator(".pw-cell").nth(7).click()
     np.testing.assert_allclose(shown(page)[:, 0], front.values[7], atol=5e-5)
     grip = page.get_by_role("slider").nth(1)

@@ -169,9 +169,7 @@ RULES = {
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("accumulate", [2, 3, 5, 7, 9])
-def test_balancers_and_penalties_act_on_each_batch_and_the_last_step_has_what_is_left(
-    rule, accumulate
-):
+def test_balancers_act_on_each_batch_and_the_last_step_has_what_is_left(rule, accumulate):
     parts, data = RULES[rule], split(6)[:7]
     method, _, seen = trained(data, parts=copy.deepcopy(parts), epochs=1, accumulate=accumulate)
     assert len(seen) == math.ceil(7 / accumulate)

@@ -341,7 +341,10 @@ EVALUATION = {
         lambda: evaluate(ensemble(), TASKS, [BATCH], np.eye(3)),
         r"must have 2 numbers, one per member. Found shape \(3, 3\)",
     ),
-    "an unknown metric": (lambda: front().on("quality"), "`maximise` must say .* Found quality"),
+    "an unknown metric": (
+        lambda: front().on("quality"),
+        "one that each task has. Found 'quality', and the columns a/loss, a/R2",
+    ),
     "a bound on nothing": (
         lambda: front().choose(at_least={"c/loss": 1}),
         "name one of .* 'c/loss'",

@@ -251,7 +251,7 @@ def test_a_batch_without_labels_adds_nothing(task, shape, target):
         assert math.isnan(metric.constant(output, target))
 
 
-def test_a_logit_that_is_not_finite_has_no_metrics_unless_it_does_not_count():
+def test_a_logit_that_is_not_finite_has_no_metrics_unless_it_counts_not():
     for kind, task in (("binary", pamal.binary("b")), ("multilabel", pamal.multilabel("m"))):
         for value in (NAN, math.inf):
             logits, labels, _ = made(kind, 0)
@@ -296,9 +296,7 @@ def test_a_logit_that_is_not_finite_has_no_metrics_unless_it_does_not_count():
         (pamal.classification("t"), (6, 3), torch.ones(6, 3), "are for a `multilabel`"),
     ],
 )
-def test_what_would_be_wrong_in_silence_is_refused_in_training_and_in_evaluation(
-    task, output, target, message
-):
+def test_what_would_be_wrong_in_silence_is_refused_everywhere(task, output, target, message):
     network = pamal.WeightEnsemble([Constant(output)], task_weights=[[1.0]])
     with pytest.raises(pamal.InputError, match=f"(?s){message}.*task t"):
         pamal.train(pamal.Method(network, [task]), [(torch.ones(6), target)], epochs=1)
