@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -45,6 +46,7 @@ CLASS_OF_TRAIN_ID = np.repeat([*range(7), -1], [2, 3, 3, 2, 1, 2, 6, 1]).astype(
 SPLITS = ("train", "val")
 LABELS = ("label_7", "label_19", "label", "labels", "seg")
 IGNORED = 255  # -1 as a byte
+HEADERS = Lock()  # the header of an array is parsed, which Python may refuse two threads at once
 MODES = {"RGB": "8-bit colour", "L": "8-bit grey", "I;16": "16-bit grey"}  # by Pillow's name
 HOW_TO_GET = """\
 The data need an account at https://www.cityscapes-dataset.com. Fetch \
@@ -353,7 +355,8 @@ def _maps(scene: Scene, image: Any, label: Any, depth: Any) -> Maps:
 
 
 def _array(path: Path, shape: tuple[int, ...], kinds: str) -> Num[np.ndarray, "..."]:
-    with reading("an array", path):  # mapped, since a header may speak of more than there is
+    # Mapped, since a header may speak of more than there is.
+    with reading("an array", path), HEADERS:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     is_array = isinstance(array, np.ndarray)  # not an archive of arrays under the name of one
     found = f"{array.dtype} of shape {array.shape}" if is_array else "an archive"
