@@ -73,7 +73,7 @@ function trianglesLegend() {
 function placeTriangles(el, { quick, words, numbers, panels }, about) {
   el.append(h("p", { class: "pw-hint" }, "Every cell is one network. ", h("b", {}, "Drag the ring"),
     ", or click a cell: what one task gains, the others pay for."), quick.node, words, numbers,
-  h("div", { class: "pw-panels" }, ...panels.map(({ node }) => node)), trianglesLegend(),
+  h("div", { class: "pw-panels pw-triangles" }, ...panels.map(({ node }) => node)), trianglesLegend(),
   h("p", { class: "pw-note" }, about));
   const svg = panels[0].node.querySelector("svg");
   showHand(svg, [[150, 60], [150, 60], [120, 150], [120, 150], [150, 60]]);
