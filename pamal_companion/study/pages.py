@@ -47,7 +47,7 @@ def trade(fronts: Sequence[Front]) -> str:
     reach = np.mean([span(front) for front in fronts])
     kept = np.mean([front.non_dominated().sum() for front in fronts])
     competition = np.mean([front.competition() for front in fronts])
-    mean = f", in the mean over {len(fronts)} seeds," * (len(fronts) > 1)
+    mean = f", in the mean over {len(fronts)} seeds," if len(fronts) > 1 else ""
     told = "a gain on one task costs another" if competition < -0.3 else "there is little to trade"
     number = f"{competition:.2f}".replace("-", "\N{MINUS SIGN}")
     few = f"{kept:.1f}".removesuffix(".0")

@@ -165,8 +165,11 @@ def summary(values: "pd.Series[float]") -> str:
 def bracket(estimate: Estimate, digits: int = 4, sign: str = "+") -> str:
     """Return an estimate for a page, with its 95 % interval where its error is known, and is not
     0."""
+    value = number(estimate.value, digits, sign)
+    if not estimate.error > 0:  # nor where it is NaN
+        return value
     ends = ", ".join(number(end, digits, sign) for end in estimate.interval())
-    return number(estimate.value, digits, sign) + f" [{ends}]" * bool(estimate.error > 0)
+    return f"{value} [{ends}]"
 
 
 def differences(
