@@ -18,6 +18,17 @@ from pamal_core.penalties import MultiForward
 from pamal_core.tasks import Task
 
 
+class Constant(nn.Module):
+    """One output of that shape, whatever the input."""
+
+    def __init__(self, shape: Sequence[int]) -> None:
+        super().__init__()
+        self.value = nn.Parameter(torch.randn(shape))
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        return [self.value]
+
+
 class SharedBottom(nn.Module):
     """One encoder, then one head per task."""
 

@@ -11,6 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from over_batches import gathered, judged
+from small_problems import Constant
 from torch import nn
 from torch.nn import functional as F
 
@@ -326,15 +327,6 @@ def test_labels_off_the_cpu_that_are_neither_give_nan():
 
 
 # In training
-
-
-class Constant(nn.Module):
-    def __init__(self, shape):
-        super().__init__()
-        self.value = nn.Parameter(torch.randn(shape))
-
-    def forward(self, x):
-        return [self.value]
 
 
 class Net(nn.Module):

@@ -13,6 +13,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from over_batches import gathered, judged
+from small_problems import Constant
 from torch import nn
 from torch.nn import functional as F
 
@@ -241,15 +242,6 @@ def test_labels_that_are_none_are_named_in_training_and_in_evaluation(
         pamal.train(pamal.Method(network, [task]), [(torch.ones(6), target)], epochs=1)
     with pytest.raises(errors, match=message):
         pamal.evaluate(network, [task], [(torch.ones(6), target)])
-
-
-class Constant(nn.Module):
-    def __init__(self, shape):
-        super().__init__()
-        self.value = nn.Parameter(torch.randn(shape))
-
-    def forward(self, x):
-        return [self.value]
 
 
 def test_labels_off_the_cpu_that_are_no_class_give_nan():
