@@ -2,8 +2,9 @@
 
 A question is results/registered/NAME.toml. Of its fields this reads `question`, `seeds`, the list
 `settings` and the list `comparisons`: `ours` and `theirs` are names of settings, `measure` and
-`split` say what is compared, and within `margin` two are level. The comparisons of a file are one
-family, which Holm's correction is over. Until the last run of a question its numbers are not read.
+`split` say what is compared, and within `margin` two are level. What it asks in words, in the list
+`hypotheses`, is computed in `hypotheses`. All of a file are one family, which Holm's correction is
+over. Until the last run of a question its numbers are not read.
 """
 
 import hashlib
@@ -20,7 +21,8 @@ from pamal_companion.runs import folder, grid
 from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, measures, paper
 from pamal_companion.study.frame import Setting
-from pamal_companion.study.statistics import WITHIN, bracket, holm, minus
+from pamal_companion.study.hypotheses import IN_WORDS, Hypothesis, Records, of_estimate
+from pamal_companion.study.statistics import WITHIN, Estimate, bracket, holm, minus, seeds_needed
 from pamal_core.errors import InputError, check_choice, check_number
 
 FOLDER = grid.ROOT / "results" / folder.REGISTERED
@@ -41,12 +43,14 @@ def registered(name: str, folder: Path = FOLDER) -> dict[str, Any]:
 
 
 class Question(NamedTuple):
-    """A registration: what is asked, the paths of the records of each setting by seed, and its
-    comparisons as they are written."""
+    """A registration: its name, what is asked, the paths of the records of each setting by seed,
+    its comparisons as they are written, and its hypotheses in words."""
 
+    name: str
     text: str
     records: Mapping[str, Mapping[int, Path]]
     comparisons: list[dict[str, Any]]
+    hypotheses: list[str]
 
     @property
     def progress(self) -> str:
@@ -82,37 +86,74 @@ def read(name: str, folder: Path = FOLDER) -> Question:
         raise InputError(f"The registration {name} cannot be read: {row}. {error}") from None
     except KeyError as error:
         raise InputError(f"The registration {name} lacks {error} in {row}.") from None
-    return Question(found["question"], records, found.get("comparisons", []))
+    rest = (found.get(part, []) for part in ("comparisons", "hypotheses"))
+    return Question(name, found["question"], records, *rest)
 
 
-def verdicts(question: Question) -> pd.DataFrame:
-    """Return a row for each comparison: its estimate, and the word that it has among all of the
-    family; without numbers, and with the progress in place of words, until the last run."""
-    names = ("ours", "theirs", "measure", "split")
-    rows = [{name: row[name] for name in names} for row in question.comparisons]
-    if question.progress != "complete":
-        return pd.DataFrame(rows).assign(**{"estimate": "", "verdict": question.progress})
-    runs = {  # under their registered names: seeds with draws of their own are one setting
-        Setting("", label): {seed: Record.read(path) for seed, path in by_seed.items()}
-        for label, by_seed in question.records.items()
-    }
-    estimates, p = [], np.ones((2, len(rows)))
-    for k, row in enumerate(question.comparisons):
+def compared(question: Question, records: Records) -> list[Hypothesis]:
+    """Return the comparisons of a question in numbers."""
+    # Under their registered names: seeds with draws of their own are one setting.
+    runs = {Setting("", name): by_seed for name, by_seed in records.items()}
+    family = []
+    for row in question.comparisons:
         pair = Setting("", row["ours"]), Setting("", row["theirs"])
         sign = 1 if measures.is_better_high(row["measure"]) else -1
         ours, theirs = (
             sign * frame.measured(runs, one, row["measure"], row["split"]) for one in pair
         )
         away, _ = minus(ours, theirs, frame.are_paired(runs, *pair))
-        margin = row.get("margin", WITHIN)
-        p[:, k] = (
-            2 * min(away.above(0.0), away.below(0.0)),
-            max(away.above(-margin), away.below(margin)),
-        )
-        estimates.append(away)
-    differ, level = (holm(np.nan_to_num(one, nan=1.0)) < LEVEL for one in p)
-    for k, (row, away) in enumerate(zip(rows, estimates, strict=True)):
-        side = "ahead" if away.value > 0 else "behind"
-        word = side if differ[k] else "level" if level[k] else "open"
-        row |= {"estimate": bracket(away), "verdict": word}
+        family.append(of_estimate(_text(row), away, row.get("margin", WITHIN)))
+    return family
+
+
+def _text(row: Mapping[str, Any]) -> str:
+    return f"{row['ours']} - {row['theirs']}: {row['measure']}, {row['split']}"
+
+
+def verdicts(question: Question) -> pd.DataFrame:
+    """Return a row for each hypothesis: its estimate, the word that it has among all of the family,
+    and for an open one how many seeds would decide it if means and deviations stayed. Without
+    numbers, and with the progress in place of words, until the last run."""
+    if question.progress != "complete":
+        texts = [*map(_text, question.comparisons)] or question.hypotheses
+        blank = {"estimate": "", "verdict": question.progress, "seeds to decide": ""}
+        return pd.DataFrame([{"hypothesis": text} | blank for text in texts])
+    records = {
+        name: {seed: Record.read(path) for seed, path in by_seed.items()}
+        for name, by_seed in question.records.items()
+    }
+    in_words = IN_WORDS.get(question.name)
+    family = in_words(records) if in_words else compared(question, records)
+    rows = [
+        {
+            "hypothesis": one.text,
+            "estimate": bracket(one.away),
+            "verdict": word,
+            "seeds to decide": to_decide(one, len(family)) if word == "open" else "",
+        }
+        for one, word in zip(family, words(family), strict=True)
+    ]
     return pd.DataFrame(rows)
+
+
+def words(family: list[Hypothesis]) -> list[str]:
+    """Return the word of each hypothesis of a family, by Holm's p of it."""
+    differ, level = (
+        holm(p) < LEVEL for p in ([one.p for one in family], [one.p_level for one in family])
+    )
+    return [
+        one.words[0 if one.away.value > 0 else 1] if differ[k] else "level" if level[k] else "open"
+        for k, one in enumerate(family)
+    ]
+
+
+def to_decide(one: Hypothesis, number: int) -> str:
+    """Return how many seeds would decide an open one of so many, if it were the first of them."""
+
+    def decides(seeds: int) -> bool:
+        error = one.away.error * np.sqrt((one.away.freedom + 1) / seeds)
+        more = of_estimate("", Estimate(one.away.value, error, seeds - 1), one.margin)
+        return number * min(more.p, more.p_level) < LEVEL
+
+    needed = seeds_needed(decides)
+    return f"{needed:g}" if np.isfinite(needed) else ""

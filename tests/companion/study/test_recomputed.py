@@ -10,6 +10,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+from scipy.stats import norm as normal
 from scipy.stats import t as student
 
 RESULTS = Path(__file__).parents[3] / "results"
@@ -302,7 +303,93 @@ def test_more_than_twenty_claims_are_what_the_records_say_by_other_code(runs):
     assert {word for _, word in checked.values()} >= {"ahead", "behind", "level", "open", "holds"}
 
 
+# What was registered.
+
+
+def fronts_of(width, seed, names):
+    """All points of some settings of the dial on validation, of one seed."""
+    folder = f"registered/dial-of-conflict/{width}-"
+    return [point for name in names for point in points(records(folder + name)[seed], "validation")]
+
+
+def paired(ours, theirs):
+    away = [a - b for a, b in zip(ours, theirs, strict=True)]
+    value, error, free = level_of(away)
+    low, high = ((value + side * 0.002) / error for side in (1, -1))
+    return {
+        "value": value,
+        "p": 2 * student.sf(abs(value) / error, free),
+        "level": max(student.sf(low, free), student.cdf(high, free)),
+    }
+
+
+def corrected(p):
+    """Whether each stands among all, one after the other from the smallest p on."""
+    stands, ranked = [False] * len(p), sorted(range(len(p)), key=p.__getitem__)
+    for passed, k in enumerate(ranked):
+        if p[k] * (len(p) - passed) >= 0.05:
+            break
+        stands[k] = True
+    return stands
+
+
+def extent(values):
+    kept = [one for one in values if not any(beats(other, one) for other in values)]
+    return max(max(axis) - min(axis) for axis in zip(*kept, strict=True))
+
+
+def pages(rows):
+    """The p of Page's L where no two numbers of a row are alike, by the normal distribution."""
+    n, k = len(rows), len(rows[0])
+    score = sum(
+        (place + 1) * (sorted(row).index(value) + 1)
+        for row in rows
+        for place, value in enumerate(row)
+    )
+    expected = n * k * (k + 1) ** 2 / 4
+    deviation = math.sqrt(n * k**2 * (k + 1) ** 2 * (k - 1) / 144)
+    return normal.sf((score - expected) / deviation)
+
+
+def dial():
+    """The estimate and the word of each hypothesis of the dial of conflict."""
+    widths, seeds = (2, 3, 4, 6, 10, 50), range(20, 25)
+    short = [f"ls-{weight}-short" for weight in (0.1, 0.3, 0.5, 0.7, 0.9)]
+    family, spans = [], []
+    for width in widths:
+        ours = [area(fronts_of(width, seed, ["pamal"])) for seed in seeds]
+        family.append(paired(ours, [area(fronts_of(width, seed, short)) for seed in seeds]))
+        spans.append([extent(fronts_of(width, seed, ["pamal"])) for seed in seeds])
+    for width in widths:
+        ours = [math.prod(fronts_of(width, seed, ["pamal"])[5]) for seed in seeds]
+        theirs = [math.prod(fronts_of(width, seed, ["ls-0.5"])[0]) for seed in seeds]
+        family.append(paired(ours, theirs))
+    rising = [*zip(*spans[::-1], strict=True)]
+    value = mean([row[-1] - row[0] for row in rising])
+    family.append({"value": value, "p": pages(rising), "level": 1.0})
+    differ, level = (corrected([one[name] for one in family]) for name in ("p", "level"))
+    words = [
+        ("ahead" if one["value"] > 0 else "behind") if differs else "level" if near else "open"
+        for one, differs, near in zip(family, differ, level, strict=True)
+    ]
+    return [(one["value"], word) for one, word in zip(family, words, strict=True)]
+
+
+def test_the_dial_of_conflict_has_the_same_words_by_other_code():
+    from pamal_companion.study import registered
+
+    found = registered.verdicts(registered.read("dial-of-conflict"))
+    other = dial()
+    assert len(found) == len(other) == 13
+    for row, (value, word) in zip(found.itertuples(), other, strict=True):
+        assert row.estimate.startswith(f"{value:+.4f}"), row.hypothesis
+        falls = {"ahead": "holds", "behind": "fails"}
+        assert row.verdict == (falls.get(word, word) if "span" in row.hypothesis else word)
+
+
 if __name__ == "__main__":
     for claim, (estimates, verdict) in everything().items():
         numbers = ", ".join(f"{value:+.4f} ± {error:.4f}" for value, error, _ in estimates)
         print(f"{verdict:>7}  {claim}: {numbers}")
+    for value, verdict in dial():
+        print(f"{verdict:>7}  {value:+.4f}")

@@ -5,6 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 from made_up import record
+from scipy.stats import t as student
 
 from pamal_companion.study import registered
 from pamal_companion.study.registered import read, verdicts
@@ -75,6 +76,21 @@ def test_seeds_with_draws_of_their_own_are_compared_one_by_one(tmp_path):
     found = verdicts(question)
     assert found["verdict"].tolist() == ["ahead", "level"]
     assert found["estimate"].iloc[0].startswith("+0.00")
+    assert found["seeds to decide"].tolist() == ["", ""]
+
+
+def test_an_open_one_says_how_many_seeds_would_decide(tmp_path):
+    question = read("question", register(tmp_path))
+    away = np.array([0.02, -0.004, 0.012, 0.03, -0.01, 0.015])
+    write(question, 0.7 + away, [0.7] * 6)
+    open_one = verdicts(question).iloc[0]
+    assert open_one["verdict"] == "open"
+    needed, (mean, deviation) = int(open_one["seeds to decide"]), (away.mean(), away.std(ddof=1))
+
+    def corrected(seeds):
+        return 2 * 2 * student.sf(mean / (deviation / np.sqrt(seeds)), seeds - 1)
+
+    assert corrected(needed) < 0.05 <= corrected(needed - 1)
 
 
 def test_a_family_is_wrong_in_one_case_of_twenty_at_most(tmp_path, monkeypatch):

@@ -1,0 +1,94 @@
+"""The dial of conflict: the fronts at each number of features, and how much each covers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pamal_companion.plots import style
+from pamal_companion.study.dial import FIVE, LONG, ONE, PAMAL, SOUP
+from pamal_core.front import Front
+
+ORANGE = style.METHODS["LS"][0]
+LOOKS: dict[str, dict[str, Any]] = {
+    PAMAL: {"color": style.BLUE, "marker": "o", "ls": "-", "lw": 1.5},
+    FIVE: {"color": ORANGE, "marker": "D", "ls": "--", "lw": 1.5},
+    ONE: {"color": style.RED, "marker": "s", "ls": ":", "lw": 1.2},
+    SOUP: {"color": style.PINK, "marker": "^", "ls": ":", "lw": 1.2},
+    LONG: {"color": style.COLOURS["other"], "marker": "D", "mfc": "none", "ls": "-.", "lw": 1.2},
+}
+IN_PANELS = (FIVE, PAMAL)
+PANEL = "Each line is one run, its dots are networks"
+
+
+def draw_fronts(ax: Axes, fronts: Mapping[str, Sequence[Front]]) -> None:
+    """The fronts of every seed: of PaMaL a line each, of others marks."""
+    for name, of_seeds in fronts.items():
+        look = LOOKS[name] | {"ms": 3, "lw": 0.8, "alpha": 0.8}
+        if name != PAMAL:
+            look |= {"ls": ""}
+        for front in of_seeds:
+            ax.plot(*front.values.T, **look, label="_")
+    ticks = (0, 0.5, 1)
+    ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), xticks=ticks, yticks=ticks, aspect="equal")
+
+
+def dial_figure(
+    fronts: Mapping[int, Mapping[str, Sequence[Front]]],
+    volumes: Mapping[str, Sequence[Sequence[float]]],
+    provenance: str,
+) -> Figure:
+    """Above a panel of the fronts for each number of features, below the `volumes` of each method,
+    by features and seed: a dot for each seed, and a line through the means."""
+    figure = plt.figure(figsize=(style.WIDTH, 5.4))
+    above, below = figure.subfigures(2, 1, height_ratios=(2, 3.2))
+    axes = above.subplots(1, len(fronts), sharey=True, sharex=True)
+    for ax, (width, found) in zip(axes, fronts.items(), strict=True):
+        draw_fronts(ax, {name: found[name] for name in IN_PANELS})
+        ax.set_title(f"k = {width}")
+    axes[0].set_ylabel("accuracy,\nbottom-right →")
+    above.supxlabel("accuracy, top-left →")
+    draw_volumes(below.subplots(), [*fronts], volumes)
+    words = f"{PANEL}. Below, dots are seeds and lines go through their means."
+    handles = style.key({name: LOOKS[name] | {"ms": 5} for name in volumes})
+    return style.finish(figure, provenance, handles, words, ncols=2)
+
+
+def draw_volumes(
+    ax: Axes, widths: Sequence[int], volumes: Mapping[str, Sequence[Sequence[float]]]
+) -> None:
+    """The hypervolumes over the number of features, each step as wide as any other."""
+    places = np.arange(len(widths))
+    apart = np.linspace(-0.16, 0.16, len(volumes))
+    for (name, numbers), shift in zip(volumes.items(), apart, strict=True):
+        look = LOOKS[name]
+        dots = look | {"ls": "", "ms": 3.5, "alpha": 0.6, "mew": 0.6}
+        for place, of_seeds in zip(places, numbers, strict=True):
+            ax.plot([place + shift] * len(of_seeds), of_seeds, **dots)
+        ax.plot(places + shift, [np.mean(one) for one in numbers], **look | {"marker": ""})
+    ax.set_xticks(places, [f"{width}" for width in widths])
+    ax.set(xlabel="features that the two digits share, k", ylim=(0, 1))
+    ax.set_ylabel(style.directed("hypervolume", True, "\n"))
+
+
+def width_figure(fronts: Mapping[str, Sequence[Front]], provenance: str) -> Figure:
+    """The fronts at one number of features."""
+    figure, ax = plt.subplots(figsize=(4.6, 4.6))
+    draw_fronts(ax, fronts)
+    ax.set(xlabel="accuracy, top-left →", ylabel="accuracy, bottom-right →")
+    handles = style.key({name: LOOKS[name] | {"ms": 5} for name in fronts})
+    return style.finish(figure, provenance, handles, f"{PANEL}.")
+
+
+def small_figure(
+    widths: Sequence[int], volumes: Mapping[str, Sequence[Sequence[float]]]
+) -> Figure:
+    """The volumes alone, with the names of the methods beside their lines."""
+    figure, ax = plt.subplots(figsize=(style.WIDTH, 2.9))
+    draw_volumes(ax, widths, volumes)
+    handles = style.key({name: LOOKS[name] | {"ms": 5} for name in volumes})
+    ax.legend(handles=handles, loc="lower right")
+    return figure

@@ -1,0 +1,131 @@
+"""The dial of conflict: what the records have at each number of features between encoder and
+heads."""
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from pamal_companion.runs.records import Record
+from pamal_companion.study.claims import AHEAD
+from pamal_companion.study.frame import together, volume
+from pamal_companion.study.fronts import span
+from pamal_companion.study.hypotheses import WEIGHTS, WIDTHS, sweep
+from pamal_companion.study.registered import read, verdicts
+from pamal_companion.study.statistics import summary
+from pamal_core.front import Front
+
+QUESTION, AGAIN = "dial-of-conflict", "dial-at-fresh-seeds"
+CHANCE = 0.2
+"""An accuracy that is hardly above that of guessing, of ten digits."""
+PAMAL, FIVE = "PaMaL, one run of 10 passes", "five LS, 10 passes in all"
+ONE, SOUP = "one LS, 10 passes", "rewarded soup, 10 passes"
+LONG = "five LS, 10 passes each"
+
+
+def settings(width: int) -> dict[str, list[str]]:
+    """Return by method the names of its settings at so many features."""
+    return {
+        PAMAL: [f"{width}-pamal"],
+        FIVE: sweep(width, 10),
+        ONE: [f"{width}-ls-0.5"],
+        SOUP: [f"{width}-soup"],
+        LONG: sweep(width, 50),
+    }
+
+
+@cache
+def records() -> dict[str, dict[int, Record]]:
+    """Return the records of the dial, by the name of their setting and by seed."""
+    return {
+        name: {seed: Record.read(path) for seed, path in by_seed.items()}
+        for name, by_seed in read(QUESTION).records.items()
+    }
+
+
+def fronts(width: int) -> dict[str, list[Front]]:
+    """Return by method the validation fronts at so many features, one for each seed."""
+    made = records()
+    return {
+        method: [
+            together([made[name][seed].front("validation") for name in names])
+            for seed in made[names[0]]
+        ]
+        for method, names in settings(width).items()
+    }
+
+
+def volumes() -> dict[str, list[list[float]]]:
+    """Return by method, at each of `WIDTHS`, the hypervolume of each seed's front."""
+    found = {width: fronts(width) for width in WIDTHS}
+    return {
+        method: [[volume(front) for front in found[width][method]] for width in WIDTHS]
+        for method in found[WIDTHS[0]]
+    }
+
+
+def table() -> pd.DataFrame:
+    """Return the hypervolumes for a page: mean ± standard deviation over seeds (n - 1), a row for
+    each number of features."""
+    columns = {name: [summary(pd.Series(one)) for one in of] for name, of in volumes().items()}
+    return pd.DataFrame(columns, index=pd.Index(WIDTHS, name="k"))
+
+
+@cache
+def judged() -> pd.DataFrame:
+    """Return the registered verdicts of the dial, by hypothesis."""
+    return verdicts(read(QUESTION)).set_index("hypothesis")
+
+
+def word(width: int, part: str = "the front") -> str:
+    """Return the registered verdict at so many features, on the front or on the middle."""
+    found = judged()["verdict"]
+    return str(found[found.index.str.startswith(f"k = {width}: {part}")].item())
+
+
+def answer() -> str:
+    """Return what the dial says, in the words of its registered verdicts."""
+    few, paper = 6, WIDTHS[-1]
+    spans = {width: np.mean([span(one) for one in fronts(width)[PAMAL]]) for width in (few, paper)}
+    means = {name: np.mean(of[WIDTHS.index(few)]) for name, of in volumes().items()}
+    undecided = [width for width in WIDTHS if word(width) == "open"]
+    text = (
+        "**The fewer features two tasks share, the more there is to choose.** With the paper's "
+        f"{paper} a front spans {spans[paper]:.2f}. One run {AHEAD[word(paper)]} five LS of as "
+        f"many passes in all, and its middle network {AHEAD[word(paper, 'the middle')]} one LS. "
+        f"With {few} features a front spans {spans[few]:.2f}, and covers {means[PAMAL]:.2f} where "
+        f"the five LS cover {means[FIVE]:.2f}."
+    )
+    if undecided:
+        text += f" For k = {listed(undecided)} five seeds leave open who is ahead."
+    return text
+
+
+def neglected() -> str:
+    """Return how many networks of LS give up a digit, and whether runs of PaMaL do."""
+
+    def given_up(front: Front) -> np.ndarray:
+        return (front.values < CHANCE).any(axis=1)
+
+    few = 6
+    at_few = np.array([given_up(front) for front in fronts(few)[LONG]])
+    even = WEIGHTS.index(0.5)
+    uneven = np.delete(at_few, even, axis=1)
+    both = [
+        width
+        for width in WIDTHS
+        if all((front.values.max(axis=0) > CHANCE).all() for front in fronts(width)[PAMAL])
+    ]
+    return (
+        f"With {few} features {uneven.sum()} of {uneven.size} networks of LS at uneven weights, "
+        f"ten passes each, read one digit no better than {CHANCE:g}, and {at_few[:, even].sum()} of "
+        f"{len(at_few)} at equal weights. Every front of PaMaL has a network for either digit "
+        f"where k = {listed(both)}."
+    )
+
+
+def listed(numbers: Sequence[int]) -> str:
+    """Return numbers for a sentence."""
+    *most, last = map(str, numbers)
+    return f"{', '.join(most)} and {last}" if most else last

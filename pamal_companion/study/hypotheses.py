@@ -1,0 +1,226 @@
+"""What registered questions ask, in numbers by seed.
+
+A registration names simple comparisons itself; here is what others say in words: the union of a
+sweep, the four best points, the better of two rates, a share, a trend. Each function takes the
+records by the name of their setting and by seed, and returns the family that Holm's correction is
+over.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.stats import page_trend_test
+
+from pamal_companion.runs.records import Record
+from pamal_companion.study.frame import together, volume
+from pamal_companion.study.fronts import middle, span
+from pamal_companion.study.measures import value
+from pamal_companion.study.statistics import WITHIN, Estimate
+from pamal_core.front import Front
+
+Records = Mapping[str, Mapping[int, Record]]
+WIDTHS = (2, 3, 4, 6, 10, 50)
+"""Of the dial of conflict: features between encoder and heads."""
+WEIGHTS = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""Of its sweeps: the weight of the first task."""
+
+
+class Hypothesis(NamedTuple):
+    """One of a family: what is estimated, larger is better; the p of there being nothing; the margin
+    within which two are level, 0 where nothing is; the words where there is something, by its sign.
+    """
+
+    text: str
+    away: Estimate
+    p: float
+    margin: float = WITHIN
+    words: tuple[str, str] = ("ahead", "behind")
+
+    @property
+    def p_level(self) -> float:
+        """Return the p of not being level."""
+        p = max(self.away.above(-self.margin), self.away.below(self.margin))
+        return float(np.nan_to_num(p, nan=1.0))
+
+
+def difference(
+    text: str, ours: "pd.Series[float]", theirs: "pd.Series[float]", margin: float = WITHIN
+) -> Hypothesis:
+    """Return ours - theirs, seed by seed; two that differ by less than `margin` are level."""
+    return of_estimate(text, Estimate.of((ours - theirs).to_numpy()), margin)
+
+
+def of_estimate(text: str, away: Estimate, margin: float = WITHIN) -> Hypothesis:
+    """Return what an estimated difference says."""
+    p = np.nan_to_num(2 * min(away.above(0.0), away.below(0.0)), nan=1.0)
+    return Hypothesis(text, away, float(p), margin)
+
+
+def numbers(
+    records: Records, names: Iterable[str], split: str, measure: Callable[[Front], float]
+) -> "pd.Series[float]":
+    """Return by seed a measure of the points of all settings `names` together."""
+    every = [records[name] for name in names]
+    return pd.Series(
+        {seed: measure(together([one[seed].front(split) for one in every])) for seed in every[0]}
+    )
+
+
+def middle_volume(front: Front) -> float:
+    """Return the hypervolume of the network in the middle, from 0: the product of its accuracies."""
+    return float(np.prod([*middle(front).values()]))
+
+
+def sweep(width: int, passes: int) -> list[str]:
+    """Return the five settings of LS that have so many passes together, at a width of the dial."""
+    return [f"{width}-ls-{weight}{'-short' if passes == 10 else ''}" for weight in WEIGHTS]
+
+
+def fronts_along_the_dial(records: Records, widths: Iterable[int]) -> list[Hypothesis]:
+    """One run against five LS of as many passes, at each number of features."""
+    return [
+        difference(
+            f"k = {width}: the front of one run - five LS of two epochs",
+            numbers(records, [f"{width}-pamal"], "validation", volume),
+            numbers(records, sweep(width, 10), "validation", volume),
+        )
+        for width in widths
+    ]
+
+
+def dial_of_conflict(records: Records) -> list[Hypothesis]:
+    """One run against five LS of as many passes, its middle against one LS, and the span, at each
+    number of features."""
+    middles = [
+        difference(
+            f"k = {width}: the middle of one run - one LS of ten epochs",
+            numbers(records, [f"{width}-pamal"], "validation", middle_volume),
+            numbers(records, [f"{width}-ls-0.5"], "validation", volume),
+        )
+        for width in WIDTHS
+    ]
+    spans = [numbers(records, [f"{width}-pamal"], "validation", span) for width in WIDTHS]
+    rising = np.column_stack(spans[::-1])  # as Page's test has it: from k = 50 to k = 2
+    falls = Hypothesis(
+        "the span of the front falls from k = 2 to k = 50",
+        Estimate.of(rising[:, -1] - rising[:, 0]),
+        float(page_trend_test(rising).pvalue),
+        margin=0.0,
+        words=("holds", "fails"),
+    )
+    return [*fronts_along_the_dial(records, WIDTHS), *middles, falls]
+
+
+def dial_at_fresh_seeds(records: Records) -> list[Hypothesis]:
+    """The fronts once more, where five seeds left them open."""
+    return fronts_along_the_dial(records, (3, 4, 6, 10))
+
+
+def best_four(record: Record) -> float:
+    """Return the hypervolume on test of those four points whose own on validation is largest."""
+    on_validation, on_test = (record.front(split) for split in ("validation", "test"))
+
+    def part(front: Front, points: tuple[int, ...]) -> float:
+        kept = [*points]
+        return volume(replace(front, alphas=front.alphas[kept], table=front.table.iloc[kept]))
+
+    every = combinations(range(len(on_validation)), 4)
+    return part(on_test, max(every, key=lambda points: part(on_validation, points)))
+
+
+def one_run_against_a_sweep(records: Records) -> list[Hypothesis]:
+    """The front of one run, and four of its points, against four LS of as many passes in all."""
+    family = []
+    for data, name in (("multimnist", "MultiMNIST"), ("census", "Census")):
+        names = [f"{data}-ls-{weight}" for weight in (0.2, 0.4, 0.6, 0.8)]
+        theirs = numbers(records, names, "test", volume)
+        ours = records[f"{data}-pamal"]
+        eleven = numbers(records, [f"{data}-pamal"], "test", volume)
+        four = pd.Series({seed: best_four(record) for seed, record in ours.items()})
+        family += [
+            difference(f"{name}: eleven points of one run - four LS", eleven, theirs),
+            difference(f"{name}: four points of one run - four LS", four, theirs),
+        ]
+    return family
+
+
+def better(records: Records, method: str) -> str:
+    """Return the setting of `method` whose rate has the larger mean hypervolume on validation."""
+    names = [f"{method}-{rate}" for rate in (0.001, 0.002)]
+    return max(names, key=lambda name: numbers(records, [name], "validation", volume).mean())
+
+
+def forty_passes(records: Records) -> list[Hypothesis]:
+    """Two settings of PaMaL against the better soup, and their chosen network against the better
+    LS."""
+    ours = {
+        "one draw": "pamal-one-draw",
+        "four stratified draws": "pamal-four-stratified",
+    }
+    soup = numbers(records, [better(records, "soup")], "test", volume)
+    single = numbers(records, [better(records, "ls")], "test", volume)
+    fronts = [
+        difference(
+            f"front of PaMaL, {text} - front of the better soup",
+            numbers(records, [name], "test", volume),
+            soup,
+        )
+        for text, name in ours.items()
+    ]
+    chosen = [
+        difference(
+            f"chosen network of PaMaL, {text} - the better LS",
+            pd.Series({n: value(r, "chosen hypervolume", "test") for n, r in records[name].items()}),
+            single,
+        )
+        for text, name in ours.items()
+    ]
+    return fronts + chosen
+
+
+def claim_1(records: Records) -> list[Hypothesis]:
+    """Are more than half of the points undominated in loss, with long averages?"""
+    family = []
+    for data, name in (("multimnist", "MultiMNIST"), ("census", "Census")):
+        share = numbers(
+            records,
+            [f"{data}-ema"],
+            "validation",
+            lambda front: front.on("loss").non_dominated().mean(),
+        )
+        text = f"{name}: the share of undominated points, in loss, is above one half"
+        above = of_estimate(text, Estimate.of((share - 0.5).to_numpy()), margin=0.0)
+        family.append(above._replace(words=("holds", "fails")))
+    return family
+
+
+def tasks(records: Records) -> list[Hypothesis]:
+    """The front of one run against the sweep of one LS for each task, with two, four and eight."""
+    return [
+        difference(
+            f"{count} tasks: the front of one run - {count} LS",
+            numbers(records, [f"{count}-pamal"], "test", volume),
+            numbers(
+                records,
+                [name for name in records if name.startswith(f"{count}-ls-")],
+                "test",
+                volume,
+            ),
+        )
+        for count in (2, 4, 8)
+    ]
+
+
+IN_WORDS: dict[str, Callable[[Records], list[Hypothesis]]] = {
+    "dial-of-conflict": dial_of_conflict,
+    "dial-at-fresh-seeds": dial_at_fresh_seeds,
+    "one-run-against-a-sweep": one_run_against_a_sweep,
+    "forty-passes": forty_passes,
+    "claim-1": claim_1,
+    "tasks": tasks,
+}
+"""By the name of the registration."""
