@@ -36,7 +36,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 # Two at a time, each with one thread; what takes longest begins first.
-SAMPLES := $(patsubst %,book/fresh/%.ipynb,utkface cityscapes multimnist3 multimnist census)
+SAMPLES := $(patsubst %,book/fresh/%.ipynb,conflict utkface cityscapes multimnist3 multimnist census)
 FRESH := book/fresh/your_model.ipynb $(SAMPLES) book/fresh/toy.ipynb
 .PHONY: $(FRESH)
 $(SAMPLES): PARAMETERS := -p data sample
@@ -103,6 +103,7 @@ tables: measured
 notebooks: $(READY)
 	$(BIN)/snakemake -s workflow/Snakefile pages --forcerun page
 	$(BIN)/python book/_assets/multimnist_front.py
+	$(BIN)/python book/_assets/dial.py
 ifneq ($(wildcard $(PAMAL_DATA)/MNIST),)
 	$(BIN)/python book/_assets/multimnist_explorer.py
 endif

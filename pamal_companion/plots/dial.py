@@ -9,9 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pamal_companion.plots import style
-from pamal_companion.study.dial import FIVE, LONG, ONE, PAMAL, SOUP
 from pamal_core.front import Front
 
+PAMAL, FIVE = "PaMaL, one run", "five LS, as many passes in all"
+ONE, SOUP = "one LS, as many passes", "rewarded soup, as many passes"
+LONG = "five LS, as many passes each"
 ORANGE = style.METHODS["LS"][0]
 LOOKS: dict[str, dict[str, Any]] = {
     PAMAL: {"color": style.BLUE, "marker": "o", "ls": "-", "lw": 1.5},
@@ -44,12 +46,12 @@ def dial_figure(
     """Above a panel of the fronts for each number of features, below the `volumes` of each method,
     by features and seed: a dot for each seed, and a line through the means."""
     figure = plt.figure(figsize=(style.WIDTH, 5.4))
-    above, below = figure.subfigures(2, 1, height_ratios=(2, 3.2))
-    axes = above.subplots(1, len(fronts), sharey=True, sharex=True)
-    for ax, (width, found) in zip(axes, fronts.items(), strict=True):
+    above, below = figure.subfigures(2, 1, height_ratios=(2, 3.2), squeeze=False).flat
+    axes = above.subplots(1, len(fronts), sharey=True, sharex=True, squeeze=False)
+    for ax, (width, found) in zip(axes.flat, fronts.items(), strict=True):
         draw_fronts(ax, {name: found[name] for name in IN_PANELS})
         ax.set_title(f"k = {width}")
-    axes[0].set_ylabel("accuracy,\nbottom-right →")
+    axes[0, 0].set_ylabel("accuracy,\nbottom-right →")
     above.supxlabel("accuracy, top-left →")
     draw_volumes(below.subplots(), [*fronts], volumes)
     words = f"{PANEL}. Below, dots are seeds and lines go through their means."
@@ -83,9 +85,7 @@ def width_figure(fronts: Mapping[str, Sequence[Front]], provenance: str) -> Figu
     return style.finish(figure, provenance, handles, f"{PANEL}.")
 
 
-def small_figure(
-    widths: Sequence[int], volumes: Mapping[str, Sequence[Sequence[float]]]
-) -> Figure:
+def small_figure(widths: Sequence[int], volumes: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
     """The volumes alone, with the names of the methods beside their lines."""
     figure, ax = plt.subplots(figsize=(style.WIDTH, 2.9))
     draw_volumes(ax, widths, volumes)

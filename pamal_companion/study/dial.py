@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from pamal_companion.plots.dial import FIVE, LONG, ONE, PAMAL, SOUP
 from pamal_companion.runs.records import Record
 from pamal_companion.study.claims import AHEAD
 from pamal_companion.study.frame import together, volume
@@ -19,9 +20,6 @@ from pamal_core.front import Front
 QUESTION, AGAIN = "dial-of-conflict", "dial-at-fresh-seeds"
 CHANCE = 0.2
 """An accuracy that is hardly above that of guessing, of ten digits."""
-PAMAL, FIVE = "PaMaL, one run of 10 passes", "five LS, 10 passes in all"
-ONE, SOUP = "one LS, 10 passes", "rewarded soup, 10 passes"
-LONG = "five LS, 10 passes each"
 
 
 def settings(width: int) -> dict[str, list[str]]:
@@ -106,12 +104,11 @@ def neglected() -> str:
     """Return how many networks of LS give up a digit, and whether runs of PaMaL do."""
 
     def given_up(front: Front) -> np.ndarray:
-        return (front.values < CHANCE).any(axis=1)
+        return np.asarray((front.values < CHANCE).any(axis=1))
 
-    few = 6
+    few, even = 6, WEIGHTS.index(0.5)
     at_few = np.array([given_up(front) for front in fronts(few)[LONG]])
-    even = WEIGHTS.index(0.5)
-    uneven = np.delete(at_few, even, axis=1)
+    equal, uneven = at_few[:, even], np.delete(at_few, even, axis=1)
     both = [
         width
         for width in WIDTHS
@@ -119,8 +116,8 @@ def neglected() -> str:
     ]
     return (
         f"With {few} features {uneven.sum()} of {uneven.size} networks of LS at uneven weights, "
-        f"ten passes each, read one digit no better than {CHANCE:g}, and {at_few[:, even].sum()} of "
-        f"{len(at_few)} at equal weights. Every front of PaMaL has a network for either digit "
+        f"ten passes each, read one digit no better than {CHANCE:g}, and {equal.sum()} of "
+        f"{equal.size} at equal weights. Every front of PaMaL has a network for either digit "
         f"where k = {listed(both)}."
     )
 

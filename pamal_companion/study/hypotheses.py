@@ -30,8 +30,12 @@ WEIGHTS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
 class Hypothesis(NamedTuple):
-    """One of a family: what is estimated, larger is better; the p of there being nothing; the margin
-    within which two are level, 0 where nothing is; the words where there is something, by its sign.
+    """One of a family.
+
+    - `away`: what is estimated, larger is better.
+    - `p`: that there is nothing.
+    - `margin`: within which two are level; 0 where nothing is.
+    - `words`: where there is something, by its sign.
     """
 
     text: str
@@ -71,7 +75,7 @@ def numbers(
 
 
 def middle_volume(front: Front) -> float:
-    """Return the hypervolume of the network in the middle, from 0: the product of its accuracies."""
+    """Return the hypervolume from 0 of the network in the middle: the product of its accuracies."""
     return float(np.prod([*middle(front).values()]))
 
 
@@ -157,29 +161,20 @@ def better(records: Records, method: str) -> str:
 def forty_passes(records: Records) -> list[Hypothesis]:
     """Two settings of PaMaL against the better soup, and their chosen network against the better
     LS."""
-    ours = {
-        "one draw": "pamal-one-draw",
-        "four stratified draws": "pamal-four-stratified",
-    }
     soup = numbers(records, [better(records, "soup")], "test", volume)
     single = numbers(records, [better(records, "ls")], "test", volume)
-    fronts = [
-        difference(
-            f"front of PaMaL, {text} - front of the better soup",
-            numbers(records, [name], "test", volume),
-            soup,
-        )
-        for text, name in ours.items()
-    ]
-    chosen = [
-        difference(
-            f"chosen network of PaMaL, {text} - the better LS",
-            pd.Series({n: value(r, "chosen hypervolume", "test") for n, r in records[name].items()}),
-            single,
-        )
-        for text, name in ours.items()
-    ]
-    return fronts + chosen
+    fronts, networks = [], []
+    for text, name in (
+        ("one draw", "pamal-one-draw"),
+        ("four stratified draws", "pamal-four-stratified"),
+    ):
+        front = numbers(records, [name], "test", volume)
+        fronts.append(difference(f"front of PaMaL, {text} - front of the better soup", front, soup))
+        runs = records[name].items()
+        chosen = pd.Series({seed: value(run, "chosen hypervolume", "test") for seed, run in runs})
+        text = f"chosen network of PaMaL, {text} - the better LS"
+        networks.append(difference(text, chosen, single))
+    return fronts + networks
 
 
 def claim_1(records: Records) -> list[Hypothesis]:

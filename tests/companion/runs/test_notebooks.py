@@ -104,6 +104,16 @@ def test_an_ablation_keeps_a_record_per_setting(
     assert figures(shown) == drawn
 
 
+def test_conflict_trains_one_run_and_six_networks_at_a_number_of_features(tmp_path, execute):
+    shown = execute("conflict", tmp_path, bottleneck=2, data="sample", epochs=5, results="kept")
+    records = [Record.read(path) for path in (tmp_path / "kept").glob("*.json")]
+    passes = {(r.method, str(r.options.get("weights"))): r.options["epochs"] for r in records}
+    assert len(passes) == 7 and passes["ls", "None"] == passes["pamal", "None"] == 5
+    assert sorted(passes.values()) == [1, 1, 1, 1, 1, 5, 5]
+    assert {r.options["bottleneck"] for r in records} == {2}
+    assert figures(shown) == 2
+
+
 def test_the_toy_problem_runs_a_few_steps_and_writes_a_record(tmp_path, execute):
     execute("toy", tmp_path, epochs=1, out="r.json")
     assert Record.read(tmp_path / "r.json").experiment == "toy"
@@ -118,6 +128,9 @@ WRONG = [
     ("ablation_multiforward", ("penalties", "reversed"), "`penalties` must be"),
     ("ablation_sampling", ("ps", "0,-1"), "`ps` must be"),
     ("ablation_phn_cosmos", ("methods", "pamal"), "`methods` must be"),
+    ("conflict", ("epochs", 12), "`epochs` must be a multiple of 5"),
+    ("conflict", ("bottleneck", 0), "`bottleneck` must be"),
+    ("conflict", ("W", 2), "This notebook has no `W`."),
     ("toy", ("method", "stl"), "`method` must be"),
     ("theory", ("family", "none"), "`family` must be"),
     ("your_model", ("device", "abacus"), "`device` must be auto or a device torch can"),

@@ -12,6 +12,7 @@ pytest.importorskip("IPython", reason="needs the `book` extra")
 from IPython.core.interactiveshell import InteractiveShell
 
 from pamal_companion.experiments import ablations, options
+from pamal_companion.experiments.conflict import ConflictOptions
 from pamal_companion.experiments.your_model import YourModelOptions
 from pamal_companion.lessons.schematics import SchematicsOptions
 from pamal_companion.lessons.theory import TheoryOptions
@@ -158,6 +159,7 @@ OPTIONS = {
     "ablation_multiforward": ablations.MultiForwardOptions,
     "ablation_phn_cosmos": ablations.SweepOptions,
     "ablation_sampling": ablations.SamplingOptions,
+    "conflict": ConflictOptions,
     "schematics": SchematicsOptions,
     "theory": TheoryOptions,
     "your_model": YourModelOptions,

@@ -30,8 +30,8 @@ def dial(width, ours, theirs):
 
 
 def test_a_sweep_counts_with_all_its_networks():
-    short = {name: ls(*p) for name, p in zip(hypotheses.sweep(3, 10), [*LINE, LINE[0]], strict=True)}
-    records = {"3-pamal": runs(*LINE)} | short
+    pairs = zip(hypotheses.sweep(3, 10), [*LINE, LINE[0]], strict=True)
+    records = {"3-pamal": runs(*LINE)} | {name: ls(*point) for name, point in pairs}
     (found,) = hypotheses.fronts_along_the_dial(records, [3])
     assert abs(found.away.value) < 1e-12 and words([found]) == ["level"]
 
@@ -51,7 +51,7 @@ def test_four_points_are_chosen_on_validation_and_judged_on_test():
     (one,) = [record(points=[*LINE, (0.1, 0.1)], seed=20)]
     assert hypotheses.best_four(one) == pytest.approx(0.9 * 0.3 + 0.8 * 0.3 + 0.6 * 0.2 + 0.03)
     on_test = [point for point in one.points if point["split"] == "test"]
-    on_test[-1]["metrics"] = {name: 0.99 for name in on_test[-1]["metrics"]}
+    on_test[-1]["metrics"] = dict.fromkeys(on_test[-1]["metrics"], 0.99)
     assert hypotheses.best_four(one) < 0.9
     four = hypotheses.best_four(one)
     eleven = hypotheses.volume(one.front("test"))
