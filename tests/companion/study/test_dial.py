@@ -1,0 +1,79 @@
+"""What the page of the dial and the three sentences say is what the records say."""
+
+import re
+
+import numpy as np
+import pytest
+
+from pamal_companion.plots.dial import FIVE, LONG, ONE, PAMAL, SOUP
+from pamal_companion.study import answer, dial, frame
+from pamal_companion.study.claims import AHEAD
+from pamal_companion.study.hypotheses import WIDTHS
+from pamal_companion.study.registered import read
+
+
+def area(points):
+    """Between points of two accuracies and (0, 0)."""
+    total = height = 0.0
+    for x, y in sorted(map(tuple, points), reverse=True):
+        total, height = total + x * max(0.0, y - height), max(height, y)
+    return total
+
+
+def test_every_side_of_the_dial_has_as_many_passes_as_it_says():
+    question = read(dial.QUESTION)
+    for width in WIDTHS:
+        passes = {}
+        for method, names in dial.settings(width).items():
+            runs = [frame.of(dial.records()[name][20]) for name in names]
+            assert {run.values["bottleneck"] for run in runs} == {width}
+            passes[method] = sum(run.passes for run in runs)
+        assert passes == {PAMAL: 10, FIVE: 10, ONE: 10, SOUP: 10, LONG: 50}
+    assert question.progress == "complete"
+
+
+def test_volumes_are_those_of_all_points_of_a_seed():
+    volumes = dial.volumes()
+    for width, of_seeds in zip(WIDTHS, volumes[FIVE], strict=True):
+        fronts = dial.fronts(width)[FIVE]
+        assert [len(front) for front in fronts] == [5] * 5
+        assert of_seeds == pytest.approx([area(front.values) for front in fronts])
+
+
+def test_the_answer_has_the_words_of_the_verdicts_and_numbers_of_the_records():
+    text = dial.answer()
+    assert f"One run {AHEAD[dial.word(50)]} five LS" in text
+    assert f"its middle network {AHEAD[dial.word(50, 'the middle')]} one LS" in text
+    covers = re.search(r"covers (0\.\d\d) where the five LS cover (0\.\d\d)", text)
+    volumes = dial.volumes()
+    means = [np.mean(volumes[name][WIDTHS.index(6)]) for name in (PAMAL, FIVE)]
+    assert [float(number) for number in covers.groups()] == pytest.approx(means, abs=0.005)
+    left_open = [width for width in WIDTHS if dial.word(width) == "open"]
+    assert f"k = {dial.listed(left_open)} five seeds leave open" in text
+
+
+def test_networks_that_gave_up_a_digit_are_counted_by_their_accuracies():
+    text = dial.neglected()
+    (uneven, networks), (equal, seeds) = re.findall(r"(\d+) of (\d+)", text)
+    assert (networks, seeds) == ("20", "5")
+    fronts = [front.values for front in dial.fronts(6)[LONG]]
+    lost = np.array([[min(point) < 0.2 for point in values] for values in fronts])
+    assert int(uneven) == lost[:, [0, 1, 3, 4]].sum() and int(equal) == lost[:, 2].sum()
+
+
+def test_three_sentences_say_the_verdicts(runs):
+    text = answer.in_three_sentences(runs)
+    assert text.count("**") == 6 and text.count("\n\n") == 2
+    assert f"a front spans only {span_of(50)}, and {span_of(6)} where" in text
+    assert f"one run {AHEAD[dial.word(50)]} five LS" in text
+    none = answer.in_three_sentences({})
+    assert none.count("is not run against") == 3
+
+
+def span_of(width):
+    spans = []
+    for front in dial.fronts(width)[PAMAL]:
+        points = front.values
+        kept = [p for p in points if not any((q >= p).all() and (q > p).any() for q in points)]
+        spans.append(np.ptp(kept, axis=0).max())
+    return f"{np.mean(spans):.2f}"
