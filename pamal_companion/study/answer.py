@@ -34,7 +34,7 @@ def in_three_sentences(runs: Runs) -> str:
         f"**What does it buy?** A choice: one run {sweep} five LS of as many passes in all, though "
         f"a front spans only {spans[OF_THE_PAPER]}, and {spans[FEW]} where the two digits share "
         f"{FEW} features in place of {OF_THE_PAPER}.\n\n"
-        f"**Who should use it?** You, if your tasks compete and you do not know your trade-off; for "
+        "**Who should use it?** You, if your tasks compete and you do not know your trade-off; for "
         f"one network train LS, which the middle of a front {middle}, and which after as many "
         f"passes {dear} the whole front on MultiMNIST."
     )
