@@ -8,7 +8,8 @@ from typing import Any
 from sphinx.application import Sphinx
 
 DRAWN = re.compile(
-    r'<img alt="([^"]*)" src="((?:\.\./)*_images/([^"]+\.svg))" />(?:\s*<p><em>(.*?)</em></p>)?',
+    r'(?:<p>)?<img alt="([^"]*)" src="((?:\.\./)*_images/([^"]+\.svg))" />(?:</p>)?'
+    r"(?:\s*<p><em>(.*?)</em></p>)?",
     re.DOTALL,
 )
 # What is not for a page: how matplotlib names itself, and a style that would hold for all of it.
