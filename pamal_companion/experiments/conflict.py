@@ -26,7 +26,7 @@ class ConflictOptions(Options):
     passes of each side, which five runs of LS share; `results` is a folder for the records."""
 
     known: ClassVar = (*("bottleneck", "seed", "epochs", "data", "data_root", "device", "results"),)
-    bottleneck: Count = 3
+    bottleneck: Count = 6
     results: str | None = None
 
     @model_validator(mode="after")
