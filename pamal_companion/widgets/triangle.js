@@ -61,12 +61,11 @@ function trianglesTable(points, p) {
 
 /** What the marks are. */
 function trianglesLegend() {
-  const sample = (...marks) => s("svg", { viewBox: "0 0 28 14", "aria-hidden": "true" }, ...marks);
-  const mark = (kind, r) => s("circle", { class: kind, cx: 14, cy: 7, r });
-  const stripes = VIRIDIS.map((_, k) => s("rect", { x: 5.6 * k, width: 5.7, height: 14, fill: shade(k / 4) }));
-  return h("p", { class: "pw-legend" }, h("span", {}, sample(...stripes), "from the worst to the best of a task"),
-    h("span", {}, sample(mark("pw-cell-kept", 4)), "not dominated"), h("span", {}, "★ the best of a task"),
-    h("span", {}, sample(mark("pw-dot", 5)), "where you are"));
+  const circle = (kind, r) => [s("circle", { class: kind, cx: 14, cy: 6, r })];
+  const stripes = VIRIDIS.map((_, k) => s("rect", { x: 5.6 * k, width: 5.7, height: 12, fill: shade(k / 4) }));
+  return legendOf([stripes, "from the worst to the best of a task"], [circle("pw-cell-kept", 4), "not dominated"],
+    [[s("text", { x: 14, y: 11, "text-anchor": "middle" }, "★")], "the best of a task"],
+    [circle("pw-dot", 5), "where you are"]);
 }
 
 /** All parts in their places. */

@@ -2,6 +2,7 @@
 
 import base64
 import copy
+import itertools
 import json
 import re
 from pathlib import Path
@@ -22,6 +23,7 @@ from pamal_core import Front, InputError, WeightEnsemble
 from pamal_core.front import Objective
 
 ROOT = Path(__file__).parents[3]
+NARROW = PHONE | {"viewport": {"width": 390, "height": 844}}
 VALUES = json.loads((ROOT / "book/_assets/widgets/multimnist.json").read_text())
 
 
@@ -380,6 +382,58 @@ def test_what_others_achieve_is_that_of_their_records_and_is_drawn(open_widget):
     assert page.locator(".pw-other").count() == 2 and page.locator("line.pw-alone").count() == 2
     page.get_by_label("horizontal axis").select_option("loss on bottom-right")
     assert page.locator(".pw-other").count() == 3  # of its own task a single network has both
+
+
+LABELS = """() => {
+    const boxOf = (one) => { const b = one.getBoundingClientRect();
+        return [b.left, b.right, b.top, b.bottom]; };
+    return [boxOf(document.querySelector("svg.pw-plot")),
+        [...document.querySelectorAll(".pw-plot .pw-tip")].map(boxOf)]; }"""
+
+
+def check_labels(page):
+    """No label of the plot leaves it, none lies on another one or on a diamond."""
+    frame(page)
+    (left, right, top, bottom), labels = page.evaluate(LABELS)
+    for box in labels:
+        assert left <= box[0] and box[1] <= right and top <= box[2] and box[3] <= bottom
+    marks = page.locator(".pw-plot .pw-other").evaluate_all(
+        "all => all.map(one => { const b = one.getBoundingClientRect();"
+        " return [b.left + 1, b.right - 1, b.top + 1, b.bottom - 1]; })"
+    )
+    for one, other in itertools.combinations([*labels, *marks], 2):
+        is_aside = one[1] <= other[0] or other[1] <= one[0]
+        assert is_aside or one[3] <= other[2] or other[3] <= one[2]
+    return len(labels)
+
+
+@pytest.mark.parametrize("options", [NARROW, {}], ids=["phone", "desktop"])
+def test_labels_keep_clear_of_each_other_at_each_alpha_and_bound(open_widget, options):
+    page = open_widget("explorer", VALUES, **options)
+    for tenth in range(11):
+        page.get_by_label("alpha in numbers").fill(f"{tenth / 10}")
+        page.get_by_label("alpha in numbers").press("Enter")
+        assert check_labels(page) == 6
+    for name in ("accuracy on top-left", "accuracy on bottom-right"):
+        page.get_by_label("quantity of the bound").select_option(name)
+        for bound in ("0.9", "0.9413", "0.9435", "0.9535", "0.9596", "0.9665", "0.9712", "0.98"):
+            page.get_by_label("bound", exact=True).fill(bound)
+            assert check_labels(page) == 7
+
+
+@pytest.mark.parametrize("place", [(0.0, 0.0), (1.0, 0.5), (0.5, 1.0), (1.0, 1.0)])
+def test_labels_of_marks_that_lie_together_at_an_edge_are_apart(open_widget, place):
+    points = VALUES["points"]["columns"]
+    names = "top-left/accuracy", "bottom-right/accuracy"
+    low, high = (np.array([f(points[name]) for name in names]) for f in (min, max))
+    at = dict(zip(names, (low + (high - low) * place).tolist(), strict=True))
+    marks = [{"label": f"LS, {n} passes", "values": at} for n in (1, 2, 3)]
+    values = VALUES | {"beside": [*marks, *VALUES["beside"][2:]]}
+    page = open_widget("explorer", values, **NARROW)
+    found = page.evaluate(LABELS)[1]
+    assert len(found) == 7
+    for one, other in itertools.combinations(found, 2):
+        assert one[1] <= other[0] or other[1] <= one[0] or one[3] <= other[2] or other[3] <= one[2]
 
 
 def test_alpha_is_copied(open_widget):
