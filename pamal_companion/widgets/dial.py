@@ -53,7 +53,7 @@ def step(folder: Path, k: int, seeds: list[int]) -> dict[str, Any]:
             first, *others = (_front(folder, f"{k}-{run}", seed) for run in runs)
             fronts.append(first.union(*others))
         values[side] = [front.values.round(4).tolist() for front in fronts]
-        volumes[side] = round(sum(f.hypervolume([0, 0]) for f in fronts) / len(fronts), 4)
+        volumes[side] = round(sum(f.hypervolume([0.0, 0.0]) for f in fronts) / len(fronts), 4)
     return {"k": k, "values": values, "hypervolume": volumes}
 
 

@@ -38,8 +38,8 @@ function trianglePanel({ points, tasks, isKept, t, alpha }, onChange) {
   const dots = places.filter((_, p) => isKept[p]).map(([x, y]) => s("circle", { class: "pw-cell-kept", cx: x,
     cy: y, r: 3 }));
   const [x, y] = places[shares.indexOf(1)];
-  const names = TRIANGLE.map(([a, b], k) => s("text", { x: a, y: k ? b + 32 : b - 18, "text-anchor": "middle",
-    class: `pw-task ${taskKind(k)}` }, `● ${tasks[k]}`));
+  const names = [[150, 12, "middle"], [4, 270, "start"], [296, 270, "end"]].map(([a, b, anchor], k) => s("text",
+    { x: a, y: b, "text-anchor": anchor, class: `pw-tip pw-task ${taskKind(k)}` }, `● ${tasks[k]}`));
   node.append(...cells, ...dots, s("text", { class: "pw-cell-best", x, y: y + 5, "text-anchor": "middle" }, "★"),
     ...names);
   const show = simplexHandle(node, TRIANGLE, { alpha, label: `alpha, in the colours of ${inWords(goal.name)}`,
