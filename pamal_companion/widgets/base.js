@@ -177,7 +177,18 @@ function taskKind(t) {
   return ["pw-one", "pw-two", "pw-three"][t] ?? "pw-chosen";
 }
 
-/** What the marks of a picture mean. @param {[Node[], string][]} entries samples, in a box of 28 by 12, and words */
+/** What there is to do, in a line; what to begin with is bold. */
+function hintLine(before, bold, after) {
+  return h("p", { class: "pw-hint" }, before, h("b", {}, bold), after);
+}
+
+/** The head of a table; a column without a name has an empty cell. */
+function headOf(heads) {
+  return h("thead", {}, h("tr", {}, ...heads.map((head) => (head ? h("th", { scope: "col" }, head) : h("td")))));
+}
+
+/** What the marks of a picture mean: samples, each in a box of 28 by 12, and words.
+ * @param {[Node[], string][]} entries */
 function legendOf(...entries) {
   return h("p", { class: "pw-legend" }, ...entries.map(([marks, text]) =>
     h("span", {}, s("svg", { viewBox: "0 0 28 12", "aria-hidden": "true" }, ...marks), text)));

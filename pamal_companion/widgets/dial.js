@@ -55,8 +55,8 @@ export default {
     };
     const slider = stepSlider(steps, read < 0 ? opened : read, show);
     const legends = Object.values(SIDES).map((side) => [[networkMark(side, 14, 6)], side.name]);
-    el.append(h("p", { class: "pw-hint" }, h("b", {}, "Move the slider"), ": fewer features k between encoder and "
-      + "heads, more conflict between the tasks."), slider.node, words, frame.node, legendOf(...legends),
+    el.append(hintLine("", "Move the slider", ": fewer features k between encoder and heads, more conflict between "
+      + "the tasks."), slider.node, words, frame.node, legendOf(...legends),
     h("p", { class: "pw-note" }, model.get("about")));
     const say = liveRegion(el);
     show();

@@ -1,4 +1,4 @@
-"""The dial of conflict: the fronts of one architecture at several widths, to be turned in a page."""
+"""The dial of conflict: the networks of each side at a number of features, in a page."""
 
 from pathlib import Path
 from typing import Any

@@ -67,17 +67,13 @@ function explorerRead(state, front, alpha) {
 function place(model, el, { control, row, ask, quick, front, table, notes, inputs }) {
   el.classList.add("pw", "pw-explorer");
   el.setAttribute("data-lm-suppress-shortcuts", "true"); // else JupyterLab takes arrow keys and Enter
-  el.append(alphaHint(model), quick.node,
+  const inputsName = model.get("network") ? "digits" : "inputs";
+  el.append(hintLine("Every point is one network. ", "Drag the ring", ` or the slider: the answers to the ${inputsName} `
+    + "change."), quick.node,
     h("div", { class: "pw-panels" }, h("div", {}, front.node, control.node), h("div", {}, inputs.node, table.node, notes)),
     h("div", { class: "pw-panels" }, h("div", {}, row.node, front.axes, h("p", { class: "pw-note" }, model.get("about"))),
       h("div", {}, ask.node)), ...inputs.below);
   return liveRegion(el);
-}
-
-/** What there is to do, in a line. */
-function alphaHint(model) {
-  return h("p", { class: "pw-hint" }, "Every point is one network. ",
-    h("b", {}, "Drag the ring"), ` or the slider: the answers to the ${model.get("network") ? "digits" : "inputs"} change.`);
 }
 
 export default {

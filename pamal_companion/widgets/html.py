@@ -14,8 +14,8 @@ SHARED = ("base", "page")
 PARTS: dict[str, tuple[str, ...]] = {
     "base": (),
     "explorer": (
-        *("simplex", "lenet", "fronts", "front_plot", "labels", "front_marks", "panels", "ask", "drawing"),
-        *("digits", "explorer"),
+        *("simplex", "lenet", "fronts", "front_plot", "labels", "front_marks", "panels", "ask"),
+        *("drawing", "digits", "explorer"),
     ),
     "toy": ("controls", "penalty", "toy_problem", "toy_run", "toy_view", "toy"),
     "multiforward": ("simplex", "controls", "penalty", "situations", "multiforward"),

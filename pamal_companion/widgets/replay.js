@@ -82,16 +82,11 @@ function render({ model, el, address = NO_ADDRESS }) {
   };
   const go = (to) => { slider.value = to; show(); };
   const play = replayPlayer(slider, go);
-  el.append(replayHint(), h("div", { class: "pw-controls" }, play.button,
+  const hint = hintLine("", "Press Play", ", or move the slider: the front after each epoch of training.");
+  el.append(hint, h("div", { class: "pw-controls" }, play.button,
     h("label", { class: "pw-choice pw-wide" }, "epoch", slider)), words,
   h("div", { class: "pw-panels pw-pair" }, plane.node, volume.node), replayLegend(), source(model));
   show();
-}
-
-/** What there is to do, in a line. */
-function replayHint() {
-  return h("p", { class: "pw-hint" }, h("b", {}, "Press Play"), ", or move the slider: the front after each "
-    + "epoch of training.");
 }
 
 /** What the marks are. */

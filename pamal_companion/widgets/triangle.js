@@ -55,8 +55,8 @@ function trianglesTable(points, p) {
     return h("tr", {}, h("th", { scope: "row" }, inWords(name)),
       ...[points.columns[name][p], best].map((v) => h("td", {}, v.toFixed(4))));
   });
-  return h("table", { class: "pw-table pw-numbers" }, h("thead", {}, h("tr", {}, ...["", "this network",
-    "best of all"].map((head) => h("th", { scope: "col" }, head)))), h("tbody", {}, ...rows));
+  return h("table", { class: "pw-table pw-numbers" }, headOf(["", "this network", "best of all"]),
+    h("tbody", {}, ...rows));
 }
 
 /** What the marks are. */
@@ -70,7 +70,7 @@ function trianglesLegend() {
 
 /** All parts in their places. */
 function placeTriangles(el, { quick, words, numbers, panels }, about) {
-  el.append(h("p", { class: "pw-hint" }, "Every cell is one network. ", h("b", {}, "Drag the ring"),
+  el.append(hintLine("Every cell is one network. ", "Drag the ring",
     ", or click a cell: what one task gains, the others pay for."), quick.node, words, numbers,
   h("div", { class: "pw-panels pw-triangles" }, ...panels.map(({ node }) => node)), trianglesLegend(),
   h("p", { class: "pw-note" }, about));

@@ -2,7 +2,6 @@
 
 import base64
 import copy
-import itertools
 import json
 import re
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 import torch
 from browser import overflow
 from gestures import PHONE, drag, frame, middle, swipe
+from labels import check_labels
 from torch import nn
 from torch.nn import functional as F
 
@@ -384,29 +384,6 @@ def test_what_others_achieve_is_that_of_their_records_and_is_drawn(open_widget):
     assert page.locator(".pw-other").count() == 3  # of its own task a single network has both
 
 
-LABELS = """() => {
-    const boxOf = (one) => { const b = one.getBoundingClientRect();
-        return [b.left, b.right, b.top, b.bottom]; };
-    return [boxOf(document.querySelector("svg.pw-plot")),
-        [...document.querySelectorAll(".pw-plot .pw-tip")].map(boxOf)]; }"""
-
-
-def check_labels(page):
-    """No label of the plot leaves it, none lies on another one or on a diamond."""
-    frame(page)
-    (left, right, top, bottom), labels = page.evaluate(LABELS)
-    for box in labels:
-        assert left <= box[0] and box[1] <= right and top <= box[2] and box[3] <= bottom
-    marks = page.locator(".pw-plot .pw-other").evaluate_all(
-        "all => all.map(one => { const b = one.getBoundingClientRect();"
-        " return [b.left + 1, b.right - 1, b.top + 1, b.bottom - 1]; })"
-    )
-    for one, other in itertools.combinations([*labels, *marks], 2):
-        is_aside = one[1] <= other[0] or other[1] <= one[0]
-        assert is_aside or one[3] <= other[2] or other[3] <= one[2]
-    return len(labels)
-
-
 @pytest.mark.parametrize("options", [NARROW, {}], ids=["phone", "desktop"])
 def test_labels_keep_clear_of_each_other_at_each_alpha_and_bound(open_widget, options):
     page = open_widget("explorer", VALUES, **options)
@@ -430,10 +407,7 @@ def test_labels_of_marks_that_lie_together_at_an_edge_are_apart(open_widget, pla
     marks = [{"label": f"LS, {n} passes", "values": at} for n in (1, 2, 3)]
     values = VALUES | {"beside": [*marks, *VALUES["beside"][2:]]}
     page = open_widget("explorer", values, **NARROW)
-    found = page.evaluate(LABELS)[1]
-    assert len(found) == 7
-    for one, other in itertools.combinations(found, 2):
-        assert one[1] <= other[0] or other[1] <= one[0] or one[3] <= other[2] or other[3] <= one[2]
+    assert check_labels(page, is_crowded=True) == 7
 
 
 def test_alpha_is_copied(open_widget):

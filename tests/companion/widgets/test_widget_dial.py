@@ -1,4 +1,4 @@
-"""The dial of conflict: what it shows is in the records, and it is turned by keys, finger and link."""
+"""The dial of conflict: it shows what is in the records, and keys, finger and link turn it."""
 
 import re
 import shutil
@@ -29,7 +29,8 @@ def shown(page):
     frame(page)
     text = page.text_content(".pw-words")
     volumes = [float(number) for number in re.findall(r"(0\.\d+) for", text)]
-    return int(re.match(r"k = (\d+)", text)[1]), volumes, page.locator(".pw-plot .pw-network").count()
+    marks = page.locator(".pw-plot .pw-network").count()
+    return int(re.match(r"k = (\d+)", text)[1]), volumes, marks
 
 
 @pytest.mark.parametrize("k", [2, 50])
@@ -91,7 +92,8 @@ def test_it_has_no_serious_issue_and_a_finger_turns_it_on_a_phone(open_widget, v
 
 def test_a_notebook_shows_it_with_words_for_who_runs_no_scripts(tmp_path, open_page):
     path = tmp_path / "page.html"
-    path.write_text(f"<!DOCTYPE html><title>Dial</title>{dial(RECORDS, 'Of records.').data}", "utf-8")
+    html = dial(RECORDS, "Of records.").data
+    path.write_text(f"<!DOCTYPE html><title>Dial</title>{html}", "utf-8")
     assert shown(open_page(path))[0] == 6
     still = open_page(path, java_script_enabled=False)
     assert "number of features k" in still.inner_text("noscript")
