@@ -83,10 +83,10 @@ function extent(values, share = 0.06) {
 
 /** An empty plot with axes. `node` is the <svg>, `layer` where marks go, `x` and `y` are scales.
  * @param {{ label: string, x: [number, number], y: [number, number], titles: [string, string],
- *   kinds?: [string, string], width?: number, height?: number }} options `label` is the plot's name
+ *   kinds?: [string, string], width?: number, height?: number, top?: number }} options `label` is the plot's name
  *   for screen readers, `kinds` are classes of the titles */
-function plot({ label, x, y, titles, kinds = ["", ""], width = 340, height = 260 }) {
-  const box = { left: 58, right: width - 12, top: 10, bottom: height - 44 };
+function plot({ label, x, y, titles, kinds = ["", ""], width = 340, height = 260, top = 10 }) {
+  const box = { left: 58, right: width - 12, top, bottom: height - 44 };
   const scales = { x: linear(x, [box.left, box.right]), y: linear(y, [box.bottom, box.top]) };
   const layer = s("g");
   const middle = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
@@ -175,6 +175,23 @@ function liveRegion(el, pause = 400) {
 /** The class that gives marks and words the colour of task `t`, from 0. */
 function taskKind(t) {
   return ["pw-one", "pw-two", "pw-three"][t] ?? "pw-chosen";
+}
+
+/** What there is to do, in a line; what to begin with is bold. */
+function hintLine(before, bold, after) {
+  return h("p", { class: "pw-hint" }, before, h("b", {}, bold), after);
+}
+
+/** The head of a table; a column without a name has an empty cell. */
+function headOf(heads) {
+  return h("thead", {}, h("tr", {}, ...heads.map((head) => (head ? h("th", { scope: "col" }, head) : h("td")))));
+}
+
+/** What the marks of a picture mean: samples, each in a box of 28 by 12, and words.
+ * @param {[Node[], string][]} entries */
+function legendOf(...entries) {
+  return h("p", { class: "pw-legend" }, ...entries.map(([marks, text]) =>
+    h("span", {}, s("svg", { viewBox: "0 0 28 12", "aria-hidden": "true" }, ...marks), text)));
 }
 
 const HAND = "M0 0c1.7 0 2.7 1.1 2.7 2.7v7l6.2 1.3c1.7.4 2.7 1.7 2.5 3.3l-1.1 7.7H-.4l-5.8-7.8c-.8-1.3."

@@ -103,10 +103,7 @@ function press(play, text, f) {
  * @param {[string, string][]} entries the class of a line, as a plot has it, and what it means
  */
 function legend(entries) {
-  const sample = (kind) => s("svg", { viewBox: "0 0 28 12", "aria-hidden": "true" },
-    s("path", { class: kind, d: "M2 6H26" }));
-  return h("p", { class: "pw-legend" },
-    ...entries.map(([kind, text]) => h("span", {}, sample(kind), text)));
+  return legendOf(...entries.map(([kind, text]) => [[s("path", { class: kind, d: "M2 6H26" })], text]));
 }
 
 /** The attribute `d` of a path through points [n][2], by the scales of a plot. */

@@ -30,7 +30,7 @@ function verdicts(shares, labels) {
   });
 }
 
-/** Pages of eight test images, and the drawing field: `show(alpha)` runs the network on them. */
+/** Pages of eight test images, and the drawing field `below`: `show(alpha)` runs the network on them. */
 function inPagePanel(model, control) {
   const [tasks, images, drawing] = ["tasks", "images", "drawing"].map((name) => model.get(name));
   const predict = inPage(model.get("network"));
@@ -58,7 +58,10 @@ function inPagePanel(model, control) {
   answer();
   const field = drawingField(drawing, tasks, (input) => { image = input; answer(); });
   const more = h("button", { type: "button", click: () => turn(1) }, "Eight others");
-  return { node: inPageLayout(tasks, holder, more, field, h("div", {}, drawn, control.node)), show };
+  return { show, below: yourDigits(field, h("div", {}, drawn, control.node)),
+    node: answersLayout(tasks, holder, h("p", { class: "pw-note" }, "Images that it has never seen, what they "
+      + "show, its answers, and how sure they are. Half were picked because an answer changes with α."),
+    h("div", { class: "pw-controls" }, more)) };
 }
 
 const EMPTY = "Nothing is drawn yet.";
@@ -69,15 +72,15 @@ function answers(tasks, found, image) {
   return [...found.map((one, t) => h("div", {}, `${tasks[t]}: `, predictionLine(tasks, t, one))), picture];
 }
 
-function inPageLayout(tasks, holder, more, field, beside) {
-  return h("div", {},
-    h("p", { class: "pw-head" }, "What the network at α says of images that it has never seen"),
-    h("p", { class: "pw-note" }, "Half of these images were picked because an answer changes with α. "
-      + "Under each the digits that it shows, the answers, and how sure they are:", ...taskNames(tasks)),
-    holder, h("div", { class: "pw-controls" }, more),
-    h("p", { class: "pw-head" }, "And of your digits"),
+/** The answers under a line that names the tasks. */
+function answersLayout(tasks, ...nodes) {
+  return h("div", { class: "pw-answers" }, h("p", {}, h("b", {}, "Its answers:"), ...taskNames(tasks)), ...nodes);
+}
+
+function yourDigits(field, beside) {
+  return [h("p", { class: "pw-head" }, "Its answers to your digits"),
     h("p", { class: "pw-note" }, "Draw one digit in each frame, large and thin; the frames overlap."),
-    h("div", { class: "pw-panels pw-draw" }, field, beside));
+    h("div", { class: "pw-panels pw-draw" }, field, beside)];
 }
 
 /** The chosen inputs, whose predictions come from the kernel. */
@@ -87,7 +90,5 @@ function kernelPanel(model) {
   const show = () => grid.show(model.get("predictions"));
   model.on("change:predictions", show);
   show();
-  const head = h("p", { class: "pw-head" }, "What the network at α says of the chosen inputs");
-  return { node: h("div", {}, head, h("p", { class: "pw-note" }, "Under each its answers:",
-    ...taskNames(tasks)), grid.node), show: () => {} };
+  return { node: answersLayout(tasks, grid.node), below: [], show: () => {} };
 }

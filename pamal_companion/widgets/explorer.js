@@ -62,22 +62,18 @@ function explorerRead(state, front, alpha) {
   return { view, alpha: parsedAlpha(state.alpha ?? "", alpha.length) ?? alpha };
 }
 
-/** All panels in their places; returns what speaks to screen readers. */
+/** All panels in their places; returns what speaks to screen readers. Plot, slider and answers come
+ * first, so that a phone shows them at once. */
 function place(model, el, { control, row, ask, quick, front, table, notes, inputs }) {
   el.classList.add("pw", "pw-explorer");
   el.setAttribute("data-lm-suppress-shortcuts", "true"); // else JupyterLab takes arrow keys and Enter
-  el.append(alphaHint(model), quick.node,
-    h("div", { class: "pw-panels" }, h("div", {}, front.node, h("p", { class: "pw-note" }, model.get("about"))),
-      h("div", {}, table.node, notes, ask.node)),
-    h("div", { class: "pw-panels pw-strip" }, control.node, row.node), inputs.node);
+  const inputsName = model.get("network") ? "digits" : "inputs";
+  el.append(hintLine("Every point is one network. ", "Drag the ring", ` or the slider: the answers to the ${inputsName} `
+    + "change."), quick.node,
+    h("div", { class: "pw-panels" }, h("div", {}, front.node, control.node), h("div", {}, inputs.node, table.node, notes)),
+    h("div", { class: "pw-panels" }, h("div", {}, row.node, front.axes, h("p", { class: "pw-note" }, model.get("about"))),
+      h("div", {}, ask.node)), ...inputs.below);
   return liveRegion(el);
-}
-
-/** What there is to do, in a line. */
-function alphaHint(model) {
-  return h("p", { class: "pw-hint" }, "Every point is one network. ",
-    h("b", {}, "Drag the ring along the points"), ", or click one: the network changes its answers to "
-    + `${model.get("network") ? "the digits" : "the inputs"} below.`);
 }
 
 export default {

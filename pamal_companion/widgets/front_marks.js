@@ -1,7 +1,7 @@
 // What is drawn of a front: the axes, flat or turned, the points, a bound, and what others achieve.
 // A view is { axes: names of two or three columns, bound: { name, value } or null, angle }.
 
-const FLAT = { width: 360, height: 300 };
+const FLAT = { width: 360, height: 300, top: 18 };
 
 /** The intervals that hold the columns of the axes, and what others achieve there. */
 function rangesOf(front, { axes }, beside, share) {
@@ -9,7 +9,7 @@ function rangesOf(front, { axes }, beside, share) {
     ...beside.map(({ values }) => values[name]).filter(Number.isFinite)], share));
 }
 
-/** A plot of two columns with what others achieve: { svg, layer, at(values) }.
+/** A plot of two columns with what others achieve: { svg, layer, at(values), frame, marks }.
  * @param {{ label: string, values: Object<string, number> }[]} beside */
 function drawFlat(front, tasks, view, beside) {
   const { axes } = view;
@@ -17,51 +17,49 @@ function drawFlat(front, tasks, view, beside) {
   const frame = plot({ label: `${inWords(axes[1])} against ${inWords(axes[0])}`, x, y, ...FLAT,
     titles: axes.map((name) => titled(front, name)),
     kinds: axes.map((name) => `pw-task ${taskKind(tasks.indexOf(taskOf(name)))}`) });
-  frame.layer.append(...boundMarks(front, view, frame),
-    ...beside.flatMap((other) => besideMarks(other, tasks, axes, frame)));
-  return { svg: frame.node, layer: frame.layer,
+  const marks = [...beside.flatMap((other) => besideMarks(other, tasks, axes, frame)),
+    ...boundMarks(front, view, frame)];
+  return { svg: frame.node, layer: frame.layer, frame: { ...frame.box, top: 0, right: FLAT.width }, marks,
     at: (values) => [frame.x(values[axes[0]]), frame.y(values[axes[1]])] };
 }
 
-/** A mark with its name. */
-function diamond([x, y], label) {
-  return [s("path", { class: "pw-other", d: `M${x} ${y}m0 -7l6 7l-6 7l-6 -7Z` }),
-    s("text", { class: "pw-tip", x: x - 10, y: y + 4, "text-anchor": "end" }, label)];
+/** A mark with its name. A mark is { nodes, label, box, isThin }: no label may lie on the box, or
+ * where it is thin, none should. */
+function diamond([x, y], text) {
+  return { nodes: [s("path", { class: "pw-other", d: `M${x} ${y}m0 -7l6 7l-6 7l-6 -7Z` })],
+    label: { text, kind: "", places: placesAround([x, y], 10) }, box: boxAround([x, y], 7) };
+}
+
+/** A line across a plot, along which its name stands: at `value` of axis 0 or 1. */
+function lineAcross(t, at, { left, right, top, bottom }, kind, text) {
+  const ends = t === 0 ? { x1: at, x2: at, y1: top, y2: bottom } : { x1: left, x2: right, y1: at, y2: at };
+  return { nodes: [s("line", { class: kind, ...ends })], isThin: true,
+    label: { text, kind, places: placesAlong(ends) },
+    box: { left: ends.x1 - 1, right: ends.x2 + 1, top: ends.y1 - 1, bottom: ends.y2 + 1 } };
 }
 
 /** What one other network achieves: a diamond, or a line across where it has only one of the two. */
 function besideMarks({ label, values }, tasks, axes, { x, y, box }) {
-  const [a, b] = axes.map((name) => values[name]);
-  const [hasA, hasB] = [Number.isFinite(a), Number.isFinite(b)];
-  if (hasA && hasB) return diamond([x(a), y(b)], label);
-  if (!hasA && !hasB) return [];
-  const kind = `pw-alone ${taskKind(tasks.indexOf(taskOf(hasA ? axes[0] : axes[1])))}`;
-  const ends = hasA ? { x1: x(a), x2: x(a), y1: box.top, y2: box.bottom }
-    : { x1: box.left, x2: box.right, y1: y(b), y2: y(b) };
-  const place = hasA ? { x: box.right + 8, y: box.top - 3, "text-anchor": "end" }
-    : { x: box.left + 4, y: y(b) - 4 };
-  return [s("line", { class: kind, ...ends }), s("text", { class: `${kind} pw-tip`, ...place }, label)];
+  const at = [x(values[axes[0]]), y(values[axes[1]])];
+  const known = [0, 1].filter((t) => Number.isFinite(at[t]));
+  if (known.length === 2) return [diamond(at, label)];
+  return known.map((t) => lineAcross(t, at[t], box,
+    `pw-alone ${taskKind(tasks.indexOf(taskOf(axes[t])))}`, label));
 }
 
 /** The line of a bound, and a shade over what misses it. */
 function boundMarks(front, { axes, bound }, { x, y, box }) {
   if (!bound) return [];
   const isUp = isMaximised(front, bound.name);
-  const text = `${isUp ? "at least" : "at most"} ${bound.value}`;
   const { left, right, top, bottom } = box;
-  if (axes.indexOf(bound.name) === 0) {
-    const at = clamp(x(bound.value), left, right);
-    const [from, to] = isUp ? [left, at] : [at, right];
-    return [s("rect", { class: "pw-missed", x: from, width: to - from, y: top, height: bottom - top }),
-      s("line", { class: "pw-bound", x1: at, x2: at, y1: top, y2: bottom }),
-      s("text", { class: "pw-tip", x: at + (at > 200 ? -5 : 5), y: bottom - 6,
-        "text-anchor": at > 200 ? "end" : "start" }, text)];
-  }
-  const at = clamp(y(bound.value), top, bottom);
-  const [from, to] = isUp ? [at, bottom] : [top, at];
-  return [s("rect", { class: "pw-missed", x: left, width: right - left, y: from, height: to - from }),
-    s("line", { class: "pw-bound", x1: left, x2: right, y1: at, y2: at }),
-    s("text", { class: "pw-tip", x: left + 5, y: at + (isUp ? 15 : -6) }, text)];
+  const t = axes.indexOf(bound.name);
+  const at = t === 0 ? clamp(x(bound.value), left, right) : clamp(y(bound.value), top, bottom);
+  const line = lineAcross(t, at, box, "pw-bound", `${isUp ? "at least" : "at most"} ${bound.value}`);
+  const [from, to] = t === 0 ? (isUp ? [left, at] : [at, right]) : (isUp ? [at, bottom] : [top, at]);
+  const shade = t === 0 ? { x: from, width: to - from, y: top, height: bottom - top }
+    : { x: left, width: right - left, y: from, height: to - from };
+  return [{ ...line, label: { ...line.label, kind: "" },
+    nodes: [s("rect", { class: "pw-missed", ...shade }), ...line.nodes] }];
 }
 
 /** The same for three columns, x, y (upwards) and z, seen from an angle (radians) and from above. */
@@ -75,11 +73,12 @@ function drawTurned(front, view, beside) {
   const at = (values) => flat(scales.map((scale, t) => scale(values[axes[t]])));
   const svg = s("svg", { class: "pw-plot", viewBox: "0 0 340 290", role: "group",
     "aria-label": axes.map(inWords).join(", "), style: "max-width: 400px" });
-  const layer = s("g", {}, ...beside.filter(({ values }) => axes.every((name) => name in values))
-    .flatMap(({ label, values }) => diamond(at(values), label)));
+  const layer = s("g");
+  const marks = beside.filter(({ values }) => axes.every((name) => name in values))
+    .map(({ label, values }) => diamond(at(values), label));
   svg.append(s("g", { class: "pw-axes", "aria-hidden": "true" },
     ...[0, 1, 2].flatMap((t) => [...edgesAlong(t, flat), ...ticksAlong(t, flat, ranges[t])])), layer);
-  return { svg, layer, at };
+  return { svg, layer, at, marks, frame: { left: 0, right: 340, top: 0, bottom: 290 } };
 }
 
 /** `corner` of a square, with `value` put in as coordinate `t`: a point of a cube. */
@@ -108,27 +107,36 @@ function ticksAlong(t, flat, range) {
 }
 
 /** The points at their places [P][2]: filled where none dominates them in what is shown, pale where
- * they miss the bound; those of one member have its number beside them. */
+ * they miss the bound. */
 function pointMarks(front, view, places) {
   const kept = keptOf(front, goalsOf(front, view.axes));
   const isMet = feasible(front, view.bound);
   const order = front.alphas.map((_, p) => p).sort((p, q) => kept[p] - kept[q]);
-  const circles = order.map((p) => s("circle", { cx: places[p][0], cy: places[p][1], r: kept[p] ? 4 : 2.8,
+  return order.map((p) => s("circle", { cx: places[p][0], cy: places[p][1], r: kept[p] ? 4 : 2.8,
     class: `${kept[p] ? "pw-kept" : "pw-dominated"}${isMet[p] ? "" : " pw-out"}` }));
+}
+
+/** The names of all marks, and the numbers of the members beside their points. */
+function labelsOf(front, { marks, frame }, places) {
   const members = front.alphas.map((alpha, p) => [alpha.indexOf(1), places[p]])
-    .filter(([k]) => k >= 0);
-  const names = members.map(([k, [x, y]]) => s("text", { x: x + (x < 200 ? -8 : 8), y: y + 4,
-    "text-anchor": x < 200 ? "end" : "start", class: `pw-tip pw-task ${taskKind(k)}` }, `${k + 1}`));
-  return s("g", { "aria-hidden": "true" }, ...circles, ...names);
+    .filter(([k]) => k >= 0)
+    .map(([k, place]) => ({ text: `${k + 1}`, kind: `pw-task ${taskKind(k)}`, places: placesAround(place, 12) }));
+  const [firm, thin] = [false, true].map((isThin) => marks.filter((mark) => Boolean(mark.isThin) === isThin));
+  // What the ring covers, as wide as it is, cannot be read.
+  const inTheWay = [...thin.map(({ box }) => box), ...places.map((place) => boxAround(place, 11))];
+  return placedLabels([...members, ...marks.map(({ label }) => label)], frame, firm.map(({ box }) => box),
+    inTheWay);
+}
+
+/** What is drawn on the axes of `drawFlat` or `drawTurned`. */
+function frontMarks(front, view, drawn, places) {
+  return s("g", { "aria-hidden": "true" }, ...drawn.marks.flatMap(({ nodes }) => nodes),
+    ...pointMarks(front, view, places), ...labelsOf(front, drawn, places));
 }
 
 /** What the marks are. */
-function frontLegend(view) {
-  const sample = (...marks) => s("svg", { viewBox: "0 0 28 12", "aria-hidden": "true" }, ...marks);
-  const circle = (kind, r) => s("circle", { class: kind, cx: 14, cy: 6, r });
-  const shown = view.axes.length > 2 ? "the three quantities" : "the two quantities";
-  return h("p", { class: "pw-legend" },
-    h("span", {}, sample(circle("pw-kept", 4)), `not dominated in ${shown} shown`),
-    h("span", {}, sample(circle("pw-dominated", 2.8)), "dominated"),
-    h("span", {}, sample(circle("pw-ring", 5)), "where you are"));
+function frontLegend() {
+  const circle = (kind, r) => [s("circle", { class: kind, cx: 14, cy: 6, r })];
+  return legendOf([circle("pw-kept", 4), "not dominated"], [circle("pw-dominated", 2.8), "dominated"],
+    [circle("pw-ring", 5), "where you are"]);
 }

@@ -84,11 +84,11 @@ function axisSelects(front, view, onAxes) {
   return { nodes, show };
 }
 
-/** The panel: { node, draw(), show(known), hint() }. `view` is what it shows, see front_marks.js.
+/** The panel: { node, axes, draw(), show(known), hint() }. `view` is what it shows, see front_marks.js.
  * @param {(p: number) => void} onPoint @param {() => void} onAxes after `view.axes` has changed; it
  * draws */
 function frontPanel(front, tasks, view, { beside, onPoint, onAxes }) {
-  const [holder, marks] = [h("div"), h("div")];
+  const holder = h("div");
   let [drawn, places, ring, last] = [null, null, null, null];
   const show = (known) => {
     last = known;
@@ -97,10 +97,9 @@ function frontPanel(front, tasks, view, { beside, onPoint, onAxes }) {
   const draw = () => {
     drawn = view.axes.length > 2 ? drawTurned(front, view, beside) : drawFlat(front, tasks, view, beside);
     places = front.alphas.map((_, p) => drawn.at(valuesAt(front, p)));
-    drawn.layer.append(pointMarks(front, view, places));
+    drawn.layer.append(frontMarks(front, view, drawn, places));
     ring = frontRing(drawn.svg, front, places, onPoint);
     holder.replaceChildren(drawn.svg);
-    marks.replaceChildren(frontLegend(view));
     turn.hidden = view.axes.length < 3;
     selects.show();
     if (last) show(last);
@@ -109,8 +108,8 @@ function frontPanel(front, tasks, view, { beside, onPoint, onAxes }) {
     "aria-label": "turn", input: () => { view.angle = Number(turn.value); draw(); } });
   const selects = axisSelects(front, view, (axes) => { view.axes = axes; onAxes(); });
   const hint = () => showHand(drawn.svg, handsWay(front, places, nearest(front, last.at)));
-  return { node: h("div", { class: "pw-front-panel" }, holder, marks,
-    h("div", { class: "pw-controls" }, ...selects.nodes, turn)), draw, show, hint };
+  return { node: h("div", {}, holder, frontLegend()), draw, show, hint,
+    axes: h("div", { class: "pw-controls" }, ...selects.nodes, turn) };
 }
 
 /** The places that the hand of the hint passes: from point `p` along the front and back. */

@@ -14,12 +14,13 @@ SHARED = ("base", "page")
 PARTS: dict[str, tuple[str, ...]] = {
     "base": (),
     "explorer": (
-        *("simplex", "lenet", "fronts", "front_plot", "front_marks", "panels", "ask", "drawing"),
-        *("digits", "explorer"),
+        *("simplex", "lenet", "fronts", "front_plot", "labels", "front_marks", "panels", "ask"),
+        *("drawing", "digits", "explorer"),
     ),
     "toy": ("controls", "penalty", "toy_problem", "toy_run", "toy_view", "toy"),
     "multiforward": ("simplex", "controls", "penalty", "situations", "multiforward"),
-    "replay": ("controls", "replay"),
+    "replay": ("controls", "accuracies", "replay"),
+    "dial": ("controls", "accuracies", "dial"),
     "triangle": ("simplex", "fronts", "panels", "ask", "triangle"),
     "runs": ("controls", "runs_state", "runs_plot", "runs_view", "runs_panels", "runs"),
 }

@@ -11,6 +11,8 @@ const FORWARD_CHOICES = { // name of the setting: label, options, first value
   edges: ["Edges", [["lex", "between neighbours"], ["full", "all"]], "lex"],
   sign: ["Mark what costs by the sign", Object.entries(SIGNS), "ordered"],
 };
+const FORWARD_HINT = " along α, or its loss up and down: an edge costs where the draw that weighs a task more "
+  + "has the higher loss.";
 
 /** An arrow between two points, bent to one side.
  * @param {string} kind its class @param {string} tag what stands beside its middle */
@@ -91,10 +93,9 @@ function penaltyTable(found) {
   const rows = found.ordered.terms.map((_, t) => h("tr", {}, h("th", { scope: "row" }, `task ${t + 1}`),
     ...cells(({ terms, edges }) =>
       `${terms[t].toFixed(4)} (${costly(edges[t])} of ${edges[t].length} edges)`)));
-  const heads = signs.map((sign) => h("th", { scope: "col" }, SIGNS[sign]));
   return h("table", { class: "pw-penalty pw-numbers" },
     h("caption", {}, "The penalty R, and the edges that cost"),
-    h("thead", {}, h("tr", {}, h("td"), ...heads)), h("tbody", {}, ...rows,
+    headOf(["", ...Object.values(SIGNS)]), h("tbody", {}, ...rows,
       h("tr", {}, h("th", { scope: "row" }, "R"), ...cells(({ value }) => value.toFixed(4)))));
 }
 
@@ -150,16 +151,10 @@ function render({ el, address = NO_ADDRESS }) {
     state[name] = asNumber(value);
     (name === "numTasks" || name === "count" ? build : show)();
   });
-  el.append(forwardHint(), controlsRow(selects.nodes), panels, forwardLegend(), result);
+  el.append(hintLine("", "Drag a draw", FORWARD_HINT), controlsRow(selects.nodes), panels, forwardLegend(), result);
   build();
   const { frame } = parts.tasks[0];
   showHand(frame.node, thereAndBack(frame, [state.alphas[1][0], state.losses[1][0]], [0, -60]));
-}
-
-/** What there is to do, in a line. */
-function forwardHint() {
-  return h("p", { class: "pw-hint" }, h("b", {}, "Drag a draw"), " along α, or its loss up and down: an edge "
-    + "costs where the draw that weighs a task more has the higher loss.");
 }
 
 /** What the lines are. */

@@ -73,17 +73,14 @@ function metricsTable(front, tasks) {
   const metrics = [...new Set(Object.keys(front.columns).map((n) => n.split("/").pop()))];
   const arrow = (m) => (isMaximised(front, Object.keys(front.columns)
     .find((n) => n.endsWith(`/${m}`))) ? "↑" : "↓");
-  const head = h("tr", {}, h("th", { scope: "col" }, "task"),
-    ...metrics.map((m) => h("th", { scope: "col" }, `${m} ${arrow(m)}`)));
+  const head = headOf(["task", ...metrics.map((m) => `${m} ${arrow(m)}`)]);
   const rows = tasks.map((task) => h("tr", {},
     h("th", { scope: "row", class: `pw-task ${taskKind(tasks.indexOf(task))}` }, task),
     ...metrics.map((m) => (cells[`${task}/${m}`] = h("td")))));
   const show = ({ values }) => Object.entries(cells).forEach(([name, cell]) => {
     cell.textContent = name in values ? values[name].toFixed(4) : "";
   });
-  const table = h("table", { class: "pw-table pw-numbers" }, h("thead", {}, head),
-    h("tbody", {}, ...rows));
-  return { node: table, show };
+  return { node: h("table", { class: "pw-table pw-numbers" }, head, h("tbody", {}, ...rows)), show };
 }
 
 /** One prediction: what is said, how sure, and whether it is right (by sign, word and weight), behind

@@ -2,33 +2,6 @@
 
 const SECONDS = 0.7; // an epoch of a replay
 
-/** An accuracy as the number of nines it has, -log10(1 - a): even steps halve the errors alike. */
-function nines(accuracy) {
-  return -Math.log10(Math.max(1 - accuracy, 1e-4));
-}
-
-/** Axes of two accuracies in nines, so that early and late epochs can be told apart in one plot.
- * @param {string[]} titles [2] @param {number[][]} values [n][2], what has to fit in */
-function accuracyPlot(label, titles, values) {
-  const [x, y] = [0, 1].map((t) => extent(values.map((v) => nines(v[t])), 0.08));
-  const frame = plot({ label, x, y, titles, height: 330 });
-  const axes = frame.node.querySelector(".pw-axes");
-  axes.replaceChildren(...[...axes.querySelectorAll(".pw-title")]);
-  const { left, right, top, bottom } = frame.box;
-  for (const value of [0.1, 0.5, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99]) {
-    const at = [frame.x(nines(value)), frame.y(nines(value))];
-    if (at[0] >= left && at[0] <= right) {
-      axes.append(s("line", { x1: at[0], x2: at[0], y1: top, y2: bottom }),
-        s("text", { x: at[0], y: bottom + 16, "text-anchor": "middle" }, `${value}`));
-    }
-    if (at[1] >= top && at[1] <= bottom) {
-      axes.append(s("line", { x1: left, x2: right, y1: at[1], y2: at[1] }),
-        s("text", { x: left - 6, y: at[1] + 4, "text-anchor": "end" }, `${value}`));
-    }
-  }
-  return frame;
-}
-
 /** The fronts up to an epoch, those past paler: returns `draw(epoch)`. */
 function frontMarks(frame, frames) {
   const places = frames.map(({ values }) => values.map((v) => v.map(nines)));
@@ -109,16 +82,11 @@ function render({ model, el, address = NO_ADDRESS }) {
   };
   const go = (to) => { slider.value = to; show(); };
   const play = replayPlayer(slider, go);
-  el.append(replayHint(), h("div", { class: "pw-controls" }, play.button,
+  const hint = hintLine("", "Press Play", ", or move the slider: the front after each epoch of training.");
+  el.append(hint, h("div", { class: "pw-controls" }, play.button,
     h("label", { class: "pw-choice pw-wide" }, "epoch", slider)), words,
   h("div", { class: "pw-panels pw-pair" }, plane.node, volume.node), replayLegend(), source(model));
   show();
-}
-
-/** What there is to do, in a line. */
-function replayHint() {
-  return h("p", { class: "pw-hint" }, h("b", {}, "Press Play"), ", or move the slider: the front after each "
-    + "epoch of training.");
 }
 
 /** What the marks are. */

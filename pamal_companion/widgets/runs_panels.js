@@ -73,11 +73,6 @@ function shownPanel({ hide, look: lookAt }) {
   return { node, show };
 }
 
-/** The head of a table; a column without a name has an empty cell. */
-function headOf(heads) {
-  return h("thead", {}, h("tr", {}, ...heads.map((head) => (head ? h("th", { scope: "col" }, head) : h("td")))));
-}
-
 /** How many runs of a setting the seeds leave, their mean hypervolume and the paper's, as texts. */
 function volumeTexts(setting, state) {
   const runs = chosenRuns(setting, state).length;

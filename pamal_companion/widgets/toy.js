@@ -14,6 +14,7 @@ const TOY_CHOICES = { // name of the setting: label, options, first value
   sign: ["Sign of it", [["ordered", "as described"], ["printed", "as printed"]], "ordered"],
 };
 const TOY_SIMPLE = 2; // so many are in view at first
+const TOY_HINT = ", or drag a member, 1 or 2, to a start of your own: the segment between them falls onto the thick line.";
 
 /** Within what distance the segment counts as covering the front, as on the toy problem's page. */
 function toyWithin({ scale, balancing }) {
@@ -164,7 +165,7 @@ function render({ el, address = NO_ADDRESS }) {
   const slider = toySlider(run, (share) => { run.share = share; pictures.shade(); show(); });
   const buttons = [play.button, press(play, "Step", () => advance(1)),
     press(play, "Reset", restart)];
-  el.append(toyHint(), controlsRow(buttons), h("div", { class: "pw-panels pw-pair" }, ...pictures.nodes),
+  el.append(hintLine("", "Press Play", TOY_HINT), controlsRow(buttons), h("div", { class: "pw-panels pw-pair" }, ...pictures.nodes),
     words, toyLegend(), slider, toySettings(run.settings, selects.nodes), said);
   selects.show();
   show();
@@ -178,12 +179,6 @@ function toySettings(settings, nodes) {
   return h("div", {}, controlsRow(nodes.slice(0, TOY_SIMPLE)),
     h("details", { class: "pw-more", open }, h("summary", {}, "More settings: scale, balancing, draws, penalty"),
       controlsRow(nodes.slice(TOY_SIMPLE))));
-}
-
-/** What there is to do, in a line. */
-function toyHint() {
-  return h("p", { class: "pw-hint" }, h("b", {}, "Press Play"), ", or drag a member, 1 or 2, to a start of "
-    + "your own: the segment between them falls onto the thick line.");
 }
 
 export default { render };

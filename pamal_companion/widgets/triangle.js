@@ -38,8 +38,8 @@ function trianglePanel({ points, tasks, isKept, t, alpha }, onChange) {
   const dots = places.filter((_, p) => isKept[p]).map(([x, y]) => s("circle", { class: "pw-cell-kept", cx: x,
     cy: y, r: 3 }));
   const [x, y] = places[shares.indexOf(1)];
-  const names = TRIANGLE.map(([a, b], k) => s("text", { x: a, y: k ? b + 32 : b - 18, "text-anchor": "middle",
-    class: `pw-task ${taskKind(k)}` }, `● ${tasks[k]}`));
+  const names = [[150, 12, "middle"], [4, 270, "start"], [296, 270, "end"]].map(([a, b, anchor], k) => s("text",
+    { x: a, y: b, "text-anchor": anchor, class: `pw-tip pw-task ${taskKind(k)}` }, `● ${tasks[k]}`));
   node.append(...cells, ...dots, s("text", { class: "pw-cell-best", x, y: y + 5, "text-anchor": "middle" }, "★"),
     ...names);
   const show = simplexHandle(node, TRIANGLE, { alpha, label: `alpha, in the colours of ${inWords(goal.name)}`,
@@ -55,23 +55,22 @@ function trianglesTable(points, p) {
     return h("tr", {}, h("th", { scope: "row" }, inWords(name)),
       ...[points.columns[name][p], best].map((v) => h("td", {}, v.toFixed(4))));
   });
-  return h("table", { class: "pw-table pw-numbers" }, h("thead", {}, h("tr", {}, ...["", "this network",
-    "best of all"].map((head) => h("th", { scope: "col" }, head)))), h("tbody", {}, ...rows));
+  return h("table", { class: "pw-table pw-numbers" }, headOf(["", "this network", "best of all"]),
+    h("tbody", {}, ...rows));
 }
 
 /** What the marks are. */
 function trianglesLegend() {
-  const sample = (...marks) => s("svg", { viewBox: "0 0 28 14", "aria-hidden": "true" }, ...marks);
-  const mark = (kind, r) => s("circle", { class: kind, cx: 14, cy: 7, r });
-  const stripes = VIRIDIS.map((_, k) => s("rect", { x: 5.6 * k, width: 5.7, height: 14, fill: shade(k / 4) }));
-  return h("p", { class: "pw-legend" }, h("span", {}, sample(...stripes), "from the worst to the best of a task"),
-    h("span", {}, sample(mark("pw-cell-kept", 4)), "not dominated"), h("span", {}, "★ the best of a task"),
-    h("span", {}, sample(mark("pw-dot", 5)), "where you are"));
+  const circle = (kind, r) => [s("circle", { class: kind, cx: 14, cy: 6, r })];
+  const stripes = VIRIDIS.map((_, k) => s("rect", { x: 5.6 * k, width: 5.7, height: 12, fill: shade(k / 4) }));
+  return legendOf([stripes, "from the worst to the best of a task"], [circle("pw-cell-kept", 4), "not dominated"],
+    [[s("text", { x: 14, y: 11, "text-anchor": "middle" }, "★")], "the best of a task"],
+    [circle("pw-dot", 5), "where you are"]);
 }
 
 /** All parts in their places. */
 function placeTriangles(el, { quick, words, numbers, panels }, about) {
-  el.append(h("p", { class: "pw-hint" }, "Every cell is one network. ", h("b", {}, "Drag the ring"),
+  el.append(hintLine("Every cell is one network. ", "Drag the ring",
     ", or click a cell: what one task gains, the others pay for."), quick.node, words, numbers,
   h("div", { class: "pw-panels pw-triangles" }, ...panels.map(({ node }) => node)), trianglesLegend(),
   h("p", { class: "pw-note" }, about));

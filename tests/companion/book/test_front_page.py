@@ -104,6 +104,18 @@ def test_the_picture_fits_and_no_cell_is_longer_than_a_line(built_book, open_pag
     assert right <= width
 
 
+def test_a_phone_shows_plot_slider_and_answers_at_once(built_book, open_page):
+    phone = {"has_touch": True, "is_mobile": True, "viewport": {"width": 390, "height": 844}}
+    page = open_page(built_book / "index.html", **phone)
+    page.locator(".pw-explorer").evaluate(
+        "widget => widget.scrollIntoView({ behavior: 'instant' })"
+    )
+    top = page.locator(".bd-header-article").bounding_box()
+    for part in (".pw-plot", ".pw-control", ".pw-cards"):
+        box = page.locator(part).first.bounding_box()
+        assert box["y"] >= top["y"] + top["height"] and box["y"] + box["height"] <= 844
+
+
 def test_how_to_cite_is_what_the_citation_file_says(built_book):
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     page = (built_book / "bibliography.html").read_text("utf-8")

@@ -12,6 +12,7 @@ import pytest
 import torch
 from browser import overflow
 from gestures import PHONE, drag, frame, middle, swipe
+from labels import check_labels
 from torch import nn
 from torch.nn import functional as F
 
@@ -22,6 +23,7 @@ from pamal_core import Front, InputError, WeightEnsemble
 from pamal_core.front import Objective
 
 ROOT = Path(__file__).parents[3]
+NARROW = PHONE | {"viewport": {"width": 390, "height": 844}}
 VALUES = json.loads((ROOT / "book/_assets/widgets/multimnist.json").read_text())
 
 
@@ -380,6 +382,32 @@ def test_what_others_achieve_is_that_of_their_records_and_is_drawn(open_widget):
     assert page.locator(".pw-other").count() == 2 and page.locator("line.pw-alone").count() == 2
     page.get_by_label("horizontal axis").select_option("loss on bottom-right")
     assert page.locator(".pw-other").count() == 3  # of its own task a single network has both
+
+
+@pytest.mark.parametrize("options", [NARROW, {}], ids=["phone", "desktop"])
+def test_labels_keep_clear_of_each_other_at_each_alpha_and_bound(open_widget, options):
+    page = open_widget("explorer", VALUES, **options)
+    for tenth in range(11):
+        page.get_by_label("alpha in numbers").fill(f"{tenth / 10}")
+        page.get_by_label("alpha in numbers").press("Enter")
+        assert check_labels(page) == 6
+    for name in ("accuracy on top-left", "accuracy on bottom-right"):
+        page.get_by_label("quantity of the bound").select_option(name)
+        for bound in ("0.9", "0.9413", "0.9435", "0.9535", "0.9596", "0.9665", "0.9712", "0.98"):
+            page.get_by_label("bound", exact=True).fill(bound)
+            assert check_labels(page) == 7
+
+
+@pytest.mark.parametrize("place", [(0.0, 0.0), (1.0, 0.5), (0.5, 1.0), (1.0, 1.0)])
+def test_labels_of_marks_that_lie_together_at_an_edge_are_apart(open_widget, place):
+    points = VALUES["points"]["columns"]
+    names = "top-left/accuracy", "bottom-right/accuracy"
+    low, high = (np.array([f(points[name]) for name in names]) for f in (min, max))
+    at = dict(zip(names, (low + (high - low) * place).tolist(), strict=True))
+    marks = [{"label": f"LS, {n} passes", "values": at} for n in (1, 2, 3)]
+    values = VALUES | {"beside": [*marks, *VALUES["beside"][2:]]}
+    page = open_widget("explorer", values, **NARROW)
+    assert check_labels(page, is_crowded=True) == 7
 
 
 def test_alpha_is_copied(open_widget):

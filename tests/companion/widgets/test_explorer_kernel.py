@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from browser import serious
+from labels import check_labels
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -283,6 +284,18 @@ def test_the_marker_lies_on_the_point_it_stands_for_from_every_side(parts, explo
         page.get_by_label("axis z").select_option("no third axis")
         check()
         assert not turn.is_visible()
+
+
+def test_labels_keep_clear_of_each_other_from_every_side(parts, explorer, open_widget):
+    columns = explorer.points["columns"]
+    best = {name: max(column) for name, column in columns.items() if name.endswith("accuracy")}
+    beside = [{"label": f"LS, {n} passes", "values": best} for n in (1, 2)]
+    page = open_widget("explorer", state(explorer) | {"beside": beside})
+    members = explorer.points["alphas"]
+    assert check_labels(page, is_crowded=True) == sum(1.0 in alpha for alpha in members) + 2
+    for angle in ("0.1", "0.8", "1.2", "1.47") if len(parts[1]) > 2 else ():
+        page.get_by_label("turn").fill(angle)
+        check_labels(page, is_crowded=True)
 
 
 def test_an_alpha_off_the_simplex_is_refused(explorer):

@@ -113,6 +113,20 @@ def test_it_has_no_serious_issue_and_fits_a_phone(open_widget, front, scheme):
     assert serious(page) == [] and overflow(page) <= 0
 
 
+def test_names_of_corners_stay_in_the_plot_and_apart_on_a_phone(open_widget, front):
+    names = ["of the top-left digit", "of the bottom digit", "of the right digit"]
+    table = front.table.set_axis([f"{name}/accuracy" for name in names], axis=1)
+    objectives = tuple(Objective(f"{name}/accuracy", True) for name in names)
+    values = {"tasks": names, "points": points(Front(front.alphas, table, objectives)), "about": ""}
+    page = open_widget("triangle", values, **PHONE)
+    for plot in page.locator(".pw-plot").all():
+        frame = plot.bounding_box()
+        boxes = [name.bounding_box() for name in plot.locator(".pw-tip").all()]
+        assert all(frame["x"] <= b["x"] for b in boxes)
+        assert all(b["x"] + b["width"] <= frame["x"] + frame["width"] for b in boxes)
+        assert boxes[1]["x"] + boxes[1]["width"] <= boxes[2]["x"]
+
+
 def test_two_tasks_are_no_triangle(front):
     with pytest.raises(InputError, match=r"three members and three tasks. Found 2 members"):
         triangle(Front(lattice(2, len(front)), front.table, front.objectives), "")
