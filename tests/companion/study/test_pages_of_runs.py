@@ -103,16 +103,18 @@ def test_whether_there_is_a_trade_is_said_by_the_means_over_seeds():
         return Front(np.c_[up, 4 - up] / 4, table, objectives)
 
     strict, none, some = front(-up), front(up), front(noise)
-    costs, little = "a gain on one task costs another.", "there is little to trade."
+    costs, little = "a gain on one task costs another", "there is little to trade"
     assert pages.trade([strict]) == (
-        "of these 5 are not dominated, with a span of 4.000, and the rank correlation of what they "
-        f"achieve is \N{MINUS SIGN}1.00: {costs}"
+        "On validation 5 of them are not dominated, with a span of 4.000. Along the front "
+        f"{costs} (rank correlation \N{MINUS SIGN}1.00)."
     )
-    assert pages.trade([none]).startswith("of these 1 are not") and little in pages.trade([none])
+    assert pages.trade([none]).startswith("On validation 1 of them") and little in pages.trade(
+        [none]
+    )
     found = pages.trade([strict, none, some])
     correlation = spearmanr(up, noise).statistic / 3
-    assert "of these, in the mean over 3 seeds, 2.7 are" in found  # 5, 1 and 2
-    assert f"is {correlation:.2f}: {little}" in found
+    assert "2.7 of them are not dominated, on average over 3 seeds" in found  # 5, 1 and 2
+    assert f"{little} (rank correlation {correlation:.2f})" in found
 
 
 def test_one_network_has_no_trade_and_a_sample_no_paper():
