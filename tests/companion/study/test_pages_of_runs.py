@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
+from pamal_companion.plots.table import table
 from pamal_companion.runs import grid
 from pamal_companion.runs.records import Record
-from pamal_companion.study import frame, pages
+from pamal_companion.study import claims, comparisons, frame, pages
 from pamal_companion.study.frame import Setting
 from pamal_core.front import Front, Objective
 
@@ -68,10 +69,33 @@ def test_a_page_of_full_data_opens_with_the_mean_of_its_records(name):
 @pytest.mark.parametrize("name", ["utkface", "cityscapes"])
 def test_a_page_of_a_sample_says_so_first_and_concludes_nothing(name):
     found = page(name)
-    assert "on the built-in sample of" in said(found)[0]
+    first = next(text for text in said(found) if text.startswith("One run"))
+    assert "on the built-in sample of" in first
     shown = [c for c in found["cells"] if "remove-cell" not in c["metadata"].get("tags", [])]
     assert not any("full-data" in cell["metadata"].get("tags", []) for cell in shown)
     assert "NaN" not in json.dumps([cell.get("outputs", []) for cell in shown])
+
+
+def test_the_page_of_faces_opens_with_the_records_of_real_ones(runs):
+    outputs = [output for cell in page("utkface")["cells"] for output in cell.get("outputs", [])]
+    shown = "".join("".join(output.get("data", {}).get("text/html", "")) for output in outputs)
+    names = comparisons.labels("utkface", "reduced/")
+    made = {setting: name for setting, name in names.items() if setting in runs}
+    metrics = {
+        "loss on age ↓": "age/loss",
+        "accuracy on gender ↑": "gender/accuracy",
+        "accuracy on ethnicity ↑": "ethnicity/accuracy",
+    }
+    for split in ("test, recalibrated", "test"):
+        assert table(comparisons.methods(made, runs, metrics, split)) in shown
+    asked = claims.table(runs, claims.FINDINGS).query("where == 'reduced'")
+    short = asked["claim"].str.removeprefix("UTKFace, reduced protocol: ")
+    assert claims.shown(asked.assign(claim=short), anchored=False) in shown
+    first = said(page("utkface"))[0]
+    assert first.startswith(f"{sum(len(runs[setting]) for setting in made)} runs on real faces")
+    for word, of in short.groupby(asked["verdict"]):
+        assert f"{word} {len(of)}" in first
+        assert word == "open" or f"**{word}**: {'; '.join(of)}." in first
 
 
 @pytest.mark.parametrize("name", PAGES)
