@@ -186,14 +186,15 @@ def answer(record: Record) -> str:
     """Return in how many runs of each variant of PaMaL the final segment covers the front, in
     Markdown. Empty where PaMaL was not run."""
     covered = [
-        f"**{found['covering']} of {len(found['runs'])}** pairs of starts with {variant.name}"
+        f"**{found['covering']} of {len(found['runs'])}** at {variant.name.removeprefix('PaMaL, ')}"
         for variant in VARIANTS
         if variant.method == "pamal" and (found := record.summary.get(variant.name))
     ]
     if not covered:
         return ""
     return (
-        f"The segment between PaMaL's two members covers the whole front from {'; '.join(covered)}."
+        "From so many pairs of starts the segment between PaMaL's two members covers the whole "
+        f"front: {'; '.join(covered)}."
     )
 
 

@@ -47,7 +47,8 @@ def test_pairs_cover_the_front_as_often_as_the_paper_says():
     assert list(table.index) == list(pairs.columns) == PAMAL
     assert list(table.covers) == [f"{count} of 25" for count in covering]
     for count, name in zip(covering, PAMAL, strict=True):
-        assert f"**{count} of 25** pairs of starts with {name}" in answer(full.record)
+        at = name.removeprefix("PaMaL, ")
+        assert f"**{count} of 25** at {at}" in answer(full.record)
     assert [(pairs[name].str[0] == "✓").sum() for name in PAMAL] == covering
 
     worst = full.outcomes["PaMaL, c = 1"].worst
