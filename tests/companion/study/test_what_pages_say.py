@@ -359,11 +359,8 @@ def ends(setting, other, measure, runs):
 
 def test_what_the_page_of_choices_says_is_what_the_records_say(runs):
     text = passage("choices", "choices-5") + passage("choices", "choices-6")
-    census, digits, three = "census/pamal", "multimnist/pamal", "multimnist3/pamal"
-    members = f"{three} lr_scaling=members"
+    census, digits = "census/pamal", "multimnist/pamal"
     lower = {
-        "is better on MultiMNIST and": (digits, f"{digits} lr_scaling=plain"),
-        "and on MultiMNIST3": (members, three),
         "moves Census by more than any method does": (f"{census} masters=mended", census),
         "moves Census": ("census/ls masters=mended", "census/ls"),
         "the digits overlap less": (f"{digits} offset=8", digits),
