@@ -24,7 +24,7 @@ def opening(record: Record, runs: Runs) -> str:
         told += "one network."
     else:
         fronts = [one.front("validation") for one in next(iter(runs.values())).values()]
-        told += f"**{count} networks to choose from**. On validation, {trade(fronts)}"
+        told += f"**{count} networks to choose from**. {trade(fronts)}"
     if not full:
         said = "A sample shows how a method behaves; it says nothing of the paper's numbers."
         return f"{told} {said}"
@@ -35,8 +35,8 @@ def opening(record: Record, runs: Runs) -> str:
             frame.measured(both, s, "hypervolume", "validation").mean() for s in (one, setting)
         )
         if not np.isnan([ls, own]).any():
-            said += f" At equal epochs the mean hypervolume over seeds is {ls:.4f} for the one "
-            said += f"network of LS and {own:.4f} for {paper.PRINTED[setting.method]}."
+            said += f" At equal epochs the mean hypervolume is {ls:.4f} for the one network of LS "
+            said += f"and {own:.4f} for {paper.PRINTED[setting.method]}."
     return f"{told} {said}"
 
 
@@ -47,13 +47,13 @@ def trade(fronts: Sequence[Front]) -> str:
     reach = np.mean([span(front) for front in fronts])
     kept = np.mean([front.non_dominated().sum() for front in fronts])
     competition = np.mean([front.competition() for front in fronts])
-    mean = f", in the mean over {len(fronts)} seeds," if len(fronts) > 1 else ""
+    mean = f", on average over {len(fronts)} seeds" if len(fronts) > 1 else ""
     told = "a gain on one task costs another" if competition < -0.3 else "there is little to trade"
     number = f"{competition:.2f}".replace("-", "\N{MINUS SIGN}")
     few = f"{kept:.1f}".removesuffix(".0")
     return (
-        f"of these{mean} {few} are not dominated, with a span of {reach:.3f}, and the rank "
-        f"correlation of what they achieve is {number}: {told}."
+        f"On validation {few} of them are not dominated{mean}, with a span of {reach:.3f}. Along "
+        f"the front {told} (rank correlation {number})."
     )
 
 

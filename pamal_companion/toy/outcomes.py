@@ -182,6 +182,22 @@ def counts(record: Record) -> pd.DataFrame:
     return pd.DataFrame(rows).T
 
 
+def answer(record: Record) -> str:
+    """Return in how many runs of each variant of PaMaL the final segment covers the front, in
+    Markdown. Empty where PaMaL was not run."""
+    covered = [
+        f"**{found['covering']} of {len(found['runs'])}** at {variant.name.removeprefix('PaMaL, ')}"
+        for variant in VARIANTS
+        if variant.method == "pamal" and (found := record.summary.get(variant.name))
+    ]
+    if not covered:
+        return ""
+    return (
+        "From so many pairs of starts the segment between PaMaL's two members covers the whole "
+        f"front: {'; '.join(covered)}."
+    )
+
+
 def pair_by_pair(record: Record) -> pd.DataFrame:
     """A row for each pair, a column for each variant of PaMaL: whether the pair covers the front,
     what it found, and the largest distance from a point of the front to its subspace."""

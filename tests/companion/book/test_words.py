@@ -7,32 +7,40 @@ import pytest
 # Words of prose: no tables, code, formulas or widgets.
 MOST = {
     "index": 350,
-    "ten_minutes": 1210,
+    "ten_minutes": 1200,
     "method": 800,
     "results/schematics": 500,
     "results/theory": 500,
     "results/your_model": 1100,
     "results/from_what_you_have": 800,
-    "running": 610,
+    "running": 600,
     "baselines": 1000,
-    "discrepancies": 650,
-    "glossary": 840,
+    "discrepancies": 598,
+    "glossary": 800,
     "figures": 200,
-    "runs": 210,
-    "results/ablation_sampling": 350,
-    "results/ablation_balancing": 440,
-    "results/ablation_multiforward": 465,
-    "results/ablation_phn_cosmos": 490,
+    "results/choices": 402,
+    "runs": 200,
+    "results/ablation_sampling": 335,
+    "results/ablation_balancing": 350,
+    "results/ablation_multiforward": 350,
+    "results/ablation_phn_cosmos": 350,
     "results/beyond": 830,
-    "results/utkface_reduced": 380,
-    "results/toy": 545,
-    "results/multimnist": 450,
-    "results/census": 425,
-    "results/multimnist3": 575,
-    "results/cityscapes": 600,
+    "results/toy": 400,
+    "results/multimnist": 395,
+    "results/census": 370,
+    "results/multimnist3": 400,
+    "results/cityscapes": 400,
     "results/utkface": 600,
 }
 PLAIN = {"index", "ten_minutes", "results/your_model"}
+# Pages whose long tables are folded.
+SHORT = {
+    *("index", "running", "runs", "discrepancies", "results/choices"),
+    *("results/toy", "results/multimnist", "results/census", "results/multimnist3"),
+    *("results/cityscapes", "results/utkface", "results/ablation_sampling"),
+    *("results/ablation_balancing", "results/ablation_multiforward"),
+    "results/ablation_phn_cosmos",
+}
 HEDGED = re.compile(
     r"\b(undecided|cannot be told apart|after correction|at equal (cost|epochs|rates|passes)|may|"
     r"on (validation|test)|at the paper.s rates|over (two|three|four|five|six|seven|ten|twenty) "
@@ -49,7 +57,7 @@ PROSE = """() => {
     .join(" ");
 }"""
 LONG = """() => [...document.querySelectorAll("article table")].filter((table) =>
-  !table.closest("details") && table.querySelectorAll("tbody tr").length > 10).length"""
+  !table.closest("details, .pw") && table.querySelectorAll("tbody tr").length > 10).length"""
 
 
 @pytest.mark.parametrize("name", MOST)
@@ -62,7 +70,7 @@ def test_a_page_is_short_plain_and_shows_no_object(built_book, open_page, name):
     assert 100 * hedges / words <= (1.5 if name in PLAIN else 2.5)
     if name in PLAIN:
         assert 100 * len(SPOKEN.findall(text)) / words >= 1
-        assert name != "index" or page.evaluate(LONG) == 0
+    assert name not in SHORT or page.evaluate(LONG) == 0
 
 
 def test_no_page_shows_the_name_of_an_object(built_book):

@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
+from pamal_companion.plots.table import table
 from pamal_companion.runs import grid
 from pamal_companion.runs.records import Record
-from pamal_companion.study import frame, pages
+from pamal_companion.study import claims, comparisons, frame, pages
 from pamal_companion.study.frame import Setting
 from pamal_core.front import Front, Objective
 
@@ -68,10 +69,33 @@ def test_a_page_of_full_data_opens_with_the_mean_of_its_records(name):
 @pytest.mark.parametrize("name", ["utkface", "cityscapes"])
 def test_a_page_of_a_sample_says_so_first_and_concludes_nothing(name):
     found = page(name)
-    assert "on the built-in sample of" in said(found)[0]
+    first = next(text for text in said(found) if text.startswith("One run"))
+    assert "on the built-in sample of" in first
     shown = [c for c in found["cells"] if "remove-cell" not in c["metadata"].get("tags", [])]
     assert not any("full-data" in cell["metadata"].get("tags", []) for cell in shown)
     assert "NaN" not in json.dumps([cell.get("outputs", []) for cell in shown])
+
+
+def test_the_page_of_faces_opens_with_the_records_of_real_ones(runs):
+    outputs = [output for cell in page("utkface")["cells"] for output in cell.get("outputs", [])]
+    shown = "".join("".join(output.get("data", {}).get("text/html", "")) for output in outputs)
+    names = comparisons.labels("utkface", "reduced/")
+    made = {setting: name for setting, name in names.items() if setting in runs}
+    metrics = {
+        "loss on age ↓": "age/loss",
+        "accuracy on gender ↑": "gender/accuracy",
+        "accuracy on ethnicity ↑": "ethnicity/accuracy",
+    }
+    for split in ("test, recalibrated", "test"):
+        assert table(comparisons.methods(made, runs, metrics, split)) in shown
+    asked = claims.table(runs, claims.FINDINGS).query("where == 'reduced'")
+    short = asked["claim"].str.removeprefix("UTKFace, reduced protocol: ")
+    assert claims.shown(asked.assign(claim=short), anchored=False) in shown
+    first = said(page("utkface"))[0]
+    assert first.startswith(f"{sum(len(runs[setting]) for setting in made)} runs on real faces")
+    for word, of in short.groupby(asked["verdict"]):
+        assert f"{word} {len(of)}" in first
+        assert word == "open" or f"**{word}**: {'; '.join(of)}." in first
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -103,16 +127,18 @@ def test_whether_there_is_a_trade_is_said_by_the_means_over_seeds():
         return Front(np.c_[up, 4 - up] / 4, table, objectives)
 
     strict, none, some = front(-up), front(up), front(noise)
-    costs, little = "a gain on one task costs another.", "there is little to trade."
+    costs, little = "a gain on one task costs another", "there is little to trade"
     assert pages.trade([strict]) == (
-        "of these 5 are not dominated, with a span of 4.000, and the rank correlation of what they "
-        f"achieve is \N{MINUS SIGN}1.00: {costs}"
+        "On validation 5 of them are not dominated, with a span of 4.000. Along the front "
+        f"{costs} (rank correlation \N{MINUS SIGN}1.00)."
     )
-    assert pages.trade([none]).startswith("of these 1 are not") and little in pages.trade([none])
+    assert pages.trade([none]).startswith("On validation 1 of them") and little in pages.trade(
+        [none]
+    )
     found = pages.trade([strict, none, some])
     correlation = spearmanr(up, noise).statistic / 3
-    assert "of these, in the mean over 3 seeds, 2.7 are" in found  # 5, 1 and 2
-    assert f"is {correlation:.2f}: {little}" in found
+    assert "2.7 of them are not dominated, on average over 3 seeds" in found  # 5, 1 and 2
+    assert f"{little} (rank correlation {correlation:.2f})" in found
 
 
 def test_one_network_has_no_trade_and_a_sample_no_paper():

@@ -116,7 +116,7 @@ def test_the_page_of_multi_forward_training_says_what_the_points_say(data, runs)
     for name in ("ordered", "printed+as_released"):
         change, there = effect(found, name, 10.0)
         volume, order = (away(there[:, k], (there - change)[:, k]) for k in (0, 1))
-        said = f"`{name}` with λ = 10, in the mean over W: hypervolume **{word(volume)}**, order of"
+        said = f"`{name}`, λ = 10: hypervolume **{word(volume)}**, order of"
         turned = word(order._replace(value=-order.value), within=0.0)  # -1 is a front in order
         assert f"{said} the losses **{turned}**" in text
         assert bracket(volume) in rows[f"hypervolume, {name}, λ = 10, mean over W"]
@@ -358,29 +358,9 @@ def ends(setting, other, measure, runs):
 
 
 def test_what_the_page_of_choices_says_is_what_the_records_say(runs):
-    text = "".join(passage("choices", f"choices-{k}") for k in (5, 6, 8))
-    census, digits, three = "census/pamal", "multimnist/pamal", "multimnist3/pamal"
-    loss, gradient = (f"{census} balancing={name}" for name in ("loss", "gradient"))
-    members = f"{three} lr_scaling=members"
-    released = "balancing_form=released"
-    undecided = {
-        "leaves the hypervolume of Census where it is": (census, f"{census} penalty=printed"),
-        "of losses or gradients makes no difference that is decided": (census, loss),
-        "Census has losses of like scale": (census, gradient),
-        "that of loss balancing is worse in the mean": (loss, f"{loss}; {released}"),
-        "makes no difference on Census": (census, f"{census} lr_scaling=plain"),
-        "is worth less than seeds differ": (members, f"{members}; antialias=True"),
-    }
-    for words, pair in undecided.items():
-        low, high = ends(*pair, "hypervolume", runs)
-        assert words in text and low < 0 < high, words
+    text = passage("choices", "choices-5") + passage("choices", "choices-6")
+    census, digits = "census/pamal", "multimnist/pamal"
     lower = {
-        "gradient balancing is worse than the paper's": (
-            gradient,
-            f"{gradient}; balancing_form=released",
-        ),
-        "It is better on MultiMNIST and": (digits, f"{digits} lr_scaling=plain"),
-        "and on MultiMNIST3": (members, three),
         "moves Census by more than any method does": (f"{census} masters=mended", census),
         "moves Census": ("census/ls masters=mended", "census/ls"),
         "the digits overlap less": (f"{digits} offset=8", digits),
@@ -406,19 +386,8 @@ def test_what_the_page_of_choices_says_is_what_the_records_say(runs):
         pair = [select(f"multimnist/{method}{other}") for other in ("", " split=released")]
         ours, other = (frame.measured(runs, one, "hypervolume", "test") for one in pair)
         assert words.format((ours - other).mean()) in text
-    skip = [runs[select(f"{census} penalty=printed{o}")] for o in ("", "; skip=as_released")]
-    never, as_released = ([by[s].points for s in range(3)] for by in skip)
-    assert never == as_released and "not a bit" in text
-    order = {
-        "the fronts of Census run backwards": (census, f"{census} penalty=printed", 1),
-        "balancing of losses disturbs the order": (census, loss, 1),
-        "puts the front in better order than the paper's form": (
-            loss, f"{loss}; {released}", -1,
-        ),
-        "a little on MultiMNIST": (digits, f"{digits} lr_scaling=plain", -1),
-    }  # fmt: skip
-    for words, (one, two, sign) in order.items():
-        assert words in text and min(sign * np.array(ends(one, two, "order", runs))) > 0, words
+    assert "the fronts of Census run backwards" in text
+    assert ends(census, f"{census} penalty=printed", "order", runs)[0] > 0
 
 
 def test_what_the_page_of_choices_says_of_draws(runs):
@@ -460,7 +429,7 @@ def test_what_the_page_of_phn_and_cosmos_says_is_what_the_points_say(data, runs)
         }
         begins = f"{paper.PRINTED[method]} on {paper.DATA[data]}, seed 0"
         text = answer("ablation_phn_cosmos", begins)
-        low, backwards, volumes = 0, 0, []
+        low, backwards = 0, 0
         for by in kept.values():
             front = by[0].front()
             order = [
@@ -469,10 +438,8 @@ def test_what_the_page_of_phn_and_cosmos_says_is_what_the_points_say(data, runs)
             ]
             passes = spearmanr(*front.values.T).statistic < -0.5
             low, backwards = low + passes, backwards + (passes and np.mean(order) < 0)
-            volumes.append(front.hypervolume((0.0, 0.0)))
         assert f"Of {len(kept)} settings {low} have S < " in text
         assert f"**{backwards} of these run backwards**" in text
-        assert f"is {max(volumes):.4f}, of a front" in text
         if method == "cosmos":
             assert backwards > low / 2  # as the title of the page says
 

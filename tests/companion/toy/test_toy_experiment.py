@@ -7,7 +7,7 @@ import pytest
 
 from pamal_companion.runs.records import Record
 from pamal_companion.toy import figures as toy_figures
-from pamal_companion.toy.outcomes import VARIANTS, Outcome, counts, pair_by_pair
+from pamal_companion.toy.outcomes import VARIANTS, Outcome, answer, counts, pair_by_pair
 from pamal_companion.toy.problem import ToyProblem
 from pamal_companion.toy.run import MOMENTS, ToyOptions, run
 from pamal_core.errors import InputError
@@ -46,6 +46,9 @@ def test_pairs_cover_the_front_as_often_as_the_paper_says():
     table, pairs = counts(full.record), pair_by_pair(full.record)
     assert list(table.index) == list(pairs.columns) == PAMAL
     assert list(table.covers) == [f"{count} of 25" for count in covering]
+    for count, name in zip(covering, PAMAL, strict=True):
+        at = name.removeprefix("PaMaL, ")
+        assert f"**{count} of 25** at {at}" in answer(full.record)
     assert [(pairs[name].str[0] == "✓").sum() for name in PAMAL] == covering
 
     worst = full.outcomes["PaMaL, c = 1"].worst
@@ -98,6 +101,7 @@ def test_a_choice_of_method_and_balancing_runs_those_variants_alone(values, name
     result = run(ToyOptions.create(epochs=1, **values))
     assert list(result.outcomes) == names
     assert list(counts(result.record).index) == names
+    assert bool(answer(result.record)) == any(name in PAMAL for name in names)
     assert all(toy_figures.pairs(result, name) == [] for name in set(PAMAL) - set(names))
 
 
