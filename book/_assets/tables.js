@@ -55,7 +55,7 @@ function makeSortable(table, heads, rows) {
 }
 
 function makeFilters(table, heads, rows) {
-  const bar = document.createElement("p");
+  const bar = document.createElement("div");
   bar.className = "table-bar";
   const text = document.createElement("input");
   Object.assign(text, { type: "search", placeholder: "Filter rows", ariaLabel: "Filter rows" });
