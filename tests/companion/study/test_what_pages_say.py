@@ -148,10 +148,10 @@ SAYS = {
     ],
     "beyond multimnist-cost": [
         (
-            "One network of LS is ahead of PaMaL's front, on val",
+            "One network of LS is ahead of PaMaL's front on val",
             "MultiMNIST, equal passes: one network of LS",
         ),
-        ("front, on validation and on test.", "MultiMNIST, equal passes, on test: one"),
+        ("front on validation and on test.", "MultiMNIST, equal passes, on test: one"),
         ("is ahead of four draws", "40 passes: PaMaL with W = 1 against P"),
         ("is ahead of 40 epochs of LS", "MultiMNIST, 40 passes: PaMaL with W = 1 against LS"),
         (
