@@ -49,7 +49,7 @@ book: $(READY)
 	@echo
 	@echo "The book is in $(CURDIR)/_build/html. Three pages to begin with:"
 	@echo "  what it is, and what holds   file://$(CURDIR)/_build/html/index.html"
-	@echo "  every claim and table        file://$(CURDIR)/_build/html/results/reproduction.html"
+	@echo "  whether it reproduces        file://$(CURDIR)/_build/html/results/reproduction.html"
 	@echo "  your own model               file://$(CURDIR)/_build/html/results/your_model.html"
 
 # One thread for each of the two workers: torch would start as many as there are cores in both. A third

@@ -21,7 +21,7 @@ addEventListener("DOMContentLoaded", () => {
 
   [...document.querySelectorAll(".cell_output table")].forEach((table, number) => {
     const link = save("CSV", `table ${number + 1}`, () => new Blob([csv(table)], { type: "text/csv" }));
-    const line = document.createElement("p");
+    const line = document.createElement("div");
     line.className = "save";
     line.append(link);
     // Below the box in which a wide table scrolls, unless the box has other tables or is folded.

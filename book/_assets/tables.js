@@ -55,7 +55,7 @@ function makeSortable(table, heads, rows) {
 }
 
 function makeFilters(table, heads, rows) {
-  const bar = document.createElement("p");
+  const bar = document.createElement("div");
   bar.className = "table-bar";
   const text = document.createElement("input");
   Object.assign(text, { type: "search", placeholder: "Filter rows", ariaLabel: "Filter rows" });
@@ -130,10 +130,18 @@ function begin() {
     makeSortable(table, heads, rows);
     if (rows.length > 9) showOnly.set(table, makeFilters(table, heads, rows));
   }
+  // A link to a section opens the tables in it, but not what a row has folded.
+  const openFolds = (section) => {
+    for (const table of section.querySelectorAll(":scope > .cell details table")) {
+      const box = table.parentElement.closest("details");
+      if (!box.closest("td")) box.open = true;
+    }
+  };
   // A link to a row shows it, whatever is folded or filtered: alone in a long table, so that the
   // head is in view.
   const reveal = () => {
     const row = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (row?.tagName === "SECTION") openFolds(row);
     if (row?.tagName !== "TR") return;
     showOnly.get(row.closest("table"))?.(row);
     for (const own of row.querySelectorAll("details")) own.open = true;

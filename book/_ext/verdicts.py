@@ -37,7 +37,7 @@ MARKS = {
 HEIGHTS = {EPOCHS: 8, COST: 20, PAPER: 8}
 WIDTH, HEIGHT = 200, 28
 RULE = re.compile(r"- (.+?): (.+)")
-PAGES = {"results/reproduction.html": claims.CLAIMS, "results/beyond.html": claims.FINDINGS}
+PAGES = {"results/claims.html": claims.CLAIMS, "results/beyond.html": claims.FINDINGS}
 
 
 class Line(NamedTuple):
@@ -126,10 +126,10 @@ def picture(rows: list[str | Line]) -> str:
     lines = [row for row in rows if isinstance(row, Line)]
     ends = pd.Series([line.edge() for line in lines], dtype=float)
     edges = ends.groupby([kind(line) for line in lines]).max()
-    heads = "".join(f'<th scope="col">{key(name)}{name}</th>' for name in MARKS)
+    heads = " ".join(f'<th scope="col">{key(name)}{name}</th>' for name in MARKS)
     texts = [
-        '<table class="verdicts"><thead><tr><td></td><td class="v-sides" aria-hidden="true">'
-        f"<span>no</span><span>yes</span></td>{heads}</tr></thead><tbody>"
+        '<table class="verdicts"><thead><tr><td></td> <td class="v-sides" aria-hidden="true">'
+        f"<span>no</span> <span>yes</span></td> {heads}</tr></thead><tbody>"
     ]
     for row in rows:
         if isinstance(row, str):
@@ -138,10 +138,10 @@ def picture(rows: list[str | Line]) -> str:
             continue
         link = f'<a href="{row.page}#{claims.anchor(row.text_of_claim)}">{row.label}</a>'
         plot = f'<td class="v-plot">{drawing(row, edges[kind(row)])}</td>'
-        cells = "".join(map(partial(cell, row), MARKS))
-        texts.append(f'<tr><th scope="row">{link}</th>{plot}{cells}</tr>')
+        cells = " ".join(map(partial(cell, row), MARKS))
+        texts.append(f'<tr><th scope="row">{link}</th> {plot} {cells}</tr>')
     numbers = "".join(
-        f'<tr><th scope="row">{one.text_of_claim}</th><td>{in_numbers(one)}</td></tr>'
+        f'<tr><th scope="row">{one.text_of_claim}</th> <td>{in_numbers(one)}</td></tr>'
         for one in lines
     )
     details = f"<summary>The intervals in numbers</summary><table>{numbers}</table>"
@@ -168,7 +168,7 @@ def cell(line: Line, column: str) -> str:
     its = f'<span class="v-word {css(word)}">{word}</span> ' if word else ""
     about = f"span {number(part.span, 3)}, " if np.isfinite(part.span) else ""
     seeds = f' <span class="v-seeds">{about}{part.in_seeds}</span>' if part.seeds else ""
-    return f"<td><b>{key(column)}{column}</b>{its}{found}{seeds}</td>"
+    return f"<td><b>{key(column)}{column}</b> {its}{found}{seeds}</td>"
 
 
 def in_numbers(line: Line) -> str:

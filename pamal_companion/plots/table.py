@@ -45,22 +45,22 @@ def table(
     best: Mapping[str, bool] | None = None,
     filters: Sequence[str] = (),
     ids: Sequence[str] = (),
+    caption: str = "",
     kind: str = "cards",
 ) -> Html:
     """`found` with its index as the first columns, named as its levels are.
 
     Cells are text as it is, floats with four digits, or `Html`. `best` names columns whose best
     number is bold, and whether that is the largest; `filters` those by whose texts a reader can
-    filter; `ids` are the ids of rows; `kind` a class for the style sheet, which on a phone makes a
-    card of each row of `cards`.
+    filter; `ids` are the ids of rows; `caption` is HTML; `kind` a class for the style sheet, which
+    on a phone makes a card of each row of `cards`. A space between two cells keeps their words
+    apart for the search of the book, which takes the markup away.
     """
-    keys = found.index.to_frame().map(
-        lambda key: f"{key:g}" if isinstance(key, float) else str(key)
-    )
+    keys = found.index.to_frame().map(_key)
     rows = np.concatenate([keys.to_numpy(object), found.to_numpy(object)], axis=1)
-    heads = [*(str(name or "") for name in found.index.names), *map(str, found.columns)]
-    header, columns = "", []
-    for k, head in enumerate(heads):
+    names = [*(str(name or "") for name in found.index.names), *map(str, found.columns)]
+    heads, columns = [], []
+    for k, head in enumerate(names):
         column = pd.Series([_text(value) for value in rows[:, k]], dtype=str)
         plain = column.str.replace("(?s)<svg.*?</svg>|<[^>]*>", "", regex=True)
         starts = plain.str.match(r"(?:&lt; )?[+-]?\d")
@@ -71,7 +71,7 @@ def table(
             column = column.mask(top, "<b>" + column + "</b>")
         name, css = escape(head), ' class="number"' if is_numeric else ""
         mark = ' data-filter=""' if head in filters else ""
-        header += f'<th scope="col"{css}{mark}>{name}</th>'
+        heads.append(f'<th scope="col"{css}{mark}>{name}</th>')
         tag, about = ("td", f'{css} data-head="{name}"') if k else ("th", f' scope="row"{css}')
         columns.append(f"<{tag}{about}>" + column + f"</{tag}>")
     body = []
@@ -79,12 +79,24 @@ def table(
         words = [value for value in values if isinstance(value, str) and value in MARKS]
         row = f' id="{own}"' if own else ""
         row += f' class="{words[0].replace(" ", "-")}"' if words else ""
-        body.append(f"<tr{row}>{''.join(cells)}</tr>")
-    lines = "\n".join(body)
+        body.append(f"<tr{row}>{' '.join(cells)}</tr>")
+    lines, above = "\n".join(body), f"<caption>{caption}</caption>\n" if caption else ""
     return Html(
-        f'<table class="dataframe {kind}"><thead><tr>{header}</tr></thead>\n'
+        f'<table class="dataframe {kind}">{above}<thead><tr>{" ".join(heads)}</tr></thead>\n'
         f"<tbody>{lines}</tbody></table>"
     )
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, str):
+        return key  # as it is, since it may be HTML
+    return f"{key:g}" if isinstance(key, float) else str(key)
+
+
+def mark(word: str) -> Html:
+    """A word of a verdict, with its mark."""
+    look = word.replace(" ", "-")
+    return Html(f'<span class="verdict {look}">{MARKS[word]} {word}</span>')
 
 
 def _text(value: Any) -> str:
@@ -93,12 +105,11 @@ def _text(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return "" if np.isnan(value) else f"{value:.4f}"
     if isinstance(value, str) and value in MARKS:
-        look = value.replace(" ", "-")
-        return f'<span class="verdict {look}">{MARKS[value]} {value}</span>'
+        return mark(value)
     return "" if value is None else escape(str(value), quote=False)
 
 
-def intervals(found: pd.DataFrame, texts: pd.DataFrame, digits: int = 4) -> Html:
+def intervals(found: pd.DataFrame, texts: pd.DataFrame, digits: int = 4, caption: str = "") -> Html:
     """A row for each number: its `texts`, a dot at ours minus the paper's, its 95 % interval, as a
     band the tolerance, and the word "differs" where the interval leaves the whole band out.
 
@@ -114,7 +125,8 @@ def intervals(found: pd.DataFrame, texts: pd.DataFrame, digits: int = 4) -> Html
         drawn(value, low, high, tolerance, reach, digits)
         for value, low, high, tolerance in zip(*columns, strict=True)
     ]
-    return table(texts.assign(**{axis: pictures, "": found["verdict"]}), kind="intervals")
+    columns_of_page = texts.assign(**{axis: pictures, "": found["verdict"]})
+    return table(columns_of_page, caption=caption, kind="intervals cards")
 
 
 def drawn(

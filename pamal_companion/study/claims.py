@@ -25,8 +25,8 @@ AT_COST = "At equal cost"
 
 def table(runs: Runs, claims: Mapping[str, Claim] = CLAIMS) -> pd.DataFrame:
     """Return a row for each claim: what it says, of which data, its verdict and that at equal cost
-    (`at_equal_cost`; "" of None), the estimate, how many seeds would decide what is open, and the
-    evidence: what is asked, and a line a part."""
+    (`at_equal_cost`; "" of None), each with its estimate, how many seeds would decide what is open,
+    and the evidence: what is asked, and a line a part."""
     rows = []
     for text, claim in claims.items():
         judged, cost = judge(claim, runs), at_equal_cost(claim, runs)
@@ -38,9 +38,10 @@ def table(runs: Runs, claims: Mapping[str, Claim] = CLAIMS) -> pd.DataFrame:
                 "claim": text,
                 "data": paper.DATA[claim.ours[0].experiment],
                 "verdict": judged.word,
-                "at equal cost": cost.word if cost else "",
                 "estimate": judged.estimate,
                 "seeds to decide": judged.to_decide,
+                "at equal cost": cost.word if cost else "",
+                "its estimate": cost.estimate if cost else "",
                 "where": claim.where,
                 "evidence": "\n".join(lines),
             }
@@ -74,21 +75,21 @@ def anchor(claim: str) -> str:
 
 
 def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
-    """Return a `table` for a page: a row has the id `anchor`, and what holds for the printed sign
-    of the penalty only says so."""
+    """Return a `table` for a page: a row has the id `anchor`, and the evidence of what holds for
+    the printed sign of the penalty only says so. Columns with one value are left out."""
     words = dict(zip(found["claim"], found["verdict"], strict=True))
 
-    def said(claim: str, word: str) -> str:
-        other = words.get(claim.replace(PRINTED, TEXT), word) if PRINTED in claim else word
-        note = f"; {other} with that of the text" if word == "holds" != other else ""
-        of_data = claim.endswith(tuple(paper.DATA.values()))
-        return (claim.rpartition(": ")[0] if of_data else claim) + note
+    def named(claim: str) -> str:
+        return claim.rpartition(": ")[0] if claim.endswith(tuple(paper.DATA.values())) else claim
 
-    rows = found.assign(
-        claim=[*map(said, found["claim"], found["verdict"])],
-        evidence=[*map(_folded, found["evidence"])],
-    )
-    names = ("data", "where", "at equal cost", "seeds to decide")
+    def evidence(claim: str, word: str, lines: str) -> Html:
+        other = words.get(claim.replace(PRINTED, TEXT), word)
+        is_of_one_sign = word == "holds" != other
+        return _folded(f"{lines}\nWith the sign of the text: {other}" if is_of_one_sign else lines)
+
+    of_claims = (found[name] for name in ("claim", "verdict", "evidence"))
+    rows = found.assign(claim=[*map(named, found["claim"])], evidence=[*map(evidence, *of_claims)])
+    names = ("data", "where", "at equal cost", "its estimate", "seeds to decide")
     single = [name for name in names if rows[name].nunique() < 2]
     return html(
         rows.drop(columns=single).set_index("claim"),

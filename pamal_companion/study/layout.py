@@ -3,6 +3,7 @@
 To add a table is to add its CSV to `printed/`, and a `Table(...)` to `TABLES`.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -42,9 +43,9 @@ class Column(NamedTuple):
 class Table(NamedTuple):
     """A table of the paper: where its numbers are, and which runs belong to a row.
 
-    `place` is the label in the LaTeX source; `csv` and `rows` (a query, all if empty) are the
-    numbers, `columns` what they measure on `split`. A row is told by its method and the options
-    `keys`. A run belongs to it whose other options are the paper's but for those that are `fixed`
+    `title` begins with its number in the paper, and is a heading of our page of tables. `place` is
+    the label in the LaTeX source; `csv` and `rows` (a query, all if empty) are the numbers,
+    `columns` what they measure on `split`. A row is told by its method and the options `keys`. A run belongs to it whose other options are the paper's but for those that are `fixed`
     here, those that are `free`, which the paper leaves open, and `HOW_MADE`.
     `divisor` is what the printed deviations of three seeds divide by.
     """
@@ -65,6 +66,16 @@ class Table(NamedTuple):
     def any_value(self) -> set[str]:
         """Return the options that a run of the table may have with any value."""
         return {*self.free, *HOW_MADE}
+
+    @property
+    def number(self) -> int:
+        """Return its number in the paper."""
+        return int(self.title.split()[1].rstrip(":"))
+
+    @property
+    def anchor(self) -> str:
+        """Return the name of the section of our page that has the table."""
+        return re.sub("[^a-z0-9]+", "-", self.title.lower())
 
     @property
     def target(self) -> str:
@@ -103,12 +114,16 @@ STREETS = {
     "relative_error": Column("depth/relative error", "relative error ↓", 5.0, in_percent=True),
 }
 PENALTY = ("penalty", "skip", "lr_scaling")
-SEARCHED = {"phn": ("PHN", ("p", "solver", "lr")), "cosmos": ("COSMOS", ("p", "lam", "lr"))}
+SEARCHED = {
+    "phn": ("PHN", {"multimnist": 7, "census": 6}, ("p", "solver", "lr")),
+    "cosmos": ("COSMOS", {"multimnist": 5, "census": 8}, ("p", "lam", "lr")),
+}
+"""By method its name, the number of its table by data, and what was searched."""
 SMALL = {"multimnist": "MultiMNIST", "census": "Census"}
 
 TABLES = {
     data: Table(
-        f"C2, {title}",
+        f"Table 9: {title}",
         data,
         "tab:hv:small experiments",
         "hypervolume",
@@ -123,7 +138,7 @@ TABLES["multimnist"] = TABLES["multimnist"]._replace(
 )
 TABLES |= {
     f"multiforward_{data}": Table(
-        f"B1, {title}",
+        f"Table {number}: multi-forward on {title}",
         data,
         f"tab:hv analysis:{data}",
         f"multiforward_{data}",
@@ -133,10 +148,10 @@ TABLES |= {
         free=PENALTY,
         divisor=3,
     )
-    for data, title in SMALL.items()
+    for number, (data, title) in enumerate(SMALL.items(), 2)
 }
 TABLES["multimnist3"] = Table(
-    "C3, MultiMNIST3",
+    "Table 10: MultiMNIST3",
     "multimnist3",
     "tab:multimnist3:baselines",
     "multimnist3",
@@ -144,7 +159,7 @@ TABLES["multimnist3"] = Table(
     free=("task", "antialias", "penalty", "skip", "lr_scaling"),
 )
 TABLES["utkface"] = Table(
-    "B3, UTKFace",
+    "Table 4: UTKFace",
     "utkface",
     "tab:utkface:baselines",
     "utkface",
@@ -164,13 +179,13 @@ TABLES |= {
         free=("task", "validation", "depth_scaling"),
     )
     for number, setting, title in (
-        (1, "I", "C4, CityScapes, setting I"),
-        (2, "II", "5.3 and C4, CityScapes, setting II"),
+        (1, "I", "Table 11: CityScapes, setting I"),
+        (2, "II", "Table 1: CityScapes, setting II"),
     )
 }
 TABLES |= {
     f"{method}_{data}": Table(
-        f"B4, {printed} on {title}",
+        f"Table {numbers[data]}: {printed} on {title}",
         data,
         f"table:appendix:ablation:{method} - {data}",
         f"{method}_{data}",
@@ -178,6 +193,6 @@ TABLES |= {
         split="validation",
         keys=keys,
     )
-    for method, (printed, keys) in SEARCHED.items()
+    for method, (printed, numbers, keys) in SEARCHED.items()
     for data, title in SMALL.items()
 }

@@ -7,11 +7,13 @@ is its order and its mean shift (`joint`).
 
 from collections.abc import Iterable, Iterator
 from functools import cache
+from html import escape
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from pamal_companion.plots.table import Html, drawn, intervals
+from pamal_companion.plots.table import Html, intervals, mark
 from pamal_companion.plots.table import table as html
 from pamal_companion.runs import grid
 from pamal_companion.study import frame, paper
@@ -143,41 +145,62 @@ def joint(name: str, runs: Runs) -> pd.DataFrame:
 
 
 def _measures(found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Return each measure of a `report` with its rows, by the setting. What all settings begin
-    with, such as the method, is the name of the index."""
+    """Return each measure of a `report` with its rows, by the setting."""
     for text, of in found.groupby(level=1, sort=False):
-        names = [label.partition(", ") for label in of.index.get_level_values(0)]
-        one = len({first for first, _, _ in names}) == 1 < len(names)
-        labels = [rest or first if one else first + comma + rest for first, comma, rest in names]
-        yield str(text), of.set_axis(pd.Index(labels, name=names[0][0] if one else "method"))
+        yield str(text), of.droplevel(1)
+
+
+def _named(of: pd.DataFrame) -> pd.DataFrame:
+    """Return rows by setting with what all settings begin with, such as the method, as the name of
+    the index alone."""
+    names = [label.partition(", ") for label in of.index]
+    one = len({first for first, _, _ in names}) == 1 < len(names)
+    labels = [rest or first if one else first + comma + rest for first, comma, rest in names]
+    return of.set_axis(pd.Index(labels, name=names[0][0] if one else "method"))
 
 
 def beside(name: str, runs: Runs, digits: int = 4) -> Html:
-    """Return each number of the table `name` for a page, drawn against the paper's, and above those
-    of a measure what they say together (`joint`). A sentence where nothing is run."""
-    found, whole, parts = report(name, runs, short=True), joint(name, runs), []
-    is_run = found["verdict"] != "not run"
-    if not is_run.any():
-        return Html(
-            f"<p>None of the runs of this table is made, so that there is no number of ours. "
-            f"<code>snakemake -s workflow/Snakefile {TABLES[name].target}</code> makes them.</p>"
+    """Return all rows of the table `name` for a page, folded: ours drawn against the paper's, a
+    table for each measure, with what its rows say together (`joint`) in its caption. Where nothing
+    is run, the paper's numbers in one table."""
+    found, whole = report(name, runs, short=True), joint(name, runs)
+    parts = [_not_run(found)]
+    if found["seeds"].any():
+        parts = [
+            _drawn(text, of, whole.loc[text] if text in whole.index else None, digits)
+            for text, of in _measures(found)
+        ]
+    number = len(found.index.get_level_values(0).unique())
+    summary = f"<summary>{TABLES[name].title}, {number} rows</summary>"
+    return Html("\n".join([f"<details>{summary}", *parts, "</details>"]))
+
+
+def _drawn(text: str, of: pd.DataFrame, whole: "pd.Series[Any] | None", digits: int) -> Html:
+    """Return the rows of one measure, drawn, below what they say together."""
+    caption = f"<b>{text}</b>, tolerance {of['tolerance'].iloc[0]:g}"
+    if whole is not None:
+        shift = bracket(Estimate.of(of["difference"].dropna().to_numpy()), digits)
+        caption += (
+            f". Order: <b>{whole['word']}</b>, rank correlation {whole['correlation']:.2f}, "
+            f"p {escape(rounded(whole['p'], '= '))}. Mean shift: {shift}"
         )
-    for text, of in _measures(found[is_run]):
-        said = f"<b>{text}</b>. Tolerance {of['tolerance'].iloc[0]:g}."
-        if text in whole.index:
-            of_all = whole.loc[text]
-            said += (
-                f" The paper's order: <b>{of_all['word']}</b> (rank correlation "
-                f"{of_all['correlation']:.2f}, p {rounded(of_all['p'], '= ')}). Mean shift, ours "
-                f"minus the paper's: {bracket(Estimate.of(of['difference'].to_numpy()), digits)}."
-            )
-        ends = Estimate(*of[AWAY].to_numpy().T).interval()
-        texts = pd.DataFrame([_written(row, digits) for _, row in of.iterrows()], of.index)
-        drawn_beside = intervals(of.assign(low=ends[0], high=ends[1]), texts, digits)
-        parts += [f"<p>{said}</p>", drawn_beside]
-    if not is_run.all():
-        parts.append("<p>The other rows of this table are not run.</p>")
-    return Html("\n".join(parts))
+    of = _named(of)
+    low, high = Estimate(*of[AWAY].to_numpy().T).interval()
+    texts = pd.DataFrame([_written(row, digits) for _, row in of.iterrows()], of.index)
+    return intervals(of.assign(low=low, high=high), texts, digits, caption)
+
+
+def _not_run(found: pd.DataFrame) -> Html:
+    """Return the paper's numbers with the digits that it prints, a column for each measure."""
+    columns = {}
+    for text, of in _measures(found):
+        exact = [k for k in range(4) if np.allclose(of["paper"], of["paper"].round(k), atol=1e-9)]
+        digits = exact[0] if exact else 4
+        samples = (Sample(*row) for row in of[THEIRS].to_numpy(float))
+        columns[text] = pd.Series([spread(one, digits) for one in samples], of.index)
+    settings = found.index.get_level_values(0).unique()
+    texts = _named(pd.DataFrame(columns).reindex(settings).fillna(""))
+    return html(texts.assign(ours="not run"), caption="The paper's numbers, mean ± sd")
 
 
 def shown(found: pd.DataFrame, digits: int = 4) -> Html:
@@ -201,32 +224,43 @@ def _written(row: "pd.Series[Any]", digits: int) -> dict[str, object]:
 
 
 def progress(runs: Runs) -> pd.DataFrame:
-    """Return a row for each table and measure: the word on its order, its rank correlation, the
-    mean shift in tolerances, drawn; and on the first of a table how many of its runs are made,
-    their hours of training and evaluation, and the target of the workflow that makes the rest."""
-    lines: dict[tuple[str, str], dict[str, object]] = {}
-    axis = "mean shift, \N{PLUS-MINUS SIGN}3 tolerances"
-    for name, table in TABLES.items():
+    """Return a row for each table with a run, linked to its section of our page: in how many of its
+    columns the order is reproduced or not, how far these are shifted in the mean, in tolerances,
+    and how many of its rows and of its runs are made, with their hours of training and evaluation.
+    """
+    lines: dict[Html, dict[str, object]] = {}
+    for name, of in sorted(TABLES.items(), key=lambda pair: pair[1].number):
         wanted = [(s, seed) for s, seeds in planned(name).items() for seed in seeds]
         made = [runs[s][seed] for s, seed in wanted if seed in runs.get(s, {})]
+        if not made:
+            continue
         whole = joint(name, runs)
-        about: dict[str, object] = {
-            "runs made": len(made),
-            "of": len(wanted),
-            "hours": f"{sum(record.seconds for record in made) / 3600:.2f}",
-            "target": table.target,
+        is_run = report(name, runs)["seeds"].groupby(level=0).any()
+        link = Html(f'<a href="../results/tables.html#{of.anchor}">{of.title}</a>')
+        lines[link] = {
+            "order of its columns": _orders(whole),
+            "mean shift, in tolerances": _shifts(whole),
+            "rows": f"{is_run.sum()} of {len(is_run)}",
+            "runs": f"{len(made)} of {len(wanted)}",
+            "hours": f"{sum(record.seconds for record in made) / 3600:.1f}",
         }
-        for text, of in whole.iterrows():
-            ends = of[["mean shift", "low", "high"]] / of["tolerance"]
-            lines[table.title, str(text)] = {
-                "order": of["word"],
-                "rank correlation": f"{of['correlation']:.2f}",
-                axis: drawn(ends.iloc[0], ends.iloc[1], ends.iloc[2], 1.0, 3.0, 2),
-                **about,
-            }
-            about = dict.fromkeys(about, "")
-        if whole.empty:
-            none = "not run" if not made else ""
-            lines[table.title, ""] = {"order": none, "rank correlation": "", axis: "", **about}
-    index = pd.MultiIndex.from_tuples(lines, names=["table", "measure"])
-    return pd.DataFrame([*lines.values()], index)
+    return pd.DataFrame.from_dict(lines, "index").rename_axis("table of the paper")
+
+
+def _orders(whole: pd.DataFrame) -> Html:
+    """Return the words on the columns of a table, each with its number of columns."""
+    if whole.empty:
+        return Html("")
+    counts = whole["word"].value_counts(sort=False)
+    if len(counts) == 1:
+        return mark(counts.index[0])
+    return Html(", ".join(f"{mark(word)} in {count}" for word, count in counts.items()))
+
+
+def _shifts(whole: pd.DataFrame) -> str:
+    """Return from where to where the mean shifts of a table go."""
+    if whole.empty:
+        return ""
+    shifts = whole["mean shift"] / whole["tolerance"]
+    ends = dict.fromkeys(f"{end:+.1f}" for end in (shifts.min(), shifts.max()))
+    return " to ".join(ends)

@@ -22,6 +22,11 @@ def passage(name, cell):
     return _on_one_line(next(found for found in _cells(name) if found.id == cell).source)
 
 
+def alt_text(name, cell):
+    """What stands for the picture of the cell with the id `cell` of the notebook `name`."""
+    return next(found for found in _cells(name) if found.id == cell).metadata.mystnb.image.alt
+
+
 def page(name):
     """The page of the book `name`, which is no notebook, as `passage` has a cell."""
     return _on_one_line((BOOK / f"{name}.md").read_text("utf-8"))

@@ -34,7 +34,7 @@ def test_each_table_of_a_notebook_is_saved_as_it_is_shown(built_book, open_page)
 
 
 def test_of_several_tables_in_one_output_each_has_its_link_below_it(built_book, open_page):
-    page = open_page(built_book / "results" / "reproduction.html")
+    page = open_page(built_book / "results" / "tables.html")
     far = page.evaluate("""() => [...document.querySelectorAll(".cell_output .output")]
         .filter((one) => one.querySelectorAll("table").length > 1)
         .flatMap((one) => [...one.querySelectorAll("table")])

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import pytest
 from browser import WINDOW, overflow, serious, watch
@@ -163,6 +164,28 @@ def test_no_page_has_a_serious_issue_in_light_or_dark(page, looks):
         page.emulate_media(color_scheme=scheme)
         page.wait_for_selector(f"html[data-theme={scheme}]")
         assert serious(page, "[data-look]", runOnly=["color-contrast"]) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "page_name"),
+    [
+        ("0.9184", "results/tables.html"),  # the paper's hypervolume of MultiMNIST
+        ("0.9190", "results/reproduction.html"),  # ours
+        ("78.499", "results/tables.html"),  # Nash-MTL on CityScapes, which is not run
+        ("class imbalance", "results/your_model.html"),
+        ("rank correlation", "results/tables.html"),
+    ],
+)
+def test_a_search_finds_a_number_of_a_table_and_a_phrase(built_book, open_page, asked, page_name):
+    page = open_page(built_book / "search.html")
+    page.goto(f"{page.url}?q={quote_plus(asked)}")
+    page.locator(f"#search-results a[href*='{page_name}']").first.wait_for()
+
+
+def test_no_two_cells_of_a_table_are_one_word_of_the_search(built_book):
+    words = (built_book / "searchindex.js").read_text("utf-8")
+    for glued in ("mnist0", "ls0", "pamal0", "methodpaper", "verdictestimate", "holds0", "open0"):
+        assert f'"{glued}' not in words, glued
 
 
 def test_a_search_finds_pages(built_book, open_page):

@@ -72,7 +72,7 @@ def test_a_link_to_a_row_shows_it_alone_whatever_hides_it(page):
 
 
 @pytest.mark.parametrize("width", [380, 1400])
-@pytest.mark.parametrize("name", ["reproduction", "beyond", "choices"])
+@pytest.mark.parametrize("name", ["reproduction", "claims", "tables", "beyond", "choices"])
 def test_the_verdict_is_in_view(built_book, open_page, name, width):
     page = open_page(
         built_book / "results" / f"{name}.html", viewport={"width": width, "height": 900}
@@ -86,7 +86,7 @@ def test_the_verdict_is_in_view(built_book, open_page, name, width):
     assert hidden == []
 
 
-@pytest.mark.parametrize("page_name", ["results/census", "results/reproduction", "api"])
+@pytest.mark.parametrize("page_name", ["results/census", "results/claims", "api"])
 def test_what_is_wider_than_a_phone_says_so(built_book, open_page, page_name):
     path = built_book / f"{page_name}.html"
     page = open_page(path, viewport={"width": 380, "height": 800})

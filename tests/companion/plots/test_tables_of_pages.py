@@ -41,6 +41,12 @@ def test_the_best_is_bold_whichever_way_is_better_and_only_among_several():
     assert "<b>" not in table(FOUND.iloc[:1], best={"loss ↓": True})
 
 
+def test_a_search_that_takes_the_markup_away_finds_each_cell_apart():
+    text = re.sub("<[^>]*>", "", table(FOUND, caption="losses, p &lt; 0.05"))
+    assert {*"losses, method loss verdict 0.20 0.01 0.15 holds open".split()} < {*text.split()}
+    assert "a &amp; b 0.20 ± 0.01" in text and "c 0.15" in text
+
+
 def test_a_frame_without_rows_is_a_table_without_rows():
     for columns in ([], ["loss ↓"]):
         found = pd.DataFrame(columns=columns, index=pd.Index([], name="method"))

@@ -1,5 +1,6 @@
 """A claim holds, fails or is open by the intervals of its parts, at equal epochs and cost."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -400,18 +401,20 @@ def test_a_verdict_of_the_printed_sign_only_says_so():
             "claim": [f"It gains{sign}: Census" for sign in (claims.PRINTED, claims.TEXT)],
             "data": "Census",
             "verdict": ["holds", "open"],
-            **{"at equal cost": "", "estimate": "", "seeds to decide": ""},
+            **{"estimate": "", "seeds to decide": "", "at equal cost": "", "its estimate": ""},
             **{"where": "5.1", "evidence": "a\nb"},
         }
     )
-    note = "; open with that of the text"
+    note = "With the sign of the text: open"
     assert claims.shown(found).count(note) == 1
     assert note not in claims.shown(found.assign(verdict="holds"))
+    names = re.findall('<th scope="row">(.*?)</th>', claims.shown(found))
+    assert names == ["It gains, with the sign as printed", "It gains, with the sign of the text"]
 
 
 def test_every_claim_has_an_anchor_of_its_own_on_the_page(runs):
     anchors = [claims.anchor(text) for text in claims.CLAIMS | claims.FINDINGS]
     assert len({*anchors}) == len(anchors)
-    page = (grid.ROOT / "book/results/reproduction.ipynb").read_text("utf-8")
+    page = (grid.ROOT / "book/results/claims.ipynb").read_text("utf-8")
     for text in claims.CLAIMS:
         assert page.count(f'id=\\"{claims.anchor(text)}\\"') == 1

@@ -139,7 +139,7 @@ def shown(page):
 
 
 def test_the_pages_show_the_headline_numbers():
-    found, page = headlines(), shown("reproduction")
+    found, page = headlines(), shown("tables")
     assert f"{found['MultiMNIST, mean']:.4f}" in page
     assert f"{found['COSMOS above the paper']:+.4f}" in page
     page = shown("beyond")

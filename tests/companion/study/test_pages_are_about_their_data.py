@@ -11,11 +11,12 @@ from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, paper
 
 NAMES = (
-    *("reproduction", "beyond", "choices"),
+    *("reproduction", "claims", "tables", "beyond", "choices"),
     *("ablation_multiforward", "ablation_sampling", "ablation_balancing", "ablation_phn_cosmos"),
 )
 ROWS = {row["page"].removeprefix("results/"): row for row in grid.read("pages")}
 ABLATIONS = [name for name in NAMES if "experiment" in grid.parameters(ROWS[name]["parameters"])]
+HIDDEN = {"hide-input", "remove-input", "hide-cell", "remove-cell"}
 NUMBER = re.compile(r"\d\.\d{3}")
 
 
@@ -50,7 +51,7 @@ def test_a_page_opens_with_its_answer_and_folds_its_code(name, page):
     cells = page(name).cells
     for cell in cells:
         tags = cell.metadata.get("tags", [])
-        assert cell.cell_type == "markdown" or {*tags} & {"hide-input", "hide-cell", "remove-cell"}
+        assert cell.cell_type == "markdown" or {*tags} & HIDDEN
     given = [cell for cell in cells if "injected-parameters" in cell.metadata.get("tags", [])]
     (own,) = (cell for cell in cells if "parameters" in cell.metadata.get("tags", []))
     assert bool(given) == ("remove-cell" in own.metadata.tags)

@@ -1,7 +1,9 @@
 """The paper's tables beside ours: every number is that of a record, or of the paper."""
 
+import re
 from collections import Counter
 
+import nbformat
 import numpy as np
 import pytest
 from made_up import DATA, record, runs_of, staircase
@@ -199,11 +201,11 @@ def test_three_seeds_of_a_baseline_are_one_hypervolume_as_in_the_paper():
     made = [record("multimnist/ls", [point], seed=seed) for seed, point in corners.items()]
     for records in (made[:3], made, made[::-1]):  # of four the first three by number
         cells = tables.compare(runs_of(*records)).loc[
-            "C2, MultiMNIST", "LS", "hypervolume of 3 seeds ↑"
+            "Table 9: MultiMNIST", "LS", "hypervolume of 3 seeds ↑"
         ]
         assert cells["ours"] == pytest.approx(0.9 * 0.5 + 0.5 * 0.9 - 0.5 * 0.5)
         assert (cells["paper"], cells["seeds"]) == (0.907, 3)
-    two = tables.compare(runs_of(*made[:2])).loc["C2, MultiMNIST", "LS"]
+    two = tables.compare(runs_of(*made[:2])).loc["Table 9: MultiMNIST", "LS"]
     assert two.loc["hypervolume of 3 seeds ↑", "verdict"] == "not run"
     assert two["seeds"].tolist() == [2, 2, 0, 2]
 
@@ -320,7 +322,7 @@ def test_a_page_shows_the_numbers_of_the_report_to_four_digits(runs):
     assert page.count('class="verdict differs"') == differs > 0
     assert page.count('class="verdict') == differs  # there is no other word for one number
     for word in tables.joint("multimnist3", runs)["word"]:
-        assert f"order: <b>{word}</b>" in page
+        assert f"Order: <b>{word}</b>" in page
 
 
 def test_a_number_that_differs_leaves_the_whole_tolerance_out(runs):
@@ -331,9 +333,33 @@ def test_a_number_that_differs_leaves_the_whole_tolerance_out(runs):
             assert row["verdict"] == ("differs" if is_out else "")
 
 
-def test_a_table_of_what_is_not_run_is_a_sentence():
-    page = tables.beside("utkface", {})
-    assert "None of the runs" in page and "<table" not in page and "Snakefile utkface" in page
+@pytest.mark.parametrize("name", [*TABLES])
+def test_a_page_has_every_row_of_the_paper_also_what_is_not_run(name, runs):
+    printed = {len(rows) for rows in (tables.rows(name), paper.rows(name))}
+    assert len(printed) == 1
+    for made in (runs, {}):
+        page, report = tables.beside(name, made), tables.report(name, made)
+        settings = report.index.get_level_values(0).unique()
+        methods = report.index.get_level_values(0).str.split(",").str[0]
+        assert {*methods} == {paper.PRINTED[row.method] for row in paper.rows(name)}
+        assert f"{TABLES[name].title}, {len(settings)} rows</summary>" in page
+        in_page = page.count('<th scope="row"')
+        is_run = report["seeds"] > 0
+        if is_run.any():
+            assert in_page == len(report)
+            assert page.count("verdict not-run") == (~is_run).sum()
+        else:
+            assert (
+                in_page == page.count("verdict not-run") == len(settings) >= len(paper.rows(name))
+            )
+
+
+def test_numbers_of_what_is_not_run_have_the_digits_of_the_paper():
+    page = re.sub("<[^>]*>", "", tables.beside("cityscapes_II", {}))
+    assert "LS 70.12 91.90 0.0192 124.061 \N{EN DASH} not run" in page
+    assert "LS 0.100 ± 0.008 90.43 ± 0.76 80.49 ± 1.64" in re.sub(
+        "<[^>]*>", "", tables.beside("utkface", {}, 3)
+    )
 
 
 def test_rows_of_one_method_are_called_by_what_differs(runs):
@@ -341,20 +367,36 @@ def test_rows_of_one_method_are_called_by_what_differs(runs):
     assert ">W = 2, λ = 5</th>" in page and ">PaMaL</th>" in page and "printed" not in page
 
 
-def test_progress_has_a_word_for_each_measure_and_the_hours_of_each_table(runs):
+def test_progress_has_a_row_for_each_table_that_has_a_run(runs):
     found = tables.progress(runs)
-    assert found.index.is_unique
-    assert [*found.index.get_level_values(0).unique()] == [of.title for of in TABLES.values()]
-    first = found.groupby(level=0, sort=False).first()
-    row = first.loc["B1, MultiMNIST"]
-    assert 48 <= row["runs made"] <= row["of"] and row["order"] == "reproduced"
-    assert first.loc["B3, UTKFace", "runs made"] == 0 < first.loc["B3, UTKFace", "of"]
-    assert first.loc["B3, UTKFace", "order"] == "not run"
-    hours = (
-        sum(one.seconds for s in tables.planned("multimnist3") for one in runs[s].values()) / 3600
-    )
-    assert float(first.loc["C3, MultiMNIST3", "hours"]) == pytest.approx(hours, abs=0.006)
-    assert (tables.progress({})["runs made"] == 0).all()
+    run = {name for name in TABLES if tables.report(name, runs)["seeds"].any()}
+    assert len(found) == len(run) == 9
+    for name in run:
+        ((_, row),) = (pair for pair in found.iterrows() if f">{TABLES[name].title}<" in pair[0])
+        whole, report = tables.joint(name, runs), tables.report(name, runs)
+        for word, count in whole["word"].value_counts().items():
+            assert word in row["order of its columns"]
+            assert (
+                len({*whole["word"]}) == 1 or f"</span> in {count}" in row["order of its columns"]
+            )
+        settings = report["seeds"].groupby(level=0).sum()
+        assert row["rows"] == f"{(settings > 0).sum()} of {len(settings)}"
+        wanted = [(s, seed) for s, seeds in tables.planned(name).items() for seed in seeds]
+        made = [runs[s][seed] for s, seed in wanted if seed in runs.get(s, {})]
+        hours = sum(one.seconds for one in made) / 3600
+        assert float(row["hours"]) == pytest.approx(hours, abs=0.051)
+        assert row["runs"] == f"{len(made)} of {len(wanted)}"
+    ((_, row),) = (pair for pair in found.iterrows() if "Table 10: MultiMNIST3" in pair[0])
+    assert row["mean shift, in tolerances"] == "+0.7 to +1.4"
+    assert tables.progress({}).empty
+
+
+def test_each_table_has_a_section_of_its_own_on_the_page():
+    page = nbformat.read(grid.ROOT / "notebooks/tables.ipynb", as_version=4)
+    headings = [cell.source.split("\n")[0] for cell in page.cells if cell.source.startswith("## ")]
+    assert [h.removeprefix("## ") for h in headings if h.startswith("## Table")] == [
+        table.title for table in sorted(TABLES.values(), key=lambda table: table.number)
+    ]
 
 
 # Adding a table, and a row.
@@ -427,7 +469,9 @@ def test_faces_have_every_row_of_the_paper():
     ],
 )
 def test_a_face_run_of_pamal_stands_in_its_row_and_in_no_other(options, label):
-    found = tables.compare(runs_of(record("utkface/pamal", FACES, **options))).loc["B3, UTKFace"]
+    found = tables.compare(runs_of(record("utkface/pamal", FACES, **options))).loc[
+        "Table 4: UTKFace"
+    ]
     assert {*found.index.get_level_values(0)} == {label}
     assert found.loc[label, "ours"].to_dict() == pytest.approx(OURS)
 
@@ -490,7 +534,7 @@ def test_streets_have_the_best_on_test_of_each_metric_on_its_own():
             point["metrics"] = street(0.99, 0.99, 0.001, 1.0)
     found = ours("cityscapes_II", made)
     assert found.tolist() == pytest.approx([71.234, 91.235, 0.01406, 54.5204])
-    cells = tables.compare(runs_of(made)).loc["5.3 and C4, CityScapes, setting II"]
+    cells = tables.compare(runs_of(made)).loc["Table 1: CityScapes, setting II"]
     assert cells["paper"].tolist() == [70.35, 91.99, 0.0141, 54.520]
 
 
@@ -510,7 +554,7 @@ def test_single_task_learning_of_streets_is_two_records():
 def test_the_two_settings_of_streets_do_not_mix():
     first = runs_of(record("cityscapes/pamal", [street()], setting="I"))
     assert tables.compare(first).index.get_level_values(0).unique().tolist() == [
-        "C4, CityScapes, setting I"
+        "Table 11: CityScapes, setting I"
     ]
     assert tables.report("cityscapes_II", first)["ours"].isna().all()
     planned = {s.values["setting"] for s in tables.planned("cityscapes_I")}
@@ -522,5 +566,5 @@ def test_the_frame_of_a_page_has_its_own_run_beside_the_paper(tmp_path):
     record(seed=3).write(tmp_path / "pamal_seed_3.json")
     found = tables.compare(frame.with_others(record(seed=5), known=frame.read(tmp_path)))
     assert (found["seeds"] == 2).all() and set(found.index.get_level_values(0)) == {
-        "C2, MultiMNIST", "B1, MultiMNIST",
+        "Table 9: MultiMNIST", "Table 2: multi-forward on MultiMNIST",
     }  # fmt: skip

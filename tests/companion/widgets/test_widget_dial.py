@@ -1,7 +1,6 @@
 """The dial of conflict: it shows what is in the records, and keys, finger and link turn it."""
 
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,9 @@ from browser import overflow, serious
 from gestures import PHONE, frame
 
 from pamal_companion.runs.records import Record
-from pamal_companion.widgets.dial import SIDES, WIDTHS, dial, step
+from pamal_companion.study.dial import settings
+from pamal_companion.study.hypotheses import WIDTHS
+from pamal_companion.widgets.dial import SIDES, dial, step
 from pamal_core.errors import InputError
 
 RECORDS = Path(__file__).parents[3] / "results" / "registered" / "dial-of-conflict"
@@ -20,7 +21,7 @@ SEEDS = [20, 21, 22, 23, 24]
 @pytest.fixture(scope="module")
 def values():
     names = ["accuracy on top-left", "accuracy on bottom-right"]
-    steps = [step(RECORDS, k, SEEDS) for k in WIDTHS]
+    steps = [step(k) for k in WIDTHS]
     return {"steps": steps, "objectives": names, "about": "Of records.", "opened": 6}
 
 
@@ -36,22 +37,14 @@ def shown(page):
 @pytest.mark.parametrize("k", [2, 50])
 def test_each_side_has_the_networks_of_its_records_by_seed(values, k):
     found = next(one for one in values["steps"] if one["k"] == k)
-    for side, runs in SIDES.items():
+    for side, method in SIDES.items():
+        runs = settings(k)[method]
         for seed, networks in zip(SEEDS, found["values"][side], strict=True):
-            paths = [RECORDS / f"{k}-{run}_seed_{seed}.json" for run in runs]
+            paths = [RECORDS / f"{run}_seed_{seed}.json" for run in runs]
             expected = [Record.read(path).front("validation").values for path in paths]
             np.testing.assert_allclose(networks, np.concatenate(expected), atol=1e-4)
     volumes = [Record.read(RECORDS / f"{k}-pamal_seed_{seed}.json").hypervolume() for seed in SEEDS]
     assert found["hypervolume"]["pamal"] == pytest.approx(np.mean(volumes), abs=1e-4)
-
-
-def test_all_sides_have_as_many_passes_and_these_are_the_widths():
-    def passes(run):
-        options = Record.read(RECORDS / f"6-{run}_seed_20.json").options
-        return options["epochs"] * options.get("W", 1)
-
-    assert {sum(map(passes, runs)) for runs in SIDES.values()} == {10}
-    assert {int(path.name.split("-")[0]) for path in RECORDS.glob("*.json")} == {*WIDTHS}
 
 
 def test_keys_turn_the_dial_and_the_marks_and_words_follow(open_widget, values):
@@ -92,14 +85,13 @@ def test_it_has_no_serious_issue_and_a_finger_turns_it_on_a_phone(open_widget, v
 
 def test_a_notebook_shows_it_with_words_for_who_runs_no_scripts(tmp_path, open_page):
     path = tmp_path / "page.html"
-    html = dial(RECORDS, "Of records.").data
+    html = dial("Of records.").data
     path.write_text(f"<!DOCTYPE html><title>Dial</title>{html}", "utf-8")
     assert shown(open_page(path))[0] == 6
     still = open_page(path, java_script_enabled=False)
     assert "number of features k" in still.inner_text("noscript")
 
 
-def test_a_folder_without_records_of_the_dial_is_refused(tmp_path):
-    shutil.copy(RECORDS / "2-pamal_seed_20.json", tmp_path)
-    with pytest.raises(InputError, match="Found none at k=6"):
-        dial(tmp_path, "")
+def test_a_number_of_features_that_was_not_run_is_refused():
+    with pytest.raises(InputError, match="`opened` must be one of 2, 3, 4, 6, 10, 50"):
+        dial("", opened=7)
