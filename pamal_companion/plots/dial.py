@@ -90,5 +90,5 @@ def small_figure(widths: Sequence[int], volumes: Mapping[str, Sequence[Sequence[
     figure, ax = plt.subplots(figsize=(style.WIDTH, 2.9))
     draw_volumes(ax, widths, volumes)
     handles = style.key({name: LOOKS[name] | {"ms": 5} for name in volumes})
-    ax.legend(handles=handles, loc="lower right")
+    ax.legend(handles=handles, loc="upper left")
     return figure

@@ -19,11 +19,14 @@ def in_three_sentences(runs: Runs) -> str:
     multimnist = said(runs, "MultiMNIST, the paper's rates: PaMaL's front against LS")
     census = said(runs, "Census, the paper's rates: PaMaL's front against LS")
     sweep, middle = (AHEAD[dial.word(OF_THE_PAPER, part)] for part in ("the front", "the middle"))
+    if census == multimnist:
+        both = f"{multimnist} linear scalarisation (LS) on MultiMNIST and on Census"
+    else:
+        both = f"{multimnist} linear scalarisation (LS) on MultiMNIST, and {census} it on Census"
     return (
-        f"**Does the paper hold?** At equal epochs PaMaL's front {multimnist} linear scalarisation "
-        f"(LS) on MultiMNIST, and {census} it on Census.\n\n"
-        f"**What does it buy?** A choice between networks: one run {sweep} five LS of as many "
-        "passes in all.\n\n"
+        f"**Does the paper hold?** At equal epochs PaMaL's front {both}.\n\n"
+        f"**What does it buy?** A choice between networks: on MultiMNIST one run {sweep} five LS "
+        "of as many passes in all.\n\n"
         "**Who should use it?** You, if your tasks compete and you do not know your trade-off. For "
-        f"one network train LS: the middle of a front {middle} it."
+        f"one network train LS: on MultiMNIST the middle of a front {middle} it."
     )

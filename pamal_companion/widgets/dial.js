@@ -6,8 +6,8 @@
 
 const SIDES = {
   pamal: { kind: "pw-one", name: "one run of PaMaL", shape: "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0Z" },
-  five: { kind: "pw-two", name: "five short runs of LS", shape: "m-3 -3h6v6h-6Z" },
-  one: { kind: "pw-chosen", name: "one run of LS", shape: "m0 -6l5 6l-5 6l-5 -6Z" },
+  five: { kind: "pw-two", name: "five short runs of LS", shape: "m0 -5l4 5l-4 5l-4 -5Z" },
+  one: { kind: "pw-chosen", name: "one run of LS", shape: "m-4 -4h8v8h-8Z" },
 };
 
 /** The mark of a network of a side, at a place. */

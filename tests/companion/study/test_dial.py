@@ -40,7 +40,7 @@ def test_volumes_are_those_of_all_points_of_a_seed():
         assert of_seeds == pytest.approx([area(front.values) for front in fronts])
 
 
-def test_the_answer_has_the_words_of_the_verdicts_and_numbers_of_the_records():
+def test_the_answer_has_words_of_verdicts_and_numbers_of_records():
     text = dial.answer()
     assert f"One run {AHEAD[dial.word(50)]} five LS" in text
     assert f"its middle network {AHEAD[dial.word(50, 'the middle')]} one LS" in text
