@@ -45,8 +45,9 @@ class Table(NamedTuple):
 
     `title` begins with its number in the paper, and is a heading of our page of tables. `place` is
     the label in the LaTeX source; `csv` and `rows` (a query, all if empty) are the numbers,
-    `columns` what they measure on `split`. A row is told by its method and the options `keys`. A run belongs to it whose other options are the paper's but for those that are `fixed`
-    here, those that are `free`, which the paper leaves open, and `HOW_MADE`.
+    `columns` what they measure on `split`. A row is told by its method and the options `keys`. A
+    run belongs to it whose other options are the paper's but for those that are `fixed` here, those
+    that are `free`, which the paper leaves open, and `HOW_MADE`.
     `divisor` is what the printed deviations of three seeds divide by.
     """
 
