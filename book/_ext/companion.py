@@ -10,6 +10,7 @@ from api import Api
 from citation import Citation
 from docutils import nodes
 from figures import put_figures_in
+from search_words import EnglishWithNumbers
 from source import put_source_in
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -70,6 +71,7 @@ def take_title_from_toc(app: Sphinx, _tree: nodes.document) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """`configure` is before sphinx_external_toc and Sphinx, which are at 500 and 800."""
+    app.add_search_language(EnglishWithNumbers)
     app.add_directive("api", Api)
     app.add_directive("citation", Citation)
     app.add_directive("verdicts", Verdicts)
