@@ -116,5 +116,6 @@ def test_a_body_above_the_limit_is_refused_and_none_below(server, more, is_decla
     if more <= 0:
         assert len(ask(address, given)["digit"]) == 1
         return
-    with pytest.raises(urllib.error.HTTPError, match="422"):
+    # It answers before it has read all, and closes: who still sends may see only that.
+    with pytest.raises(OSError, match=r"422|reset|Broken pipe"):
         ask(address, given)
