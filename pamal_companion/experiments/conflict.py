@@ -42,8 +42,12 @@ class ConflictOptions(Options):
         """One run of PaMaL, five of LS of a fifth of its passes, and one of LS of as many."""
         epochs, batch_size = USUAL["sample" if is_sample else "full"]
         passes = self.epochs or epochs
-        fixed = {"seed": self.seed, "bottleneck": self.bottleneck, "average": 0.99}
-        fixed |= {"batch_size": batch_size}
+        fixed = {
+            "seed": self.seed,
+            "bottleneck": self.bottleneck,
+            "average": 0.99,
+            "batch_size": batch_size,
+        }
         pamal = {"method": "pamal", "W": 1, "lam": 0.0, "epochs": passes, "lr": RATE / 2}
         short: list[dict[str, Any]] = [
             {"weights": [one, round(1 - one, 1)], "epochs": passes // len(WEIGHTS)}

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from pamal_companion.plots.dial import FIVE, LONG, ONE, PAMAL, SOUP
-from pamal_companion.runs.records import Record
+from pamal_companion.study import registered
 from pamal_companion.study.claims import AHEAD
-from pamal_companion.study.frame import together, volume
+from pamal_companion.study.frame import united, volume
 from pamal_companion.study.fronts import span
-from pamal_companion.study.hypotheses import WEIGHTS, WIDTHS, sweep
-from pamal_companion.study.registered import read, verdicts
+from pamal_companion.study.hypotheses import WEIGHTS, WIDTHS, Records, dial_of_conflict, sweep
+from pamal_companion.study.registered import read, read_records
 from pamal_companion.study.statistics import summary
 from pamal_core.front import Front
 
@@ -34,26 +34,19 @@ def settings(width: int) -> dict[str, list[str]]:
 
 
 @cache
-def records() -> dict[str, dict[int, Record]]:
+def records() -> Records:
     """Return the records of the dial, by the name of their setting and by seed."""
-    return {
-        name: {seed: Record.read(path) for seed, path in by_seed.items()}
-        for name, by_seed in read(QUESTION).records.items()
-    }
+    return read_records(read(QUESTION))
 
 
+@cache
 def fronts(width: int) -> dict[str, list[Front]]:
     """Return by method the validation fronts at so many features, one for each seed."""
-    made = records()
-    return {
-        method: [
-            together([made[name][seed].front("validation") for name in names])
-            for seed in made[names[0]]
-        ]
-        for method, names in settings(width).items()
-    }
+    found = settings(width).items()
+    return {method: [*united(records(), names).values()] for method, names in found}
 
 
+@cache
 def volumes() -> dict[str, list[list[float]]]:
     """Return by method, at each of `WIDTHS`, the hypervolume of each seed's front."""
     found = {width: fronts(width) for width in WIDTHS}
@@ -73,7 +66,7 @@ def table() -> pd.DataFrame:
 @cache
 def judged() -> pd.DataFrame:
     """Return the registered verdicts of the dial, by hypothesis."""
-    return verdicts(read(QUESTION)).set_index("hypothesis")
+    return registered.judged(dial_of_conflict(records())).set_index("hypothesis")
 
 
 def word(width: int, part: str = "the front") -> str:

@@ -371,7 +371,11 @@ def are_paired(found: Runs, one: Setting, two: Setting) -> bool:
     return is_shared and len({*draws}) == len(draws) > 1
 
 
-def united(found: Runs, settings: Iterable[Setting], split: str = "validation") -> dict[int, Front]:
+def united(
+    found: Mapping[Any, Mapping[int, Record | Row]],
+    settings: Iterable[Any],
+    split: str = "validation",
+) -> dict[int, Front]:
     """Return the runs of all `settings` as one front, by seed, where all have been made."""
     every = [found.get(setting, {}) for setting in settings]
     seeds = sorted(set.intersection(*map(set, every)))

@@ -16,10 +16,10 @@ import pandas as pd
 from scipy.stats import page_trend_test
 
 from pamal_companion.runs.records import Record
-from pamal_companion.study.frame import together, volume
+from pamal_companion.study.frame import united, volume
 from pamal_companion.study.fronts import middle, span
 from pamal_companion.study.measures import value
-from pamal_companion.study.statistics import WITHIN, Estimate
+from pamal_companion.study.statistics import WITHIN, Estimate, minus
 from pamal_core.front import Front
 
 Records = Mapping[str, Mapping[int, Record]]
@@ -51,11 +51,10 @@ class Hypothesis(NamedTuple):
         return float(np.nan_to_num(p, nan=1.0))
 
 
-def difference(
-    text: str, ours: "pd.Series[float]", theirs: "pd.Series[float]", margin: float = WITHIN
-) -> Hypothesis:
-    """Return ours - theirs, seed by seed; two that differ by less than `margin` are level."""
-    return of_estimate(text, Estimate.of((ours - theirs).to_numpy()), margin)
+def difference(text: str, ours: "pd.Series[float]", theirs: "pd.Series[float]") -> Hypothesis:
+    """Return ours - theirs, seed by seed."""
+    away, _ = minus(ours, theirs, paired=True)
+    return of_estimate(text, away)
 
 
 def of_estimate(text: str, away: Estimate, margin: float = WITHIN) -> Hypothesis:
@@ -68,10 +67,8 @@ def numbers(
     records: Records, names: Iterable[str], split: str, measure: Callable[[Front], float]
 ) -> "pd.Series[float]":
     """Return by seed a measure of the points of all settings `names` together."""
-    every = [records[name] for name in names]
-    return pd.Series(
-        {seed: measure(together([one[seed].front(split) for one in every])) for seed in every[0]}
-    )
+    fronts = united(records, names, split)
+    return pd.Series({seed: measure(front) for seed, front in fronts.items()})
 
 
 def middle_volume(front: Front) -> float:

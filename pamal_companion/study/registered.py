@@ -90,6 +90,14 @@ def read(name: str, folder: Path = FOLDER) -> Question:
     return Question(name, found["question"], records, *rest)
 
 
+def read_records(question: Question) -> Records:
+    """Return its records, by the name of their setting and by seed."""
+    return {
+        name: {seed: Record.read(path) for seed, path in by_seed.items()}
+        for name, by_seed in question.records.items()
+    }
+
+
 def compared(question: Question, records: Records) -> list[Hypothesis]:
     """Return the comparisons of a question in numbers."""
     # Under their registered names: seeds with draws of their own are one setting.
@@ -118,12 +126,14 @@ def verdicts(question: Question) -> pd.DataFrame:
         texts = [*map(_text, question.comparisons)] or question.hypotheses
         blank = {"estimate": "", "verdict": question.progress, "seeds to decide": ""}
         return pd.DataFrame([{"hypothesis": text} | blank for text in texts])
-    records = {
-        name: {seed: Record.read(path) for seed, path in by_seed.items()}
-        for name, by_seed in question.records.items()
-    }
+    records = read_records(question)
     in_words = IN_WORDS.get(question.name)
     family = in_words(records) if in_words else compared(question, records)
+    return judged(family)
+
+
+def judged(family: list[Hypothesis]) -> pd.DataFrame:
+    """Return the rows of `verdicts` of a family."""
     rows = [
         {
             "hypothesis": one.text,
