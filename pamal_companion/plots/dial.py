@@ -1,12 +1,13 @@
 """The dial of conflict: the fronts at each number of features, and how much each covers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from pamal_companion.plots import style
 from pamal_core.front import Front
@@ -24,6 +25,11 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 IN_PANELS = (FIVE, PAMAL)
 PANEL = "Each line is one run, its dots are networks"
+
+
+def named(methods: Iterable[str]) -> list[Line2D]:
+    """A line of each method for a legend."""
+    return style.key({name: LOOKS[name] | {"ms": 5} for name in methods})
 
 
 def draw_fronts(ax: Axes, fronts: Mapping[str, Sequence[Front]]) -> None:
@@ -55,7 +61,7 @@ def dial_figure(
     above.supxlabel("accuracy, top-left →")
     draw_volumes(below.subplots(), [*fronts], volumes)
     words = f"{PANEL}. Below, dots are seeds and lines go through their means."
-    handles = style.key({name: LOOKS[name] | {"ms": 5} for name in volumes})
+    handles = named(volumes)
     return style.finish(figure, provenance, handles, words, ncols=2)
 
 
@@ -81,14 +87,14 @@ def width_figure(fronts: Mapping[str, Sequence[Front]], provenance: str) -> Figu
     figure, ax = plt.subplots(figsize=(4.6, 4.6))
     draw_fronts(ax, fronts)
     ax.set(xlabel="accuracy, top-left →", ylabel="accuracy, bottom-right →")
-    handles = style.key({name: LOOKS[name] | {"ms": 5} for name in fronts})
+    handles = named(fronts)
     return style.finish(figure, provenance, handles, f"{PANEL}.")
 
 
 def small_figure(widths: Sequence[int], volumes: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
-    """The volumes alone, with the names of the methods beside their lines."""
+    """The volumes alone."""
     figure, ax = plt.subplots(figsize=(style.WIDTH, 2.9))
     draw_volumes(ax, widths, volumes)
-    handles = style.key({name: LOOKS[name] | {"ms": 5} for name in volumes})
+    handles = named(volumes)
     ax.legend(handles=handles, loc="upper left")
     return figure

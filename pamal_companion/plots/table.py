@@ -70,8 +70,8 @@ def table(
             top = numbers == (numbers.max() if best[head] else numbers.min())
             column = column.mask(top, "<b>" + column + "</b>")
         name, css = escape(head), ' class="number"' if is_numeric else ""
-        mark = ' data-filter=""' if head in filters else ""
-        heads.append(f'<th scope="col"{css}{mark}>{name}</th>')
+        filtered = ' data-filter=""' if head in filters else ""
+        heads.append(f'<th scope="col"{css}{filtered}>{name}</th>')
         tag, about = ("td", f'{css} data-head="{name}"') if k else ("th", f' scope="row"{css}')
         columns.append(f"<{tag}{about}>" + column + f"</{tag}>")
     body = []

@@ -59,12 +59,6 @@ AHEAD = {
 """What the verdict on two says in a sentence."""
 
 
-def word(found: pd.DataFrame, text: str) -> str:
-    """Return the verdict of the one claim of a `table` that begins with `text`."""
-    (verdict,) = found.loc[found["claim"].str.startswith(text), "verdict"]
-    return str(verdict)
-
-
 PRINTED, TEXT = ", with the sign as printed", ", with the sign of the text"
 """How a claim says which sign the penalty has."""
 

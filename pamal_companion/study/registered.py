@@ -151,10 +151,13 @@ def words(family: list[Hypothesis]) -> list[str]:
     differ, level = (
         holm(p) < LEVEL for p in ([one.p for one in family], [one.p_level for one in family])
     )
-    return [
-        one.words[0 if one.away.value > 0 else 1] if differ[k] else "level" if level[k] else "open"
-        for k, one in enumerate(family)
-    ]
+    found = []
+    for k, one in enumerate(family):
+        if differ[k]:
+            found.append(one.words[0 if one.away.value > 0 else 1])
+        else:
+            found.append("level" if level[k] else "open")
+    return found
 
 
 def to_decide(one: Hypothesis, number: int) -> str:
