@@ -17,8 +17,8 @@ WEIGHTS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 RATE = 0.002
 """Of Adam, on every side: PaMaL's option `lr` is half of it."""
-USUAL = {"full": (10, 256), "sample": (20, 64)}
-"""The epochs, and the size of a batch, so that the sample has as many steps as the full data."""
+USUAL = {"full": (10, 256), "sample": (10, 64)}
+"""The epochs, and the size of a batch: the sample is small, and has steps enough in small ones."""
 
 
 class ConflictOptions(Options):

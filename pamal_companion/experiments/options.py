@@ -31,7 +31,8 @@ class MultiMNISTOptions(Options):
 
     title = "MultiMNIST"
     task_names = ("top-left", "bottom-right")
-    by_data: ClassVar = {"full": {"epochs": 10}, "sample": {"epochs": 10}}
+    # As many steps in small batches take a third of the time, and reach further.
+    by_data: ClassVar = {"full": {"epochs": 10}, "sample": {"epochs": 4, "batch_size": 64}}
     W: Count = 4
     offset: Literal[6, 8] = 6
     split: Literal["disjoint", "released"] = "disjoint"
