@@ -37,7 +37,7 @@ $(READY): pyproject.toml constraints.txt
 
 # Two at a time, each with one thread; what takes longest begins first. The two slowest train less
 # than by default. The pages of notebooks without data are in the book as they are.
-FRESH := $(patsubst %,book/fresh/%.ipynb,utkface conflict cityscapes multimnist3 multimnist census)
+FRESH := $(patsubst %,book/fresh/%.ipynb,utkface conflict cityscapes multimnist multimnist3 census)
 .PHONY: $(FRESH)
 book/fresh/utkface.ipynb: PARAMETERS := -p width 8 -p epochs 4
 book/fresh/cityscapes.ipynb: PARAMETERS := -p epochs 4
