@@ -58,10 +58,9 @@ def pack(results: Path) -> dict[str, Any]:
     for (setting, seed, _), paths in same.items():
         record = records[paths[0]]
         # The runs of a setting share their texts, as the grid writes the seed into the name.
-        names = [path.replace(f"seed_{seed}.", f"seed_{SEED}.") for path in paths]
-        *where, command = (
-            texts.setdefault(text, len(texts)) for text in (*names, _command(paths[0], record))
-        )
+        named: list[str | None] = [p.replace(f"seed_{seed}.", f"seed_{SEED}.") for p in paths]
+        named.append(_command(paths[0], record, setting))
+        *where, command = (texts.setdefault(text, len(texts)) for text in named)
         volumes = (record.hypervolume(split) for split in SPLITS)
         shares, points = _points(record, experiments[setting.experiment]["metrics"])
         runs.append(
@@ -214,15 +213,16 @@ def _printed(setting: Setting) -> dict[str, dict[str, float]]:
     return found
 
 
-def _command(path: str, record: Record) -> str | None:
-    """Return the command that makes the run again: its notebook's where it has one. The record at
-    `path` is of the grid where that has such a run there; None where nothing here makes it."""
+def _command(path: str, record: Record, setting: Setting) -> str | None:
+    """Return the command that makes a run of `setting` again: its notebook's where it has one. The
+    record at `path` is of the grid where that has such a run there; None where nothing here makes
+    it."""
     notebook: str = record.experiment
     parameters = {"data": "full" if frame.is_full(record) else "sample", "method": record.method}
     parameters |= differing(record.about)
     with suppress(InputError):  # there is no grid where the package is not in its repository
         run = grid.by_record().get(path)
-        if run and (frame.of(run), run.seed) == (frame.of(record), record.seed):
+        if run and (frame.of(run), run.seed) == (setting, record.seed):
             if not run.notebook:
                 return f"python -m pamal_companion run {RECORD} --results mine"
             notebook, parameters = run.notebook, run.parameters
