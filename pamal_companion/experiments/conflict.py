@@ -17,8 +17,8 @@ WEIGHTS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 RATE = 0.002
 """Of Adam, on every side: PaMaL's option `lr` is half of it."""
-USUAL = {"full": (10, 256), "sample": (10, 64)}
-"""The epochs, and the size of a batch: the sample is small, and has steps enough in small ones."""
+EPOCHS = 10
+"""The passes of each side, unless `epochs` says so."""
 
 
 class ConflictOptions(Options):
@@ -40,13 +40,13 @@ class ConflictOptions(Options):
 
     def settings(self, is_sample: bool) -> list[dict[str, Any]]:
         """One run of PaMaL, five of LS of a fifth of its passes, and one of LS of as many."""
-        epochs, batch_size = USUAL["sample" if is_sample else "full"]
-        passes = self.epochs or epochs
+        passes = self.epochs or EPOCHS
+        usual = MultiMNISTOptions.defaults_of("pamal", "sample" if is_sample else "full")
         fixed = {
             "seed": self.seed,
             "bottleneck": self.bottleneck,
             "average": 0.99,
-            "batch_size": batch_size,
+            "batch_size": usual["batch_size"],
         }
         pamal = {"method": "pamal", "W": 1, "lam": 0.0, "epochs": passes, "lr": RATE / 2}
         short: list[dict[str, Any]] = [

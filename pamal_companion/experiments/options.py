@@ -31,7 +31,7 @@ class MultiMNISTOptions(Options):
 
     title = "MultiMNIST"
     task_names = ("top-left", "bottom-right")
-    # As many steps in small batches take a third of the time, and reach further.
+    # More steps in smaller batches reach further than ten epochs of 256, in half of the time.
     by_data: ClassVar = {"full": {"epochs": 10}, "sample": {"epochs": 4, "batch_size": 64}}
     W: Count = 4
     offset: Literal[6, 8] = 6
