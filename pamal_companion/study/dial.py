@@ -8,16 +8,14 @@ import numpy as np
 import pandas as pd
 
 from pamal_companion.plots.dial import FIVE, LONG, ONE, PAMAL, SOUP
-from pamal_companion.study import registered
 from pamal_companion.study.claims import AHEAD
 from pamal_companion.study.frame import united, volume
 from pamal_companion.study.fronts import span
-from pamal_companion.study.hypotheses import WEIGHTS, WIDTHS, Records, dial_of_conflict, sweep
-from pamal_companion.study.registered import read, read_records
+from pamal_companion.study.hypotheses import WEIGHTS, WIDTHS, sweep
+from pamal_companion.study.registered import Question, read, verdicts
 from pamal_companion.study.statistics import summary
 from pamal_core.front import Front
 
-QUESTION, AGAIN = "dial-of-conflict", "dial-at-fresh-seeds"
 CHANCE = 0.2
 """An accuracy that is hardly above that of guessing, of ten digits."""
 
@@ -34,16 +32,16 @@ def settings(width: int) -> dict[str, list[str]]:
 
 
 @cache
-def records() -> Records:
-    """Return the records of the dial, by the name of their setting and by seed."""
-    return read_records(read(QUESTION))
+def question() -> Question:
+    """Return the registration of the dial."""
+    return read("dial-of-conflict")
 
 
 @cache
 def fronts(width: int) -> dict[str, list[Front]]:
     """Return by method the validation fronts at so many features, one for each seed."""
     found = settings(width).items()
-    return {method: [*united(records(), names).values()] for method, names in found}
+    return {method: [*united(question().records, names).values()] for method, names in found}
 
 
 @cache
@@ -66,13 +64,18 @@ def table() -> pd.DataFrame:
 @cache
 def judged() -> pd.DataFrame:
     """Return the registered verdicts of the dial, by hypothesis."""
-    return registered.judged(dial_of_conflict(records())).set_index("hypothesis")
+    return verdicts(question()).set_index("hypothesis")
+
+
+@cache
+def again() -> pd.DataFrame:
+    """Return the registered verdicts at fresh seeds, by hypothesis."""
+    return verdicts(read("dial-at-fresh-seeds")).set_index("hypothesis")
 
 
 def word(width: int, part: str = "the front") -> str:
     """Return the registered verdict at so many features, on the front or on the middle."""
-    found = judged()["verdict"]
-    return str(found[found.index.str.startswith(f"k = {width}: {part}")].item())
+    return str(judged().filter(like=f"k = {width}: {part}", axis=0)["verdict"].item())
 
 
 def answer() -> str:
@@ -88,8 +91,11 @@ def answer() -> str:
         f"With {few} features a front spans {spans[few]:.2f}, and covers {means[PAMAL]:.2f} where "
         f"the five LS cover {means[FIVE]:.2f}."
     )
-    if undecided:
-        text += f" For k = {listed(undecided)} five seeds leave open who is ahead."
+    text += f" For k = {listed(undecided)} five seeds leave open who is ahead."
+    for verdict, rows in again().groupby("verdict"):
+        widths = [name.split()[2].rstrip(":") for name in rows.index]
+        where = f"for k = {listed(widths)}"
+        text += f" At fifteen fresh seeds one run {AHEAD[str(verdict)]} five LS {where}."
     return text
 
 
@@ -115,7 +121,7 @@ def neglected() -> str:
     )
 
 
-def listed(numbers: Sequence[int]) -> str:
+def listed(numbers: Sequence[object]) -> str:
     """Return numbers for a sentence."""
     *most, last = map(str, numbers)
     return f"{', '.join(most)} and {last}" if most else last

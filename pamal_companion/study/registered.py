@@ -10,8 +10,10 @@ over. Until the last run of a question its numbers are not read.
 import hashlib
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,28 +44,41 @@ def registered(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     return tomllib.loads(content.decode())
 
 
-class Question(NamedTuple):
-    """A registration: its name, what is asked, the paths of the records of each setting by seed,
-    its comparisons as they are written, and its hypotheses in words."""
+@dataclass(frozen=True)
+class Question:
+    """A registration.
+
+    - `name`, and `text`: what is asked.
+    - `paths`: of its records, by the name of their setting and by seed.
+    - `comparisons` as they are written, and `hypotheses` in words.
+    """
 
     name: str
     text: str
-    records: Mapping[str, Mapping[int, Path]]
+    paths: Mapping[str, Mapping[int, Path]]
     comparisons: list[dict[str, Any]]
     hypotheses: list[str]
 
     @property
     def progress(self) -> str:
         """Return "complete", or how many of its runs are made: "running, 12 of 20"."""
-        made = [path.exists() for by_seed in self.records.values() for path in by_seed.values()]
+        made = [path.exists() for by_seed in self.paths.values() for path in by_seed.values()]
         return "complete" if all(made) else f"running, {sum(made)} of {len(made)}"
+
+    @cached_property
+    def records(self) -> Records:
+        """Return its records, by the name of their setting and by seed. They are read once."""
+        return {
+            name: {seed: Record.read(path) for seed, path in by_seed.items()}
+            for name, by_seed in self.paths.items()
+        }
 
 
 def read(name: str, folder: Path = FOLDER) -> Question:
     """Return a registration. InputError, which names the row, for a setting, measure, split, seed
     or margin that is none."""
     found = registered(name, folder)
-    records: dict[str, dict[int, Path]] = {}
+    paths: dict[str, dict[int, Path]] = {}
     try:
         for row in found["settings"]:
             check_choice("experiment", row["experiment"], [*OPTIONS])
@@ -74,11 +89,11 @@ def read(name: str, folder: Path = FOLDER) -> Question:
             for seed in seeds:
                 check_number("seed", seed, 0, whole=True)
             label = row["name"]
-            records[label] = {n: folder / name / f"{label}_seed_{n}.json" for n in seeds}
+            paths[label] = {n: folder / name / f"{label}_seed_{n}.json" for n in seeds}
         experiments = {row["name"]: row["experiment"] for row in found["settings"]}
         for row in found.get("comparisons", []):
             for side in ("ours", "theirs"):
-                check_choice(side, row[side], [*records])
+                check_choice(side, row[side], [*paths])
             measures.check(row["measure"], [*paper.TASKS[experiments[row["ours"]]]])
             check_choice("split", row["split"], frame.SPLITS)
             check_number("margin", row.get("margin", WITHIN), 0)
@@ -87,21 +102,13 @@ def read(name: str, folder: Path = FOLDER) -> Question:
     except KeyError as error:
         raise InputError(f"The registration {name} lacks {error} in {row}.") from None
     rest = (found.get(part, []) for part in ("comparisons", "hypotheses"))
-    return Question(name, found["question"], records, *rest)
+    return Question(name, found["question"], paths, *rest)
 
 
-def read_records(question: Question) -> Records:
-    """Return its records, by the name of their setting and by seed."""
-    return {
-        name: {seed: Record.read(path) for seed, path in by_seed.items()}
-        for name, by_seed in question.records.items()
-    }
-
-
-def compared(question: Question, records: Records) -> list[Hypothesis]:
+def compared(question: Question) -> list[Hypothesis]:
     """Return the comparisons of a question in numbers."""
     # Under their registered names: seeds with draws of their own are one setting.
-    runs = {Setting("", name): by_seed for name, by_seed in records.items()}
+    runs = {Setting("", name): by_seed for name, by_seed in question.records.items()}
     family = []
     for row in question.comparisons:
         pair = Setting("", row["ours"]), Setting("", row["theirs"])
@@ -126,14 +133,8 @@ def verdicts(question: Question) -> pd.DataFrame:
         texts = [*map(_text, question.comparisons)] or question.hypotheses
         blank = {"estimate": "", "verdict": question.progress, "seeds to decide": ""}
         return pd.DataFrame([{"hypothesis": text} | blank for text in texts])
-    records = read_records(question)
     in_words = IN_WORDS.get(question.name)
-    family = in_words(records) if in_words else compared(question, records)
-    return judged(family)
-
-
-def judged(family: list[Hypothesis]) -> pd.DataFrame:
-    """Return the rows of `verdicts` of a family."""
+    family = in_words(question.records) if in_words else compared(question)
     rows = [
         {
             "hypothesis": one.text,

@@ -8,8 +8,8 @@ import pytest
 from pamal_companion.plots.dial import FIVE, LONG, ONE, PAMAL, SOUP
 from pamal_companion.study import answer, dial, frame
 from pamal_companion.study.claims import AHEAD
+from pamal_companion.study.frame import RESULTS
 from pamal_companion.study.hypotheses import WIDTHS
-from pamal_companion.study.registered import read
 
 
 def area(points):
@@ -21,11 +21,11 @@ def area(points):
 
 
 def test_every_side_of_the_dial_has_as_many_passes_as_it_says():
-    question = read(dial.QUESTION)
+    question = dial.question()
     for width in WIDTHS:
         passes = {}
         for method, names in dial.settings(width).items():
-            runs = [frame.of(dial.records()[name][20]) for name in names]
+            runs = [frame.of(question.records[name][20]) for name in names]
             assert {run.values["bottleneck"] for run in runs} == {width}
             passes[method] = sum(run.passes for run in runs)
         assert passes == {PAMAL: 10, FIVE: 10, ONE: 10, SOUP: 10, LONG: 50}
@@ -52,6 +52,14 @@ def test_the_answer_has_words_of_verdicts_and_numbers_of_records():
     assert f"With 6 features a front spans {span_of(6)}," in text
     left_open = [width for width in WIDTHS if dial.word(width) == "open"]
     assert f"k = {dial.listed(left_open)} five seeds leave open" in text
+    assert "At fifteen fresh seeds one run is ahead of five LS for k = 3, 4, 6 and 10." in text
+
+
+def test_the_first_page_says_of_the_dial_what_was_decided():
+    page = (RESULTS.parent / "book" / "index.md").read_text("utf-8")
+    assert "One run is ahead of five LS from 3 to 50 features; at 2 that is open." in page
+    assert {width: dial.word(width) for width in (2, 50)} == {2: "open", 50: "ahead"}
+    assert dial.again()["verdict"].tolist() == ["ahead"] * 4
 
 
 def test_networks_that_gave_up_a_digit_are_counted_by_their_accuracies():

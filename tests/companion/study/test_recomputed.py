@@ -10,6 +10,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from scipy.stats import norm as normal
 from scipy.stats import t as student
 
@@ -306,16 +307,22 @@ def test_more_than_twenty_claims_are_what_the_records_say_by_other_code(runs):
 # What was registered.
 
 
-def fronts_of(width, seed, names):
-    """All points of some settings of the dial on validation, of one seed."""
-    folder = f"registered/dial-of-conflict/{width}-"
-    return [point for name in names for point in points(records(folder + name)[seed], "validation")]
+def together(question, names, seed, split="validation", metric="accuracy"):
+    """All points of some settings of a question, of one seed."""
+    every = [records(f"registered/{question}/{name}")[seed] for name in names]
+    return [point for record in every for point in points(record, split, metric)]
 
 
 def paired(ours, theirs):
-    away = [a - b for a, b in zip(ours, theirs, strict=True)]
+    return distant([a - b for a, b in zip(ours, theirs, strict=True)])
+
+
+def distant(away, margin=0.002):
+    """What differences say: are they apart from 0, are they within the margin of it."""
     value, error, free = level_of(away)
-    low, high = ((value + side * 0.002) / error for side in (1, -1))
+    if error == 0:
+        return {"value": value, "p": float(value == 0), "level": float(abs(value) >= margin)}
+    low, high = ((value + side * margin) / error for side in (1, -1))
     return {
         "value": value,
         "p": 2 * student.sf(abs(value) / error, free),
@@ -351,45 +358,63 @@ def pages(rows):
     return normal.sf((score - expected) / deviation)
 
 
+def judged(family, words=("ahead", "behind")):
+    """The estimate and the word of each of a family."""
+    differ, level = (corrected([one[name] for one in family]) for name in ("p", "level"))
+    for one, differs, near in zip(family, differ, level, strict=True):
+        word = words[0 if one["value"] > 0 else 1] if differs else "level" if near else "open"
+        yield one["value"], word
+
+
+SHORT = [f"ls-{weight}-short" for weight in (0.1, 0.3, 0.5, 0.7, 0.9)]
+
+
+def front_against_five(question, width, seeds):
+    sides = (
+        [area(together(question, [f"{width}-{name}" for name in names], seed)) for seed in seeds]
+        for names in (["pamal"], SHORT)
+    )
+    return paired(*sides)
+
+
 def dial():
-    """The estimate and the word of each hypothesis of the dial of conflict."""
-    widths, seeds = (2, 3, 4, 6, 10, 50), range(20, 25)
-    short = [f"ls-{weight}-short" for weight in (0.1, 0.3, 0.5, 0.7, 0.9)]
-    family, spans = [], []
+    question, widths, seeds = "dial-of-conflict", (2, 3, 4, 6, 10, 50), range(20, 25)
+    family, spans = [front_against_five(question, width, seeds) for width in widths], []
     for width in widths:
-        ours = [area(fronts_of(width, seed, ["pamal"])) for seed in seeds]
-        family.append(paired(ours, [area(fronts_of(width, seed, short)) for seed in seeds]))
-        spans.append([extent(fronts_of(width, seed, ["pamal"])) for seed in seeds])
-    for width in widths:
-        ours = [math.prod(fronts_of(width, seed, ["pamal"])[5]) for seed in seeds]
-        theirs = [math.prod(fronts_of(width, seed, ["ls-0.5"])[0]) for seed in seeds]
-        family.append(paired(ours, theirs))
+        ours = [together(question, [f"{width}-pamal"], seed) for seed in seeds]
+        theirs = [together(question, [f"{width}-ls-0.5"], seed)[0] for seed in seeds]
+        family.append(paired([math.prod(of[5]) for of in ours], map(math.prod, theirs)))
+        spans.append([*map(extent, ours)])
     rising = [*zip(*spans[::-1], strict=True)]
     value = mean([row[-1] - row[0] for row in rising])
     family.append({"value": value, "p": pages(rising), "level": 1.0})
-    differ, level = (corrected([one[name] for one in family]) for name in ("p", "level"))
-    words = [
-        ("ahead" if one["value"] > 0 else "behind") if differs else "level" if near else "open"
-        for one, differs, near in zip(family, differ, level, strict=True)
-    ]
-    return [(one["value"], word) for one, word in zip(family, words, strict=True)]
+    *rest, (value, word) = judged(family)
+    return [*rest, (value, {"ahead": "holds", "behind": "fails"}.get(word, word))]
 
 
-def test_the_dial_of_conflict_has_the_same_words_by_other_code():
-    from pamal_companion.study import registered
+def dial_again():
+    question, widths = "dial-at-fresh-seeds", (3, 4, 6, 10)
+    return judged([front_against_five(question, width, range(25, 40)) for width in widths])
 
-    found = registered.verdicts(registered.read("dial-of-conflict"))
-    other = dial()
-    assert len(found) == len(other) == 13
+
+REGISTERED = {"dial-of-conflict": dial, "dial-at-fresh-seeds": dial_again}
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_what_was_registered_has_the_same_words_by_other_code(name):
+    from pamal_companion.study.registered import read, verdicts
+
+    found, other = verdicts(read(name)), [*REGISTERED[name]()]
+    assert len(found) == len(other)
     for row, (value, word) in zip(found.itertuples(), other, strict=True):
         assert row.estimate.startswith(f"{value:+.4f}"), row.hypothesis
-        falls = {"ahead": "holds", "behind": "fails"}
-        assert row.verdict == (falls.get(word, word) if "span" in row.hypothesis else word)
+        assert row.verdict == word, row.hypothesis
 
 
 if __name__ == "__main__":
     for claim, (estimates, verdict) in everything().items():
         numbers = ", ".join(f"{value:+.4f} ± {error:.4f}" for value, error, _ in estimates)
         print(f"{verdict:>7}  {claim}: {numbers}")
-    for value, verdict in dial():
-        print(f"{verdict:>7}  {value:+.4f}")
+    for question, recomputed in REGISTERED.items():
+        for value, verdict in recomputed():
+            print(f"{verdict:>7}  {question}: {value:+.4f}")

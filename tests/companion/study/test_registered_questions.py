@@ -53,7 +53,7 @@ def register(folder, text=TEXT):
 def write(question, ours, theirs):
     """Records whose hypervolumes are these, where each seed has its own draw of the data."""
     for name, volumes in (("pamal", ours), ("ls", theirs)):
-        for (seed, path), volume in zip(question.records[name].items(), volumes, strict=False):
+        for (seed, path), volume in zip(question.paths[name].items(), volumes, strict=False):
             path.parent.mkdir(exist_ok=True)
             record(f"census/{name}", [(volume, 1.0)], seed=seed, draw=seed).write(path)
 
@@ -131,4 +131,4 @@ def test_a_row_that_cannot_be_read_is_refused_with_the_row(tmp_path, old, new, s
 
 def test_what_is_registered_here_has_its_hash_and_can_be_read():
     names = [path.stem for path in registered.FOLDER.glob("*.toml")]
-    assert names and all(read(name).records for name in names)
+    assert names and all(read(name).paths for name in names)
