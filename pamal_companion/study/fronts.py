@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool
 
+from pamal_companion.study.statistics import summary
 from pamal_core.front import Front
 
 
@@ -118,3 +119,19 @@ def claim_1_table(fronts: Mapping[str, Mapping[str, Sequence[Front]]]) -> pd.Dat
     frame = pd.DataFrame(rows).T.rename_axis(["run", "split", "metric"])
     counts = [column for column in frame if not column.startswith(("order", "span"))]
     return frame.astype(dict.fromkeys(counts, int))
+
+
+def undominated_table(fronts: Mapping[str, Sequence[Front]]) -> pd.DataFrame:
+    """Return over the runs of each setting, in losses and in accuracies, the share of points that
+    no other of the same run dominates, in how many runs that are all, and the span."""
+    rows = {}
+    for name, runs in fronts.items():
+        for metric in ("loss", "accuracy"):
+            views = [front.on(metric) for front in runs]
+            shares = pd.Series([view.non_dominated().mean() for view in views])
+            rows[name, metric] = {
+                "share non-dominated": summary(shares),
+                "all": f"in {sum(shares == 1)} of {len(views)} runs",
+                "span": summary(pd.Series([*map(span, views)])),
+            }
+    return pd.DataFrame(rows).T.rename_axis(["setting", "metric"])

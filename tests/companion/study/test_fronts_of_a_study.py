@@ -77,6 +77,20 @@ def test_the_order_of_a_reversed_front_is_minus_one():
         assert (found["order, task 1"], found["order, task 2"]) == pytest.approx((-1, -1))
 
 
+def test_undominated_points_are_counted_over_the_runs_of_a_setting():
+    # Of the first all four points, of the second the middle two, by accuracy.
+    whole, half = np.array([[1, 4], [2, 3], [3, 2], [4, 1.0]]), [[1, 1], [1, 3], [3, 1], [2, 0.5]]
+    runs = []
+    for values in (whole, half):
+        front = two_tasks(values, maximise=True)
+        losses = {f"{o.task}/loss": -front.table[o.name] for o in front.objectives}
+        metrics = tuple(Objective(name, False) for name in losses)
+        runs.append(replace(front, table=front.table.assign(**losses), metrics=metrics))
+    for rows in fronts.undominated_table({"ours": runs}).to_dict("index").values():
+        assert rows["share non-dominated"].startswith("0.75")
+        assert rows["all"] == "in 1 of 2 runs" and rows["span"].startswith("2.5")
+
+
 @pytest.fixture(scope="module")
 def claimed(runs):
     """The runs of PaMaL and of its rival, by row."""
