@@ -3,6 +3,7 @@
 import contextlib
 import inspect
 import math
+import re
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from pamal_core.errors import InputError
-from pamal_core.inputs import Batch
+from pamal_core.inputs import Batch, described
 from pamal_core.method import Method
 from pamal_core.networks.skeleton import full_precision
 from pamal_core.tasks import Task, by_task, task_losses
@@ -80,7 +81,7 @@ def check_reach(method: Method, batch: Batch, alpha: ArrayLike) -> None:
         for name, view in twin.views(theta).items():
             if now[name].data_ptr() != view.data_ptr():
                 raise InputError(f"{NO_WRITING} Found one that replaces {name}.")
-    if not torch.equal(theta, before):
+    if not torch.equal(theta.nan_to_num(), before.nan_to_num()):
         raise InputError(f"{NO_WRITING} Found one that does.")
     frozen = {p: f"{n}, frozen before" for n, p in model.named_parameters()}
     nodes, seen = [losses.grad_fn], set[Any]()
@@ -125,7 +126,7 @@ def made_with(training: "Training") -> dict[str, str]:
     about: dict[str, Any] = {
         "network": {n: [*p.shape] for n, p in method.network.named_parameters()},
         "task_weights": method.network.task_weights.tolist(),
-        "tasks": [task.name for task in method.tasks],
+        "tasks": [f"{task.name}, by {_loss(task)}" for task in method.tasks],
         "balancer": _settings(method.balancer),
         "scheduler": _settings(training.scheduler),
         "average": _settings(training.average),
@@ -145,6 +146,11 @@ def made_with(training: "Training") -> dict[str, str]:
     return {name: str([*v] if isinstance(v, tuple) else v) for name, v in about.items()}
 
 
+def _loss(task: Task) -> str:
+    """Return what the loss of a task is, without the address that a function has in memory."""
+    return re.sub(" at 0x[0-9a-f]+", "", repr(task.loss))
+
+
 def _settings(part: Any) -> str:
     """Return the class of `part`, and what it was made with as far as it keeps plain values."""
     names = [] if part is None else inspect.signature(type(part)).parameters
@@ -160,6 +166,15 @@ def _settings(part: Any) -> str:
 def check_same(state: Any, now: Mapping[str, str]) -> None:
     """Raise InputError, with what differs, unless `state` is that of a training `made_with` the
     same."""
+    if "made_with" not in state:
+        raise InputError(
+            f"`resume` must be what `Training.state_dict` returned. Found {described(state)}."
+        )
+    if state["epoch"] > len(state["history"]):
+        raise InputError(
+            "A training goes on after a whole epoch: take its state in `on_epoch`. Found one of "
+            f"the midst of epoch {state['epoch']}."
+        )
     then = state["made_with"]
     differ = [
         f"{name} {then[name]} in the state and {now[name]} here"

@@ -73,8 +73,8 @@ class Classes:
         """Return logits and labels as cross-entropy takes them, and which labels count.
 
         Raise InputError unless labels are classes, or probabilities, of the shape that `logits` ask
-        for. A class out of range is torch's to refuse on the CPU. An accelerator would lose the
-        process with it: there all logits are NaN instead, as of wrong probabilities.
+        for. A class out of range is torch's to refuse on the CPU; an accelerator would lose the
+        process with it.
         """
         given, labels = labels, self.as_classes(labels)
         soft, number = labels.is_floating_point(), logits.shape[1] if logits.ndim > 1 else 0
@@ -89,27 +89,22 @@ class Classes:
         if not fits or labels.shape != needed:
             found = f"{described(logits)} and {described(given)}"
             raise InputError(f"For logits {wanted}. Found {found}.")
-        counted, on_cpu = self.present(labels), labels.device.type == "cpu"
+        counted = self.present(labels)
         if soft:
             labels = labels.to(logits.dtype).where(counted.unsqueeze(1), 1 / number)
             wrong = ((labels.sum(1) - 1).abs() > 0.01) | (labels < 0).any(1)
-            if on_cpu and wrong.any():
-                raise InputError(
-                    "Probabilities must be at least 0, with sum 1 over the classes; several labels "
-                    "at once are for a `multilabel`."
-                )
-            return _nan_where(wrong.any(), logits), labels, counted
-        labels = labels.long()
-        broken = (given != labels) & ~given.isnan()  # of floats: half a class, or an infinite one
-        if on_cpu:
-            if given.is_floating_point() and broken.any():
-                raise InputError(
-                    "Labels of classes must be integers, whole numbers or NaN. "
-                    f"Found {given[broken][0].item():g}."
-                )
+            rule = "Probabilities must be at least 0, with sum 1 over the classes; several labels "
+            rule += "at once are for a `multilabel`."
+            return or_nan(logits, wrong, labels.sum(1), rule), labels, counted
+        labels, on_cpu = labels.long(), labels.device.type == "cpu"
+        if on_cpu and not given.is_floating_point():
             return logits, labels, counted
-        wrong = broken | counted & ((labels < 0) | (labels >= number))
-        return _nan_where(wrong.any(), logits), labels.masked_fill(wrong, 0), counted
+        wrong = (given != labels) & ~given.isnan()  # of floats: half a class, or an infinite one
+        if not on_cpu:
+            wrong |= counted & ((labels < 0) | (labels >= number))
+            labels = labels.masked_fill(wrong, 0)
+        rule = "Labels of classes must be integers, whole numbers or NaN."
+        return or_nan(logits, wrong, given, rule), labels, counted
 
     # The loss
 
@@ -201,9 +196,14 @@ def largest_share(frequencies: Float[Tensor, "C ..."]) -> Tensor:
     return frequencies.amax(0).sum() / frequencies.sum()
 
 
-def _nan_where(wrong: Tensor, values: Tensor) -> Tensor:
-    """Return `values`, all NaN if it is `wrong`, which nothing waits to be told."""
-    return values.masked_fill(wrong, torch.nan)
+def or_nan(logits: Tensor, wrong: Tensor, labels: Tensor, rule: str) -> Tensor:
+    """Return `logits`; raise InputError, by the `rule`, where a label is `wrong`. An accelerator is
+    not waited for: there all logits are NaN."""
+    if wrong.device.type != "cpu":
+        return logits.masked_fill(wrong.any(), torch.nan)
+    if wrong.any():
+        raise InputError(f"{rule} Found {labels[wrong][0].item():g}.")
+    return logits
 
 
 def classification(

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from operator import length_hint
 from typing import Any, cast
@@ -17,7 +17,7 @@ from tqdm.auto import tqdm
 
 from pamal_core.errors import InputError, check_type
 from pamal_core.front import Front, Objective
-from pamal_core.inputs import Batch, moved
+from pamal_core.inputs import Batch, moved, unchanged
 from pamal_core.networks.base import Network, check_network
 from pamal_core.networks.skeleton import autocast_now, full_precision, put_back
 from pamal_core.networks.statistics import Calibration, estimate
@@ -80,33 +80,24 @@ def evaluate(
         network = cast(Network, network.module)
     check_network(network)
     check_names(tasks)
-    calibration = network.calibration_for(calibration, stacklevel=3)
+    names, trained_as = [task.name for task in tasks], [*network.task_names]
+    if names != trained_as and sorted(names) == sorted(trained_as):
+        raise InputError(
+            f"`tasks` must be in the order of the training, {', '.join(trained_as)}: alphas mean "
+            f"these. Found {', '.join(names)}."
+        )
+    calibration = network.calibration_for(calibration)
     if alphas is None:
         points = (lattice if network.num_members <= 4 else sampled)(network.num_members)
     else:
         points = np.atleast_2d(on_simplex(alphas, network.num_members))
-    table, constants = _judged(network, tasks, loader, points, calibration, progress)
+    table, constants = measure(network, tasks, loader, points, calibration, progress)
     trained = [tasks[t] for t in network.trained_tasks]
     task_weights = network.task_weights[:, network.trained_tasks].cpu().numpy()
     front = Front(points, table, objectives(trained), task_weights, columns(trained))
     _check_finite(front, network.task_weights.dtype)
     _check_learnt(table, trained, constants)
     return front
-
-
-@torch.no_grad()
-def measure(
-    network: Network,
-    tasks: Sequence[Task],
-    loader: Iterable[Batch],
-    points: Float[np.ndarray, "P M"],
-    *,
-    calibration: Calibration | None = None,
-    progress: bool = True,
-) -> pd.DataFrame:
-    """Return the table of `evaluate`, whatever is in it: a row for each of `points`."""
-    calibration = network.calibration_for(calibration, stacklevel=3)
-    return _judged(network, tasks, loader, points, calibration, progress)[0]
 
 
 def _check_finite(front: Front, dtype: torch.dtype) -> None:
@@ -153,16 +144,18 @@ def _check_learnt(
         )
 
 
-def _judged(
+@torch.no_grad()
+def measure(
     network: Network,
     tasks: Sequence[Task],
     loader: Iterable[Batch],
     points: Float[np.ndarray, "P M"],
-    calibration: Calibration,
-    progress: bool,
+    calibration: Calibration = "shared",
+    progress: bool = False,
 ) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Return a row for each of `points` with the value of each metric over all batches, and what
-    the best constant has in those metrics of which it is known."""
+    """Return the table of `evaluate`, whatever is in it: a row for each of `points` with the value
+    of each metric over all batches; and what the best constant has in those metrics of which it is
+    known."""
     device, names = network.device, [task.name for task in tasks]
     check_type("loader", loader, Iterable, "a DataLoader or a list of batches")
     judged = {
@@ -174,51 +167,42 @@ def _judged(
     totals: list[dict[str, Any]] = [dict.fromkeys(judged) for _ in points]
     constants: dict[str, Any] = {name: None for name, (_, m) in judged.items() if m.constant}
     is_small = len(points) * network.skeleton.num_weights <= KEPT
-    p = None
-    passes = tqdm(
-        _passes(loader, len(points), device, names),
-        total=len(points) * length_hint(loader, 0) or None,
-        delay=10,
-        disable=not progress,
-        unit="pass",
-    )
     twin, caller = network.skeleton.twin(), autocast_now(device)
     shared, thetas, statistics = twin.buffer_values(), [], []
     with full_precision(device):
         for point in points:
-            theta = network.theta(point)
-            thetas.append(theta if is_small else None)
+            mixed = network.theta(point)
+            thetas.append(mixed if is_small else None)
             if calibration != "shared":
-                estimate(twin, theta, calibration, names)
+                estimate(twin, mixed, calibration, names)
                 statistics.append(twin.buffer_values())
                 put_back(shared)
-        for p, (inputs, *targets) in passes:
-            twin.eval()  # anew, as a model may keep what it computed at another alpha
-            put_back(statistics[p] if statistics else shared)
-            theta = thetas[p] if is_small else network.theta(points[p])
-            with caller:
-                outputs = twin(theta, inputs)
-            triples = by_task(tasks, outputs, targets)
-            for name, (t, metric) in judged.items():
-                task, output, target = triples[t]
-                if target is None:
-                    continue
-                add = partial(metric.add, totals[p][name])
-                totals[p][name] = taken(task, f"metric {metric.name}", add, output, target)
-                if p == 0 and name in constants:  # of the labels alone
-                    constants[name] = metric.constant.add(constants[name], output, target)
-    if p is None:
+        batch, length = None, length_hint(loader, 0) or None
+        # An iterator, as tqdm would make a second one of a loader, with workers of its own.
+        bar = tqdm(iter(loader), total=length, delay=10, disable=not progress, unit="batch")
+        for batch in bar:
+            inputs, *targets = moved(batch, device, names)
+            for p, total in enumerate(totals):
+                twin.eval()  # anew, as a model may keep what it computed at another alpha
+                put_back(statistics[p] if statistics else shared)
+                theta = thetas[p]
+                if theta is None:
+                    theta = network.theta(points[p])
+                with unchanged([inputs, targets]):
+                    with caller:
+                        outputs = twin(theta, inputs)
+                    triples = by_task(tasks, outputs, targets)
+                    for name, (t, metric) in judged.items():
+                        task, output, target = triples[t]
+                        if target is None:
+                            continue
+                        add = partial(metric.add, total[name])
+                        total[name] = taken(task, f"metric {metric.name}", add, output, target)
+                        if p == 0 and name in constants:  # of the labels alone
+                            constant = metric.constant.add(constants[name], output, target)
+                            constants[name] = constant
+    if batch is None:
         raise InputError("The loader must yield at least one batch. Found none.")
     rows = [{name: m.of(total[name]) for name, (_, m) in judged.items()} for total in totals]
     known = {name: judged[name][1].constant.of(total) for name, total in constants.items()}
     return pd.DataFrame(rows), known
-
-
-def _passes(
-    loader: Iterable[Batch], num_alphas: int, device: torch.device, names: Sequence[str]
-) -> Iterator[tuple[int, list[Any]]]:
-    """Yield each batch, on `device`, once for each alpha."""
-    for batch in loader:
-        batch = moved(batch, device, names)
-        for p in range(num_alphas):
-            yield p, batch

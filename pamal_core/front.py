@@ -412,6 +412,11 @@ class Front:
         better), the share of the others' non-dominated points for which this front has a point that
         is as good in every objective.
         """
+        if not others or "this" in others:
+            raise InputError(
+                "Fronts are compared by names of their own, as in front.compare(LS=other). Found "
+                f"{', '.join(others) or 'none'}."
+            )
         self._check_same(others.values())
         fronts = {"this": self.finite()} | {name: one.finite() for name, one in others.items()}
         values = {name: one.values[one._non_dominated()] for name, one in fronts.items()}

@@ -1,6 +1,7 @@
 """Batches: the inputs of any model, and a target for each task."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -55,6 +56,19 @@ def _targets(batch: Sequence[Any]) -> Iterable[Any]:
     if len(batch) == 2 and isinstance(batch[1], Mapping):
         return batch[1].values()
     return batch[1:]
+
+
+@contextmanager
+def unchanged(batch: Sequence[Any]) -> Iterator[None]:
+    """Raise InputError where what runs within writes into a tensor of `batch`."""
+    tensors = [t for t in tree_leaves(batch) if isinstance(t, Tensor) and not t.is_inference()]
+    before = [tensor._version for tensor in tensors]
+    yield
+    if [tensor._version for tensor in tensors] != before:
+        raise InputError(
+            "A model must not write into its inputs, nor a loss or a metric into its targets: the "
+            "network at the next alpha gets the same. Found one that does."
+        )
 
 
 def check_loader(loader: Any, epochs: int) -> None:

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from pamal_core.classes import Weights, largest_share
+from pamal_core.classes import Weights, largest_share, or_nan
 from pamal_core.errors import InputError, check_number
 from pamal_core.inputs import described
 from pamal_core.metrics import Metric, Pair, Values, exact, mean_of_values, sum_of_values
@@ -51,8 +51,7 @@ class Binary:
     def checked(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return logits and labels [k, L], a missing label as 0, and which labels count.
 
-        Raise InputError unless there is a label 0 or 1 for each logit. An accelerator is not waited
-        for: with another label there all logits are NaN.
+        Raise InputError unless there is a label 0 or 1 for each logit.
         """
         columns = logits.shape[1:2].numel()
         fits = logits.ndim == 2 and logits.shape == labels.shape if self.several else columns == 1
@@ -67,13 +66,8 @@ class Binary:
         check_order(logits, labels)
         counted, values = self.present(labels), labels.to(logits.dtype)
         wrong = counted & (values != 0) & (values != 1)
-        if labels.device.type != "cpu":
-            logits = logits.masked_fill(wrong.any(), torch.nan)
-        elif wrong.any():
-            raise InputError(
-                f"A label must be 0 or 1, or NaN or {self.ignore_index} where it is missing. "
-                f"Found {labels[wrong][0].item():g}."
-            )
+        rule = f"A label must be 0 or 1, or NaN or {self.ignore_index} where it is missing."
+        logits = or_nan(logits, wrong, labels, rule)
         values = values.where(counted, 0).reshape(-1, columns)
         return logits.reshape(-1, columns), values, counted.reshape(-1, columns)
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from pamal_core.balancing import Aggregated, Balancer, Draw, Linear
 from pamal_core.errors import InputError, check_number, check_type
-from pamal_core.inputs import Batch, moved
+from pamal_core.inputs import Batch, moved, unchanged
 from pamal_core.networks.base import Alpha, Network, check_network
 from pamal_core.networks.skeleton import autocast_now, full_precision
 from pamal_core.penalties import Penalty
@@ -136,7 +136,8 @@ class Method:
         Without a penalty the draws are back-propagated one by one, so that memory does not grow
         with W. The penalty couples them: all W graphs are kept until its slopes are known. Under
         the caller's autocast to bfloat16 the architecture runs, and nothing else. Raises InputError
-        for alphas off the simplex, and under autocast to float16.
+        for alphas off the simplex, under autocast to float16, and where something writes into the
+        inputs or the targets.
         """
         device = self.network.device
         caller = autocast_now(device)
@@ -154,7 +155,8 @@ class Method:
             weights = points @ self.network.task_weights
             at_once = 1 if self.coupling is None else len(points)
             groups = zip(torch.split(points, at_once), torch.split(weights, at_once), strict=True)
-            return torch.cat([self._backward(batch, caller, *group) for group in groups])
+            with unchanged(batch):
+                return torch.cat([self._backward(batch, caller, *group) for group in groups])
 
     def _backward(
         self, batch: Batch, caller: torch.autocast, alphas: ByMember, weights: ByTask

@@ -11,6 +11,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from pamal_core.errors import InputError
+
 Pair = tuple[Tensor, Tensor]
 Values = Pair
 """A value for every label, and whether it counts, or with how much weight it is in the value."""
@@ -69,6 +71,12 @@ class Metric:
     def add(self, total: Any, output: Tensor, target: Tensor) -> Any:
         """Return `total`, a sum of statistics or None, with that of another batch."""
         statistic = self.statistic(output, target)
+        if isinstance(statistic, tuple) or (isinstance(statistic, list) and self.value is ratio):
+            raise InputError(
+                f"The statistic of metric {self.name} must be a tensor, as torch.stack([correct, "
+                "seen]) is, or a list with a `value` of its own: others are not added up. Found a "
+                f"{type(statistic).__name__}."
+            )
         return statistic if total is None else total + statistic
 
     def of(self, total: Any) -> float:

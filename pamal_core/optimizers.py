@@ -36,12 +36,9 @@ def parameter_groups(
         named = views + [(name, p) for name, p in named if p is not flat and p.requires_grad]
 
         def share(whole: Tensor) -> None:
-            last, gradient = views[0][1].grad, cast(Tensor, whole.grad)
-            memory = {g.untyped_storage().data_ptr() for g in (last, gradient) if g is not None}
-            if last is None or len(memory) == 2:  # else they share it already
-                slopes = _views(network.skeleton, gradient)
-                for (_, view), (_, slope) in zip(views, slopes, strict=True):
-                    view.grad = slope
+            slopes = _views(network.skeleton, cast(Tensor, whole.grad))
+            for (_, view), (_, slope) in zip(views, slopes, strict=True):
+                view.grad = slope
 
         flat.register_post_accumulate_grad_hook(share)  # type: ignore[no-untyped-call]
     groups: dict[str, dict[str, Any]] = {}

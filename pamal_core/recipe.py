@@ -2,9 +2,10 @@
 
 import copy
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from torch import nn
 
 from pamal_core.balancing import Linear
 from pamal_core.errors import InputError
-from pamal_core.evaluation import evaluate
+from pamal_core.evaluation import evaluate, measure, objectives
 from pamal_core.front import Front
 from pamal_core.inputs import Batch, Inputs
 from pamal_core.method import Method
@@ -140,6 +141,12 @@ def fit(
             "`make_model` must make a new model at each call, such as Net in place of Net(). "
             f"Found a {type(make_model).__name__}."
         )
+    if isinstance(validation, Iterator):
+        raise InputError(
+            "`validation` must yield its batches anew, as a DataLoader or a list does. Found a "
+            f"{type(validation).__name__}."
+        )
+    objectives(tasks)
     rule, num_tasks = balancer or Linear(), len(tasks)
     rate = 1e-3 * num_tasks if lr is None else lr
 
@@ -151,6 +158,9 @@ def fit(
         network = WeightEnsemble(members, task_weights=rows, shared=shared).to(device)
         # A balancer with a memory has one for each training.
         method = Method(network, tasks, balancer=copy.deepcopy(rule), **options)
+        with warnings.catch_warnings():  # what cannot be judged is not trained
+            warnings.simplefilter("ignore")
+            measure(network, tasks, [*islice(validation, 1)], np.eye(len(rows))[:1])
         history = train(
             method,
             loader,

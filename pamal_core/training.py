@@ -17,11 +17,11 @@ from tqdm.auto import tqdm
 
 from pamal_core import checks, distributed
 from pamal_core.errors import InputError, check_choice, check_number, check_type
-from pamal_core.inputs import Batch, check_loader, moved
+from pamal_core.inputs import Batch, Inputs, check_loader, moved
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.networks.base import Network
 from pamal_core.networks.skeleton import copied
-from pamal_core.networks.statistics import Calibration, Kept, check_calibration
+from pamal_core.networks.statistics import Calibration, check_calibration, keep
 from pamal_core.tasks import label_counts
 
 LOOKED_AT = {"cpu"}
@@ -63,6 +63,8 @@ class Training:
         checks.check_trained(self.method, self.optimizer)
         if self.scheduler is not None and self.scheduler.optimizer is not self.optimizer:
             raise InputError("`scheduler` must be of the `optimizer` given. Found one of another.")
+        if self.scheduler_interval == "step" and isinstance(self.scheduler, ReduceLROnPlateau):
+            raise InputError("ReduceLROnPlateau is told the losses of an epoch. Found one by step.")
         self.made_with = checks.made_with(self)
 
     @property
@@ -84,8 +86,9 @@ class Training:
         not finite."""
         self.look()
         states = {name: dict(part.state_dict()) for name, part in self._parts().items()}
-        about = {"made_with": self.made_with, "step": self.step, "past": self.method.past}
-        about |= {"history": self.history, "calibration": self.method.network.calibration}
+        about = {"made_with": self.made_with, "epoch": self.epoch, "step": self.step}
+        about |= {"past": self.method.past, "history": self.history}
+        about |= {"calibration": self.method.network.calibration}
         state = states | about
         return tree_map_only(Tensor, lambda t: t.detach().to("cpu", copy=True), state)
 
@@ -238,7 +241,8 @@ def train(
         training.keep(calibration if calibration == "shared" else [*calibration])
     elif resume is None:
         training.keep(None)
-    kept, has_buffers = Kept(), any(True for _ in method.network.skeleton.model.buffers())
+    kept: list[tuple[Inputs]] = []
+    has_buffers = any(True for _ in method.network.skeleton.model.buffers())
     keeps = calibration is None and resume is None and has_buffers
     network, history, device = method.network, training.history, method.network.device
     distributed.share_weights([*method.parameters(), *network.buffers()])
@@ -261,8 +265,8 @@ def train(
             for batch in group:
                 batch = moved(batch, device, method.names)
                 if keeps:
-                    kept.add(batch[0])
-                    training.keep(kept.batches)
+                    keep(kept, batch[0])
+                    training.keep(kept)
                 if training.losses is None:
                     checks.check_reach(method, batch, alphas[0])
                 parts.append(method.step(batch, alphas))

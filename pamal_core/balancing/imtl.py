@@ -18,7 +18,7 @@ class IMTL(GramBalancer):
     We divide by the absolute value of the sum: with three tasks or more the sum can be negative,
     and their direction then ascends on every task. The heads keep the plain `weights`. IMTL-L, the
     learned loss scales that the authors add for the heads, is left out, as in the benchmark code of
-    Nash-MTL. There are no hyper-parameters.
+    Nash-MTL.
 
     A task with a gradient of 0 is left out. Equal gradients share their weight. A single task has
     weight 1. The direction is 0 where no d has the same positive projection on all gradients.

@@ -11,7 +11,7 @@ class MGDA(GramBalancer):
     optimization" (NeurIPS 2018): $\min_a \|\sum_t a_t g_t\|^2$ over a on the simplex, with $g_t$
     the rows of the Jacobian on the shared weights, not normalised. They iterate (Frank-Wolfe); we
     solve exactly. The task `weights` count for the heads alone; in their code a weighs the heads,
-    too. There are no hyper-parameters.
+    too.
 
     A gradient of 0 makes the direction 0, as that task cannot be improved. A batch without labels
     of a task therefore moves no shared weight: give this rule batches with labels of every task.

@@ -12,7 +12,7 @@ class RandomWeighting(LossBalancer):
     Lin et al., "Reasonable effectiveness of random weighting" (TMLR 2022): $\mathrm{softmax}(z)$
     with $z \sim N(0, 1)^T$, their default distribution. We multiply `weights` by $T \,
     \mathrm{softmax}(z)$, which is theirs for uniform `weights`, 1 / T. z comes from torch's global
-    generator, which the training loop seeds at every epoch. There are no hyper-parameters.
+    generator, which the training loop seeds at every epoch.
     """
 
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:

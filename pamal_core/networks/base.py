@@ -71,18 +71,22 @@ class Network(nn.Module, ABC):
     ) -> None:
         """torch's own, before which InputError where the weights would fit and mean something else:
         in another order, which `shared` decides, or of members that weigh the tasks otherwise."""
-        for name, ours in (
-            ("skeleton.layout", self.skeleton.layout),
-            ("task_weights", self.task_weights),
-        ):
+        for name, ours in self._meaning().items():
             theirs = state_dict.get(prefix + name, ours)
-            if theirs.shape != ours.shape or not torch.allclose(theirs.to(ours), ours):
+            coarse = max(ours.dtype, theirs.dtype, key=lambda dtype: torch.finfo(dtype).eps)
+            one, other = (tensor.to(ours.device, coarse) for tensor in (theirs, ours))
+            rtol = torch.finfo(coarse).eps
+            if theirs.shape != ours.shape or not torch.allclose(one, other, rtol=rtol):
                 raise InputError(
                     "Weights must be those of a network of this architecture, with the same "
-                    "`shared`, `channels_last` and `task_weights`. Found another "
+                    "`shared`, `channels_last`, `task_weights` and `scale`. Found another "
                     f"{name.rpartition('.')[2]}."
                 )
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+
+    def _meaning(self) -> dict[str, Tensor]:
+        """Return the buffers without which the weights would mean something else, by name."""
+        return {"skeleton.layout": self.skeleton.layout, "task_weights": self.task_weights}
 
     @abstractmethod
     def weights(self, alphas: ByMember) -> Thetas:
@@ -108,7 +112,7 @@ class Network(nn.Module, ABC):
         says. The network keeps its mode and its own statistics, so that threads may share it. For
         many calls at one alpha `export` is faster.
         """
-        batches = self.calibration_for(calibration, stacklevel=3)
+        batches = self.calibration_for(calibration)
         twin, theta = self.skeleton.twin(), self.theta(alpha)
         if batches != "shared":
             estimate(twin, theta, batches, self.task_names)
@@ -137,7 +141,7 @@ class Network(nn.Module, ABC):
         """
         if into is not None:
             check_type("into", into, nn.Module, "network.export(alpha)")
-        batches = self.calibration_for(calibration, stacklevel=3)
+        batches = self.calibration_for(calibration)
         skeleton, theta = self.skeleton, self.theta(alpha)
         if batches != "shared":
             skeleton = skeleton.twin()
@@ -147,13 +151,13 @@ class Network(nn.Module, ABC):
         skeleton.put(theta, into)
         return into
 
-    def calibration_for(self, given: Calibration | None, stacklevel: int) -> Calibration:
+    def calibration_for(self, given: Calibration | None) -> Calibration:
         """Return the batches on which statistics are estimated, or "shared": what is `given`, or
         else what `train` kept, or else "shared", with a warning where that makes a difference."""
         check_calibration(given)
         chosen = self.calibration if given is None else given
         if chosen is None and self.num_members > 1:
-            warn_of_shared(self.skeleton, stacklevel + 1)
+            warn_of_shared(self.skeleton)
         if chosen is None or not self.skeleton.follows_training:
             return "shared"
         return chosen

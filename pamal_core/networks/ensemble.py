@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
-from torch.utils._pytree import tree_leaves
 
 from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.inputs import described
+from pamal_core.networks.architecture import architecture_of
 from pamal_core.networks.checkpoints import module_of
 from pamal_core.networks.mixture import Mixture
 from pamal_core.networks.skeleton import Skeleton, check_weights, copied
@@ -136,14 +136,13 @@ def _compare(first: nn.Module, member: nn.Module, k: int) -> None:
                 f"{type(part).__qualname__} has been defined again since one of the members 0 and "
                 f"{k} was made: make all members from the class as it is now."
             )
-    ours, theirs = _architecture(first), _architecture(member)
+    (ours, own), (theirs, others) = architecture_of(first), architecture_of(member)
     for name in [*ours, *theirs]:
         if ours.get(name) != theirs.get(name):
             raise InputError(
                 f"Members must have one architecture. Found that 0 and {k} differ in {name}: "
                 f"{ours.get(name, 'missing')} and {theirs.get(name, 'missing')}."
             )
-    own, others = _settings(first), _settings(member)
     if differing := [name for name, value in own.items() if others.get(name) != value]:
         warnings.warn(
             f"Members 0 and {k} have different {', '.join(differing[:3])}; the ensemble runs as "
@@ -175,52 +174,3 @@ def _is_defined_again(one: type, other: type) -> bool:
     places = {(kind.__module__, kind.__qualname__) for kind in (one, other)}
     is_made_anew = one.__module__.startswith("torch.") or "<locals>" in one.__qualname__
     return one is not other and len(places) == 1 and not is_made_anew
-
-
-def _architecture(module: nn.Module) -> dict[str, Any]:
-    """Return what members must have in common, by name: the kind of each weight and buffer, to
-    which others it is tied, and the class of each part, of torch's own with the values that it
-    keeps, such as a stride or a rate."""
-    about: dict[str, Any] = {"their class": type(module).__name__}
-    for name, part in module.named_modules():
-        if name:
-            about[f"the part {name!r}"] = type(part).__name__
-        if type(part).__module__.startswith("torch."):
-            about |= _values(name, part)
-    first_names: dict[int, str] = {}
-    parameters = module.named_parameters(remove_duplicate=False)
-    for name, tensor in [*parameters, *module.named_buffers()]:
-        tied = first_names.setdefault(id(tensor), name)
-        about[name] = f"{[*tensor.shape]} of {tensor.dtype} on {tensor.device}"
-        if tensor.requires_grad:
-            about[name] += ", trained"
-        if tied != name:
-            about[name] += f", tied to {tied}"
-    return about
-
-
-def _settings(module: nn.Module) -> dict[str, Any]:
-    """Return the values that parts of the user's own classes keep: some may say nothing."""
-    values: dict[str, Any] = {}
-    for name, part in module.named_modules():
-        if not type(part).__module__.startswith("torch."):
-            values |= _values(name, part)
-    return values
-
-
-def _values(name: str, part: nn.Module) -> dict[str, Any]:
-    """Return the numbers, texts, tensors (by their sum) and functions (by their name) that a part
-    keeps."""
-
-    def plain(leaf: Any) -> Any:
-        if isinstance(leaf, Tensor) and not leaf.requires_grad:
-            return leaf.double().sum().item()
-        return getattr(leaf, "__qualname__", leaf)
-
-    values = {}
-    for key, value in vars(part).items():
-        leaves = [plain(leaf) for leaf in tree_leaves(value)]
-        is_plain = all(isinstance(leaf, int | float | str) for leaf in leaves)
-        if is_plain and key[0] != "_" and key != "training":
-            values[f"{name}.{key}".lstrip(".")] = leaves
-    return values

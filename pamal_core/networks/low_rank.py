@@ -44,6 +44,8 @@ class LowRankEnsemble(Mixture):
     Raises InputError where `model` has no matrix, or one whose smaller side is less than `rank`.
     """
 
+    scaling: Tensor
+
     def __init__(
         self,
         model: nn.Module,
@@ -66,12 +68,21 @@ class LowRankEnsemble(Mixture):
         base = skeleton.flatten(model)
         super().__init__(skeleton, rows_of(task_weights, num_members).to(base))
         self.base = nn.Parameter(base, requires_grad=train_base)
-        self.rank, self.scale = rank, scale
+        self.rank, self.scale = int(rank), float(scale)
+        # Part of the state: with another scale the same adapters are others.
+        self.register_buffer("scaling", base.new_tensor(scale))
         views = skeleton.views(base)
         self._sizes = {name: view.numel() for name, view in views.items()}
         shapes = {name: view.flatten(1).shape for name, view in views.items() if view.ndim > 1}
         self.matrices = {name: shape for name, shape in shapes.items() if min(shape) > 1}
-        _check_matrices(self.matrices, rank)
+        name, shape = min(
+            self.matrices.items(), key=lambda one: min(one[1]), default=("none", torch.Size([0]))
+        )
+        if rank > min(shape):
+            raise InputError(
+                f"`rank` must be at most {min(shape)}, the smaller side of the smallest matrix, "
+                f"{name} {list(shape)}. Found rank={rank}."
+            )
         self.A, self.B = nn.ParameterDict(), nn.ParameterDict()
         for name, (rows, columns) in self.matrices.items():
             A = base.new_empty(num_members, rank, columns)
@@ -89,6 +100,9 @@ class LowRankEnsemble(Mixture):
         own = {"rank": self.rank, "scale": self.scale, "train_base": self.base.requires_grad}
         return super().settings | own
 
+    def _meaning(self) -> dict[str, Tensor]:
+        return {**super()._meaning(), "scaling": self.scaling}
+
     def weights(self, alphas: ByMember) -> Thetas:
         factors = alphas[..., None, None] * (self.scale / self.rank)
         pieces: list[Tensor] = []
@@ -101,17 +115,6 @@ class LowRankEnsemble(Mixture):
                 piece = piece + (weighted @ A.flatten(0, 1)).flatten(-2)
             pieces.append(piece.expand(*alphas.shape[:-1], -1))
         return torch.cat(pieces, -1)
-
-    def get_extra_state(self) -> Tensor:
-        """`scale`, which the same adapters are others without."""
-        return torch.tensor(self.scale, dtype=torch.float64)
-
-    def set_extra_state(self, state: Tensor) -> None:
-        """InputError unless the state has the same `scale`."""
-        if state != self.scale:
-            raise InputError(
-                f"Adapters must be those of `scale={self.scale}`. Found {state.item()}."
-            )
 
     @torch.no_grad()
     def export_adapters(self, folder: str | Path) -> None:
@@ -136,12 +139,3 @@ class LowRankEnsemble(Mixture):
 def _key(name: str) -> str:
     """`name` as that of a parameter, which may have no dot."""
     return name.replace(".", "/")
-
-
-def _check_matrices(matrices: dict[str, torch.Size], rank: int) -> None:
-    smallest = min(matrices, key=lambda name: min(matrices[name]))
-    if rank > min(matrices[smallest]):
-        raise InputError(
-            f"`rank` must be at most {min(matrices[smallest])}, the smaller side of the smallest "
-            f"matrix, {smallest} {list(matrices[smallest])}. Found rank={rank}."
-        )

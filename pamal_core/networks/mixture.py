@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from torch import nn
 
 from pamal_core.errors import InputError, check_type
+from pamal_core.networks.architecture import of_torch
 from pamal_core.networks.base import Network
 from pamal_core.states import load_state, save_state
 
@@ -22,8 +23,10 @@ class Mixture(Network):
     @property
     def settings(self) -> dict[str, Any]:
         """The arguments by name, beside the architecture, that make a network like this."""
-        rows = self.task_weights.tolist()
-        return {"num_members": len(rows), "task_weights": rows, **self.skeleton.made_with}
+        weights = self.task_weights.double()
+        rows = weights / weights.sum(1, keepdim=True)  # which few digits may have made less than 1
+        made_of = {"num_members": len(rows), "task_weights": rows.tolist()}
+        return made_of | self.skeleton.made_with
 
     def save(self, folder: str | Path, *, calibration: bool = True) -> None:
         """Write the network to `folder`/network.safetensors, in one step: members, task weights,
@@ -37,6 +40,7 @@ class Mixture(Network):
         state = {
             "class": type(self).__name__,
             "settings": self.settings,
+            "architecture": of_torch(self.skeleton.model),
             "task_names": self.task_names,
             "network": dict(self.state_dict()),
             "calibration": self.calibration if calibration else None,
@@ -65,6 +69,13 @@ class Mixture(Network):
                 f"{folder} must have a saved {cls.__name__}. Found {state.get('class', 'another')}."
             )
         network = cls(architecture, **state["settings"])  # type: ignore[arg-type]
+        theirs, ours = state["architecture"], of_torch(network.skeleton.model)
+        # A version of torch may keep other values.
+        if differ := [name for name in theirs if name in ours and theirs[name] != ours[name]]:
+            raise InputError(
+                f"`architecture` must be what was saved. Found another {differ[0]}: "
+                f"{ours[differ[0]]}, not {theirs[differ[0]]}."
+            )
         network.load_state_dict(state["network"])
         network.task_names = tuple(state["task_names"])
         network.calibration = state["calibration"]

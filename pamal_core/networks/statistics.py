@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
+from torch.nn.modules.dropout import _DropoutNd
 from torch.utils._pytree import tree_map_only
 
 from pamal_core.errors import InputError, check_choice, check_type
@@ -28,7 +29,7 @@ def check_calibration(calibration: Any) -> None:
         check_type("calibration", calibration, Iterable, "a list of batches")
 
 
-def warn_of_shared(skeleton: Skeleton, stacklevel: int) -> None:
+def warn_of_shared(skeleton: Skeleton) -> None:
     """Warn that all alphas share what training wrote into the buffers of `skeleton`, if it did."""
     shared = []
     if skeleton.tracking:
@@ -41,7 +42,7 @@ def warn_of_shared(skeleton: Skeleton, stacklevel: int) -> None:
             "the ends, LeNets with BatchNorm had accuracies of 0.62 to 0.92 on two digits, and of "
             "0.92 to 0.97 re-estimated. Give `calibration` a list of one or a few batches of "
             'training data, or "shared" to keep what there is.',
-            stacklevel=stacklevel + 1,
+            stacklevel=5,  # past the caller's call, and the decorator of torch
         )
 
 
@@ -52,10 +53,14 @@ def estimate(
     of `calibration`, of which every one counts the same, and leave it in evaluation mode. `names`
     are those of the tasks.
 
-    Other buffers into which training writes go on from where they are: a spectral norm takes a step
-    a batch. Raises InputError where there is no batch, as when a generator is used up.
+    Dropout is off. Other buffers into which training writes go on from where they are: a spectral
+    norm takes a step a batch. Raises InputError where there is no batch, as when a generator is
+    used up.
     """
     skeleton.train()
+    for module in skeleton.modules():
+        if isinstance(module, _DropoutNd):  # which is off where the statistics are used, too
+            module.eval()
     layers: list[Any] = [skeleton.model.get_submodule(name) for name in skeleton.tracking]
     momenta, number = [layer.momentum for layer in layers], 0
     for layer in layers:
@@ -76,16 +81,8 @@ def estimate(
         )
 
 
-class Kept:
-    """The first inputs of a training, copied to main memory until there are `EXAMPLES`."""
-
-    def __init__(self) -> None:
-        self.batches: list[tuple[Inputs]] = []
-        self._number = 0
-
-    def add(self, inputs: Inputs) -> None:
-        """Keep a copy of `inputs`, unless there are enough."""
-        if self._number < EXAMPLES:
-            on_cpu = moved([inputs], torch.device("cpu"))[0]
-            self.batches.append((tree_map_only(Tensor, torch.clone, on_cpu),))
-            self._number += max(num_examples(inputs), 1)
+def keep(batches: list[tuple[Inputs]], inputs: Inputs) -> None:
+    """Append a copy of `inputs` in main memory, until `batches` have `EXAMPLES`."""
+    if sum(max(num_examples(kept), 1) for (kept,) in batches) < EXAMPLES:
+        on_cpu = moved([inputs], torch.device("cpu"))[0]
+        batches.append((tree_map_only(Tensor, torch.clone, on_cpu),))

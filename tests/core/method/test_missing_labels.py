@@ -19,7 +19,7 @@ from torch.nn import functional as F
 
 import pamal_core as pamal
 from pamal_core.balancing import DynamicWeightAverage, MovingAverage, UncertaintyWeighting, UnitNorm
-from pamal_core.classes import Classes, _nan_where
+from pamal_core.classes import Classes, or_nan
 from pamal_core.tasks import label_counts, task_losses
 
 sk = pytest.importorskip("sklearn.metrics", reason="scikit-learn is the oracle here")
@@ -245,12 +245,12 @@ def test_labels_that_are_none_are_named_in_training_and_in_evaluation(
 
 
 def test_labels_off_the_cpu_that_are_no_class_give_nan():
-    """On "meta" in place of a GPU, which has no values: those of the flag are asked alone."""
+    """On "meta" in place of a GPU, which has no values."""
     logits = torch.randn(3, CLASSES, device="meta")
     taken = Classes(-100, None).checked(logits, torch.empty(3, dtype=torch.long, device="meta"))
     assert all(part.device.type == "meta" and len(part) == 3 for part in taken)
-    flags = [_nan_where(torch.tensor(wrong), torch.ones(1)).item() for wrong in (False, True)]
-    assert flags[0] == 1 and math.isnan(flags[1])
+    wrong = torch.tensor([True], device="meta")
+    assert or_nan(logits, wrong, wrong, "").device.type == "meta"
 
 
 @pytest.mark.parametrize("value", [True, 1])

@@ -339,7 +339,7 @@ def test_a_folder_that_has_no_such_network_is_refused_in_one_sentence(tmp_path):
         (WeightEnsemble, "empty", Normed(), r"Expected a file written by .*No such file"),
         (WeightEnsemble, "foreign", Normed(), "is damaged or another"),
         (LowRankEnsemble, "members", Normed(), "a saved LowRankEnsemble. Found WeightEnsemble"),
-        (WeightEnsemble, "members", Normed(5), "Weights must be those of a network of this arch"),
+        (WeightEnsemble, "members", Normed(5), "another kept.out_features: .5., not .6."),
         (WeightEnsemble, "members", lenet(), "'conv'; the model has: encoder, heads"),
     ):
         with pytest.raises(InputError, match=found):

@@ -1,0 +1,194 @@
+"""What would be wrong in silence: shared inputs, the order of tasks, odd statistics, states."""
+
+import copy
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.optim.lr_scheduler import ReduceLROnPlateau
+
+import pamal_core as pamal
+from pamal_core.errors import InputError
+from pamal_core.metrics import Metric
+
+TASKS = [pamal.classification("left"), pamal.classification("right")]
+INPUTS, LEFT, RIGHT = torch.randn(24, 4), torch.arange(24) % 2, torch.arange(24) % 3
+BATCH = INPUTS, LEFT, RIGHT
+
+
+class Net(nn.Module):
+    def __init__(self, *before, after=()):
+        super().__init__()
+        self.before = nn.Sequential(*before)
+        self.trunk = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), *after)
+        self.left, self.right = nn.Linear(8, 2), nn.Linear(8, 3)
+
+    def forward(self, inputs):
+        features = self.trunk(self.before(inputs))
+        return self.left(features), self.right(features)
+
+
+def ensemble(make=Net):
+    torch.manual_seed(0)
+    return pamal.WeightEnsemble([make(), make()])
+
+
+def batch():
+    return [part.clone() for part in BATCH]
+
+
+@pytest.mark.parametrize("window", [1, 3])
+def test_a_model_that_writes_into_its_inputs_is_refused(window):
+    network = ensemble(lambda: Net(nn.ReLU(inplace=True)))
+    with pytest.raises(InputError, match="must not write into its inputs"):
+        pamal.evaluate(network, TASKS, [batch()])
+    with pytest.raises(InputError, match="must not write into its inputs"):
+        pamal.Method(network, TASKS, window=window).step(batch())
+    with torch.inference_mode():  # whose tensors count no writes
+        assert len(pamal.evaluate(ensemble(), TASKS, [batch()])) == 11
+
+
+def test_a_loss_and_a_metric_that_write_into_targets_are_refused():
+    def loss(output, target):
+        return nn.functional.cross_entropy(output, target.clamp_(max=1))
+
+    written = [pamal.Task("left", loss, [Metric.mean("loss", loss, maximise=False)]), TASKS[1]]
+    with pytest.raises(InputError, match="nor a loss or a metric into its targets"):
+        pamal.Method(ensemble(), written).step(batch())
+    with pytest.raises(InputError, match="nor a loss or a metric into its targets"):
+        pamal.evaluate(ensemble(), written, [batch()])
+
+
+def test_tasks_are_judged_in_the_order_of_the_training():
+    network = ensemble()
+    pamal.Method(network, TASKS)
+    with pytest.raises(InputError, match="in the order of the training, left, right"):
+        pamal.evaluate(network, TASKS[::-1], [batch()])
+    others = [pamal.classification("a"), pamal.classification("b")]
+    assert [o.task for o in pamal.evaluate(network, others, [batch()]).objectives] == ["a", "b"]
+
+
+@pytest.mark.parametrize("kind", [tuple, list])
+def test_a_statistic_that_is_not_added_up_is_refused(kind):
+    counted = lambda output, target: kind((output.argmax(1) == target).sum(0, True))  # noqa: E731
+    task = pamal.Task("left", TASKS[0].loss, [Metric("share", True, counted)])
+    with pytest.raises(
+        InputError, match=f"metric share must be a tensor.* Found a {kind.__name__}"
+    ):
+        pamal.evaluate(ensemble(), [task, TASKS[1]], [batch()])
+
+
+def states_of(tasks, **options):
+    found = []
+    keep = {hook: lambda training: found.append(training.state_dict()) for hook in options}
+    pamal.train(pamal.Method(ensemble(), tasks), [batch()] * 3, epochs=1, progress=False, **keep)
+    return found
+
+
+def test_a_training_goes_on_after_a_whole_epoch_with_the_same_losses():
+    def again(state, tasks=TASKS):
+        method = pamal.Method(ensemble(), tasks)
+        pamal.train(method, [batch()] * 3, epochs=2, resume=state, progress=False)
+
+    (whole,) = states_of(TASKS, on_epoch=True)
+    again(copy.deepcopy(whole))
+    with pytest.raises(InputError, match=r"Found one of the midst of epoch 1"):
+        again(states_of(TASKS, on_step=True)[1])
+    weighted = [pamal.classification("left", class_weight=[1, 9]), TASKS[1]]
+    with pytest.raises(InputError, match=r"class_weight=\(1.0, 9.0\)"):
+        again(whole, weighted)
+    with pytest.raises(InputError, match=r"must be what `Training\.state_dict` returned"):
+        again(ensemble().state_dict())
+
+
+def test_a_plateau_is_not_asked_about_in_each_step():
+    method = pamal.Method(ensemble(), TASKS)
+    with pytest.raises(InputError, match="is told the losses of an epoch"):
+        pamal.train(
+            method,
+            [batch()],
+            epochs=1,
+            scheduler=ReduceLROnPlateau,
+            scheduler_interval="step",
+            progress=False,
+        )
+
+
+def test_statistics_are_those_without_dropout():
+    """So that `predict`, the front and an exported network are one and the same."""
+    network = ensemble(lambda: Net(after=[nn.Dropout(0.5), nn.BatchNorm1d(8)]))
+    given = {"calibration": [(INPUTS,)]}
+    first, second = (network.predict(INPUTS, [0.4, 0.6], **given)[0] for _ in range(2))
+    assert torch.equal(first, second)
+    assert torch.equal(network.export([0.4, 0.6], **given)(INPUTS)[0], first)
+    plain = ensemble(lambda: Net(after=[nn.BatchNorm1d(8)]))
+    names = zip(plain.skeleton._names, network.skeleton._names, strict=True)
+    assert all(a.replace("trunk.2", "trunk.3") == b for a, b in names)
+    plain.stacked.data = network.stacked.data
+    torch.testing.assert_close(plain.predict(INPUTS, [0.4, 0.6], **given)[0], first)
+
+
+def test_a_weight_that_is_not_a_number_is_no_write_into_weights():
+    network = ensemble()
+    with torch.no_grad():
+        network.stacked[0, 0] = math.nan
+    with pytest.raises(pamal.NonFiniteError, match="epoch 1, step 1"):
+        pamal.train(pamal.Method(network, TASKS), [batch()], epochs=1, progress=False)
+
+
+def test_members_with_a_spectral_norm_of_either_kind_are_of_one_architecture():
+    for norm in (nn.utils.spectral_norm, nn.utils.parametrizations.spectral_norm):
+        with pytest.warns(UserWarning, match="different buffers"):
+            ensemble(lambda norm=norm: Net(norm(nn.Linear(4, 4))))
+
+
+def test_a_network_of_few_digits_is_loaded_with_its_task_weights(tmp_path):
+    rows = [[0.9, 0.1], [1 / 3, 2 / 3]]
+    for dtype in (torch.float16, torch.bfloat16):
+        network = pamal.WeightEnsemble([Net(), Net()], task_weights=rows).to(dtype)
+        network.save(tmp_path / str(dtype))
+        loaded = pamal.WeightEnsemble.load(tmp_path / str(dtype), architecture=Net().to(dtype))
+        assert torch.equal(loaded.stacked, network.stacked)
+        np.testing.assert_allclose(loaded.task_weights.float(), rows, atol=0.004)
+    other = pamal.WeightEnsemble([Net(), Net()], task_weights=rows[::-1])
+    with pytest.raises(InputError, match="Found another task_weights"):
+        other.load_state_dict(network.state_dict())
+
+
+def test_a_saved_network_is_not_loaded_into_other_layers_of_the_same_shapes(tmp_path):
+    ensemble(lambda: Net(nn.ReLU())).save(tmp_path)
+    with pytest.raises(InputError, match=r"another the part 'before\.0': Tanh, not ReLU"):
+        pamal.WeightEnsemble.load(tmp_path, architecture=Net(nn.Tanh()))
+    heads = [nn.MultiheadAttention(8, heads) for heads in (4, 2)]
+    pamal.WeightEnsemble(heads[:1], task_weights=[[1.0]]).save(tmp_path)
+    with pytest.raises(InputError, match=r"another num_heads: \[2\], not \[4\]"):
+        pamal.WeightEnsemble.load(tmp_path, architecture=heads[1])
+
+
+@pytest.mark.parametrize(
+    ("tasks", "validation", "said"),
+    [
+        ([pamal.classification("left", metrics=[]), TASKS[1]], [BATCH], "must have a metric"),
+        (TASKS, [], "must yield at least one batch"),
+        (TASKS, [BATCH[:2]], "Found 2 outputs and 1 targets"),
+        (TASKS, iter([BATCH]), "must yield its batches anew"),
+    ],
+)
+def test_what_cannot_be_judged_is_not_trained(tasks, validation, said, monkeypatch):
+    monkeypatch.setattr("pamal_core.recipe.train", lambda *_, **__: pytest.fail("it was trained"))
+    with pytest.raises(InputError, match=said):
+        pamal.fit(Net, tasks, [BATCH], validation, epochs=1, progress=False)
+
+
+@pytest.mark.parametrize("others", [{}, {"this": True}])
+def test_fronts_are_compared_with_others_by_names_of_their_own(others):
+    front = pamal.evaluate(ensemble(), TASKS, [batch()])
+    with pytest.raises(InputError, match="compared by names of their own"):
+        front.compare(**dict.fromkeys(others, front))
+
+
+def test_a_low_rank_ensemble_needs_a_matrix():
+    with pytest.raises(InputError, match="smallest matrix, none"):
+        pamal.LowRankEnsemble(nn.LayerNorm(4), 2, task_weights=[[1.0], [1.0]])
