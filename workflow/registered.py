@@ -18,41 +18,35 @@ from pathlib import Path
 from typing import Any
 
 from pamal_companion.runs.files import BusyError
-from pamal_companion.runs.grid import parameters
 from pamal_companion.runs.run import run
-from pamal_companion.study.registered import FOLDER, registered
+from pamal_companion.study.registered import FOLDER, Question, read
 
 
-def runs(name: str, folder: Path = FOLDER) -> Iterator[tuple[Any, Any]]:
-    """Yield the experiment and the checked options of every run, all settings of a seed together.
-
-    InputError for a setting that an experiment refuses.
-    """
-    registration = registered(name, folder)
-    settings = registration["settings"]
-    every = {seed for one in settings for seed in one.get("seeds", registration["seeds"])}
-    for seed in sorted(every):
-        for setting in settings:
-            if seed in setting.get("seeds", registration["seeds"]):
-                experiment = f"pamal_companion.experiments.{setting['experiment']}"
-                module = importlib.import_module(experiment)
-                given = parameters(setting.get("options", ""))
-                given = {key: seed if value == "seed" else value for key, value in given.items()}
-                given |= {"method": setting["method"], "seed": seed}
-                given.setdefault("data", "full")
-                given["out"] = str(folder / name / f"{setting['name']}_seed_{seed}.json")
-                yield module.EXPERIMENT, module.EXPERIMENT.options.create(**given)
+def missing(question: Question) -> Iterator[tuple[Any, Any]]:
+    """Yield the experiment and the options of every run that is not made, all settings of a seed
+    together; InputError where there is another run in its place."""
+    for seed in sorted({seed for by_seed in question.paths.values() for seed in by_seed}):
+        for name, by_seed in question.paths.items():
+            if seed not in by_seed:
+                continue
+            if by_seed[seed].exists():
+                question.record(name, seed)
+                continue
+            row = question.rows[name]
+            module = importlib.import_module(f"pamal_companion.experiments.{row.experiment}")
+            given = {"data": "full", **row.at(seed), "method": row.method, "seed": seed}
+            given["out"] = str(by_seed[seed])
+            yield module.EXPERIMENT, module.EXPERIMENT.options.create(**given)
 
 
-def main(names: list[str]) -> None:
+def main(names: list[str], folder: Path = FOLDER) -> None:
     """Make what is missing of the registrations `names`, or of all."""
-    names = names or sorted(path.stem for path in FOLDER.glob("*.toml"))
-    planned = [one for name in names for one in runs(name)]  # refused here, before any is made
-    for experiment, options in planned:
-        if not Path(options.out).exists():
-            with suppress(BusyError):
-                run(experiment, options, wait=False)
-                print(options.out, flush=True)
+    names = names or sorted(path.stem for path in folder.glob("*.toml"))
+    questions = [read(name, folder) for name in names]  # refused here, before any run is made
+    for experiment, options in [one for question in questions for one in missing(question)]:
+        with suppress(BusyError):
+            run(experiment, options, wait=False)
+            print(options.out, flush=True)
 
 
 if __name__ == "__main__":

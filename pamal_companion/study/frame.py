@@ -147,7 +147,8 @@ def of(run: Record | Row | grid.Run) -> Setting:
     default."""
     known = options_of(run.experiment)
     if isinstance(run, grid.Run):
-        usual = known.defaults_of(run.method).items()
+        data = "sample" if run.options.get("data") == "sample" else "full"
+        usual = known.defaults_of(run.method, data).items()
         defaults = {name: value for name, value in usual if matters(name, run.method)}
         return setting(run.experiment, run.method, **defaults | dict(run.options))
     options = known.completed(run.method, run.options)

@@ -127,10 +127,12 @@ NAMED: dict[str, Callable[[Record, str, str], Any]] = {
 def check(measure: str, tasks: Sequence[str] = ()) -> None:
     """Raise InputError for an unknown measure, or for a metric of none of the `tasks`, if any."""
     name = measure.removeprefix(CHOSEN).removeprefix(ORDER_OF)
-    is_metric = "/" in name and (not tasks or name.partition("/")[0] in tasks)
-    is_known = measure in (*MEASURES, CHOSEN + "hypervolume") or measure.startswith(
-        (ENDS, AT_TASK_2)
-    )
+    task, _, metric = name.partition("/")
+    is_metric = metric in HIGHER and (not tasks or task in tasks)
+    of_toy = measure in OF_TOY or measure.startswith((ENDS, AT_TASK_2))
+    is_known = measure in (*MEASURES, CHOSEN + "hypervolume") or of_toy
+    if of_toy and tasks:
+        is_known = False
     if not (is_known or is_metric or name == "objectives"):
         known = ", ".join(MEASURES)
         raise InputError(f"A measure is one of {known}, or task/metric. Found {measure!r}.")

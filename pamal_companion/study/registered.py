@@ -8,15 +8,26 @@ over. Until the last run of a question its numbers are not read.
 """
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    ValidationError,
+    model_validator,
+)
 
 from pamal_companion.experiments.options import OPTIONS
 from pamal_companion.runs import folder, grid
@@ -25,38 +36,115 @@ from pamal_companion.study import frame, measures, paper
 from pamal_companion.study.frame import Setting
 from pamal_companion.study.hypotheses import IN_WORDS, Hypothesis, Records, of_estimate
 from pamal_companion.study.statistics import WITHIN, Estimate, bracket, holm, minus, seeds_needed
-from pamal_core.errors import InputError, check_choice, check_number
+from pamal_core.errors import InputError, check_choice
 
 FOLDER = grid.ROOT / "results" / folder.REGISTERED
 LEVEL = 0.05
 
 
-def registered(name: str, folder: Path = FOLDER) -> dict[str, Any]:
-    """Return the registration `name`; InputError if it is not the one whose hash is in HASHES."""
-    file = folder / f"{name}.toml"
-    hashes = folder / "HASHES"
-    if not file.exists() or not hashes.exists():
-        raise InputError(f"A registration needs a file and its hash. Found no {file} or {hashes}.")
-    content = file.read_bytes()
-    line = f"{hashlib.sha256(content).hexdigest()}  {file.name}"
-    if line not in hashes.read_text("utf-8").splitlines():
-        raise InputError(f"{file} is not the one that was registered. {hashes} lacks: {line}")
-    return tomllib.loads(content.decode())
+def _different(values: list[Any]) -> list[Any]:
+    if len({*values}) < len(values):
+        raise ValueError("each must be there once")
+    return values
+
+
+Seeds = Annotated[
+    list[Annotated[int, Field(ge=0)]], Field(min_length=1), AfterValidator(_different)
+]
+Margin = Annotated[FiniteFloat, Field(ge=0)]
+
+
+class Part(BaseModel):
+    """What is written down, and nothing else."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Row(Part):
+    """A setting: what is trained, with each of `seeds`, or with those of the registration."""
+
+    name: Annotated[str, Field(pattern=r"^[\w.=+-]+$")]
+    experiment: str
+    method: str
+    options: str = ""
+    seeds: Seeds | None = None
+
+    def at(self, seed: int) -> dict[str, Any]:
+        """Return its options where `seed` stands for that of the run."""
+        given = grid.parameters(self.options)
+        return {name: seed if value == "seed" else value for name, value in given.items()}
+
+    @model_validator(mode="after")
+    def _can_be_run(self) -> Self:
+        check_choice("experiment", self.experiment, [*OPTIONS])
+        given = self.at(0)
+        if own := given.keys() & {"seed", "method", "out"}:
+            raise ValueError(f"`options` must be others. Found {', '.join(own)}.")
+        OPTIONS[self.experiment].create(method=self.method, **given)
+        return self
+
+
+class Comparison(Part):
+    """Two settings, by their names, and what of them is compared; within `margin` they are
+    level."""
+
+    ours: str
+    theirs: str
+    measure: str
+    split: Literal[frame.SPLITS]  # type: ignore[valid-type]
+    margin: Margin = WITHIN
+
+
+class Registration(BaseModel):
+    """A file: beside these fields it has texts."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+    __pydantic_extra__: dict[str, str]
+
+    question: str
+    seeds: Seeds
+    settings: Annotated[list[Row], Field(min_length=1)]
+    comparisons: list[Comparison] = []
+    hypotheses: list[str] = []
+    measures: list[str] = []
+    margin: Margin = WITHIN
+    judged: bool = True
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        rows = {row.name: row for row in self.settings}
+        _different([row.name for row in self.settings])
+        for pair in self.comparisons:
+            try:
+                for side in ("ours", "theirs"):
+                    check_choice(side, getattr(pair, side), [*rows])
+                ours, theirs = rows[pair.ours], rows[pair.theirs]
+                if ours is theirs or ours.experiment != theirs.experiment:
+                    raise ValueError("`theirs` must be another setting of the same experiment.")
+                measures.check(pair.measure, [*paper.TASKS[ours.experiment]])
+                both = {row.at(0).get("batch_norm") for row in (ours, theirs)} == {"both"}
+                if pair.split not in ("validation", "test") and not both:
+                    raise ValueError(f"`split` must be measured. Found {pair.split}.")
+            except ValueError as error:
+                raise ValueError(f"{error} It is in {pair!r}") from None
+        return self
 
 
 @dataclass(frozen=True)
 class Question:
-    """A registration.
+    """A registration that can be run and judged.
 
     - `name`, and `text`: what is asked.
+    - `rows`: its settings by name.
     - `paths`: of its records, by the name of their setting and by seed.
-    - `comparisons` as they are written, and `hypotheses` in words.
+    - `comparisons`, and `hypotheses` in words.
     """
 
     name: str
     text: str
+    rows: Mapping[str, Row]
     paths: Mapping[str, Mapping[int, Path]]
-    comparisons: list[dict[str, Any]]
+    comparisons: list[Comparison]
     hypotheses: list[str]
 
     @property
@@ -65,44 +153,66 @@ class Question:
         made = [path.exists() for by_seed in self.paths.values() for path in by_seed.values()]
         return "complete" if all(made) else f"running, {sum(made)} of {len(made)}"
 
+    def record(self, name: str, seed: int) -> Record:
+        """Return the record of a setting and a seed; InputError where it is that of another run."""
+        row, path = self.rows[name], self.paths[name][seed]
+        record = Record.read(path)
+        planned = grid.Run(row.experiment, row.method, row.at(seed), seed, (), (), ())
+        if (frame.of(record), record.seed) != (wanted := frame.of(planned), seed):
+            found = f"{frame.of(record).name()}, seed {record.seed}"
+            raise InputError(
+                f"{path} must have the run of its name: {wanted.name()}, seed {seed}. "
+                f"Found {found}."
+            )
+        return record
+
     @cached_property
     def records(self) -> Records:
         """Return its records, by the name of their setting and by seed. They are read once."""
         return {
-            name: {seed: Record.read(path) for seed, path in by_seed.items()}
+            name: {seed: self.record(name, seed) for seed in by_seed}
             for name, by_seed in self.paths.items()
         }
 
 
 def read(name: str, folder: Path = FOLDER) -> Question:
-    """Return a registration. InputError, which names the row, for a setting, measure, split, seed
-    or margin that is none."""
-    found = registered(name, folder)
-    paths: dict[str, dict[int, Path]] = {}
+    """Return the registration `name`; InputError where it is not the one whose hash is in HASHES,
+    and, with the row, where it asks for what there is not."""
+    file, hashes = folder / f"{name}.toml", folder / "HASHES"
+    if not re.fullmatch(r"[\w.-]+", name) or not file.exists() or not hashes.exists():
+        raise InputError(f"A registration needs a file and its hash. Found no {file} or {hashes}.")
+    content = file.read_bytes()
+    line = f"{hashlib.sha256(content).hexdigest()}  {file.name}"
+    if line not in hashes.read_text("utf-8").splitlines():
+        raise InputError(f"{file} is not the one that was registered. {hashes} lacks: {line}")
+    found: dict[str, Any] = {}
     try:
-        for row in found["settings"]:
-            check_choice("experiment", row["experiment"], [*OPTIONS])
-            options = grid.parameters(row.get("options", ""))
-            given = {key: value for key, value in options.items() if value != "seed"}
-            OPTIONS[row["experiment"]].create(method=row["method"], **given)
-            seeds = row.get("seeds", found["seeds"])
-            for seed in seeds:
-                check_number("seed", seed, 0, whole=True)
-            label = row["name"]
-            paths[label] = {n: folder / name / f"{label}_seed_{n}.json" for n in seeds}
-        experiments = {row["name"]: row["experiment"] for row in found["settings"]}
-        for row in found.get("comparisons", []):
-            for side in ("ours", "theirs"):
-                check_choice(side, row[side], [*paths])
-            measures.check(row["measure"], [*paper.TASKS[experiments[row["ours"]]]])
-            check_choice("split", row["split"], frame.SPLITS)
-            check_number("margin", row.get("margin", WITHIN), 0)
-    except InputError as error:
-        raise InputError(f"The registration {name} cannot be read: {row}. {error}") from None
-    except KeyError as error:
-        raise InputError(f"The registration {name} lacks {error} in {row}.") from None
-    rest = (found.get(part, []) for part in ("comparisons", "hypotheses"))
-    return Question(name, found["question"], paths, *rest)
+        found = tomllib.loads(content.decode())
+        asked = Registration.model_validate(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        what = ": ".join([".".join(map(str, first["loc"])), first["msg"]]).removeprefix(": ")
+        with suppress(LookupError, TypeError):
+            what += f", in {found[str(first['loc'][0])][first['loc'][1]]}"
+        raise InputError(f"The registration {name} cannot be read: {what}.") from None
+    except ValueError as error:  # of the text, or of TOML
+        raise InputError(f"The registration {name} cannot be read: {error}.") from None
+    if asked.judged and bool(asked.comparisons) == (name in IN_WORDS):
+        raise InputError(
+            f"The registration {name} must have comparisons, or hypotheses in words that "
+            "`study.hypotheses` computes. Found both or none."
+        )
+    if asked.comparisons and asked.hypotheses:
+        raise InputError(f"The registration {name} must have no hypotheses beside comparisons.")
+    rows = {row.name: row for row in asked.settings}
+    paths = {
+        row.name: {
+            seed: folder / name / f"{row.name}_seed_{seed}.json"
+            for seed in row.seeds or asked.seeds
+        }
+        for row in asked.settings
+    }
+    return Question(name, asked.question, rows, paths, asked.comparisons, asked.hypotheses)
 
 
 def compared(question: Question) -> list[Hypothesis]:
@@ -111,18 +221,16 @@ def compared(question: Question) -> list[Hypothesis]:
     runs = {Setting("", name): by_seed for name, by_seed in question.records.items()}
     family = []
     for row in question.comparisons:
-        pair = Setting("", row["ours"]), Setting("", row["theirs"])
-        sign = 1 if measures.is_better_high(row["measure"]) else -1
-        ours, theirs = (
-            sign * frame.measured(runs, one, row["measure"], row["split"]) for one in pair
-        )
+        pair = Setting("", row.ours), Setting("", row.theirs)
+        sign = 1 if measures.is_better_high(row.measure) else -1
+        ours, theirs = (sign * frame.measured(runs, one, row.measure, row.split) for one in pair)
         away, _ = minus(ours, theirs, frame.are_paired(runs, *pair))
-        family.append(of_estimate(_text(row), away, row.get("margin", WITHIN)))
+        family.append(of_estimate(_text(row), away, row.margin))
     return family
 
 
-def _text(row: Mapping[str, Any]) -> str:
-    return f"{row['ours']} - {row['theirs']}: {row['measure']}, {row['split']}"
+def _text(row: Comparison) -> str:
+    return f"{row.ours} - {row.theirs}: {row.measure}, {row.split}"
 
 
 def verdicts(question: Question) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 import hashlib
 import runpy
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,14 @@ import pytest
 from pamal_companion.__main__ import main
 from pamal_companion.runs.records import Record
 from pamal_companion.study import frame
+from pamal_companion.study.registered import read
 from pamal_core.errors import InputError
 
 ROOT = Path(__file__).parents[3]
 TEXT = """
 question = "Is a bottleneck of two features worse?"
 seeds = [3, 4]
+judged = false
 
 [[settings]]
 name = "narrow"
@@ -33,10 +36,8 @@ seeds = [4]
 
 @pytest.fixture
 def script(tmp_path):
-    """The names of workflow/registered.py, whose folder is a new one."""
-    names = runpy.run_path(str(ROOT / "workflow" / "registered.py"))
-    names["main"].__globals__["FOLDER"] = tmp_path
-    return names
+    """The names of workflow/registered.py."""
+    return runpy.run_path(str(ROOT / "workflow" / "registered.py"))
 
 
 def register(folder, text=TEXT, name="question"):
@@ -47,49 +48,52 @@ def register(folder, text=TEXT, name="question"):
 
 def test_what_is_missing_is_made_with_the_seed_as_the_draw(tmp_path, script, capsys, monkeypatch):
     register(tmp_path)
-    monkeypatch.setitem(script["runs"].__globals__, "FOLDER", tmp_path)
-    planned = [o for _, o in script["runs"]("question", tmp_path)]
+    planned = [o for _, o in script["missing"](read("question", tmp_path))]
     assert [(o.method, o.seed, getattr(o, "draw", None)) for o in planned] == [
         ("pamal", 3, 3),
         ("pamal", 4, 4),
         ("ls", 4, 0),
     ]
-    for options in planned:
-        Path(options.out).parent.mkdir(exist_ok=True)
-    Path(planned[0].out).write_text("there")  # is not looked at, and not made again
     made = []
     monkeypatch.setitem(
         script["main"].__globals__, "run", lambda _, options, wait: made.append(options.out)
     )
-    monkeypatch.setitem(
-        script["main"].__globals__, "runs", lambda name: script["runs"](name, tmp_path)
-    )
-    script["main"](["question"])
-    assert made == [o.out for o in planned[1:]] and capsys.readouterr().out.split() == made
+    script["main"](["question"], tmp_path)
+    assert made == [o.out for o in planned] and capsys.readouterr().out.split() == made
 
 
-def test_a_registered_run_writes_its_record_beside_the_registration(tmp_path, script):
+def test_a_registered_run_is_made_once_and_stands_for_no_other(tmp_path, script, monkeypatch):
     register(tmp_path)
-    experiment, options = next(iter(script["runs"]("question", tmp_path)))
+    experiment, options = next(script["missing"](read("question", tmp_path)))
     record = script["run"](experiment, options, wait=False).record
-    assert Record.read(tmp_path / "question" / "narrow_seed_3.json").key == record.key
+    first = tmp_path / "question" / "narrow_seed_3.json"
+    assert Record.read(first).key == record.key
     assert record.options["bottleneck"] == 2 and "seed=3" in record.data
+    left = [Path(o.out).name for _, o in script["missing"](read("question", tmp_path))]
+    assert left == ["narrow_seed_4.json", "one-network_seed_4.json"]
+    for name, setting in zip(left, ("narrow", "one-network"), strict=True):
+        shutil.copy(first, first.with_name(name))
+        with pytest.raises(InputError, match=r"run of its name: .* seed 4\. Found .* seed 3"):
+            script["main"](["question"], tmp_path)
+        with pytest.raises(InputError, match="must have the run of its name"):
+            read("question", tmp_path).record(setting, 4)
+        first.with_name(name).unlink()
 
 
 @pytest.mark.parametrize("change", [("seeds = [3, 4]", "seeds = [3]"), ("\n", "\r\n")])
-def test_a_registration_that_was_changed_is_refused(tmp_path, script, change):
+def test_a_registration_that_was_changed_is_refused(tmp_path, change):
     register(tmp_path)
     (tmp_path / "question.toml").write_text(TEXT.replace(*change), newline="")
     with pytest.raises(InputError, match="not the one that was registered"):
-        script["registered"]("question", tmp_path)
+        read("question", tmp_path)
     with pytest.raises(InputError, match="Found no"):
-        script["registered"]("another", tmp_path)
+        read("another", tmp_path)
 
 
 def test_an_unknown_option_is_refused_before_any_run(tmp_path, script):
     register(tmp_path, TEXT.replace("weights", "wieghts"))
     with pytest.raises(InputError, match="wieghts"):
-        list(script["runs"]("question", tmp_path))
+        script["main"](["question"], tmp_path)
 
 
 def test_nothing_else_reads_the_folder_of_registered_runs(tmp_path, capsys):

@@ -1,6 +1,7 @@
 """What was registered is judged after its last run, in one family; what is wrong is refused."""
 
 import hashlib
+import re
 
 import numpy as np
 import pytest
@@ -28,6 +29,12 @@ experiment = "census"
 method = "ls"
 options = "draw=seed"
 
+[[settings]]
+name = "ls-again"
+experiment = "census"
+method = "ls"
+options = "draw=seed"
+
 [[comparisons]]
 ours = "pamal"
 theirs = "ls"
@@ -37,7 +44,7 @@ margin = 0.002
 
 [[comparisons]]
 ours = "ls"
-theirs = "ls"
+theirs = "ls-again"
 measure = "chosen hypervolume"
 split = "test"
 """
@@ -52,19 +59,21 @@ def register(folder, text=TEXT):
 
 def write(question, ours, theirs):
     """Records whose hypervolumes are these, where each seed has its own draw of the data."""
-    for name, volumes in (("pamal", ours), ("ls", theirs)):
+    for name, volumes in (("pamal", ours), ("ls", theirs), ("ls-again", theirs)):
         for (seed, path), volume in zip(question.paths[name].items(), volumes, strict=False):
             path.parent.mkdir(exist_ok=True)
-            record(f"census/{name}", [(volume, 1.0)], seed=seed, draw=seed).write(path)
+            row = question.rows[name]
+            given = {"masters": "mended", **row.at(seed)}
+            record(f"census/{row.method}", [(volume, 1.0)], seed=seed, **given).write(path)
 
 
 def test_until_the_last_run_there_is_no_number(tmp_path):
     question = read("question", register(tmp_path))
-    assert question.progress == "running, 0 of 12"
+    assert question.progress == "running, 0 of 18"
     write(question, [0.9] * 6, [0.5] * 5)
-    assert question.progress == "running, 11 of 12"
+    assert question.progress == "running, 16 of 18"
     found = verdicts(question)
-    assert {*found["verdict"]} == {"running, 11 of 12"} and {*found["estimate"]} == {""}
+    assert {*found["verdict"]} == {"running, 16 of 18"} and {*found["estimate"]} == {""}
 
 
 def test_seeds_with_draws_of_their_own_are_compared_one_by_one(tmp_path):
@@ -109,24 +118,59 @@ def test_a_family_is_wrong_in_one_case_of_twenty_at_most(tmp_path, monkeypatch):
     assert wrong <= 5 + 3 * np.sqrt(100 * 0.05 * 0.95)
 
 
+HYPOTHESES = TEXT.partition("[[comparisons]]")[0].replace(
+    "seeds =", 'hypotheses = ["PaMaL - LS"]\nseeds ='
+)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
         ('method = "ls"', 'method = "lss"', "lss"),
         ('"census"', '"sensus"', "`experiment` must be one of"),
         ("W=1", "window=1", "window"),
+        ("draw=seed", "bogus=seed", "bogus"),
+        ("draw=seed", "seed=3", "Found seed"),
+        ("options =", "option =", "option: Extra inputs"),
         ('theirs = "ls"', 'theirs = "uw"', "`theirs` must be one of pamal, ls"),
+        ('theirs = "ls"', 'theirs = "pamal"', "`theirs` must be another setting"),
         ('measure = "hypervolume"', 'measure = "volume"', "A measure is one of"),
-        ('split = "validation"', 'split = "training"', "`split` must be one of"),
-        ("margin = 0.002", "margin = -1", "`margin` must be a finite number >= 0"),
-        ("seeds = [20,", "seeds = [-1,", "`seed` must be a whole number >= 0"),
-        ('split = "validation"', "", "lacks 'split'"),
+        ('measure = "hypervolume"', 'measure = "age/acuracy"', "A measure is one of"),
+        ('measure = "hypervolume"', 'measure = "covering pairs"', "A measure is one of"),
+        ('measure = "hypervolume"', "measure = 3", "measure: Input should be a valid string"),
+        ('split = "validation"', 'split = "training"', "split: Input should be 'validation'"),
+        ('split = "validation"', 'split = "test, recalibrated"', "`split` must be measured"),
+        ('split = "validation"', "", "split: Field required"),
+        ("margin = 0.002", "margin = -1", "margin: Input should be greater than or equal to 0"),
+        ("margin = 0.002", "margin = nan", "margin: Input should be a finite number"),
+        ("margin = 0.002", 'margin = "x"', "margin: Input should be a valid number"),
+        ("margin = 0.002", "margn = 0.5", "margn: Extra inputs"),
+        ("seeds = [20,", "seeds = [-1,", "seeds.0: Input should be greater than or equal to 0"),
+        ("seeds = [20,", "seeds = [21,", "each must be there once"),
+        ("[20, 21, 22, 23, 24, 25]", "[]", "seeds: List should have at least 1 item"),
+        ("[20, 21, 22, 23, 24, 25]", "20", "seeds: Input should be a valid list"),
+        ("seeds = [20,", "seed = [20,", "seeds: Field required"),
+        ('name = "ls"', 'name = "pamal"', "each must be there once"),
+        ('name = "ls"', 'name = "../ls"', "name: String should match"),
+        ('name = "ls"', "name = 3", "name: Input should be a valid string"),
+        ('question = "Is it ahead?"', "", "question: Field required"),
+        ("[[settings]]", "[[setting]]", "settings: Field required"),
+        ("[[comparisons]]", "[[comparison]]", "comparison: Input should be a valid string"),
+        ("question =", "question", "cannot be read: Expected '='"),
+        ("seeds =", 'hypotheses = ["PaMaL is ahead"]\nseeds =', "no hypotheses beside comparisons"),
+        (TEXT, TEXT.partition("[[comparisons]]")[0], "Found both or none"),
+        (TEXT, HYPOTHESES, "Found both or none"),
     ],
 )
-def test_a_row_that_cannot_be_read_is_refused_with_the_row(tmp_path, old, new, said):
-    with pytest.raises(InputError, match=said) as refused:
+def test_what_cannot_be_read_is_refused(tmp_path, old, new, said):
+    with pytest.raises(InputError, match=re.escape(said)) as refused:
         read("question", register(tmp_path, TEXT.replace(old, new)))
     assert "The registration question" in str(refused.value)
+
+
+def test_a_registration_is_one_of_its_folder(tmp_path):
+    with pytest.raises(InputError, match="Found no"):
+        read("../question", register(tmp_path))
 
 
 def test_what_is_registered_here_has_its_hash_and_can_be_read():
