@@ -175,8 +175,8 @@ def run(what: tuple[str, ...], given: tuple[tuple[str, str], ...], results: Path
             raise InputError(f"Expected SOURCE and TARGET of a notebook. Found {' '.join(what)}.")
         notebooks.run(Path(what[0]), Path(what[1]), changes)
         return {"made": [what[1]]}, [what[1]], True
-    for record in what:
-        grid.make(record, results, changes)
+    for make in [grid.maker(record, results, changes) for record in what]:
+        make()
     made = [str(results / record) for record in what]
     return {"made": made}, ["\n".join(made)], True
 

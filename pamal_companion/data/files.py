@@ -36,16 +36,12 @@ PACKED: dict[bytes, Callable[[Any], Any]] = {
 LARGEST = 1 << 27  # bytes; more than any reader here asks for at once
 
 
+DEFAULT_ROOT = Path("~/.cache/pamal")
+
+
 def data_root(given: str | Path | None = None) -> Path:
-    """The folder that holds all data: `given`, else $PAMAL_DATA, else ~/.cache/pamal. A warning
-    where the variable names no folder."""
-    named = None if given else os.environ.get("PAMAL_DATA")
-    root = Path(given or named or "~/.cache/pamal").expanduser()
-    if named and not root.is_dir():
-        warnings.warn(
-            f"$PAMAL_DATA must name a folder of data. Found no folder {root}.", stacklevel=1
-        )
-    return root
+    """The folder that holds all data: `given`, else $PAMAL_DATA, else `DEFAULT_ROOT`."""
+    return Path(given or os.environ.get("PAMAL_DATA") or DEFAULT_ROOT).expanduser()
 
 
 def expect(holds: object, what: str, found: object) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from torch.utils.data import TensorDataset
 
-from pamal_companion.data.files import entries
+from pamal_companion.data.files import DEFAULT_ROOT, entries
 from pamal_core.errors import InputError, check_choice
 
 
@@ -56,6 +56,8 @@ def takes_sample(data: str, root: Path, home: Home) -> bool:
         if data == "full":
             raise InputError(said)
         warnings.warn(f"{said} Until then the sample is taken.", stacklevel=3)
+    elif data == "auto" and root != DEFAULT_ROOT.expanduser() and not root.is_dir():
+        warnings.warn(f"Found no folder {root} of data: the sample is taken.", stacklevel=3)
     return data == "auto"
 
 

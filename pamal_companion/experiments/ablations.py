@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from pamal_companion.data.splits import Splits
 from pamal_companion.experiments import census, listed, multimnist
@@ -55,6 +55,12 @@ class MultiForwardOptions(AblationOptions):
     known = (*AblationOptions.known, "penalties", "windows")
     windows: Annotated[tuple[Count, ...], Listed, Some] = (1, 2, 3, 4, 5)
     penalties: Annotated[tuple[Penalty, ...], Listed, Some] = ("ordered", "printed+as_released")
+
+    @model_validator(mode="after")
+    def _has_draws_to_couple(self) -> "MultiForwardOptions":
+        if max(self.windows) < 2:
+            raise ValueError(f"`windows` must have one above 1. Found windows={self.windows}.")
+        return self
 
     def settings(self, is_sample: bool = False) -> list[Setting]:
         """For each seed every W and lambda with each penalty. At lambda = 0 there is none, so that

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from pamal_companion.runs.files import checked_name
+from pamal_companion.runs.files import check_writable, checked_name
 from pamal_companion.runs.options import Count, NonNegative, Options
 
 
@@ -24,6 +24,10 @@ class YourModelOptions(Options):
     @model_validator(mode="after")
     def _can_write(self) -> "YourModelOptions":
         """Known before the training, not after it."""
-        if self.out is not None and not Path(self.out).parent.is_dir():
-            raise ValueError(f"`out` must be a file in a folder that exists. Found {self.out!r}.")
+        if self.out is None:
+            return self
+        path = Path(self.out)
+        if path.suffix != ".pt" or path.is_dir() or not path.parent.is_dir():
+            raise ValueError(f"`out` must be a .pt file in a folder that exists. Found {path}.")
+        check_writable(path)
         return self

@@ -9,9 +9,9 @@ import importlib
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -88,30 +88,45 @@ def by_record() -> dict[str, Run]:
     return {record: run for run in _all() for record in run.records}
 
 
-def make(record: str, results: Path, changes: Mapping[str, Any] | None = None) -> None:
-    """Make the run of `record` without its notebook, with `changes` to its parameters; or copy the
-    record where another table has it already. The grid has its setting; the seed may be another.
-    InputError for a record of no such setting."""
-    if "out" in (changes or {}):
-        raise InputError(f"`out` of a record is its name. Found {(changes or {})['out']!r}.")
+def maker(
+    record: str, results: Path, changes: Mapping[str, Any] | None = None
+) -> Callable[[], None]:
+    """Return what makes the run of `record` without its notebook, with `changes` to its parameters,
+    or copies the record where another table has it already. The grid has its setting; the seed may
+    be another. InputError for a record of no such setting, and for changes that are refused."""
+    changes = changes or {}
+    if own := sorted(changes.keys() & {"out", "method", "seed"}):
+        raise InputError(f"`{own[0]}` of a record is in its name. Found {changes[own[0]]!r}.")
     run = by_record().get(record) or _of_another_seed(record)
     if run is None:
         raise InputError(
             "A record must be FOLDER/NAME_seed_NUMBER.json, of a setting in workflow/grid.csv. "
             f"Found {record!r}."
         )
-    for other in run.records:
-        if not (results / record).exists() and (results / other).exists():
-            write_atomic(results / record, (results / other).read_bytes())
-    given = {**run.parameters, **(changes or {}), "out": str(results / record)}
+    given = {**run.parameters, **changes, "out": str(results / record)}
     if run.experiment == "toy":  # a formula, which is no `Experiment`
         toy = importlib.import_module("pamal_companion.toy.run")
-        toy.run(toy.ToyOptions.create(**given))
-        return
-    from pamal_companion.runs.run import run as train  # torch: only here
+        train = partial(toy.run, toy.ToyOptions.create(**given))
+    else:
+        from pamal_companion.runs.run import run as train_run  # torch: only here
 
-    experiment = importlib.import_module(f"pamal_companion.experiments.{run.experiment}").EXPERIMENT
-    train(experiment, experiment.options.create(**given))
+        module = importlib.import_module(f"pamal_companion.experiments.{run.experiment}")
+        options = module.EXPERIMENT.options.create(**given)
+        train = partial(train_run, module.EXPERIMENT, options)
+    path, made = results / record, [results / other for other in run.records]
+
+    def go() -> None:
+        copied = next((other for other in made if other.exists() and not path.exists()), None)
+        if copied:
+            write_atomic(path, copied.read_bytes())
+        try:
+            train()
+        except InputError:  # of another run
+            if copied:
+                path.unlink()
+            raise
+
+    return go
 
 
 def _of_another_seed(record: str) -> Run | None:

@@ -19,8 +19,8 @@ from pamal_core.errors import InputError, check_choice
 NonNegative = Annotated[float, Field(ge=0)]
 Strength = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Natural = Annotated[int, Field(ge=0)]
-Count = Annotated[int, Field(ge=1)]
+Natural = Annotated[int, Field(ge=0, lt=10**18)]  # what every reader of a record can hold
+Count = Annotated[int, Field(ge=1, lt=10**18)]
 
 SETTINGS = {"W", "lam", "p", "balancing", "task"}
 """What the paper varies. They count in a run's key, default or not."""

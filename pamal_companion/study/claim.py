@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pamal_companion.experiments.options import OPTIONS
+from pamal_companion.runs.methods import matters
+from pamal_companion.runs.options import NOT_IDENTITY
 from pamal_companion.study import frame, paper
 from pamal_companion.study.frame import Away, Counted, Measure, Near, OfSeeds, Runs, Setting
 from pamal_companion.study.measures import check as check_measure
@@ -154,7 +156,12 @@ def _check(claim: Claim) -> None:
     others = () if callable(claim.theirs) else claim.theirs
     for setting in (*claim.ours, *others, *rivals):
         check_choice("experiment", setting.experiment, [*OPTIONS])
-        OPTIONS[setting.experiment].create(method=setting.method, **dict(setting.options))
+        options = dict(setting.options)
+        OPTIONS[setting.experiment].create(method=setting.method, **options)
+        written = frame.setting(setting.experiment, setting.method, **options)
+        ignored = [n for n in options if n != "data" and not matters(n, setting.method)]
+        if ignored or options.keys() & NOT_IDENTITY - {"data"} or written != setting:
+            raise InputError(f"No record would have the options of {setting}.")
     experiment = claim.ours[0].experiment
     for measure in measures:
         if isinstance(measure, str):

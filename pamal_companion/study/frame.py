@@ -1,7 +1,7 @@
 """Records by setting and seed, and what they measured."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -275,9 +275,9 @@ class OfSeeds:
 
 
 GROUPS: dict[str, Callable[[Sequence[Front]], float]] = {
-    "hypervolume": lambda fronts: volume(together(fronts)),
+    "hypervolume": lambda fronts: volume(Front.union(*fronts)),
     "least hypervolume": lambda fronts: min(map(volume, fronts)),
-    "distance": lambda fronts: float(np.ptp(together(fronts).values, axis=0).max()),
+    "distance": lambda fronts: float(np.ptp(Front.union(*fronts).values, axis=0).max()),
 }
 
 
@@ -380,14 +380,7 @@ def united(
     """Return the runs of all `settings` as one front, by seed, where all have been made."""
     every = [found.get(setting, {}) for setting in settings]
     seeds = sorted(set.intersection(*map(set, every)))
-    return {seed: together([by_seed[seed].front(split) for by_seed in every]) for seed in seeds}
-
-
-def together(fronts: Sequence[Front]) -> Front:
-    """Return all points of fronts with the same objectives."""
-    alphas = np.concatenate([front.alphas for front in fronts])
-    table = pd.concat([front.table for front in fronts], ignore_index=True)
-    return replace(fronts[0], alphas=alphas, table=table)
+    return {seed: Front.union(*(by_seed[seed].front(split) for by_seed in every)) for seed in seeds}
 
 
 def volume(front: Front) -> float:

@@ -7,7 +7,6 @@ over.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -64,7 +63,10 @@ def of_estimate(text: str, away: Estimate, margin: float = WITHIN) -> Hypothesis
 
 
 def numbers(
-    records: Records, names: Iterable[str], split: str, measure: Callable[[Front], float]
+    records: Records,
+    names: Iterable[str],
+    split: str,
+    measure: Callable[[Front], float] = volume,
 ) -> "pd.Series[float]":
     """Return by seed a measure of the points of all settings `names` together."""
     fronts = united(records, names, split)
@@ -86,8 +88,8 @@ def fronts_along_the_dial(records: Records, widths: Iterable[int]) -> list[Hypot
     return [
         difference(
             f"k = {width}: the front of one run - five LS of two epochs",
-            numbers(records, [f"{width}-pamal"], "validation", volume),
-            numbers(records, sweep(width, 10), "validation", volume),
+            numbers(records, [f"{width}-pamal"], "validation"),
+            numbers(records, sweep(width, 10), "validation"),
         )
         for width in widths
     ]
@@ -100,7 +102,7 @@ def dial_of_conflict(records: Records) -> list[Hypothesis]:
         difference(
             f"k = {width}: the middle of one run - one LS of ten epochs",
             numbers(records, [f"{width}-pamal"], "validation", middle_volume),
-            numbers(records, [f"{width}-ls-0.5"], "validation", volume),
+            numbers(records, [f"{width}-ls-0.5"], "validation"),
         )
         for width in WIDTHS
     ]
@@ -125,12 +127,8 @@ def best_four(record: Record) -> float:
     """Return the hypervolume on test of those four points whose own on validation is largest."""
     on_validation, on_test = (record.front(split) for split in ("validation", "test"))
 
-    def part(front: Front, points: tuple[int, ...]) -> float:
-        kept = [*points]
-        return volume(replace(front, alphas=front.alphas[kept], table=front.table.iloc[kept]))
-
-    every = combinations(range(len(on_validation)), 4)
-    return part(on_test, max(every, key=lambda points: part(on_validation, points)))
+    every = map(list, combinations(range(len(on_validation)), 4))
+    return volume(on_test[max(every, key=lambda rows: volume(on_validation[rows]))])
 
 
 def one_run_against_a_sweep(records: Records) -> list[Hypothesis]:
@@ -138,9 +136,9 @@ def one_run_against_a_sweep(records: Records) -> list[Hypothesis]:
     family = []
     for data, name in (("multimnist", "MultiMNIST"), ("census", "Census")):
         names = [f"{data}-ls-{weight}" for weight in (0.2, 0.4, 0.6, 0.8)]
-        theirs = numbers(records, names, "test", volume)
+        theirs = numbers(records, names, "test")
         ours = records[f"{data}-pamal"]
-        eleven = numbers(records, [f"{data}-pamal"], "test", volume)
+        eleven = numbers(records, [f"{data}-pamal"], "test")
         four = pd.Series({seed: best_four(record) for seed, record in ours.items()})
         family += [
             difference(f"{name}: eleven points of one run - four LS", eleven, theirs),
@@ -152,20 +150,20 @@ def one_run_against_a_sweep(records: Records) -> list[Hypothesis]:
 def better(records: Records, method: str) -> str:
     """Return the setting of `method` whose rate has the larger mean hypervolume on validation."""
     names = [f"{method}-{rate}" for rate in (0.001, 0.002)]
-    return max(names, key=lambda name: numbers(records, [name], "validation", volume).mean())
+    return max(names, key=lambda name: numbers(records, [name], "validation").mean())
 
 
 def forty_passes(records: Records) -> list[Hypothesis]:
     """Two settings of PaMaL against the better soup, and their chosen network against the better
     LS."""
-    soup = numbers(records, [better(records, "soup")], "test", volume)
-    single = numbers(records, [better(records, "ls")], "test", volume)
+    soup = numbers(records, [better(records, "soup")], "test")
+    single = numbers(records, [better(records, "ls")], "test")
     fronts, networks = [], []
     for text, name in (
         ("one draw", "pamal-one-draw"),
         ("four stratified draws", "pamal-four-stratified"),
     ):
-        front = numbers(records, [name], "test", volume)
+        front = numbers(records, [name], "test")
         fronts.append(difference(f"front of PaMaL, {text} - front of the better soup", front, soup))
         runs = records[name].items()
         chosen = pd.Series({seed: value(run, "chosen hypervolume", "test") for seed, run in runs})
@@ -195,13 +193,8 @@ def tasks(records: Records) -> list[Hypothesis]:
     return [
         difference(
             f"{count} tasks: the front of one run - {count} LS",
-            numbers(records, [f"{count}-pamal"], "test", volume),
-            numbers(
-                records,
-                [name for name in records if name.startswith(f"{count}-ls-")],
-                "test",
-                volume,
-            ),
+            numbers(records, [f"{count}-pamal"], "test"),
+            numbers(records, [n for n in records if n.startswith(f"{count}-ls-")], "test"),
         )
         for count in (2, 4, 8)
     ]

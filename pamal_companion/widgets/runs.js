@@ -37,10 +37,10 @@ function seedSample(seed) {
 }
 
 /** How many records there are, which are damaged, and what of an address means nothing here. */
-function notesPanel({ records, runs, damaged }) {
+function notesPanel({ records, count, damaged }) {
   const node = h("div", { class: "pw-note" });
   const show = (ignored) => node.replaceChildren(
-    h("div", {}, `${runs.length} runs, in ${records} records: two tables that share a run have a record each. `
+    h("div", {}, `${count} runs, in ${records} records: two tables that share a run have a record each. `
       + "Filled marks: no other network of the run is better on both axes. The shape of a mark is its seed; ten seeds apart they are alike. "
       + "HV is the mean hypervolume of the shown seeds."),
     ...(damaged.length ? [h("details", {}, h("summary", {}, `${damaged.length} damaged record`

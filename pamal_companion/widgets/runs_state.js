@@ -28,7 +28,8 @@ function atlasOf(packed) {
     return { ...row, splits: packed.splits, settings: own, seeds: [...seeds].sort((a, b) => a - b),
       start: row.start.length ? row.start.map((place) => settings[place]) : own.slice(0, 3) };
   });
-  return { ...packed, experiments, settings };
+  const { records, damaged } = packed;
+  return { experiments, records, damaged, count: packed.runs.seed.length };
 }
 
 /** What is shown of an experiment at first: few curves, two objectives, three seeds. */

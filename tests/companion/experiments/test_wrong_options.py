@@ -43,7 +43,8 @@ UNFIT = {
     CensusOptions: [
         ({"tasks": wrong}, "`tasks` must")
         for wrong in ("age", "age,age", "age,height", 3, [1, 2], "")
-    ],
+    ]
+    + [({n: 10**18}, f"`{n}` must be less than 10000000") for n in ("seed", "draw", "epochs")],
     UTKFaceOptions: [
         ({"size": "48"}, "`size` must be a valid integer. Found size='48'."),
         ({"size": 48}, "`size` must be a multiple of 32. Found size=48."),
@@ -57,11 +58,17 @@ UNFIT = {
     YourModelOptions: [
         ({"at_least": 1.5}, "`at_least` must be less than or equal to 1. Found at_least=1.5."),
         ({"method": "ls"}, "This notebook has no `method`. Known: seed, epochs, W, lam, p"),
-        ({"out": "no/such/model.pt"}, "`out` must be a file in a folder that exists. Found 'no/"),
+        (
+            {"out": "no/such/model.pt"},
+            "`out` must be a .pt file in a folder that exists. Found",
+        ),
+        ({"out": "ls_seed_0.json"}, "`out` must be a .pt file"),  # of somebody else
+        ({"out": "/proc/model.pt"}, "Could not write /proc/model.pt: "),
     ],
     MultiForwardOptions: [
         *(({"seeds": wrong}, "`seeds` must be") for wrong in ("a", "-1", "1.5", "")),
         ({"p": 0.5}, "This notebook has no `p`. Known: experiment, seeds"),
+        ({"windows": "1"}, "`windows` must have one above 1. Found windows=(1,)."),
         ({"penalties": "ordered,reversed"}, "`penalties` must be 'ordered', 'printed'"),
     ],
     SamplingOptions: [

@@ -64,7 +64,7 @@ def test_a_run_that_is_stopped_says_how_to_go_on(monkeypatch):
         error.add_note("Stopped in epoch 3.")
         raise error
 
-    monkeypatch.setattr("pamal_companion.runs.grid.make", stop)
+    monkeypatch.setattr("pamal_companion.runs.grid.maker", stop)
     code, out, err = ask("run", "census/ls_seed_0.json")
     assert (code, out, err.strip()) == (130, "", "Stopped in epoch 3.")
 

@@ -3,6 +3,7 @@
 import importlib
 import shlex
 import statistics
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -265,9 +266,32 @@ def test_records_that_a_page_names_exist_in_the_grid():
 def test_a_seed_that_the_grid_lacks_is_made_for_a_setting_that_it_has(tmp_path):
     name = "census/ls_seed_77.json"
     assert name not in grid.by_record()
-    grid.make(name, tmp_path, {"data": "sample", "epochs": 1})
+    grid.maker(name, tmp_path, {"data": "sample", "epochs": 1})()
     made = Record.read(tmp_path / name)
     assert (made.experiment, made.method, made.seed) == ("census", "ls", 77)
+
+
+@pytest.mark.parametrize("changes", [{"seed": 3}, {"method": "pamal", "out": "x.json"}])
+def test_what_the_name_of_a_record_says_is_not_changed(changes):
+    with pytest.raises(InputError, match="of a record is in its name"):
+        grid.maker("census/ls_seed_0.json", Path(), changes)
+
+
+def test_a_record_that_two_tables_share_is_copied_if_it_is_of_this_run(tmp_path):
+    first, _, second = grid.by_record()["census/pamal_seed_0.json"].records
+    sample = {"data": "sample", "epochs": 1}
+    grid.maker(first, tmp_path, sample)()
+    with pytest.raises(InputError, match="the record of another run"):
+        grid.maker(second, tmp_path, sample | {"epochs": 2})()
+    assert not (tmp_path / second).exists()
+    grid.maker(second, tmp_path, sample)()
+    assert (tmp_path / second).read_bytes() == (tmp_path / first).read_bytes()
+
+
+def test_all_records_of_a_command_are_planned_before_one_is_made(tmp_path, capsys):
+    names = ["census/ls_seed_0.json", "nothing.json"]
+    assert main(["run", *names, "--results", str(tmp_path), "-p", "data", "sample"]) == 2
+    assert "Found 'nothing.json'" in capsys.readouterr().err and not [*tmp_path.iterdir()]
 
 
 ODD = ["W", "a b", "x;ls", "$(id)", "`id`", "it's", "a&b", "-p"]

@@ -168,5 +168,5 @@ def test_a_trial_leaves_what_is_there_and_nothing_else(tmp_path):
 def test_a_record_of_the_grid_has_its_own_name(tmp_path, out):
     name = "census/ls_seed_0.json"
     code, said, err = ask("run", name, "--results", tmp_path, "-p", "out", out)
-    assert (code, said) == (2, "") and f"`out` of a record is its name. Found {out!r}." in err
+    assert (code, said) == (2, "") and f"`out` of a record is in its name. Found {out!r}." in err
     assert not [*tmp_path.iterdir()]

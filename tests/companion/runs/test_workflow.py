@@ -181,7 +181,7 @@ def test_a_workflow_that_was_killed_goes_on_and_then_has_nothing_to_do(copy):
     assert code == 0 and "Nothing to be done" in output, output[-3000:]
     # The same runs without Snakemake, papermill and the signal.
     for name, path in zip(names, paths, strict=True):
-        grid.make(name, copy / "straight", {"data": "sample", "epochs": 1})
+        grid.maker(name, copy / "straight", {"data": "sample", "epochs": 1})()
         records = [Record.read(p) for p in (path, copy / "straight" / name)]
         one, other = (record.model_dump(exclude={"cost"}) for record in records)
         assert one == other

@@ -375,6 +375,9 @@ def test_the_table_has_a_row_for_each_claim():
         ({"theirs": [frame.setting("multimnist", "lss")]}, "'lss'"),
         ({"theirs": [frame.setting("multimnist", "ls", epoch=3)]}, "epoch"),
         ({"theirs": [frame.setting("multimnist", "ls", draw=-1)]}, "draw"),
+        ({"theirs": [frame.setting("multimnist", "ls", seed=3)]}, "No record would have"),
+        ({"theirs": [frame.setting("multimnist", "ls", W=3)]}, "No record would have"),
+        ({"theirs": [frame.Setting("multimnist", "pamal", (("W", 4),))]}, "No record would have"),
     ],
 )
 def test_a_claim_that_cannot_be_judged_is_refused_by_its_name(change, said):

@@ -9,6 +9,7 @@ from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, paper
 from pamal_companion.study.frame import Setting, select
 from pamal_core.errors import InputError
+from pamal_core.front import Front
 
 
 def test_every_committed_record_has_the_setting_of_its_row_of_the_grid():
@@ -229,7 +230,7 @@ def test_rows_have_the_options_and_measures_of_each_run():
 def test_three_corners_together_have_the_area_under_their_staircase():
     corners = [(0.9, 0.5), (0.5, 0.9), (0.4, 0.4)]
     made = [record("multimnist/ls", [point], seed=s) for s, point in enumerate(corners)]
-    front = frame.together([one.front() for one in made])
+    front = Front.union(*[one.front() for one in made])
     assert front.values.tolist() == [[*corner] for corner in corners] and len(front.alphas) == 3
     assert front.objectives == made[0].front().objectives
     expected = 0.9 * 0.5 + 0.5 * 0.9 - 0.5 * 0.5
@@ -240,7 +241,7 @@ def test_a_union_is_at_least_as_large_as_each_of_its_runs(runs):
     for setting in (select("multimnist/ls"), select("census/pamal")):
         every = [*runs[setting].values()]
         fronts = [one.front("test") for one in every]
-        volume = frame.volume(frame.together(fronts))
+        volume = frame.volume(Front.union(*fronts))
         points = np.concatenate([front.values for front in fronts])
         assert volume == pytest.approx(staircase(points), abs=1e-12)
         assert volume >= max(map(frame.volume, fronts))

@@ -128,7 +128,9 @@ def test_single_task_learning_has_its_own_task_alone():
     np.testing.assert_equal(numbers, [[0.7, 0.9, np.nan, np.nan], [np.nan, np.nan, 0.014, 60.0]])
     assert np.isnan(value(stl[0], "hypervolume", "test"))
     assert np.isnan(value(stl[0], "competition", "test"))
-    assert np.isnan(value(stl[0], "segmentation/nothing", "test"))
+    assert np.isnan(value(stl[0], "depth/loss", "test"))
+    with pytest.raises(InputError, match="A measure is one of"):
+        value(stl[0], "segmentation/nothing", "test")
 
 
 def test_what_a_record_does_not_have_is_nan():
