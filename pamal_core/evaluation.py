@@ -74,7 +74,8 @@ def evaluate(
 
     A warning names the tasks and alphas whose metrics are not finite, and another one the tasks of
     this package that are at no alpha better than the best constant answer to these labels. Raises
-    InputError where no point has finite objectives.
+    InputError where no point has finite objectives, where the tasks are in another order than in
+    training, and where something writes into the inputs or the targets.
     """
     if isinstance(network, AveragedModel):
         network = cast(Network, network.module)

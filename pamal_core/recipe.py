@@ -122,7 +122,8 @@ def fit(
     - `make_model`: makes a new model at each call, such as a class. The model returns one output
       per task.
     - `tasks`: what is trained, and judged by.
-    - `loader`, `validation`: batches to train on, and to judge on.
+    - `loader`, `validation`: batches to train on, and to judge on. Before training the first batch
+      of `validation` is judged, so that what cannot be is not trained.
     - `epochs`: how often `loader` is read, for the ensemble and again for LS.
     - `lr`, `accumulate`, `ema`, `calibration`: as in `train`.
     - `baseline`: whether LS, one network with equal weights, is trained, too: for as many passes,

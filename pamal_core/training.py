@@ -189,8 +189,8 @@ def train(
     - `seed`: with the number of epochs that the method was trained for it seeds, at the start of
       every epoch, torch's global generator and that of the draws: a second call goes on where the
       first ended.
-    - `resume`: the `Training.state_dict` of a training that was stopped: it ends with the same bits
-      as one that was not.
+    - `resume`: the `Training.state_dict` that `on_epoch` took of a training that was stopped: it
+      ends with the same bits as one that was not.
     - `on_step`, `on_epoch`: called after each step and epoch with the `Training` so far, which they
       may stop; an epoch cut short counts with the steps it had.
     - `progress`: whether a bar is shown.

@@ -6,14 +6,11 @@ from typing import Any, ClassVar
 from pydantic import model_validator
 
 from pamal_companion.experiments.multimnist import EXPERIMENT
-from pamal_companion.experiments.options import MultiMNISTOptions
+from pamal_companion.experiments.options import SWEEP, MultiMNISTOptions
 from pamal_companion.plots.dial import FIVE, ONE, PAMAL
 from pamal_companion.runs.options import Count, Options
 from pamal_companion.runs.sweep import sweep
 from pamal_core.front import Front
-
-WEIGHTS = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""Of the first digit, in the sweep of LS."""
 
 RATE = 0.002
 """Of Adam, on every side: PaMaL's option `lr` is half of it."""
@@ -31,9 +28,9 @@ class ConflictOptions(Options):
 
     @model_validator(mode="after")
     def _share_epochs(self) -> "ConflictOptions":
-        if self.epochs is not None and self.epochs % len(WEIGHTS):
+        if self.epochs is not None and self.epochs % len(SWEEP):
             raise ValueError(
-                f"`epochs` must be a multiple of {len(WEIGHTS)}: that many runs of LS share them. "
+                f"`epochs` must be a multiple of {len(SWEEP)}: that many runs of LS share them. "
                 f"Found {self.epochs}."
             )
         return self
@@ -50,8 +47,7 @@ class ConflictOptions(Options):
         }
         pamal = {"method": "pamal", "W": 1, "lam": 0.0, "epochs": passes, "lr": RATE / 2}
         short: list[dict[str, Any]] = [
-            {"weights": [one, round(1 - one, 1)], "epochs": passes // len(WEIGHTS)}
-            for one in WEIGHTS
+            {"weights": [one, round(1 - one, 1)], "epochs": passes // len(SWEEP)} for one in SWEEP
         ]
         linear = [{"method": "ls", "lr": RATE, **each} for each in (*short, {"epochs": passes})]
         return [fixed | setting for setting in (pamal, *linear)]

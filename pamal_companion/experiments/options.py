@@ -21,6 +21,8 @@ Question = Literal[
     "age", "dividends", "education", "full-year", "income", "joint-filer", "male", "never-married"
 ]
 QUESTIONS: tuple[str, ...] = get_args(Question)
+SWEEP = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""The weight of the first digit, in the sweeps of the dial of conflict."""
 
 
 class MultiMNISTOptions(Options):

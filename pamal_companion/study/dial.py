@@ -7,11 +7,12 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from pamal_companion.experiments.options import SWEEP
 from pamal_companion.plots.dial import FIVE, LONG, ONE, PAMAL, SOUP
 from pamal_companion.study.claims import AHEAD
 from pamal_companion.study.frame import united, volume
 from pamal_companion.study.fronts import span
-from pamal_companion.study.hypotheses import WEIGHTS, WIDTHS, sweep
+from pamal_companion.study.hypotheses import WIDTHS, sweep
 from pamal_companion.study.registered import Question, read, verdicts
 from pamal_companion.study.statistics import summary
 from pamal_core.front import Front
@@ -105,7 +106,7 @@ def neglected() -> str:
     def given_up(front: Front) -> np.ndarray:
         return np.asarray((front.values < CHANCE).any(axis=1))
 
-    few, even = 6, WEIGHTS.index(0.5)
+    few, even = 6, SWEEP.index(0.5)
     at_few = np.array([given_up(front) for front in fronts(few)[LONG]])
     equal, uneven = at_few[:, even], np.delete(at_few, even, axis=1)
     both = [

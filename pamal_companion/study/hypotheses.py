@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import page_trend_test
 
+from pamal_companion.experiments.options import SWEEP
 from pamal_companion.runs.records import Record
 from pamal_companion.study.frame import united, volume
 from pamal_companion.study.fronts import middle, span
@@ -24,8 +25,6 @@ from pamal_core.front import Front
 Records = Mapping[str, Mapping[int, Record]]
 WIDTHS = (2, 3, 4, 6, 10, 50)
 """Of the dial of conflict: features between encoder and heads."""
-WEIGHTS = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""Of its sweeps: the weight of the first task."""
 
 
 class Hypothesis(NamedTuple):
@@ -80,7 +79,7 @@ def middle_volume(front: Front) -> float:
 
 def sweep(width: int, passes: int) -> list[str]:
     """Return the five settings of LS that have so many passes together, at a width of the dial."""
-    return [f"{width}-ls-{weight}{'-short' if passes == 10 else ''}" for weight in WEIGHTS]
+    return [f"{width}-ls-{weight}{'-short' if passes == 10 else ''}" for weight in SWEEP]
 
 
 def fronts_along_the_dial(records: Records, widths: Iterable[int]) -> list[Hypothesis]:

@@ -9,31 +9,24 @@ from pamal_companion.study import dial as study
 from pamal_companion.study.frame import volume
 from pamal_companion.study.hypotheses import WIDTHS
 from pamal_companion.widgets import html
-from pamal_core.errors import InputError
 
 SIDES = {"pamal": PAMAL, "five": FIVE, "one": ONE}
 """Each has as many passes in all as the others."""
+OPENED = 6
+"""The number of features at which it opens."""
 WITHOUT_SCRIPTS = (
     "Where scripts run, a slider here goes over the number of features k, and the plot shows the "
     "networks of all three sides at that k."
 )
 
 
-def dial(about: str, opened: int = 6) -> HTML:
-    """Return the registered runs as a widget that needs no kernel.
-
-    - `about`: a line that says where the numbers are from.
-    - `opened`: the number of features at which it opens.
-
-    Raises InputError for a number that the dial does not have.
-    """
-    if opened not in WIDTHS:
-        known = ", ".join(map(str, WIDTHS))
-        raise InputError(f"`opened` must be one of {known}. Found {opened}.")
+def dial(about: str) -> HTML:
+    """Return the registered runs as a widget that needs no kernel; `about` is a line that says
+    where the numbers are from."""
     steps = [step(k) for k in WIDTHS]
-    (front, *_) = study.fronts(opened)[PAMAL]
+    (front, *_) = study.fronts(OPENED)[PAMAL]
     objectives = [objective.words for objective in front.objectives]
-    values = {"steps": steps, "objectives": objectives, "about": about, "opened": opened}
+    values = {"steps": steps, "objectives": objectives, "about": about, "opened": OPENED}
     fragment = html.fragment("dial", values, "pw-dial")
     without = f"<noscript><p>{WITHOUT_SCRIPTS}</p></noscript>"
     return HTML(f"<style>{html.style()}</style>\n{fragment}{without}")  # type: ignore[no-untyped-call]

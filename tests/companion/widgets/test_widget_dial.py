@@ -12,7 +12,6 @@ from pamal_companion.runs.records import Record
 from pamal_companion.study.dial import settings
 from pamal_companion.study.hypotheses import WIDTHS
 from pamal_companion.widgets.dial import SIDES, dial, step
-from pamal_core.errors import InputError
 
 RECORDS = Path(__file__).parents[3] / "results" / "registered" / "dial-of-conflict"
 SEEDS = [20, 21, 22, 23, 24]
@@ -90,8 +89,3 @@ def test_a_notebook_shows_it_with_words_for_who_runs_no_scripts(tmp_path, open_p
     assert shown(open_page(path))[0] == 6
     still = open_page(path, java_script_enabled=False)
     assert "number of features k" in still.inner_text("noscript")
-
-
-def test_a_number_of_features_that_was_not_run_is_refused():
-    with pytest.raises(InputError, match="`opened` must be one of 2, 3, 4, 6, 10, 50"):
-        dial("", opened=7)
