@@ -1,6 +1,6 @@
 """The companion's answer in three sentences, in the words of the verdicts."""
 
-from pamal_companion.study import dial
+from pamal_companion.study import dial, registered
 from pamal_companion.study.claim import judge
 from pamal_companion.study.claims import AHEAD, FINDINGS
 from pamal_companion.study.frame import Runs
@@ -14,19 +14,28 @@ def said(runs: Runs, finding: str) -> str:
     return AHEAD[judge(FINDINGS[finding], runs).word]
 
 
+def against_a_sweep(data: str) -> str:
+    """Return the registered verdict on four points of one run against four runs of LS, as a
+    sentence says it."""
+    found = registered.verdicts(registered.read("one-run-against-a-sweep"))
+    return AHEAD[found.loc[f"{data}: four points of one run - four LS", "verdict"]]
+
+
 def in_three_sentences(runs: Runs) -> str:
     """Return whether the paper holds, what it buys, and who should use it."""
     multimnist = said(runs, "MultiMNIST, the paper's rates: PaMaL's front against LS")
     census = said(runs, "Census, the paper's rates: PaMaL's front against LS")
-    sweep, middle = (AHEAD[dial.word(OF_THE_PAPER, part)] for part in ("the front", "the middle"))
+    middle = AHEAD[dial.word(OF_THE_PAPER, "the middle")]
+    sweeps = against_a_sweep("MultiMNIST"), against_a_sweep("Census")
     if census == multimnist:
         both = f"{multimnist} linear scalarisation (LS) on MultiMNIST and on Census"
     else:
         both = f"{multimnist} linear scalarisation (LS) on MultiMNIST, and {census} it on Census"
     return (
         f"**Does the paper hold?** At equal epochs PaMaL's front {both}.\n\n"
-        f"**What does it buy?** A choice between networks: on MultiMNIST one run {sweep} five LS "
-        "of as many passes in all.\n\n"
+        "**What does it buy?** A choice between networks, in one run. A front of four of them "
+        f"{sweeps[0]} that of four LS of as many passes in all on MultiMNIST, and {sweeps[1]} it "
+        "on Census.\n\n"
         "**Who should use it?** You, if your tasks compete and you do not know your trade-off. For "
         f"one network train LS: on MultiMNIST the middle of a front {middle} it."
     )

@@ -65,13 +65,13 @@ def table() -> pd.DataFrame:
 @cache
 def judged() -> pd.DataFrame:
     """Return the registered verdicts of the dial, by hypothesis."""
-    return verdicts(question()).set_index("hypothesis")
+    return verdicts(question())
 
 
 @cache
 def again() -> pd.DataFrame:
     """Return the registered verdicts at fresh seeds, by hypothesis."""
-    return verdicts(read("dial-at-fresh-seeds")).set_index("hypothesis")
+    return verdicts(read("dial-at-fresh-seeds"))
 
 
 def word(width: int, part: str = "the front") -> str:

@@ -121,17 +121,17 @@ def claim_1_table(fronts: Mapping[str, Mapping[str, Sequence[Front]]]) -> pd.Dat
     return frame.astype(dict.fromkeys(counts, int))
 
 
-def undominated_table(fronts: Mapping[str, Sequence[Front]]) -> pd.DataFrame:
-    """Return over the runs of each setting, in losses and in accuracies, the share of points that
-    no other of the same run dominates, in how many runs that are all, and the span."""
+def undominated_table(fronts: Mapping[tuple[str, str], Sequence[Front]]) -> pd.DataFrame:
+    """Return over the runs of each setting on each split, in losses and in accuracies, the share of
+    points that no other of the same run dominates, in how many runs that are all, and the span."""
     rows = {}
     for name, runs in fronts.items():
         for metric in ("loss", "accuracy"):
             views = [front.on(metric) for front in runs]
             shares = pd.Series([view.non_dominated().mean() for view in views])
-            rows[name, metric] = {
+            rows[(*name, metric)] = {
                 "share non-dominated": summary(shares),
                 "all": f"in {sum(shares == 1)} of {len(views)} runs",
                 "span": summary(pd.Series([*map(span, views)])),
             }
-    return pd.DataFrame(rows).T.rename_axis(["setting", "metric"])
+    return pd.DataFrame(rows).T.rename_axis(["setting", "split", "metric"])

@@ -240,7 +240,7 @@ def verdicts(question: Question) -> pd.DataFrame:
     if question.progress != "complete":
         texts = [*map(_text, question.comparisons)] or question.hypotheses
         blank = {"estimate": "", "verdict": question.progress, "seeds to decide": ""}
-        return pd.DataFrame([{"hypothesis": text} | blank for text in texts])
+        return pd.DataFrame(blank, index=pd.Index(texts, name="hypothesis"))
     in_words = IN_WORDS.get(question.name)
     family = in_words(question.records) if in_words else compared(question)
     rows = [
@@ -252,7 +252,7 @@ def verdicts(question: Question) -> pd.DataFrame:
         }
         for one, word in zip(family, words(family), strict=True)
     ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).set_index("hypothesis")
 
 
 def words(family: list[Hypothesis]) -> list[str]:

@@ -86,7 +86,7 @@ def test_undominated_points_are_counted_over_the_runs_of_a_setting():
         losses = {f"{o.task}/loss": -front.table[o.name] for o in front.objectives}
         metrics = tuple(Objective(name, False) for name in losses)
         runs.append(replace(front, table=front.table.assign(**losses), metrics=metrics))
-    for rows in fronts.undominated_table({"ours": runs}).to_dict("index").values():
+    for rows in fronts.undominated_table({("ours", "test"): runs}).to_dict("index").values():
         assert rows["share non-dominated"].startswith("0.75")
         assert rows["all"] == "in 1 of 2 runs" and rows["span"].startswith("2.5")
 

@@ -453,8 +453,8 @@ def test_what_was_registered_has_the_same_words_by_other_code(name):
     found, other = verdicts(question), [*REGISTERED[name]()]
     assert len(found) == len(other)
     for row, (value, word) in zip(found.itertuples(), other, strict=True):
-        assert row.estimate.startswith(f"{value:+.4f}"), row.hypothesis
-        assert row.verdict == word, row.hypothesis
+        assert row.estimate.startswith(f"{value:+.4f}"), row.Index
+        assert row.verdict == word, row.Index
 
 
 if __name__ == "__main__":
