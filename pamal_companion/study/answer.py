@@ -28,14 +28,13 @@ def in_three_sentences(runs: Runs) -> str:
     middle = AHEAD[dial.word(OF_THE_PAPER, "the middle")]
     sweeps = against_a_sweep("MultiMNIST"), against_a_sweep("Census")
     if census == multimnist:
-        both = f"{multimnist} linear scalarisation (LS) on MultiMNIST and on Census"
+        both = f"{multimnist} linear scalarisation (LS) on MultiMNIST and Census"
     else:
         both = f"{multimnist} linear scalarisation (LS) on MultiMNIST, and {census} it on Census"
     return (
         f"**Does the paper hold?** At equal epochs PaMaL's front {both}.\n\n"
-        "**What does it buy?** A choice between networks, in one run. A front of four of them "
-        f"{sweeps[0]} that of four LS of as many passes in all on MultiMNIST, and {sweeps[1]} it "
-        "on Census.\n\n"
-        "**Who should use it?** You, if your tasks compete and you do not know your trade-off. For "
-        f"one network train LS: on MultiMNIST the middle of a front {middle} it."
+        f"**What does it buy?** A choice between networks. One run {sweeps[0]} four LS of as many "
+        f"passes in all on MultiMNIST, and {sweeps[1]} them on Census.\n\n"
+        "**Who should use it?** You, if tasks compete and your trade-off is open. For one "
+        f"network train LS: on MultiMNIST a front's middle {middle} it."
     )

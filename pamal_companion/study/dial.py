@@ -92,7 +92,7 @@ def answer() -> str:
         f"With {few} features a front spans {spans[few]:.2f}, and covers {means[PAMAL]:.2f} where "
         f"the five LS cover {means[FIVE]:.2f}."
     )
-    text += f" For k = {listed(undecided)} five seeds leave open who is ahead."
+    text += f" Five seeds leave k = {listed(undecided)} open."
     for verdict, rows in again().groupby("verdict"):
         widths = [name.split()[2].rstrip(":") for name in rows.index]
         where = f"for k = {listed(widths)}"
