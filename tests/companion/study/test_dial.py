@@ -58,7 +58,7 @@ def test_the_answer_has_words_of_verdicts_and_numbers_of_records():
 
 def test_the_first_page_says_of_the_dial_what_was_decided():
     page = (RESULTS.parent / "book" / "index.md").read_text("utf-8")
-    assert "One run is ahead of five LS from 3 to 50 features; at 2 that is open." in page
+    assert "One run is ahead of five LS from 3 features on; at 2 that is open." in page
     assert {width: dial.word(width) for width in (2, 50)} == {2: "open", 50: "ahead"}
     assert dial.again()["verdict"].tolist() == ["ahead"] * 4
 

@@ -138,7 +138,7 @@ def test_a_weight_that_is_not_a_number_is_no_write_into_weights():
         pamal.train(pamal.Method(network, TASKS), [batch()], epochs=1, progress=False)
 
 
-def test_members_with_a_spectral_norm_of_either_kind_are_of_one_architecture():
+def test_members_with_a_spectral_norm_are_of_one_architecture():
     for norm in (nn.utils.spectral_norm, nn.utils.parametrizations.spectral_norm):
         with pytest.warns(UserWarning, match="different buffers"):
             ensemble(lambda norm=norm: Net(norm(nn.Linear(4, 4))))
@@ -157,7 +157,7 @@ def test_a_network_of_few_digits_is_loaded_with_its_task_weights(tmp_path):
         other.load_state_dict(network.state_dict())
 
 
-def test_a_saved_network_is_not_loaded_into_other_layers_of_the_same_shapes(tmp_path):
+def test_a_saved_network_is_not_loaded_into_other_layers(tmp_path):
     ensemble(lambda: Net(nn.ReLU())).save(tmp_path)
     with pytest.raises(InputError, match=r"another the part 'before\.0': Tanh, not ReLU"):
         pamal.WeightEnsemble.load(tmp_path, architecture=Net(nn.Tanh()))
