@@ -92,10 +92,11 @@ class Classes:
         counted = self.present(labels)
         if soft:
             labels = labels.to(logits.dtype).where(counted.unsqueeze(1), 1 / number)
-            wrong = ((labels.sum(1) - 1).abs() > 0.01) | (labels < 0).any(1)
+            sums = labels.sum(1)
+            wrong = ((sums - 1).abs() > 0.01) | (labels < 0).any(1)
             rule = "Probabilities must be at least 0, with sum 1 over the classes; several labels "
             rule += "at once are for a `multilabel`."
-            return or_nan(logits, wrong, labels.sum(1), rule), labels, counted
+            return or_nan(logits, wrong, sums, rule), labels, counted
         labels, on_cpu = labels.long(), labels.device.type == "cpu"
         if on_cpu and not given.is_floating_point():
             return logits, labels, counted

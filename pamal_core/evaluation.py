@@ -12,6 +12,7 @@ import pandas as pd
 import torch
 from jaxtyping import Float
 from numpy.typing import ArrayLike
+from torch import Tensor
 from torch.optim.swa_utils import AveragedModel
 from tqdm.auto import tqdm
 
@@ -193,17 +194,27 @@ def measure(
                     with caller:
                         outputs = twin(theta, inputs)
                     triples = by_task(tasks, outputs, targets)
-                    for name, (t, metric) in judged.items():
-                        task, output, target = triples[t]
-                        if target is None:
-                            continue
-                        add = partial(metric.add, total[name])
-                        total[name] = taken(task, f"metric {metric.name}", add, output, target)
-                        if p == 0 and name in constants:  # of the labels alone
-                            constant = metric.constant.add(constants[name], output, target)
-                            constants[name] = constant
+                    _gather(judged, triples, total, constants if p == 0 else {})
     if batch is None:
         raise InputError("The loader must yield at least one batch. Found none.")
     rows = [{name: m.of(total[name]) for name, (_, m) in judged.items()} for total in totals]
     known = {name: judged[name][1].constant.of(total) for name, total in constants.items()}
     return pd.DataFrame(rows), known
+
+
+def _gather(
+    judged: Mapping[str, tuple[int, Any]],
+    triples: Sequence[tuple[Task, Tensor, Tensor | None]],
+    total: dict[str, Any],
+    constants: dict[str, Any],
+) -> None:
+    """Add the statistics of a batch to `total`, by metric, and to `constants` those of the best
+    constant, which are of the labels alone."""
+    for name, (t, metric) in judged.items():
+        task, output, target = triples[t]
+        if target is None:
+            continue
+        add = partial(metric.add, total[name])
+        total[name] = taken(task, f"metric {metric.name}", add, output, target)
+        if name in constants:
+            constants[name] = metric.constant.add(constants[name], output, target)

@@ -148,6 +148,7 @@ def fit(
             f"{type(validation).__name__}."
         )
     objectives(tasks)
+    first = [*islice(validation, 1)]
     rule, num_tasks = balancer or Linear(), len(tasks)
     rate = 1e-3 * num_tasks if lr is None else lr
 
@@ -161,7 +162,7 @@ def fit(
         method = Method(network, tasks, balancer=copy.deepcopy(rule), **options)
         with warnings.catch_warnings():  # what cannot be judged is not trained
             warnings.simplefilter("ignore")
-            measure(network, tasks, [*islice(validation, 1)], np.eye(len(rows))[:1])
+            measure(network, tasks, first, np.eye(len(rows))[:1])
         history = train(
             method,
             loader,

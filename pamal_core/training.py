@@ -17,11 +17,11 @@ from tqdm.auto import tqdm
 
 from pamal_core import checks, distributed
 from pamal_core.errors import InputError, check_choice, check_number, check_type
-from pamal_core.inputs import Batch, Inputs, check_loader, moved
+from pamal_core.inputs import Batch, check_loader, moved
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.networks.base import Network
 from pamal_core.networks.skeleton import copied
-from pamal_core.networks.statistics import Calibration, check_calibration, keep
+from pamal_core.networks.statistics import Calibration, Kept, check_calibration
 from pamal_core.tasks import label_counts
 
 LOOKED_AT = {"cpu"}
@@ -241,8 +241,7 @@ def train(
         training.keep(calibration if calibration == "shared" else [*calibration])
     elif resume is None:
         training.keep(None)
-    kept: list[tuple[Inputs]] = []
-    has_buffers = any(True for _ in method.network.skeleton.model.buffers())
+    kept, has_buffers = Kept(), any(True for _ in method.network.skeleton.model.buffers())
     keeps = calibration is None and resume is None and has_buffers
     network, history, device = method.network, training.history, method.network.device
     distributed.share_weights([*method.parameters(), *network.buffers()])
@@ -265,8 +264,8 @@ def train(
             for batch in group:
                 batch = moved(batch, device, method.names)
                 if keeps:
-                    keep(kept, batch[0])
-                    training.keep(kept)
+                    kept.add(batch[0])
+                    training.keep(kept.batches)
                 if training.losses is None:
                     checks.check_reach(method, batch, alphas[0])
                 parts.append(method.step(batch, alphas))

@@ -14,19 +14,14 @@ def said(runs: Runs, finding: str) -> str:
     return AHEAD[judge(FINDINGS[finding], runs).word]
 
 
-def against_a_sweep(data: str) -> str:
-    """Return the registered verdict on four points of one run against four runs of LS, as a
-    sentence says it."""
-    found = registered.verdicts(registered.read("one-run-against-a-sweep"))
-    return AHEAD[found.loc[f"{data}: four points of one run - four LS", "verdict"]]
-
-
 def in_three_sentences(runs: Runs) -> str:
     """Return whether the paper holds, what it buys, and who should use it."""
     multimnist = said(runs, "MultiMNIST, the paper's rates: PaMaL's front against LS")
     census = said(runs, "Census, the paper's rates: PaMaL's front against LS")
     middle = AHEAD[dial.word(OF_THE_PAPER, "the middle")]
-    sweeps = against_a_sweep("MultiMNIST"), against_a_sweep("Census")
+    sweep = registered.verdicts(registered.read("one-run-against-a-sweep"))["verdict"]
+    ours = "four points of one run - four LS"
+    sweeps = [AHEAD[sweep[f"{data}: {ours}"]] for data in ("MultiMNIST", "Census")]
     if census == multimnist:
         both = f"{multimnist} linear scalarisation (LS) on MultiMNIST and Census"
     else:

@@ -130,9 +130,7 @@ def check(measure: str, tasks: Sequence[str] = ()) -> None:
     task, _, metric = name.partition("/")
     is_metric = metric in HIGHER and (not tasks or task in tasks)
     of_toy = measure in OF_TOY or measure.startswith((ENDS, AT_TASK_2))
-    is_known = measure in (*MEASURES, CHOSEN + "hypervolume") or of_toy
-    if of_toy and tasks:
-        is_known = False
+    is_known = not tasks if of_toy else measure in (*MEASURES, CHOSEN + "hypervolume")
     if not (is_known or is_metric or name == "objectives"):
         known = ", ".join(MEASURES)
         raise InputError(f"A measure is one of {known}, or task/metric. Found {measure!r}.")

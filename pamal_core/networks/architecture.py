@@ -11,24 +11,22 @@ def architecture_of(model: nn.Module) -> tuple[dict[str, Any], dict[str, Any]]:
     parts keep, the kind of each weight and buffer, and to which others it is tied; and the values
     that parts of the user's own classes keep, some of which may say nothing."""
     about: dict[str, Any] = {"their class": type(model).__name__}
-    about |= {f"the part {name!r}": type(part).__name__ for name, part in model.named_modules()}
-    del about["the part ''"]
+    own: dict[str, Any] = {}
+    for name, part in model.named_modules():
+        if name:
+            about[f"the part {name!r}"] = type(part).__name__
+        if not _is_torchs(part):
+            own |= _values(name, part)
     about |= of_torch(model)
     first_names: dict[int, str] = {}
-    for name, tensor in [
-        *model.named_parameters(remove_duplicate=False),
-        *model.named_buffers(),
-    ]:
+    parameters = model.named_parameters(remove_duplicate=False)
+    for name, tensor in [*parameters, *model.named_buffers()]:
         tied = first_names.setdefault(id(tensor), name)
         about[name] = f"{[*tensor.shape]} of {tensor.dtype} on {tensor.device}"
         if tensor.requires_grad:
             about[name] += ", trained"
         if tied != name:
             about[name] += f", tied to {tied}"
-    own: dict[str, Any] = {}
-    for name, part in model.named_modules():
-        if not _is_torchs(part):
-            own |= _values(name, part)
     return about, own
 
 

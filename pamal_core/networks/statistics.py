@@ -81,8 +81,16 @@ def estimate(
         )
 
 
-def keep(batches: list[tuple[Inputs]], inputs: Inputs) -> None:
-    """Append a copy of `inputs` in main memory, until `batches` have `EXAMPLES`."""
-    if sum(max(num_examples(kept), 1) for (kept,) in batches) < EXAMPLES:
-        on_cpu = moved([inputs], torch.device("cpu"))[0]
-        batches.append((tree_map_only(Tensor, torch.clone, on_cpu),))
+class Kept:
+    """The first inputs of a training, copied to main memory until there are `EXAMPLES`."""
+
+    def __init__(self) -> None:
+        self.batches: list[tuple[Inputs]] = []
+        self._number = 0
+
+    def add(self, inputs: Inputs) -> None:
+        """Keep a copy of `inputs`, unless there are enough."""
+        if self._number < EXAMPLES:
+            on_cpu = moved([inputs], torch.device("cpu"))[0]
+            self.batches.append((tree_map_only(Tensor, torch.clone, on_cpu),))
+            self._number += max(num_examples(inputs), 1)
