@@ -308,8 +308,7 @@ def _parts(claim: Claim, runs: Runs, pairs: Sequence[Pair]) -> Iterator[Part]:
             elif not two:
                 reach = frame.measured(runs, one, "span", claim.split).mean()
                 span = reach if each in SHARES else np.nan
-                (alone,) = numbers
-                yield Part(name, Estimate.of(alone.to_numpy()), (len(alone),), span=span)
+                yield Part(name, Estimate.of(numbers[0]), (len(numbers[0]),), span=span)
             else:
                 away = minus(numbers[0], numbers[1], frame.are_paired(runs, one, two))
                 yield Part(name, *away, each=counted)

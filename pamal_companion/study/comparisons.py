@@ -14,14 +14,7 @@ from pamal_companion.runs import grid
 from pamal_companion.study import frame, paper, tables
 from pamal_companion.study.frame import Runs, Setting, planned, united, volume
 from pamal_companion.study.measures import is_better_high, is_in_shares
-from pamal_companion.study.statistics import (
-    WITHIN,
-    Sample,
-    bracket,
-    differences,
-    spread,
-    summary,
-)
+from pamal_companion.study.statistics import WITHIN, Sample, bracket, differences, spread, summary
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 
@@ -121,7 +114,7 @@ def costs(data: str, runs: Runs) -> pd.DataFrame:
             volumes[name] = pd.Series({seed: volume(front) for seed, front in fronts.items()})
             rows[name] = {
                 "passes": sum(setting.passes for setting in settings),
-                "hypervolume ↑ ± sd": spread(Sample.of(volumes[name].to_numpy())),
+                "hypervolume ↑ ± sd": spread(Sample.of(volumes[name])),
                 "networks": str(len(next(iter(fronts.values())).alphas)),
                 "seeds": str(len(fronts)),
             }
@@ -206,9 +199,7 @@ def leads(runs: Runs) -> pd.DataFrame:
     for split in ("test", "validation"):
         theirs = [paper.authors_volumes(method, split) for method in ("pamal", "ls")]
         ours = [
-            Sample.of(
-                frame.measured(runs, Setting("multimnist", m), "hypervolume", split).to_numpy()
-            )
+            Sample.of(frame.measured(runs, Setting("multimnist", m), "hypervolume", split))
             for m in ("pamal", "ls")
         ]
         for whose, (pamal, ls) in (("authors", theirs), ("ours", ours)):

@@ -1,4 +1,4 @@
-"""The paper: its settings, its tables, and their numbers in the columns that ours have.
+"""The paper: its settings, and its numbers as they are printed.
 
 `printed/` has the numbers, transcribed; its README says what each column is, and `layout` which
 table each belongs to.
@@ -7,7 +7,7 @@ table each belongs to.
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,13 +15,11 @@ import pandas as pd
 from pamal_companion.experiments.options import OPTIONS, options_of
 from pamal_companion.runs.methods import METHODS, matters
 from pamal_companion.runs.options import Options
-from pamal_companion.study.layout import TABLES
 from pamal_companion.study.statistics import Sample
 from pamal_core.errors import check_choice
 from pamal_core.front import Front, Objective
 
 FOLDER = Path(__file__).parent / "printed"
-
 
 DATA = {name: options.title for name, options in OPTIONS.items()}
 TASKS = {name: options.task_names for name, options in OPTIONS.items() if options.task_names}
@@ -85,48 +83,3 @@ def authors_volumes(method: str, split: str = "test") -> Sample:
     """Return the hypervolume from 0 of a seed of the authors', over their seeds."""
     fronts = authors_fronts(split).get(method, {}).values()
     return Sample.of([front.hypervolume([0.0, 0.0]) for front in fronts])
-
-
-class Row(NamedTuple):
-    """A row of a table: the method by our name, the keys, and what the seeds measured by column."""
-
-    method: str
-    keys: Mapping[str, Any]
-    numbers: Mapping[str, Sample]
-
-
-@cache
-def rows(name: str) -> list[Row]:
-    """Return the rows of the table `name` of `TABLES`, in the paper's order, in the units that it
-    prints.
-
-    Deviations divide by one less than the number of seeds, which is three. Where the paper has a
-    row for each seed they are taken together; where it has no deviation but the authors' seeds are
-    published, it is theirs. A CSV without a column for the method is of the one that its name
-    begins with, or of PaMaL.
-    """
-    of = TABLES[name]
-    ours = {printed: method for method, printed in PRINTED.items()} | {"PML": "pamal"}
-    found = table(of.csv).query(of.rows or "index >= 0")
-    if "method" not in found:
-        found = found.assign(method=PRINTED.get(name.split("_")[0], "PaMaL"))
-    keys, made = [key for key in of.keys if key in found], list[Row]()
-    for (method, *values), group in found.groupby(["method", *keys], sort=False, dropna=False):
-        numbers = {}
-        for printed, column in of.columns.items():
-            if column.of_authors:
-                numbers[printed] = authors_volumes(ours[method])
-                continue
-            # Without a column of deviations they are those of the rows, if there are several.
-            if column.deviation in group:
-                deviation = group[column.deviation].mean() * np.sqrt(of.divisor / 2)
-            else:
-                deviation = group[printed].std()
-            if np.isnan(deviation) and of.experiment == "multimnist" and column.task:
-                task = TASKS["multimnist"].index(column.task) + 1
-                of_row = f"method == {ours[method]!r} and task == {task} and alpha_1.isna()"
-                deviation = authors().query(of_row)["value"].std()
-            numbers[printed] = Sample(float(group[printed].mean()), float(deviation), SEEDS)
-        given = {k: value for k, value in zip(keys, values, strict=True) if value == value}
-        made.append(Row(ours[method], given, numbers))
-    return made

@@ -21,6 +21,7 @@ MOST = 1000
 """Seeds beyond which none are counted."""
 Number = Any
 """A number, or an array of them; several broadcast."""
+Numbers = Sequence[float] | np.ndarray | pd.Series
 
 
 class Sample(NamedTuple):
@@ -32,13 +33,14 @@ class Sample(NamedTuple):
     number: Number
 
     @classmethod
-    def of(cls, values: Sequence[float] | np.ndarray) -> "Sample":
+    def of(cls, values: Numbers) -> "Sample":
         """Return the sample of `values`, one for each seed."""
-        if not len(values):
+        found = np.asarray(values, float)
+        if not len(found):
             return cls(np.nan, np.nan, 0)
-        away = np.subtract(values, values[0])  # all 0 where they are alike, in every digit
-        deviation = float(np.std(away, ddof=1)) if len(values) > 1 else np.nan
-        return cls(float(np.mean(values)), deviation, len(values))
+        away = found - found[0]  # all 0 where they are alike, in every digit
+        deviation = float(np.std(away, ddof=1)) if len(found) > 1 else np.nan
+        return cls(float(np.mean(found)), deviation, len(found))
 
     def minus(self, other: "Sample") -> "Estimate":
         """Return the difference of the two means, by Welch, whose degrees of freedom are at most
@@ -70,7 +72,7 @@ class Estimate(NamedTuple):
     freedom: Number
 
     @classmethod
-    def of(cls, values: Sequence[float] | np.ndarray) -> "Estimate":
+    def of(cls, values: Numbers) -> "Estimate":
         """Return the mean of what `values` are drawn from."""
         mean, spread, number = Sample.of(values)
         return cls(mean, spread / np.sqrt(max(number, 1)), number - 1)
@@ -119,10 +121,8 @@ def minus(
     both = ours.index.intersection(theirs.index)
     is_same = len(both) == len(ours) == len(theirs) > 1 and ours[both].equals(theirs[both])
     if paired or is_same:
-        away = ours[both].to_numpy() - theirs[both].to_numpy()
-        return Estimate.of(away), (len(both),)
-    samples = Sample.of(ours.to_numpy()), Sample.of(theirs.to_numpy())
-    return samples[0].minus(samples[1]), (len(ours), len(theirs))
+        return Estimate.of(ours[both] - theirs[both]), (len(both),)
+    return Sample.of(ours).minus(Sample.of(theirs)), (len(ours), len(theirs))
 
 
 def seeds_needed(is_decided: Callable[[int], Any]) -> float:
@@ -132,14 +132,14 @@ def seeds_needed(is_decided: Callable[[int], Any]) -> float:
     return found + 2.0 if found < MOST - 1 else np.inf
 
 
-def of_parts(p: Sequence[float] | np.ndarray, least: int) -> float:
+def of_parts(p: Numbers, least: int) -> float:
     """Return the p of "at least so many of the parts are true", from the p of each: the partial
     conjunction of Benjamini and Heller (2008), the largest p for all, Bonferroni's for one."""
     ordered = np.sort(p)
     return float(min(1.0, (len(p) - least + 1) * ordered[least - 1]))
 
 
-def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
+def holm(p: Numbers) -> np.ndarray:
     """Return Holm's p of many tests: below 5 % where the test would stand among all of them."""
     order = np.argsort(p)
     stepped = np.maximum.accumulate(np.asarray(p)[order] * np.arange(len(p), 0, -1))
@@ -159,7 +159,7 @@ def spread(sample: Sample, digits: int = 4) -> str:
 
 def summary(values: "pd.Series[float]") -> str:
     """Return `spread` of the numbers that there are; "not run" of none."""
-    return spread(Sample.of(values.dropna().to_numpy())) or "not run"
+    return spread(Sample.of(values.dropna())) or "not run"
 
 
 def bracket(estimate: Estimate, digits: int = 4, sign: str = "+") -> str:
@@ -183,7 +183,7 @@ def differences(
     rows: dict[Any, dict[str, str]] = {}
     for label, pair in pairs.items():
         first, second = (numbers.dropna() for numbers in pair)
-        means = [number(Sample.of(numbers.to_numpy()).mean) for numbers in (first, second)]
+        means = [number(Sample.of(numbers).mean) for numbers in (first, second)]
         rows[label] = dict(zip(names, means, strict=True))
         if first.empty or second.empty:
             rows[label] |= {"difference [95 %]": "", "verdict": "not run", "seeds": ""}

@@ -39,7 +39,7 @@ def printed(name: str) -> pd.DataFrame:
 def _printed_beside(name: str, runs: Runs, ours: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of `printed` for those of `ours`: NaN where the paper has no such setting, or
     a run with these keys is not the paper's, as one of a sample or with other options."""
-    keys, own = layout.TABLES[name].keys, {row.method for row in paper.rows(name)}
+    keys, own = layout.TABLES[name].keys, {s.method for s in tables.rows(name)}
     others = (s for s in runs if s.method in own and not tables.row_of(s, name))
     theirs = printed(name).drop([tuple(s.values[k] for k in keys) for s in others], errors="ignore")
     return theirs.reindex(ours.index)

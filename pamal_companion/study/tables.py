@@ -5,10 +5,10 @@ What is not run is a row, too. A number that is further from the paper's than th
 is its order and its mean shift (`joint`).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,17 +18,10 @@ from pamal_companion.plots.table import table as html
 from pamal_companion.runs import grid
 from pamal_companion.study import frame, paper
 from pamal_companion.study.frame import Measure, OfSeeds, Runs, Setting
-from pamal_companion.study.layout import TABLES, Column
+from pamal_companion.study.layout import TABLES, Column, Table
 from pamal_companion.study.order import of_order
-from pamal_companion.study.paper import SEEDS, Row
-from pamal_companion.study.statistics import (
-    Estimate,
-    Sample,
-    bracket,
-    differs,
-    rounded,
-    spread,
-)
+from pamal_companion.study.paper import SEEDS
+from pamal_companion.study.statistics import Estimate, Sample, bracket, differs, rounded, spread
 
 TOGETHER = OfSeeds("hypervolume", SEEDS)
 """How the paper measures a baseline on test (C2): by the points of its three seeds together."""
@@ -38,14 +31,52 @@ AWAY = ["difference", "error", "freedom"]
 """The columns of a report that are a `Sample`, and those of an `Estimate`."""
 
 
+class Row(NamedTuple):
+    """A row of a table: the keys, and what the seeds measured by column."""
+
+    keys: Mapping[str, Any]
+    numbers: Mapping[str, Sample]
+
+
 @cache
 def rows(name: str) -> dict[Setting, Row]:
-    """Return the rows of the table `name` by their settings, in the paper's order."""
+    """Return the rows of the table `name` by their settings, in the paper's order, in the units
+    that it prints.
+
+    Deviations divide by one less than the number of seeds, which is three. Where the paper has a
+    row for each seed they are taken together; where it has no deviation but the authors' seeds are
+    published, it is theirs. A CSV without a column for the method is of the one that its name
+    begins with, or of PaMaL.
+    """
     of = TABLES[name]
-    return {
-        frame.setting(of.experiment, row.method, **of.fixed, **row.keys): row
-        for row in paper.rows(name)
-    }
+    ours = {printed: method for method, printed in paper.PRINTED.items()} | {"PML": "pamal"}
+    found = paper.table(of.csv).query(of.rows or "index >= 0")
+    if "method" not in found:
+        found = found.assign(method=paper.PRINTED.get(name.split("_")[0], "PaMaL"))
+    keys, made = [key for key in of.keys if key in found], dict[Setting, Row]()
+    for (printed, *values), group in found.groupby(["method", *keys], sort=False, dropna=False):
+        given = {k: value for k, value in zip(keys, values, strict=True) if value == value}
+        setting = frame.setting(of.experiment, ours[printed], **of.fixed, **given)
+        numbers = {column: _printed(setting, group, column, of) for column in of.columns}
+        made[setting] = Row(given, numbers)
+    return made
+
+
+def _printed(setting: Setting, group: pd.DataFrame, name: str, of: Table) -> Sample:
+    """Return what the column `name` has of a `setting`, whose rows are `group`."""
+    column = of.columns[name]
+    if column.of_authors:
+        return paper.authors_volumes(setting.method)
+    # Without a column of deviations they are those of the rows, if there are several.
+    if column.deviation in group:
+        deviation = group[column.deviation].mean() * np.sqrt(of.divisor / 2)
+    else:
+        deviation = group[name].std()
+    if np.isnan(deviation) and of.experiment == "multimnist" and column.task:
+        task = paper.TASKS["multimnist"].index(column.task) + 1
+        of_row = f"method == {setting.method!r} and task == {task} and alpha_1.isna()"
+        deviation = paper.authors().query(of_row)["value"].std()
+    return Sample(float(group[name].mean()), float(deviation), SEEDS)
 
 
 def row_of(setting: Setting, name: str) -> Row | None:
@@ -110,7 +141,7 @@ def _cells(
     ):
         measure, text, in_each, theirs = TOGETHER, UNION, SEEDS, theirs._replace(number=1)
     found = frame.measured(runs, setting, measure, split)
-    ours = Sample.of(column.unit * found.to_numpy())
+    ours = Sample.of(column.unit * found)
     away, tolerance = ours.minus(theirs), column.tolerance_at(float(theirs.mean))
     word = "differs" if differs(away, tolerance) else ""
     return {
@@ -133,7 +164,7 @@ def joint(name: str, runs: Runs) -> pd.DataFrame:
             continue
         ours, theirs = (Sample(*of[columns].to_numpy(float).T) for columns in (OURS, THEIRS))
         ours = ours._replace(number=ours.number / (SEEDS if text == UNION else 1))
-        shift = Estimate.of(of["difference"].to_numpy())
+        shift = Estimate.of(of["difference"])
         lines[text] = {
             "rows": len(of),
             **of_order(ours, theirs)._asdict(),
@@ -179,7 +210,7 @@ def _drawn(text: str, of: pd.DataFrame, whole: "pd.Series[Any] | None", digits: 
     """Return the rows of one measure, drawn, below what they say together."""
     caption = f"<b>{text}</b>, tolerance {of['tolerance'].iloc[0]:g}"
     if whole is not None:
-        shift = bracket(Estimate.of(of["difference"].dropna().to_numpy()), digits)
+        shift = bracket(Estimate.of(of["difference"].dropna()), digits)
         caption += (
             f". Order: <b>{whole['word']}</b>, rank correlation {whole['correlation']:.2f}, "
             f"p {escape(rounded(whole['p'], '= '))}. Mean shift: {shift}"

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from made_up import EXPERIMENTS
 
-from pamal_companion.study import paper
+from pamal_companion.study import paper, tables
+from pamal_companion.study.frame import Setting
 from pamal_companion.study.layout import TABLES
 from pamal_companion.study.paper import FOLDER, table
 from pamal_core.errors import InputError
@@ -241,7 +242,7 @@ def test_a_sweeps_hypervolume_lies_under_its_best_accuracies(name):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_every_row_of_a_csv_is_one_of_ours_with_its_numbers(name):
-    of, rows = TABLES[name], paper.rows(name)
+    of, rows = TABLES[name], tables.rows(name)
     printed = table(of.csv).query(of.rows or "index >= 0")
     together = (
         printed.drop_duplicates(["method", *({*of.keys} & {*printed})])
@@ -249,13 +250,12 @@ def test_every_row_of_a_csv_is_one_of_ours_with_its_numbers(name):
         else printed
     )
     assert len(rows) == len(together)
-    assert len({(row.method, *row.keys.items()) for row in rows}) == len(rows)
-    for row, (_, expected) in zip(rows, together.iterrows(), strict=True):
+    for (setting, row), (_, expected) in zip(rows.items(), together.iterrows(), strict=True):
         assert {*row.numbers} == {*of.columns}
         for column, (mean, deviation, number) in row.numbers.items():
             if column == "authors":  # which are not printed
                 continue
-            if row.method != "pamal" or "seed" not in printed:
+            if setting.method != "pamal" or "seed" not in printed:
                 assert mean == expected[column] and number == 3
                 theirs = of.columns[column].deviation
                 assert not theirs or theirs in printed
@@ -267,7 +267,7 @@ def test_every_row_of_a_csv_is_one_of_ours_with_its_numbers(name):
 
 
 def test_rows_of_seeds_are_taken_together_by_hand():
-    (row,) = (row for row in paper.rows("multimnist") if row.method == "pamal")
+    row = tables.rows("multimnist")[Setting("multimnist", "pamal")]
     volumes = [0.92, 0.916, 0.919]
     assert row.numbers["hypervolume"] == pytest.approx(
         (np.mean(volumes), np.std(volumes, ddof=1), 3)
@@ -277,19 +277,18 @@ def test_rows_of_seeds_are_taken_together_by_hand():
 def test_printed_deviations_are_as_if_divided_by_one_less_than_three():
     for data in ("multimnist", "census"):
         printed = table(f"multiforward_{data}")
-        for row, (_, seeds) in zip(
-            paper.rows(f"multiforward_{data}"), printed.iterrows(), strict=True
-        ):
+        rows = tables.rows(f"multiforward_{data}").values()
+        for row, (_, seeds) in zip(rows, printed.iterrows(), strict=True):
             expected = seeds[SEEDS].astype(float).std()
             assert row.numbers["mean"][1] == pytest.approx(expected, abs=1.3e-4)
 
 
 def test_keys_are_our_options_and_no_row_has_an_empty_one():
-    solvers = {row.keys["solver"] for row in paper.rows("phn_census")}
+    solvers = {row.keys["solver"] for row in tables.rows("phn_census").values()}
     assert solvers == {"epo", "linear"}
-    faces = {row.method: dict(row.keys) for row in paper.rows("utkface")}
+    faces = {s.method: dict(row.keys) for s, row in tables.rows("utkface").items()}
     assert faces["ls"] == {} and faces["pamal"] == {"balancing": "gradient", "W": 3, "p": 2}
-    assert {row.method for row in paper.rows("cosmos_census")} == {"cosmos"}
+    assert {setting.method for setting in tables.rows("cosmos_census")} == {"cosmos"}
 
 
 @pytest.mark.parametrize("name", TABLES)
