@@ -17,12 +17,11 @@ from pamal_companion.experiments.options import OPTIONS
 from pamal_companion.runs.methods import matters
 from pamal_companion.runs.options import NOT_IDENTITY
 from pamal_companion.study import frame, paper
-from pamal_companion.study.frame import Away, Counted, Measure, Near, OfSeeds, Runs, Setting
+from pamal_companion.study.frame import Away, Measure, Near, OfSeeds, Runs, Setting
 from pamal_companion.study.measures import check as check_measure
-from pamal_companion.study.measures import is_better_high, is_in_shares
+from pamal_companion.study.measures import is_better_high, margin
 from pamal_companion.study.statistics import (
     LEVEL,
-    WITHIN,
     Estimate,
     bracket,
     minus,
@@ -41,7 +40,6 @@ NEED: dict[str, Callable[[int], int]] = {
 SHARES = ("non-dominated", "non-dominated in loss", "dominated by no neighbour in loss")
 """Copies of one network have all of them, so that the span stands beside each."""
 Pair = tuple[Setting, Setting | None]
-Rivals = Callable[["Claim"], list[Setting]]
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class Claim:
 
     where: str
     ours: Sequence[Setting]
-    theirs: Sequence[Setting] | Rivals = ()
+    theirs: Sequence[Setting] | Callable[["Claim"], list[Setting]] = ()
     measures: Sequence[Measure] = ("hypervolume",)
     split: str = "test"
     their_measure: Measure | None = None
@@ -75,7 +73,7 @@ class Claim:
     @property
     def is_compared(self) -> bool:
         """Return whether there are others beside ours."""
-        return callable(self.theirs) or len(self.theirs) > 0
+        return bool(self.theirs)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -116,7 +114,7 @@ class Claim:
         holds, fails = (p < LEVEL for p in self.tested(parts))
         if not self.of_two:
             return "holds" if holds else "fails" if fails else "open"
-        within = WITHIN if all(map(is_in_shares, map(str, self.measures))) else 0.0
+        within = min(margin(str(measure)) for measure in self.measures)
         ends = np.abs([part.interval(0.9) for part in parts])
         level = "level" if (ends <= within).all() else "open"
         return "ahead" if holds else "behind" if fails else level
@@ -164,17 +162,14 @@ def _check(claim: Claim) -> None:
             raise InputError(f"No record would have the options of {setting}.")
     experiment = claim.ours[0].experiment
     for measure in measures:
-        if isinstance(measure, str):
-            check_measure(measure, [*paper.TASKS.get(experiment, ())])
-        elif isinstance(measure, OfSeeds):
+        if isinstance(measure, OfSeeds):
             check_choice("name", measure.name, [*frame.GROUPS])
             check_number("number", measure.number, 2, whole=True)
-        elif isinstance(measure, Counted):
-            check_choice("name", measure.name, ["passes", "weights"])
         elif isinstance(measure, Near):
             check_number("margin", measure.margin, 0)
-        else:
-            check_measure(measure.name, [*paper.TASKS.get(experiment, ())])
+        elif measure not in frame.COUNTED:
+            name = measure.name if isinstance(measure, Away) else measure
+            check_measure(name, [*paper.TASKS.get(experiment, ())])
     if experiment != "toy":
         check_choice("split", claim.split, frame.SPLITS)
 

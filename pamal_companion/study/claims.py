@@ -19,8 +19,6 @@ from pamal_companion.study.frame import Runs
 from pamal_companion.study.of_the_paper import CLAIMS
 
 check(CLAIMS | FINDINGS)
-AT_COST = "At equal cost"
-"""The line of the evidence that its parts follow."""
 
 
 def table(runs: Runs, claims: Mapping[str, Claim] = CLAIMS) -> pd.DataFrame:
@@ -32,7 +30,7 @@ def table(runs: Runs, claims: Mapping[str, Claim] = CLAIMS) -> pd.DataFrame:
         judged, cost = judge(claim, runs), at_equal_cost(claim, runs)
         lines = [judged.asked, *judged.evidence]
         if cost:
-            lines += [AT_COST, *cost.evidence]
+            lines += ["At equal cost", *cost.evidence]
         rows.append(
             {
                 "claim": text,

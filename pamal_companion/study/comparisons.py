@@ -13,8 +13,8 @@ from pamal_companion.plots.fronts import seeds_figure
 from pamal_companion.runs import grid
 from pamal_companion.study import frame, paper, tables
 from pamal_companion.study.frame import Runs, Setting, planned, united, volume
-from pamal_companion.study.measures import is_better_high, is_in_shares
-from pamal_companion.study.statistics import WITHIN, Sample, bracket, differences, spread, summary
+from pamal_companion.study.measures import is_better_high, margin
+from pamal_companion.study.statistics import Sample, bracket, differences, spread, summary
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 
@@ -52,8 +52,7 @@ def _compared(
         text: [frame.measured(runs, setting, measure, split) for setting in pair]
         for text, pair in pairs.items()
     }
-    within = WITHIN if is_in_shares(measure) else 0.0
-    return differences(numbers, names, is_better_high(measure), within)
+    return differences(numbers, names, is_better_high(measure), margin(measure))
 
 
 def labels(data: str, folder: str) -> dict[Setting, str]:

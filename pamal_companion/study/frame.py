@@ -70,15 +70,11 @@ class Setting(NamedTuple):
     @property
     def passes(self) -> int | float:
         """Return how often it sees each training example."""
-        shared = self.values["shared_epochs"] or 0
-        return shared + (self.values["epochs"] - shared) * self._passes_each
-
-    @property
-    def _passes_each(self) -> int:
-        """Return the passes of each epoch after those that all members share."""
+        each = self.values["W"] if self.method in ENSEMBLES else 1
         if self.method == "soup":
-            return len(paper.TASKS[self.experiment])
-        return self.values["W"] if self.method in ENSEMBLES else 1
+            each = len(paper.TASKS[self.experiment])
+        shared = self.values["shared_epochs"] or 0
+        return shared + (self.values["epochs"] - shared) * each
 
     @property
     def task(self) -> str:
@@ -201,7 +197,7 @@ def read(folder: str | Path | None = None) -> Runs:
     repository, as its table has them, and those that came later as records. InputError where a
     folder is given that has none."""
     if folder is None:
-        rows = _rows(FILE.stat().st_mtime_ns) if FILE.exists() else {}
+        rows = measured_rows(FILE) if FILE.exists() else {}
         paths = files(FILE.parent)
         others = dict(readable(path for path in paths if path not in rows))
         every = rows | others
@@ -210,11 +206,6 @@ def read(folder: str | Path | None = None) -> Runs:
     if not found:
         raise InputError(f"`results` must be a folder with records. Found none in {folder}.")
     return found
-
-
-@cache
-def _rows(_changed: int) -> dict[Path, Row]:
-    return measured_rows(FILE)
 
 
 def with_others(*records: Record, known: Runs | None = None) -> Runs:
@@ -266,12 +257,9 @@ class OfSeeds:
         return f"{self.name} of {self.number} seeds"
 
     def values(self, found: Runs, setting: Setting, split: str) -> dict[Any, float]:
-        """Return its number for each group of the runs of `setting`."""
-        runs, numbers = [*found.get(setting, {}).values()], {}
-        for first in range(0, len(runs) - self.number + 1, self.number):
-            fronts = [run.front(split) for run in runs[first : first + self.number]]
-            numbers[f"group {first}"] = GROUPS[self.name](fronts)
-        return numbers
+        fronts = [run.front(split) for run in found.get(setting, {}).values()]
+        starts = range(0, len(fronts) - self.number + 1, self.number)
+        return {f"group {n}": GROUPS[self.name](fronts[n : n + self.number]) for n in starts}
 
 
 GROUPS: dict[str, Callable[[Sequence[Front]], float]] = {
@@ -293,7 +281,6 @@ class Near:
         return f"share within {self.margin:g} of {paper.PRINTED[self.rival.method]}"
 
     def values(self, found: Runs, setting: Setting, split: str) -> dict[Any, float]:
-        """Return the share by seed."""
         best = [run.front(split).better.max(0) for run in found.get(self.rival, {}).values()]
         if not best:
             return {}
@@ -313,7 +300,6 @@ class Away:
         return f"distance of a seed's {self.name} from the median"
 
     def values(self, found: Runs, setting: Setting, split: str) -> dict[Any, float]:
-        """Return the distance by seed."""
         numbers = measured(found, setting, self.name, split)
         return dict((numbers - numbers.median()).abs())
 
@@ -328,33 +314,24 @@ WEIGHTS = {
 them again in a test."""
 
 
-@dataclass(frozen=True)
-class Counted:
-    """What every run of a setting has alike: the "passes" over its training data, or the "weights"
-    that it trains."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return self.name
-
-    def values(self, found: Runs, setting: Setting, split: str) -> dict[Any, float]:
-        """Return the count by seed."""
-        number = float(setting.passes) if self.name == "passes" else WEIGHTS[setting[:2]]
-        return dict.fromkeys(found.get(setting, ()), number)
-
-
-Measure = str | OfSeeds | Near | Away | Counted
+COUNTED: dict[str, Callable[[Setting], float]] = {
+    "passes": lambda setting: float(setting.passes),
+    "weights": lambda setting: WEIGHTS[setting[:2]],
+}
+"""What every run of a setting has alike: passes over its training data, and weights it trains."""
+Measure = str | OfSeeds | Near | Away
 
 
 def measured(found: Runs, setting: Setting, measure: Measure, split: str) -> "pd.Series[float]":
     """Return what every run of `setting` measured, by seed, or each group of runs, without those
     that have no such number."""
-    if isinstance(measure, str):
-        by_seed = found.get(setting, {})
-        numbers = {seed: value_of(run, measure, split) for seed, run in by_seed.items()}
-    else:
+    by_seed = found.get(setting, {})
+    if not isinstance(measure, str):
         numbers = measure.values(found, setting, split)
+    elif measure in COUNTED:
+        numbers = dict.fromkeys(by_seed, COUNTED[measure](setting))
+    else:
+        numbers = {seed: value_of(run, measure, split) for seed, run in by_seed.items()}
     return pd.Series(numbers, dtype=float).dropna()
 
 
@@ -363,13 +340,10 @@ def are_paired(found: Runs, one: Setting, two: Setting) -> bool:
     has its own draw of the data, which both use. Seeds of one draw have nothing in common."""
     if one == two:
         return True
-    sides = [
-        {seed: run.options.get("draw") for seed, run in found.get(s, {}).items()}
-        for s in (one, two)
-    ]
-    draws = [sides[0][seed] for seed in sides[0] if seed in sides[1]]
-    is_shared = all(sides[0][s] == sides[1][s] for s in sides[0] if s in sides[1])
-    return is_shared and len({*draws}) == len(draws) > 1
+    ours, theirs = found.get(one, {}), found.get(two, {})
+    seeds = [seed for seed in ours if seed in theirs]
+    draws, others = ([its[seed].options.get("draw") for seed in seeds] for its in (ours, theirs))
+    return draws == others and len({*draws}) == len(draws) > 1
 
 
 def united(

@@ -45,7 +45,6 @@ class Row:
 
     @cached_property
     def record(self) -> Record:
-        """Return the whole record."""
         return Record.read(self.path)
 
     def hypervolume(self, split: str = "validation") -> float:

@@ -15,6 +15,7 @@ import pandas as pd
 
 from pamal_companion.runs.records import HIGHER, Record
 from pamal_companion.study.fronts import dominated_by_a_neighbour, middle, ordered_pairs, span
+from pamal_companion.study.statistics import WITHIN
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 
@@ -185,12 +186,14 @@ def measured(record: Record, split: str) -> dict[str, float]:
     return {name: number for name, number in numbers.items() if not np.isnan(number)}
 
 
-def is_in_shares(name: str) -> bool:
-    """Return whether a measure is an accuracy or a hypervolume of accuracies, where 0.002 is little
-    everywhere."""
+def margin(name: str) -> float:
+    """Return within what two are level: of an accuracy, or a hypervolume of accuracies, `WITHIN`,
+    which is little everywhere; 0 of another measure."""
     if "/" in name:
-        return name.endswith(("/accuracy", "/mIoU", "/pixel accuracy"))
-    return "hypervolume" in name or name in ("centre", "mean of objectives", "objectives")
+        is_share = name.endswith(("/accuracy", "/mIoU", "/pixel accuracy"))
+    else:
+        is_share = "hypervolume" in name or name in ("centre", "mean of objectives", "objectives")
+    return WITHIN if is_share else 0.0
 
 
 def is_better_high(name: str) -> bool:

@@ -196,8 +196,3 @@ def differences(
             "seeds": " and ".join(map(str, seeds[::-1])),
         }
     return pd.DataFrame(rows).T
-
-
-def rounded(p: float, equals: str = "") -> str:
-    """Return a p with three decimals, after `equals` where it is not below them: no p is 0."""
-    return "" if np.isnan(p) else "< 0.001" if p < 0.0005 else f"{equals}{p:.3f}"

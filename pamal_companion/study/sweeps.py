@@ -11,8 +11,8 @@ from pamal_companion.plots.studies import Winner
 from pamal_companion.study import frame, layout, paper, tables
 from pamal_companion.study.frame import Runs, Setting
 from pamal_companion.study.fronts import middle
-from pamal_companion.study.measures import is_better_high, is_in_shares
-from pamal_companion.study.statistics import WITHIN, Sample, differences, spread, summary
+from pamal_companion.study.measures import is_better_high, margin
+from pamal_companion.study.statistics import Sample, differences, spread, summary
 from pamal_core.front import Front
 
 NONE = "none"
@@ -53,9 +53,8 @@ def penalty(setting: Setting) -> str:
     values = setting.values
     if not values["lam"]:
         return NONE
-    return (
-        values["penalty"] if values["skip"] == "never" else f"{values['penalty']}+{values['skip']}"
-    )
+    rule = "" if values["skip"] == "never" else f"+{values['skip']}"
+    return f"{values['penalty']}{rule}"
 
 
 def by_penalty(runs: Runs, penalties: Iterable[str], measures: Sequence[str]) -> pd.DataFrame:
@@ -107,8 +106,8 @@ def effects(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
             by_lam = found[found["of"] == name].pivot_table(measure, ["seed", "W"], "lam")
             means = by_lam.reindex(columns=[0, lam]).dropna().groupby("seed").mean()
             pairs[text, name, f"{lam:g}"] = means[0], means[lam]
-        within = WITHIN if is_in_shares(measure) else 0.0
-        parts.append(differences(pairs, ("without", "with"), is_better_high(measure), within))
+        is_high, within = is_better_high(measure), margin(measure)
+        parts.append(differences(pairs, ("without", "with"), is_high, within))
     return pd.concat(parts).rename_axis(["measure", "penalty", "λ"])
 
 

@@ -5,9 +5,8 @@ What is not run is a row, too. A number that is further from the paper's than th
 is its order and its mean shift (`joint`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from pamal_companion.study.frame import Measure, OfSeeds, Runs, Setting
 from pamal_companion.study.layout import TABLES, Column, Table
 from pamal_companion.study.order import of_order
 from pamal_companion.study.paper import SEEDS
-from pamal_companion.study.statistics import Estimate, Sample, bracket, differs, rounded, spread
+from pamal_companion.study.statistics import Estimate, Sample, bracket, differs, spread
 
 TOGETHER = OfSeeds("hypervolume", SEEDS)
 """How the paper measures a baseline on test (C2): by the points of its three seeds together."""
@@ -142,7 +141,9 @@ def _cells(
         measure, text, in_each, theirs = TOGETHER, UNION, SEEDS, theirs._replace(number=1)
     found = frame.measured(runs, setting, measure, split)
     ours = Sample.of(column.unit * found)
-    away, tolerance = ours.minus(theirs), column.tolerance_at(float(theirs.mean))
+    away, tolerance = ours.minus(theirs), column.tolerance
+    if column.in_percent:
+        tolerance *= theirs.mean / 100
     word = "differs" if differs(away, tolerance) else ""
     return {
         "measure": text,
@@ -175,12 +176,6 @@ def joint(name: str, runs: Runs) -> pd.DataFrame:
     return pd.DataFrame.from_dict(lines, "index")
 
 
-def _measures(found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Return each measure of a `report` with its rows, by the setting."""
-    for text, of in found.groupby(level=1, sort=False):
-        yield str(text), of.droplevel(1)
-
-
 def _named(of: pd.DataFrame) -> pd.DataFrame:
     """Return rows by setting with what all settings begin with, such as the method, as the name of
     the index alone."""
@@ -198,8 +193,8 @@ def beside(name: str, runs: Runs, digits: int = 4) -> Html:
     parts = [_not_run(found)]
     if found["seeds"].any():
         parts = [
-            _drawn(text, of, whole.loc[text] if text in whole.index else None, digits)
-            for text, of in _measures(found)
+            _drawn(text, of.droplevel(1), whole.loc[text] if text in whole.index else None, digits)
+            for text, of in found.groupby(level=1, sort=False)
         ]
     number = len(found.index.get_level_values(0).unique())
     summary = f"<summary>{TABLES[name].title}, {number} rows</summary>"
@@ -211,9 +206,10 @@ def _drawn(text: str, of: pd.DataFrame, whole: "pd.Series[Any] | None", digits: 
     caption = f"<b>{text}</b>, tolerance {of['tolerance'].iloc[0]:g}"
     if whole is not None:
         shift = bracket(Estimate.of(of["difference"].dropna()), digits)
+        p = "&lt; 0.001" if whole["p"] < 0.0005 else f"= {whole['p']:.3f}"  # no p is 0
         caption += (
             f". Order: <b>{whole['word']}</b>, rank correlation {whole['correlation']:.2f}, "
-            f"p {escape(rounded(whole['p'], '= '))}. Mean shift: {shift}"
+            f"p {p}. Mean shift: {shift}"
         )
     of = _named(of)
     low, high = Estimate(*of[AWAY].to_numpy().T).interval()
@@ -224,11 +220,11 @@ def _drawn(text: str, of: pd.DataFrame, whole: "pd.Series[Any] | None", digits: 
 def _not_run(found: pd.DataFrame) -> Html:
     """Return the paper's numbers with the digits that it prints, a column for each measure."""
     columns = {}
-    for text, of in _measures(found):
+    for text, of in found.groupby(level=1, sort=False):
         exact = [k for k in range(4) if np.allclose(of["paper"], of["paper"].round(k), atol=1e-9)]
         digits = exact[0] if exact else 4
         samples = (Sample(*row) for row in of[THEIRS].to_numpy(float))
-        columns[text] = pd.Series([spread(one, digits) for one in samples], of.index)
+        columns[text] = pd.Series([spread(one, digits) for one in samples], of.droplevel(1).index)
     settings = found.index.get_level_values(0).unique()
     texts = _named(pd.DataFrame(columns).reindex(settings).fillna(""))
     return html(texts.assign(ours="not run"), caption="The paper's numbers, mean ± sd")
