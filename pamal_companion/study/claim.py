@@ -31,12 +31,6 @@ from pamal_companion.study.statistics import (
 )
 from pamal_core.errors import InputError, check_choice, check_number
 
-NEED: dict[str, Callable[[int], int]] = {
-    "all": lambda parts: parts,
-    "any": lambda parts: 1,
-    "most": lambda parts: parts // 2 + 1,
-}
-"""How many of so many comparisons must be as claimed."""
 SHARES = ("non-dominated", "non-dominated in loss", "dominated by no neighbour in loss")
 """Copies of one network have all of them, so that the span stands beside each."""
 Pair = tuple[Setting, Setting | None]
@@ -103,11 +97,10 @@ class Claim:
         low, high = self.bounds
         ends = [(e.above(low), e.below(high), e.below(low), e.above(high)) for e in parts]
         above, below, too_low, too_high = np.nan_to_num(ends, nan=1.0).T
-        least = NEED[self.need](len(parts))
-        return (
-            of_parts(np.maximum(above, below), least),
-            of_parts(np.minimum(too_low, too_high), len(parts) - least + 1),
-        )
+        count = len(parts)
+        least = {"all": count, "any": 1, "most": count // 2 + 1}[self.need]
+        holds = of_parts(np.maximum(above, below), least)
+        return holds, of_parts(np.minimum(too_low, too_high), count - least + 1)
 
     def word(self, parts: Sequence[Estimate]) -> str:
         """Return the verdict on estimates of all its parts."""
@@ -140,7 +133,7 @@ def check(claims: Mapping[str, Claim]) -> None:
 
 
 def _check(claim: Claim) -> None:
-    check_choice("need", claim.need, [*NEED])
+    check_choice("need", claim.need, ["all", "any", "most"])
     are_numbers = isinstance(claim.low, int | float) and isinstance(claim.high, int | float)
     if not are_numbers or not claim.low < claim.high:
         found = f"low={claim.low!r}, high={claim.high!r}"

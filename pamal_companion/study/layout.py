@@ -9,9 +9,6 @@ from typing import Any, NamedTuple
 
 from pamal_companion.experiments.options import OPTIONS
 
-HOW_MADE = ("precision", "chunk")
-"""Options that say how a run is made."""
-
 
 class Column(NamedTuple):
     """A column of a CSV: the measure that it prints, how that is written ("%" where in per cent),
@@ -43,7 +40,7 @@ class Table(NamedTuple):
     the label in the LaTeX source; `csv` and `rows` (a query, all if empty) are the numbers,
     `columns` what they measure on `split`. A row is told by its method and the options `keys`. A
     run belongs to it whose other options are the paper's but for those that are `fixed` here, those
-    that are `free`, which the paper leaves open, and `HOW_MADE`.
+    that are `free`, which the paper leaves open, and those that say how a run is made.
     `divisor` is what the printed deviations of three seeds divide by.
     """
 
@@ -62,7 +59,7 @@ class Table(NamedTuple):
     @property
     def any_value(self) -> set[str]:
         """Return the options that a run of the table may have with any value."""
-        return {*self.free, *HOW_MADE}
+        return {*self.free, "precision", "chunk"}
 
     @property
     def number(self) -> int:

@@ -103,14 +103,16 @@ def report(
     its standard error and degrees of freedom (Welch), and `verdict` is "differs" where its 95 %
     interval leaves the whole tolerance out, "not run", or nothing.
     """
-    table, order = TABLES[name], [*rows(name).values()]
+    table = TABLES[name]
     chosen = planned(name) if settings is None else settings
-    pairs = [(row, setting) for setting in chosen if (row := row_of(setting, name))]
+    pairs = [(row_of(setting, name), setting) for setting in chosen]
     unsaid = table.any_value - {"task"} if short else ()
     cells = [
-        {"setting": setting.label(*(key for key in table.keys if key in row.keys), without=unsaid)}
+        {"setting": setting.label(*row.keys, without=unsaid)}
         | _cells(setting, column, row.numbers[printed], table.split, runs)
-        for row, setting in sorted(pairs, key=lambda pair: order.index(pair[0]))
+        for row in rows(name).values()
+        for own, setting in pairs
+        if own is row
         for printed, column in table.columns.items()
         if setting.method != "stl" or column.task in ("", setting.task)
     ]
