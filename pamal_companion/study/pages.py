@@ -92,10 +92,8 @@ def making(notebook: str, namespace: Mapping[str, Any], record: Record, runs: Ru
 def command(notebook: str, namespace: Mapping[str, Any]) -> str:
     """Return what makes the page again: every parameter that is not as in the notebook."""
     defaults = grid.notebook_defaults(notebook).items()
-    found = {name: (namespace.get(name, usual), usual) for name, usual in defaults}
-    return grid.papermill(
-        notebook, {n: value for n, (value, usual) in found.items() if value != usual}
-    )
+    changed = [name for name, usual in defaults if namespace.get(name, usual) != usual]
+    return grid.papermill(notebook, {name: namespace[name] for name in changed})
 
 
 def cost(record: Record) -> str:

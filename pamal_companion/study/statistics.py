@@ -7,7 +7,7 @@ follows from a difference alone.
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ MOST = 1000
 """Seeds beyond which none are counted."""
 Number = Any
 """A number, or an array of them; several broadcast."""
-Numbers = Sequence[float] | np.ndarray | pd.Series
+Values: TypeAlias = Sequence[float] | np.ndarray | pd.Series
 
 
 class Sample(NamedTuple):
@@ -33,7 +33,7 @@ class Sample(NamedTuple):
     number: Number
 
     @classmethod
-    def of(cls, values: Numbers) -> "Sample":
+    def of(cls, values: Values) -> "Sample":
         """Return the sample of `values`, one for each seed."""
         found = np.asarray(values, float)
         if not len(found):
@@ -72,7 +72,7 @@ class Estimate(NamedTuple):
     freedom: Number
 
     @classmethod
-    def of(cls, values: Numbers) -> "Estimate":
+    def of(cls, values: Values) -> "Estimate":
         """Return the mean of what `values` are drawn from."""
         mean, spread, number = Sample.of(values)
         return cls(mean, spread / np.sqrt(max(number, 1)), number - 1)
@@ -132,14 +132,14 @@ def seeds_needed(is_decided: Callable[[int], Any]) -> float:
     return found + 2.0 if found < MOST - 1 else np.inf
 
 
-def of_parts(p: Numbers, least: int) -> float:
+def of_parts(p: Sequence[float] | np.ndarray, least: int) -> float:
     """Return the p of "at least so many of the parts are true", from the p of each: the partial
     conjunction of Benjamini and Heller (2008), the largest p for all, Bonferroni's for one."""
     ordered = np.sort(p)
     return float(min(1.0, (len(p) - least + 1) * ordered[least - 1]))
 
 
-def holm(p: Numbers) -> np.ndarray:
+def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
     """Return Holm's p of many tests: below 5 % where the test would stand among all of them."""
     order = np.argsort(p)
     stepped = np.maximum.accumulate(np.asarray(p)[order] * np.arange(len(p), 0, -1))

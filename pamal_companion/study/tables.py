@@ -223,8 +223,8 @@ def _not_run(found: pd.DataFrame) -> Html:
     """Return the paper's numbers with the digits that it prints, a column for each measure."""
     columns = {}
     for text, of in found.groupby(level=1, sort=False):
-        exact = [k for k in range(4) if np.allclose(of["paper"], of["paper"].round(k), atol=1e-9)]
-        digits = exact[0] if exact else 4
+        exact = (k for k in range(4) if np.allclose(of["paper"], of["paper"].round(k), atol=1e-9))
+        digits = next(exact, 4)
         samples = (Sample(*row) for row in of[THEIRS].to_numpy(float))
         columns[text] = pd.Series([spread(one, digits) for one in samples], of.droplevel(1).index)
     settings = found.index.get_level_values(0).unique()

@@ -1,7 +1,7 @@
 """Ten headline numbers from the files in `results/` alone, with nothing of this package.
 
-`python tests/study/test_headline_numbers.py` prints them; the tests hold the package and the pages
-to them.
+`python tests/companion/study/test_headline_numbers.py` prints them; the tests hold the
+package and the pages to them.
 """
 
 import csv
