@@ -66,48 +66,45 @@ def predictions(
     those that hold; for one number its value; else the mean of the output; of outputs that are not
     finite "nan"."""
     known: Sequence[Tensor | None] = targets or [None] * len(outputs)
-    by_task = [_of_task(*of_task) for of_task in zip(tasks, outputs, known, strict=True)]
-    return [list(of_input) for of_input in zip(*by_task, strict=True)]
+    return [
+        [
+            _shown(task, output[i], None if target is None else target[i])
+            for task, output, target in zip(tasks, outputs, known, strict=True)
+        ]
+        for i in range(len(outputs[0]))
+    ]
 
 
-def _of_task(task: Task, output: Tensor, target: Tensor | None) -> list[dict[str, Any]]:
+def _shown(task: Task, output: Tensor, target: Tensor | None) -> dict[str, Any]:
+    """What a page shows of one input and task."""
     output = output.detach().cpu()
-    if task.chances is not None and output.ndim < 3:
-        return _of_labels(task.chances(output.view(len(output), -1)), target)
-    if output.ndim != 2 or output.shape[1] == 1:
-        return [{"text": f"{value:.3g}"} for value in output.flatten(1).mean(1).tolist()]
-    shares, classes = output.softmax(-1).max(-1)
-    rows: list[dict[str, Any]] = []
-    for i, (share, k) in enumerate(zip(shares.tolist(), classes.tolist(), strict=True)):
-        if share != share:
-            rows.append({"text": "nan"})
-            continue
-        rows.append({"text": str(k), "share": share})
+    if task.chances is not None and output.ndim < 2:
+        shares = task.chances(output.view(1, -1))[0]
+    elif output.ndim == 1 and len(output) > 1:
+        shares = output.softmax(-1)
+    else:
+        return {"text": f"{output.mean().item():.3g}"}
+    if shares.isnan().any():
+        return {"text": "nan"}
+    if task.chances is None:
+        k = int(shares.argmax())
+        row = {"text": str(k), "share": shares[k].item()}
         # A label that is missing is not wrong; probabilities are neither.
-        if target is not None and target.ndim == 1 and task.count(target[i : i + 1]):
-            rows[-1]["right"] = bool(target[i] == k)
-    return rows
-
-
-def _of_labels(chances: Float[Tensor, "n L"], target: Tensor | None) -> list[dict[str, Any]]:
-    """Rows of labels that hold or not, right where all are that an input has."""
-    rows: list[dict[str, Any]] = []
-    for i, (chance, answer) in enumerate(zip(chances, chances > 0.5, strict=True)):
-        if chance.isnan().any():
-            rows.append({"text": "nan"})
-            continue
-        if len(chance) == 1:
-            held, share = int(answer), chance.item()
-            row = {"text": str(held), "share": share if held else 1 - share}
-        else:
-            row = {"text": ", ".join(map(str, answer.nonzero()[:, 0].tolist())) or "none"}
-        if target is not None:
-            labels = target[i].cpu().view(-1)
-            there = (labels == 0) | (labels == 1)
-            if there.any():
-                row["right"] = bool((answer == labels)[there].all())
-        rows.append(row)
-    return rows
+        if target is not None and target.ndim == 0 and task.count(target[None]):
+            row["right"] = bool(target == k)
+        return row
+    held = shares > 0.5
+    if len(shares) == 1:
+        share = shares.item()
+        row = {"text": str(int(held)), "share": share if held else 1 - share}
+    else:
+        row = {"text": ", ".join(map(str, held.nonzero()[:, 0].tolist())) or "none"}
+    if target is not None:
+        labels = target.cpu().view(-1)
+        there = (labels == 0) | (labels == 1)
+        if there.any():
+            row["right"] = bool((held == labels)[there].all())
+    return row
 
 
 def network(ensemble: Network) -> dict[str, Any]:
