@@ -33,17 +33,15 @@ def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> F
             f"pamal_companion.plots.ternary draw three. Found {', '.join(found)}."
         )
     losses = [f"{objective.task}/loss" for objective in first.objectives]
-    has_others = {*losses} <= {*first.table} and losses != found
-    by_loss = (
-        {title: front.on("loss", maximise=False) for title, front in titled.items()}
-        if has_others
-        else {}
-    )
-    shown, beside = [*filter(None, (titled, by_loss))], len(titled) == 1
-    shape = (1, len(shown)) if beside else (len(shown), 1)
-    width = style.WIDTH if has_others or len(titled) > 1 else 4.5
-    figure = plt.figure(figsize=(width, 3.1 if beside else 2.5 * len(shown)), layout="constrained")
-    for part, view in zip(figure.subfigures(*shape, squeeze=False).flat, shown, strict=True):
+    views: list[Mapping[str, Front]] = [titled]
+    if {*losses} <= {*first.table} and losses != found:
+        views.append({title: front.on("loss", maximise=False) for title, front in titled.items()})
+    if len(titled) == 1:
+        shape, size = (1, len(views)), (style.WIDTH if len(views) > 1 else 4.5, 3.1)
+    else:
+        shape, size = (len(views), 1), (style.WIDTH, 2.5 * len(views))
+    figure = plt.figure(figsize=size, layout="constrained")
+    for part, view in zip(figure.subfigures(*shape, squeeze=False).flat, views, strict=True):
         axes = part.subplots(1, len(view), squeeze=False, sharex=True, sharey=True)[0]
         for ax, (title, one) in zip(axes, view.items(), strict=True):
             front = one.finite()

@@ -131,11 +131,7 @@ def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
         k = seen[method]
         if k and method in METHODS:
             marker = [other for other in markers(k + 2) if other != marker][k]
-        found[name] = {
-            "color": colour,
-            "marker": marker,
-            "ls": DASHES[k % len(DASHES)],
-        }
+        found[name] = {"color": colour, "marker": marker, "ls": DASHES[k % len(DASHES)]}
         seen[method] += 1
     return found
 
@@ -209,6 +205,7 @@ def finish(
     provenance: str,
     handles: Sequence[Any] | None = None,
     words: str = "",
+    loc: str = "outside upper left",
     **legend: Any,
 ) -> Figure:
     """The figure with a legend outside its panels, of `handles` (artists or containers) or of what
@@ -219,8 +216,7 @@ def finish(
             for handle, text in zip(*ax.get_legend_handles_labels(), strict=True):
                 named.setdefault(text, handle)
         handles = [*named.values()]
-    look: dict[str, Any] = {"loc": "outside upper left"} | legend
-    figure.legend(handles, [str(handle.get_label()) for handle in handles], **look)
+    figure.legend(handles, [str(handle.get_label()) for handle in handles], loc=loc, **legend)
     return stamp(figure, provenance, words)
 
 

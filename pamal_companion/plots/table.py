@@ -56,7 +56,7 @@ def table(
     on a phone makes a card of each row of `cards`. A space between two cells keeps their words
     apart for the search of the book, which takes the markup away.
     """
-    keys = found.index.to_frame().map(_key)
+    keys = found.index.to_frame().map(lambda key: f"{key:g}" if isinstance(key, float) else key)
     rows = np.concatenate([keys.to_numpy(object), found.to_numpy(object)], axis=1)
     names = [*(str(name or "") for name in found.index.names), *map(str, found.columns)]
     heads, columns = [], []
@@ -85,12 +85,6 @@ def table(
         f'<table class="dataframe {kind}">{above}<thead><tr>{" ".join(heads)}</tr></thead>\n'
         f"<tbody>{lines}</tbody></table>"
     )
-
-
-def _key(key: Any) -> str:
-    if isinstance(key, str):
-        return key  # as it is, since it may be HTML
-    return f"{key:g}" if isinstance(key, float) else str(key)
 
 
 def mark(word: str) -> Html:
