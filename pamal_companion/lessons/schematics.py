@@ -1,7 +1,7 @@
 """What the drawings of the method show, computed: small problems whose answers are known."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -60,13 +60,10 @@ def penalties(
     alphas: Float[Array, "W T"], situations: Mapping[str, Float[Array, "W T"]]
 ) -> pd.DataFrame:
     """The value of `MultiForward` (Eq. 3) in each situation, lower is better: a column per sign."""
-    weights = torch.as_tensor(alphas)
-    found = {
-        sign: [
-            MultiForward(1.0, sign)(torch.as_tensor(v), weights).item() for v in situations.values()
-        ]
-        for sign in ("ordered", "printed")
-    }
+    losses = torch.as_tensor(np.stack([*situations.values()]))
+    weights = torch.as_tensor(alphas).expand(losses.shape)
+    signs: tuple[Literal["ordered", "printed"], ...] = ("ordered", "printed")
+    found = {sign: MultiForward(1.0, sign)(losses, weights).numpy() for sign in signs}
     return pd.DataFrame(found, index=[*situations])
 
 

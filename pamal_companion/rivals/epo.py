@@ -61,12 +61,6 @@ def solve(losses: Coefficients, gram: Gram, preference: Coefficients) -> Coeffic
         gains, bounds = gram.sum(1), np.zeros(len(gram))
     # The b on the simplex with the largest b . gains subject to gram b >= bounds.
     kept = np.isfinite(bounds)
-    result = linprog(
-        -gains,
-        A_ub=-gram[kept],
-        b_ub=-bounds[kept],
-        A_eq=np.ones((1, len(gains))),
-        b_eq=[1.0],
-        bounds=(0, 1),
-    )
+    simplex = {"A_eq": np.ones((1, len(gains))), "b_eq": [1.0], "bounds": (0, 1)}
+    result = linprog(-gains, A_ub=-gram[kept], b_ub=-bounds[kept], **simplex)
     return result.x if result.success else preference

@@ -2,7 +2,6 @@
 `ToyRun` are lists, empty where the run has nothing to show in them."""
 
 from collections.abc import Mapping
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from matplotlib.figure import Figure
 from numpy import ndarray as Array
 
 from pamal_companion.plots import style
-from pamal_companion.toy.outcomes import VARIANTS, Outcome
+from pamal_companion.toy.outcomes import SCALES, VARIANTS, Outcome
 from pamal_companion.toy.rules import EPOCH
 from pamal_companion.toy.run import ToyRun
 
@@ -29,11 +28,10 @@ SHOWN = (0.0, 0.04, 0.08, 0.16, 0.32, 1.0)
 
 def figure_1(result: ToyRun) -> list[Figure]:
     """Trajectories, a figure for each scale: every run of LS, and PaMaL from its worst pair."""
-    shown = [v for v in sorted(VARIANTS, key=lambda v: -v.scale) if v.name in result.outcomes]
-    by_scale = [[v.name for v in group] for _, group in groupby(shown, lambda v: v.scale)]
-    panels = [{name: result.outcomes[name] for name in names} for names in by_scale]
-    num_steps = EPOCH * result.record.options["epochs"]
-    return [trajectories_figure(one, num_steps, result.provenance) for one in panels]
+    num_steps, found = EPOCH * result.record.options["epochs"], result.outcomes
+    shown = [v for v in VARIANTS if v.name in found]
+    by_scale = [{v.name: found[v.name] for v in shown if v.scale == scale} for scale in SCALES]
+    return [trajectories_figure(one, num_steps, result.provenance) for one in by_scale if one]
 
 
 def trajectories_figure(

@@ -7,8 +7,6 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from pamal_core.errors import InputError
-
 INITIAL_POINTS = ((-8.5, 7.5), (0.0, 0.0), (9.0, 9.0), (-7.5, -0.5), (9.0, -1.0))
 """Where the paper starts the members."""
 
@@ -32,8 +30,6 @@ class ToyProblem:
         self, scale: float | Array = 1.0, tanh: Literal["printed", "earlier"] = "printed"
     ) -> None:
         c = np.asarray(scale, dtype=float)
-        if not (np.isfinite(c) & (c > 0)).all():
-            raise InputError(f"`scale` must be positive and finite. Found scale={c.tolist()}.")
         self.factor = np.stack((c, np.ones_like(c)), -1)
         # z_t = (offset_t - theta_1) / 2 + sign_t tanh(theta_2), as tanh(-x) = -tanh(x)
         self.offset = np.array([-7.0, 7.0])
