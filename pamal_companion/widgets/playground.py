@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import ipywidgets
 import matplotlib.pyplot as plt
 from IPython.display import display
+from ipywidgets import HTML, Button, FloatSlider, IntSlider, Output, SelectionSlider, VBox
 
 from pamal_companion.plots import style
 from pamal_companion.plots.fronts import name_axes
@@ -14,7 +14,7 @@ from pamal_core.errors import InputError
 from pamal_core.front import Front
 
 
-class Playground(ipywidgets.VBox):  # type: ignore[misc]
+class Playground(VBox):  # type: ignore[misc]
     """Controls for W, lambda and p; each press of the button trains once more and adds a front.
 
     `fixed` are the other options of the experiment, such as `epochs`. `fronts` has those trained so
@@ -26,18 +26,14 @@ class Playground(ipywidgets.VBox):  # type: ignore[misc]
         self.fronts: dict[str, Front] = {}
         self._experiment, self._options, self._fixed = experiment, options, fixed
         wide, ps = {"style": {"description_width": "8em"}}, [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0]
-        self.W = ipywidgets.IntSlider(2, 1, 6, description="W, draws a step", **wide)
-        self.lam = ipywidgets.FloatSlider(
-            0, min=0, max=10, step=0.5, description="λ, penalty", **wide
-        )
-        self.p = ipywidgets.SelectionSlider(
-            options=ps, value=1.0, description="p of Dirichlet", **wide
-        )
-        self.button = ipywidgets.Button(description="Train", button_style="primary")
-        self.message, self.figure = ipywidgets.HTML(), ipywidgets.Output()
+        self.W = IntSlider(2, 1, 6, description="W, draws a step", **wide)
+        self.lam = FloatSlider(0, min=0, max=10, step=0.5, description="λ, penalty", **wide)
+        self.p = SelectionSlider(options=ps, value=1.0, description="p of Dirichlet", **wide)
+        self.button = Button(description="Train", button_style="primary")
+        self.message, self.figure = HTML(), Output()
         self.button.on_click(self.train)
         controls = [self.W, self.lam, self.p, self.button, self.message]
-        super().__init__([ipywidgets.VBox(controls), self.figure])
+        super().__init__([VBox(controls), self.figure])
 
     def train(self, _: object = None) -> None:
         """One run with the settings of the controls; what is wrong with them is said there."""
