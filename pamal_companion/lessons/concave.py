@@ -57,7 +57,6 @@ class Point(nn.Module):
         self.theta = nn.Parameter(0.3 * torch.randn(2))
 
     def forward(self, x: Tensor) -> list[Tensor]:
-        """The weights, for each task."""
         return [self.theta[None]] * 2
 
 

@@ -61,8 +61,7 @@ def dial_figure(
     above.supxlabel("accuracy, top-left →")
     draw_volumes(below.subplots(), [*fronts], volumes)
     words = f"{PANEL}. Below, dots are seeds and lines go through their means."
-    handles = named(volumes)
-    return style.finish(figure, provenance, handles, words, ncols=2)
+    return style.finish(figure, provenance, named(volumes), words, ncols=2)
 
 
 def draw_volumes(
@@ -79,7 +78,7 @@ def draw_volumes(
         ax.plot(places + shift, [np.mean(one) for one in numbers], **look | {"marker": ""})
     ax.set_xticks(places, [f"{width}" for width in widths])
     ax.set(xlabel="features that the two digits share, k", ylim=(0, 1))
-    ax.set_ylabel(style.directed("hypervolume", True, "\n"))
+    ax.set_ylabel(f"hypervolume\n({style.WORDS[True]})")
 
 
 def width_figure(fronts: Mapping[str, Sequence[Front]], provenance: str) -> Figure:
@@ -87,14 +86,12 @@ def width_figure(fronts: Mapping[str, Sequence[Front]], provenance: str) -> Figu
     figure, ax = plt.subplots(figsize=(4.6, 4.6))
     draw_fronts(ax, fronts)
     ax.set(xlabel="accuracy, top-left →", ylabel="accuracy, bottom-right →")
-    handles = named(fronts)
-    return style.finish(figure, provenance, handles, f"{PANEL}.")
+    return style.finish(figure, provenance, named(fronts), f"{PANEL}.")
 
 
 def small_figure(widths: Sequence[int], volumes: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
     """The volumes alone."""
     figure, ax = plt.subplots(figsize=(style.WIDTH, 2.9))
     draw_volumes(ax, widths, volumes)
-    handles = named(volumes)
-    ax.legend(handles=handles, loc="upper left")
+    ax.legend(handles=named(volumes), loc="upper left")
     return figure

@@ -142,7 +142,7 @@ def draw_line(ax: Axes, front: Front, first: Mapping[str, Any], **look: Any) -> 
 
 def named(objective: Objective, gap: str = "  ") -> str:
     """The objective in words, with the direction that is better."""
-    return style.directed(objective.words, objective.maximise, gap)
+    return f"{objective.words}{gap}({style.WORDS[objective.maximise]})"
 
 
 def name_axes(ax: Axes, front: Front, gap: str = "  ") -> None:

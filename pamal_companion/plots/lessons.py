@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-import mpltern  # noqa: F401  (gives matplotlib its ternary axes)
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
@@ -20,6 +19,7 @@ from numpy import ndarray as Array
 
 from pamal_companion.plots import style
 from pamal_companion.plots.fronts import name_axes
+from pamal_companion.plots.ternary import INDEX  # which gives matplotlib its ternary axes, too
 from pamal_core.front import Front
 
 Graphs = Sequence[Int[Array, "_ 2"]]
@@ -28,7 +28,6 @@ Points = Float[Array, "_ 2"]
 """Points of a plane, such as the losses of two tasks."""
 Outputs = Float[Array, "A X"]
 """A number for each alpha and x."""
-INDEX = "₁₂₃"
 Curve = tuple[Float[Array, " K"], Float[Array, " K"]]
 FRONT: dict[str, Any] = {"color": style.COLOURS["front"], "lw": 6, "alpha": 0.4}
 IN_ORDER: dict[str, Any] = {"color": style.COLOURS["other"], "lw": 0.8}
@@ -254,7 +253,7 @@ def sizes_figure(curves: Mapping[str, Curve], bound: Curve, provenance: str) -> 
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.set_major_formatter("{x:g}")
         axis.set_minor_formatter(NullFormatter())
-    ax.set(xlabel="hidden units Q", ylabel=style.directed("largest error", False))
+    ax.set(xlabel="hidden units Q", ylabel=f"largest error  ({style.WORDS[False]})")
     return style.finish(figure, provenance, ncols=2)
 
 

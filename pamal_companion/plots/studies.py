@@ -24,8 +24,6 @@ FIRST = {"marker": "o", "ms": 7, "ls": ""}
 SHADES = (1.0, 0.6, 0.35)
 SMALL = {"ms": 3.5, "lw": 1}
 HATCHES = ("", "///", "\\\\\\", "...")
-
-
 Winner = tuple[str, Sequence[Front]]
 """A setting in words, and its fronts, one per seed; none where nothing meets the criterion."""
 
@@ -220,7 +218,7 @@ def rates_figure(found: pd.DataFrame, weights: list[str], provenance: str) -> Fi
         ticks = sorted(measured.rate.unique())
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks], rotation=45)
         ax.xaxis.set_minor_locator(NullLocator())
-    panels[0].set_ylabel(style.directed("hypervolume, validation", True))
+    panels[0].set_ylabel(f"hypervolume, validation  ({style.WORDS[True]})")
     handles = [drawn[name] for name in looks if name in drawn]
     words = "Means over seeds, with one standard deviation."
     return style.finish(figure, provenance, handles, words, ncols=2, handlelength=4)

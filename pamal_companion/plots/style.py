@@ -52,6 +52,7 @@ SEQUENTIAL = LinearSegmentedColormap.from_list(
 # rasterised in it at 150 dots an inch.
 VECTOR: dict[str, Any] = {"metadata": {"Date": None}, "dpi": 150}
 WORDS = {True: "higher is better →", False: "← lower is better"}
+"""The direction that is better, by whether that is up."""
 LOSSES = tuple(f"task {t} loss  ({WORDS[False]})" for t in (1, 2))
 
 
@@ -183,11 +184,6 @@ def label_once(figure: FigureBase, x: str = LOSSES[0], y: str = LOSSES[1]) -> No
     figure.supylabel(y)
 
 
-def directed(text: str, maximise: bool, gap: str = "  ") -> str:
-    """`text` with the direction that is better."""
-    return f"{text}{gap}({WORDS[maximise]})"
-
-
 def beside(ax: Axes, text: str, at: Float[np.ndarray, "2"], away: Float[np.ndarray, "2"]) -> None:
     """Write `text` above or below the point `at`, on the side that is not towards `away`."""
     up = at[1] > away[1]
@@ -205,7 +201,6 @@ def finish(
     provenance: str,
     handles: Sequence[Any] | None = None,
     words: str = "",
-    loc: str = "outside upper left",
     **legend: Any,
 ) -> Figure:
     """The figure with a legend outside its panels, of `handles` (artists or containers) or of what
@@ -216,7 +211,8 @@ def finish(
             for handle, text in zip(*ax.get_legend_handles_labels(), strict=True):
                 named.setdefault(text, handle)
         handles = [*named.values()]
-    figure.legend(handles, [str(handle.get_label()) for handle in handles], loc=loc, **legend)
+    look: dict[str, Any] = {"loc": "outside upper left"} | legend
+    figure.legend(handles, [str(handle.get_label()) for handle in handles], **look)
     return stamp(figure, provenance, words)
 
 

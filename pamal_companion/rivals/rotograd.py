@@ -49,7 +49,6 @@ class Rotated(nn.Module):
         self.generators = nn.ParameterList(torch.zeros(width, width) for _ in model.heads)
 
     def forward(self, x: Tensor) -> list[Tensor]:
-        """One output per task."""
         features = self.encoder(x)
         rotations = [torch.linalg.matrix_exp(self.rate * (a - a.T)) for a in self.generators]
         fixed = features.detach()

@@ -2,9 +2,8 @@
 with each balancing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import product
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -41,8 +40,7 @@ class BalancingOptions(Options):
     sample_epochs: Count = 5
 
 
-@dataclass(frozen=True, eq=False)
-class Ablation:
+class Ablation(NamedTuple):
     """What became of each method, by name, for each scale; and how long it was trained."""
 
     options: BalancingOptions

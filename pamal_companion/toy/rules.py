@@ -138,7 +138,6 @@ class DynamicWeightAverage:
         self.factors: Array | float = 1.0
 
     def __call__(self, losses: Array, jacobian: Array, weights: Array) -> Array:
-        """The weighted sum of the gradients."""
         if len(self.seen) == EPOCH:
             self.means = [*self.means[-1:], np.mean(self.seen, 0)]
             self.seen.clear()

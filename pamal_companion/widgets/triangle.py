@@ -9,12 +9,9 @@ from pamal_core.front import Front
 
 
 def triangle(front: Front, about: str) -> HTML:
-    """Return `front`, of three members and tasks on a lattice, as a widget that needs no kernel.
-
-    - `about`: a line that says where the numbers are from.
-
-    Raises InputError for another number of members or tasks.
-    """
+    """Return `front`, of three members and tasks on a lattice, as a widget that needs no kernel;
+    `about` is a line that says where the numbers are from. InputError for another number of members
+    or tasks."""
     tasks = [objective.task for objective in front.objectives]
     if front.alphas.shape[1] != 3 or len(tasks) != 3:
         raise InputError(
