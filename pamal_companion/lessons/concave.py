@@ -45,8 +45,8 @@ def trained(balancer: Balancer, *, alpha: float | None = None) -> WeightEnsemble
 @torch.no_grad()
 def found(network: WeightEnsemble, num_points: int = 11) -> Float[Array, "P 2"]:
     """The losses at so many alphas of an ensemble of two, or of the single network."""
-    alphas = lattice(2, num_points) if network.num_members == 2 else np.ones((1, 1))
-    return losses(network.weights(network.alpha_tensor(alphas)).double().numpy())
+    alphas = network.alpha_tensor(lattice(network.num_members, num_points))
+    return losses(network.weights(alphas).double().numpy())
 
 
 class Point(nn.Module):

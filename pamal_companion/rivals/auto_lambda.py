@@ -45,7 +45,6 @@ class AutoLambda(Balancer):
         check_number("lr", lr, 0, above=True)
         check_number("meta_lr", meta_lr, 0, above=True)
         self.network, self.tasks, self.loader, self.lr = network, tasks, loader, lr
-        self.meta_lr = meta_lr
         self.task_weights = torch.full((len(tasks),), 0.1)
         self.optimizer = torch.optim.Adam([self.task_weights], lr=meta_lr)
         self.others: Iterator[Batch] = iter(())
