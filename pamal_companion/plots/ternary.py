@@ -82,10 +82,9 @@ def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fi
             ax.set_title("" if t else title)
             columns[t].append(ax)
             if front is last:  # one bar says the colours of all rows
-                below = columns[t] if row else ax
                 way: dict[str, Any] = {"orientation": "horizontal", "shrink": 0.85}
                 way |= {"extend": "min" if objective.maximise else "max", "extendfrac": 0.04}
-                bar = figure.colorbar(mapped, ax=below, label=named(objective, "\n"), **way)
+                bar = figure.colorbar(mapped, ax=columns[t], label=named(objective, "\n"), **way)
                 _number(bar.ax.xaxis, objective)
     words = "Each cell is one network, each corner a member; a side has no share of the opposite"
     words += " one. The worst tenth of the networks has one colour."

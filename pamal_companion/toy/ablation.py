@@ -2,20 +2,18 @@
 with each balancing."""
 
 from collections.abc import Mapping
-from itertools import product
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import Field
 
 from pamal_companion.runs.options import Count, Options, Positive
 from pamal_companion.toy import figures
-from pamal_companion.toy import rules as toy_rules
-from pamal_companion.toy.outcomes import SCALES, Outcome
+from pamal_companion.toy.outcomes import Outcome
 from pamal_companion.toy.pairs import Pairs, initial_pairs
 from pamal_companion.toy.problem import ToyProblem
+from pamal_companion.toy.rules import EPOCH
 from pamal_companion.toy.run import MOMENTS, baselines
 from pamal_core.balancing import Linear, MovingAverage, UnitNorm
 
@@ -49,7 +47,7 @@ class Ablation(NamedTuple):
     def figure(self, scale: float) -> Figure:
         """A panel for each method: the trajectories from the five initial points, or the worst
         pair's members with their subspace over time."""
-        o, steps = self.options, self.options.epochs * toy_rules.EPOCH
+        o, steps = self.options, self.options.epochs * EPOCH
         provenance = (
             f"No data: the formula of appendix B2. Seed {o.seed}; {steps:,} steps, "
             f"learning rate {o.lr:g}, tanh {o.tanh}."
@@ -63,16 +61,13 @@ class Ablation(NamedTuple):
 
 def run(options: BalancingOptions) -> Ablation:
     """Train every baseline from the five initial points, and PaMaL from the worst pair."""
-    num_steps, balancers = options.epochs * toy_rules.EPOCH, [*BALANCERS.values()]
+    num_steps, worst = options.epochs * EPOCH, initial_pairs()[[WORST_PAIR]]
     outcomes = baselines(options, num_steps)
-    stacked = Pairs(
-        ToyProblem(np.repeat(SCALES, len(balancers))[:, None, None], options.tanh),
-        [make() for _ in SCALES for make in balancers],
-        initial_pairs()[[WORST_PAIR]],
-        lr=options.lr,
-        seed=options.seed,
-    ).run(num_steps, num_steps // MOMENTS)
-    variants = zip(product(SCALES, BALANCERS), stacked.swapaxes(0, 1), strict=True)
-    for (scale, name), weights in variants:
-        outcomes[scale][name] = Outcome(ToyProblem(scale, options.tanh), weights)
+    for scale, of_scale in outcomes.items():
+        problem = ToyProblem(scale, options.tanh)
+        balancers = [make() for make in BALANCERS.values()]
+        pairs = Pairs(problem, balancers, worst, lr=options.lr, seed=options.seed)
+        stacked = pairs.run(num_steps, num_steps // MOMENTS)
+        for name, weights in zip(BALANCERS, stacked.swapaxes(0, 1), strict=True):
+            of_scale[name] = Outcome(problem, weights)
     return Ablation(options, outcomes)

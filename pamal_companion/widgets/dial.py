@@ -15,8 +15,8 @@ SIDES = {"pamal": PAMAL, "five": FIVE, "one": ONE}
 OPENED = 6
 """The number of features at which it opens."""
 WITHOUT_SCRIPTS = (
-    "Where scripts run, a slider here goes over the number of features k, and the plot shows the "
-    "networks of all three sides at that k."
+    "<noscript><p>Where scripts run, a slider here goes over the number of features k, and the "
+    "plot shows the networks of all three sides at that k.</p></noscript>"
 )
 
 
@@ -28,8 +28,7 @@ def dial(about: str) -> HTML:
     objectives = [objective.words for objective in front.objectives]
     values = {"steps": steps, "objectives": objectives, "about": about, "opened": OPENED}
     fragment = html.fragment("dial", values, "pw-dial")
-    without = f"<noscript><p>{WITHOUT_SCRIPTS}</p></noscript>"
-    return HTML(f"<style>{html.style()}</style>\n{fragment}{without}")  # type: ignore[no-untyped-call]
+    return HTML(f"<style>{html.style()}</style>\n{fragment}{WITHOUT_SCRIPTS}")  # type: ignore[no-untyped-call]
 
 
 def step(k: int) -> dict[str, Any]:
