@@ -160,7 +160,7 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
         ax.step(grid, half, where="pre", color=colour, ls=look["ls"], lw=2, label=name)
         if all(len(front.values) == 1 for front in of_method):
             single = np.concatenate([front.values for front in of_method])
-            ax.plot(*single.T, marker=look.get("marker", "o"), ls="", color=colour, ms=6, mec="w")
+            ax.plot(*single.T, marker=look["marker"], ls="", color=colour, ms=6, mec="w")
     name_axes(ax, fronts[0])
     words = "What lies below and left of a line at least half of the seeds attain; its band runs"
     words += " from what all attain to what one does. Markers are single networks, one per seed."

@@ -51,14 +51,15 @@ def solve(losses: Coefficients, gram: Gram, preference: Coefficients) -> Coeffic
     gram, shares = gram / scale, shares / shares.sum()
     logs = np.log(shares * len(shares))
     non_uniformity = shares @ logs  # Kullback-Leibler divergence of the shares from 1/T
+    bounds = np.zeros(len(gram))
     if non_uniformity > BALANCED:
         adjustment = preference * (logs - non_uniformity)
         gains = gram @ adjustment
-        bounds = np.where(gains > 0, -np.inf, gains) if (gains > 0).any() else np.zeros_like(gains)
         if (gains > 0).any():
+            bounds = np.where(gains > 0, -np.inf, gains)
             bounds[shares == shares.max()] = 0
     else:
-        gains, bounds = gram.sum(1), np.zeros(len(gram))
+        gains = gram.sum(1)
     # The b on the simplex with the largest b . gains subject to gram b >= bounds.
     kept = np.isfinite(bounds)
     simplex = {"A_eq": np.ones((1, len(gains))), "b_eq": [1.0], "bounds": (0, 1)}

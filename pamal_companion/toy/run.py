@@ -130,10 +130,8 @@ def baselines(options: Any, num_steps: int) -> dict[float, dict[str, Outcome]]:
         progress=True,
     ).run(num_steps, num_steps // MOMENTS)
     split = np.split(stacked.swapaxes(0, 1), len(SCALES), axis=2)
-    return {
-        scale: {
-            n: Outcome(ToyProblem(scale, options.tanh), w)
-            for n, w in zip(named, weights, strict=True)
-        }
-        for scale, weights in zip(SCALES, split, strict=True)
-    }
+    found: dict[float, dict[str, Outcome]] = {}
+    for scale, weights in zip(SCALES, split, strict=True):
+        problem = ToyProblem(scale, options.tanh)
+        found[scale] = {name: Outcome(problem, w) for name, w in zip(named, weights, strict=True)}
+    return found
