@@ -4,7 +4,7 @@ import hashlib
 import io
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -95,10 +95,11 @@ def load(
     known, tested = map(parse, contents)
     order = np.random.default_rng(seed).permutation(len(known))
     held_out, rest = map(np.sort, np.split(order, [round(VALIDATION_SHARE * len(known))]))
-    encoder = Encoder.fit(known, rest, chosen_tasks)
-    frames = known.iloc[rest], known.iloc[held_out], tested
-    arrays = ([encoder.features(f), *labels(f, chosen_tasks, masters)] for f in frames)
-    parts = [TensorDataset(*map(torch.from_numpy, each)) for each in arrays]
+    parts = []
+    for frame in (known.iloc[rest], known.iloc[held_out], tested):
+        inputs = features(frame, known, rest, chosen_tasks)
+        arrays = inputs, *labels(frame, chosen_tasks, masters)
+        parts.append(TensorDataset(*map(torch.from_numpy, arrays)))
     content = b"".join(hashlib.sha256(text).digest() for text in contents)
     content += held_out.astype("<i8").tobytes()
     options = "census", "+".join(chosen_tasks), masters, f"seed={seed}"
@@ -139,38 +140,27 @@ def labels(
     return [answer.to_numpy().astype(np.int64) for answer in answers.values()]
 
 
-class Encoder(NamedTuple):
-    """How rows become features: scaled numbers, one column for each category, and sex (1 is male).
+def features(
+    frame: pd.DataFrame, known: pd.DataFrame, rows: Int[np.ndarray, " n"], tasks: Sequence[str]
+) -> Float[np.ndarray, "m D"]:
+    """The features of all rows of `frame`, float32: scaled numbers, one column for each category,
+    and sex (1 is male).
 
-    Columns keep the order of the files, and categories are sorted as text.
+    Columns keep the order of the files, and categories are sorted as text. The scales are those of
+    the `rows` of the training file `known` that are trained on, but the categories all of that
+    file: five have at most three rows in it, and a split would otherwise decide how many features
+    there are. A category without a row among `rows` is an input that is always 0.
     """
-
-    mean: pd.Series
-    std: pd.Series
-    categories: dict[str, list[str]]
-
-    @classmethod
-    def fit(
-        cls, frame: pd.DataFrame, rows: Int[np.ndarray, " n"], tasks: Sequence[str]
-    ) -> "Encoder":
-        """Scales of the `rows` that are trained on, and all categories of the training file.
-
-        Five categories have at most three rows in it: a split would otherwise decide how many
-        features there are. A category without a row among `rows` is an input that is always 0.
-        """
-        left = [c for c in COLUMNS if c not in UNUSED and c not in {TASKS[t][0] for t in tasks}]
-        numbers = frame[[c for c in left if c in NUMBERS]].iloc[rows]
-        std = numbers.std(ddof=0)
-        kinds = [c for c in left if c not in NUMBERS]
-        kinds.sort(key=lambda column: column == SEX)  # last
-        categories = {c: sorted(map(str, frame[c].cat.categories)) for c in kinds}
-        return cls(numbers.mean(), std.where(std > 0, 1), categories)
-
-    def features(self, frame: pd.DataFrame) -> Float[np.ndarray, "n D"]:
-        """The features of all rows of `frame`, float32."""
-        blocks = [((frame[self.mean.index] - self.mean) / self.std).to_numpy(np.float32)]
-        for column, known in self.categories.items():
-            codes = frame[column].cat.rename_categories(str).cat.set_categories(known).cat.codes
-            block = np.eye(len(known), dtype=np.float32)[codes]
-            blocks.append(block[:, 1:] if column == SEX else block)
-        return np.hstack(blocks)
+    left = [c for c in COLUMNS if c not in UNUSED and c not in {TASKS[t][0] for t in tasks}]
+    numbers = [c for c in left if c in NUMBERS]
+    trained = known[numbers].iloc[rows]
+    std = trained.std(ddof=0)
+    scaled = (frame[numbers] - trained.mean()) / std.where(std > 0, 1)
+    blocks = [scaled.to_numpy(np.float32)]
+    kinds = [c for c in left if c not in NUMBERS]
+    for column in sorted(kinds, key=lambda column: column == SEX):  # sex last
+        categories = sorted(map(str, known[column].cat.categories))
+        codes = frame[column].cat.rename_categories(str).cat.set_categories(categories).cat.codes
+        block = np.eye(len(categories), dtype=np.float32)[codes]
+        blocks.append(block[:, 1:] if column == SEX else block)
+    return np.hstack(blocks)
