@@ -7,8 +7,8 @@ from torch.utils.data import TensorDataset
 
 from pamal_companion.data.batches import batches
 from pamal_companion.data.splits import Splits
+from pamal_companion.runs.build import adam
 from pamal_companion.runs.options import SETTINGS, Options
-from pamal_companion.runs.rates import adam
 from pamal_companion.runs.records import versions
 from pamal_companion.runs.run import Experiment
 from pamal_core.errors import InputError

@@ -1,9 +1,11 @@
-"""Methods from options: each is a network, a preference, a balancer and a penalty."""
+"""Methods from options: each is a network, a preference, a balancer and a penalty; and the
+optimiser of the paper."""
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
 import numpy as np
+import torch
 from torch import nn
 from torch.utils.data import TensorDataset
 
@@ -20,6 +22,7 @@ from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.networks.low_rank import LowRankEnsemble
+from pamal_core.networks.mixture import Mixture
 from pamal_core.penalties import MultiForward
 from pamal_core.simplex import Annealed, Dirichlet, on_simplex
 from pamal_core.tasks import Task
@@ -126,3 +129,23 @@ def balancer(options: Options) -> balancing.LossBalancer | balancing.GradientBal
         case "gradient":
             return balancing.UnitNorm(options.balancing_form)
     return balancing.Linear()
+
+
+def adam(method: Method, lr: float, *, scaled: bool = True) -> torch.optim.Adam:
+    """Return Adam for all that `method` trains, with `lr`; if `scaled`, with M times that for what
+    alpha mixes: the gradient of a member is scaled by its alpha, 1/M in expectation (section 5).
+    """
+    network, rate = method.network, lr
+    mixed = []
+    if isinstance(network, Mixture):
+        base = network.base if isinstance(network, LowRankEnsemble) else None
+        mixed = [p for p in network.parameters() if p is not base and p.requires_grad]
+        if scaled:
+            rate = lr * network.num_members
+    others = [p for p in method.parameters() if not any(p is one for one in mixed)]
+    pairs = (mixed, rate), ([p for p in others if p.requires_grad], lr)
+    groups = [{"params": params, "lr": own} for params, own in pairs if params]
+    # A hypernetwork has a hundred parameters for each weight of its model, and torch's usual dozen
+    # passes over them take three times as long as their gradient.
+    is_large = isinstance(network, Hypernetwork) or network.device.type == "cuda"
+    return torch.optim.Adam(groups, fused=True if is_large else None)

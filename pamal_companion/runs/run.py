@@ -18,13 +18,12 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from pamal_companion.data.batches import batches
 from pamal_companion.data.images import Images
 from pamal_companion.data.splits import Splits
-from pamal_companion.runs.build import build, preference, task_weights
+from pamal_companion.runs.build import adam, build, preference, task_weights
 from pamal_companion.runs.checkpoint import load_own, train_resumably
 from pamal_companion.runs.devices import peak_memory, pick_device
 from pamal_companion.runs.files import RunFiles
 from pamal_companion.runs.methods import matters
 from pamal_companion.runs.options import Options
-from pamal_companion.runs.rates import adam
 from pamal_companion.runs.records import Record, about, summarise, to_points, versions
 from pamal_core import distributed
 from pamal_core.errors import InputError

@@ -10,7 +10,7 @@ from pamal_companion.rivals import phn
 from pamal_companion.rivals.cosmos import Conditioned
 from pamal_companion.rivals.phn import Hypernetwork
 from pamal_companion.rivals.rotograd import Rotated, rotate
-from pamal_companion.runs.rates import adam
+from pamal_companion.runs.build import adam
 from pamal_core.balancing import UncertaintyWeighting
 from pamal_core.errors import InputError
 from pamal_core.method import Method
