@@ -29,13 +29,14 @@ def runs(folder: Path) -> list[tuple[Listed, Record | None]]:
 
     A checkpoint beside the finished record of its run is no run of its own.
     """
-    return [
-        run
+    paths = (
+        place / name
         for place, names in _folders(folder)
-        for path in (place / name for name in names if not name.startswith("."))
-        if path.is_file() and (path.suffix == ".json" or _is_checkpoint(path, names))
-        if (run := _run(path, folder))
-    ]
+        for name in names
+        if not name.startswith(".") and name.endswith((".json", CHECKPOINT))
+    )
+    found = [_run(path, folder) for path in paths if path.is_file()]
+    return [run for run in found if run]
 
 
 def _folders(folder: Path) -> Iterator[tuple[Path, Sequence[str]]]:
@@ -50,11 +51,6 @@ def _folders(folder: Path) -> Iterator[tuple[Path, Sequence[str]]]:
         yield Path(place), sorted(names)
 
 
-def _is_checkpoint(path: Path, names: Sequence[str]) -> bool:
-    """Whether `path` is named as a checkpoint and not as the weights of a record among `names`."""
-    return path.name.endswith(CHECKPOINT) and path.with_suffix(".json").name not in names
-
-
 def _run(path: Path, folder: Path) -> tuple[Listed, Record | None] | None:
     """The run of the record or checkpoint `path`, None where it has ended while we were looking."""
     row: Listed = {"path": path.relative_to(folder).as_posix()}
@@ -67,8 +63,10 @@ def _run(path: Path, folder: Path) -> tuple[Listed, Record | None] | None:
             measured = {"hypervolume": record.hypervolume(), "seconds": round(record.seconds, 3)}
             return row | record.about | measured | {"state": "finished"}, record
         state = _header(path)
-        if state["key"] == _finished(path):
-            return None
+        own = path.with_name(path.name.removesuffix(CHECKPOINT) + ".json")
+        with suppress(InputError):
+            if Record.find(own, state["key"]):
+                return None
         about, epochs = About(**json.loads(state["about"])), len(state["history"]["list"])
         return row | about.about | {"state": "unfinished", "epochs": epochs}, None
     except InputError as error:
@@ -76,14 +74,6 @@ def _run(path: Path, folder: Path) -> tuple[Listed, Record | None] | None:
     except (KeyError, TypeError, ValueError, RecursionError):
         why = f"{path} is not a checkpoint."
     return (row | {"state": "damaged", "why": why}, None) if path.exists() else None
-
-
-def _finished(checkpoint: Path) -> str | None:
-    """The key of the finished run whose record is beside `checkpoint`, if there is one."""
-    name = checkpoint.name.removesuffix(CHECKPOINT) + ".json"
-    with suppress(InputError):
-        return Record.read(checkpoint.with_name(name)).key
-    return None
 
 
 def _header(path: Path) -> dict[str, Any]:
