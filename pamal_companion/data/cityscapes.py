@@ -16,15 +16,7 @@ import torch
 from jaxtyping import Float32, Int8, Num, UInt8, UInt16
 from PIL import Image
 
-from pamal_companion.data.files import (
-    LITTER,
-    cached,
-    data_root,
-    entries,
-    expect,
-    reading,
-    shown,
-)
+from pamal_companion.data.files import LITTER, cached, data_root, entries, expect, reading, shown
 from pamal_companion.data.images import DepthScaling, Images, zoom_and_flip
 from pamal_companion.data.samples import streets
 from pamal_companion.data.splits import Home, Splits, fingerprint, splits, takes_sample

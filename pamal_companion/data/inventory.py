@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pamal_companion.data import census, cityscapes, multimnist, utkface
-from pamal_companion.data.splits import Home, elsewhere, is_there
+from pamal_companion.data.files import entries
+from pamal_companion.data.splits import Home, elsewhere
 from pamal_core.errors import InputError
 
 
@@ -70,7 +71,7 @@ def status(name: str, root: Path, *, download: bool = False) -> dict[str, Any]:
     try:
         if download and data.fetch:
             data.fetch(place)
-        if is_there(place):
+        if entries(place):
             what, state, advice = data.check(place), "ready", ""
     except InputError as error:
         what, advice = str(error).replace(cityscapes.HOW_TO_GET, data.how_to_get), ""

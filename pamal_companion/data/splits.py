@@ -50,7 +50,8 @@ def takes_sample(data: str, root: Path, home: Home) -> bool:
     raises InputError.
     """
     check_choice("data", data, ("auto", "sample", "full"))
-    if data == "sample" or is_there(root / home.folder):
+    # An incomplete set is to be mended, not passed over.
+    if data == "sample" or entries(root / home.folder):
         return data == "sample"
     if said := elsewhere(root, home):
         if data == "full":
@@ -59,12 +60,6 @@ def takes_sample(data: str, root: Path, home: Home) -> bool:
     elif data == "auto" and root != DEFAULT_ROOT.expanduser() and not root.is_dir():
         warnings.warn(f"Found no folder {root} of data: the sample is taken.", stacklevel=3)
     return data == "auto"
-
-
-def is_there(folder: Path) -> bool:
-    """Return whether anything but litter is in `folder`: an incomplete set is to be mended, not
-    passed over."""
-    return bool(entries(folder))
 
 
 def elsewhere(root: Path, home: Home) -> str:

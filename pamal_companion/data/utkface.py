@@ -15,16 +15,7 @@ import torch
 from jaxtyping import Int64, UInt8
 from PIL import Image
 
-from pamal_companion.data.files import (
-    File,
-    cached,
-    data_root,
-    expect,
-    inside,
-    reading,
-    shown,
-    walk,
-)
+from pamal_companion.data.files import File, cached, data_root, expect, inside, reading, shown, walk
 from pamal_companion.data.images import Images
 from pamal_companion.data.samples import faces as drawn_faces
 from pamal_companion.data.splits import Home, Splits, fingerprint, splits, takes_sample

@@ -3,7 +3,7 @@
 import copy
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -202,13 +202,6 @@ def autocast(options: Options, device: torch.device) -> torch.autocast:
     return torch.autocast(device.type, torch.bfloat16, options.precision == "bfloat16")
 
 
-def _of_record(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return a row of `train`'s history as records have it, the losses in a list."""
-    losses = [row[f"{name}/loss"] for name in names]
-    own = {"epoch", *(f"{name}/loss" for name in names)}
-    return {"losses": losses} | {name: row[name] for name in row if name not in own}
-
-
 def _train(
     experiment: Experiment, options: Options, splits: Splits, files: RunFiles | None
 ) -> tuple[Network, list[dict[str, Any]]]:
@@ -268,7 +261,9 @@ def _train(
             seed=options.seed,
             on_epoch=on_epoch,
         )
-    history = [_of_record(row, method.names) for row in rows]
+    names = [f"{name}/loss" for name in method.names]
+    own = ("member_similarity", "seconds")
+    history = [{"losses": [row[n] for n in names]} | {n: row[n] for n in own} for row in rows]
     return network if average is None else cast(Network, average.module), [*before, *history]
 
 

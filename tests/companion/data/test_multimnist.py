@@ -11,14 +11,13 @@ from same_data import equal, parts
 from torchvision.transforms.functional import resize
 
 from pamal_companion.data import multimnist
-from pamal_companion.data.files import data_root
-from pamal_companion.data.splits import is_there
+from pamal_companion.data.files import data_root, entries
 from pamal_core.errors import InputError
 
 SMALL = (300, 40, 50)
 
 needs_mnist = pytest.mark.skipif(
-    not is_there(data_root() / multimnist.HOME.folder), reason="needs MNIST under $PAMAL_DATA"
+    not entries(data_root() / multimnist.HOME.folder), reason="needs MNIST under $PAMAL_DATA"
 )
 
 

@@ -16,8 +16,7 @@ from faces_on_disk import faces, jpeg
 from packed import gzipped, known, named, put, tarred, zipped
 
 from pamal_companion.data import census, cityscapes, multimnist, utkface
-from pamal_companion.data.files import File, cached, contents, inside, walk
-from pamal_companion.data.splits import is_there
+from pamal_companion.data.files import File, cached, contents, entries, inside, walk
 from pamal_core.errors import InputError
 
 DIGITS = {
@@ -196,11 +195,11 @@ def test_a_tar_that_is_cut_where_a_file_would_begin_is_not_taken_for_whole(tmp_p
 def test_litter_alone_is_nothing(tmp_path):
     put(tmp_path, LEFT)
     (tmp_path / "UTKFace" / "Thumbs.db").rename(tmp_path / "Thumbs.db")
-    assert is_there(tmp_path)
+    assert entries(tmp_path)
     for path in (tmp_path / "UTKFace").iterdir():
         path.unlink()
     (tmp_path / "UTKFace").rmdir()
-    assert not is_there(tmp_path)
+    assert not entries(tmp_path)
 
 
 MANY = bytes(1 << 25)

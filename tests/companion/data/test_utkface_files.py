@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from torchvision.transforms import Resize
 
-from pamal_companion.data.files import cache_root
-from pamal_companion.data.splits import is_there
+from pamal_companion.data.files import cache_root, entries
 from pamal_companion.data.utkface import labels, read
 from pamal_core.errors import InputError
 
@@ -119,12 +118,12 @@ def test_images_without_a_label_are_counted_and_hidden_files_passed_over(folder)
     assert read(folder, 8).num_unlabelled == 1 and len(read(folder, 8).ages) == 1
 
 
-def test_anything_but_hidden_files_is_there(folder):
-    assert not is_there(folder) and not is_there(folder / "none")
+def test_anything_but_hidden_files_entries(folder):
+    assert not entries(folder) and not entries(folder / "none")
     (folder / ".DS_Store").write_bytes(b"x")
-    assert not is_there(folder)
+    assert not entries(folder)
     (folder / "UTKFace").mkdir()
-    assert is_there(folder)
+    assert entries(folder)
 
 
 def two_archives(folder):
@@ -202,7 +201,7 @@ def test_what_is_wrong_with_the_files_is_named(folder, make, message):
 def test_a_file_in_place_of_the_folder_is_named(tmp_path):
     (tmp_path / "utkface").write_bytes(b"")
     with pytest.raises(InputError, match=r"a folder\. .*utkface could not be read: .*Not a dir"):
-        is_there(tmp_path / "utkface")
+        entries(tmp_path / "utkface")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
