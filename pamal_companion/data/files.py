@@ -98,10 +98,8 @@ def shown(folder: Path) -> str:
 
 def walk(place: Path, depth: int = 3) -> Iterator[File]:
     """Yield the file `place`, or the files in this folder and in those up to `depth` below it."""
-    if place.exists() and not place.is_dir():
-        yield File(str(place), place.stat().st_size, partial(place.open, "rb"))
-        return
-    for path in entries(place):
+    is_file = place.exists() and not place.is_dir()
+    for path in [place] if is_file else entries(place):
         if not path.is_dir():  # a link to nothing is found when it is read
             size = path.stat().st_size if path.exists() else None
             yield File(str(path), size, partial(path.open, "rb"))

@@ -77,9 +77,8 @@ def load(
     The files are in `utkface/` under `root`, as `find` says; the sample is drawn faces. `size` is
     64 by default and 32 for the sample.
 
-    Of the 23,705 labelled images 390 are exact copies of another; the 765 in question come in 375
-    groups, of which 259 disagree about a label, mostly the age. They stay, as with the authors: of
-    the 4,742 test images about 110 (98 to 127 over 20 seeds) are in the training part too.
+    Images that are there twice stay, as with the authors: of the 4,742 test images about 110 are in
+    the training part too (`book/discrepancies`).
 
     InputError also where too few images are left to split or all ages are equal.
     """

@@ -3,10 +3,19 @@
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
 from pamal_companion.runs.files import check_writable, checked_name
 from pamal_companion.runs.options import Count, NonNegative, Options
+
+
+def _writable(out: str) -> str:
+    """Return `out` where a model can be exported to it: known before the training, not after it."""
+    path = Path(checked_name(out))
+    if path.suffix != ".pt" or path.is_dir() or not path.parent.is_dir():
+        raise ValueError(f"`out` must be a .pt file in a folder that exists. Found {path}.")
+    check_writable(path)
+    return out
 
 
 class YourModelOptions(Options):
@@ -19,15 +28,4 @@ class YourModelOptions(Options):
     W: Count = 2
     lam: NonNegative = 2.0
     at_least: Annotated[float, Field(ge=0, le=1)] = 0.85
-    out: Annotated[str, AfterValidator(checked_name)] | None = None
-
-    @model_validator(mode="after")
-    def _can_write(self) -> "YourModelOptions":
-        """Known before the training, not after it."""
-        if self.out is None:
-            return self
-        path = Path(self.out)
-        if path.suffix != ".pt" or path.is_dir() or not path.parent.is_dir():
-            raise ValueError(f"`out` must be a .pt file in a folder that exists. Found {path}.")
-        check_writable(path)
-        return self
+    out: Annotated[str, AfterValidator(_writable)] | None = None
