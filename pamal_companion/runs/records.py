@@ -40,17 +40,12 @@ def _whole_number(text: str) -> int:
     return int(text)
 
 
-def _is_plain(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return all(map(_is_plain, value))
-    return isinstance(value, int | float | str | None)
-
-
 def _plain(options: dict[str, Any]) -> dict[str, Any]:
     for name, value in options.items():
         if name in NUMBERS and not isinstance(value, int | float | None):
             raise ValueError(f"{name}: must be a number")
-        if not _is_plain(value):
+        each = value if isinstance(value, list | tuple) else [value]
+        if not all(isinstance(one, int | float | str | None) for one in each):
             raise ValueError(f"{name}: must be a number, a text or a list of such")
     return options
 
