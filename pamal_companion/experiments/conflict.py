@@ -1,7 +1,7 @@
 """The dial of conflict: MultiMNIST with few features between encoder and heads, one run of PaMaL
 against linear scalarisation (LS) of as many passes."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import model_validator
 
@@ -22,7 +22,7 @@ class ConflictOptions(Options):
     """The number of features, and what is trained on, for how long and where. `epochs` are the
     passes of each side, which five runs of LS share; `results` is a folder for the records."""
 
-    known: ClassVar = (*("bottleneck", "seed", "epochs", "data", "data_root", "device", "results"),)
+    known = ("bottleneck", "seed", "epochs", "data", "data_root", "device", "results")
     bottleneck: Count = 6
     results: str | None = None
 

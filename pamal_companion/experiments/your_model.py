@@ -1,7 +1,7 @@
 """The parameters of the notebook about a model of one's own. No torch here."""
 
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
@@ -23,7 +23,7 @@ class YourModelOptions(Options):
     keep. The model, the tasks and the data are in the notebook; `out` is where it puts the weights
     of the exported network."""
 
-    known: ClassVar = ("seed", "epochs", "W", "lam", "p", "at_least", "device", "out")
+    known = ("seed", "epochs", "W", "lam", "p", "at_least", "device", "out")
     epochs: Count = 8
     W: Count = 2
     lam: NonNegative = 2.0
