@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import jaxtyping
 import pytest
 import torch
 from jaxtyping import install_import_hook
@@ -14,6 +15,9 @@ UNCHECKED = ("pamal_companion.study.", "pamal_companion.runs.", "pamal_companion
 FILES = [*(ROOT / "pamal_core").rglob("*.py"), *(ROOT / "pamal_companion").rglob("*.py")]
 MODULES = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in FILES]
 install_import_hook([m for m in MODULES if not m.startswith(UNCHECKED)], "beartype.beartype")
+# Nor are they checked where whole runs, pages and programs are tried, as for a user.
+WHOLE = {"book", "experiments", "faults", "runs", "study", "widgets"}
+WHOLE |= {"test_toy_experiment.py", "test_ablation_balancing.py"}
 
 # After the hook, since it imports the package.
 pytest_plugins = ["small_problems"]
@@ -37,6 +41,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item, (_, name) in places.items():
         item.add_marker(pytest.mark.xdist_group(name))
     items.sort(key=lambda item: places[item][0])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    is_whole = bool({*item.path.relative_to(ROOT / "tests").parts} & WHOLE)
+    jaxtyping.config.update("jaxtyping_disable", is_whole)
 
 
 @pytest.fixture(autouse=True)

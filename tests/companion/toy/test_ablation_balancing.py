@@ -1,6 +1,5 @@
 """The experiment of the balancing notebook."""
 
-import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -14,14 +13,6 @@ from pamal_companion.toy.problem import INITIAL_POINTS, ToyProblem, pareto_set
 from pamal_companion.toy.run import ToyOptions
 from pamal_companion.toy.run import run as toy_run
 from pamal_core.classes import classification
-
-
-# Checking the shapes of every call would take most of the time; test_toy_rules has them checked.
-@pytest.fixture(scope="module", autouse=True)
-def _shapes_unchecked():
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(scope="module")

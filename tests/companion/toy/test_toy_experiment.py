@@ -1,7 +1,6 @@
 """The illustrative example as the notebook runs it. The counts are those of the paper's 50,000
 steps: with fewer, pairs that cover the front at the end do not cover it yet."""
 
-import jaxtyping
 import numpy as np
 import pytest
 
@@ -12,15 +11,6 @@ from pamal_companion.toy.problem import ToyProblem
 from pamal_companion.toy.run import MOMENTS, ToyOptions, run
 from pamal_core.errors import InputError
 from pamal_core.method import NonFiniteError
-
-
-# Checking the shapes of every call would take most of the time; test_toy_pairs has them checked.
-@pytest.fixture(scope="module", autouse=True)
-def _shapes_unchecked():
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
-
 
 PAMAL = [v.name for v in VARIANTS if v.method == "pamal"]
 
