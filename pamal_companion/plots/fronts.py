@@ -101,7 +101,7 @@ def seeds_figure(
                 k = front.alphas[:, 0].argmax()
                 style.beside(ax, f"seed {seed}", front.values[k], front.values.mean(0))
         for name, runs in dots.items():
-            if name == title or not many:
+            if name.partition(",")[0] == title or not many:
                 x, y = np.concatenate([run.values for run in runs]).T
                 look = {key: looks[name][key] for key in ("color", "marker")}
                 ax.scatter(x, y, s=36, **look, label=name, ec=style.INK, lw=0.6, zorder=3)

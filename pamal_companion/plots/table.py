@@ -113,7 +113,7 @@ def intervals(found: pd.DataFrame, texts: pd.DataFrame, digits: int = 4, caption
     known = found[found["difference"].notna()]
     end, widest = known[["low", "high", "difference"]].abs().max().max(), known["tolerance"].max()
     reach = float(np.clip(end, 2 * widest, MOST_TOLERANCES * widest)) if len(known) else 1.0
-    axis = f"ours \N{MINUS SIGN} paper, \N{PLUS-MINUS SIGN}{reach:.{max(digits - 1, 1)}f}"
+    axis = f"ours \N{MINUS SIGN} paper, axis \N{PLUS-MINUS SIGN}{reach:.{max(digits - 1, 1)}f}"
     columns = (found[name] for name in ("difference", "low", "high", "tolerance"))
     pictures = [
         drawn(value, low, high, tolerance, reach, digits)

@@ -28,8 +28,8 @@ def in_three_sentences(runs: Runs) -> str:
         both = f"{multimnist} linear scalarisation (LS) on MultiMNIST, and {census} it on Census"
     return (
         f"**Does the paper hold?** At equal epochs PaMaL's front {both}.\n\n"
-        f"**What does it buy?** A choice between networks. One run {sweeps[0]} four LS of as many "
-        f"passes in all on MultiMNIST, and {sweeps[1]} them on Census.\n\n"
+        "**What does it buy?** A choice, and one long training for several short ones. One run "
+        f"{sweeps[0]} four LS of as many passes on MultiMNIST, and {sweeps[1]} them on Census.\n\n"
         "**Who should use it?** You, if tasks compete and your trade-off is open. For one "
         f"network train LS: on MultiMNIST a front's middle {middle} it."
     )

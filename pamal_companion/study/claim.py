@@ -33,7 +33,6 @@ from pamal_core.errors import InputError, check_choice, check_number
 
 SHARES = ("non-dominated", "non-dominated in loss", "dominated by no neighbour in loss")
 """Copies of one network have all of them, so that the span stands beside each."""
-Pair = tuple[Setting, Setting | None]
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,7 @@ class Claim:
         level = "level" if (ends <= within).all() else "open"
         return "ahead" if holds else "behind" if fails else level
 
-    def pairs(self) -> list[Pair]:
+    def pairs(self) -> list[tuple[Setting, Setting | None]]:
         """Return the settings that are compared."""
         others = self.theirs(self) if callable(self.theirs) else self.theirs
         if not others:
@@ -263,16 +262,17 @@ class Judged(NamedTuple):
         return f"{needed:g}" if np.isfinite(needed) else ""
 
 
-def judge(claim: Claim, runs: Runs, pairs: Sequence[Pair] | None = None) -> Judged:
-    """Return what becomes of a claim, of its own pairs of settings or of others."""
-    parts = [*_parts(claim, runs, claim.pairs() if pairs is None else pairs)]
+def judge(claim: Claim, runs: Runs) -> Judged:
+    """Return what becomes of a claim."""
+    parts = [*_parts(claim, runs)]
     measured = sorted((p for p in parts if p.seeds), key=lambda p: float(p.estimate.value))
     parts = measured + [part for part in parts if not part.seeds]
     word = claim.word([part.estimate for part in parts]) if measured else "not run"
     return Judged(claim, word, parts)
 
 
-def _parts(claim: Claim, runs: Runs, pairs: Sequence[Pair]) -> Iterator[Part]:
+def _parts(claim: Claim, runs: Runs) -> Iterator[Part]:
+    pairs = claim.pairs()
     several = len({one for one, _ in pairs}) > 1
     for (one, two), measure in product(pairs, claim.measures):
         sides = " against ".join(s.name() for s in (one if several else None, two) if s)

@@ -13,7 +13,6 @@ from pamal_companion.plots.table import Html
 from pamal_companion.plots.table import table as html
 from pamal_companion.study import paper
 from pamal_companion.study.claim import Claim, check, judge
-from pamal_companion.study.equal_cost import at_equal_cost
 from pamal_companion.study.findings import FINDINGS as FINDINGS
 from pamal_companion.study.frame import Runs
 from pamal_companion.study.of_the_paper import CLAIMS
@@ -22,15 +21,11 @@ check(CLAIMS | FINDINGS)
 
 
 def table(runs: Runs, claims: Mapping[str, Claim] = CLAIMS) -> pd.DataFrame:
-    """Return a row for each claim: what it says, of which data, its verdict and that at equal cost
-    (`at_equal_cost`; "" of None), each with its estimate, how many seeds would decide what is open,
-    and the evidence: what is asked, and a line a part."""
+    """Return a row for each claim: what it says, of which data, its verdict and estimate, how many
+    seeds would decide what is open, and the evidence: what is asked, and a line a part."""
     rows = []
     for text, claim in claims.items():
-        judged, cost = judge(claim, runs), at_equal_cost(claim, runs)
-        lines = [judged.asked, *judged.evidence]
-        if cost:
-            lines += ["At equal cost", *cost.evidence]
+        judged = judge(claim, runs)
         rows.append(
             {
                 "claim": text,
@@ -38,10 +33,8 @@ def table(runs: Runs, claims: Mapping[str, Claim] = CLAIMS) -> pd.DataFrame:
                 "verdict": judged.word,
                 "estimate": judged.estimate,
                 "seeds to decide": judged.to_decide,
-                "at equal cost": cost.word if cost else "",
-                "its estimate": cost.estimate if cost else "",
                 "where": claim.where,
-                "evidence": "\n".join(lines),
+                "evidence": "\n".join([judged.asked, *judged.evidence]),
             }
         )
     return pd.DataFrame(rows, pd.RangeIndex(1, len(rows) + 1))
@@ -81,11 +74,11 @@ def shown(found: pd.DataFrame, anchored: bool = True) -> Html:
 
     of_claims = (found[name] for name in ("claim", "verdict", "evidence"))
     rows = found.assign(claim=[*map(named, found["claim"])], evidence=[*map(evidence, *of_claims)])
-    names = ("data", "where", "at equal cost", "its estimate", "seeds to decide")
+    names = ("data", "where", "seeds to decide")
     single = [name for name in names if rows[name].nunique() < 2]
     return html(
         rows.drop(columns=single).set_index("claim"),
-        filters=["data", "verdict", "at equal cost"],
+        filters=["data", "verdict"],
         ids=[*map(anchor, found["claim"])] if anchored else (),
     )
 

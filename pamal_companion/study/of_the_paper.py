@@ -547,8 +547,8 @@ CLAIMS: dict[str, Claim] = {
         low=0.3,
         high=0.7,
     ),
-    "One run with one draw a step costs little more than one of linear scalarisation, passes and "
-    "memory: MultiMNIST": Claim(
+    "One run with one draw a step costs little more than one of linear scalarisation, in passes "
+    "and in memory of the process: MultiMNIST": Claim(
         "abstract, 1",
         [MULTIMNIST_1],
         [multimnist("ls")],
@@ -557,8 +557,8 @@ CLAIMS: dict[str, Claim] = {
         high=1.5,
         of_ratio=True,
     ),
-    "One run with one draw a step costs little more than one of linear scalarisation, passes and "
-    "memory: Census": Claim(
+    "One run with one draw a step costs little more than one of linear scalarisation, in passes "
+    "and in memory of the process: Census": Claim(
         "abstract, 1",
         [CENSUS_1],
         [census("ls")],

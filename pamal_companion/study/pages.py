@@ -31,12 +31,19 @@ def opening(record: Record, runs: Runs) -> str:
     said, one = beside_the_paper(runs), Setting(setting.experiment, "ls")
     if not setting.options and setting.method != "ls":
         both = {**frame.read(), **runs}
-        ls, own = (
-            frame.measured(both, s, "hypervolume", "validation").mean() for s in (one, setting)
+        ls, own, best = (
+            frame.measured(both, of, measure, "validation").mean()
+            for of, measure in (
+                (one, "hypervolume"),
+                (setting, "hypervolume"),
+                (setting, "chosen hypervolume"),
+            )
         )
         if not np.isnan([ls, own]).any():
             said += f" At equal epochs the mean hypervolume is {ls:.4f} for the one network of LS "
             said += f"and {own:.4f} for {paper.PRINTED[setting.method]}."
+            if count > 1:
+                said += f" The best of its networks has {best:.4f}."
     return f"{told} {said}"
 
 

@@ -96,7 +96,7 @@ def test_all_rows_of_a_dot_plot_share_an_axis_of_a_few_tolerances():
     )  # fmt: skip
     texts = pd.DataFrame({"paper": "0.9", "ours": ["0.91", "0.95", ""]}, found.index)
     head, *rows = cells(intervals(found, texts))
-    assert head[3] == "ours \N{MINUS SIGN} paper, \N{PLUS-MINUS SIGN}0.025"
+    assert head[3] == "ours \N{MINUS SIGN} paper, axis \N{PLUS-MINUS SIGN}0.025"
     assert [row[0] for row in rows] == ["LS", "UW", "RLW"] and rows[2][3] == ""
     html = intervals(found, texts)
     assert re.findall(r'<circle cx="(.*?)"', html) == ["68.00%"]  # 0.4 of the reach

@@ -338,8 +338,8 @@ def test_the_table_has_a_row_for_each_claim():
     other = replace(row, theirs=[frame.select(UW)])
     made = seeds(PAMAL, (0.8, 0.81, 0.8)) + seeds(LS, (0.7, 0.7, 0.71))
     found = claims.table(runs_of(*made), {"a claim": row, "another": other})
-    assert found.loc[1, ["claim", "data", "where", "verdict", "at equal cost"]].tolist() == [
-        *("a claim", "MultiMNIST", "5.1", "holds", "not run"),
+    assert found.loc[1, ["claim", "data", "where", "verdict"]].tolist() == [
+        *("a claim", "MultiMNIST", "5.1", "holds"),
     ]
     ours = "PaMaL, W = 4, λ = 0: top-left/accuracy"
     asked = f"Asked of {ours}, test, ours ahead by > 0"
@@ -404,7 +404,7 @@ def test_a_verdict_of_the_printed_sign_only_says_so():
             "claim": [f"It gains{sign}: Census" for sign in (claims.PRINTED, claims.TEXT)],
             "data": "Census",
             "verdict": ["holds", "open"],
-            **{"estimate": "", "seeds to decide": "", "at equal cost": "", "its estimate": ""},
+            **{"estimate": "", "seeds to decide": ""},
             **{"where": "5.1", "evidence": "a\nb"},
         }
     )

@@ -40,10 +40,11 @@ def word(ours, theirs):
 def test_on_multimnist_adapters_of_a_finished_network_are_open_or_behind(of):
     text = passage("from_what_you_have", "c00")
     volume = {way: of("multimnist", way) for way in WAYS}
-    assert "is behind PaMaL with W = 4, and open against PaMaL with W = 1 and a plain" in text
+    open_against = "PaMaL with W = 1, which has ten passes, and a plain network of fifteen"
+    assert f"is behind PaMaL with W = 4, and open against {open_against}" in text
     for rival, said in (("W = 1", "open"), ("W = 4", "behind"), ("plain longer", "open")):
         assert word(volume["finished"], volume[rival]) == said
-    assert "adapters stay below PaMaL with W = 1, and so do fine-tuned copies" in text
+    assert "adapters are behind PaMaL with W = 1, and so are fine-tuned copies" in text
     for way in ("base", "annealed", "copies"):
         assert word(volume[way], volume["W = 1"]) == "behind"
 
