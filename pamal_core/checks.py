@@ -103,7 +103,7 @@ def check_pairs(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> 
     """Raise InputError where a loss makes n x n pairs of outputs [n, 1] and targets [n]: it is then
     the same for targets in another order, even where the outputs are the targets."""
     for task, output, target in by_task(tasks, outputs, targets):
-        if target is None or target.isnan().any():
+        if target is None or not target.ndim or target.isnan().any():
             continue
         if output.shape == target.shape or output.numel() != target.numel():
             continue

@@ -152,6 +152,9 @@ class Classes:
         where a largest logit is not finite: a network without numbers has no accuracy."""
         logits, labels, counted = self.checked(logits.detach(), labels)
         truth = labels.argmax(1) if labels.is_floating_point() else labels
+        beyond = counted & ((truth < 0) | (truth >= logits.shape[1]))
+        rule = "Labels must be classes of the logits, or the `ignore_index`."
+        logits = or_nan(logits, beyond, truth, rule)
         largest, classes = logits.max(1)
         return classes, truth, counted, exact((0 * largest).where(counted, 0).sum())
 

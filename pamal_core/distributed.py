@@ -25,7 +25,8 @@ def join() -> None:
         return
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    # A balancer may have weights on the CPU.
+    dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
     # Left to the interpreter's end, gloo's threads now and then abort a process that is finished.
     atexit.register(dist.destroy_process_group)
     dist.barrier()  # else one that has nothing to do may end before the others are connected

@@ -72,7 +72,7 @@ class Point:
 class OverSeeds(NamedTuple):
     """What several runs achieve: the mean of each point, half the width of the 95% interval of each
     mean (Student's t, a row per point), and the corners [K, T] of what at least half of the runs
-    attain."""
+    attain; these of two or three objectives only, else K is 0."""
 
     mean: "Front"
     half_width: pd.DataFrame
@@ -115,7 +115,10 @@ class Front:
 
     def __getitem__(self, rows: Any) -> Any:
         if not isinstance(rows, int | np.integer):
-            return replace(self, alphas=self.alphas[rows], table=self.table.iloc[rows])
+            # As pandas takes them: a mask of rows that were sorted means these rows.
+            places = pd.Series(range(len(self)), self.table.index).iloc[rows].to_numpy()
+            table = self.table.iloc[places].reset_index(drop=True)
+            return replace(self, alphas=self.alphas[places], table=table)
         row = range(len(self))[rows]
         return Point(self.alphas[row].copy(), row, self.table.iloc[row].to_dict())
 
@@ -391,10 +394,14 @@ class Front:
 
     def scaled(self, better: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what is `better`, [P, T] with the signs with which higher is better, scaled to 0
-        at the worst and 1 at the best over the non-dominated points, for the D objectives that
-        differ there: [P, D]; and which these are: bool [T]."""
+        at the worst and 1 at the best over the non-dominated points, or over all that there are of
+        an objective in which these are alike, for the D objectives that differ: [P, D]; and which
+        these are: bool [T]."""
         kept = self.pareto.better
-        low, span = kept.min(0), np.ptp(kept, axis=0)
+        every = np.vstack([kept, better])
+        alike = np.ptp(kept, axis=0) == 0
+        low = np.where(alike, every.min(0), kept.min(0))
+        span = np.where(alike, every.max(0), kept.max(0)) - low
         differs = span > 0
         return (better - low)[:, differs] / span[differs], differs
 
@@ -443,7 +450,11 @@ class Front:
         are how much each point cares about each objective."""
         self._check_same(others)
         fronts, weights = (self, *others), self.task_weights
-        tables = [front.table.assign(run=run) for run, front in enumerate(fronts)]
+        tables, number = [], 0
+        for front in fronts:  # of which some may be unions
+            runs = front.table.get("run", pd.Series(0, front.table.index))
+            tables.append(front.table.assign(run=runs + number))
+            number += int(runs.max()) + 1
         alphas = [front.alphas for front in fronts]
         if not all(np.array_equal(front._matrix, self._matrix) for front in others):
             alphas, weights = [front.cares for front in fronts], None
@@ -457,15 +468,26 @@ class Front:
 
         - `fronts`: at least two with the same alphas, each from another seed.
         """
+        of_points = [(front.alphas, front._matrix) for front in fronts]
+        if len(fronts) < 2 or any(
+            not np.array_equal(mine, others)
+            for point in of_points
+            for mine, others in zip(point, of_points[0], strict=True)
+        ):
+            raise InputError(
+                "Means over seeds need two fronts or more, all with the same alphas and "
+                "`task_weights`."
+            )
         first = fronts[0]
         first._check_same(fronts)
-        if len(fronts) < 2 or any(not np.array_equal(f.alphas, first.alphas) for f in fronts):
-            raise InputError("Means over seeds need two fronts or more, all with the same alphas.")
         names = [*first.table]
         tables = np.stack([front.table[names].to_numpy(float) for front in fronts])
         half_width = stdtrit(len(fronts) - 1, 0.975) * tables.std(0, ddof=1) / len(fronts) ** 0.5
         mean = replace(first, table=pd.DataFrame(tables.mean(0), columns=names))
-        return OverSeeds(mean, pd.DataFrame(half_width, columns=names), attained(fronts, 0.5))
+        corners = np.empty((0, len(first.objectives)))
+        if len(first.objectives) in (2, 3):
+            corners = attained(fronts, 0.5)
+        return OverSeeds(mean, pd.DataFrame(half_width, columns=names), corners)
 
     def plot(self, ax: Any = None, beside: Mapping[str, "Front"] = MappingProxyType({})) -> Any:
         """Draw the front, the points that are not dominated filled, and return the axes.

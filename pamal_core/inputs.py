@@ -29,10 +29,9 @@ def arguments(inputs: Inputs) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 def num_examples(inputs: Inputs) -> int:
-    """The length of the first tensor of `inputs`; 0 where there is none."""
-    return next(
-        (len(part) for part in tree_leaves(arguments(inputs)) if isinstance(part, Tensor)), 0
-    )
+    """The length of the first tensor of `inputs` that has one; 0 where there is none."""
+    parts = (part for part in tree_leaves(arguments(inputs)) if isinstance(part, Tensor))
+    return next((len(part) for part in parts if part.ndim), 0)
 
 
 def moved(batch: Batch, device: torch.device, names: Sequence[str] = ()) -> list[Any]:

@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,14 @@ from pamal_core.balancing import Linear
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate, measure, objectives
 from pamal_core.front import Front
-from pamal_core.inputs import Batch, Inputs
-from pamal_core.method import Method
+from pamal_core.inputs import Batch, Inputs, check_loader, moved
+from pamal_core.method import Method, NonFiniteError
 from pamal_core.networks.base import Alpha
 from pamal_core.networks.ensemble import WeightEnsemble
-from pamal_core.networks.statistics import Calibration
+from pamal_core.networks.statistics import Calibration, check_calibration
 from pamal_core.penalties import Penalty
 from pamal_core.simplex import Dirichlet
-from pamal_core.tasks import Task
+from pamal_core.tasks import Task, label_counts
 from pamal_core.training import train
 
 
@@ -122,8 +121,8 @@ def fit(
     - `make_model`: makes a new model at each call, such as a class. The model returns one output
       per task.
     - `tasks`: what is trained, and judged by.
-    - `loader`, `validation`: batches to train on, and to judge on. Before training the first batch
-      of `validation` is judged, so that what cannot be is not trained.
+    - `loader`, `validation`: batches to train on, and to judge on. Before training `validation` is
+      judged once, so that what cannot be is not trained.
     - `epochs`: how often `loader` is read, for the ensemble and again for LS.
     - `lr`, `accumulate`, `ema`, `calibration`: as in `train`.
     - `baseline`: whether LS, one network with equal weights, is trained, too: for as many passes,
@@ -135,7 +134,7 @@ def fit(
     - `progress`: whether bars are shown.
 
     Returns a `Fitted`, which prints the front and how LS stands against it. Raises InputError, and
-    NonFiniteError, as `train` and `evaluate` do.
+    NonFiniteError, as `train` and `evaluate` do; what LS raises is a note.
     """
     if isinstance(make_model, nn.Module) or not callable(make_model):
         raise InputError(
@@ -147,8 +146,11 @@ def fit(
             "`validation` must yield its batches anew, as a DataLoader or a list does. Found a "
             f"{type(validation).__name__}."
         )
-    objectives(tasks)
-    first = [*islice(validation, 1)]
+    names = [objective.name for objective in objectives(tasks)]
+    check_loader(loader, epochs + epochs * window * baseline)
+    check_calibration(calibration)
+    if not (calibration is None or isinstance(calibration, str)):
+        calibration = [*calibration]  # it is read for each training and each alpha
     rule, num_tasks = balancer or Linear(), len(tasks)
     rate = 1e-3 * num_tasks if lr is None else lr
 
@@ -162,7 +164,9 @@ def fit(
         method = Method(network, tasks, balancer=copy.deepcopy(rule), **options)
         with warnings.catch_warnings():  # what cannot be judged is not trained
             warnings.simplefilter("ignore")
-            measure(network, tasks, first, np.eye(len(rows))[:1])
+            table, _ = measure(network, tasks, validation, np.eye(len(rows))[:1])
+        if table[names].isna().any(axis=None):
+            _check_labels(tasks, validation)
         history = train(
             method,
             loader,
@@ -184,8 +188,23 @@ def fit(
     ls = None
     if baseline:
         equal = np.full((1, num_tasks), 1 / num_tasks)
-        _, ls, _, of_ls = run(equal, epochs * window)
+        try:
+            _, ls, _, of_ls = run(equal, epochs * window)
+        except (NonFiniteError, InputError) as error:  # the front is not lost with it
+            of_ls = [str(error)]
         notes += [f"LS: {note}" for note in of_ls]
     for note in notes:
         warnings.warn(note, stacklevel=2)
     return Fitted(network, front, ls, history, rate, tuple(notes))
+
+
+def _check_labels(tasks: Sequence[Task], validation: Iterable[Batch]) -> None:
+    """Raise InputError where no batch has a label of a task."""
+    cpu, found = torch.device("cpu"), torch.zeros(len(tasks))
+    for batch in validation:
+        _, *targets = moved(batch, cpu, [task.name for task in tasks])
+        found += label_counts(tasks, targets, cpu)
+    if bare := [task.name for task, count in zip(tasks, found, strict=True) if not count]:
+        raise InputError(
+            f"`validation` must have labels of each task. Found none of {', '.join(bare)}."
+        )

@@ -44,14 +44,17 @@ class DynamicWeightAverage(LossBalancer):
         if self.steps_per_window is not None:
             self.past.append(losses.clone())
             if len(self.past) == self.past.maxlen:
-                before, last = torch.stack([past.to(losses) for past in self.past]).chunk(2)
-                self.factors = self._factors(before.mean(0), last.mean(0))
+                windows = torch.stack([past.to(losses) for past in self.past]).chunk(2)
+                means = [w.mean(0) * (len(w) / (w != 0).sum(0).clamp(min=1)) for w in windows]
+                self.factors = self._factors(*means)
         if self.factors is None:
             return weights
         return weights * self.factors.to(weights, non_blocking=True)
 
     def _factors(self, before: Tensor, last: Tensor) -> Tensor:
-        ratios = torch.where((before == 0) | (last / before).isnan(), 1, last / before)
+        # A mean over no labels is 0, as missing losses are.
+        unknown = (before == 0) | (last == 0) | (last / before).isnan()
+        ratios = torch.where(unknown, 1, last / before)
         return len(ratios) * torch.softmax(ratios / self.temperature, 0)
 
     def state_dict(self) -> dict[str, Any]:

@@ -76,6 +76,13 @@ class Mixture(Network):
                 f"`architecture` must be what was saved. Found another {differ[0]}: "
                 f"{ours[differ[0]]}, not {theirs[differ[0]]}."
             )
+        for name, weight in network.named_parameters():
+            saved = state["network"].get(name, weight)
+            if weight.dtype != saved.dtype:
+                raise InputError(
+                    f"`architecture` must have weights of what was saved, {saved.dtype}. Found "
+                    f"{weight.dtype}."
+                )
         network.load_state_dict(state["network"])
         network.task_names = tuple(state["task_names"])
         network.calibration = state["calibration"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from safetensors.torch import save_file
 from torch import Tensor, nn
+from torch.nn.modules.conv import _ConvNd
 
 from pamal_core.errors import InputError
 
@@ -23,8 +24,9 @@ def write_adapters(
     layers = {name: _layer(base, name) for name in names}
     if unknown := [name for name, layer in layers.items() if layer is None]:
         raise InputError(
-            "PEFT has adapters for linear layers, convolutions without groups and embeddings, each "
-            f"with a weight of its own. Found another kind of layer: {', '.join(unknown)}."
+            "PEFT has adapters for linear layers, embeddings, and convolutions without groups or "
+            "dilation, padded with zeros, each with a weight of its own. Found another kind of "
+            f"layer: {', '.join(unknown)}."
         )
     paths = [name.removesuffix(".weight") for name in names]
     config = {
@@ -61,8 +63,12 @@ def _layer(base: nn.Module, name: str) -> nn.Module | None:
     layer = base.get_submodule(path)
     every = [weight for _, weight in base.named_parameters(remove_duplicate=False)]
     is_tied = sum(weight is layer._parameters.get(leaf) for weight in every) > 1
-    if leaf != "weight" or not path or is_tied or getattr(layer, "groups", 1) > 1:
+    if leaf != "weight" or not path or is_tied:
         return None
+    if isinstance(layer, _ConvNd):  # PEFT copies the size, stride and padding alone
+        dilates = any(step != 1 for step in layer.dilation)
+        if layer.groups > 1 or dilates or layer.padding_mode != "zeros":
+            return None
     # Not one derived from these: attention reads the weight of its last layer without calling it.
     known = nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Embedding
     return layer if type(layer) in known else None

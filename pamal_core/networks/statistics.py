@@ -1,12 +1,12 @@
 """Running statistics of normalisation layers, of which each alpha needs its own."""
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import torch
-from torch import Tensor
-from torch.nn.modules.dropout import _DropoutNd
+from torch import Tensor, nn
 from torch.utils._pytree import tree_map_only
 
 from pamal_core.errors import InputError, check_choice, check_type
@@ -53,28 +53,37 @@ def estimate(
     of `calibration`, of which every one counts the same, and leave it in evaluation mode. `names`
     are those of the tasks.
 
-    Dropout is off. Other buffers into which training writes go on from where they are: a spectral
-    norm takes a step a batch. Raises InputError where there is no batch, as when a generator is
-    used up.
+    A layer that no batch reaches keeps its statistics. Modules without buffers, such as dropout,
+    run as they do where the statistics are used. Other buffers into which training writes go on
+    from where they are: a spectral norm takes a step a batch. Raises InputError where there is no
+    batch, as when a generator is used up.
     """
     skeleton.train()
     for module in skeleton.modules():
-        if isinstance(module, _DropoutNd):  # which is off where the statistics are used, too
-            module.eval()
+        if not module._buffers:
+            module.training = False  # its own alone
     layers: list[Any] = [skeleton.model.get_submodule(name) for name in skeleton.tracking]
-    momenta, number = [layer.momentum for layer in layers], 0
-    for layer in layers:
-        layer.reset_running_stats()
-    with skeleton.holding(theta), full_precision(theta.device):
-        for number, batch in enumerate(calibration, start=1):
-            for layer in layers:
-                layer.momentum = 1 / number  # the mean over the batches
-            args, named = arguments(moved(batch, theta.device, names)[0])
-            skeleton.model(*args, **named)
-    for layer, momentum in zip(layers, momenta, strict=True):
-        layer.momentum = momentum
+    calls, batch = Counter[nn.Module](), None
+
+    def count(layer: Any, _: Any) -> None:
+        if not calls[layer]:
+            layer.reset_running_stats()
+        calls[layer] += 1
+        layer.momentum = 1 / calls[layer]  # the mean over its calls
+
+    momenta = {layer: layer.momentum for layer in layers}
+    hooks = [layer.register_forward_pre_hook(count) for layer in momenta]
+    try:
+        with skeleton.holding(theta), full_precision(theta.device):
+            for batch in calibration:
+                args, named = arguments(moved(batch, theta.device, names)[0])
+                skeleton.model(*args, **named)
+    finally:
+        for hook, (layer, momentum) in zip(hooks, momenta.items(), strict=True):
+            hook.remove()
+            layer.momentum = momentum
     skeleton.eval()
-    if not number:
+    if batch is None:
         raise InputError(
             "Running statistics are re-estimated on batches (inputs, ...). Found none; a generator "
             "has them once, a list for each alpha."

@@ -53,7 +53,8 @@ PROSE = """() => {
     .join(" ");
 }"""
 LONG = """() => [...document.querySelectorAll("article table")].filter((table) =>
-  !table.closest("details, .pw") && table.querySelectorAll("tbody tr:not(.v-question)").length > 10).length"""
+  !table.closest("details, .pw")
+  && table.querySelectorAll("tbody tr:not(.v-question)").length > 10).length"""
 
 
 @pytest.mark.parametrize("name", MOST)

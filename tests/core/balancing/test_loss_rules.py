@@ -96,6 +96,7 @@ HALF_AND_ONE = (np.exp([0.25, 0.5]) / np.exp([0.25, 0.5]).sum()).tolist()
         ([[7.0, 7.0], [2.0, 3.0], [1.0, 3.0]], HALF_AND_ONE),
         ([[2.0, 3000.0], [1.0, 3000.0]], HALF_AND_ONE),  # whatever the scale of a loss
         ([[0.0, 2.0], [0.0, 2.0]], [0.5, 0.5]),  # a loss of 0 counts as unchanged
+        ([[3.0, 2.0], [0.0, 1.0]], HALF_AND_ONE[::-1]),  # as where there are no labels
         ([[0.0, 2.0], [5.0, 1.0], [5.0, 1.0]], [0.5, 0.5]),  # what is older is forgotten
     ],
 )
@@ -121,6 +122,13 @@ def test_dwa_of_steps_is_a_loop_and_goes_on_from_its_state():
         ratios = seen[-width:].mean(0) / seen[-2 * width : -width].mean(0)
         expected = np.exp(ratios / 2) / np.exp(ratios / 2).sum()
         torch.testing.assert_close(found, torch.tensor(expected).float())
+
+
+def test_dwa_of_steps_leaves_out_what_has_no_labels():
+    rule = DynamicWeightAverage(steps_per_window=5)
+    for step in range(20):  # a loader that has the labels of one task after those of the other
+        found = rule.reweigh(torch.tensor([1.0, 0.0] if step % 2 else [0.0, 1.0]), WEIGHTS)
+    torch.testing.assert_close(found, WEIGHTS)
 
 
 def test_several_processes_learn_that_dwa_of_steps_has_a_memory():

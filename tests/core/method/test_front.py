@@ -599,3 +599,39 @@ def test_what_is_no_whole_front_is_neither_written_nor_read(tmp_path):
     for call in (Front.load, before.save):
         with pytest.raises(FileNotFoundError):
             call(tmp_path / "nowhere" / "front.json")
+
+
+def test_a_mask_of_sorted_rows_means_these_rows():
+    found = front([[1, 9], [5, 5], [3, 6]])
+    frame = found.to_frame().sort_values("b/accuracy")
+    kept = found[frame["b/accuracy"] > 5.5]
+    assert kept.alphas[:, 0].tolist() == [1, 0] and kept.values[:, 1].tolist() == [9, 6]
+    assert kept[1].metrics == kept.table.iloc[1].to_dict() == found[2].metrics
+
+
+def test_a_bound_that_leaves_out_the_best_point_leaves_a_choice():
+    values = np.array([[0.9, 0.1], [0.8, 0.6], [0.6, 0.8], [0.1, 0.9], [0.95, 0.95]])
+    alphas = [[1, 0], [0.7, 0.3], [0.3, 0.7], [0, 1], [0.5, 0.5]]
+    found = front(values, alphas=alphas)
+    bound = {"a/loss": 0.5}
+    found = replace(found, table=found.table.assign(**{"a/loss": [0.1] * 4 + [0.9]}))
+    assert found.choose(at_most=bound).row in (1, 2)
+    assert found.choose(at_most=bound, weights=[0, 1]).row == 3
+    assert found.choose(at_most=bound, weights=[1, 0]).row == 0
+
+
+def test_a_union_of_unions_counts_on():
+    one = front([[1, 2], [2, 1]])
+    runs = one.union(one).union(one.union(one)).table["run"].tolist()
+    assert runs == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+@pytest.mark.parametrize("number", [1, 4])
+def test_means_over_seeds_need_no_surface(number):
+    points = np.random.default_rng(0).random((2, 3, number))
+    fronts = [front(one, names="abcd") for one in points]
+    found = Front.over_seeds(fronts)
+    assert found.attained.shape == (0, number)
+    np.testing.assert_allclose(found.mean.values, points.mean(0))
+    with pytest.raises(InputError, match="need two fronts or more"):
+        Front.over_seeds([])

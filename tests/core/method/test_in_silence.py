@@ -192,3 +192,133 @@ def test_fronts_are_compared_with_others_by_names_of_their_own(others):
 def test_a_low_rank_ensemble_needs_a_matrix():
     with pytest.raises(InputError, match="smallest matrix, none"):
         pamal.LowRankEnsemble(nn.LayerNorm(4), 2, task_weights=[[1.0], [1.0]])
+
+
+class Domains(nn.Module):
+    """The norm of its domain, twice for the second one, and dropout by hand."""
+
+    def __init__(self):
+        super().__init__()
+        self.norms = nn.ModuleList([nn.BatchNorm1d(4) for _ in range(3)])
+        self.left, self.right = nn.Linear(4, 2), nn.Linear(4, 3)
+
+    def forward(self, inputs, domain):
+        features = self.norms[domain](inputs)
+        if domain == 1:
+            self.norms[1](inputs + 2)
+        features = nn.functional.dropout(features, 0.5, self.training)
+        return self.left(features), self.right(features)
+
+
+def test_statistics_are_means_over_the_calls_of_each_layer():
+    torch.manual_seed(0)
+    one, two, three = (torch.randn(16, 4) + shift for shift in (0, 3, 6))
+    network = ensemble(Domains)
+    for norm in network.skeleton.model.norms:
+        norm.running_mean.fill_(7)
+    batches = [((one, 0),), ((two, 1),), ((three, 0),)]
+    norms = network.export([0.5, 0.5], calibration=batches).norms
+    torch.testing.assert_close(norms[0].running_mean, (one.mean(0) + three.mean(0)) / 2)
+    torch.testing.assert_close(norms[0].running_var, (one.var(0) + three.var(0)) / 2)
+    torch.testing.assert_close(norms[1].running_mean, two.mean(0) + 1)
+    assert (norms[2].running_mean == 7).all()  # no batch reached it
+
+
+def test_dropout_is_off_in_statistics_however_a_model_writes_it():
+    class Late(Domains):
+        def forward(self, inputs):
+            hidden = nn.functional.dropout(inputs, 0.5, self.training)
+            features = self.norms[0](hidden)
+            return self.left(features), self.right(features)
+
+    network = ensemble(Late)
+    network.calibration = [(INPUTS,)]
+    before = torch.get_rng_state()
+    found = [network.predict(INPUTS, [0.5, 0.5])[0] for _ in range(2)]
+    assert torch.equal(*found) and torch.equal(before, torch.get_rng_state())
+    torch.testing.assert_close(network.export([0.5, 0.5])(INPUTS)[0], found[0])
+
+
+@pytest.mark.parametrize("wrong", [-1, 2, 255])
+@pytest.mark.parametrize(
+    "task",
+    [
+        pamal.classification("left", metrics=["accuracy"]),
+        pamal.segmentation("left", 2, ignore_index=-7, metrics=["mIoU"]),
+        pamal.segmentation("left", 2, ignore_index=-7, metrics=["pixel accuracy"]),
+    ],
+)
+def test_a_label_that_is_no_class_is_no_wrong_answer(task, wrong):
+    logits, labels = torch.randn(4, 2, 3, 3), torch.full((4, 3, 3), wrong)
+    with pytest.raises(InputError, match=f"must be classes of the logits.* Found {wrong}"):
+        task.metrics[0].statistic(logits, labels)
+
+
+@pytest.mark.filterwarnings("ignore:LS")
+def test_fit_reads_a_calibration_that_can_be_read_once():
+    options = {"epochs": 2, "progress": False, "calibration": iter([(INPUTS,)])}
+    found = pamal.fit(lambda: Net(nn.BatchNorm1d(4)), TASKS, [BATCH], [BATCH], **options)
+    assert len(found.front) == 11 and found.baseline is not None
+
+
+@pytest.mark.parametrize(
+    ("validation", "said"),
+    [
+        ([(INPUTS, LEFT, None)], "must have labels of each task. Found none of right"),
+        ([BATCH, (INPUTS, LEFT, torch.full((24,), 9))], "must be classes of the logits"),
+    ],
+)
+def test_fit_judges_all_of_validation_before_it_trains(validation, said, monkeypatch):
+    monkeypatch.setattr("pamal_core.recipe.train", lambda *_, **__: pytest.fail("it was trained"))
+    with pytest.raises(InputError, match=said):
+        pamal.fit(Net, TASKS, [BATCH], validation, epochs=2, progress=False)
+
+
+def test_fit_refuses_a_loader_that_ls_would_find_empty():
+    with pytest.raises(InputError, match="anew for each of 2 epochs"):
+        pamal.fit(Net, TASKS, iter([BATCH]), [BATCH], epochs=1, progress=False)
+
+
+def test_a_front_is_not_lost_with_ls(monkeypatch):
+    train, error = pamal.train, pamal.NonFiniteError("The loss of task left is nan.")
+
+    def failing(method, *arguments, **options):
+        if method.network.num_members == 1:
+            raise error
+        return train(method, *arguments, **options)
+
+    monkeypatch.setattr("pamal_core.recipe.train", failing)
+    with pytest.warns(UserWarning, match="LS: The loss of task left is nan"):
+        found = pamal.fit(Net, TASKS, [BATCH], [BATCH], epochs=2, progress=False)
+    assert len(found.front) == 11 and found.baseline is None
+    assert "LS: The loss of task left is nan." in repr(found)
+
+
+def test_a_metric_with_a_slash_in_its_name_is_refused():
+    metric = Metric.mean("F1/macro", nn.functional.cross_entropy, maximise=False)
+    tasks = [pamal.classification("left", metrics=[metric]), TASKS[1]]
+    with pytest.raises(InputError, match="must have no slash"):
+        pamal.evaluate(ensemble(), tasks, [batch()])
+
+
+def test_a_network_is_loaded_with_as_many_digits(tmp_path):
+    ensemble().double().save(tmp_path)
+    with pytest.raises(InputError, match="must have weights of what was saved"):
+        pamal.WeightEnsemble.load(tmp_path, architecture=Net())
+    assert pamal.WeightEnsemble.load(tmp_path, Net().double()).num_members == 2
+
+
+def test_a_target_for_a_whole_batch_has_no_axis():
+    class Whole(nn.Linear):
+        def forward(self, inputs):
+            return (super().forward(inputs).mean(0),) * 2
+
+    def loss(output, target):
+        return (output - target).square().mean()
+
+    tasks = [pamal.Task(name, loss, [Metric.mean("loss", loss, maximise=False)], count=torch.numel)
+             for name in ("one", "two")]  # fmt: skip
+    method = pamal.Method(pamal.WeightEnsemble([Whole(4, 1), Whole(4, 1)]), tasks)
+    whole = (torch.randn(8, 4), torch.tensor(0.5), torch.tensor(0.2))
+    history = pamal.train(method, [whole], epochs=2, progress=False)
+    assert len(history) == 2

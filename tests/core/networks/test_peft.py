@@ -110,6 +110,8 @@ class Tied(nn.Module):
         (Attention(), "attention.in_proj_weight, attention.out_proj.weight"),
         (nn.LSTM(4, 4), "weight_ih_l0, weight_hh_l0"),
         (nn.Sequential(nn.Conv1d(4, 4, 3, groups=2)), "0.weight"),
+        (nn.Sequential(nn.Conv1d(4, 4, 3, dilation=2)), "0.weight"),
+        (nn.Sequential(nn.Conv2d(4, 4, 3, padding_mode="circular")), "0.weight"),
         (nn.Sequential(nn.ConvTranspose2d(4, 4, 3)), "0.weight"),
         (Tied(), "one.weight"),
     ],
