@@ -147,7 +147,8 @@ def fit(
             f"{type(validation).__name__}."
         )
     names = [objective.name for objective in objectives(tasks)]
-    check_loader(loader, epochs + epochs * window * baseline)
+    passes_of_ls = epochs * window if baseline else 0
+    check_loader(loader, epochs + passes_of_ls)
     check_calibration(calibration)
     if not (calibration is None or isinstance(calibration, str)):
         calibration = [*calibration]  # it is read for each training and each alpha
@@ -189,7 +190,7 @@ def fit(
     if baseline:
         equal = np.full((1, num_tasks), 1 / num_tasks)
         try:
-            _, ls, _, of_ls = run(equal, epochs * window)
+            _, ls, _, of_ls = run(equal, passes_of_ls)
         except (NonFiniteError, InputError) as error:  # the front is not lost with it
             of_ls = [str(error)]
         notes += [f"LS: {note}" for note in of_ls]

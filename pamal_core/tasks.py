@@ -99,7 +99,7 @@ def check_names(tasks: Sequence[Task]) -> None:
         if len(set(names)) < len(names):
             found = ", ".join(map(str, names))
             raise InputError(f"Every {what} must have a name of its own. Found {found}.")
-    if slashed := [column for task in tasks for m in task.metrics if "/" in (column := m.name)]:
+    if slashed := [m.name for task in tasks for m in task.metrics if "/" in m.name]:
         raise InputError(f"The name of a metric must have no slash. Found {', '.join(slashed)}.")
 
 
