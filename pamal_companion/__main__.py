@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from pamal_companion.experiments.options import differing
 from pamal_companion.runs import folder, grid
-from pamal_companion.runs.options import SETTINGS, parse_value
+from pamal_companion.runs.options import SETTINGS
 from pamal_companion.runs.records import Record
 from pamal_core.errors import InputError
 
@@ -152,6 +152,8 @@ def compare(path: Path) -> Answer:
 @_in_folder
 def grid_status(path: Path) -> Answer:
     """How many of the paper's runs are made, being made and left."""
+    if not path.is_dir():
+        raise InputError(f"Expected a folder of results. Found none at {path}.")
     table = grid.status(path)
     document = {"folder": path, "targets": table.to_dict("records")}
     return document, [table.to_string(index=False, na_rep="?")], True
@@ -167,7 +169,7 @@ def run(what: tuple[str, ...], given: tuple[tuple[str, str], ...], results: Path
     Records are named relative to the folder --results, the one in the repository by default. The
     parameters are changes to those of the grid, or those of the notebook.
     """
-    changes = {name: parse_value(value) for name, value in given}
+    changes = {name: grid.value(value) for name, value in given}
     if what[0].endswith(".ipynb"):
         from pamal_companion.runs import notebooks  # the packages of the `book` extra
 

@@ -97,6 +97,8 @@ def maker(
     changes = changes or {}
     if own := sorted(changes.keys() & {"out", "method", "seed"}):
         raise InputError(f"`{own[0]}` of a record is in its name. Found {changes[own[0]]!r}.")
+    if changes and results == ROOT / "results":
+        raise InputError("A run with changes needs a folder of its own, such as --results mine.")
     run = by_record().get(record) or _of_another_seed(record)
     if run is None:
         raise InputError(

@@ -31,6 +31,10 @@ NOT_IDENTITY = {"method", "seed", "data", "data_root", "device", "compile", "out
 GIVEN = SETTINGS | {"lr_scaling"}
 """What the cells of notebooks give, whatever the method is."""
 
+OF_DATA = {"data", "data_root", "offset", "split", "draw", "antialias", "masters", "tasks"}
+OF_DATA |= {"size", "limit", "setting", "augment", "depth_scaling", "validation"}
+"""What changes the data."""
+
 
 def _known(method: str) -> str:
     check_choice("method", method, list(METHODS))
@@ -119,7 +123,7 @@ class Options(BaseModel):
             raise ValueError(
                 f"This notebook has no `{min(given)}`. Known: {', '.join(self.known)}."
             )
-        if self.method == "pamal" and self.lam > 0 and self.W < 2:
+        if self.method in ("pamal", "all") and self.lam > 0 and self.W < 2:
             raise ValueError(
                 f"`W` must be at least 2 when `lam` > 0. Found W={self.W}, lam={self.lam}."
             )

@@ -85,6 +85,8 @@ class Experiment:
         if options.grid == "arc" and num_tasks != 2:
             raise InputError(f"`grid` may be arc for 2 tasks. Found {num_tasks} tasks.")
         pick_device(options.device)
+        if (dtype := torch.get_default_dtype()) != torch.float32:
+            raise InputError(f"Runs are made in float32. Found torch's default dtype {dtype}.")
 
     def resolved(self, options: Options, splits: Splits) -> Options:
         """`options` with the `defaults` for `splits` where they were left unset."""
@@ -216,7 +218,7 @@ def _train(
     before: list[dict[str, Any]] = []
     if options.shared_epochs is not None:
         alone = {"method": "ls", "epochs": options.shared_epochs, "shared_epochs": None}
-        alone |= {"average": 0.0}
+        alone |= {"average": 0.0, "balancing": "none"}
         first = options.model_copy(update=alone)
         one, before = _train(experiment, first, splits, files.shared if files else None)
         start = one.export([1.0], calibration="shared")

@@ -9,9 +9,10 @@ from tqdm.auto import tqdm
 
 from pamal_companion.data.splits import Splits
 from pamal_companion.runs.files import BusyError
-from pamal_companion.runs.options import Options
+from pamal_companion.runs.options import OF_DATA, Options
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import Experiment, run
+from pamal_core.errors import InputError
 
 
 def sweep(
@@ -29,13 +30,20 @@ def sweep(
     already, so that a sweep which was stopped goes on where it was. Runs that another process is
     making are left for last and then waited for, so that several sweeps share a folder. `splits`
     are the data of `options`, where they are loaded already. InputError where a record there is
-    that of another run, and for a setting that `Options` refuses, before anything is trained.
+    that of another run, and for a setting that is refused or has other data, before anything is
+    trained.
     """
     common = options.model_dump(exclude_unset=True)
     chosen = []
     for setting in settings:
         out = {} if folder is None else {"out": str(Path(folder) / file_name(setting))}
-        chosen.append(type(options).create(**{**common, **setting, **out}))
+        one = type(options).create(**{**common, **setting, **out})
+        if own := sorted(setting.keys() & OF_DATA):
+            raise InputError(
+                f"All settings of a sweep share their data. Found {own[0]}={setting[own[0]]!r}."
+            )
+        experiment.check(one)
+        chosen.append(one)
     splits = splits or experiment.load(options)
     found: dict[int, Record] = {}
     with tqdm(total=len(chosen), disable=not progress, unit="run") as bar:

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from pamal_companion.plots.fronts import seeds_figure
 from pamal_companion.runs import grid
+from pamal_companion.runs.options import OF_DATA
 from pamal_companion.study import frame, paper, tables
 from pamal_companion.study.frame import Runs, Setting, planned, united, volume
 from pamal_companion.study.measures import is_better_high, margin
@@ -170,7 +171,7 @@ def rates(data: str, runs: Runs) -> pd.DataFrame:
     hypervolume on each split. One that has not been run has a row without a seed or numbers."""
     rows: list[dict[str, Any]] = []
     for s in planned(data):
-        if s.method not in ("pamal", *paper.ONE_NETWORK) or paper.OF_DATA & dict(s.options).keys():
+        if s.method not in ("pamal", *paper.ONE_NETWORK) or OF_DATA & dict(s.options).keys():
             continue
         name = s.name("lr", "lr_scaling", "average")
         said = {"setting": name, "rate": s.rate, "weights": weights(s)}

@@ -60,26 +60,30 @@ class Setting(NamedTuple):
         return {**paper.setting(self.experiment, self.method), **dict(self.options)}
 
     @property
+    def tasks(self) -> Sequence[str]:
+        """Return its tasks, which are those of the paper unless the options have others."""
+        return self.values.get("tasks") or [*paper.TASKS.get(self.experiment, ())]
+
+    @property
     def rate(self) -> float:
         """Return the rate of Adam: for PaMaL M times the option `lr`, unless that is plain. An
         experiment of the paper has a member for each task."""
         scaled = self.method in ENSEMBLES and self.values["lr_scaling"] == "members"
-        members = len(paper.TASKS.get(self.experiment, [""]))
-        return self.values["lr"] * (members if scaled else 1)
+        return self.values["lr"] * (max(len(self.tasks), 1) if scaled else 1)
 
     @property
     def passes(self) -> int | float:
         """Return how often it sees each training example."""
         each = self.values["W"] if self.method in ENSEMBLES else 1
         if self.method == "soup":
-            each = len(paper.TASKS[self.experiment])
+            each = len(self.tasks)
         shared = self.values["shared_epochs"] or 0
         return shared + (self.values["epochs"] - shared) * each
 
     @property
     def task(self) -> str:
         """Return the task of single-task learning."""
-        return paper.TASKS[self.experiment][self.values["task"]]
+        return self.tasks[self.values["task"]]
 
     def having(self, **options: Any) -> "Setting":
         """Return the setting with these options instead; None is the paper's value."""
@@ -108,7 +112,7 @@ class Setting(NamedTuple):
         if "lr" in shown:
             shown["lr"] = self.rate
         if "task" in shown:
-            named = dict(enumerate(paper.TASKS.get(self.experiment, ())))
+            named = dict(enumerate(self.tasks))
             shown["task"] = named.get(shown["task"], shown["task"])
         texts = [
             _written(name, "no" if shown[name] == "none" else shown[name])

@@ -56,9 +56,14 @@ class Row:
 
 
 def files(place: Path) -> list[Path]:
-    """Return the paths of the records in a folder, at any depth, but for those registered."""
-    every = sorted(place.rglob("*.json"))
-    return [path for path in every if folder.REGISTERED not in path.relative_to(place).parts]
+    """Return the paths of the records in a folder, at any depth, but for those registered and
+    hidden files, such as JupyterLab leaves."""
+    parts = {path: path.relative_to(place).parts for path in sorted(place.rglob("*.json"))}
+    return [
+        path
+        for path, names in parts.items()
+        if folder.REGISTERED not in names and not any(name.startswith(".") for name in names)
+    ]
 
 
 def readable(paths: Iterable[Path]) -> Iterator[tuple[Path, Record]]:

@@ -36,7 +36,8 @@ def order(record: Record, split: str) -> float:
 def chosen(record: Record, split: str, measure: str) -> float:
     """Return a measure of the one network of the front that is best by that measure on validation:
     the "hypervolume" from 0, NaN unless each objective is to be as large as can be, or a metric."""
-    on_validation = _of_networks(record, split.replace("test", "validation"), measure)
+    choice = split.replace("test", "validation").replace("training", "validation")
+    on_validation = _of_networks(record, choice, measure)
     if on_validation.isna().all():
         return np.nan
     best = on_validation.idxmax() if is_better_high(measure) else on_validation.idxmin()

@@ -43,8 +43,6 @@ def key_of(value: Any) -> Any:
     return tuple(map(key_of, value)) if isinstance(value, list) else value
 
 
-OF_DATA = {"offset", "split", "draw", "antialias", "masters", "tasks"}
-"""Options that change the data."""
 SEEDS = 3
 """How many the paper's tables have."""
 

@@ -14,7 +14,6 @@ from tqdm.auto import tqdm
 from pamal_companion.toy.problem import INITIAL_POINTS, ToyProblem
 from pamal_companion.toy.rules import EPOCH, Adam, Rule, linear, rule_of
 from pamal_core.balancing import GradientBalancer, LossBalancer
-from pamal_core.errors import InputError
 from pamal_core.penalties import MultiForward
 from pamal_core.simplex import Dirichlet
 
@@ -46,13 +45,6 @@ class Pairs:
     lr: float = 2e-3
     seed: int = 0
     progress: bool = False
-
-    def __post_init__(self) -> None:
-        if self.window < 1 + (self.penalty.lam > 0):
-            raise InputError(
-                "`window` must be at least 1, and at least 2 when `lam` > 0. "
-                f"Found window={self.window}, lam={self.penalty.lam}."
-            )
 
     def run(self, num_steps: int, every: int) -> Float[Array, "S V P M 2"]:
         """Train and return `stacked` every so many steps: S = 1 + num_steps // every, the start

@@ -277,6 +277,11 @@ def test_what_the_name_of_a_record_says_is_not_changed(changes):
         grid.maker("census/ls_seed_0.json", Path(), changes)
 
 
+def test_a_changed_run_is_not_kept_under_the_name_of_the_papers():
+    with pytest.raises(InputError, match="needs a folder of its own, such as --results mine"):
+        grid.maker("census/ls_seed_0.json", grid.ROOT / "results", {"epochs": 1})
+
+
 def test_a_record_that_two_tables_share_is_copied_if_it_is_of_this_run(tmp_path):
     first, _, second = grid.by_record()["census/pamal_seed_0.json"].records
     sample = {"data": "sample", "epochs": 1}

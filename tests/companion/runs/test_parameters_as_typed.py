@@ -207,7 +207,7 @@ VALUES = ['out = "a=b"', "out = None  # x = y", "out: str | None = None", "out, 
 
 
 @pytest.mark.parametrize("line", VALUES)
-def test_a_notebook_whose_cell_has_equals_signs_takes_its_parameters(tmp_path, line):
+def test_a_notebook_whose_cell_has_equals_signs_takes_its_parameters(tmp_path, line, monkeypatch):
     new = nbformat.v4
     cell = new.new_code_cell(f"{line}\nW = 1", metadata={"tags": ["parameters"]})
     about = {
@@ -221,6 +221,10 @@ def test_a_notebook_whose_cell_has_equals_signs_takes_its_parameters(tmp_path, l
     assert made["cells"][-1]["outputs"][0]["text"] == ["x = y 3\n"]
     with pytest.raises(InputError, match="has no parameter lr"):
         notebooks.run(tmp_path / "mine.ipynb", tmp_path / "made.ipynb", {"lr": 1})
+    monkeypatch.setattr("papermill.execute_notebook", lambda *_, **__: pytest.fail("executed"))
+    for target, said in ((tmp_path, "Found a folder"), (tmp_path / "mine.ipynb/x", "Could not")):
+        with pytest.raises(InputError, match=said):
+            notebooks.run(tmp_path / "mine.ipynb", target, {})
 
 
 def test_a_notebook_without_a_kernel_is_refused_in_a_sentence(tmp_path):

@@ -106,3 +106,8 @@ def test_half_of_the_epochs_are_shared_by_default_and_all_refused():
 def test_its_passes_are_those_of_the_shared_part_and_of_both_others():
     assert frame.select("multimnist/soup epochs=7; shared_epochs=4").passes == 4 + 2 * 3
     assert frame.select("census/soup epochs=30; shared_epochs=20").passes == 40
+
+
+def test_balancing_is_no_option_of_the_network_that_a_soup_begins_with():
+    found = [run(plain(), options(balancing=name)).record for name in ("none", "gradient")]
+    assert found[0].key == found[1].key and found[0].points == found[1].points

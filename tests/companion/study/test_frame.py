@@ -116,6 +116,15 @@ def test_single_task_learning_names_its_task():
     assert frame.setting("mine", "stl", task=1).label() == "STL, 1"
 
 
+def test_a_setting_with_tasks_of_its_own_is_named_and_counted_by_them():
+    four = ["age", "education", "income", "never-married"]
+    stl = frame.setting("census", "stl", task=1, tasks=["full-year", "income"])
+    assert stl.task == "income" and stl.label().startswith("STL, income,")
+    assert frame.setting("census", "stl", task=3, tasks=four).task == "never-married"
+    assert frame.setting("census", "pamal", tasks=four, lr=0.0005).rate == 0.002
+    assert frame.setting("census", "soup", tasks=four, epochs=10, shared_epochs=5).passes == 25
+
+
 def test_no_two_settings_of_the_grid_share_a_label():
     for experiment in paper.DATA:
         settings = {
@@ -145,6 +154,7 @@ def test_of_a_seed_that_is_there_twice_the_last_record_counts():
 
 def test_a_folder_is_read_at_any_depth_and_again_when_a_record_changes(tmp_path):
     record("census/ls", seed=3).write(tmp_path / "a/b/x_seed_3.json")
+    record("census/ls", seed=5).write(tmp_path / ".ipynb_checkpoints/x-checkpoint.json")
     record(data="multimnist/sample/x").write(tmp_path / "sample.json")
     sample = select("multimnist/pamal data=sample")
     assert frame.read(tmp_path).keys() == {Setting("census", "ls"), sample}

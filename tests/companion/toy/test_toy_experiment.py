@@ -96,8 +96,8 @@ def test_a_choice_of_method_and_balancing_runs_those_variants_alone(values, name
 
 
 def test_a_penalty_with_one_draw_is_an_error_for_every_method():
-    with pytest.raises(InputError, match="Found window=1, lam=2"):
-        run(ToyOptions.create(lam=2.0, epochs=1))
+    with pytest.raises(InputError, match="Found W=1, lam=2"):
+        ToyOptions.create(lam=2.0, epochs=1)
 
 
 def test_several_draws_with_a_penalty_run():
