@@ -1,0 +1,52 @@
+"""One run with two, four and eight tasks, beside the networks that it replaces."""
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from pamal_companion.study import frame
+from pamal_companion.study.hypotheses import NUMBERS_OF_TASKS, Records, numbers, of_tasks
+from pamal_companion.study.measures import order
+from pamal_companion.study.statistics import summary
+
+SPLIT = "test"
+
+
+def table(records: Records, counts: Iterable[int] = NUMBERS_OF_TASKS) -> pd.DataFrame:
+    """Return what each side reaches and costs, a row for each number of tasks and side: mean ±
+    standard deviation over seeds (n - 1).
+
+    The hypervolume is that of accuracies, from 0; networks of one task each have none. The order is
+    that of the losses of one run. In memory are all members of PaMaL, and of the others one network
+    at a time.
+    """
+    rows = []
+    for count in counts:
+        for side, label in (("pamal", "one run"), ("ls", f"{count} LS"), ("stl", f"{count} STL")):
+            names = of_tasks(records, count, side)
+            runs = [next(iter(records[name].values())) for name in names]
+            row = {
+                "tasks": count,
+                "side": label,
+                "hypervolume": "",
+                "best accuracy": summary(best_accuracy(records, names)),
+                "order": "",
+                "passes": sum(frame.of(run).passes for run in runs),
+                "networks in memory": len(runs[0].points[0]["alpha"]),
+            }
+            if side != "stl":
+                row["hypervolume"] = summary(numbers(records, names, SPLIT))
+            if side == "pamal":
+                by_seed = records[names[0]].items()
+                row["order"] = summary(
+                    pd.Series({seed: order(run, SPLIT) for seed, run in by_seed})
+                )
+            rows.append(row)
+    return pd.DataFrame(rows).set_index(["tasks", "side"])
+
+
+def best_accuracy(records: Records, names: Iterable[str]) -> "pd.Series[float]":
+    """Return by seed the mean over the tasks of the best accuracy that a network of `names` has."""
+    runs = pd.DataFrame({name: records[name] for name in names})  # a row for each seed
+    fronts = ([run.front(SPLIT).best() for run in row] for row in runs.to_numpy())
+    return pd.Series([pd.DataFrame(bests).max().mean() for bests in fronts], runs.index)

@@ -1,0 +1,30 @@
+"""What one run has beside a sweep and single-task networks, on records that are made up."""
+
+from made_up import record
+
+from pamal_companion.study import more_tasks
+
+
+def test_each_side_has_its_best_its_passes_and_its_networks():
+    def runs(method, *points, **options):
+        return {
+            seed: record(f"census/{method}", [*points], seed=seed, **options) for seed in (1, 2)
+        }
+
+    records = {
+        "2-pamal": runs("pamal", (0.9, 0.5), (0.8, 0.8), W=1, epochs=24),
+        "2-ls-age": runs("ls", (0.9, 0.6), epochs=12),
+        "2-ls-education": runs("ls", (0.5, 0.7), epochs=12),
+        "2-stl-age": runs("stl", (0.95,), task=0, epochs=24),
+        "2-stl-education": runs("stl", (0.75,), task=1, epochs=24),
+    }
+    found = more_tasks.table(records, counts=[2]).xs(2)
+    assert found.index.tolist() == ["one run", "2 LS", "2 STL"]
+    columns = [
+        [text.split(" ")[0] for text in found[name]] for name in ("hypervolume", "best accuracy")
+    ]
+    assert columns[0] == ["0.6900", "0.5900", ""]  # 0.9 x 0.5 + 0.8 x 0.3; 0.9 x 0.6 + 0.5 x 0.1
+    assert columns[1] == ["0.8500", "0.8000", "0.8500"]
+    assert found["order"].tolist()[1:] == ["", ""] and found["order"].iloc[0].startswith("-1.0")
+    assert found["passes"].tolist() == [24, 24, 48]
+    assert found["networks in memory"].tolist() == [2, 1, 1]
