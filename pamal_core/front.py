@@ -468,12 +468,12 @@ class Front:
 
         - `fronts`: at least two with the same alphas, each from another seed.
         """
-        of_points = [(front.alphas, front._matrix) for front in fronts]
-        if len(fronts) < 2 or any(
-            not np.array_equal(mine, others)
-            for point in of_points
-            for mine, others in zip(point, of_points[0], strict=True)
-        ):
+        are_alike = all(
+            np.array_equal(front.alphas, fronts[0].alphas)
+            and np.array_equal(front._matrix, fronts[0]._matrix)
+            for front in fronts
+        )
+        if len(fronts) < 2 or not are_alike:
             raise InputError(
                 "Means over seeds need two fronts or more, all with the same alphas and "
                 "`task_weights`."

@@ -50,6 +50,8 @@ def named_record(out: str) -> str:
 def check_writable(path: Path) -> None:
     """Raise InputError unless `write_atomic` can write to `path`, whose folder is made; what is
     there stays as it is."""
+    if path.is_dir():
+        raise InputError(f"Could not write {path}. Found a folder.")
     trial = beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -73,8 +73,6 @@ def run(source: Path, target: Path, parameters: dict[str, Any]) -> None:
         raise InputError(f"{source} is not a notebook: it has no cells.") from None
     if unknown := parameters.keys() - known:  # papermill would only log it
         raise InputError(f"{source} has no parameter {', '.join(sorted(unknown))}.")
-    if target.is_dir():
-        raise InputError(f"Expected a file for the executed notebook. Found a folder at {target}.")
     check_writable(target)
     logging.getLogger("papermill").setLevel(logging.ERROR)  # it warns of what it cannot parse
     os.environ.pop("MPLBACKEND", None)  # with one set, a kernel shows no figures

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from torch.nn.modules.conv import _ConvNd
 
 from pamal_core.errors import InputError
 
@@ -63,15 +62,16 @@ def _layer(base: nn.Module, name: str) -> nn.Module | None:
     layer = base.get_submodule(path)
     every = [weight for _, weight in base.named_parameters(remove_duplicate=False)]
     is_tied = sum(weight is layer._parameters.get(leaf) for weight in every) > 1
-    if leaf != "weight" or not path or is_tied:
-        return None
-    if isinstance(layer, _ConvNd):  # PEFT copies the size, stride and padding alone
-        dilates = any(step != 1 for step in layer.dilation)
-        if layer.groups > 1 or dilates or layer.padding_mode != "zeros":
-            return None
     # Not one derived from these: attention reads the weight of its last layer without calling it.
     known = nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Embedding
-    return layer if type(layer) in known else None
+    if leaf != "weight" or not path or is_tied or type(layer) not in known:
+        return None
+    if isinstance(layer, nn.Conv1d | nn.Conv2d | nn.Conv3d):
+        # PEFT copies the size, stride and padding alone.
+        is_dilated = any(step != 1 for step in layer.dilation)
+        if layer.groups > 1 or is_dilated or layer.padding_mode != "zeros":
+            return None
+    return layer
 
 
 def _plain(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
