@@ -50,8 +50,6 @@ def named_record(out: str) -> str:
 def check_writable(path: Path) -> None:
     """Raise InputError unless `write_atomic` can write to `path`, whose folder is made; what is
     there stays as it is."""
-    if path.is_dir():
-        raise InputError(f"Could not write {path}. Found a folder.")
     trial = beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -59,6 +57,8 @@ def check_writable(path: Path) -> None:
         trial.unlink(missing_ok=True)  # whoever holds the lock may take it for half written
     except OSError as error:
         raise InputError(f"Could not write {path}: {error.strerror or error}.") from error
+    if path.is_dir():
+        raise InputError(f"Could not write {path}. Found a folder.")
 
 
 class BusyError(InputError):
