@@ -139,9 +139,12 @@ def compare(path: Path) -> Answer:
         rows = rows.rename_axis(["table", "setting", "measure"]).reset_index()
         columns = ["measure", "ours", "paper", "difference", "seeds", "verdict", "setting"]
         for title, table in rows.groupby("table", sort=False):
-            spec = ".2f" if table["paper"].max() > 1 else ".4f"  # per cent, or shares
-            signed = table["difference"].map(partial(_cell, spec="+" + spec))
-            parts.append(f"{title}\n{_table(table.assign(difference=signed)[columns], spec)}")
+            digits = table["paper"].map(lambda number: ".2f" if number > 1 else ".4f")
+            shown = table.astype(object)
+            for column, sign in (("ours", ""), ("paper", ""), ("difference", "+")):
+                specs = sign + digits
+                shown[column] = [*map(_cell, table[column], specs)]
+            parts.append(f"{title}\n{_table(shown[columns])}")
     damaged = [row["why"] for row, _ in found if row["why"]]
     parts += [f"damaged: {why}" for why in damaged]
     document = {"folder": path, "rows": rows.to_dict("records"), "damaged": damaged}

@@ -227,8 +227,11 @@ def _table(name: str, **options: Any) -> pd.DataFrame:
 
 def papermill(notebook: str, given: Mapping[str, Any]) -> str:
     """The command that executes a notebook of this repository with the parameters `given`."""
-    options = (" " + shlex.join(("-p", name, str(value))) for name, value in given.items())
-    return f"papermill notebooks/{notebook}.ipynb out.ipynb{''.join(options)}"
+    words = ["papermill", f"notebooks/{notebook}.ipynb", "out.ipynb"]
+    for name, value in given.items():
+        # `-p` knows no lists.
+        words += ["-y", f"{name}: {value}"] if isinstance(value, list) else ["-p", name, str(value)]
+    return shlex.join(words)
 
 
 def parameters(text: str) -> dict[str, Any]:

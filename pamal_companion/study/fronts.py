@@ -87,14 +87,19 @@ def dominated_by_a_neighbour(front: Front) -> Bool[np.ndarray, " P"]:
     return np.any(dominates(front, front) & (next_to | next_to.T), axis=0)
 
 
+def correlations(front: Front) -> np.ndarray:
+    """Return for each task Spearman's correlation of alpha_t with being good at it, 1 where it is
+    right: [T]."""
+    return np.where(front.maximise, 1, -1) * front.spearman()
+
+
 def claim_1(front: Front, rival: Front) -> dict[str, int | float]:
     """Return how far Claim 1 holds for P points of two members, in the order of their alphas: how
     many no other point of the front dominates, how many neither neighbour does (the paper's relaxed
-    reading on the lattice), and how many points `rival` dominates. The order is Spearman's
-    correlation of alpha_t with being good at task t, 1 where it is right. The span is what the
-    points have to be non-dominated over: copies of one network have none."""
-    kept = front.non_dominated()
-    order = np.where(front.maximise, 1, -1) * front.spearman()
+    reading on the lattice), and how many points `rival` dominates. The order is that of
+    `correlations`. The span is what the points have to be non-dominated over: copies of one network
+    have none."""
+    kept, order = front.non_dominated(), correlations(front)
     return {
         "points": len(kept),
         "non-dominated": int(kept.sum()),

@@ -14,7 +14,13 @@ import numpy as np
 import pandas as pd
 
 from pamal_companion.runs.records import HIGHER, Record
-from pamal_companion.study.fronts import dominated_by_a_neighbour, middle, ordered_pairs, span
+from pamal_companion.study.fronts import (
+    correlations,
+    dominated_by_a_neighbour,
+    middle,
+    ordered_pairs,
+    span,
+)
 from pamal_companion.study.statistics import WITHIN
 from pamal_core.errors import InputError
 from pamal_core.front import Front
@@ -85,7 +91,7 @@ MEASURES: dict[str, Callable[[Record, str], Any]] = {
     "competition in loss": _of_front(lambda front: front.on("loss").competition()),
     "order": order,
     # rank correlation of how much a point cares about a task with its metric, a mean over tasks
-    "order in metrics": _of_members(lambda front: front.spearman().mean()),
+    "order in metrics": _of_members(lambda front: correlations(front).mean()),
     # the smallest cosine between two members
     "cosine of the members": lambda record, _: record.summary.get("member_similarity"),
     "training time": lambda record, _: record.cost.get("train_seconds"),

@@ -5,6 +5,7 @@ What stands in which row is tested there.
 
 from pathlib import Path
 
+import made_up
 import numpy as np
 import pytest
 from commands_on_disk import ask, ask_json, record
@@ -66,6 +67,15 @@ def test_what_the_paper_has_no_row_for_is_left_out(tmp_path):
     code, document, _ = ask_json("compare", tmp_path)
     assert (code, document["rows"], document["damaged"]) == (0, [], [])
     assert ask("compare", tmp_path)[1] == "No run here has a row in the paper's tables.\n"
+
+
+def test_an_error_below_one_has_its_digits_beside_per_cent(tmp_path):
+    shares = {"segmentation/mIoU": 0.7, "segmentation/pixel accuracy": 0.9}
+    errors = {"depth/absolute error": 0.0145, "depth/relative error": 60.0}
+    made_up.record("cityscapes/ls", [shares | errors]).write(tmp_path / "r.json")
+    shown = " ".join(ask("compare", tmp_path)[1].split())
+    assert "mIoU, % ↑ 70.00 70.12 -0.12" in shown
+    assert "absolute error ↓ 0.0145 0.0192 -0.0047" in shown
 
 
 def test_a_run_is_shown_with_all_that_its_record_says(tmp_path):

@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import torch
+import yaml
 from torch.utils.data import TensorDataset
 
 from pamal_companion.__main__ import main
@@ -307,3 +308,12 @@ ODD = ["W", "a b", "x;ls", "$(id)", "`id`", "it's", "a&b", "-p"]
 def test_a_command_to_copy_has_its_names_and_values_as_one_word_each(name, value):
     words = shlex.split(grid.papermill("census", {name: value, "seed": 0}))
     assert words[3:] == ["-p", name, str(value), "-p", "seed", "0"]
+
+
+@pytest.mark.parametrize("weights", [[0.25, 0.75], [1, 2, 3]])
+def test_a_command_to_copy_gives_a_list_as_papermill_reads_one(weights):
+    from papermill.cli import NoDatesSafeLoader
+
+    words = shlex.split(grid.papermill("census", {"weights": weights, "seed": 0}))
+    assert words[3:5] == ["-y", f"weights: {weights}"] and words[5:] == ["-p", "seed", "0"]
+    assert yaml.load(words[4], Loader=NoDatesSafeLoader) == {"weights": weights}

@@ -122,6 +122,14 @@ def test_the_best_of_an_objective_is_taken_on_its_own_in_its_direction():
     assert [value(street, name, "test") for name in CITY[0]] == [0.7, 0.92, 0.014, 50.0]
 
 
+def test_order_in_metrics_is_that_of_what_is_better_in_its_direction():
+    first, last = CITY  # each member is to be good at its own task
+    depths = [name for name in first if name.startswith("depth")]
+    street = [first | {n: last[n] for n in depths}, last | {n: first[n] for n in depths}]
+    assert value(record("cityscapes/pamal", street), "order in metrics", "test") == 1
+    assert value(record("cityscapes/pamal", street[::-1]), "order in metrics", "test") == -1
+
+
 def test_single_task_learning_has_its_own_task_alone():
     stl = [record("cityscapes/stl", CITY[:1], task=t) for t in range(2)]
     numbers = [[value(one, name, "test") for name in CITY[0]] for one in stl]
