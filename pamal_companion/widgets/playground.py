@@ -5,6 +5,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 from IPython.display import display
 from ipywidgets import HTML, Button, FloatSlider, IntSlider, Output, SelectionSlider, VBox
+from matplotlib.figure import Figure
 
 from pamal_companion.plots import style
 from pamal_companion.plots.fronts import name_axes
@@ -55,7 +56,7 @@ class Playground(VBox):  # type: ignore[misc]
             display(self._drawn(record.data))  # type: ignore[no-untyped-call]
             plt.close()
 
-    def _drawn(self, data: str) -> plt.Figure:
+    def _drawn(self, data: str) -> Figure:
         figure, ax = plt.subplots(figsize=(6, 4.5))
         last = list(self.fronts)[-len(style.SEEDS) :]
         for name, look in style.looks(last).items():
