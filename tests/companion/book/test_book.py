@@ -145,21 +145,6 @@ def test_a_run_that_fails_says_why_in_one_line_and_leaves_nothing_behind(
     assert sorted(tmp_path.iterdir()) == [source, target]
 
 
-def test_a_notebook_that_is_not_there_is_one_line(tmp_path, capsys):
-    assert main(["run", str(tmp_path / "none.ipynb"), str(tmp_path / "target.ipynb")]) == 2
-    assert (
-        capsys.readouterr().err
-        == f"error: Expected a notebook. Found nothing at {tmp_path}/none.ipynb.\n"
-    )
-
-
-def test_a_damaged_notebook_is_one_line(notebook, tmp_path, capsys):
-    source = notebook("n")
-    source.write_text(source.read_text()[:-20])
-    assert main(["run", str(source), str(tmp_path / "target.ipynb")]) == 2
-    assert capsys.readouterr().err == f"error: {source} is not a notebook: it is no JSON.\n"
-
-
 @pytest.mark.parametrize(
     "text", ["True", "False", "None", "3", "-2", "1e-3", "inf", "true", "full"]
 )

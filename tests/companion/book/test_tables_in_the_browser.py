@@ -2,8 +2,6 @@
 
 import pytest
 
-pytest.importorskip("playwright.sync_api", reason="needs the `test` extra")
-
 PAGE = """<!DOCTYPE html><html lang="en"><title>Tables</title><body>
 <table class="dataframe"><thead><tr><th>method</th><th>volume</th><th data-filter>verdict</th></tr>
 </thead><tbody>{rows}</tbody></table>

@@ -26,6 +26,7 @@ MOST = {
     "results/ablation_phn_cosmos": 350,
     "results/beyond": 600,
     "results/conflict": 400,
+    # What reproduces: 500 words together.
     "results/reproduction": 197,
     "results/claims": 107,
     "results/tables": 196,
@@ -68,10 +69,6 @@ def test_a_page_is_short_plain_and_shows_no_object(built_book, open_page, name):
     if name in PLAIN:
         assert 100 * len(SPOKEN.findall(text)) / words >= 1
     assert page.evaluate(LONG) == 0
-
-
-def test_the_three_pages_of_what_reproduces_have_500_words_together():
-    assert sum(MOST[f"results/{name}"] for name in ("reproduction", "claims", "tables")) <= 500
 
 
 def test_no_page_shows_the_name_of_an_object(built_book):

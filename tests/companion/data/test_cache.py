@@ -67,6 +67,9 @@ DAMAGE = {
     "without an identity": lambda path: np.savez(path, **ARRAYS),
     "of something else": lambda path: np.savez(path, identity=np.array("two"), a=np.zeros(3)),
     "an array is missing": without_an_array,
+    "would unpack to more": lambda path: np.savez_compressed(
+        path, identity=["one", "a"], a=np.zeros(1 << 20)
+    ),
 }
 
 

@@ -313,7 +313,6 @@ def set_to(value):
 
 MTAN_FAULTS = [
     ("train/image/3.npy", lambda p: p.unlink(), r"has no 3\.npy \(found 11, 12, 12 files\)"),
-    ("val/depth/2.npy", lambda p: p.unlink(), r"depth has no 2\.npy \(found 3, 3, 2 files\)"),
     ("train/depth/3.npy", lambda p: p.write_bytes(p.read_bytes()[:300]), "could not be read"),
     (
         "train/image/3.npy",
@@ -327,7 +326,6 @@ MTAN_FAULTS = [
     ("train/image/3.npy", spoil_array(nan_at), "Found nan"),
     ("train/depth/3.npy", spoil_array(set_to(-1)), "Found -1 to 0"),
     ("train/depth/3.npy", spoil_array(np.zeros_like), "some depth .* Found 0"),
-    ("train/label_7/3.npy", spoil_array(set_to(7)), "labels -1 to 6 in .* Found 7"),
     ("train/label_7/3.npy", spoil_array(set_to(1.5)), r"Found 1\.5"),
     ("train/label_7/3.npy", spoil_array(lambda a: a.astype(object)), "could not be read"),
 ]
@@ -342,9 +340,7 @@ IMAGE, IDS, DISPARITY = (
 )
 OFFICIAL_FAULTS = [
     (IMAGE, lambda p: p.unlink(), r"has no aachen/aachen_000003_.*\(found 11, 12, 12 files\)"),
-    (DISPARITY, lambda p: p.unlink(), r"\(found 12, 12, 11 files\)"),
     (IMAGE, lambda p: p.write_bytes(p.read_bytes()[:2000]), "could not be read"),
-    (DISPARITY, lambda p: p.write_bytes(b""), "could not be read"),
     (IMAGE, spoil_picture(lambda a: a[..., 0]), "8-bit colour pixels .* Found 8-bit grey"),
     (DISPARITY, spoil_picture(lambda a: (a // 256).astype(np.uint8)), "16-bit grey .* 8-bit grey"),
     (IDS, spoil_picture(lambda a: a.astype(np.uint16)), "8-bit grey pixels .* Found 16-bit grey"),
@@ -368,24 +364,6 @@ def test_a_fault_in_a_file_is_named_with_it(roots, layout, name, spoil, message)
         load(roots / layout)
     folder = roots.joinpath(layout, "cityscapes", *name.split("/")[:2])
     assert str(folder) in str(caught.value) and path.name in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("form", "folder", "found"),
-    [("mtan", "val/image", "has nothing"), ("official", "leftImg8bit/val", "has train")],
-)
-def test_a_split_without_a_scene_is_named(roots, form, folder, found):
-    root = roots / form / "cityscapes"
-    for path in [*root.glob("val/*"), *root.glob("*/val")]:
-        shutil.rmtree(path)
-    with pytest.raises(InputError, match=rf"Expected scenes in .*{folder}, .* {found}\."):
-        load(roots / form)
-
-
-def test_what_macos_leaves_beside_the_files_is_passed_over(roots):
-    first = load(roots / "mtan")
-    (roots / "mtan" / "cityscapes" / "train" / "image" / "._0.npy").write_bytes(b"Mac OS X")
-    assert equal(load(roots / "mtan"), first)
 
 
 def test_a_picture_cut_anywhere_is_refused_or_whole(forms, tmp_path):

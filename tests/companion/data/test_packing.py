@@ -16,7 +16,7 @@ from faces_on_disk import faces, jpeg
 from packed import gzipped, known, named, put, tarred, zipped
 
 from pamal_companion.data import census, cityscapes, multimnist, utkface
-from pamal_companion.data.files import File, cached, contents, entries, inside, walk
+from pamal_companion.data.files import File, contents, entries, inside, walk
 from pamal_core.errors import InputError
 
 DIGITS = {
@@ -103,11 +103,8 @@ def test_a_file_of_another_content_is_never_taken(files, message, tmp_path, monk
     "files",
     [
         PEOPLE,
-        gzipped(PEOPLE, 9),
-        tarred(PEOPLE, "census.tar.gz"),
         zipped(gzipped(PEOPLE) | tarred(PEOPLE, "census.tar.gz"), "census+income+kdd.zip"),
         zipped(tarred(PEOPLE, "census.tar.gz"), "census+income+kdd.zip"),
-        named(PEOPLE, "census+income+kdd/{}".format),
         named(PEOPLE, "{}.txt".format),
         zipped(named(gzipped(PEOPLE), "data/{}".format)),
     ],
@@ -163,15 +160,15 @@ def test_faces_are_the_same_however_packed(files, num_others, tmp_path, monkeypa
     put(tmp_path / "utkface", files)
     first, found = utkface.read(tmp_path / "plain", 8), utkface.read(tmp_path / "utkface", 8)
     assert (found.mark, found.num_unlabelled) == (first.mark, num_others)
-    assert found.ages.tolist() == first.ages.tolist()
     assert np.array_equal(found.images, first.images)
+    by_name = [[*map(int, name.split("_")[:3])] for name in sorted(FACES)]
+    assert np.stack([found.ages, found.genders, found.ethnicities], 1).tolist() == by_name
 
 
 @pytest.mark.parametrize(
     ("files", "message"),
     [
         (named(PART, BELOW) | named(FACES, "part2/{}".format), "12 images in part2. Leave only"),
-        (named(PART, "part1/{}".format) | zipped(FACES), "one folder or archive"),
         (zipped(dict.fromkeys(FACES, b"a"), "b.zip") | zipped(FACES), "12 images in b.zip"),
         (named(FACES, "a/b/c/d/e/{}".format), "Found a. Get"),
     ],
@@ -194,7 +191,8 @@ def test_a_tar_that_is_cut_where_a_file_would_begin_is_not_taken_for_whole(tmp_p
 
 def test_litter_alone_is_nothing(tmp_path):
     put(tmp_path, LEFT)
-    (tmp_path / "UTKFace" / "Thumbs.db").rename(tmp_path / "Thumbs.db")
+    for name in ("Thumbs.db", ".DS_Store"):
+        (tmp_path / "UTKFace" / name).rename(tmp_path / name)
     assert entries(tmp_path)
     for path in (tmp_path / "UTKFace").iterdir():
         path.unlink()
@@ -257,15 +255,6 @@ def test_an_array_whose_header_speaks_of_more_than_there_is_is_refused(tmp_path)
         file.write(bytes(100))
     with pytest.raises(InputError, match=r"0\.npy could not be read"):
         cityscapes._array(tmp_path / "0.npy", (1 << 16, 1 << 16, 3), "f")
-
-
-def test_a_kept_file_that_would_unpack_to_more_is_made_again(tmp_path, monkeypatch):
-    monkeypatch.setenv("PAMAL_CACHE", str(tmp_path))
-    arrays = {"a": np.arange(4)}
-    cached("things", "one", lambda: arrays)
-    (kept,) = tmp_path.iterdir()
-    np.savez_compressed(kept, identity=["one", "a"], a=np.zeros(1 << 20))
-    assert np.array_equal(cached("things", "one", lambda: arrays)["a"], arrays["a"])
 
 
 def test_an_empty_zip_and_a_text_are_no_faults(tmp_path):

@@ -15,7 +15,7 @@ from pamal_companion.data.samples.streets import (
 )
 from pamal_companion.plots import pictures
 
-FLAT, CONSTRUCTION, SKY, VOID = 0, 1, 4, -1
+CONSTRUCTION, SKY, VOID = 1, 4, -1
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from faces_on_disk import faces, write_folder, write_zip
+from faces_on_disk import faces, write_folder
 from PIL import Image
 
 from pamal_companion.data.utkface import read
@@ -13,12 +13,6 @@ def folder(tmp_path, monkeypatch):
     """Five faces; what is made from them goes to another folder."""
     monkeypatch.setenv("PAMAL_CACHE", str(tmp_path / "made"))
     return write_folder(tmp_path / "utkface", faces(5))
-
-
-@pytest.fixture
-def zipped(tmp_path):
-    """The same faces in a zip."""
-    return write_zip(tmp_path / "zipped" / "a.zip", faces(5)).parent
 
 
 @pytest.fixture

@@ -78,27 +78,6 @@ def test_odd_names_of_the_original_are_read_and_others_are_not(name, expected):
     assert labels(name) == expected
 
 
-def test_zipped_and_unpacked_images_are_the_same_data(folder, tmp_path):
-    contents = faces(7)
-    nested = {f"UTKFace\\{name}": content for name, content in contents.items()}  # of Windows
-    here = [
-        write_zip(folder / "a.zip", contents).parent,
-        write_zip(tmp_path / "b" / "x", {}).parent,
-    ]
-    write_zip(tmp_path / "b" / "b.zip", nested)
-    here += [write_folder(tmp_path / "c", contents)]
-    here += [write_folder(tmp_path / "d" / "UTKFace", contents).parent]
-    found = [read(place, 8) for place in here]
-    names = sorted(contents)
-    assert found[0].ages.tolist() == [int(name.split("_")[0]) for name in names]
-    assert found[0].genders.tolist() == [int(name.split("_")[1]) for name in names]
-    assert found[0].ethnicities.tolist() == [int(name.split("_")[2]) for name in names]
-    for other in found[1:]:
-        assert other.mark == found[0].mark
-        for a, b in zip(other[:4], found[0][:4], strict=True):
-            np.testing.assert_array_equal(a, b)
-
-
 @pytest.mark.parametrize(
     ("shape", "mode"), [((20, 20), "RGB"), ((64, 64), "RGB"), ((31, 200), "L"), ((9, 9), "CMYK")]
 )
@@ -109,26 +88,6 @@ def test_an_image_is_what_torchvision_makes_of_it(folder, shape, mode):
     found = read(folder, 64).images
     assert found.dtype == np.uint8 and found.shape == (1, 3, 64, 64)
     np.testing.assert_array_equal(found[0], np.array(expected).transpose(2, 0, 1))
-
-
-def test_images_without_a_label_are_counted_and_hidden_files_passed_over(folder):
-    junk = {".DS_Store": b"x", "__MACOSX/._" + FACE: b"x", UNLABELLED: b"not even an image"}
-    write_zip(folder / "a.zip", {FACE: jpeg(0)} | junk)
-    (folder / ".DS_Store").write_bytes(b"x")
-    assert read(folder, 8).num_unlabelled == 1 and len(read(folder, 8).ages) == 1
-
-
-def test_anything_but_hidden_files_entries(folder):
-    assert not entries(folder) and not entries(folder / "none")
-    (folder / ".DS_Store").write_bytes(b"x")
-    assert not entries(folder)
-    (folder / "UTKFace").mkdir()
-    assert entries(folder)
-
-
-def two_archives(folder):
-    write_zip(folder / "a.zip", faces(2))
-    write_zip(folder / "b.zip", faces(3))
 
 
 def a_zip_and_other_images(folder):
@@ -172,7 +131,6 @@ def png():
     ("make", "message"),
     [
         (lambda folder: None, r"faces of UTKFace in .*utkface, .*Found nothing\. .*susanqq"),
-        (two_archives, r"Found 2 images in a\.zip, 3 images in b\.zip\. Leave only the one"),
         (a_zip_and_other_images, r"Found 2 images in \., 2 images in a\.zip\. Leave"),
         (a_tarball, r"Found UTKFace\.tar\.gz\. Get"),
         (lambda folder: (folder / "UTKFace").mkdir(), r"Found UTKFace\. Get"),

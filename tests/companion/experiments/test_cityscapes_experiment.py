@@ -129,16 +129,3 @@ def test_predictions_are_what_the_record_was_measured_on(sample, batch_norm):
         assert error == pytest.approx(front.table["depth/absolute error"][p], rel=1e-3)
     buffers = dict(network.named_buffers())
     assert statistics and all(torch.equal(buffers[n], b) for n, b in statistics.items())
-
-
-def test_without_calibration_a_prediction_is_that_of_the_exported_network(sample):
-    network = run(EXPERIMENT, options(), sample).network.train()
-    image = sample.test[:1][0]
-    found = network.predict(image, [0.3, 0.7], calibration="shared")
-    for ours, theirs in zip(
-        found, network.export([0.3, 0.7], calibration="shared")(image), strict=True
-    ):
-        torch.testing.assert_close(ours, theirs)
-    assert network.training
-    with pytest.raises(InputError, match="sum to 1"):
-        network.predict(image, [0.3, 0.8])

@@ -48,11 +48,6 @@ def test_the_samples_network_is_small_and_has_an_output_per_class():
     assert [tuple(o.shape) for o in model(torch.rand(2, 3, 32, 32))] == [(2, 1), (2, 2), (2, 5)]
 
 
-def test_alpha_of_cosmos_comes_in_as_more_channels():
-    model = EXPERIMENT.make_network(options(width=16), sample(), 3)
-    assert model(torch.rand(2, 6, 32, 32))[0].shape == (2, 1)
-
-
 @pytest.mark.parametrize("method", ["pamal", "ls"])
 def test_a_short_run_writes_a_record_with_the_settings_of_the_sample(tmp_path, method):
     chosen = options(method=method, limit=96, epochs=1, width=16, out=str(tmp_path / "r.json"))
@@ -62,13 +57,7 @@ def test_a_short_run_writes_a_record_with_the_settings_of_the_sample(tmp_path, m
     others = {"rank", "p"} if method == "ls" else {"rank"}
     expected = {name: value for name, value in settings.items() if name not in others}
     assert expected.items() <= found.options.items()
-    assert found.options["balancing"] == ("gradient" if method == "pamal" else "none")
     assert found.data.startswith("utkface/sample/size=32/split=70/10/20/seed=0/limit=96/")
-    assert list(found.objectives.items()) == [
-        ("age/loss", "min"),
-        ("gender/accuracy", "max"),
-        ("ethnicity/accuracy", "max"),
-    ]
     assert len(found.points) == 2 * (66 if method == "pamal" else 1)
 
 

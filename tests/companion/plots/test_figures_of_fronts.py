@@ -14,12 +14,6 @@ BROKEN = [[np.nan, 0.99], [0.9, 0.1], [0.5, 0.6], [np.inf, 0.2], [0.3, -np.inf],
 FINITE = [1, 2, 5]
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 def front(values, **options):
     first = np.linspace(1, 0, len(values))
     return front_of(values, np.c_[first, 1 - first], **options)

@@ -40,10 +40,8 @@ def test_points_that_are_not_finite_are_blank_and_off_the_scale(lost):
         figure.canvas.draw()
         if draw is ternary.triangles_figure:
             first = panels(figure)[0].collections[0]
-            assert np.flatnonzero(~np.isfinite(first.get_array().filled(np.nan))).tolist() == [
-                0,
-                30,
-            ]
+            blank = ~np.isfinite(first.get_array().filled(np.nan))
+            assert np.flatnonzero(blank).tolist() == [0, 30]
             finite = np.delete(values[:, 0], 0)
             assert first.get_clim() == (np.quantile(finite, ternary.LOWEST), 0.9)
 

@@ -163,36 +163,6 @@ def test_rotograd_is_its_equations(rotated, tasks, batch):
             torch.testing.assert_close(got[f"heads.{t}.weight"], heads[t][0])
 
 
-def test_rotograds_rotations_learn_to_agree(rotated, tasks, batch):
-    network = ensemble(rotated)
-    rule = RotoGrad(network.skeleton.model)
-    method = Method(network, tasks, balancer=rule)
-    generators = network.skeleton.num_shared + sum(p.numel() for p in rotated.heads.parameters())
-
-    def disagreement():
-        cuts = []
-        rule.model.register_forward_hook(lambda m, *_: cuts.append(m.cut))
-        direction = direction_of(method, batch)
-        (cut,) = cuts[:1]
-        losses = [
-            0.5 * t.loss(h(z), y)
-            for t, h, z, y in zip(tasks, rotated.heads, cut.rotated, batch[1:], strict=True)
-        ]
-        units = []
-        for loss, z, r in zip(losses, cut.rotated, cut.rotations, strict=True):
-            (g,) = torch.autograd.grad(loss, z)
-            units.append((g / g.norm()) @ r.detach())
-        return -(units[0] * units[1]).sum().item(), direction
-
-    before, direction = disagreement()
-    for _ in range(20):
-        direction[:generators] = 0
-        with torch.no_grad():
-            network.stacked[0] -= 10.0 * direction
-        after, direction = disagreement()
-    assert after < before - 0.01
-
-
 def test_rotograd_takes_no_penalty_and_losses_of_training_alone(rotated):
     theta = torch.zeros(3, requires_grad=True)
     with pytest.raises(InputError, match="takes no penalty"):

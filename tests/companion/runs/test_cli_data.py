@@ -9,7 +9,7 @@ import threading
 
 import pytest
 from commands_on_disk import ask, ask_json
-from faces_on_disk import faces, write_folder, write_zip
+from packed import gzipped, known, named, put
 
 from pamal_companion.data import census, inventory, multimnist
 
@@ -27,19 +27,14 @@ def small(monkeypatch, tmp_path):
     digits = {
         name: b"\0\0\x08\x01\0\0\0\x03" + bytes([k] * 3) for k, name in enumerate(multimnist.FILES)
     }
-    contents = {name: gzip.compress(content, mtime=0) for name, content in digits.items()}
+    contents = {name: gzip.compress(content) for name, content in digits.items()}
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     texts = {name: name.encode() for name in census.FILES}
     monkeypatch.setattr(multimnist, "PACKED", sums)
-    for module, files in ((multimnist, digits), (census, texts)):
-        known = {n: (len(c), hashlib.sha256(c).hexdigest()) for n, c in files.items()}
-        monkeypatch.setattr(module, "FILES", known)
+    monkeypatch.setattr(multimnist, "FILES", known(digits))
+    monkeypatch.setattr(census, "FILES", known(texts))
     folder = tmp_path / "www"
-    folder.mkdir()
-    for name, content in contents.items():
-        (folder / f"{name}-ubyte.gz").write_bytes(content)
-    for name, text in texts.items():
-        (folder / f"{name}.gz").write_bytes(gzip.compress(text))
+    put(folder, named(contents, "{}-ubyte.gz".format) | gzipped(texts))
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_):
@@ -51,12 +46,6 @@ def small(monkeypatch, tmp_path):
         monkeypatch.setattr(multimnist, "MIRROR", f"http://127.0.0.1:{server.server_port}/")
         yield folder
         server.shutdown()
-
-
-def put(root, folder, *names, source):
-    (root / folder).mkdir(parents=True, exist_ok=True)
-    for name in names:
-        (root / folder / name).write_bytes((source / name).read_bytes())
 
 
 def test_where_there_is_nothing_each_has_a_line_of_advice(tmp_path):
@@ -83,8 +72,9 @@ def test_what_can_be_downloaded_is_and_then_it_is_ready(tmp_path, small):
 
 def test_a_damaged_file_is_named_and_never_replaced(tmp_path, small):
     raw = [f"{name}-ubyte.gz" for name in multimnist.FILES]
-    put(tmp_path, "MNIST/raw", *raw, source=small)
-    put(tmp_path, "census", *(f"{name}.gz" for name in census.FILES), source=small)
+    put(tmp_path / "MNIST/raw", {name: (small / name).read_bytes() for name in raw})
+    people = [f"{name}.gz" for name in census.FILES]
+    put(tmp_path / "census", {name: (small / name).read_bytes() for name in people})
     assert [states(tmp_path)[1][name]["state"] for name in ("mnist", "census")] == ["ready"] * 2
     whole = tmp_path / "census/census-income.test.gz"
     whole.rename(tmp_path / "aside")
@@ -109,17 +99,6 @@ def test_what_cannot_be_downloaded_says_how_it_is_had(tmp_path):
         code, out, err = ask("data", "--root", tmp_path, "--get", name)
         assert (code, err) == (1, "") and "https://" in out.replace("\n", "")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("write", [write_folder, write_zip])
-def test_faces_are_counted_by_their_names(tmp_path, write):
-    folder = tmp_path / "utkface"
-    folder.mkdir()
-    images = faces(7) | {"30_1_20170116174525125.jpg.chip.jpg": b"never opened"}
-    write(folder if write is write_folder else folder / "f.zip", images)
-    found = states(tmp_path)[1]["utkface"]
-    assert found["state"] == "ready"
-    assert found["what"] == "7 images labelled by their names, 1 without a label"
 
 
 @pytest.mark.parametrize("layout", ["mtan", "official"])

@@ -121,7 +121,6 @@ def test_a_folder_is_described(name, tmp_path):
     write(tmp_path, dict(files))
     _, out, err = ask("data", "--root", tmp_path)
     said = re.sub(r"\s+", " ", out.replace(str(tmp_path), "ROOT"))
-    print(f"{name}: {said[said.index('mnist: ') :]}")
     assert expected in said and not err
 
 

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[3]
         (["runz"], "No such command 'runz'"),
         (["runs", "--what"], "--what"),
         (["runs", "nowhere"], "Could not read the folder nowhere: No such file"),
+        (["grid", "nowhere"], "Expected a folder of results"),
         (["compare", "nowhere"], "Could not read the folder nowhere: No such file"),
         (["run"], "Missing argument"),
         (["run", "nowhere.json"], "a setting in workflow/grid.csv. Found 'nowhere.json'."),

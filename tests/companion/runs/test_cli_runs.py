@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiny_experiment import tiny
 
+from pamal_companion.runs import grid
 from pamal_companion.runs import run as experiment
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import ABOUT, Record
@@ -160,11 +161,7 @@ def test_the_table_fits_a_hundred_columns_and_nothing_is_lost(tmp_path):
 
 
 def test_the_committed_results_are_whole():
-    from pathlib import Path
-
-    ROOT = Path(__file__).parents[3]
-
-    code, document, _ = ask_json("runs", ROOT / "results")
+    code, document, _ = ask_json("runs", grid.ROOT / "results")
     assert code == 0 and len(document["runs"]) > 50
     assert {run["state"] for run in document["runs"]} == {"finished"}
     for run in document["runs"]:

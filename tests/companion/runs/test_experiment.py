@@ -137,7 +137,8 @@ def test_one_training_is_measured_with_both_kinds_of_statistics(method):
             assert both.front(part + ending).table.equals(alone.front(part).table)
             assert both.summary[part + ending] == alone.summary[part]
     assert not both.front().table.equals(both.front("validation, recalibrated").table)
-    assert both.history == shared.history
+    assert both.history == shared.history == recalibrated.history
+    assert len({both.key, shared.key, recalibrated.key}) == 3
     assert both.summary["chosen_on_validation"] == shared.summary["chosen_on_validation"]
 
 
@@ -209,13 +210,6 @@ def test_defaults_depend_on_the_data_and_give_way_to_what_is_set():
     assert experiment.resolved(Options.create(batch_size=256), splits).batch_size == 256
     record = run(experiment, Options.create(W=1)).record
     assert record.options["epochs"] == 2 and record.options["batch_size"] == 50
-
-
-def test_recalibrated_runs_are_runs_of_their_own_and_can_be_made_again():
-    plain = run(tiny(), Options.create()).record
-    first, again = (run(tiny(), Options.create(batch_norm="recalibrated")).record for _ in "ab")
-    assert first.history == plain.history and first.points == again.points != plain.points
-    assert first.options["batch_norm"] == "recalibrated" and first.key != plain.key
 
 
 def test_the_learning_rate_is_halved_after_its_share_of_the_epochs(rates):

@@ -206,25 +206,17 @@ def test_a_run_counts_as_running_while_its_lock_is_held(tmp_path):
     assert lines_of(tmp_path)["census"][:4] == ["42", "0", "0", "42"]
 
 
-def test_unknown_targets_and_records_are_answered_in_one_line(tmp_path, capsys):
+def test_an_unknown_target_is_named():
     with pytest.raises(InputError, match=r"census, .*paper\. Found 'mnist'"):
         grid.runs("mnist")
-    assert main(["run", "--results", str(tmp_path), "census/lss_seed_99.json"]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_a_run_is_made_without_its_notebook_and_copied_where_shared(tmp_path):
-    folder = ["--results", str(tmp_path)]
+def test_a_run_is_made_without_its_notebook(tmp_path):
     quick = ["-p", "data", "sample", "-p", "epochs", "1"]
-    assert main(["run", *folder, "census/pamal_seed_1.json", *quick]) == 0
+    assert main(["run", "--results", str(tmp_path), "census/pamal_seed_1.json", *quick]) == 0
     record = Record.read(tmp_path / "census/pamal_seed_1.json")
     assert record.options["masters"] == "as_released" and record.options["lam"] == 5
     assert record.seed == 1 and record.data.startswith("census/sample/")
-    copy = "ablation_phn_cosmos/census/pamal_seed_1.json"
-    assert main(["run", *folder, copy, *quick]) == 0
-    assert (tmp_path / copy).read_bytes() == (tmp_path / record.experiment).joinpath(
-        "pamal_seed_1.json"
-    ).read_bytes()
 
 
 def test_a_run_of_the_toy_problem_is_made_like_any_other(tmp_path):

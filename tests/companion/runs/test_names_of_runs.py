@@ -52,15 +52,6 @@ def test_each_of_two_runs_keeps_its_weights_and_is_listed(tmp_path, names):
     assert len([*tmp_path.glob("[!.]*")]) == 4
 
 
-def test_a_killed_writers_file_goes_and_that_of_a_like_name_stays(tmp_path):
-    kept = {".a.json.lock", ".a.json.b.json.lock", ".a.json.b.json.7.0bad", ".a.safetensors.x.lock"}
-    for name in kept | {".a.json.7.0bad", ".a.shared.checkpoint.safetensors.7.0bad"}:
-        (tmp_path / name).touch()
-    with RunFiles(tmp_path / "a.json").claimed(wait=False):
-        pass
-    assert {path.name for path in tmp_path.iterdir()} == kept
-
-
 NO_NAMES = ["", ".", "..", "sub/", "sub/.", "  ", "a\0b", "sub/\ud800", ".json", ".a"]
 NO_NAMES += ["sub/.a.json", "a.checkpoint", "a.checkpoint.json", "sub/a.shared.json"]
 

@@ -1,11 +1,6 @@
 from pamal_companion.runs.options import Options
 
 
-def test_numbers_that_papermill_reads_as_integers_are_taken():
-    options = Options.create(lam=5, p=2, W=3)
-    assert (options.lam, options.p) == (5.0, 2.0)
-
-
 def test_a_window_of_one_is_fine_for_methods_without_a_penalty():
     assert Options.create(method="ls", W=1, lam=5.0).method == "ls"
 

@@ -105,8 +105,7 @@ def test_imports_definitions_and_helpers_are_no_parameters(shell, cell):
 
 
 SLIPS = ["Lam", "LAM", "epoch", "epochss", "sed", "w", "batchsize", "Seed", "Method", "lamb", "OUT"]
-SLIPS += ["taks", "data_rot", "devicee", "p_"]
-SLIPS.remove("taks")  # two letters in each other's place are two edits
+SLIPS += ["data_rot", "devicee", "p_"]
 
 
 @pytest.mark.parametrize("name", SLIPS)
@@ -219,8 +218,6 @@ def test_a_notebook_whose_cell_has_equals_signs_takes_its_parameters(tmp_path, l
     notebooks.run(tmp_path / "mine.ipynb", tmp_path / "made.ipynb", {"out": "x = y", "W": 3})
     made = json.loads((tmp_path / "made.ipynb").read_text())
     assert made["cells"][-1]["outputs"][0]["text"] == ["x = y 3\n"]
-    with pytest.raises(InputError, match="has no parameter lr"):
-        notebooks.run(tmp_path / "mine.ipynb", tmp_path / "made.ipynb", {"lr": 1})
     monkeypatch.setattr("papermill.execute_notebook", lambda *_, **__: pytest.fail("executed"))
     for target, said in ((tmp_path, "Found a folder"), (tmp_path / "mine.ipynb/x", "Could not")):
         with pytest.raises(InputError, match=said):
@@ -233,8 +230,12 @@ def test_a_notebook_without_a_kernel_is_refused_in_a_sentence(tmp_path):
         notebooks.run(tmp_path / "mine.ipynb", tmp_path / "made.ipynb", {})
 
 
-@pytest.mark.parametrize("text", ["", "[]", "3", "{}", '{"cells": 3}', '{"cells": [1]}'])
-def test_what_is_no_notebook_is_refused_in_a_sentence(tmp_path, text):
+NO_NOTEBOOKS = dict.fromkeys(["", '{"cells": ['], "is no JSON")
+NO_NOTEBOOKS |= dict.fromkeys(["[]", "3", "{}", '{"cells": 3}', '{"cells": [1]}'], "has no cells")
+
+
+@pytest.mark.parametrize(("text", "why"), NO_NOTEBOOKS.items())
+def test_what_is_no_notebook_is_refused_in_a_sentence(tmp_path, text, why):
     (tmp_path / "mine.ipynb").write_text(text)
-    with pytest.raises(InputError, match=r"mine\.ipynb is not a notebook: it [^\n]+\.$"):
+    with pytest.raises(InputError, match=rf"mine\.ipynb is not a notebook: it {why}\.$"):
         notebooks.run(tmp_path / "mine.ipynb", tmp_path / "made.ipynb", {})

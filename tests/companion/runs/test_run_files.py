@@ -1,12 +1,11 @@
 """Who may write the files of a run."""
 
-import multiprocessing
-import os
 import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from forked import start
 from tiny_experiment import tiny
 
 from pamal_companion.runs import run as module
@@ -38,13 +37,7 @@ def sweep_here(folder, log):
 
 
 def test_four_sweeps_on_one_folder_make_each_run_once_and_whole(tmp_path):
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["pamal_companion.runs.sweep", "torch._dynamo"])
-    workers = [
-        context.Process(target=sweep_here, args=(tmp_path / "r", tmp_path / "log")) for _ in "abcd"
-    ]
-    for worker in workers:
-        worker.start()
+    workers = [start(sweep_here, tmp_path / "r", tmp_path / "log") for _ in "abcd"]
     for worker in workers:
         worker.join()
     assert [worker.exitcode for worker in workers] == [0] * 4
@@ -68,17 +61,14 @@ def test_a_run_that_somebody_makes_is_refused_or_waited_for(tmp_path):
 
 
 def hold_and_die(out):
-    with RunFiles(Path(out)).claimed(wait=False):
-        (Path(out).parent / "held").touch()
+    with RunFiles(out).claimed(wait=False):
+        (out.parent / "held").touch()
         time.sleep(60)
 
 
 def test_the_lock_of_a_killed_process_locks_nothing(tmp_path):
     out = tmp_path / "r.json"
-    holder = multiprocessing.get_context("forkserver").Process(
-        target=hold_and_die, args=(str(out),)
-    )
-    holder.start()
+    holder = start(hold_and_die, out)
     while not (tmp_path / "held").exists():
         time.sleep(0.01)
     with pytest.raises(BusyError), RunFiles(out).claimed(wait=False):
@@ -111,26 +101,11 @@ def test_a_lock_is_one_file_for_all_who_take_it(tmp_path, fails, left_behind):
 
 def test_what_a_killed_writer_has_left_goes_when_the_run_goes_on(tmp_path):
     kept = {".other.json.77.0badcafe", "mine.txt"}
+    kept |= {".r.json.b.json.lock", ".r.json.b.json.7.0bad", ".r.safetensors.x.lock"}  # a like name
     left = {".r.json.77.0badcafe", ".r.safetensors.77.0badcafe", ".r.checkpoint.safetensors.7.0"}
+    left |= {".r.shared.checkpoint.safetensors.7.0bad"}
     for name in kept | left:
         (tmp_path / name).write_text("{")
     with RunFiles(tmp_path / "r.json").claimed(wait=False):
         assert {path.name for path in tmp_path.iterdir()} == kept | {".r.json.lock"}
     assert {path.name for path in tmp_path.iterdir()} == kept | {".r.json.lock"}
-
-
-def test_a_finished_run_is_read_where_nothing_can_be_written(tmp_path, monkeypatch):
-    out = tmp_path / "r.json"
-    options = Options.create(**OPTIONS.model_dump(exclude_unset=True), out=str(out))
-    first = run(tiny(), options).record
-    monkeypatch.setattr(RunFiles, "claimed", None)
-    assert run(tiny(), options).record == first
-
-
-def test_a_folder_that_cannot_be_written_is_one_clear_error(tmp_path):
-    (tmp_path / "file").write_text("")
-    out = tmp_path / "file" / "r.json"
-    options = Options.create(**OPTIONS.model_dump(exclude_unset=True), out=str(out))
-    with pytest.raises(InputError, match="Could not"):
-        run(tiny(), options)
-    assert os.listdir(tmp_path) == ["file"]

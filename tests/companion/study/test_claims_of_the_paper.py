@@ -1,9 +1,9 @@
 """The claims of the paper: what each says, against the grid and the paper; what says nothing meets
-none; and a handful judged again from the JSON of the records, without the package."""
+none; and two judged again from the JSON of the records, without the package (`test_recomputed` has
+more)."""
 
 import json
 import re
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,7 +14,6 @@ from pamal_companion.experiments.multimnist import EXPERIMENT
 from pamal_companion.runs import grid
 from pamal_companion.study import frame, of_the_paper, paper
 from pamal_companion.study.claim import baselines, judge
-from pamal_companion.study.findings import FINDINGS
 from pamal_companion.study.frame import Near
 from pamal_companion.study.measures import value
 
@@ -161,117 +160,26 @@ def test_one_network_many_times_over_is_above_nothing():
 # From the JSON.
 
 
-def numbers(name, read, folder="ablation_sampling/census", seeds=(0, 1, 2)):
-    """`read` of each record of the setting with this file name."""
-    paths = [grid.ROOT / "results" / folder / f"{name}_seed_{seed}.json" for seed in seeds]
-    return np.array([read(json.loads(path.read_text())) for path in paths])
-
-
-def points(found, split, metric):
-    """The metric [P, T] of all points of a split."""
-    tasks = [name.rpartition("/")[0] for name in found["objectives"]]
-    rows = [p["metrics"] for p in found["points"] if p["split"] == split]
-    return np.array([[row[f"{task}/{metric}"] for task in tasks] for row in rows])
-
-
-def area(found, split):
-    """Between the accuracies and (0, 0), by the staircase."""
-    total, height = 0.0, 0.0
-    for x, y in sorted(map(tuple, points(found, split, "accuracy")), reverse=True):
-        total, height = total + x * max(0.0, y - height), max(height, y)
-    return total
-
-
-def greater(ours, theirs):
-    """The one-sided p of two samples of as many seeds."""
-    return stats.ttest_ind(ours, theirs, equal_var=False, alternative="greater").pvalue
-
-
-def holding(found):
-    return found.claim.tested([part.estimate for part in found.parts])
-
-
-def first_seeds(runs, seeds=(0, 1, 2)):
-    """The runs with those seeds alone."""
-    return {s: {n: r for n, r in by.items() if n in seeds} for s, by in runs.items()}
-
-
-def test_the_rate_on_multimnist(runs):
-    row = FINDINGS["MultiMNIST: PaMaL at M times the rate against PaMaL at the plain rate"]
-    ours = numbers("pamal", lambda r: area(r, "validation"), "multimnist")
-    theirs = numbers("pamal-plain", lambda r: area(r, "validation"), "choices/multimnist")
-    found = judge(row, first_seeds(runs))
-    assert holding(found)[0] == pytest.approx(greater(ours, theirs), rel=1e-6)
-    assert found.parts[0].estimate.value == pytest.approx((ours - theirs).mean())
-
-
-def test_the_members_on_census(runs):
-    row = CLAIMS["The larger p, the more alike the members: Census"]
-    ladder = [
-        numbers(f"pamal-W=1-lam=0.0-p={p}", lambda r: r["summary"]["member_similarity"])
-        for p in ("0.0", "0.1", "1.0", "100.0")
-    ]
-    found = judge(row, first_seeds(runs))
-    steps = [greater(high, low) for low, high in pairwise(ladder)]
-    # They are claimed to be the less alike the smaller p: the cosine is the better the lower.
-    assert holding(found)[0] == pytest.approx(max(steps), rel=1e-6) and found.word == "holds"
-
-
-def test_the_middle_on_multimnist(runs):
-    row = CLAIMS["With p = 0.1 the middle is worse than with p = 100: MultiMNIST"]
-    near, far = (
-        numbers(
-            f"pamal-W=1-lam=0.0-p={p}",
-            lambda r: points(r, "test", "accuracy")[5].mean(),
-            "ablation_sampling/multimnist",
-        )
-        for p in ("0.1", "100.0")
-    )
-    found = judge(row, first_seeds(runs))
-    assert holding(found)[0] == pytest.approx(greater(far, near), rel=1e-6)
-
-
-def test_the_penalty_as_printed_turns_the_order_on_census(runs):
-    ((_, row),) = rows("The penalty brings losses into order.* as printed: Census")
-
-    def order(found):
-        alphas = np.array([p["alpha"] for p in found["points"] if p["split"] == "test"])
-        losses = points(found, "test", "loss")
-        return np.mean([stats.spearmanr(alphas[:, t], losses[:, t]).statistic for t in (0, 1)])
-
-    folder = "ablation_multiforward/census"
-    printed = numbers("pamal-W=2-lam=5.0-penalty=printed-skip=as_released", order, folder)
-    without = numbers("pamal-W=2-lam=0.0", order, folder)
-    found = judge(row, first_seeds(runs))
-    assert holding(found)[0] == pytest.approx(greater(without, printed), rel=1e-6)
-    assert found.parts[0].estimate.value == pytest.approx((without - printed).mean())
-    assert found.word == "fails"
-
-
-def test_the_best_of_the_front_on_three_digits(runs):
-    name = "The best of the front is above linear scalarisation on each task: MultiMNIST3"
-    ours, theirs = (
-        numbers(m, lambda r: points(r, "test", "accuracy").max(0), "multimnist3")
-        for m in ("pamal", "ls")
-    )
-    found = judge(CLAIMS[name], first_seeds(runs))
-    expected = [greater(ours[:, t], theirs[:, t]) for t in range(3)]
-    assert holding(found)[0] == pytest.approx(max(expected), rel=1e-6)
-    estimates = [part.estimate.value for part in found.parts]
-    assert estimates == pytest.approx(sorted((ours - theirs).mean(0)))
+def accuracies(name):
+    """The accuracies [P, T] on test in the record of this name."""
+    found = json.loads((grid.ROOT / "results" / f"{name}.json").read_text())
+    rows = [point["metrics"] for point in found["points"] if point["split"] == "test"]
+    return np.array([[row[objective] for objective in found["objectives"]] for row in rows])
 
 
 def test_the_share_of_the_front_that_keeps_up_with_ls_on_three_digits(runs):
     ((_, row),) = rows("Most of the subspace has high performance .*: MultiMNIST3")
-    folder = "multimnist3"
-    least = numbers("ls", lambda r: points(r, "test", "accuracy")[0], folder).mean(0) - 0.005
-    shares = numbers(
-        "pamal", lambda r: (points(r, "test", "accuracy") > least).all(1).mean(), folder
+    ls, pamal = (
+        [accuracies(f"multimnist3/{method}_seed_{seed}") for seed in range(3)]
+        for method in ("ls", "pamal")
     )
-    found = judge(row, first_seeds(runs))
+    least = np.concatenate(ls).mean(0) - 0.005
+    shares = np.array([(values > least).all(1).mean() for values in pamal])
+    first_seeds = {s: {n: run for n, run in by.items() if n < 3} for s, by in runs.items()}
+    found = judge(row, first_seeds)
     assert found.parts[0].estimate.value == pytest.approx(shares.mean())
     p = stats.ttest_1samp(shares, 0.5, alternative="less").pvalue
-    assert holding(found)[1] == pytest.approx(p, rel=1e-6)
+    assert row.tested([part.estimate for part in found.parts])[1] == pytest.approx(p, rel=1e-6)
 
 
 def test_the_toy_problem(runs):

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from made_up import staircase
 
 from pamal_companion.plots.dial import FIVE, LONG, ONE, PAMAL, SOUP
 from pamal_companion.study import answer, dial, frame
@@ -11,14 +12,6 @@ from pamal_companion.study.claims import AHEAD
 from pamal_companion.study.frame import RESULTS
 from pamal_companion.study.hypotheses import WIDTHS
 from pamal_companion.study.registered import read, verdicts
-
-
-def area(points):
-    """Between points of two accuracies and (0, 0)."""
-    total = height = 0.0
-    for x, y in sorted(map(tuple, points), reverse=True):
-        total, height = total + x * max(0.0, y - height), max(height, y)
-    return total
 
 
 def test_every_side_of_the_dial_has_as_many_passes_as_it_says():
@@ -38,7 +31,7 @@ def test_volumes_are_those_of_all_points_of_a_seed():
     for width, of_seeds in zip(WIDTHS, volumes[FIVE], strict=True):
         fronts = dial.fronts(width)[FIVE]
         assert [len(front) for front in fronts] == [5] * 5
-        assert of_seeds == pytest.approx([area(front.values) for front in fronts])
+        assert of_seeds == pytest.approx([staircase(front.values) for front in fronts])
 
 
 def test_the_answer_has_words_of_verdicts_and_numbers_of_records():
@@ -101,7 +94,10 @@ def test_pages_say_of_a_sweep_what_was_decided():
     sweep = [n for n in question.records if n.startswith("multimnist-ls")]
     fronts = frame.united(question.records, sweep, "test")
     for_run = question.records["multimnist-pamal"]
-    away = [np.prod(for_run[s].front("test").values[5]) - area(f.values) for s, f in fronts.items()]
+    away = [
+        np.prod(for_run[seed].front("test").values[5]) - staircase(front.values)
+        for seed, front in fronts.items()
+    ]
     assert len(sweep) == 4 and np.mean(away) > 2 * np.std(away) / len(away) ** 0.5
     for page, said in (
         (

@@ -5,22 +5,10 @@ import pytest
 from made_up import DATA, record, runs_of, staircase
 
 from pamal_companion.runs import grid
-from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, paper
 from pamal_companion.study.frame import Setting, select
 from pamal_core.errors import InputError
 from pamal_core.front import Front
-
-
-def test_every_committed_record_has_the_setting_of_its_row_of_the_grid():
-    paths = frame.files(frame.RESULTS)
-    rows = grid.by_record()
-    rows["toy/all_seed_0.json"] = grid.Run("toy", "all", {}, 0, (), (), ())  # made with its page
-    assert len(paths) > 700
-    for path in paths:
-        name, found = path.relative_to(frame.RESULTS).as_posix(), Record.read(path)
-        assert (frame.of(found), found.seed) == (frame.of(rows[name]), rows[name].seed), name
-        assert frame.is_full(found) == (not name.startswith("sample/"))
 
 
 def test_all_records_are_read_and_copies_count_once(runs):
@@ -235,16 +223,6 @@ def test_rows_have_the_options_and_measures_of_each_run():
 
 
 # Several runs as one.
-
-
-def test_three_corners_together_have_the_area_under_their_staircase():
-    corners = [(0.9, 0.5), (0.5, 0.9), (0.4, 0.4)]
-    made = [record("multimnist/ls", [point], seed=s) for s, point in enumerate(corners)]
-    front = Front.union(*[one.front() for one in made])
-    assert front.values.tolist() == [[*corner] for corner in corners] and len(front.alphas) == 3
-    assert front.objectives == made[0].front().objectives
-    expected = 0.9 * 0.5 + 0.5 * 0.9 - 0.5 * 0.5
-    assert frame.volume(front) == pytest.approx(expected) == staircase(corners)
 
 
 def test_a_union_is_at_least_as_large_as_each_of_its_runs(runs):

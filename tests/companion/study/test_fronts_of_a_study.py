@@ -70,13 +70,6 @@ def test_points_dominated_by_a_neighbour_or_from_afar_are_told_apart():
     assert fronts.dominated_by_a_neighbour(losses).tolist() == [True, False, False, False, False]
 
 
-def test_the_order_of_a_reversed_front_is_minus_one():
-    alphas = lattice(2, 6)
-    for front in (two_tasks(alphas), two_tasks(alphas[:, ::-1], maximise=True)):
-        found = fronts.claim_1(front, front)
-        assert (found["order, task 1"], found["order, task 2"]) == pytest.approx((-1, -1))
-
-
 def test_undominated_points_are_counted_over_the_runs_of_a_setting():
     # Of the first all four points, of the second the middle two, by accuracy.
     whole, half = np.array([[1, 4], [2, 3], [3, 2], [4, 1.0]]), [[1, 1], [1, 3], [3, 1], [2, 0.5]]
@@ -186,14 +179,6 @@ def test_an_edge_has_minus_one_and_the_triangle_half_as_much():
     np.testing.assert_allclose(found[["all points, metric", "all points, loss"]], -0.468, atol=1e-3)
 
 
-def test_tasks_that_gain_together_correlate_and_rivals_do_not():
-    weights = lattice(3)
-    gain = weights[:, 0] + 0.01 * weights[:, 1]
-    found = fronts.competition(faces(np.c_[-gain, 1 - gain, gain], weights))
-    for column in found:
-        np.testing.assert_allclose(found[column], [-1, 1, -1])
-
-
 def test_pairs_agree_with_scipy_and_their_mean_is_the_competition():
     rng, weights = np.random.default_rng(0), lattice(3)
     points = faces(rng.random((66, 3)), weights)
@@ -235,12 +220,9 @@ def test_landmarks_are_members_centre_and_the_best_of_each_objective():
 
 def points_of(values, maximise=True, alphas=None):
     values = np.asarray(values, dtype=float)
-    if alphas is None:
-        first = np.linspace(1, 0, len(values))
-        alphas = np.c_[first, 1 - first]
-    names = [f"{task}/accuracy" for task in "abc"[: values.shape[1]]]
-    objectives = tuple(Objective(name, maximise) for name in names)
-    return Front(np.asarray(alphas), pd.DataFrame(values, columns=names), objectives)
+    alphas = lattice(2, len(values)) if alphas is None else np.asarray(alphas)
+    directions = (maximise,) * values.shape[1]
+    return front_of(values, alphas, maximise=directions, metric="accuracy")
 
 
 def test_ordered_pairs_are_all_of_a_front_in_order_and_none_of_the_reverse():
@@ -269,11 +251,6 @@ def test_ordered_pairs_agree_with_kendalls_tau_without_ties():
             for a, v in zip(points.alphas.T, points.values.T, strict=True)
         ]
         np.testing.assert_allclose(fronts.ordered_pairs(points), (1 + np.array(tau)) / 2)
-
-
-def test_points_that_care_alike_are_no_pair():
-    alike = points_of([[0.9, 0.5], [0.7, 0.8]], alphas=np.full((2, 2), 0.5))
-    assert np.isnan(fronts.ordered_pairs(alike)).all()
 
 
 def test_the_middle_is_the_point_nearest_to_equal_shares():

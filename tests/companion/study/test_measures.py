@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from made_up import front_of, objectives, record, staircase
+from made_up import objectives, record, staircase
 from scipy.stats import spearmanr
 
 from pamal_companion.study.frame import select, value_of
@@ -226,7 +226,3 @@ def test_directions():
     for experiment in ("multimnist", "utkface", "cityscapes"):
         for name, way in objectives(experiment).items():
             assert is_better_high(name) == (way == "max")
-
-
-def test_made_up_fronts_have_the_points_that_they_are_given():
-    assert front_of([(1, 2), (3, 4)]).values.tolist() == [[1, 2], [3, 4]]

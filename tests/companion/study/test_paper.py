@@ -274,23 +274,6 @@ def test_rows_of_seeds_are_taken_together_by_hand():
     )
 
 
-def test_printed_deviations_are_as_if_divided_by_one_less_than_three():
-    for data in ("multimnist", "census"):
-        printed = table(f"multiforward_{data}")
-        rows = tables.rows(f"multiforward_{data}").values()
-        for row, (_, seeds) in zip(rows, printed.iterrows(), strict=True):
-            expected = seeds[SEEDS].astype(float).std()
-            assert row.numbers["mean"][1] == pytest.approx(expected, abs=1.3e-4)
-
-
-def test_keys_are_our_options_and_no_row_has_an_empty_one():
-    solvers = {row.keys["solver"] for row in tables.rows("phn_census").values()}
-    assert solvers == {"epo", "linear"}
-    faces = {s.method: dict(row.keys) for s, row in tables.rows("utkface").items()}
-    assert faces["ls"] == {} and faces["pamal"] == {"balancing": "gradient", "W": 3, "p": 2}
-    assert {setting.method for setting in tables.rows("cosmos_census")} == {"cosmos"}
-
-
 @pytest.mark.parametrize("name", TABLES)
 def test_every_option_that_a_table_names_is_one_of_its_experiments(name):
     of = TABLES[name]

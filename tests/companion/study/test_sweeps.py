@@ -3,15 +3,14 @@
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from made_up import DATA, record, runs_of
 from scipy.stats import spearmanr
 
 from pamal_companion.plots import studies as plots
 from pamal_companion.plots.studies import winners_figure
-from pamal_companion.study import frame, paper, sweeps
-from pamal_companion.study.frame import Setting, select
+from pamal_companion.study import frame, sweeps
+from pamal_companion.study.frame import select
 from pamal_companion.study.paper import table
 
 PRINTED_SIGN = {"penalty": "printed", "skip": "as_released"}
@@ -160,27 +159,6 @@ def test_a_penalty_that_was_not_run_says_so():
         assert found["verdict"].tolist() == ["not run"] * 3
 
 
-def test_the_tables_of_the_records_are_those_of_the_points(runs):
-    found = sweeps.hypervolumes(
-        {s: by for s, by in runs.items() if s in swept_settings(runs)}, NAMES
-    )
-    ours = runs[select("census/pamal W=3; lam=2")]
-    volumes = [one.front().hypervolume([0.0, 0.0]) for one in ours.values()]
-    expected = f"{np.mean(volumes):.4f} ± {np.std(volumes, ddof=1):.4f}"
-    assert found.loc[(3, 2.0), "ordered"] == expected
-    assert len(found) == 17 and found["printed+as_released"].str.contains("±").all()
-
-
-def swept_settings(runs):
-    """The settings of PaMaL on Census that differ in W, lambda and the penalty alone."""
-    names = {"W", "lam", "penalty", "skip"}
-    return {
-        s
-        for s in runs
-        if (s.experiment, s.method) == ("census", "pamal") and {n for n, _ in s.options} <= names
-    }
-
-
 # The draws of alpha.
 
 
@@ -198,22 +176,6 @@ def test_the_sampling_table_has_the_best_and_the_middle_of_the_front():
 
 
 # PHN and COSMOS.
-
-
-def by_brute_force(rows, threshold):
-    """The winner among (setting, hypervolume, spearman) by looking at each."""
-    best = None
-    for key, volume, spearman in rows:
-        passes = threshold is None or spearman < threshold
-        if passes and (best is None or volume > best[1]):
-            best = key, volume
-    return best and best[0]
-
-
-@pytest.mark.parametrize("points", HAND_MADE.values(), ids=HAND_MADE)
-def test_spearman_is_scipys_correlation_of_the_two_accuracies(points):
-    (row,) = sweeps.swept("cosmos_census", runs_of(cosmos(points))).itertuples(index=False)
-    assert row.spearman == pytest.approx(spearmanr(*zip(*points, strict=True)).statistic)
 
 
 def test_spearman_is_minus_one_in_order_whichever_way_alpha_runs():
@@ -244,16 +206,6 @@ def test_a_setting_whose_metric_never_moves_in_one_seed_meets_no_threshold():
     assert math.isnan(found.spearman.item())
     assert sweeps.winner(found, None) == (0.1, 1.0, 1e-3)
     assert sweeps.winner(found, -0.5) is None
-
-
-def test_winners_are_those_found_by_brute_force():
-    rng = np.random.default_rng(0)
-    for _ in range(100):
-        rows = [((p, "linear", 1e-3), *rng.uniform(-1, 1, 2).round(1)) for p in (0.1, 1.0, 2.0)]
-        keys = pd.MultiIndex.from_tuples([row[0] for row in rows], names=["p", "solver", "lr"])
-        found = pd.DataFrame([row[1:] for row in rows], keys, ["hypervolume", "spearman"])
-        for threshold in sweeps.CRITERIA.values():
-            assert sweeps.winner(found, threshold) == by_brute_force(rows, threshold)
 
 
 @pytest.mark.parametrize(
@@ -309,21 +261,6 @@ def test_the_figure_shows_the_winners_and_who_has_none():
     assert "COSMOS: no setting passes" in top[2].get_title()
     assert top[0].lines[2].get_xydata().tolist() == shown.values.tolist()
     assert bottom[0].lines[2].get_xydata().tolist() == shown.on("loss").values.tolist()
-
-
-def test_the_recorded_cosmos_runs_that_meet_a_threshold_run_backwards(runs):
-    kept = {s: {0: by[0]} for s, by in runs.items() if s.experiment == "census" and 0 in by}
-    planned = {s for s in kept if s.method == "cosmos" and s.values["lr"] == 1e-3}
-    found = sweeps.swept("cosmos_census", {s: kept[s] for s in planned})
-    found = found.loc[[key for key in found.index if key[0] in {*paper.table("cosmos_census").p}]]
-    found = found.loc[[key for key in found.index if key[:2] != (1.2, 2.0)]].sort_index()
-    assert len(found) == 24
-    corners = found.loc[0.01]
-    assert corners.hypervolume.iloc[[0, -1]].tolist() == pytest.approx([0.6544, 0.6429], abs=5e-5)
-    assert corners.spearman.iloc[[0, -1]].tolist() == pytest.approx([-0.11, -0.99], abs=5e-3)
-    passing = found[found.spearman < -0.5]
-    assert len(passing) == 15 and (passing.order < -0.6).sum() == 14
-    assert Setting("census", "cosmos") in runs
 
 
 # The figures.

@@ -19,19 +19,18 @@ from pamal_companion.study.frame import Setting, select
 from pamal_companion.study.paper import table
 from pamal_companion.study.statistics import Sample, bracket, minus, word
 
-OURS = "PaMaL, W = 4, λ = 0"
-STRATIFIED = f"{OURS}, stratified draws"
-EMA = "MultiMNIST, 40 passes, with an EMA: "
-
-
 # W times lambda, and the draws of alpha.
+
+
+def outputs(name):
+    """What the cells of an executed page show: texts by kind for each."""
+    cells = nbformat.read(grid.ROOT / f"book/results/{name}.ipynb", as_version=4).cells
+    return [output.get("data", {}) for cell in cells for output in cell.get("outputs", [])]
 
 
 def answer(name, begins):
     """The sentences that the cells of an executed page have computed, those that begin so."""
-    cells = nbformat.read(grid.ROOT / f"book/results/{name}.ipynb", as_version=4).cells
-    outputs = [output for cell in cells for output in cell.get("outputs", [])]
-    texts = ["".join(output.get("data", {}).get("text/markdown", "")) for output in outputs]
+    texts = [output.get("text/markdown", "") for output in outputs(name)]
     (text,) = (text for text in texts if text.startswith(f"**{begins}.**"))
     return text
 
@@ -93,11 +92,9 @@ def effect(found, penalty, lam):
 
 def summary_rows(name, data):
     """The rows of the table below the answer on `data`: their names, and all their cells."""
-    cells = nbformat.read(grid.ROOT / f"book/results/{name}.ipynb", as_version=4).cells
-    outputs = [o.get("data", {}) for cell in cells for o in cell.get("outputs", [])]
-    start = f"**{paper.DATA[data]}.**"
-    (at,) = (k for k, o in enumerate(outputs) if o.get("text/markdown", "").startswith(start))
-    return re.findall(r'<th scope="row">(.*?)</th>(.*?)</tr>', outputs[at + 1]["text/html"])
+    found, start = outputs(name), f"**{paper.DATA[data]}.**"
+    (at,) = (k for k, o in enumerate(found) if o.get("text/markdown", "").startswith(start))
+    return re.findall(r'<th scope="row">(.*?)</th>(.*?)</tr>', found[at + 1]["text/html"])
 
 
 @pytest.mark.parametrize("data", ["census", "multimnist"])
@@ -225,7 +222,6 @@ SAYS = {
     ],
 }
 """By page and passage: words, and the finding that they rest on."""
-UNSURE = ("open",)
 
 
 @pytest.fixture(scope="module")
@@ -250,7 +246,7 @@ def test_what_a_page_says_is_no_stronger_than_its_interval(where, words, finding
     assert verdict in expected, finding
 
 
-def test_the_first_page_says_what_is_open_on_three_digits(findings, runs):
+def test_the_first_page_says_what_is_open_on_three_digits(runs):
     said = "that is open. [Some claims fail](results/claims), more are open."
     assert f"On MultiMNIST3 {said}" in page("index")
     claim = claims.FINDINGS["MultiMNIST3, rate 0.001: PaMaL's front against LS"]
@@ -298,9 +294,8 @@ def test_the_markers_of_ls_lie_above_the_line_of_pamal_at_equal_cost(runs):
 def test_the_rules_whose_ends_lie_furthest_apart_are_named():
     words = "MGDA, IMTL-G and PCGrad spread further than Nash-MTL"
     assert words in passage("ablation_balancing", "text-01")
-    cells = nbformat.read(grid.ROOT / "book/results/ablation_balancing.ipynb", as_version=4).cells
-    outputs = [output.get("data", {}) for cell in cells for output in cell.get("outputs", [])]
-    first = next(html for data in outputs if "PCGrad" in (html := data.get("text/html", "")))
+    shown = [output.get("text/html", "") for output in outputs("ablation_balancing")]
+    first = next(html for html in shown if "PCGrad" in html)
     row = r"<th[^>]*>([^<]+)</th> ?<td[^>]*>. of 5 runs</td>" + r" ?<td[^>]*>([\d.]+)</td>" * 3
     spreads = {name: float(spread) for name, *_, spread in re.findall(row, first)}
     wider = {name for name in spreads if spreads[name] > spreads["Nash-MTL"]}
@@ -536,14 +531,6 @@ def test_what_the_page_of_multimnist3_says_of_its_members(runs):
             first = values[(steps[:, member] == 9)]
             assert len(first) == 2 and (first > values[steps[:, member] == 10]).all()
     assert "never in it" in passage("multimnist3", "triangles-text")
-
-
-def test_the_accuracies_quoted_of_multimnist3_are_the_records(runs):
-    text, rate = passage("multimnist3", "paper-reading"), "lr_scaling=members"
-    for setting in ("pamal", f"pamal {rate}", f"pamal {rate}; antialias=True", "ls"):
-        found = runs[select(f"multimnist3/{setting}")].values()
-        best = np.mean([record.front("test").values.max(0) for record in found], axis=0)
-        assert "| {:.2f} | {:.2f} | {:.2f} |".format(*(100 * best)) in text
 
 
 # Figure 4.

@@ -56,12 +56,6 @@ def test_a_run_of_one_network_is_drawn_from_end_to_end():
     assert len(drawn[1].get_segments()) < len(drawn[0].get_segments())
 
 
-def test_three_methods_leave_the_fourth_panel_empty():
-    pamal = outcome(RNG.normal(size=(11, 1, 2, 2)))
-    figure = toy.trajectories_figure({"a": pamal, "b": pamal, "c": pamal}, 10, "made up")
-    assert [ax.axison for ax in figure.axes] == [True, True, True, False]
-
-
 def run_of(made, titles=()):
     """A finished run of one variant, "v", with these verdicts of its pairs."""
     summary = {"v": {"runs": {name: {"verdict": verdict} for name, verdict in titles}}}

@@ -95,11 +95,6 @@ def test_a_choice_of_method_and_balancing_runs_those_variants_alone(values, name
     assert all(toy_figures.pairs(result, name) == [] for name in set(PAMAL) - set(names))
 
 
-def test_a_penalty_with_one_draw_is_an_error_for_every_method():
-    with pytest.raises(InputError, match="Found W=1, lam=2"):
-        ToyOptions.create(lam=2.0, epochs=1)
-
-
 def test_several_draws_with_a_penalty_run():
     options = ToyOptions.create(W=2, lam=1.0, p=2.0, method="pamal", balancing="none", epochs=1)
     assert np.isfinite(run(options).outcomes["PaMaL, c = 1"].stacked).all()

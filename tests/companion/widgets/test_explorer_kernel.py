@@ -50,12 +50,16 @@ def parts(request):
     return network, tasks, data, loader, calibration, front
 
 
-@pytest.fixture
-def explorer(parts):
+def explored(parts, **more):
     network, tasks, data, loader, calibration, front = parts
     return Explorer(
-        network, tasks, front, *data[:4], loader=loader, calibration=calibration, about="Noise."
+        network, tasks, front, *data[:4], loader=loader, calibration=calibration, **more
     )
+
+
+@pytest.fixture
+def explorer(parts):
+    return explored(parts, about="Noise.")
 
 
 def some_alphas(num, count=3):
@@ -255,16 +259,13 @@ def test_what_is_typed_stays_while_an_answer_comes(parts, explorer, open_widget)
     assert page.evaluate("asked") == [json.loads(text)]
 
 
-def test_an_alpha_that_python_sets_moves_the_handle(parts, explorer, open_widget):
-    page = open_widget("explorer", state(explorer))
-    page.evaluate("alpha => widgetModel.set('alpha', alpha)", [1.0] + [0.0] * (len(parts[1]) - 1))
-    assert page.get_by_label("alpha in numbers").input_value().startswith("[1, 0")
-
-
-def test_the_marker_lies_on_the_point_it_stands_for_from_every_side(parts, explorer, open_widget):
+def test_an_alpha_of_python_moves_the_handle_and_the_marker_to_its_point(
+    parts, explorer, open_widget
+):
     page = open_widget("explorer", state(explorer))
     corner = [1.0] + [0.0] * (len(parts[1]) - 1)
     page.evaluate("alpha => widgetModel.set('alpha', alpha)", corner)
+    assert page.get_by_label("alpha in numbers").input_value().startswith("[1, 0")
 
     def check():
         ring = page.locator(".pw-here").get_attribute("transform")
@@ -305,31 +306,13 @@ def test_an_alpha_off_the_simplex_is_refused(explorer):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, None, "0.4", True, torch.tensor(0.4)])
 def test_what_is_beside_the_front_must_be_finite_numbers(parts, value):
-    network, tasks, data, loader, calibration, front = parts
     beside = {"LS": {"task 0/loss": 0.5, "task 1/loss": value}}
     with pytest.raises(InputError, match=r"finite numbers.* Found task 1/loss=[^\n]+ of LS\.$"):
-        Explorer(
-            network,
-            tasks,
-            front,
-            *data[:4],
-            loader=loader,
-            calibration=calibration,
-            beside=beside,
-        )
+        explored(parts, beside=beside)
 
 
 def test_numbers_of_numpy_beside_the_front_reach_the_page(parts):
-    network, tasks, data, loader, calibration, front = parts
     row = {"task 0/loss": np.float32(0.5), "task 1/loss": np.float64(2), "task 0/accuracy": 1}
-    shown = Explorer(
-        network,
-        tasks,
-        front,
-        *data[:4],
-        loader=loader,
-        calibration=calibration,
-        beside={"LS": row},
-    )
+    shown = explored(parts, beside={"LS": row})
     values = {"task 0/loss": 0.5, "task 1/loss": 2.0, "task 0/accuracy": 1.0}
     assert json.loads(json.dumps(shown.beside)) == [{"label": "LS", "values": values}]

@@ -82,13 +82,6 @@ def test_the_static_part_imports_nothing_but_the_standard_library():
     subprocess.run([sys.executable, "-I", "-S", "-c", code, path], check=True)
 
 
-def test_values_that_look_like_the_end_of_a_script_stay_values(handle):
-    page = handle(SEGMENT)
-    written = html.fragment("handle", {"corners": "</script><b>"}, "other")
-    assert written.count("</script>") == 2
-    assert page.locator("b").count() == 0
-
-
 LABELS = ["<!--<script>", "</SCRIPT >", "<!--", "<![CDATA[", "]]>&lt;", "\\u003c \u2028", "<\ud83d"]
 
 
@@ -181,11 +174,6 @@ def test_a_finger_drags_the_handle(handle):
     page.wait_for_function("JSON.parse(document.querySelector('output').textContent)[0] > 0.7")
     assert shown(page) == pytest.approx([0.75, 0.25], abs=0.01)
     assert overflow(page) <= 0
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_page_with_a_handle_has_no_serious_issue(handle, scheme):
-    assert serious(handle(SEGMENT, color_scheme=scheme)) == []
 
 
 PAGES = {"explorer": "multimnist", "replay": "replay_multimnist", "multiforward": None, "toy": None}

@@ -9,8 +9,6 @@ from scipy.optimize import nnls
 
 from pamal_core.balancing import IMTL, MGDA, Aggregated, Linear
 from pamal_core.errors import InputError
-from pamal_core.method import Method
-from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.penalties import MultiForward
 from pamal_core.training import train
 
@@ -57,18 +55,6 @@ def test_any_other_aggregator_is_given_weighted_rows(make):
         torch.testing.assert_close(rule.combine(jacobian, WEIGHTS), expected)
 
 
-def test_upgrad_is_the_weighted_mean_of_the_rows_projections():
-    """Each projection conflicts with no row, and is the nearest such vector."""
-    rule = Aggregated(with_preference(torchjd.UPGrad))
-    for jacobian in well_conditioned(3):
-        total = rule.combine(jacobian, WEIGHTS)
-        parts = [rule.combine(jacobian, one) for one in torch.eye(3).double()]
-        torch.testing.assert_close(total, WEIGHTS @ torch.stack(parts))
-        for row, part in zip(jacobian, parts, strict=True):
-            assert (jacobian @ part > -1e-9).all()
-            assert abs((part - row) @ part) < 1e-9
-
-
 def test_it_agrees_with_our_mgda_and_imtl_on_weighted_rows():
     mgda = Aggregated(torchjd.MGDA(epsilon=1e-12, max_iters=10_000))
     for jacobian in well_conditioned(2):
@@ -80,26 +66,16 @@ def test_it_agrees_with_our_mgda_and_imtl_on_weighted_rows():
         torch.testing.assert_close(got, IMTL().combine(rows, weights))
 
 
-def test_the_sum_is_linear_scalarisation_in_a_whole_step(make_mlp, tasks, batch, monkeypatch):
+def test_the_sum_is_linear_scalarisation_in_a_whole_step(make_plain_method, batch, monkeypatch):
     """Heads, penalty and members included; an aggregator may be given as it is."""
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
     found = []
     for rule in (Linear(), Aggregated(torchjd.Sum()), torchjd.Sum()):
-        torch.manual_seed(1)
-        network = WeightEnsemble([make_mlp(), make_mlp()], shared="encoder")
-        method = Method(network, tasks, balancer=rule, penalty=MultiForward(1.0), window=2)
+        method = make_plain_method(balancer=rule, penalty=MultiForward(1.0), window=2)
         method.step(batch, [[0.2, 0.8], [0.7, 0.3]])
-        found.append(network.stacked.grad)
+        found.append(method.network.stacked.grad)
     torch.testing.assert_close(*found[:2])
     assert torch.equal(*found[1:])
-
-
-def test_an_aggregator_trains(make_mlp, tasks, batch):
-    network = WeightEnsemble([make_mlp(), make_mlp()], shared="encoder")
-    method = Method(network, tasks, balancer=Aggregated(torchjd.AlignedMTL()))
-    rows = train(method, [batch] * 5, epochs=8, lr=1e-2, progress=False)
-    first, *_, last = ([row[f"{task.name}/loss"] for task in tasks] for row in rows)
-    assert sum(last) < 0.9 * sum(first)
 
 
 @pytest.mark.parametrize(
@@ -120,12 +96,11 @@ def test_what_cannot_balance_a_draw_is_refused(wrong, message):
 )
 @pytest.mark.parametrize("window", [1, 2])
 def test_an_aggregator_of_more_tasks_is_refused_in_a_sentence(
-    make_mlp, tasks, batch, aggregator, window
+    make_plain_method, batch, aggregator, window
 ):
-    network = WeightEnsemble([make_mlp(), make_mlp()], shared="encoder")
-    before = network.stacked.detach().clone()
-    method = Method(network, tasks, balancer=Aggregated(aggregator), window=window)
+    method = make_plain_method(balancer=Aggregated(aggregator), window=window)
+    before = method.network.stacked.detach().clone()
     name = type(aggregator).__name__
     with pytest.raises(InputError, match=rf"^{name} cannot combine 2 task gradients: [^\n]+$"):
         train(method, [batch], epochs=1, progress=False)
-    assert torch.equal(network.stacked, before)
+    assert torch.equal(method.network.stacked, before)

@@ -303,10 +303,6 @@ def test_a_rule_goes_on_on_the_device_of_the_losses(name):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: MovingAverage(form="realeased"), "`form` must be one of paper, released"),
-        (lambda: MovingAverage(0), "`history` must be a whole number >= 1. Found history=0"),
-        (lambda: UnitNorm("realeased"), "`form` must be one of paper, released"),
-        (lambda: MGDA(heads="plian"), "`heads` must be one of plain, balanced. Found 'plian'"),
         (lambda: SmoothTchebycheff(mu=0.0), "`mu` must be a finite number > 0"),
         (lambda: SmoothTchebycheff(ideal=[[0.0]]), "`ideal` must be one number, or one per task"),
         (lambda: SmoothTchebycheff(ideal=float("nan")), "`ideal` must be one number"),

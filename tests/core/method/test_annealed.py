@@ -3,9 +3,7 @@
 import copy
 
 import jaxtyping
-import numpy as np
 import pytest
-from scipy import stats
 
 from pamal_core import Dirichlet, train
 from pamal_core.errors import InputError
@@ -18,14 +16,9 @@ def test_the_concentration_goes_from_first_to_last_by_equal_factors(progress, p)
 
 
 @pytest.mark.parametrize("stratified", [True, False])
-def test_the_draws_are_those_of_that_dirichlet(stratified):
-    rng = np.random.default_rng(0)
-    found = Annealed(8.0, stratified, end=0.5).at(0.5).sample(2000, 2, rng)[:, 0]
-    assert stats.kstest(found, stats.beta(2.0, 2.0).cdf).pvalue > 0.01
-
-
-def test_each_member_may_have_a_concentration_of_its_own():
-    assert Annealed((4.0, 1.0), end=(1.0, 1.0)).at(0.5) == Dirichlet((2.0, 1.0))
+def test_each_member_may_have_a_concentration_of_its_own(stratified):
+    found = Annealed((4.0, 1.0), stratified, end=(1.0, 1.0)).at(0.5)
+    assert found == Dirichlet((2.0, 1.0), stratified)
 
 
 def test_a_plain_preference_is_the_same_all_along():

@@ -48,22 +48,6 @@ class Default(Net):
         self.layers = [lambda x, body=self.body: body(x)]
 
 
-class KeywordOnly(Net):
-    def build(self):
-        def apply(x, *, body=self.body):
-            return body(x)
-
-        self.layers = [apply]
-
-
-class Wrapped(Net):
-    def build(self):
-        def timed(function):
-            return lambda x: function(x)
-
-        self.layers = [timed(lambda x: self.body(x))]
-
-
 class Partial(Net):
     def build(self):
         self.layers = [functools.partial(lambda scale, x: scale * self.body(x), 1.0)]
@@ -117,7 +101,7 @@ def refused(network, message, **parts):
     assert all(torch.equal(buffers[name], buffer) for name, buffer in network.named_buffers())
 
 
-@pytest.mark.parametrize("make", [Default, KeywordOnly, Wrapped, Partial, Weak, Hook, Boxed])
+@pytest.mark.parametrize("make", [Default, Partial, Weak, Hook, Boxed])
 def test_weights_that_the_model_reaches_beside_its_own_are_refused(make):
     message = r"must follow from alpha: .* Found a parameter \[6(, 4)?\] that is not one of them"
     members = [make(), make()]  # which live on, with the weights that are found
@@ -236,26 +220,3 @@ def test_buffers_may_be_expanded_or_sparse(make):
     train(Method(network, TASKS), [BATCH], epochs=1, progress=False)
     kind, _ = network.export([0.5, 0.5])(X)
     torch.testing.assert_close(network.predict(X, [0.5, 0.5])[0], kind)
-
-
-class Cached(Net):
-    """Computes once in evaluation mode what does not depend on the inputs."""
-
-    cache = None
-
-    def train(self, mode=True):
-        self.cache = None
-        return super().train(mode)
-
-    def features(self, x):
-        if self.cache is None or self.training:
-            self.cache = self.body(torch.eye(4))
-        return x @ self.cache
-
-
-def test_what_a_model_keeps_in_evaluation_mode_is_of_its_own_alpha():
-    network = WeightEnsemble([Cached(), Cached()])
-    front = evaluate(network, TASKS, [BATCH], [[1, 0], [0.5, 0.5], [0, 1]])
-    for alpha, losses in zip(front.alphas, front.table["kind/loss"], strict=True):
-        kind, _ = network.export(alpha)(X)
-        assert losses == pytest.approx(nn.functional.cross_entropy(kind, KINDS).item(), abs=1e-6)

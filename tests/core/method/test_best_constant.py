@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from over_batches import gathered
+from small_problems import SharedBottom
 from torch import nn
 from torch.nn import functional as F
 
@@ -90,21 +91,16 @@ def test_labels_that_are_all_alike_or_not_there_have_no_constant_to_beat(task, o
     assert any(not math.isfinite(value) or value == perfect[n] for n, value in found.items())
 
 
-class Two(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.body, self.kind, self.size = nn.Linear(4, 8), nn.Linear(8, 2), nn.Linear(8, 1)
-
-    def forward(self, x):
-        x = self.body(x).tanh()
-        return self.kind(x), self.size(x)
+def two():
+    encoder = nn.Sequential(nn.Linear(4, 8), nn.Tanh())
+    return SharedBottom(encoder, [nn.Linear(8, 2), nn.Linear(8, 1)])
 
 
 def evaluated(targets, epochs, balancer=None, tasks=None, **network):
     torch.manual_seed(0)
     tasks = tasks or [pamal.classification("kind"), pamal.regression("size")]
-    members = [Two() for _ in range(len(network.get("task_weights", [0, 0])))]
-    ensemble = pamal.WeightEnsemble(members, shared="body", **network)
+    members = [two() for _ in range(len(network.get("task_weights", [0, 0])))]
+    ensemble = pamal.WeightEnsemble(members, shared="encoder", **network)
     data = [(X, KINDS, targets)]
     if epochs:
         method = pamal.Method(ensemble, tasks, balancer=balancer or Linear())

@@ -2,7 +2,6 @@
 
 import copy
 
-import jaxtyping
 import pytest
 import torch
 from small_problems import through_a_file
@@ -34,34 +33,6 @@ def refused(message, method, loader, **arguments):
     with pytest.raises(InputError, match=message):
         train(method, loader, **{"epochs": 1, "progress": False} | arguments)
     assert torch.equal(method.network.stacked, before)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"epochs": "3"}, "`epochs` must be a whole number >= 1. Found epochs='3'"),
-        ({"epochs": 0}, "`epochs` must be a whole number >= 1. Found epochs=0"),
-        ({"epochs": 2.0}, "`epochs` must be a whole number >= 1. Found epochs=2.0"),
-        ({"seed": -1}, "`seed` must be a whole number >= 0. Found seed=-1"),
-        ({"seed": None}, "`seed` must be a whole number >= 0. Found seed=None"),
-        ({"lr": 0}, "`lr` must be a finite number > 0. Found lr=0"),
-        ({"lr": "fast"}, "`lr` must be a finite number > 0. Found lr='fast'"),
-        (
-            {"clip_norm": float("inf")},
-            "`clip_norm` must be a finite number > 0. Found clip_norm=inf",
-        ),
-        ({"scheduler_interval": "batch"}, "must be one of epoch, step. Found 'batch'"),
-        ({"loader": 5}, "as a DataLoader or a list does. Found int"),
-    ],
-)
-def test_wrong_arguments_are_refused(make_plain_method, batch, arguments, message, monkeypatch):
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
-    refused(message, make_plain_method(), arguments.pop("loader", [batch]), **arguments)
-
-
-def test_a_rate_beside_an_optimiser_is_not_ignored(make_plain_method, batch):
-    method = make_plain_method()
-    refused("`lr` is that of Adam", method, [batch], optimizer=sgd(method), lr=0.1)
 
 
 def test_a_generator_is_refused_for_two_epochs_and_taken_for_one(make_plain_method, batch):
@@ -110,35 +81,6 @@ def test_a_scheduler_must_be_that_of_the_optimiser(make_plain_method, batch):
 def test_weights_of_few_digits_are_refused_with_what_to_do_instead(make_mlp, tasks, batch, dtype):
     network = WeightEnsemble([make_mlp().to(dtype), make_mlp().to(dtype)])
     refused(rf"Found {dtype} in stacked. For speed train under", Method(network, tasks), [batch])
-
-
-def test_double_precision_trains(make_mlp, tasks, batch):
-    network = WeightEnsemble([make_mlp().double(), make_mlp().double()])
-    double = (batch[0].double(), *batch[1:])
-    assert train(Method(network, tasks), [double], epochs=1, progress=False)
-
-
-# The first batch.
-
-
-def broken(output, target):
-    raise KeyError("no such class")
-
-
-def test_a_task_that_no_member_is_trained_on_needs_no_metric(make_mlp, tasks, batch):
-    """As in `evaluate`: of single-task learning the other tasks are not judged."""
-    broken_metric = Metric.mean("share", broken, maximise=True)
-    made = [tasks[0], Task("kind", tasks[1].loss, (broken_metric,))]
-    network = WeightEnsemble([make_mlp()], task_weights=[[1.0, 0.0]])
-    assert train(Method(network, made), [batch], epochs=1, progress=False)
-
-
-def test_a_batch_without_labels_of_a_task_may_be_the_first(make_plain_method, batch):
-    """Its metric is then 0 / 0, which evaluation over more batches need not be."""
-    method = make_plain_method()
-    share = Metric("share", True, lambda o, y: torch.zeros(2), lambda s: s.tolist()[0] / 0)
-    method.tasks = [Task(task.name, task.loss, (share,)) for task in method.tasks]
-    assert train(method, [batch], epochs=1, progress=False)
 
 
 # The state that a training goes on from.
@@ -207,19 +149,6 @@ def test_a_state_of_another_training_is_refused_with_the_difference(
     others = {k: v for k, v in changed.items() if k in {"clip_norm", "seed"}}
     given = parts(method, **{"momentum": 0.9, **own})
     refused(found, method, [batch], epochs=3, resume=state, **given, **others)
-
-
-def test_a_state_of_the_same_training_is_taken_though_its_rate_has_fallen(
-    make_plain_method, batch, state
-):
-    method, whole = make_plain_method(**begun()), make_plain_method(**begun())
-    got = train(method, [batch], epochs=3, resume=state, **parts(method, momentum=0.9))
-    assert got == train(whole, [batch], epochs=3, **parts(whole, momentum=0.9))
-    assert torch.equal(method.network.stacked, whole.network.stacked)
-
-
-def schedule(rate):
-    return lambda epoch: rate**epoch
 
 
 def test_an_ensemble_of_other_members_is_named(make_mlp, tasks, batch, state):

@@ -1,12 +1,12 @@
 """Unlike models, each all the way: train, evaluate, choose, export, save and load again."""
 
-import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 import torch
+from small_problems import through_a_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
@@ -476,14 +476,6 @@ def plain_members(exhibit: Exhibit) -> list[nn.Module]:
     return members
 
 
-def stored(state: dict[str, Any]) -> dict[str, Any]:
-    """What is read of a file that `state` was written to."""
-    file = io.BytesIO()
-    torch.save(state, file)
-    file.seek(0)
-    return torch.load(file, weights_only=True)
-
-
 def called(model: nn.Module, inputs: Any) -> Any:
     if isinstance(inputs, dict):
         return model(**inputs)
@@ -492,7 +484,7 @@ def called(model: nn.Module, inputs: Any) -> Any:
 
 @pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")  # reentrant, no_grad
 @pytest.mark.parametrize("name", GALLERY)
-def test_a_model_goes_all_the_way_from_training_to_a_plain_network(name):
+def test_a_model_goes_all_the_way_from_training_to_a_plain_network(name, tmp_path):
     exhibit = GALLERY[name]
     ensemble = WeightEnsemble(plain_members(exhibit), **exhibit.options)
     batches = [(exhibit.inputs(), *exhibit.targets()) for _ in range(2)]
@@ -511,9 +503,9 @@ def test_a_model_goes_all_the_way_from_training_to_a_plain_network(name):
 
     plain = ensemble.export(alpha, calibration=calibration)
     fresh = exhibit.make().eval()
-    fresh.load_state_dict(stored(plain.state_dict()))
+    fresh.load_state_dict(through_a_file(plain.state_dict(), tmp_path))
     again = WeightEnsemble(plain_members(exhibit), **exhibit.options)
-    again.load_state_dict(stored(ensemble.state_dict()))
+    again.load_state_dict(through_a_file(ensemble.state_dict(), tmp_path))
     losses = []
     for inputs, *targets in batches:
         with torch.no_grad():

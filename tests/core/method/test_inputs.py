@@ -1,4 +1,4 @@
-"""Models with several inputs: in training, evaluation, BatchNorm, memory and the explorer."""
+"""Models with several inputs: in training, evaluation and BatchNorm."""
 
 from collections import UserDict
 
@@ -121,30 +121,6 @@ def test_a_dict_without_the_target_of_a_task_adds_nothing_to_it():
     method = pamal.Method(pamal.WeightEnsemble(Text(), num_members=2), TASKS)
     losses = method.step({"ids": IDS, "mask": MASK, "length": LENGTH}, [0.5, 0.5])
     assert losses[0, 0] == 0 and losses[0, 1] > 0
-
-
-class Small(Text):
-    """On a machine with room for twelve examples."""
-
-    def forward(self, ids, mask):
-        if len(ids) > 12:
-            raise torch.OutOfMemoryError("CUDA out of memory.")
-        return super().forward(ids, mask)
-
-
-class Opaque:
-    """One input that is no tensor, and takes itself to a device."""
-
-    def __init__(self, ids):
-        self.ids = ids
-
-    def to(self, device, non_blocking):
-        return self
-
-
-class OfOpaque(Small):
-    def forward(self, given):
-        return super().forward(given.ids, torch.ones(given.ids.shape))
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -90,19 +90,6 @@ def test_a_long_gradient_is_scaled_to_the_norm_that_is_asked_for(make_plain_meth
     torch.testing.assert_close(moves[1e-3] / moves[1e-3].norm(), unit, rtol=0, atol=1e-4)
 
 
-def test_a_hook_of_the_optimiser_may_change_the_gradient(make_plain_method, batch):
-    method = make_plain_method()
-    before = method.network.stacked.detach().clone()
-    optimizer = torch.optim.SGD(method.parameters(), lr=1.0)
-
-    def clamp(*_):
-        method.network.stacked.grad.clamp_(-0.01, 0.01)
-
-    optimizer.register_step_pre_hook(clamp)
-    train(method, [batch], epochs=1, optimizer=optimizer, progress=False)
-    assert (method.network.stacked - before).abs().max().item() == pytest.approx(0.01, rel=1e-3)
-
-
 def test_a_second_call_goes_on_where_the_first_ended(make_plain_method, loader):
     """Draws, order of the batches, optimiser, scheduler and what a balancer asks of the past."""
 

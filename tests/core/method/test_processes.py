@@ -7,6 +7,7 @@ import forked
 import numpy as np
 import pytest
 import torch
+from small_problems import SharedBottom
 from torch import nn
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
@@ -60,20 +61,15 @@ def batches():
     return [(x, (x[:, 0] > 0).long(), (x[:, 1] > 0).long()) for x in inputs]
 
 
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.encoder = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Tanh())
-        self.heads = nn.ModuleList([nn.Linear(6, 2), nn.Linear(6, 2)])
-
-    def forward(self, x):
-        return [head(self.encoder(x)) for head in self.heads]
+def net():
+    encoder = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Tanh())
+    return SharedBottom(encoder, [nn.Linear(6, 2), nn.Linear(6, 2)])
 
 
 def make_method(name, seed=0):
     rule, lam = RULES[name]
     torch.manual_seed(seed)
-    network = WeightEnsemble([Net(), Net()], shared="encoder")
+    network = WeightEnsemble([net(), net()], shared="encoder")
     return Method(network, TASKS, balancer=rule(), penalty=MultiForward(lam), window=3)
 
 

@@ -3,7 +3,6 @@
 import pytest
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 import pamal_core as pamal
 from pamal_core.tasks import task_losses
@@ -11,33 +10,6 @@ from pamal_core.tasks import task_losses
 TASKS = [pamal.classification("digit"), pamal.regression("tilt")]
 OUTPUTS = torch.zeros(6, 10, requires_grad=True), torch.zeros(6, 1, requires_grad=True)
 LABELS = torch.arange(6)
-
-
-def test_the_losses_are_those_of_each_task_alone():
-    target = torch.arange(6.0)
-    losses = task_losses(TASKS, OUTPUTS, [LABELS, target])
-    assert losses[0].item() == pytest.approx(torch.tensor(10.0).log().item())
-    assert losses[1].item() == F.huber_loss(torch.zeros(6), target).item()
-
-
-@pytest.mark.filterwarnings("ignore:Using a target size")  # torch's own, before it fails
-@pytest.mark.parametrize(
-    ("targets", "message"),
-    [
-        (
-            [LABELS + 5, LABELS.float()],
-            r"(?s)Target 10 .*digit: output \[6, 10\] of float32, target \[6\]",
-        ),
-        ([LABELS.float() / 7, LABELS.float()], "(?s)whole numbers or NaN.*loss of task digit: "),
-        ([LABELS[:, None], LABELS.float()], r"Found .* \[6, 1\] of int64"),
-        ([LABELS, torch.zeros(6, 2)], r"Found .* \[6, 1\] .* \[6, 2\]"),
-        ([LABELS, LABELS[:4].float()], "tilt must have one target per example. Found 6 .* 4"),
-        ([LABELS], "for each of 2 tasks. Found 2 outputs and 1 targets"),
-    ],
-)
-def test_targets_that_a_loss_does_not_take_are_named_with_their_task(targets, message):
-    with pytest.raises((pamal.InputError, IndexError), match=message):  # the latter is torch's own
-        task_losses(TASKS, OUTPUTS, targets)
 
 
 def test_a_loss_that_is_no_mean_is_named():

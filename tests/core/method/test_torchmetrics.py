@@ -7,6 +7,7 @@ import pickle
 import pytest
 import torch
 from over_batches import gathered
+from small_problems import SharedBottom
 from torch import nn
 
 import pamal_core as pamal
@@ -19,17 +20,9 @@ KINDS, SIZES = (X[:, 0] > 0).long() + (X[:, 1] > 0).long(), X.sum(1) + 3
 HIDDEN = torch.arange(60) % 4 == 1
 
 
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.kind, self.size = nn.Linear(4, 3), nn.Linear(4, 1)
-
-    def forward(self, x):
-        return self.kind(x), self.size(x)
-
-
 def network():
-    return pamal.WeightEnsemble([Net(), Net()])
+    heads = [[nn.Linear(4, 3), nn.Linear(4, 1)] for _ in range(2)]
+    return pamal.WeightEnsemble([SharedBottom(nn.Identity(), pair) for pair in heads])
 
 
 def batches(kinds=KINDS, sizes=SIZES, size=7):

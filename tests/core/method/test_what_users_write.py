@@ -240,8 +240,6 @@ def test_three_tasks_with_bounds():
     met = (table["sold/accuracy"] >= 0.75) & (table["price/loss"] <= 1.0)
     assert point.metrics["new/accuracy"] == table["new/accuracy"][met].max()
     assert len(model(x)) == 3
-    with pytest.raises(InputError, match="meets sold/accuracy at least 1"):
-        front.choose(best="new", at_least={"sold": 1.01})
 
 
 def test_a_warm_start_from_a_model_that_is_trained():
@@ -300,8 +298,6 @@ def test_what_is_saved_is_served_with_a_trade_off_of_the_request(tmp_path):
         assert torch.equal(ours, theirs)
     for ours, theirs in zip(model(x[:5]), fitted.export(best="price")(x[:5]), strict=True):
         assert torch.equal(ours, theirs)
-    with pytest.raises(InputError, match="sum to 1"):
-        network.predict(x, {"price": 0.3, "sold": 0.6})
 
 
 class Trial:
@@ -378,18 +374,8 @@ def test_what_was_silent_is_said():
         fitted = pamal.fit(Heads, tasks, loader, loader, epochs=1, progress=False)
     # ----
     assert "LS: At no alpha better" in repr(fitted)
-    method = pamal.Method(fitted.network, tasks)
-    for wrong, message in (
-        (lambda: fitted.predict(x, [0.3]), "`alpha` must have 2 numbers"),
-        (lambda: fitted.predict(x, {"cost": 1.0}), "by name has those of the tasks"),
-        (lambda: method.step((x, price, coin), [0.5, 0.7]), "sum to 1"),
-        (lambda: fitted.front.hypervolume(), "`reference` must be given"),
-        (lambda: fitted.front.save("front.csv"), "A front is saved as JSON"),
-        (lambda: pamal.fit(Heads(), tasks, loader, loader, epochs=1), "such as Net in place of"),
-        (lambda: pamal.WeightEnsemble.load("nowhere", architecture=Heads()), "nowhere"),
-    ):
-        with pytest.raises(InputError, match=message):
-            wrong()
+    with pytest.raises(InputError, match="such as Net in place of"):
+        pamal.fit(Heads(), tasks, loader, loader, epochs=1)
 
 
 def test_each_script_has_at_most_fifteen_lines():

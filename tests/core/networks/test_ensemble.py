@@ -1,9 +1,7 @@
 import copy
-import io
 import subprocess
 import sys
 
-import jaxtyping
 import pytest
 import torch
 from small_problems import lenet, through_a_file
@@ -73,13 +71,8 @@ def test_between_corners_every_weight_is_interpolated(architecture):
     make, shape = architecture
     members, x = [make().eval() for _ in range(2)], torch.randn(shape)
     ensemble, middle = WeightEnsemble(members).eval(), make().eval()
-    state = {
-        n: 0.3 * a + 0.7 * b
-        for (n, a), b in zip(
-            members[0].state_dict().items(), members[1].state_dict().values(), strict=True
-        )
-    }
-    middle.load_state_dict(state)
+    one, other = (member.state_dict() for member in members)
+    middle.load_state_dict({name: 0.3 * one[name] + 0.7 * other[name] for name in one})
     same(ensemble(x, [0.3, 0.7]), middle(x))
 
 
@@ -91,15 +84,6 @@ def test_the_exported_network_is_a_plain_module_with_the_same_outputs(architectu
     assert list(model.state_dict()) == list(make().state_dict())
     assert [n for n, _ in model.named_parameters()] == [n for n, _ in make().named_parameters()]
     same(model(x), ensemble(x, [0.4, 0.6]))
-
-
-def test_convolutions_run_channels_last_and_are_exported_contiguous():
-    ensemble = WeightEnsemble([lenet(), lenet()])
-    views = ensemble.skeleton.views(ensemble.weights(torch.tensor([0.5, 0.5])))
-    assert views["encoder.3.weight"].is_contiguous(memory_format=torch.channels_last)
-    assert all(
-        p.is_contiguous() for p in ensemble.export([0.5, 0.5], calibration="shared").parameters()
-    )
 
 
 @pytest.mark.parametrize(("channels", "is_last"), [(15, False), (16, True)])
@@ -126,19 +110,6 @@ def test_exporting_leaves_the_ensemble_independent_of_the_network():
         torch.testing.assert_close(tensor, before[name])
 
 
-def test_the_exported_network_scripts_and_saves(architecture):
-    make, shape = architecture
-    model, x = (
-        WeightEnsemble([make(), make()]).export([0.4, 0.6], calibration="shared"),
-        torch.randn(shape),
-    )
-    file, other = io.BytesIO(), make().eval()
-    torch.save(model.state_dict(), file)
-    file.seek(0)
-    other.load_state_dict(torch.load(file, weights_only=True))
-    same(other(x), model(x))
-
-
 @pytest.mark.filterwarnings("ignore:`torch.jit")
 def test_the_exported_network_runs_as_torchscript_without_this_package(tmp_path):
     model = WeightEnsemble([lenet(), lenet()]).export([0.4, 0.6], calibration="shared")
@@ -152,14 +123,6 @@ def test_the_exported_network_runs_as_torchscript_without_this_package(tmp_path)
         [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True
     )
     same(torch.tensor(eval(run.stdout)), model(x)[0])
-
-
-def test_a_tied_weight_is_stored_once_and_stays_tied():
-    ensemble = WeightEnsemble([Awkward(), Awkward()])
-    trainable = {p for p in Awkward().parameters() if p.requires_grad}
-    assert ensemble.stacked.shape == (2, sum(p.numel() for p in trainable))
-    model = ensemble.export([1, 0], calibration="shared")
-    assert model.out.weight is model.embed.weight
 
 
 class TwoNames(nn.Module):
@@ -181,10 +144,13 @@ def test_a_module_under_two_names_is_one_and_a_tied_weight_has_any_name(tmp_path
     ensemble = WeightEnsemble(models, shared="encoder").eval()
     assert ensemble.stacked.shape[1] == sum(p.numel() for p in models[0].parameters())
     assert ensemble.skeleton.num_shared == 4 * 4 + 4
+    by_alias = WeightEnsemble(models, shared="features")
+    assert by_alias.skeleton.num_shared == 4 * 4 + 4 + 2 * 4
     same(ensemble(x, [0, 1]), models[1](x))
     exported = ensemble.export([1, 0], calibration="shared")
     same(exported(x), models[0](x))
     assert exported.features[0] is exported.net[0]
+    assert exported.encoder.weight is exported.net[2].weight
     kept = through_a_file(ensemble.state_dict(), tmp_path)
     assert all(torch.equal(kept[name], value) for name, value in ensemble.state_dict().items())
 
@@ -207,28 +173,6 @@ def test_no_weight_is_kept_twice():
 def test_an_ensemble_is_printed_with_the_layers_that_it_runs():
     network = lenet()
     assert repr(network).replace("\n", "\n    ") in repr(WeightEnsemble([network, lenet()]))
-
-
-def test_a_module_under_two_names_is_shared_by_either():
-    def tied():
-        network = lenet()
-        network.alias = network.encoder
-        return network
-
-    sizes = [WeightEnsemble([tied()], shared=s).skeleton.num_shared for s in ("encoder", "alias")]
-    assert sizes == [21330, 21330]
-
-
-@pytest.mark.parametrize(("wrong", "found"), [(nn.Identity, "Identity"), (lenet, "lenet")])
-def test_what_makes_a_member_is_no_member(wrong, found, monkeypatch):
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
-    with pytest.raises(InputError, match=rf"of type Module, such as Net\(\). Found {found}"):
-        WeightEnsemble([wrong, wrong])
-
-
-def test_only_the_stacked_matrix_is_trained():
-    ensemble = WeightEnsemble([Awkward(), Awkward()])
-    assert [n for n, p in ensemble.named_parameters() if p.requires_grad] == ["stacked"]
 
 
 def test_members_are_copied_and_never_changed():
@@ -285,17 +229,6 @@ def test_all_alphas_are_interpolated_at_once():
     torch.testing.assert_close(ensemble.weights(alphas), each)
 
 
-def test_the_state_dict_restores_another_ensemble():
-    a, b = (WeightEnsemble([Awkward(), Awkward()], shared="embed").train() for _ in range(2))
-    x = torch.randn(16, 6)
-    a(x, [0.5, 0.5])  # moves the running statistics
-    b.load_state_dict(a.state_dict())
-    same(
-        a.export([0.1, 0.9], calibration="shared")(x), b.export([0.1, 0.9], calibration="shared")(x)
-    )
-    assert set(a.state_dict()) >= {"stacked", "task_weights", "skeleton.model.norms.0.running_mean"}
-
-
 class HeadsFirst(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -321,74 +254,38 @@ def test_member_similarity_is_the_cosine_of_the_rows():
     torch.testing.assert_close(ensemble.member_similarity(), unit @ unit.T)
 
 
-def test_members_may_weigh_tasks_in_any_way():
-    rows = [[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]]
-    ensemble = WeightEnsemble([lenet(3), lenet(3)], task_weights=rows)
-    assert (ensemble.num_members, ensemble.num_tasks) == (2, 3)
-    torch.testing.assert_close(ensemble.task_weights, torch.tensor(rows))
-
-
 def frozen_differently():
-    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
-    model[0].requires_grad_(False)
-    return model
+    return nn.Sequential(nn.Linear(2, 2).requires_grad_(False), nn.Linear(2, 1))
 
 
-TWICE = nn.Linear(2, 2)
-MIXED = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2).double())
+def chain(*layers):
+    return nn.Sequential(nn.Linear(2, 2), *layers)
+
+
+def strided(stride):
+    return nn.Sequential(nn.Conv1d(2, 2, 3, stride=stride))
 
 
 @pytest.mark.parametrize(
     ("members", "options", "message"),
     [
-        ([], {}, "one per member.* Found a list of nothing"),
         ([lenet()], {"num_members": 2}, "copied `num_members` times. Found a list of SharedBottom"),
         (lenet(), {"num_members": 0}, "`num_members` must be a whole number >= 1"),
         ([nn.Linear(2, 2), nn.Linear(2, 3)], {}, r"differ in out_features: \[2\] and \[3\]"),
         ([nn.Linear(2, 2), nn.Linear(2, 2, bias=False)], {}, "differ in bias: .* and missing"),
         ([nn.Linear(2, 2), nn.Linear(2, 2).double()], {}, "float32.*float64"),
-        ([nn.Linear(2, 2), nn.Bilinear(1, 2, 2)], {}, "one architecture"),
-        (
-            [nn.Sequential(nn.Linear(2, 2), act()) for act in (nn.ReLU, nn.Tanh)],
-            {},
-            "the part '1': ReLU and Tanh",
-        ),
-        (
-            [nn.Sequential(nn.Conv1d(2, 2, 3, stride=stride)) for stride in (1, 2)],
-            {},
-            r"0.stride: \[1\] and \[2\]",
-        ),
-        (
-            [nn.Sequential(nn.Linear(2, 2)), nn.Sequential(nn.Linear(2, 2), nn.Tanh())],
-            {},
-            "the part '1': missing and Tanh",
-        ),
-        ([TWICE, TWICE], {}, "must not share trainable"),
-        ([MIXED], {"task_weights": [[1.0]]}, "one real dtype"),
+        ([chain(nn.ReLU()), chain(nn.Tanh())], {}, "the part '1': ReLU and Tanh"),
+        ([strided(1), strided(2)], {}, r"0.stride: \[1\] and \[2\]"),
+        ([chain(), chain(nn.Tanh())], {}, "the part '1': missing and Tanh"),
+        ([chain(nn.Linear(2, 2).double())], {"task_weights": [[1.0]]}, "one real dtype"),
         ([nn.ReLU()], {}, "no trainable weight"),
         ([frozen_differently(), frozen_differently()], {}, "Frozen parameters are shared"),
-        ([lenet(), lenet()], {"shared": "encodr"}, "'encodr'; the model has: encoder, heads"),
         ([lenet()], {"task_weights": [[0.5, 0.5], [1, 0]]}, "a matrix with 1 rows"),
-        ([lenet()], {"task_weights": [[0.5, 0.6]]}, "that sum to 1"),
     ],
 )
 def test_members_that_do_not_fit_are_refused(members, options, message):
     with pytest.raises(InputError, match=message):
         WeightEnsemble(members, **options)
-
-
-def test_members_with_different_buffers_are_taken_with_a_warning():
-    members = [nn.BatchNorm1d(2), nn.BatchNorm1d(2)]
-    members[1].running_mean += 1
-    with pytest.warns(UserWarning, match="those of member 0"):
-        WeightEnsemble(members)
-
-
-@pytest.mark.parametrize("rates", [(1, 2), (torch.ones(3), torch.zeros(3))])
-def test_members_that_keep_different_numbers_are_taken_with_a_warning(rates):
-    members = [Chosen(torch.relu, rate) for rate in rates]
-    with pytest.warns(UserWarning, match="different sizes; the ensemble runs as member 0"):
-        WeightEnsemble(members)
 
 
 @pytest.mark.parametrize(
@@ -401,12 +298,6 @@ def test_weights_of_members_that_weigh_tasks_otherwise_are_refused(rows):
         other.load_state_dict(made.state_dict())
 
 
-@pytest.mark.parametrize("alpha", [[0.5, 0.6], [1.0], [0.2, 0.3, 0.5]])
-def test_an_alpha_off_the_simplex_cannot_be_exported(alpha):
-    with pytest.raises(InputError):
-        WeightEnsemble([nn.Linear(2, 2), nn.Linear(2, 2)]).export(alpha, calibration="shared")
-
-
 class Chosen(nn.Module):
     def __init__(self, activation, sizes) -> None:
         super().__init__()
@@ -417,14 +308,20 @@ class Chosen(nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("other", "name"),
-    [((torch.tanh, (1, 2)), "activation"), ((torch.relu, (1, 3)), "sizes")],
+    ("sizes", "other", "name"),
+    [
+        ((1, 2), (torch.tanh, (1, 2)), "activation"),
+        ((1, 2), (torch.relu, (1, 3)), "sizes"),
+        (1, (torch.relu, 2), "sizes"),
+        (torch.ones(3), (torch.relu, torch.zeros(3)), "sizes"),
+    ],
+    ids=["functions", "tuples", "numbers", "tensors"],
 )
-def test_functions_and_tuples_that_differ_are_told(other, name, recwarn):
-    WeightEnsemble([Chosen(torch.relu, (1, 2)), Chosen(torch.relu, (1, 2))])
+def test_what_members_keep_beside_weights_and_differ_in_is_told(sizes, other, name, recwarn):
+    WeightEnsemble([Chosen(torch.relu, sizes), Chosen(torch.relu, sizes)])
     assert not recwarn.list
     with pytest.warns(UserWarning, match=f"different {name}; the ensemble runs as member 0"):
-        WeightEnsemble([Chosen(torch.relu, (1, 2)), Chosen(*other)])
+        WeightEnsemble([Chosen(torch.relu, sizes), Chosen(*other)])
 
 
 CELLS = {

@@ -12,6 +12,7 @@ from torch.optim.swa_utils import update_bn
 
 from pamal_core import Method, WeightEnsemble, evaluate, regression, train
 from pamal_core.errors import InputError
+from pamal_core.tasks import task_losses
 
 TASKS = [regression("a"), regression("b")]
 
@@ -64,12 +65,7 @@ def test_an_exported_network_has_the_metrics_that_the_front_gives_it():
         front = evaluate(ensemble, TASKS, data, calibration=given)
         for alpha, (_, row) in zip(front.alphas, front.table.iterrows(), strict=True):
             model = ensemble.export(alpha, calibration=given)
-            losses = torch.stack(
-                [
-                    torch.stack([t.loss(o, y) for t, o, y in zip(TASKS, model(x), ys, strict=True)])
-                    for x, *ys in data
-                ]
-            ).mean(0)
+            losses = torch.stack([task_losses(TASKS, model(x), ys) for x, *ys in data]).mean(0)
             found = row[[f"{task.name}/loss" for task in TASKS]].to_numpy()
             assert found == pytest.approx(losses.detach().numpy(), rel=1e-4)
     assert ensemble.training
@@ -92,6 +88,9 @@ def test_every_running_statistic_is_the_mean_over_the_batches():
 
 ACTS = {
     "export": lambda network, data, **given: network.export([1, 0], **given),
+    "in place": lambda network, data, **given: network.export(
+        [1, 0], into=network.export([1, 0], calibration="shared"), **given
+    ),
     "predict": lambda network, data, **given: network.predict(data[0][0], [1, 0], **given),
     "evaluate": lambda network, data, **given: evaluate(network, TASKS, data, **given),
 }
@@ -183,12 +182,6 @@ def test_one_member_alone_has_its_statistics_to_itself():
     evaluate(single, TASKS, batches())
 
 
-def test_a_word_that_names_no_calibration_is_refused():
-    ensemble = WeightEnsemble([Tracked(), Tracked()])
-    with pytest.raises(InputError, match=r"`calibration` must be one of shared\. Found 'own'"):
-        ensemble.export([0.5, 0.5], calibration="own")
-
-
 def test_a_module_in_place_is_the_exported_one_at_every_alpha():
     ensemble, calibration = WeightEnsemble([Tracked(), Tracked()]), batches()
     trained_statistics(ensemble)
@@ -202,13 +195,6 @@ def test_a_module_in_place_is_the_exported_one_at_every_alpha():
                 assert torch.equal(one, other)
     assert all(p is q for p, q in zip(parameters, model.parameters(), strict=True))
     assert ensemble.training
-
-
-def test_a_module_in_place_with_statistics_nobody_chose_warns():
-    ensemble = WeightEnsemble([Tracked(), Tracked()])
-    model = ensemble.export([1, 0], calibration="shared")
-    with pytest.warns(UserWarning, match="share the running statistics"):
-        ensemble.export([0.5, 0.5], into=model)
 
 
 def test_what_is_frozen_comes_along_and_another_architecture_is_refused(monkeypatch):
