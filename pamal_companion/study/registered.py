@@ -157,7 +157,11 @@ class Question:
         """Return the record of a setting and a seed; InputError where it is that of another run."""
         row, path = self.rows[name], self.paths[name][seed]
         record = Record.read(path)
-        planned = grid.Run(row.experiment, row.method, row.at(seed), seed, (), (), ())
+        given = row.at(seed)
+        # As a record has them: tasks may be written as one text.
+        read = OPTIONS[row.experiment].create(method=row.method, **given).of_method()
+        options = given | {name: read[name] for name in given.keys() & read.keys()}
+        planned = grid.Run(row.experiment, row.method, options, seed, (), (), ())
         if (frame.of(record), record.seed) != (wanted := frame.of(planned), seed):
             found = f"{frame.of(record).name()}, seed {record.seed}"
             raise InputError(

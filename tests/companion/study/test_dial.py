@@ -102,7 +102,7 @@ def test_pages_say_of_a_sweep_what_was_decided():
     for page, said in (
         (
             "book/index.md",
-            "One long run is ahead of [four short LS](results/beyond) there",
+            "One long run is ahead of [several short LS](results/beyond) there",
         ),
         ("README.md", "There one run is ahead of four LS of a quarter of its passes each"),
         ("notebooks/beyond.ipynb", "each LS alone is ahead of the whole front"),

@@ -1,8 +1,11 @@
 """What one run has beside a sweep and single-task networks, on records that are made up."""
 
+import warnings
+from pathlib import Path
+
 from made_up import record
 
-from pamal_companion.study import more_tasks
+from pamal_companion.study import more_tasks, registered
 
 
 def test_each_side_has_its_best_its_passes_and_its_networks():
@@ -28,3 +31,13 @@ def test_each_side_has_its_best_its_passes_and_its_networks():
     assert found["order"].tolist()[1:] == ["", ""] and found["order"].iloc[0].startswith("-1.0")
     assert found["passes"].tolist() == [24, 24, 48]
     assert found["networks in memory"].tolist() == [2, 1, 1]
+
+
+def test_pages_say_what_was_decided():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of a hypervolume that is not exact
+        found = registered.verdicts(registered.read("tasks"))["verdict"]
+    assert found.tolist() == ["behind", "open", "ahead"]
+    for page in ("README.md", "book/index.md"):
+        text = (Path(__file__).parents[3] / page).read_text("utf-8")
+        assert "behind with two tasks, ahead with eight" in text, page

@@ -149,8 +149,8 @@ SAYS = {
             "MultiMNIST, equal passes: one network of LS",
         ),
         ("four draws, on validation and test.", "MultiMNIST, equal passes, on test: one"),
-        ("is ahead of four draws", "40 passes: PaMaL with W = 1 against P"),
-        ("is ahead of 40 epochs of LS", "MultiMNIST, 40 passes: PaMaL with W = 1 against LS"),
+        ("is ahead of four for ten", "40 passes: PaMaL with W = 1 against P"),
+        ("and of 40 epochs of LS", "MultiMNIST, 40 passes: PaMaL with W = 1 against LS"),
         (
             "open against a [rewarded soup]",
             "MultiMNIST, 40 passes: a soup against PaMaL with W = 1",
@@ -160,7 +160,7 @@ SAYS = {
             "MultiMNIST, 40 passes, with an EMA: PaMaL with W = 1 against LS",
         ),
         (
-            "that you choose from it is open against LS, on test",
+            "The network chosen from it is open against LS, on test",
             "MultiMNIST, 40 passes, with an EMA: the network of PaMaL",
         ),
     ],
@@ -179,7 +179,7 @@ SAYS = {
         ("LS is ahead of PaMaL with the paper's four", "MultiMNIST, equal passes: one network"),
         ("LS is ahead of PaMaL with the paper's four", "MultiMNIST, equal passes, on test: one"),
         (
-            "PaMaL with one draw is ahead of LS",
+            "PaMaL with one is ahead of LS",
             "MultiMNIST, 40 passes: PaMaL with W = 1 against LS",
         ),
         ("makes PaMaL's front better on Multi", "MultiMNIST: PaMaL with an EMA of the weights"),
