@@ -139,12 +139,13 @@ def compare(path: Path) -> Answer:
         rows = rows.rename_axis(["table", "setting", "measure"]).reset_index()
         columns = ["measure", "ours", "paper", "difference", "seeds", "verdict", "setting"]
         for title, table in rows.groupby("table", sort=False):
+            # Per cent, or shares and errors.
             digits = table["paper"].map(lambda number: ".2f" if number > 1 else ".4f")
-            shown = table.astype(object)
-            for column, sign in (("ours", ""), ("paper", ""), ("difference", "+")):
-                specs = sign + digits
-                shown[column] = [*map(_cell, table[column], specs)]
-            parts.append(f"{title}\n{_table(shown[columns])}")
+            texts = {
+                column: [*map(_cell, table[column], sign + digits)]
+                for column, sign in (("ours", ""), ("paper", ""), ("difference", "+"))
+            }
+            parts.append(f"{title}\n{_table(table.assign(**texts)[columns])}")
     damaged = [row["why"] for row, _ in found if row["why"]]
     parts += [f"damaged: {why}" for why in damaged]
     document = {"folder": path, "rows": rows.to_dict("records"), "damaged": damaged}
@@ -237,10 +238,10 @@ def _shown(path: Path) -> Answer:
     return document, said, True
 
 
-def _table(rows: pd.DataFrame, spec: str = ".4f") -> str:
-    """`rows` as text, floats as `spec` says; the last column breaks where a line is full."""
+def _table(rows: pd.DataFrame) -> str:
+    """`rows` as text; the last column breaks where a line is full."""
     *others, last = rows
-    cells = rows.astype(object).map(partial(_cell, spec=spec))
+    cells = rows.astype(object).map(_cell)
     lines = cells[others].to_string(index=False).splitlines()
     return _definitions(zip(lines, [last, *cells[last]], strict=True))
 

@@ -158,9 +158,9 @@ class Question:
         row, path = self.rows[name], self.paths[name][seed]
         record = Record.read(path)
         given = row.at(seed)
+        made = OPTIONS[row.experiment].create(method=row.method, **given)
         # As a record has them: tasks may be written as one text.
-        read = OPTIONS[row.experiment].create(method=row.method, **given).of_method()
-        options = given | {name: read[name] for name in given.keys() & read.keys()}
+        options = made.model_dump(mode="json", include={*given})
         planned = grid.Run(row.experiment, row.method, options, seed, (), (), ())
         if (frame.of(record), record.seed) != (wanted := frame.of(planned), seed):
             found = f"{frame.of(record).name()}, seed {record.seed}"
