@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from pamal_core.errors import InputError
-from pamal_core.inputs import Batch, described
+from pamal_core.inputs import Batch
 from pamal_core.method import Method
 from pamal_core.networks.skeleton import full_precision
 from pamal_core.tasks import Task, by_task, task_losses
@@ -23,7 +23,6 @@ from pamal_core.tasks import Task, by_task, task_losses
 if TYPE_CHECKING:
     from pamal_core.training import Training  # which imports this module
 
-NO_WRITING = "A model must not write into its weights in its forward pass: they follow from alpha."
 HOW = {"foreach", "fused", "capturable", "differentiable", "initial_lr", "params"}
 """Settings of an optimiser that say how it computes, not what."""
 
@@ -77,12 +76,13 @@ def check_reach(method: Method, batch: Batch, alpha: ArrayLike) -> None:
         with full_precision(device):
             losses = task_losses(method.tasks, outputs, targets)
             check_pairs(method.tasks, outputs, targets)
-        now = dict(model.named_parameters())
-        for name, view in twin.views(theta).items():
-            if now[name].data_ptr() != view.data_ptr():
-                raise InputError(f"{NO_WRITING} Found one that replaces {name}.")
-    if not torch.equal(theta.nan_to_num(), before.nan_to_num()):
-        raise InputError(f"{NO_WRITING} Found one that does.")
+        now, views = dict(model.named_parameters()), twin.views(theta)
+        replaced = any(now[name].data_ptr() != view.data_ptr() for name, view in views.items())
+    if replaced or not torch.equal(theta.nan_to_num(), before.nan_to_num()):
+        raise InputError(
+            "A model must not write into its weights in its forward pass: they follow from alpha. "
+            "Found one that does."
+        )
     frozen = {p: f"{n}, frozen before" for n, p in model.named_parameters()}
     nodes, seen = [losses.grad_fn], set[Any]()
     while nodes:
@@ -166,10 +166,6 @@ def _settings(part: Any) -> str:
 def check_same(state: Any, now: Mapping[str, str]) -> None:
     """Raise InputError, with what differs, unless `state` is that of a training `made_with` the
     same."""
-    if "made_with" not in state:
-        raise InputError(
-            f"`resume` must be what `Training.state_dict` returned. Found {described(state)}."
-        )
     if state["epoch"] > len(state["history"]):
         raise InputError(
             "A training goes on after a whole epoch: take its state in `on_epoch`. Found one of "

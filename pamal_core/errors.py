@@ -22,7 +22,8 @@ def is_number(value: object) -> bool:
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
     """InputError unless `value`, of the argument `name`, is one of `allowed`."""
     if value not in allowed:
-        raise InputError(f"`{name}` must be one of {', '.join(allowed)}. Found {value!r}.")
+        names = ", ".join(allowed) or "none"
+        raise InputError(f"`{name}` must be one of {names}. Found {value!r}.")
 
 
 def check_number(

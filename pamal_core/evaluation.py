@@ -75,8 +75,8 @@ def evaluate(
 
     A warning names the tasks and alphas whose metrics are not finite, and another one the tasks of
     this package that are at no alpha better than the best constant answer to these labels. Raises
-    InputError where no point has finite objectives, where the tasks are in another order than in
-    training, and where something writes into the inputs or the targets.
+    InputError where the tasks are in another order than in training, and where something writes
+    into the inputs or the targets.
     """
     if isinstance(network, AveragedModel):
         network = cast(Network, network.module)
@@ -103,7 +103,7 @@ def evaluate(
 
 
 def _check_finite(front: Front, dtype: torch.dtype) -> None:
-    """A warning where a metric is not finite, and InputError where no point can be compared."""
+    """A warning where a metric is not finite."""
     bad = ~np.isfinite(front.table.to_numpy(float))
     if not bad.any():
         return
@@ -116,8 +116,6 @@ def _check_finite(front: Front, dtype: torch.dtype) -> None:
     text = f"Metrics that are not finite: {'; '.join(found)}."
     if dtype == torch.float16:
         text += " The weights are float16, which overflows early: use float32 or bfloat16."
-    if not front.is_finite.any():
-        raise InputError(f"A front needs a point whose objectives are finite. {text}")
     warnings.warn(text, stacklevel=4)  # past `evaluate` and the decorator of torch
 
 

@@ -38,15 +38,6 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             temporary.unlink(missing_ok=True)
 
 
-def read_at_most(path: Path, limit: int) -> bytes:
-    """Return the content of `path`; raise InputError where it has more than `limit` bytes."""
-    with path.open("rb") as file:
-        content = file.read(limit + 1)  # not its size, which a pipe or a device does not say
-    if len(content) > limit:
-        raise InputError(f"{path} has more than {limit:,} bytes: it is another file.")
-    return content
-
-
 def write_atomic(path: Path, content: bytes) -> None:
     """Replace `path` by `content` in one step, or leave it as it was: InputError says why."""
     try:

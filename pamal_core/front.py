@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from pamal_core.errors import InputError, check_type, is_number
-from pamal_core.files import read_at_most, replacing
+from pamal_core.errors import InputError, check_choice, check_type, is_number
+from pamal_core.files import replacing
 from pamal_core.simplex import as_array
 
 Weights = Mapping[str, float | int] | Sequence[float | int] | np.ndarray
@@ -27,8 +27,6 @@ Bounds = Mapping[str, float | int]
 NO_BOUNDS: Bounds = MappingProxyType({})
 LONG = 1e11
 """Of n points in T > 4 objectives an exact hypervolume takes some n^(T-2) steps: here seconds."""
-LARGEST = 64 * 2**20
-"""Bytes of a file that can be a front."""
 WORSE = 0.1
 """Members do not belong together where the middle is worse than the worst end by more than this
 share of that end's value."""
@@ -165,13 +163,7 @@ class Front:
     @property
     def cares(self) -> np.ndarray:
         r"""How much each point cares about each objective, $\alpha^\top W$: [P, T]."""
-        weights = self.alphas if self.task_weights is None else self.alphas @ self.task_weights
-        if weights.shape[1] != len(self.objectives):
-            raise InputError(
-                f"`task_weights` must have {len(self.objectives)} columns, one per objective, and "
-                f"may be None for one member per task. Found weights of shape {weights.shape}."
-            )
-        return weights.round(9)  # sums that are equal but for rounding
+        return (self.alphas @ self._matrix).round(9)  # sums that are equal but for rounding
 
     @property
     def is_finite(self) -> np.ndarray:
@@ -195,20 +187,12 @@ class Front:
 
     def on(self, metric: str, maximise: bool | None = None) -> "Front":
         """Return the same points compared by another metric of each task. `maximise` says whether
-        higher is better; InputError where neither it nor the front does."""
+        higher is better, where the front does not know."""
         names, known = [f"{o.task}/{metric}" for o in self.objectives], self._known()
-        if not {*names} <= {*self.table}:
-            raise InputError(
-                f"`metric` must be one that each task has. Found {metric!r}, and the columns "
-                f"{', '.join(self.table)}."
-            )
         if maximise is not None:
             known |= {name: Objective(name, maximise) for name in names}
-        if not {*names} <= {*known}:
-            raise InputError(
-                "`maximise` must say whether higher is better, which the front does not know. "
-                f"Found {metric}."
-            )
+        for name in names:
+            check_choice("metric of each task", name, [*known])
         chosen = tuple(known[name] for name in names)
         return replace(self, objectives=chosen, metrics=tuple(known.values()))
 
@@ -236,17 +220,12 @@ class Front:
           in eight objectives. Beyond that the exact one takes from seconds to hours; it is then
           `moocore.hv_approx`, within about 1%, and a warning says so.
         """
-        bare = [o.name for o in self.objectives if o.reference is None]
-        if reference is None and bare:
-            raise InputError(
-                f"`reference` must be given, as there is none for {' and '.join(bare)}; what a "
-                "constant answer gets is one."
-            )
         ref = as_array([o.reference for o in self.objectives] if reference is None else reference)
         if ref.shape != (len(self.objectives),) or not np.isfinite(ref).all():
             raise InputError(
-                f"`reference` must have {len(self.objectives)} entries, one per objective, all "
-                f"finite. Found shape {ref.shape}, {ref.tolist()}."
+                f"`reference` must be {len(self.objectives)} finite numbers, one per objective, "
+                "and given where one has none, as losses: what a constant answer gets. "
+                f"Found {ref.tolist()}."
             )
         front = self.finite()
         sign = np.where(front.maximise, 1, -1)
@@ -354,7 +333,8 @@ class Front:
         chosen only where nothing lies between. An objective that is the same everywhere counts for
         nothing.
 
-        - `best`: the task, or its objective, that is to be best.
+        - `best`: the task, or its objective, that is to be best; of several that are, the point
+          that would be chosen without it.
         - `at_least`, `at_most`: bounds of tasks, whose objectives are meant, or of other columns.
           They mean what they say; a warning says where only the better side is bounded.
         - `weights`: a number >= 0 per objective. The point has the highest weighted mean of the
@@ -382,10 +362,7 @@ class Front:
             ranks = [(self._in_order(weights)[differs] * scaled).sum(1)]
         if best is not None:
             names = [o.name for o in self.objectives]
-            if weights is not None or self._column(best) not in names:
-                raise InputError(
-                    f"`best` must be a task of {names}, without `weights`. Found {best!r}."
-                )
+            check_choice("best", self._column(best), names)
             ranks.insert(0, better[met, names.index(self._column(best))])
         # The last key counts most; of equal points the first is taken.
         order = np.lexsort([-rank for rank in reversed(ranks)]) if ranks else [0]
@@ -492,8 +469,7 @@ class Front:
     def plot(self, ax: Any = None, beside: Mapping[str, "Front"] = MappingProxyType({})) -> Any:
         """Draw the front, the points that are not dominated filled, and return the axes.
 
-        - `ax`: matplotlib's axes, three of them for three tasks, which are drawn two by two; by
-          default new ones.
+        - `ax`: matplotlib's axes, one for every two tasks; by default new ones.
         - `beside`: other fronts with the same objectives, by the name that the legend gives them.
         """
         check_type("beside", beside, Mapping, '{"LS": front}')
@@ -505,9 +481,6 @@ class Front:
             ) from None
         self._check_same(beside.values())
         pairs = [*combinations(range(len(self.objectives)), 2)]
-        if len(pairs) not in (1, 3):
-            found = len(self.objectives)
-            raise InputError(f"Fronts of two or three tasks can be drawn. Found {found}.")
         if ax is None:
             size = 4.5 * len(pairs), 4
             ax = plt.subplots(1, len(pairs), figsize=size, layout="constrained")[1]
@@ -544,14 +517,11 @@ class Front:
         ]
 
     def save(self, path: str | Path) -> None:
-        """Write everything into the file `path`, which ends in .json, in one atomic step.
+        """Write everything into the file `path`, as JSON, in one atomic step.
 
         Finite numbers are kept to the last bit; others are null, and NaN when they are loaded. The
         rows of the table are counted anew.
         """
-        path = Path(path)
-        if path.suffix != ".json":
-            raise InputError(f"A front is saved as JSON, as in front.json. Found {path}.")
         content = {
             "objectives": [asdict(o) for o in self.objectives],
             "metrics": [asdict(o) for o in self.metrics],
@@ -561,25 +531,21 @@ class Front:
             "dtypes": {name: str(self.table[name].dtype) for name in self.table},
         }
         text = json.dumps(content, indent=1, allow_nan=False)
-        with replacing(path) as file:
+        with replacing(Path(path)) as file:
             file.write(text.encode())
 
     @classmethod
     def load(cls, path: str | Path) -> "Front":
-        """Return what `save` wrote; raise InputError where the file is not whole."""
-        text = read_at_most(Path(path), LARGEST)
-        try:
-            content = json.loads(text)
-            weights = content["task_weights"]
-            return cls(
-                np.array(content["alphas"], dtype=float),
-                pd.DataFrame(content["table"]).astype(content["dtypes"]),
-                tuple(Objective(**o) for o in content["objectives"]),
-                None if weights is None else np.array(weights, dtype=float),
-                tuple(Objective(**o) for o in content["metrics"]),
-            )
-        except Exception as error:  # of many kinds, as the text is wrong
-            raise InputError(f"{path} is not a whole front as `save` writes it: {error}.") from None
+        """Return what `save` wrote."""
+        content = json.loads(Path(path).read_text("utf-8"))
+        weights = content["task_weights"]
+        return cls(
+            np.array(content["alphas"], dtype=float),
+            pd.DataFrame(content["table"]).astype(content["dtypes"]),
+            tuple(Objective(**o) for o in content["objectives"]),
+            None if weights is None else np.array(weights, dtype=float),
+            tuple(Objective(**o) for o in content["metrics"]),
+        )
 
     def _non_dominated(self) -> np.ndarray:
         kept = self.is_finite

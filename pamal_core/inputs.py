@@ -70,12 +70,12 @@ def unchanged(batch: Sequence[Any]) -> Iterator[None]:
         )
 
 
-def check_loader(loader: Any, epochs: int) -> None:
-    """Raise InputError where `loader` cannot be iterated once for each of `epochs`."""
+def check_loader(loader: Any, epochs: int, name: str = "loader") -> None:
+    """Raise InputError where `loader` cannot be iterated `epochs` times."""
     if not isinstance(loader, Iterable) or (isinstance(loader, Iterator) and epochs > 1):
         raise InputError(
-            f"`loader` must yield its batches anew for each of {epochs} epochs, as a DataLoader or "
-            f"a list does. Found {described(loader)}."
+            f"`{name}` must yield its batches each time that it is read, as a DataLoader or a list "
+            f"does. Found {described(loader)}."
         )
 
 

@@ -33,8 +33,6 @@ class Binary:
     several: bool = False
 
     def __post_init__(self) -> None:
-        if self.ignore_index in (0, 1):
-            raise InputError(f"`ignore_index` must not be a label. Found {self.ignore_index}.")
         weights = torch.as_tensor(1 if self.pos_weight is None else self.pos_weight).double()
         for weight in weights.flatten().tolist():
             check_number("pos_weight", weight, 0, above=True)

@@ -2,7 +2,7 @@
 
 import copy
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -77,7 +77,8 @@ class Fitted:
 
     def _verdict(self) -> list[str]:
         """Return sentences on how LS stands against the front."""
-        if self.baseline is None or not self.baseline.is_finite.all():
+        is_judged = self.front.is_finite.any()
+        if self.baseline is None or not self.baseline.is_finite.all() or not is_judged:
             return []
         names = [objective.name for objective in self.front.objectives]
         (values,), (ls,) = self.baseline.values, self.baseline.better
@@ -141,14 +142,10 @@ def fit(
             "`make_model` must make a new model at each call, such as Net in place of Net(). "
             f"Found a {type(make_model).__name__}."
         )
-    if isinstance(validation, Iterator):
-        raise InputError(
-            "`validation` must yield its batches anew, as a DataLoader or a list does. Found a "
-            f"{type(validation).__name__}."
-        )
     names = [objective.name for objective in objectives(tasks)]
     passes_of_ls = epochs * window if baseline else 0
     check_loader(loader, epochs + passes_of_ls)
+    check_loader(validation, 2, "validation")
     check_calibration(calibration)
     if not (calibration is None or isinstance(calibration, str)):
         calibration = [*calibration]  # it is read for each training and each alpha

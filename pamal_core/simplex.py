@@ -34,13 +34,8 @@ class Dirichlet:
 
     def __post_init__(self) -> None:
         check_type("stratified", self.stratified, bool, "True")
-        p = np.atleast_1d(as_array(self.p))
-        mixed = len(p) > 1 and not ((p > 0) & np.isfinite(p)).all()
-        if p.ndim > 1 or not p.size or np.isnan(p).any() or (p < 0).any() or mixed:
-            raise InputError(
-                "`p` must be one number >= 0 (inf allowed), or one positive finite number "
-                f"per member. Found p={self.p!r}."
-            )
+        if as_array(self.p).tolist() not in (0, np.inf):  # the two limits
+            _check_positive("p", self.p)
 
     def at(self, progress: float) -> "Dirichlet":
         """The distribution after the share `progress` of a training, from 0 to 1: always this."""
@@ -49,10 +44,6 @@ class Dirichlet:
     def sample(self, num_draws: int, num_members: int, rng: np.random.Generator) -> np.ndarray:
         """`num_draws` points on the simplex of `num_members` corners: [num_draws, num_members]."""
         p = np.atleast_1d(np.asarray(self.p, dtype=float))
-        if len(p) not in (1, num_members):
-            raise InputError(
-                f"`p` must be one number or {num_members}, one per member. Found p={self.p}."
-            )
         if np.isinf(p[0]):
             return np.full((num_draws, num_members), 1 / num_members)
         if self.stratified:
@@ -82,17 +73,20 @@ class Annealed(Dirichlet):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("p", "end"):
-            values = np.atleast_1d(as_array(getattr(self, name)))
-            if values.ndim > 1 or not values.size or not (np.isfinite(values) & (values > 0)).all():
-                raise InputError(
-                    f"`{name}` of Annealed must be one positive finite number, or one per member. "
-                    f"Found {name}={getattr(self, name)!r}."
-                )
+            _check_positive(name, getattr(self, name))
 
     def at(self, progress: float) -> Dirichlet:
         first, last = np.asarray(self.p), np.asarray(self.end)
         found = first ** (1 - progress) * last**progress
         return Dirichlet(tuple(found.tolist()) if found.ndim else float(found), self.stratified)
+
+
+def _check_positive(name: str, p: Any) -> None:
+    values = np.atleast_1d(as_array(p))
+    if values.ndim > 1 or not values.size or not (np.isfinite(values) & (values > 0)).all():
+        raise InputError(
+            f"`{name}` must be one positive finite number, or one per member. Found {p!r}."
+        )
 
 
 def _at_quantiles(shares: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -144,16 +138,13 @@ def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.nd
     try:
         array = as_array(alpha)
     except (TypeError, ValueError):  # of numpy: no numbers, or rows of unlike lengths
-        array = None
-    if array is None or array.ndim == 0 or array.shape[-1] != num_members:
-        found = repr(alpha) if array is None else f"shape {array.shape}"
+        array = np.empty(0)
+    right = array.ndim > 0 and array.shape[-1] == num_members
+    right = right and np.isfinite(array).all() and (array >= -1e-9).all()
+    if not right or not np.allclose(array.sum(-1), 1, atol=1e-6):
+        found = array.round(6).tolist() if array.size else alpha
         raise InputError(
-            f"`{name}` must have {num_members} numbers, one per member. Found {found}."
-        )
-    is_positive = np.isfinite(array).all() and (array >= -1e-9).all()
-    if not is_positive or not np.allclose(array.sum(-1), 1, atol=1e-6):
-        raise InputError(
-            f"`{name}` must have finite entries >= 0 that sum to 1. Found {array.tolist()}."
+            f"`{name}` must have {num_members} finite numbers >= 0 that sum to 1. Found {found!r}."
         )
     return array
 

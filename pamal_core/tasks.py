@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_choice
 from pamal_core.inputs import described
 from pamal_core.metrics import Gathered, Metric, Pair
 from pamal_core.shapes import ByTask
@@ -63,16 +63,11 @@ class Task:
             return metric
         name, judge = metric if isinstance(metric, tuple) else (type(metric).__name__, metric)
         has_all = all(hasattr(judge, name) for name in ("update", "compute", "reset"))
-        if isinstance(judge, type) or not has_all:
+        if isinstance(judge, type) or not has_all or judge.higher_is_better is None:
             raise InputError(
                 f"A metric of task {self.name} must be a Metric, the name of one that its kind of "
-                "task has, or an object with torchmetrics' `update`, `compute` and `reset`. "
-                f"Found {judge!r}."
-            )
-        if judge.higher_is_better is None:
-            raise InputError(
-                f"Metric {name} of task {self.name} must say whether higher is better: give a "
-                "subclass of it that sets `higher_is_better`. Found None."
+                "task has, or an object with torchmetrics' `update`, `compute`, `reset` and "
+                f"`higher_is_better`, True or False. Found {judge!r}."
             )
         return Gathered(name, judge, self.labelled)
 
@@ -94,13 +89,14 @@ def label_counts(tasks: Sequence[Task], targets: Sequence[Any], device: torch.de
 
 def check_names(tasks: Sequence[Task]) -> None:
     """Raise InputError unless each task, and each column of a front, has a name of its own."""
+    slashed = any("/" in metric.name for task in tasks for metric in task.metrics)
     columns = [f"{task.name}/{metric.name}" for task in tasks for metric in task.metrics]
     for what, names in (("task", [task.name for task in tasks]), ("column of a front", columns)):
-        if len(set(names)) < len(names):
-            found = ", ".join(map(str, names))
-            raise InputError(f"Every {what} must have a name of its own. Found {found}.")
-    if slashed := [m.name for task in tasks for m in task.metrics if "/" in m.name]:
-        raise InputError(f"The name of a metric must have no slash. Found {', '.join(slashed)}.")
+        if len(set(names)) < len(names) or (names is columns and slashed):
+            raise InputError(
+                f"Every {what} must have a name of its own, and a metric one without a slash. "
+                f"Found {', '.join(map(str, names))}."
+            )
 
 
 def by_task(
@@ -144,11 +140,8 @@ def _targets(tasks: Sequence[Task], targets: Sequence[Any]) -> list[Tensor | Non
     if len(targets) != 1 or not isinstance(targets[0], Mapping):
         return list(targets)
     names = [task.name for task in tasks]
-    if not targets[0] or not set(targets[0]) <= set(names):
-        raise InputError(
-            f"Targets by name must be those of the tasks, or of some of them: {', '.join(names)}. "
-            f"Found {described(targets[0])}."
-        )
+    for name in [*targets[0]] or ["none"]:
+        check_choice("name of a target", name, names)
     return [targets[0].get(name) for name in names]
 
 

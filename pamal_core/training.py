@@ -63,8 +63,6 @@ class Training:
         checks.check_trained(self.method, self.optimizer)
         if self.scheduler is not None and self.scheduler.optimizer is not self.optimizer:
             raise InputError("`scheduler` must be of the `optimizer` given. Found one of another.")
-        if self.scheduler_interval == "step" and isinstance(self.scheduler, ReduceLROnPlateau):
-            raise InputError("ReduceLROnPlateau is told the losses of an epoch. Found one by step.")
         self.made_with = checks.made_with(self)
 
     @property
@@ -215,8 +213,10 @@ def train(
             check_number(name, value, 0, above=True)
     check_loader(loader, epochs)
     check_calibration(calibration)
-    if optimizer is not None and lr is not None:
-        raise InputError("`lr` is that of Adam without an `optimizer`. Found both.")
+    pairs = {"lr": (lr, "optimizer", optimizer), "ema": (ema, "average", average)}
+    for name, (value, other, given) in pairs.items():
+        if value is not None and given is not None:
+            raise InputError(f"`{name}` is for a training without `{other}`. Found both.")
     parameters = [p for p in method.parameters() if p.requires_grad]
     if optimizer is None:
         rate = 1e-3 * len(method.tasks) if lr is None else lr
@@ -229,8 +229,6 @@ def train(
     # Steps of an epoch, 0 where the loader does not know its length.
     length = -(-distributed.length(loader) // accumulate)
     if ema is not None:
-        if average is not None:
-            raise InputError("Weights are averaged by `ema` or by an `average`. Found both.")
         average = _average_of(method.network, epochs * length, ema)
     training = Training(
         method, optimizer, scheduler, average, ema, scheduler_interval, clip_norm, seed, accumulate

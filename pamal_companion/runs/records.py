@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from pamal_companion.runs.options import Options
 from pamal_core.errors import InputError, is_number
-from pamal_core.files import read_at_most, write_atomic
+from pamal_core.files import write_atomic
 from pamal_core.front import Front, Objective, Point
 
 HIGHER = dict.fromkeys(("accuracy", "mIoU", "pixel accuracy", "R2"), True) | dict.fromkeys(
@@ -30,8 +30,6 @@ ABOUT = ("experiment", "method", "options", "seed", "data")
 NUMBERS = {n for n, f in Options.model_fields.items() if type(f.default) in (int, float)} - {"p"}
 NUMBERS |= {"epochs"}
 """The common options that are one number, which tables sort by and write."""
-LARGEST = 64 * 2**20
-"""Bytes of a file that can be a record."""
 
 
 def _whole_number(text: str) -> int:
@@ -199,7 +197,7 @@ class Record(About):
     def read(cls, path: Path) -> "Record":
         """The record in `path`; InputError where the file is missing, damaged or something else."""
         try:
-            text = read_at_most(path, LARGEST)
+            text = path.read_bytes()
             fields = json.loads(text, parse_int=_whole_number)
             if re.search(rb"\\u[dD][89a-fA-F]", text):  # half a character, which no file can hold
                 json.dumps(fields, ensure_ascii=False).encode()

@@ -19,16 +19,16 @@ class Aggregated(GradientBalancer):
     each draw; any other is given the rows $w_t g_t$. The heads keep the plain `weights`.
 
     Raises InputError for an aggregator with a preference of its own, and for one with a memory (a
-    `reset`), which the state of a training would lack; a step raises it for one that refuses so few
-    tasks. A Jacobian that is not finite gives NaN.
+    `reset`), which the state of a training would lack. A Jacobian that is not finite gives NaN.
     """
 
     def __init__(self, aggregator: Callable[[Tensor], Tensor]) -> None:
-        name = type(aggregator).__name__
-        if getattr(aggregator, "pref_vector", None) is not None:
-            raise InputError(f"alpha is the preference of each draw. Found {name} with another.")
-        if hasattr(aggregator, "reset"):
-            raise InputError(f"`aggregator` must have no memory between steps. Found {name}.")
+        has_another = getattr(aggregator, "pref_vector", None) is not None
+        if has_another or hasattr(aggregator, "reset"):
+            raise InputError(
+                "`aggregator` must have no preference of its own, as alpha is that of each draw, "
+                f"and no memory between steps. Found {type(aggregator).__name__} with one."
+            )
         self.aggregator = aggregator
 
     def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
@@ -38,8 +38,4 @@ class Aggregated(GradientBalancer):
             self.aggregator.pref_vector = weights
         else:
             jacobian = weights.unsqueeze(-1) * jacobian
-        try:
-            return self.aggregator(jacobian)
-        except ValueError as error:
-            name, number = type(self.aggregator).__name__, len(jacobian)
-            raise InputError(f"{name} cannot combine {number} task gradients: {error}") from error
+        return self.aggregator(jacobian)

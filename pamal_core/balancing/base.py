@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pamal_core.errors import InputError
 from pamal_core.shapes import ByMember, ByTask, Theta
 
 
@@ -69,7 +68,5 @@ class Balancer(ABC):
         """What a run needs to resume: nothing, unless a subclass says otherwise."""
         return {}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:  # noqa: B027 optional as well
         """Continue from `state`, which `state_dict` returned."""
-        if state:
-            raise InputError(f"{type(self).__name__} keeps no state. Found {list(state)}.")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from pamal_core.balancing.losses import LossBalancer
-from pamal_core.errors import InputError, check_number
+from pamal_core.errors import check_number
 from pamal_core.shapes import ByTask
 from pamal_core.simplex import as_array
 
@@ -23,10 +23,7 @@ class SmoothTchebycheff(LossBalancer):
 
     def __init__(self, mu: float = 0.1, ideal: float | Sequence[float] = 0.0) -> None:
         check_number("mu", mu, 0, above=True)
-        values = as_array(ideal)
-        if values.ndim > 1 or not (values == values).all():
-            raise InputError(f"`ideal` must be one number, or one per task. Found {ideal!r}.")
-        self.mu, self.ideal = mu, values.tolist()
+        self.mu, self.ideal = mu, as_array(ideal).ravel().tolist()
 
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         ideal = torch.as_tensor(self.ideal).to(losses, non_blocking=True)

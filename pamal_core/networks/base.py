@@ -9,9 +9,8 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
-from torch.nn.parallel import DistributedDataParallel
 
-from pamal_core.errors import InputError, check_type
+from pamal_core.errors import InputError, check_choice, check_type
 from pamal_core.inputs import Inputs, moved
 from pamal_core.networks.skeleton import Skeleton, full_precision
 from pamal_core.networks.statistics import Calibration, check_calibration, estimate, warn_of_shared
@@ -181,26 +180,18 @@ class Network(nn.Module, ABC):
         return point.to(self.task_weights, non_blocking=True)
 
     def theta(self, alpha: Alpha) -> Theta:
-        """Return the weights at one alpha, [N], whatever autocast is on; raise InputError for
-        several."""
+        """Return the weights at one alpha, [N], whatever autocast is on."""
         point = self.alpha_tensor(alpha)
-        if point.ndim != 1:
-            raise InputError(
-                f"A network has one alpha at a time, {self.num_members} numbers. Found shape "
-                f"{list(point.shape)}."
-            )
         with full_precision(self.device):
             return self.weights(point)
 
     def _in_order(self, alpha: Mapping[str, float]) -> list[float]:
-        """Return the entries of an alpha by name, that of a task without one 0."""
+        """Return the entries of an alpha by name, that of a task without one 0. The names are those
+        of the tasks of a `Method` where each task has a member."""
         identity = torch.eye(self.num_members).to(self.task_weights)
         names = self.task_names if torch.equal(self.task_weights, identity) else ()
-        if not alpha.keys() <= set(names):
-            raise InputError(
-                "An alpha by name has those of the tasks of a `Method`, where each task has a "
-                f"member: {', '.join(names) or 'none here'}. Found {', '.join(map(str, alpha))}."
-            )
+        for name in alpha:
+            check_choice("name in alpha", name, names)
         return [alpha.get(name, 0.0) for name in names]
 
     @torch.no_grad()
@@ -216,11 +207,6 @@ class Network(nn.Module, ABC):
 
 
 def check_network(network: Any) -> None:
-    """Raise InputError unless `network` is a `Network`, and not one that is wrapped."""
-    if hasattr(network, "_orig_mod") or isinstance(network, DistributedDataParallel):
-        raise InputError(
-            "A network is given as it is: `network.compile()` compiles it in place, and `train` "
-            "averages the gradients of several processes itself. Found a "
-            f"{type(network).__name__}."
-        )
+    """Raise InputError unless `network` is a `Network`, and not one that is wrapped: its own
+    `compile` compiles it in place, and `train` averages the gradients of several processes."""
     check_type("network", network, Network, "WeightEnsemble([Net(), Net()])")

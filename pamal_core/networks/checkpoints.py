@@ -9,21 +9,15 @@ import safetensors.torch
 import torch
 from torch import Tensor, nn
 
-from pamal_core.errors import InputError
-from pamal_core.inputs import described
+from pamal_core.errors import InputError, check_type
 from pamal_core.networks.skeleton import copied
 
 
-def module_of(checkpoint: Any, architecture: nn.Module | None, k: int) -> nn.Module:
+def module_of(checkpoint: Any, architecture: nn.Module, k: int) -> nn.Module:
     """A copy of `architecture` with the weights and buffers of `checkpoint`, that of member `k`, in
     the dtypes of `architecture`; InputError unless they are all there, of the right shapes, and
     nothing else is. What wrapped the model is left out."""
-    if not isinstance(architecture, nn.Module):
-        raise InputError(
-            "State dicts and files have no forward pass: `architecture` must be a module of "
-            f"theirs, such as Net(). Found {described(architecture)}, and for member {k} "
-            f"{described(checkpoint)}."
-        )
+    check_type("architecture", architecture, nn.Module, "Net()")
     state = checkpoint
     if isinstance(checkpoint, str | Path):
         state = safetensors.torch.load_file(checkpoint)

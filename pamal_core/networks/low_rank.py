@@ -41,7 +41,7 @@ class LowRankEnsemble(Mixture):
     are one product, of B [out, M * rank] and A [M * rank, in * h * w]. theta and its gradient are
     as large as the model: this saves optimiser state and files, not activations.
 
-    Raises InputError where `model` has no matrix, or one whose smaller side is less than `rank`.
+    Raises InputError where `model` has no matrix.
     """
 
     scaling: Tensor
@@ -75,14 +75,8 @@ class LowRankEnsemble(Mixture):
         self._sizes = {name: view.numel() for name, view in views.items()}
         shapes = {name: view.flatten(1).shape for name, view in views.items() if view.ndim > 1}
         self.matrices = {name: shape for name, shape in shapes.items() if min(shape) > 1}
-        name, shape = min(
-            self.matrices.items(), key=lambda one: min(one[1]), default=("none", torch.Size([0]))
-        )
-        if rank > min(shape):
-            raise InputError(
-                f"`rank` must be at most {min(shape)}, the smaller side of the smallest matrix, "
-                f"{name} {list(shape)}. Found rank={rank}."
-            )
+        if not self.matrices:
+            raise InputError("`model` must have a matrix, which members can change. Found none.")
         self.A, self.B = nn.ParameterDict(), nn.ParameterDict()
         for name, (rows, columns) in self.matrices.items():
             A = base.new_empty(num_members, rank, columns)

@@ -58,5 +58,5 @@ def test_without_a_length_of_the_loader_it_tells_the_share_of_the_epochs(
 )
 def test_a_concentration_that_has_no_logarithm_is_refused(given, monkeypatch):
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
-    with pytest.raises(InputError, match="of Annealed must be one positive finite number"):
+    with pytest.raises(InputError, match="must be one positive finite number"):
         Annealed(**given)

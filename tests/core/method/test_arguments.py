@@ -92,7 +92,7 @@ ENSEMBLE = {
     "none": (lambda: WeightEnsemble([]), "one per member.* Found a list of nothing"),
     "the same twice": (lambda: WeightEnsemble([Net()] * 2), "must not share trainable parameters"),
     "tasks by one row": (lambda: ensemble(task_weights=[0.5, 0.5]), r"Found shape \(2,\)"),
-    "weights below 0": (lambda: ensemble(task_weights=[[2, -1], [0, 1]]), "finite entries >= 0"),
+    "weights below 0": (lambda: ensemble(task_weights=[[2, -1], [0, 1]]), "2 finite numbers >= 0"),
     "weights not of sum 1": (lambda: ensemble(task_weights=[[1, 1], [0, 1]]), "that sum to 1"),
     "another submodule": (lambda: ensemble(shared="body"), "Found 'body'; the model has: encoder,"),
     "a module for shared": (lambda: ensemble(shared=[nn.Tanh()]), r"Found Tanh\(\); the model"),
@@ -104,30 +104,31 @@ ENSEMBLE = {
 NETWORK = {
     "alpha before the inputs": (
         lambda: ensemble()([0.5, 0.5], BATCH[0]),
-        r"must have 2 numbers, one per member. Found shape \(6, 3\)",
+        r"must have 2 finite numbers .* Found \[\[",
     ),
-    "a lone number": (lambda: ensemble()(BATCH[0], 0.5), r"2 numbers, .* Found shape \(\)"),
-    "predict of a lone number": (lambda: ensemble().predict(BATCH[0], 0.5), "2 numbers, one per"),
+    "a lone number": (lambda: ensemble()(BATCH[0], 0.5), "2 finite numbers .* Found 0.5"),
+    "predict of a lone number": (lambda: ensemble().predict(BATCH[0], 0.5), "2 finite numbers"),
     "names before there are any": (
         lambda: ensemble().export({"a": 1.0}),
-        "each task has a member: none here. Found a",
+        "`name in alpha` must be one of none. Found 'a'",
     ),
     "a name of no task": (
         lambda: method().network.predict(BATCH[0], {"a": 0.5, "c": 0.5}),
-        "each task has a member: a, b. Found a, c",
+        "`name in alpha` must be one of a, b. Found 'c'",
     ),
     "a name of a member": (lambda: method().network(BATCH[0], {0: 1.0}), "a, b. Found 0"),
     "names for other members": (
         lambda: method(network=ensemble(task_weights=[[0.9, 0.1], [0.1, 0.9]])).step(
             BATCH, {"a": 0.5, "b": 0.5}
         ),
-        "each task has a member: none here. Found a, b",
+        "`name in alpha` must be one of none. Found 'a'",
     ),
     "names of sum 0.8": (lambda: method().network.export({"a": 0.3, "b": 0.5}), "sum to 1"),
-    "export of three": (lambda: ensemble().export([1, 0, 0]), r"2 numbers, .* Found shape \(3,\)"),
-    "two alphas at once": (lambda: ensemble()(BATCH[0], np.eye(2)), r"one alpha .* shape \[2, 2\]"),
-    "export of two": (lambda: ensemble().export(np.eye(2)), r"one alpha at a time, 2 numbers"),
-    "export of NaN": (lambda: ensemble().export([np.nan, 1]), "finite entries"),
+    "export of three": (
+        lambda: ensemble().export([1, 0, 0]),
+        r"2 finite numbers .* Found \[1.0, 0.0, 0.0\]",
+    ),
+    "export of NaN": (lambda: ensemble().export([np.nan, 1]), "finite numbers"),
     "export off the simplex": (lambda: ensemble().export([0.5, 0.4]), r"sum to 1\. Found"),
     "statistics by a word": (lambda: exported("own"), "`calibration` must be one of shared"),
     "statistics by a batch": (lambda: exported(BATCH), "Found one tensor"),
@@ -140,25 +141,25 @@ NETWORK = {
 METHOD = {
     "a compiled network": (
         lambda: method(network=torch.compile(ensemble())),
-        r"`network.compile\(\)` compiles it in place.* Found a OptimizedModule",
+        "`network` must be of type Network, .* Found OptimizedModule",
     ),
     "a network of several processes": (
         lambda: method(network=DistributedDataParallel.__new__(DistributedDataParallel)),
-        "averages the gradients of several processes itself. Found a DistributedDataParallel",
+        "`network` must be of type Network, .* Found DistributedDataParallel",
     ),
     "a generator for alphas": (
         lambda: method().step(BATCH, np.random.default_rng(0)),
-        "`alpha` must have 2 numbers, one per member. Found Generator",
+        "`alpha` must have 2 finite numbers .* Found Generator",
     ),
-    "a number for alphas": (lambda: method().step(BATCH, 0.5), r"2 numbers, .* Found shape \(\)"),
-    "a list of three": (lambda: method().step(BATCH, [0.5, 0.3, 0.2]), r"Found shape \(3,\)"),
+    "a number for alphas": (lambda: method().step(BATCH, 0.5), "2 finite numbers .* Found 0.5"),
+    "a list of three": (lambda: method().step(BATCH, [0.5, 0.3, 0.2]), r"Found \[0.5, 0.3, 0.2\]"),
     "alphas of two lengths": (
         lambda: method().step(BATCH, [[0.5, 0.5], [1.0]]),
-        r"2 numbers, .* Found \[\[0.5, 0.5\], \[1.0\]\]",
+        r"2 finite numbers .* Found \[\[0.5, 0.5\], \[1.0\]\]",
     ),
     "alphas off the simplex": (
         lambda: method().step(BATCH, [[0.5, 0.5], [0.5, 0.6]]),
-        "finite entries >= 0 that sum to 1",
+        "finite numbers >= 0 that sum to 1",
     ),
     "a plain module": (
         lambda: method(network=Net()),
@@ -166,11 +167,11 @@ METHOD = {
     ),
     "tasks of one name": (
         lambda: method(tasks=[TASKS[0]] * 2),
-        "Every task must have a name of its own. Found a, a",
+        "Every task must have a name of its own, .* Found a, a",
     ),
     "metrics of one name": (
         lambda: method(tasks=with_metrics((METRIC, METRIC))),
-        "column of a front must have a name of its own. Found a/loss, a/loss",
+        "column of a front must have a name of its own, .* Found a/loss, a/loss",
     ),
     "columns of one name": (
         lambda: method(
@@ -179,7 +180,7 @@ METHOD = {
                 Task("a/b", TASKS[0].loss, (replace(METRIC, name="loss"),)),
             ]
         ),
-        "column of a front must have a name of its own. Found a/b/loss, a/b/loss",
+        "column of a front must have a name of its own, .* Found a/b/loss, a/b/loss",
     ),
     "too few tasks": (lambda: method(tasks=TASKS[:1]), "Expected 2, found 1"),
     "a number for draws": (
@@ -206,14 +207,13 @@ METHOD = {
     "lam below 0": (lambda: MultiForward(-1), "a finite number >= 0. Found lam=-1"),
     "lam in words": (lambda: MultiForward("0.5"), "a finite number >= 0. Found lam='0.5'"),
     "lam NaN": (lambda: MultiForward(np.nan), "a finite number >= 0. Found lam=nan"),
-    "no p": (lambda: Dirichlet(p=()), r"`p` must be one number >= 0 .* Found p=\(\)"),
-    "a matrix for p": (lambda: Dirichlet(p=[[1.0, 2.0]]), "`p` must be one number >= 0 .*"),
-    "None for p": (lambda: Dirichlet(p=None), "`p` must be one number >= 0 .* Found p=None"),
-    "a word for strata": (lambda: Dirichlet(stratified="no"), "must be of type bool.* Found 'no'"),
-    "p for three": (
-        lambda: epoch(method=method(preference=Dirichlet((1.0, 1.0, 1.0)))),
-        "`p` must be one number or 2, one per member",
+    "no p": (lambda: Dirichlet(p=()), r"`p` must be one positive finite number, .* Found \(\)"),
+    "a matrix for p": (lambda: Dirichlet(p=[[1.0, 2.0]]), "`p` must be one positive finite number"),
+    "None for p": (
+        lambda: Dirichlet(p=None),
+        "`p` must be one positive finite number, .* Found None",
     ),
+    "a word for strata": (lambda: Dirichlet(stratified="no"), "must be of type bool.* Found 'no'"),
     "a lattice of 2.5": (lambda: lattice(2.5), "whole number >= 1. Found num_members=2.5"),
     "a lattice of words": (lambda: lattice("2"), "whole number >= 1. Found num_members='2'"),
     "a lattice of a point": (lambda: lattice(2, 1), "whole number >= 2. Found num_points=1"),
@@ -252,19 +252,19 @@ TRAINING = {
     ),
     "two averages": (
         lambda: epoch(method=(one := method()), ema=0.1, average=AveragedModel(one.network)),
-        "by `ema` or by an `average`. Found both",
+        "`ema` is for a training without `average`. Found both",
     ),
     "statistics by a word": (lambda: epoch(calibration="own"), "must be one of shared"),
     "an optimiser and a rate": (
         lambda: epoch(
             method=(one := method()), optimizer=torch.optim.SGD(one.parameters()), lr=0.1
         ),
-        "`lr` is that of Adam without an `optimizer`. Found both",
+        "`lr` is for a training without `optimizer`. Found both",
     ),
     "an interval of weeks": (lambda: epoch(scheduler_interval="week"), "one of epoch, step"),
     "a data set for batches": (
         lambda: epoch(TensorDataset(*BATCH)),
-        "must yield its batches anew for each of 1 epochs, .* Found TensorDataset",
+        "must yield its batches each time .* Found TensorDataset",
     ),
     "a number for a loader": (lambda: epoch(5), "as a DataLoader or a list does. Found int"),
     "no batches": (lambda: epoch([]), "The loader must yield at least one batch"),
@@ -299,23 +299,22 @@ EVALUATION = {
     ),
     "tasks of one name": (
         lambda: evaluate(ensemble(), [TASKS[0]] * 2, [BATCH]),
-        "Every task must have a name of its own. Found a, a",
+        "Every task must have a name of its own, .* Found a, a",
     ),
     "alphas of three": (
         lambda: evaluate(ensemble(), TASKS, [BATCH], np.eye(3)),
-        r"must have 2 numbers, one per member. Found shape \(3, 3\)",
+        "must have 2 finite numbers",
     ),
     "alphas off the simplex": (
         lambda: evaluate(ensemble(), TASKS, [BATCH], [[0.5, 0.6]]),
-        "finite entries >= 0 that sum to 1",
+        "finite numbers >= 0 that sum to 1",
     ),
-    "the best of nothing": (lambda: front().choose(best="c"), "must be a task of .* Found 'c'"),
-    "the best by weights": (
-        lambda: front().choose(best="a", weights=[1, 1]),
-        "without `weights`. Found 'a'",
+    "the best of nothing": (
+        lambda: front().choose(best="c"),
+        "must be one of a/loss, b/accuracy. Found 'c'",
     ),
-    "a reference of NaN": (lambda: front().hypervolume([np.nan, 0]), "all finite"),
-    "a reference of one": (lambda: front().hypervolume([0.0]), r"must have 2 entries.* \(1,\)"),
+    "a reference of NaN": (lambda: front().hypervolume([np.nan, 0]), "must be 2 finite numbers"),
+    "a reference of one": (lambda: front().hypervolume([0.0]), "must be 2 finite numbers"),
 }
 
 

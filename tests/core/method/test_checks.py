@@ -43,7 +43,7 @@ def test_a_generator_is_refused_for_two_epochs_and_taken_for_one(make_plain_meth
             seen.append(number)
             yield batch
 
-    refused("for each of 2 epochs, .* Found generator", method, generator(), epochs=2)
+    refused("each time that it is read, .* Found generator", method, generator(), epochs=2)
     assert not seen
     once, listed = generator(), [batch] * 3
     rows = train(method, once, epochs=1, progress=False)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 import pamal_core as pamal
 from pamal_core.errors import InputError
@@ -99,15 +98,6 @@ def test_a_training_goes_on_after_a_whole_epoch_with_the_same_losses():
     weighted = [pamal.classification("left", class_weight=[1, 9]), TASKS[1]]
     with pytest.raises(InputError, match=r"class_weight=\(1.0, 9.0\)"):
         again(whole, weighted)
-    with pytest.raises(InputError, match=r"must be what `Training\.state_dict` returned"):
-        again(ensemble().state_dict())
-
-
-def test_a_plateau_is_not_asked_about_in_each_step():
-    method = pamal.Method(ensemble(), TASKS)
-    given = {"scheduler": ReduceLROnPlateau, "scheduler_interval": "step", "progress": False}
-    with pytest.raises(InputError, match="is told the losses of an epoch"):
-        pamal.train(method, [batch()], epochs=1, **given)
 
 
 def test_a_weight_that_is_not_a_number_is_no_write_into_weights():
@@ -153,7 +143,7 @@ def test_a_saved_network_is_not_loaded_into_other_layers(tmp_path):
         ([pamal.classification("left", metrics=[]), TASKS[1]], [BATCH], "must have a metric"),
         (TASKS, [], "must yield at least one batch"),
         (TASKS, [BATCH[:2]], "Found 2 outputs and 1 targets"),
-        (TASKS, iter([BATCH]), "must yield its batches anew"),
+        (TASKS, iter([BATCH]), "`validation` must yield its batches each time"),
         (TASKS, [(INPUTS, LEFT, None)], "must have labels of each task. Found none of right"),
         (TASKS, [BATCH, (INPUTS, LEFT, torch.full((24,), 9))], "must be classes of the logits"),
     ],
@@ -172,7 +162,7 @@ def test_fronts_are_compared_with_others_by_names_of_their_own(others):
 
 
 def test_a_low_rank_ensemble_needs_a_matrix():
-    with pytest.raises(InputError, match="smallest matrix, none"):
+    with pytest.raises(InputError, match="must have a matrix"):
         pamal.LowRankEnsemble(nn.LayerNorm(4), 2, task_weights=[[1.0], [1.0]])
 
 
@@ -253,7 +243,7 @@ def test_fit_reads_a_calibration_that_can_be_read_once():
 
 
 def test_fit_refuses_a_loader_that_ls_would_find_empty():
-    with pytest.raises(InputError, match="anew for each of 2 epochs"):
+    with pytest.raises(InputError, match="`loader` must yield its batches each time"):
         pamal.fit(Net, TASKS, iter([BATCH]), [BATCH], epochs=1, progress=False)
 
 
@@ -275,13 +265,13 @@ def test_a_front_is_not_lost_with_ls(monkeypatch):
 def test_a_metric_with_a_slash_in_its_name_is_refused():
     metric = Metric.mean("F1/macro", nn.functional.cross_entropy, maximise=False)
     tasks = [pamal.classification("left", metrics=[metric]), TASKS[1]]
-    with pytest.raises(InputError, match="must have no slash"):
+    with pytest.raises(InputError, match=r"one without a slash\. Found left/F1/macro"):
         pamal.evaluate(ensemble(), tasks, [batch()])
 
 
 def test_a_network_is_loaded_with_as_many_digits(tmp_path):
     ensemble().double().save(tmp_path)
-    with pytest.raises(InputError, match="must have weights of what was saved"):
+    with pytest.raises(InputError, match="another dtype of stacked"):
         pamal.WeightEnsemble.load(tmp_path, architecture=Net())
     assert pamal.WeightEnsemble.load(tmp_path, Net().double()).num_members == 2
 

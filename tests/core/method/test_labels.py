@@ -265,13 +265,6 @@ def test_weights_of_ones_are_numbers_above_0(kind, weight):
         MAKE[kind]("t", pos_weight=weight)
 
 
-@pytest.mark.parametrize("kind", MAKE)
-@pytest.mark.parametrize("index", [0, 1])
-def test_a_label_cannot_stand_for_none(kind, index):
-    with pytest.raises(pamal.InputError, match=f"must not be a label. Found {index}"):
-        MAKE[kind]("t", index)
-
-
 def test_labels_off_the_cpu_that_are_neither_give_nan():
     """On "meta" in place of a GPU, which has no values."""
     logits, labels = torch.randn(3, 1, device="meta"), torch.empty(3, device="meta")

@@ -82,8 +82,8 @@ def with_loss(loss):
 
 WORDS = ["a", "bb"] * 4
 ODD = {
-    "weights that are assigned": (Renormed, TASKS, "one that replaces encoder.0.weight"),
-    "weights that are replaced": (Replaced, TASKS, "one that replaces encoder.0.weight"),
+    "weights that are assigned": (Renormed, TASKS, "must not write into its weights"),
+    "weights that are replaced": (Replaced, TASKS, "must not write into its weights"),
     "a detached output": (Detached, TASKS, "loss of task size must have a gradient. Found none"),
     "a loss with weights": (
         Net,

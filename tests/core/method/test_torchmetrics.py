@@ -127,7 +127,7 @@ def test_an_object_of_ones_own_is_taken_by_any_task():
 
 def test_a_metric_over_no_label_is_nan_and_its_object_is_not_asked():
     tasks = [pamal.classification("kind"), pamal.regression("size", metrics=["loss", Largest()])]
-    with pytest.raises(pamal.InputError, match=r"size/loss at 1 of 1 .*; size/Largest at 1 of 1"):
+    with pytest.warns(UserWarning, match=r"size/loss at 1 of 1 .*; size/Largest at 1 of 1"):
         pamal.evaluate(network(), tasks, batches(sizes=SIZES * math.nan), [[0.5, 0.5]])
 
 
@@ -135,7 +135,9 @@ def test_an_object_that_does_not_say_its_direction_is_refused():
     class Undecided(Largest):
         higher_is_better = None
 
-    with pytest.raises(pamal.InputError, match="Metric Undecided of task size must say whether"):
+    with pytest.raises(
+        pamal.InputError, match=r"task size must .* True or False\. Found .*Undecided"
+    ):
         pamal.regression("size", metrics=[Undecided()])
 
 
@@ -157,5 +159,5 @@ def test_a_front_knows_the_direction_and_the_reference_of_every_metric():
     front = pamal.evaluate(network(), tasks, batches())
     assert front.on("loss").maximise == [False, False]
     assert front.hypervolume() == front.hypervolume([0.0, 0.0])
-    with pytest.raises(pamal.InputError, match="there is none for kind/loss and size/loss; what a"):
+    with pytest.raises(pamal.InputError, match="what a constant answer gets"):
         front.on("loss").hypervolume()

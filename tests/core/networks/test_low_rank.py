@@ -207,7 +207,6 @@ def test_a_training_can_be_resumed(tmp_path):
 @pytest.mark.parametrize(
     ("model", "given", "message"),
     [
-        (convolutional(), {"rank": 4}, r"at most 3, .* heads.0.weight \[3, 8\]. Found rank=4"),
         (convolutional(), {"rank": 0}, "`rank` must be a whole number >= 1"),
         (convolutional(), {"num_members": 0}, "`num_members` must be a whole number"),
         (convolutional(), {"scale": 0.0}, "`scale` must be a finite number > 0"),
