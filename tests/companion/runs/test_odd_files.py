@@ -103,13 +103,6 @@ def test_a_file_that_is_no_record_at_all_is_named_too(tmp_path, text):
     check_that_all_go_on(tmp_path, "odd.json")
 
 
-def test_a_file_too_large_for_a_record_is_not_read_whole(tmp_path):
-    record().write(tmp_path / "good.json")
-    with (tmp_path / "odd.json").open("wb") as file:
-        file.truncate(2**40)  # a terabyte of nothing
-    check_that_all_go_on(tmp_path, "odd.json")
-
-
 def _state(text):
     """Make a file whose checksum is right, so that only what is in it is odd."""
 
