@@ -428,6 +428,13 @@ def forty_passes():
     return judged(fronts + [paired(chosen(name), better("ls")) for name in names])
 
 
+def at_equal_cost():
+    at, names = "registered/census-at-equal-cost/", ["W=1", "W=2-lam=0", "W=2-lam=5"]
+    ls, ours = volumes(f"{at}ls", "test"), [f"{at}pamal-{name}" for name in names]
+    fronts = [paired(volumes(name, "test"), ls) for name in ours]
+    return judged([paired(chosen(name), ls) for name in ours] + fronts)
+
+
 def long_averages():
     names = (f"registered/claim-1/{data}-ema" for data in ("multimnist", "census"))
     shares = [undominated(name, "loss", "validation") for name in names]
@@ -470,6 +477,7 @@ REGISTERED = {
     "dial-at-fresh-seeds": dial_again,
     "one-run-against-a-sweep": sweeps,
     "forty-passes": forty_passes,
+    "census-at-equal-cost": at_equal_cost,
     "claim-1": long_averages,
     "tasks": more_tasks,
 }
