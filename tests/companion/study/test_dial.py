@@ -114,6 +114,22 @@ def test_pages_say_of_a_sweep_what_was_decided():
         assert said in (RESULTS.parent / page).read_text("utf-8").replace("\n", " "), page
 
 
+def test_pages_say_of_census_at_equal_cost_what_was_decided():
+    words = verdicts(read("census-at-equal-cost"))["verdict"]
+    chosen, fronts = (
+        words[[row for row in words.index if ("chosen" in row) == is_chosen]].tolist()
+        for is_chosen in (True, False)
+    )
+    assert chosen == ["behind"] * 3 and fronts == ["behind", "level", "ahead"]
+    for page, said in (
+        ("book/index.md", "If both are tuned, LS is [ahead of the network chosen from a front]"),
+        ("README.md", "If both are tuned, LS is ahead of the network chosen from a front there."),
+        ("notebooks/beyond.ipynb", "LS is ahead of the network chosen from each front on Census."),
+        ("notebooks/beyond.ipynb", "two draws is level with LS, and with the penalty ahead:"),
+    ):
+        assert said in (RESULTS.parent / page).read_text("utf-8").replace("\n", " "), page
+
+
 def verdicts_of(question, word):
     found = verdicts(question)
     return [*found[found["verdict"] == word].index]
