@@ -30,9 +30,9 @@ def in_three_sentences(runs: Runs) -> str:
         both = f"{multimnist} linear scalarisation (LS) on MultiMNIST, and {census} it on Census"
     return (
         f"**Does the paper hold?** At equal epochs PaMaL's front {both}.\n\n"
-        "**What does it buy?** A choice, and one long training for several short ones. One run "
+        "**What does it buy?** A choice, and one long training for several. One run "
         f"{sweeps[0]} four LS of as many passes on MultiMNIST, and {sweeps[1]} them on Census.\n\n"
         "**Who should use it?** You, if tasks compete and your trade-off is open. For one "
-        f"network train LS: on MultiMNIST a front's middle {middle} it, and on Census, both at "
-        f"their best setting, the network chosen from a front {chosen} it."
+        f"network train LS: a front's middle {middle} it on MultiMNIST, its chosen one {chosen} it "
+        "on Census."
     )

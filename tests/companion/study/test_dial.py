@@ -122,10 +122,10 @@ def test_pages_say_of_census_at_equal_cost_what_was_decided():
     )
     assert chosen == ["behind"] * 3 and fronts == ["behind", "level", "ahead"]
     for page, said in (
-        ("book/index.md", "If both are tuned, LS is [ahead of the network chosen from a front]"),
+        ("book/index.md", "Both tuned, LS is [ahead of a front's chosen network]"),
         ("README.md", "If both are tuned, LS is ahead of the network chosen from a front there."),
         ("notebooks/beyond.ipynb", "LS is ahead of the network chosen from each front on Census."),
-        ("notebooks/beyond.ipynb", "two draws is level with LS, and with the penalty ahead:"),
+        ("notebooks/beyond.ipynb", "A front of two draws is level, with the penalty ahead:"),
     ):
         assert said in (RESULTS.parent / page).read_text("utf-8").replace("\n", " "), page
 

@@ -167,10 +167,6 @@ SAYS = {
     "beyond census-cost": [
         ("LS, RLW and Nash-MTL overfit", "Census: LS, RLW and Nash-MTL against"),
         ("is behind two draws", "Census, 20 passes: PaMaL with W = 1 against"),
-        (
-            "is behind two draws with the penalty, and so is a rewarded soup",
-            "Census, 20 passes: a soup against PaMaL with W = 2",
-        ),
     ],
     "beyond rates-census": [("LS overfits", "Census, rate 0.002")],
     "index": [
