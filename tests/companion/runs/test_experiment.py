@@ -102,10 +102,14 @@ def three_tasks():
     ("experiment", "values", "message"),
     [
         (tiny(), {"method": "stl", "task": 2}, r"`task` must be below 2\. Found task=2"),
-        (tiny(), {"method": "ls", "weights": [0.2, 0.3, 0.5]}, r"`weights` must have 2 numbers"),
+        (
+            tiny(),
+            {"method": "ls", "weights": [0.2, 0.3, 0.5]},
+            "`weights` must have 2 finite numbers",
+        ),
         (tiny(), {"method": "ls", "weights": [0.2, 0.3]}, r"`weights` must .* that sum to 1"),
         (tiny(), {"p": [1.0, 2.0, 3.0]}, r"`p` must be one number or 2, one per member"),
-        (tiny(), {"p": [0.0, 2.0]}, r"`p` must be one number >= 0"),
+        (tiny(), {"p": [0.0, 2.0]}, "`p` must be one positive finite number"),
         (tiny(), {"device": "tpu9"}, "Found 'tpu9'"),
         (three_tasks(), {"grid": "arc"}, r"`grid` may be arc for 2 tasks\. Found 3 tasks"),
     ],
