@@ -70,9 +70,9 @@ def unchanged(batch: Sequence[Any]) -> Iterator[None]:
         )
 
 
-def check_loader(loader: Any, epochs: int, name: str = "loader") -> None:
-    """Raise InputError where `loader` cannot be iterated `epochs` times."""
-    if not isinstance(loader, Iterable) or (isinstance(loader, Iterator) and epochs > 1):
+def check_loader(loader: Any, times: int, name: str = "loader") -> None:
+    """Raise InputError where `loader`, of the argument `name`, cannot be read so many `times`."""
+    if not isinstance(loader, Iterable) or (isinstance(loader, Iterator) and times > 1):
         raise InputError(
             f"`{name}` must yield its batches each time that it is read, as a DataLoader or a list "
             f"does. Found {described(loader)}."

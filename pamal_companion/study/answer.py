@@ -19,10 +19,12 @@ def in_three_sentences(runs: Runs) -> str:
     multimnist = said(runs, "MultiMNIST, the paper's rates: PaMaL's front against LS")
     census = said(runs, "Census, the paper's rates: PaMaL's front against LS")
     middle = AHEAD[dial.word(OF_THE_PAPER, "the middle")]
-    sweep = registered.verdicts(registered.read("one-run-against-a-sweep"))["verdict"]
+    sweep, tuned = (
+        registered.verdicts(registered.read(name))["verdict"]
+        for name in ("one-run-against-a-sweep", "census-at-equal-cost")
+    )
     ours = "four points of one run - four LS"
     sweeps = [AHEAD[sweep[f"{data}: {ours}"]] for data in ("MultiMNIST", "Census")]
-    tuned = registered.verdicts(registered.read("census-at-equal-cost"))["verdict"]
     chosen = AHEAD[tuned["pamal-W=1 - ls: chosen hypervolume, test"]]
     if census == multimnist:
         both = f"{multimnist} linear scalarisation (LS) on MultiMNIST and Census"

@@ -102,7 +102,7 @@ def three_tasks():
     ("experiment", "values", "message"),
     [
         (tiny(), {"method": "stl", "task": 2}, r"`task` must be below 2\. Found task=2"),
-        (tiny(), {"method": "ls", "weights": [0.2, 0.3, 0.5]}, "must have 2 finite numbers"),
+        (tiny(), {"method": "ls", "weights": [0.2, 0.3, 0.5]}, "`weights` must have 2 finite"),
         (tiny(), {"method": "ls", "weights": [0.2, 0.3]}, r"`weights` must .* that sum to 1"),
         (tiny(), {"p": [1.0, 2.0, 3.0]}, r"`p` must be one number or 2, one per member"),
         (tiny(), {"p": [0.0, 2.0]}, "`p` must be one positive finite number"),

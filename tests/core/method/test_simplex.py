@@ -62,7 +62,7 @@ def test_p_zero_draws_corners_and_p_infinite_the_centre():
 
 @pytest.mark.parametrize("p", [-1.0, np.nan, (1.0, -1.0), (0.0, 1.0), (1.0, np.inf)])
 def test_a_wrong_concentration_is_refused(p):
-    with pytest.raises(InputError, match="must be one positive finite number"):
+    with pytest.raises(InputError, match=r"`p` must be one positive finite number, .* Found"):
         Dirichlet(p)
 
 
