@@ -62,8 +62,9 @@ def check_trained(method: Method, optimizer: torch.optim.Optimizer) -> None:
 def check_reach(method: Method, batch: Batch, alpha: ArrayLike) -> None:
     """Raise InputError where the losses would train what does not follow from alpha: weights that
     the model reaches in another way than as its own, or some that were frozen when the network was
-    made; where its forward pass writes into the weights, which follow from alpha; or where a loss
-    compares each output with each target. Random numbers and buffers stay as they were."""
+    made; where its forward pass writes into weights, which follow from alpha or are frozen; or
+    where a loss compares each output with each target. Random numbers and buffers stay as they
+    were."""
     inputs, *targets = batch
     network, device = method.network, method.network.device
     theta, twin = network.theta(alpha).detach().requires_grad_(), network.skeleton.twin()
@@ -72,16 +73,16 @@ def check_reach(method: Method, batch: Batch, alpha: ArrayLike) -> None:
         twin.train().holding(theta),
         torch.random.fork_rng([device] if device.type == "cuda" else []),
     ):
+        places = _places(model)
         outputs = twin(theta, inputs)
         with full_precision(device):
             losses = task_losses(method.tasks, outputs, targets)
             check_pairs(method.tasks, outputs, targets)
-        now, views = dict(model.named_parameters()), twin.views(theta)
-        replaced = any(now[name].data_ptr() != view.data_ptr() for name, view in views.items())
+        replaced = places.items() - _places(model).items()
     if replaced or not torch.equal(theta.nan_to_num(), before.nan_to_num()):
         raise InputError(
-            "A model must not write into its weights in its forward pass: they follow from alpha. "
-            "Found one that does."
+            "A model must not write into its weights in its forward pass: they follow from alpha, "
+            "or are frozen. Found one that does."
         )
     frozen = {p: f"{n}, frozen before" for n, p in model.named_parameters()}
     nodes, seen = [losses.grad_fn], set[Any]()
@@ -99,6 +100,11 @@ def check_reach(method: Method, batch: Batch, alpha: ArrayLike) -> None:
         nodes += [following for following, _ in node.next_functions]
 
 
+def _places(model: nn.Module) -> dict[str, tuple[int, int]]:
+    """Return where each weight is, and how often torch has written into it."""
+    return {name: (p.data_ptr(), p._version) for name, p in model.named_parameters()}
+
+
 def check_pairs(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> None:
     """Raise InputError where a loss makes n x n pairs of outputs [n, 1] and targets [n]: it is then
     the same for targets in another order, even where the outputs are the targets."""
@@ -108,11 +114,16 @@ def check_pairs(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> 
         if output.shape == target.shape or output.numel() != target.numel():
             continue
         right, wrong = target.view_as(output).to(output.dtype), target.roll(1, 0)
-        losses = []
+        losses: list[float] = []
         with contextlib.suppress(Exception), warnings.catch_warnings():  # of outputs it cannot take
             warnings.simplefilter("ignore")
-            losses = [float(task.loss(right, target)), float(task.loss(right, wrong))]
-        if losses and math.isclose(*losses, rel_tol=1e-6) and not torch.equal(target, wrong):
+            others = target, wrong, torch.zeros_like(target)
+            losses = [float(task.loss(right, other)) for other in others]
+        if not losses or torch.equal(target, wrong):
+            continue
+        of_right, of_wrong, of_none = losses
+        reads_targets = not math.isclose(of_right, of_none, rel_tol=1e-6)
+        if reads_targets and math.isclose(of_right, of_wrong, rel_tol=1e-6):
             raise InputError(
                 f"The loss of task {task.name} must compare each output with its own target. Found "
                 f"that it compares outputs {[*output.shape]} with all targets {[*target.shape]}."

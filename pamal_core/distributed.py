@@ -50,8 +50,9 @@ def wait() -> None:
 
 def _sampler(loader: Iterable[Batch]) -> Any:
     """Return the DistributedSampler of a loader, which shares its batches itself, or None."""
-    sampler = getattr(loader, "sampler", None)
-    return sampler if isinstance(sampler, DistributedSampler) else None
+    places = loader, getattr(loader, "batch_sampler", None)
+    samplers = [getattr(place, "sampler", None) for place in places]
+    return next((one for one in samplers if isinstance(one, DistributedSampler)), None)
 
 
 def length(loader: Iterable[Batch]) -> int:
@@ -85,6 +86,16 @@ def average(tensors: Iterable[Tensor | None], of: int = 1) -> None:
             tensor.div_(count() * of)
             if count() > 1:
                 dist.all_reduce(tensor)
+
+
+def average_buffers(buffers: Iterable[Tensor]) -> None:
+    """Replace each buffer of floats by its mean over the processes: one that is constant stays so,
+    to the last digit."""
+    for buffer in buffers if count() > 1 else []:
+        if buffer.is_floating_point():
+            mean = buffer.double()
+            average([mean])
+            buffer.copy_(mean)
 
 
 def in_any(flag: Tensor) -> bool:

@@ -351,7 +351,7 @@ class Front:
             raise InputError(
                 f"No point of the front meets {' nor '.join(none) or ' and '.join(missed)}. "
                 f"The nearest is row {rows[nearest]}, with "
-                f"{finite.table.iloc[nearest].round(4).to_dict()}."
+                f"{finite.table.round(4).iloc[nearest].to_dict()}."
             )
         better = finite.better
         # An objective of weight 0 leaves points alike of which one dominates the other.

@@ -26,8 +26,8 @@ def regression(
 ) -> Task:
     """Return a task of numbers, trained on `loss`, Huber's by default, as for age in section 5.2.
 
-    Outputs [n, 1] and targets [n], of any number type, are both taken as [n]. A NaN is a missing
-    target.
+    Outputs [n, 1] and targets [n], of any number type, are both taken as [n], and so are several
+    numbers of an example: R2 is then that of all numbers together. A NaN is a missing target.
 
     - `metrics`: those of `Task` in place of "loss", what is trained on, and "R2", the coefficient
       of determination, NaN where all targets are equal, which go by their names: `["loss"]` leaves

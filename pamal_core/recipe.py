@@ -142,6 +142,7 @@ def fit(
             "`make_model` must make a new model at each call, such as Net in place of Net(). "
             f"Found a {type(make_model).__name__}."
         )
+    shared = shared if isinstance(shared, str | None) else [*shared]  # which two networks read
     names = [objective.name for objective in objectives(tasks)]
     passes_of_ls = epochs * window if baseline else 0
     check_loader(loader, epochs + passes_of_ls)

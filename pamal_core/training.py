@@ -63,6 +63,8 @@ class Training:
         checks.check_trained(self.method, self.optimizer)
         if self.scheduler is not None and self.scheduler.optimizer is not self.optimizer:
             raise InputError("`scheduler` must be of the `optimizer` given. Found one of another.")
+        if self.average is not None:
+            cast(Network, self.average.module).task_names = self.method.names
         self.made_with = checks.made_with(self)
 
     @property
@@ -159,14 +161,16 @@ def train(
     """Train `method.network` in place.
 
     - `method`: what a step does.
-    - `loader`: yields batches, anew each time it is iterated. One that draws from numpy's global
-      generator has to seed it itself.
+    - `loader`: yields batches, anew each time it is iterated. One that draws from a generator of
+      its own, or from numpy's, has to seed it itself, for each epoch.
     - `epochs`: how often the loader is read, those before a `resume` included.
     - `lr`: the learning rate of Adam, by default 0.001 times the number of tasks. Alpha scales the
       gradient of a member, by 1/M in expectation, which Adam hardly notices: a fair rival of one
       network has the same rate.
     - `optimizer`: trains what the method has, in place of Adam; or a function that makes one of its
-      parameters. With `parameter_groups` it has settings by the names of weights.
+      parameters. With `parameter_groups` it has settings by the names of weights; one that
+      treats a weight as a whole (Muon, Adafactor, LARS) needs them: else it sees the matrix of all
+      members.
     - `scheduler`: of the optimizer, or a function that makes one of it; takes one step after each
       epoch, or after each step (`scheduler_interval`). torch's `ReduceLROnPlateau` is told the sum
       of the losses of the epoch, without those that are NaN.
@@ -237,8 +241,6 @@ def train(
         training.load_state_dict(resume)
     if calibration is not None:
         training.keep(calibration if calibration == "shared" else [*calibration])
-    elif resume is None:
-        training.keep(None)
     kept, has_buffers = Kept(), any(True for _ in method.network.skeleton.model.buffers())
     keeps = calibration is None and resume is None and has_buffers
     network, history, device = method.network, training.history, method.network.device
@@ -261,11 +263,11 @@ def train(
             parts = []
             for batch in group:
                 batch = moved(batch, device, method.names)
-                if keeps:
-                    kept.add(batch[0])
-                    training.keep(kept.batches)
                 if training.losses is None:
                     checks.check_reach(method, batch, alphas[0])
+                if keeps:  # a batch that is refused leaves what an earlier training kept
+                    kept.add(batch[0])
+                    training.keep(kept.batches)
                 parts.append(method.step(batch, alphas))
                 total += parts[-1].mean(0)
                 labelled += label_counts(method.tasks, batch[1:], device) > 0
@@ -294,7 +296,7 @@ def train(
             )
         training.look()
         distributed.average([total, labelled])
-        distributed.average(b for b in network.buffers() if b.is_floating_point())
+        distributed.average_buffers(network.skeleton.model.buffers())
         means: list[float] = (total / labelled).tolist()
         if isinstance(scheduler, ReduceLROnPlateau):
             scheduler.step(sum(mean for mean in means if mean == mean))

@@ -116,6 +116,7 @@ class Network(nn.Module, ABC):
         if batches != "shared":
             estimate(twin, theta, batches, self.task_names)
         outputs = twin(theta, *moved([inputs], self.device))
+        outputs = outputs._asdict() if hasattr(outputs, "_asdict") else outputs  # a named tuple
         return dict(outputs) if isinstance(outputs, Mapping) else list(outputs)
 
     @torch.no_grad()

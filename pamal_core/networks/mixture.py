@@ -11,6 +11,8 @@ from pamal_core.networks.base import Network
 from pamal_core.states import load_state, save_state
 
 FILE = "network.safetensors"
+OF_SKELETON = "still", "tracking", "written"
+"""What a network has from the modes of the modules that it was made of, and from training."""
 Own = TypeVar("Own", bound="Mixture")
 
 
@@ -41,7 +43,7 @@ class Mixture(Network):
             "task_names": self.task_names,
             "network": dict(self.state_dict()),
             "calibration": self.calibration if calibration else None,
-            "written": self.skeleton.written,
+            "skeleton": {name: getattr(self.skeleton, name) for name in OF_SKELETON},
         }
         save_state(Path(folder) / FILE, state)
 
@@ -69,5 +71,7 @@ class Mixture(Network):
         network.load_state_dict(state["network"])
         network.task_names = tuple(state["task_names"])
         network.calibration = state["calibration"]
-        network.skeleton.written = state["written"]
+        vars(network.skeleton).update(state["skeleton"])
+        for name in network.skeleton.still:
+            network.skeleton.model.get_submodule(name).eval()
         return network

@@ -115,7 +115,7 @@ class Skeleton(nn.Module):
         self._held: Theta | None = None
         self._place()
         self.written = self._sums()
-        """The sum of each buffer that is no running statistic, as it was at first."""
+        """Sum and norm of each buffer that is no running statistic, as they were at first."""
 
     def train(self, mode: bool = True) -> "Skeleton":
         super().train(mode)
@@ -189,10 +189,12 @@ class Skeleton(nn.Module):
 
     def _sums(self) -> dict[str, str]:
         return {
-            f"{path}.{leaf}".lstrip("."): repr(buffer.double().sum().item())  # "nan" equals itself
+            # As text, in which "nan" equals itself. Shares have the sum 1 whatever they are.
+            f"{path}.{leaf}".lstrip("."): str([of.sum().item(), of.square().sum().item()])
             for path, module in self.model.named_modules()
             for leaf, buffer in module._buffers.items()
             if not isinstance(module, _NormBase) and buffer is not None
+            for of in [buffer.double()]
         }
 
     def views(self, theta: Theta) -> dict[str, Tensor]:

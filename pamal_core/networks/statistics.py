@@ -3,6 +3,7 @@
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -51,7 +52,8 @@ def estimate(
 ) -> None:
     """Make the running statistics of `skeleton` with the weights `theta` the means over the batches
     of `calibration`, of which every one counts the same, and leave it in evaluation mode. `names`
-    are those of the tasks.
+    are those of the tasks. Inputs of floats get the dtype of `theta`: a network may be moved to
+    another after training has kept some.
 
     A layer that no batch reaches keeps its statistics. Modules without buffers, such as dropout,
     run as they do where the statistics are used. Other buffers into which training writes go on
@@ -76,7 +78,9 @@ def estimate(
     try:
         with skeleton.holding(theta), full_precision(theta.device):
             for batch in calibration:
-                args, named = arguments(moved(batch, theta.device, names)[0])
+                inputs = moved(batch, theta.device, names)[0]
+                inputs = tree_map_only(Tensor, partial(_of_dtype, theta.dtype), inputs)
+                args, named = arguments(inputs)
                 skeleton.model(*args, **named)
     finally:
         for hook, (layer, momentum) in zip(hooks, momenta.items(), strict=True):
@@ -88,6 +92,10 @@ def estimate(
             "Running statistics are re-estimated on batches (inputs, ...). Found none; a generator "
             "has them once, a list for each alpha."
         )
+
+
+def _of_dtype(dtype: torch.dtype, part: Tensor) -> Tensor:
+    return part.to(dtype) if part.is_floating_point() else part
 
 
 class Kept:

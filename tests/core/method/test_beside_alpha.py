@@ -148,11 +148,30 @@ class Initialised(Net):
         return self.norm(self.body(x))
 
 
-def test_a_layer_that_writes_its_weights_in_training_is_refused():
-    refused(
-        WeightEnsemble([Initialised(), Initialised()]),
-        "must not write into its weights",
-    )
+class Taught(Net):
+    """Its teacher, which is not trained, follows its body."""
+
+    def build(self):
+        self.teacher = nn.Linear(4, 6).requires_grad_(False)
+
+    def features(self, x):
+        with torch.no_grad():
+            self.follow()
+        return self.body(x) - self.teacher(x)
+
+    def follow(self):
+        self.teacher.weight.mul_(0.9).add_(0.1 * self.body.weight)
+
+
+class TaughtByData(Taught):
+    def follow(self):
+        self.teacher.weight.data = 0.9 * self.teacher.weight + 0.1 * self.body.weight
+
+
+@pytest.mark.parametrize("make", [Initialised, Taught, TaughtByData])
+def test_a_model_that_writes_its_weights_in_training_is_refused(make):
+    torch.manual_seed(0)
+    refused(WeightEnsemble(make(), num_members=2), "must not write into its weights")
 
 
 class Assigned(Net):

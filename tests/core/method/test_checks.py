@@ -185,6 +185,7 @@ def test_a_state_of_another_rule_is_refused(make_plain_method, batch, balancers,
         (lambda o, y: ((o.squeeze(-1) - y) ** 2).mean(), False),
         (lambda o, y: ((o - y[:, None]) ** 2).mean(), False),
         (lambda o, y: ((o.flatten() - y.flatten()) ** 2).mean(), False),
+        (lambda o, y: (o**2).mean(), False),  # one that needs no target, as of an energy
     ],
 )
 def test_a_loss_of_n_by_n_pairs_is_refused_before_a_step(make_mlp, tasks, batch, loss, is_refused):

@@ -229,6 +229,9 @@ def test_choose_says_which_bounds_conflict_and_which_point_is_nearest():
     unlike = front([[0.9, 100.0], [0.5, 190.0], [0.0, 0.0]], alphas=np.eye(3))
     with pytest.raises(InputError, match="The nearest is row 1"):
         unlike.choose(at_least={"a/accuracy": 0.55, "b/accuracy": 200.0})
+    named = replace(unlike, table=unlike.table.assign(name=["one", "two", "three"]))
+    with pytest.raises(InputError, match=r"The nearest is row 1, with .*'name': 'two'"):
+        named.choose(at_least={"a/accuracy": 0.55, "b/accuracy": 200.0})
 
 
 @pytest.mark.parametrize(

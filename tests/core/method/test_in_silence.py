@@ -2,6 +2,7 @@
 
 import copy
 import math
+from collections import namedtuple
 
 import numpy as np
 import pytest
@@ -65,6 +66,10 @@ def test_tasks_are_judged_in_the_order_of_the_training():
     pamal.Method(network, TASKS)
     with pytest.raises(InputError, match="in the order of the training, left, right"):
         pamal.evaluate(network, TASKS[::-1], [batch()])
+    average = torch.optim.swa_utils.AveragedModel(network := ensemble())
+    pamal.train(pamal.Method(network, TASKS), [batch()], epochs=1, average=average, progress=False)
+    with pytest.raises(InputError, match="in the order of the training, left, right"):
+        pamal.evaluate(average, TASKS[::-1], [batch()])
     others = [pamal.classification("a"), pamal.classification("b")]
     assert [o.task for o in pamal.evaluate(network, others, [batch()]).objectives] == ["a", "b"]
 
@@ -290,3 +295,82 @@ def test_a_target_for_a_whole_batch_has_no_axis():
     whole = (torch.randn(8, 4), torch.tensor(0.5), torch.tensor(0.2))
     history = pamal.train(method, [whole], epochs=2, progress=False)
     assert len(history) == 2
+
+
+def test_a_training_that_is_refused_leaves_the_statistics_of_the_last():
+    network = ensemble(lambda: Net(after=[nn.BatchNorm1d(8)]))
+    method = pamal.Method(network, TASKS)
+    pamal.train(method, [batch()], epochs=2, progress=False)
+    before = network.predict(INPUTS, [1, 0])[0]
+    with pytest.raises(InputError, match="a target of the batch for each of 2 tasks"):
+        pamal.train(method, [(INPUTS[:4] + 3, LEFT[:4])], epochs=1, progress=False)
+    assert torch.equal(network.predict(INPUTS, [1, 0])[0], before)
+
+
+class Frozen(Net):
+    """It has a backbone that is not trained, with statistics of its own."""
+
+    def __init__(self):
+        super().__init__(nn.Linear(4, 4), nn.BatchNorm1d(4))
+        self.before.requires_grad_(False)
+
+
+def test_a_frozen_part_that_is_kept_in_evaluation_mode_is_loaded_so(tmp_path):
+    torch.manual_seed(0)
+    model = Frozen()
+    model.before.eval()
+    model.before[1].running_mean += 2.0
+    network = pamal.WeightEnsemble(model, num_members=2)
+    pamal.train(pamal.Method(network, TASKS), [batch()], epochs=1, progress=False)
+    network.save(tmp_path)
+    loaded = pamal.WeightEnsemble.load(tmp_path, Frozen())  # of which nobody says so
+    for found in (loaded.predict(INPUTS, [0.3, 0.7]), loaded(INPUTS, [0.3, 0.7])):
+        for one, two in zip(found, network.predict(INPUTS, [0.3, 0.7]), strict=True):
+            assert torch.equal(one, two)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_a_network_of_another_dtype_has_statistics_of_it(dtype):
+    network = ensemble(lambda: Net(after=[nn.BatchNorm1d(8)]))
+    pamal.train(pamal.Method(network, TASKS), [batch()], epochs=1, progress=False)
+    before = network.predict(INPUTS, [0.3, 0.7])[0]
+    after = network.to(dtype).predict(INPUTS.to(dtype), [0.3, 0.7])[0]
+    assert after.dtype == dtype
+    torch.testing.assert_close(after.float(), before, rtol=0.05, atol=0.05)
+    network.export([0.3, 0.7])(INPUTS.to(dtype))
+
+
+def test_shares_that_training_writes_are_seen_whatever_their_sum():
+    class Prior(Net):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("shares", torch.tensor([0.5, 0.5]))
+
+        def forward(self, inputs):
+            if self.training:
+                self.shares.copy_(torch.tensor([0.3, 0.7]))
+            return super().forward(inputs)
+
+    network = ensemble(Prior)
+    pamal.train(pamal.Method(network, TASKS), [batch()], epochs=1, progress=False)
+    assert network.skeleton.changed_buffers() == ["shares"] and network.calibration
+
+
+def test_outputs_with_names_are_predicted_by_name():
+    names = namedtuple("names", "right left")
+
+    class Named(Net):
+        def forward(self, inputs):
+            left, right = super().forward(inputs)
+            return names(right, left)
+
+    found = ensemble(Named).predict(INPUTS, [0.3, 0.7])
+    assert {name: len(output.T) for name, output in found.items()} == {"right": 3, "left": 2}
+
+
+@pytest.mark.filterwarnings("ignore:.*At no alpha better")
+@pytest.mark.parametrize("shared", ["trunk", ["trunk"], iter(["trunk"])])
+def test_fit_reads_what_is_shared_for_both_networks(shared):
+    found = pamal.fit(Net, TASKS, [batch()], [batch()], epochs=1, shared=shared, progress=False)
+    assert found.baseline is not None
+    assert found.network.skeleton.num_shared == 40

@@ -9,7 +9,7 @@ import pytest
 import torch
 from small_problems import SharedBottom
 from torch import nn
-from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, TensorDataset
 
 from pamal_core import distributed
 from pamal_core.balancing import MGDA, Linear, MovingAverage, UncertaintyWeighting, UnitNorm
@@ -148,6 +148,24 @@ def test_a_distributed_sampler_is_told_the_epoch_and_left_to_share(monkeypatch):
     # A share of all steps is one of this process's.
     assert distributed.length(loader) == 2 == distributed.length(DataLoader(data, batch_size=2))
     assert distributed.length(iter([])) == 0
+    # The sampler may be inside that of the batches.
+    inside = DataLoader(data, batch_sampler=BatchSampler(sampler, 2, drop_last=False))
+    assert torch.equal(torch.cat([x for (x,) in distributed.shard(inside, 2)]), epochs[1])
+    assert distributed.length(inside) == 2
+
+
+@pytest.mark.parametrize("number", [2, 3, 7, 10, 13])
+def test_a_buffer_that_is_alike_in_all_processes_stays_so(monkeypatch, number):
+    def summed(tensor, *_):  # of equal ones, in the order in which they come
+        tensor.copy_(sum([tensor.clone() for _ in range(number)], torch.zeros_like(tensor)))
+
+    monkeypatch.setattr(distributed, "count", lambda: number)
+    monkeypatch.setattr(distributed.dist, "all_reduce", summed)
+    constant = torch.linspace(0, 255, 256) / 3
+    whole = torch.arange(3)
+    buffers = [constant.clone(), whole.clone()]
+    distributed.average_buffers(buffers)
+    assert torch.equal(buffers[0], constant) and torch.equal(buffers[1], whole)
 
 
 def test_a_process_on_its_own_has_everything():
