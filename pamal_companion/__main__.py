@@ -179,6 +179,8 @@ def run(what: tuple[str, ...], given: tuple[tuple[str, str], ...], results: Path
 
         if len(what) != 2:
             raise InputError(f"Expected SOURCE and TARGET of a notebook. Found {' '.join(what)}.")
+        if results != grid.ROOT / "results":
+            raise InputError("`--results` is where records go; a notebook has its parameters, -p.")
         notebooks.run(Path(what[0]), Path(what[1]), changes)
         return {"made": [what[1]]}, [what[1]], True
     for make in [grid.maker(record, results, changes) for record in what]:

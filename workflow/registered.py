@@ -20,6 +20,7 @@ from typing import Any
 from pamal_companion.runs.files import BusyError
 from pamal_companion.runs.run import run
 from pamal_companion.study.registered import FOLDER, Question, read
+from pamal_core.errors import InputError
 
 
 def missing(question: Question) -> Iterator[tuple[Any, Any]]:
@@ -50,4 +51,7 @@ def main(names: list[str], folder: Path = FOLDER) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except InputError as error:
+        sys.exit(f"error: {error}")

@@ -58,8 +58,8 @@ class MultiForwardOptions(AblationOptions):
 
     @model_validator(mode="after")
     def _has_draws_to_couple(self) -> "MultiForwardOptions":
-        if max(self.windows) < 2:
-            raise ValueError(f"`windows` must have one above 1. Found windows={self.windows}.")
+        if len({*self.windows}) < 2:
+            raise ValueError(f"`windows` must be two or more. Found windows={self.windows}.")
         return self
 
     def settings(self, is_sample: bool = False) -> list[Setting]:

@@ -15,7 +15,8 @@ from pamal_core.errors import InputError
 from pamal_core.files import ODD
 
 REGISTERED = "registered"
-"""A folder of runs that are not looked at: nothing reads them before the last one is made."""
+"""A folder of runs that nobody looks at before the last one is made: it is left out of those above
+it."""
 
 Listed = dict[str, Any]
 """What is said of a run, None where it cannot be told: its path, that of the record or of the

@@ -10,6 +10,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -97,7 +98,7 @@ def maker(
     changes = changes or {}
     if own := sorted(changes.keys() & {"out", "method", "seed"}):
         raise InputError(f"`{own[0]}` of a record is in its name. Found {changes[own[0]]!r}.")
-    if changes and results == ROOT / "results":
+    if changes and results.resolve() == (ROOT / "results").resolve():
         raise InputError("A run with changes needs a folder of its own, such as --results mine.")
     run = by_record().get(record) or _of_another_seed(record)
     if run is None:
@@ -133,7 +134,7 @@ def maker(
 
 def _of_another_seed(record: str) -> Run | None:
     """The run of `record` where the grid has its setting with other seeds only."""
-    if found := re.fullmatch(r"(.+_seed_)(\d+)\.json", record):
+    if found := re.fullmatch(r"(.+_seed_)(0|[1-9][0-9]*)\.json", record):
         for name, run in by_record().items():
             if name.startswith(found[1]):
                 return replace(run, seed=int(found[2]), records=(record,))
@@ -243,4 +244,7 @@ def parameters(text: str) -> dict[str, Any]:
 def value(text: str) -> Any:
     """Return what is written after a name: as papermill reads it, whose rules know no lists, or a
     list."""
-    return json.loads(text) if text.startswith("[") else parse_value(text)
+    if text.startswith("["):
+        with suppress(ValueError):
+            return json.loads(text)
+    return parse_value(text)

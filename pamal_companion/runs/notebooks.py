@@ -71,9 +71,12 @@ def run(source: Path, target: Path, parameters: dict[str, Any]) -> None:
         raise InputError(f"{source} is not a notebook: it is no JSON.") from None
     except (LookupError, TypeError, AttributeError):
         raise InputError(f"{source} is not a notebook: it has no cells.") from None
-    if unknown := parameters.keys() - known:  # papermill would only log it
+    unknown = parameters.keys() - known  # of which papermill would only log that it is
+    if unknown and "from_notebook(" not in source.read_text("utf-8"):  # which names what is wrong
         raise InputError(f"{source} has no parameter {', '.join(sorted(unknown))}.")
     check_writable(target)
+    if target.suffix != ".ipynb" or target.resolve() == source.resolve():
+        raise InputError(f"The target is replaced: it must be another NAME.ipynb. Found {target}.")
     logging.getLogger("papermill").setLevel(logging.ERROR)  # it warns of what it cannot parse
     os.environ.pop("MPLBACKEND", None)  # with one set, a kernel shows no figures
     try:

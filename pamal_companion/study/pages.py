@@ -97,10 +97,14 @@ def making(notebook: str, namespace: Mapping[str, Any], record: Record, runs: Ru
 
 
 def command(notebook: str, namespace: Mapping[str, Any]) -> str:
-    """Return what makes the page again: every parameter that is not as in the notebook."""
-    defaults = grid.notebook_defaults(notebook).items()
-    changed = [name for name, usual in defaults if namespace.get(name, usual) != usual]
-    return grid.papermill(notebook, {name: namespace[name] for name in changed})
+    """Return what makes the page again: every parameter that is not as in the notebook, and every
+    other option of its `options` that is not as the method has it."""
+    cell, options = grid.notebook_defaults(notebook), namespace["options"]
+    usual = type(options).create(method=options.method)
+    given = {n: namespace[n] for n, value in cell.items() if namespace.get(n, value) != value}
+    others = [n for n in type(options).model_fields if n in options.model_fields_set - cell.keys()]
+    given |= {n: v for n in others if (v := getattr(options, n)) != getattr(usual, n)}
+    return grid.papermill(notebook, given)
 
 
 def cost(record: Record) -> str:

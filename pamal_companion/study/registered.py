@@ -121,7 +121,7 @@ class Registration(BaseModel):
                 ours, theirs = rows[pair.ours], rows[pair.theirs]
                 if ours is theirs or ours.experiment != theirs.experiment:
                     raise ValueError("`theirs` must be another setting of the same experiment.")
-                measures.check(pair.measure, [*paper.TASKS[ours.experiment]])
+                measures.check(pair.measure, [*paper.TASKS.get(ours.experiment, ())])
                 both = {row.at(0).get("batch_norm") for row in (ours, theirs)} == {"both"}
                 if pair.split not in ("validation", "test") and not both:
                     raise ValueError(f"`split` must be measured. Found {pair.split}.")

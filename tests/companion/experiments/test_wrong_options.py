@@ -69,7 +69,8 @@ UNFIT = {
     MultiForwardOptions: [
         *(({"seeds": wrong}, "`seeds` must be") for wrong in ("a", "-1", "1.5", "")),
         ({"p": 0.5}, "This notebook has no `p`. Known: experiment, seeds"),
-        ({"windows": "1"}, "`windows` must have one above 1. Found windows=(1,)."),
+        ({"windows": "1"}, "`windows` must be two or more. Found windows=(1,)."),
+        ({"windows": "2,2"}, "`windows` must be two or more. Found windows=(2, 2)."),
         ({"windows": ()}, "`windows` must have at least 1 item. Found windows=()."),
         ({"penalties": "ordered,reversed"}, "`penalties` must be 'ordered', 'printed'"),
     ],

@@ -270,9 +270,19 @@ def test_what_the_name_of_a_record_says_is_not_changed(changes):
         grid.maker("census/ls_seed_0.json", Path(), changes)
 
 
-def test_a_changed_run_is_not_kept_under_the_name_of_the_papers():
+@pytest.mark.parametrize(
+    "results", [grid.ROOT / "results", Path("results"), Path("notebooks/../results")]
+)
+def test_a_changed_run_is_not_kept_under_the_name_of_the_papers(results, monkeypatch):
+    monkeypatch.chdir(grid.ROOT)
     with pytest.raises(InputError, match="needs a folder of its own, such as --results mine"):
-        grid.maker("census/ls_seed_0.json", grid.ROOT / "results", {"epochs": 1})
+        grid.maker("census/ls_seed_0.json", results, {"epochs": 1})
+
+
+@pytest.mark.parametrize("seed", ["00", "01", "\u0663", "-1", "1.0"])
+def test_a_seed_has_one_name(seed):
+    with pytest.raises(InputError, match=r"must be FOLDER/NAME_seed_NUMBER\.json"):
+        grid.maker(f"census/ls_seed_{seed}.json", Path())
 
 
 def test_a_record_that_two_tables_share_is_copied_if_it_is_of_this_run(tmp_path):

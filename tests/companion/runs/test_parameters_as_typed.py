@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("IPython", reason="needs the `book` extra")
 from IPython.core.interactiveshell import InteractiveShell
 
+from pamal_companion.__main__ import main
 from pamal_companion.experiments import ablations, options
 from pamal_companion.experiments.conflict import ConflictOptions
 from pamal_companion.experiments.your_model import YourModelOptions
@@ -219,9 +220,35 @@ def test_a_notebook_whose_cell_has_equals_signs_takes_its_parameters(tmp_path, l
     made = json.loads((tmp_path / "made.ipynb").read_text())
     assert made["cells"][-1]["outputs"][0]["text"] == ["x = y 3\n"]
     monkeypatch.setattr("papermill.execute_notebook", lambda *_, **__: pytest.fail("executed"))
-    for target, said in ((tmp_path, "Found a folder"), (tmp_path / "mine.ipynb/x", "Could not")):
+    record = tmp_path / "r.json"
+    record.write_text("{}")
+    for target, said in (
+        (tmp_path, "Found a folder"),
+        (tmp_path / "mine.ipynb/x", "Could not"),
+        (record, r"must be another NAME\.ipynb"),
+        (tmp_path / ".." / tmp_path.name / "mine.ipynb", r"must be another NAME\.ipynb"),
+    ):
         with pytest.raises(InputError, match=said):
             notebooks.run(tmp_path / "mine.ipynb", target, {})
+    assert record.read_text() == "{}"
+    with pytest.raises(InputError, match="has no parameter V"):
+        notebooks.run(tmp_path / "mine.ipynb", tmp_path / "made.ipynb", {"V": 3})
+    words = ["run", str(tmp_path / "mine.ipynb"), str(tmp_path / "made.ipynb")]
+    assert main([*words, "--results", str(tmp_path)]) == 2
+
+
+def test_an_option_that_the_cell_lacks_is_one_of_the_notebook(tmp_path, monkeypatch):
+    given = []
+
+    def execute(_source, _target, parameters, **_):
+        given.append(parameters)
+        raise ValueError("no kernel")
+
+    monkeypatch.setattr("papermill.execute_notebook", execute)
+    source = grid.ROOT / "notebooks" / "census.ipynb"
+    with pytest.raises(InputError, match="no kernel"):
+        notebooks.run(source, tmp_path / "made.ipynb", {"method": "stl", "task": 1})
+    assert given == [{"method": "stl", "task": 1}]  # its own check refuses others
 
 
 def test_a_notebook_without_a_kernel_is_refused_in_a_sentence(tmp_path):

@@ -96,6 +96,12 @@ def test_an_unknown_option_is_refused_before_any_run(tmp_path, script):
         script["main"](["question"], tmp_path)
 
 
+def test_what_a_user_can_mend_is_one_line(script, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["registered.py", "no-such"])
+    with pytest.raises(SystemExit, match=r"^error: A registration needs a file and its hash"):
+        runpy.run_path(str(ROOT / "workflow" / "registered.py"), run_name="__main__")
+
+
 def test_nothing_else_reads_the_folder_of_registered_runs(tmp_path, capsys):
     source = ROOT / "results" / "census" / "ls_seed_0.json"
     for folder in ("census", "registered/question"):

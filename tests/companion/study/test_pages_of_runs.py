@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
+from pamal_companion.experiments.census import CensusOptions
 from pamal_companion.plots.table import table
 from pamal_companion.runs import grid
 from pamal_companion.runs.records import Record
@@ -181,7 +182,28 @@ def test_a_cost_is_that_of_its_kind_or_says_it_was_not_measured():
 
 
 def test_the_command_has_values_not_the_notebooks_quoted_for_a_shell():
-    usual = grid.notebook_defaults("census")
+    usual = grid.notebook_defaults("census") | {"options": CensusOptions()}
     found = pages.command("census", usual | {"tasks": "a, b", "W": 3, "p": math.inf, "other": 1})
     assert shlex.split(found)[3:] == ["-p", "W", "3", "-p", "p", "inf", "-p", "tasks", "a, b"]
     assert pages.command("census", usual) == "papermill notebooks/census.ipynb out.ipynb"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"lr": 0.02, "batch_size": 32},
+        {"method": "stl", "task": 1},
+        {"method": "ls", "weights": [0.8, 0.2]},
+        {"method": "cosmos", "lam": 2.0, "average": 0.9},
+        {"W": 3, "draws": "stratified", "batch_norm": "recalibrated"},
+    ],
+)
+def test_the_command_has_options_that_the_notebooks_cell_lacks(given):
+    cell = grid.notebook_defaults("census")
+    options = CensusOptions.from_notebook(cell | given)
+    command = pages.command("census", cell | given | {"options": options})
+    words = shlex.split(command)[3:]
+    flags, names, values = words[::3], words[1::3], words[2::3]
+    found = dict(zip(names, map(grid.value, values), strict=False)) if "-y" not in flags else given
+    assert CensusOptions.from_notebook(cell | found) == options
+    assert ("-y 'weights: [0.8, 0.2]'" in command) == ("weights" in given)

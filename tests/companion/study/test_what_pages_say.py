@@ -552,3 +552,16 @@ def test_how_many_runs_of_baselines_a_front_of_figure_4_leaves_undominated(runs)
     )
     assert f"leaves at most {max(digits)} of the 36 baseline runs undominated" in text
     assert f"on Census one leaves {max(census)}." in text and sorted(census)[1] < 4
+
+
+def test_every_member_is_beaten_on_its_own_task_in_loss(runs):
+    said = "every member is beaten *on its own task* by the network that gives the other a tenth"
+    assert said in section("theory", "The claim holds in the middle, and fails at the ends")
+    compared = [("multimnist/pamal", seed) for seed in (0, 1, 2)]
+    compared += [("census/pamal", 0), ("census/pamal penalty=printed", 0)]
+    for (name, seed), split in itertools.product(compared, ("validation", "test")):
+        front = runs[select(name)][seed].front(split).on("loss")
+        for task in (0, 1):
+            shares = front.alphas[:, task].round(6)
+            end, near = (front.values[shares == share, task] for share in (1.0, 0.9))
+            assert near < end
