@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from made_up import staircase
+from notebook_text import passage
 
 from pamal_companion.plots.dial import FIVE, LONG, ONE, PAMAL, SOUP
 from pamal_companion.study import answer, dial, frame
@@ -128,6 +129,14 @@ def test_pages_say_of_census_at_equal_cost_what_was_decided():
         ("notebooks/beyond.ipynb", "A front of two draws is level, with the penalty ahead:"),
     ):
         assert said in (RESULTS.parent / page).read_text("utf-8").replace("\n", " "), page
+
+
+def test_pages_say_of_forty_passes_what_was_decided():
+    assert verdicts(read("forty-passes"))["verdict"].tolist() == ["level", "ahead", "open", "level"]
+    fronts = "the front of one draw is level with that of a [rewarded soup]"
+    text = passage("beyond", "forty-passes-says")
+    assert fronts in text and "and of four stratified draws ahead." in text
+    assert text.endswith("The network chosen from four is level with LS, from one open:")
 
 
 def verdicts_of(question, word):

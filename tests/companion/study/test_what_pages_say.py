@@ -152,16 +152,8 @@ SAYS = {
         ("is ahead of four for ten", "40 passes: PaMaL with W = 1 against P"),
         ("and of 40 epochs of LS", "MultiMNIST, 40 passes: PaMaL with W = 1 against LS"),
         (
-            "open against a [rewarded soup]",
-            "MultiMNIST, 40 passes: a soup against PaMaL with W = 1",
-        ),
-        (
             "the front of one draw is ahead of LS",
             "MultiMNIST, 40 passes, with an EMA: PaMaL with W = 1 against LS",
-        ),
-        (
-            "The network chosen from it is open against LS, on test",
-            "MultiMNIST, 40 passes, with an EMA: the network of PaMaL",
         ),
     ],
     "beyond census-cost": [
