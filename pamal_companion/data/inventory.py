@@ -75,7 +75,7 @@ def status(name: str, root: Path, *, download: bool = False) -> dict[str, Any]:
             what, state, advice = data.check(place), "ready", ""
     except InputError as error:
         what, advice = str(error).replace(cityscapes.HOW_TO_GET, data.how_to_get), ""
-        state = "damaged" if entries(place) else "missing"
+        state = "damaged" if place.exists() else "missing"
     if state != "ready":
         advice = elsewhere(root, data.home) or advice
     size = sum(path.lstat().st_size for path in place.rglob("*") if path.is_file())
