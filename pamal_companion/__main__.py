@@ -166,7 +166,7 @@ def grid_status(path: Path) -> Answer:
 @command
 @click.argument("what", nargs=-1, required=True, metavar="RECORD... | SOURCE.ipynb TARGET.ipynb")
 @click.option("-p", "given", nargs=2, multiple=True, metavar="NAME VALUE", help="A parameter.")
-@click.option("--results", type=click.Path(path_type=Path), default=grid.ROOT / "results")
+@click.option("--results", type=click.Path(path_type=Path), default=grid.RESULTS)
 def run(what: tuple[str, ...], given: tuple[tuple[str, str], ...], results: Path) -> Answer:
     """Make records of the grid, or execute a notebook.
 
@@ -179,7 +179,7 @@ def run(what: tuple[str, ...], given: tuple[tuple[str, str], ...], results: Path
 
         if len(what) != 2:
             raise InputError(f"Expected SOURCE and TARGET of a notebook. Found {' '.join(what)}.")
-        if results != grid.ROOT / "results":
+        if results != grid.RESULTS:
             raise InputError("`--results` is where records go; a notebook has its parameters, -p.")
         notebooks.run(Path(what[0]), Path(what[1]), changes)
         return {"made": [what[1]]}, [what[1]], True

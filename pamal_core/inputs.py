@@ -28,6 +28,11 @@ def arguments(inputs: Inputs) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return (inputs,), {}
 
 
+def by_name(outputs: Any) -> Any:
+    """Return a named tuple, of what a model returned, as a dict; others as they are."""
+    return outputs._asdict() if hasattr(outputs, "_asdict") else outputs
+
+
 def num_examples(inputs: Inputs) -> int:
     """The length of the first tensor of `inputs` that has one; 0 where there is none."""
     parts = (part for part in tree_leaves(arguments(inputs)) if isinstance(part, Tensor))

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from pamal_core.errors import InputError, check_choice
-from pamal_core.inputs import described
+from pamal_core.inputs import by_name, described
 from pamal_core.metrics import Gathered, Metric, Pair
 from pamal_core.shapes import ByTask
 
@@ -125,7 +125,7 @@ def by_task(
 def outputs_by_task(tasks: Sequence[Task], outputs: Any) -> list[Any]:
     """Return what the network returned, in the order of the tasks, or else by their names."""
     names = [task.name for task in tasks]
-    named = outputs._asdict() if hasattr(outputs, "_asdict") else outputs  # a named tuple
+    named = by_name(outputs)
     if isinstance(named, Mapping) and set(named) == set(names):
         return [named[name] for name in names]
     if not isinstance(outputs, tuple | list):

@@ -18,7 +18,7 @@ def seconds() -> dict[tuple[str, str], dict[str, float]]:
     kinds: dict[tuple[str, str], dict[str, float]] = {}
     for name, run in grid.by_record().items():
         whole = "epochs" not in run.options  # a run of more epochs than the paper's is no measure
-        if whole and (path := grid.ROOT / "results" / name).exists():
+        if whole and (path := grid.RESULTS / name).exists():
             record = Record.read(path)
             kinds.setdefault((run.experiment, run.method), {})[record.key] = record.seconds
     return kinds

@@ -24,6 +24,7 @@ from pamal_core.errors import InputError, check_choice
 from pamal_core.files import write_atomic
 
 ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "results"
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def maker(
     changes = changes or {}
     if own := sorted(changes.keys() & {"out", "method", "seed"}):
         raise InputError(f"`{own[0]}` of a record is in its name. Found {changes[own[0]]!r}.")
-    if changes and results.resolve() == (ROOT / "results").resolve():
+    if changes and results.resolve() == RESULTS.resolve():
         raise InputError("A run with changes needs a folder of its own, such as --results mine.")
     run = by_record().get(record) or _of_another_seed(record)
     if run is None:

@@ -22,7 +22,7 @@ from pamal_companion.study import measures
 from pamal_core.errors import InputError
 from pamal_core.files import write_atomic
 
-RESULTS = grid.ROOT / "results"
+RESULTS = grid.RESULTS
 FILE = RESULTS / "measured.csv"
 ABOUT = ["record", "experiment", "method", "seed", "data", "seconds"]
 SPLIT = "measured on"

@@ -38,7 +38,7 @@ from pamal_companion.study.hypotheses import IN_WORDS, Hypothesis, Records, of_e
 from pamal_companion.study.statistics import WITHIN, Estimate, bracket, holm, minus, seeds_needed
 from pamal_core.errors import InputError, check_choice
 
-FOLDER = grid.ROOT / "results" / folder.REGISTERED
+FOLDER = grid.RESULTS / folder.REGISTERED
 LEVEL = 0.05
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
 from pamal_core.errors import InputError, check_choice, check_type
-from pamal_core.inputs import Inputs, moved
+from pamal_core.inputs import Inputs, by_name, moved
 from pamal_core.networks.skeleton import Skeleton, full_precision
 from pamal_core.networks.statistics import Calibration, check_calibration, estimate, warn_of_shared
 from pamal_core.shapes import ByMember, Theta, Thetas
@@ -115,8 +115,7 @@ class Network(nn.Module, ABC):
         twin, theta = self.skeleton.twin(), self.theta(alpha)
         if batches != "shared":
             estimate(twin, theta, batches, self.task_names)
-        outputs = twin(theta, *moved([inputs], self.device))
-        outputs = outputs._asdict() if hasattr(outputs, "_asdict") else outputs  # a named tuple
+        outputs = by_name(twin(theta, *moved([inputs], self.device)))
         return dict(outputs) if isinstance(outputs, Mapping) else list(outputs)
 
     @torch.no_grad()

@@ -72,6 +72,5 @@ class Mixture(Network):
         network.task_names = tuple(state["task_names"])
         network.calibration = state["calibration"]
         vars(network.skeleton).update(state["skeleton"])
-        for name in network.skeleton.still:
-            network.skeleton.model.get_submodule(name).eval()
+        network.skeleton.keep_still()
         return network

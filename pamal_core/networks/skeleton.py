@@ -115,13 +115,17 @@ class Skeleton(nn.Module):
         self._held: Theta | None = None
         self._place()
         self.written = self._sums()
-        """Sum and norm of each buffer that is no running statistic, as they were at first."""
+        """Sums over each buffer that is no running statistic and over its squares, as at first."""
 
     def train(self, mode: bool = True) -> "Skeleton":
         super().train(mode)
+        self.keep_still()
+        return self
+
+    def keep_still(self) -> None:
+        """Switch to evaluation mode what stays in it."""
         for name in self.still:
             self.model.get_submodule(name).eval()
-        return self
 
     def forward(self, theta: Theta, inputs: Inputs) -> Any:
         """Return what the model with the weights `theta` [N] returns for `inputs`, which it runs
