@@ -71,6 +71,7 @@ def load(
     tasks: Collection[str] = ("age", "education"),
     masters: Literal["mended", "as_released"] = "mended",
     seed: int = 0,
+    people_of: Callable[[Sequence[str]], tuple[bytes, bytes]] = people.texts,
 ) -> Splits:
     """Features float32 [n, D] and one label int64 [n] per task, 1 for yes, in the order of `TASKS`.
 
@@ -85,13 +86,14 @@ def load(
     and "education" counts a Masters degree, which the code misspells and so leaves out
     (`masters="as_released"`).
 
-    The files are in `census/` under `root`; the sample is made-up people, whose sex is chance.
-    `seed` draws the fifth of the training file that is for validation.
+    The files are in `census/` under `root`; the sample is made-up people, whose sex is chance, or
+    those that `people_of` makes up for the columns of a file. `seed` draws the fifth of the
+    training file that is for validation.
     """
     chosen_tasks = [task for task in TASKS if task in tasks]
     place = data_root(root)
     is_sample = takes_sample(data, place, HOME)
-    contents = people.texts(COLUMNS) if is_sample else texts(place / HOME.folder)
+    contents = people_of(COLUMNS) if is_sample else texts(place / HOME.folder)
     known, tested = map(parse, contents)
     order = np.random.default_rng(seed).permutation(len(known))
     held_out, rest = map(np.sort, np.split(order, [round(VALIDATION_SHARE * len(known))]))

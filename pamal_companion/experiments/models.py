@@ -1,6 +1,7 @@
 """The architectures of the paper, as plain modules that return one output per task."""
 
 from collections.abc import Iterable
+from typing import Literal
 
 from torch import Tensor, nn
 
@@ -20,12 +21,17 @@ class SharedBottom(nn.Module):
         return [head(features) for head in self.heads]
 
 
-def lenet(num_tasks: int = 2, in_channels: int = 1, bottleneck: int = 50) -> SharedBottom:
+def lenet(
+    num_tasks: int = 2,
+    in_channels: int = 1,
+    bottleneck: int = 50,
+    activation: Literal["relu", "leaky_relu"] = "relu",
+) -> SharedBottom:
     """LeNet of appendix C1 for images [n, in_channels, 28, 28]: with one channel 21,330 shared
     weights, and 3,060 for each head of 10 classes.
 
     `bottleneck` is the number of features between encoder and heads, 50 in the paper. Fewer make
-    the tasks compete.
+    the tasks compete. `activation` is what the features pass through: a LeakyReLU has slope 0.1.
     """
     encoder = nn.Sequential(
         nn.Conv2d(in_channels, 10, kernel_size=5),
@@ -36,13 +42,36 @@ def lenet(num_tasks: int = 2, in_channels: int = 1, bottleneck: int = 50) -> Sha
         nn.ReLU(),
         nn.Flatten(),
         nn.Linear(20 * 4 * 4, bottleneck),
-        nn.ReLU(),
+        nn.ReLU() if activation == "relu" else nn.LeakyReLU(0.1),
     )
     heads = (
         nn.Sequential(nn.Linear(bottleneck, 50), nn.ReLU(), nn.Linear(50, 10))
         for _ in range(num_tasks)
     )
     return SharedBottom(encoder, heads)
+
+
+def released_target(in_channels: int = 1, bottleneck: int = 50) -> SharedBottom:
+    """LeNet as the hypernetwork of the authors' code writes it: no ReLU after the encoder's last
+    layer, and heads that are one linear layer."""
+    whole = lenet(in_channels=in_channels, bottleneck=bottleneck)
+    encoder = nn.Sequential(*[*whole.encoder.children()][:-1])
+    return SharedBottom(encoder, (nn.Linear(bottleneck, 10) for _ in whole.heads))
+
+
+class OneScore(nn.Module):
+    """A perceptron with one layer of 64 for features [n, num_features], whose one logit [n] is the
+    output of both tasks."""
+
+    def __init__(self, num_features: int) -> None:
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Linear(num_features, 64), nn.ReLU())
+        self.head = nn.Linear(64, 1)
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        """Return the logit twice."""
+        score = self.head(self.encoder(x)).squeeze(1)
+        return [score, score]
 
 
 def mlp(num_features: int, num_tasks: int = 2) -> SharedBottom:

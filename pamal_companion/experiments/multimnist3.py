@@ -13,7 +13,7 @@ EXPERIMENT = Experiment(
     options=MultiMNIST3Options,
     tasks=tuple(classification(position) for position in POSITIONS),
     load=lambda o: multimnist.load(
-        o.data, o.data_root, num_digits=3, antialias=o.antialias, seed=o.draw
+        o.data, o.data_root, num_digits=3, antialias=o.antialias, split=o.split, seed=o.draw
     ),
     make_network=lambda _options, _splits, extra: lenet(len(POSITIONS), in_channels=1 + extra),
     reference=(0.0,) * len(POSITIONS),

@@ -29,7 +29,9 @@ class MultiMNISTOptions(Options):
     """The common options with the paper's W = 4, the position of the second digit, whether
     validation shares its digits with training, as in the authors' code, and which draw of digits
     the images are composed of: the seed of the data, whatever `seed` trains on them. `bottleneck`
-    is the number of features between encoder and heads."""
+    is the number of features between encoder and heads, and `activation` what they pass through:
+    behind a ReLU few features may all be 0 for every image, behind a LeakyReLU of slope 0.1 none
+    is. `target` is the LeNet that PHN writes: the plain one, or that of the authors' code."""
 
     title = "MultiMNIST"
     task_names = ("top-left", "bottom-right")
@@ -40,6 +42,8 @@ class MultiMNISTOptions(Options):
     split: Literal["disjoint", "released"] = "disjoint"
     draw: Natural = 0
     bottleneck: Count = 50
+    activation: Literal["relu", "leaky_relu"] = "relu"
+    target: Literal["plain", "released"] = "plain"
 
 
 class CensusOptions(Options):
@@ -65,11 +69,36 @@ class CensusOptions(Options):
     draw: Natural = 0
 
 
+class FairnessOptions(Options):
+    """The common options, for income against the gap between women and men, on Census' rows.
+
+    `draw` is the seed of the fifth of the training file that is for validation.
+    """
+
+    title = "Fairness"
+    task_names = ("income", "parity")
+    # A head of one logit has no adapter of a higher rank.
+    by_data: ClassVar = {data: {"epochs": 6, "rank": 1} for data in ("full", "sample")}
+    draw: Natural = 0
+
+    @model_validator(mode="after")
+    def _has_one_head(self) -> "FairnessOptions":
+        if self.method == "rotograd":
+            raise ValueError(
+                "`method` must be another: RotoGrad rotates the features for the head of each "
+                "task, and both tasks read one logit here. Found 'rotograd'."
+            )
+        return self
+
+
 class MultiMNIST3Options(Options):
     """The common options, whose defaults are the paper's setting: one draw a step and no penalty.
 
     `antialias` smooths the image as it is scaled down: the authors' code does not, and the paper
-    does not say. `draw` is the seed of the data, as for two digits.
+    does not say. `draw` is the seed of the data, as for two digits, and `split` says whether
+    validation shares its digits with training, as in the authors' code, which trains on 50,000
+    images. `trained` is what RotoGrad trains: all, or "released" without the third head, which the
+    optimiser of the authors' code does not have.
     """
 
     title = "MultiMNIST3"
@@ -78,7 +107,9 @@ class MultiMNIST3Options(Options):
     by_data: ClassVar = {"full": {"epochs": 20}, "sample": {"epochs": 10}}
     of_the_paper: ClassVar = {"lr_scaling": "plain"}
     antialias: bool = False
+    split: Literal["disjoint", "released"] = "disjoint"
     draw: Natural = 0
+    trained: Literal["all", "released"] = "all"
 
 
 class UTKFaceOptions(Options):
@@ -191,8 +222,9 @@ OPTIONS: dict[str, type[Options]] = {
     "utkface": UTKFaceOptions,
     "cityscapes": CityScapesOptions,
     "toy": ToyOptions,
+    "fairness": FairnessOptions,
 }
-"""The options of each experiment by its name, in the paper's order."""
+"""The options of each experiment by its name, in the paper's order, and then ours."""
 
 
 def options_of(experiment: str) -> type[Options]:

@@ -2,6 +2,7 @@
 
 import math
 import os
+from itertools import pairwise
 
 import torch
 from torch import nn
@@ -21,7 +22,8 @@ class Hypernetwork(Network):
 
     For large N, `chunk` weights are written at a time (Ha, Dai and Le, "HyperNetworks", ICLR 2017):
     the input is then alpha joined with a learned vector of `embedding` entries for each of the
-    ceil(N / chunk) chunks.
+    ceil(N / chunk) chunks. With `depth` there are other hidden layers than two: the code of PaMaL's
+    authors has three.
 
     Raises InputError, before anything is allocated, where training would not fit into half of the
     main memory: four numbers for each parameter, as Adam keeps two besides the gradient.
@@ -34,6 +36,7 @@ class Hypernetwork(Network):
         *,
         shared: str | None = None,
         hidden: int = 100,
+        depth: int = 2,
         chunk: int | None = None,
         embedding: int = 64,
     ) -> None:
@@ -51,13 +54,11 @@ class Hypernetwork(Network):
         super().__init__(skeleton, torch.eye(num_tasks))
         chunks = math.ceil(skeleton.num_weights / outputs)
         self.embeddings = nn.Parameter(torch.randn(chunks, embedding if chunk else 0))
-        self.layers = nn.Sequential(
-            nn.Linear(num_tasks + self.embeddings.shape[1], hidden),
-            nn.ReLU(),
-            nn.Linear(hidden, hidden),
-            nn.ReLU(),
-            nn.Linear(hidden, outputs),
-        )
+        widths = [num_tasks + self.embeddings.shape[1], *[hidden] * depth]
+        layers: list[nn.Module] = []
+        for inputs, units in pairwise(widths):
+            layers += [nn.Linear(inputs, units), nn.ReLU()]
+        self.layers = nn.Sequential(*layers, nn.Linear(hidden, outputs))
 
     def weights(self, alphas: ByMember) -> Thetas:
         chunks = self.embeddings.expand(*alphas.shape[:-1], *self.embeddings.shape)

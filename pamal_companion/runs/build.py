@@ -42,7 +42,10 @@ def build(
     """
     o, num_tasks = options, len(tasks)
     if o.method == "phn":
-        written = Hypernetwork(make_network(0), num_tasks, shared=shared, chunk=o.chunk)
+        depth = 3 if getattr(o, "target", "plain") == "released" else 2
+        written = Hypernetwork(
+            make_network(0), num_tasks, shared=shared, depth=depth, chunk=o.chunk
+        )
         solver = EPO() if o.solver == "epo" else balancing.Linear()
         return Method(written, tasks, preference=preference(o), balancer=solver)
     if o.method == "cosmos":
@@ -59,6 +62,9 @@ def build(
     if o.method == "rotograd":
         example = train[:2][0]
         members: list[nn.Module] = [Rotated(make_network(0), example) for _ in rows]
+        if getattr(o, "trained", "all") == "released":
+            for member in members:
+                member.get_submodule("heads")[-1].requires_grad_(False)  # type: ignore[index]
     else:
         members = [make_network(0) for _ in rows]
     network = WeightEnsemble(members, task_weights=rows, shared=shared)

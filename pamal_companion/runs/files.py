@@ -84,6 +84,10 @@ class RunFiles:
         """Those of the network that the members of a soup begin as."""
         return RunFiles(self.record.with_name(f"{self.record.stem}.shared.json"))
 
+    def start(self, key: str) -> "RunFiles":
+        """Those of the start `key`, which several runs in a folder begin from and which stays."""
+        return RunFiles(self.record.with_name(f".start-{key}.json"))
+
     @contextmanager
     def claimed(self, wait: bool) -> Iterator[None]:
         """Nobody else makes the run meanwhile; BusyError at once, unless `wait`, if somebody does.

@@ -29,13 +29,14 @@ class Row:
 
 _BALANCING = ("balancing", "balancing_form", "history")
 _DRAWING = ("p", "p_first", "draws", "grid")
-_PAMAL = ("lam", "W", "penalty", "edges", "skip", *_DRAWING, *_BALANCING, "lr_scaling")
+_PENALTY = ("lam", "W", "penalty", "edges", "skip")
+_PAMAL = (*_PENALTY, *_DRAWING, *_BALANCING, "lr_scaling", "shared_epochs")
 _LOW_RANK = ("rank", "train_base", "shared_epochs", "W", *_DRAWING, "lr_scaling")
-_PHN = (*_DRAWING, "solver", "chunk")
+_PHN = (*_DRAWING, "solver", "chunk", "target")
 
 METHODS: dict[str, Row] = {
     "pamal": Row("PaMaL", options=_PAMAL, one_network=False),
-    "ls": Row("LS", options=("weights", *_BALANCING)),
+    "ls": Row("LS", options=("weights", "shared_epochs", *_BALANCING)),
     "stl": Row("STL", options=("task", *_BALANCING), one_network=False),
     "uw": Row("UW", "uncertainty.UncertaintyWeighting", ("num_tasks",)),
     "dwa": Row("DWA", "dwa.DynamicWeightAverage", ("temperature", "steps_per_window")),
@@ -47,7 +48,7 @@ METHODS: dict[str, Row] = {
     "cagrad": Row("CAGrad", "cagrad.CAGrad", ("c", "heads")),
     "nash_mtl": Row("Nash-MTL", "nash_mtl.NashMTL", ("heads",)),
     "auto_lambda": Row("Auto-lambda"),
-    "rotograd": Row("RotoGrad"),
+    "rotograd": Row("RotoGrad", options=("trained",)),
     "soup": Row("Rewarded soup", options=("shared_epochs",), one_network=False),
     "low_rank": Row("Low rank", options=_LOW_RANK, one_network=False),
     "phn": Row("PHN", options=_PHN, published={"p": 0.2}, one_network=False),

@@ -6,7 +6,8 @@ import os
 import platform
 import re
 from collections.abc import Mapping
-from importlib.metadata import version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -19,9 +20,9 @@ from pamal_core.errors import InputError, is_number
 from pamal_core.files import write_atomic
 from pamal_core.front import Front, Objective, Point
 
-HIGHER = dict.fromkeys(("accuracy", "mIoU", "pixel accuracy", "R2"), True) | dict.fromkeys(
-    ("loss", "absolute error", "relative error"), False
-)
+BETTER_HIGH = "accuracy", "mIoU", "pixel accuracy", "R2", "average precision"
+BETTER_LOW = "loss", "absolute error", "relative error", "gap", "gap of positive answers"
+HIGHER = dict.fromkeys(BETTER_HIGH, True) | dict.fromkeys(BETTER_LOW, False)
 """Whether higher is better, of each metric of the experiments: a record says it of objectives."""
 ABOUT = ("experiment", "method", "options", "seed", "data")
 """The fields of a record that say what the run is."""
@@ -110,11 +111,13 @@ class Record(About):
     option never renames old runs. Each point is
     {"alpha": [M], "split": name, "metrics": {"task/metric": value}}; `objectives` says which
     metrics are compared and in which direction. `history` has a row per epoch: the mean training
-    loss of each task, and the smallest cosine between two members. `cost` is in seconds and bytes.
-    Everything but `cost` is the same each time the run is made on one machine. In a file a checksum
-    of all fields stands beside them.
+    loss of each task, and the smallest cosine between two members. `cost` is in seconds and bytes,
+    `made_on` says where the run was made (`runs.devices.made_on`). Everything but these two is the
+    same each time the run is made on one machine. In a file a checksum of all fields stands beside
+    them.
 
-    Records of older code have no `key`, and of the options only those that count in it.
+    Records of older code have no `key`, no `made_on`, and of the options only those that count in
+    the key.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -126,6 +129,7 @@ class Record(About):
     history: list[dict[str, Any]] = []
     cost: dict[str, float | None]
     versions: dict[str, str]
+    made_on: dict[str, str | None] = {}
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -173,6 +177,8 @@ class Record(About):
     def to_text(self) -> str:
         """Return the JSON text that `write` writes."""
         fields = self.model_dump(mode="json")
+        if not self.made_on:  # of older code: its file stays what it was
+            del fields["made_on"]
         fields["checksum"] = _digest(fields)
         texts = {name: json.dumps(value, allow_nan=False) for name, value in fields.items()}
         lines = ",\n    ".join(json.dumps(point, allow_nan=False) for point in fields["points"])
@@ -222,8 +228,11 @@ class Record(About):
 
 def versions() -> dict[str, str]:
     """What a record says of the software that made it."""
-    names = ("pamal-core", "torch", "numpy")
-    return {"python": platform.python_version()} | {name: version(name) for name in names}
+    found = {"python": platform.python_version()}
+    for name in ("pamal-core", "torch", "numpy"):
+        with suppress(PackageNotFoundError):  # our own, where it is run from its folder
+            found[name] = version(name)
+    return found
 
 
 def about(experiment: str, options: Options, data: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from pamal_companion.data.images import Images
 from pamal_companion.data.splits import Splits
 from pamal_companion.runs.build import adam, build, preference, task_weights
 from pamal_companion.runs.checkpoint import load_own, train_resumably
-from pamal_companion.runs.devices import peak_memory, pick_device
+from pamal_companion.runs.devices import made_on, peak_memory, pick_device, reset_peak_memory
 from pamal_companion.runs.files import RunFiles
 from pamal_companion.runs.methods import matters
 from pamal_companion.runs.options import Options
@@ -78,6 +78,8 @@ class Experiment:
         """InputError where `options` do not fit the tasks or this machine: before data are loaded,
         which may take a while."""
         num_tasks, p = len(self.tasks_of(options)), options.p
+        if options.epochs is not None and options.shared_epochs is not None:
+            check_start(options.shared_epochs, options.epochs)
         task_weights(options, num_tasks)
         preference(options)
         if isinstance(p, list) and matters("p", options.method) and len(p) not in (1, num_tasks):
@@ -97,13 +99,11 @@ class Experiment:
         )
         if options.method == "soup" or begins_as_one:
             epochs = options.epochs or values["epochs"]
-            shared = options.shared_epochs or max(epochs // 2, 1)
-            if shared >= epochs:
-                raise InputError(
-                    f"`epochs` must be above `shared_epochs`, {shared}. Found epochs={epochs}."
-                )
-            unset["shared_epochs"] = shared
-        return options.model_copy(update=unset)
+            unset["shared_epochs"] = options.shared_epochs or max(epochs // 2, 1)
+        found = options.model_copy(update=unset)
+        if found.shared_epochs is not None:
+            check_start(found.shared_epochs, found.epochs or 0)
+        return found
 
     def method(self, options: Options, splits: Splits, start: nn.Module | None = None) -> Method:
         """Return what a run of `options` trains on `splits`, on the device it runs on: freshly
@@ -127,6 +127,14 @@ class Experiment:
         return about(self.name, options, splits.id)
 
 
+def check_start(shared_epochs: int, epochs: int) -> None:
+    """Raise InputError unless a run is longer than its start."""
+    if shared_epochs >= epochs:
+        raise InputError(
+            f"`epochs` must be above `shared_epochs`, {shared_epochs}. Found epochs={epochs}."
+        )
+
+
 class Result(NamedTuple):
     """A finished run: its record, and the trained network if its weights are at hand."""
 
@@ -135,9 +143,15 @@ class Result(NamedTuple):
 
 
 def run(
-    experiment: Experiment, options: Options, splits: Splits | None = None, *, wait: bool = True
+    experiment: Experiment,
+    options: Options,
+    splits: Splits | None = None,
+    *,
+    wait: bool = True,
+    keep_weights: bool = True,
 ) -> Result:
-    """Train and evaluate; with `options.out` also write the record there and the weights beside it.
+    """Train and evaluate; with `options.out` also write the record there and, if `keep_weights`,
+    the weights beside it.
 
     A finished run is read, not repeated; one that was stopped goes on from its last epoch and ends
     with the same record but for its cost. One that another process is making is waited for, or
@@ -165,8 +179,9 @@ def run(
                 record = _evaluate(experiment, options, splits, network, history)
                 if distributed.rank() == 0:
                     # Weights first: a run counts as finished once its record is there.
-                    state = {"key": key, "network": dict(network.state_dict())}
-                    save_state(files.weights, state)
+                    if keep_weights:
+                        state = {"key": key, "network": dict(network.state_dict())}
+                        save_state(files.weights, state)
                     record.write(files.record)
                 distributed.wait()
     if distributed.rank() == 0:  # also what a process left that was killed just after the record
@@ -212,15 +227,22 @@ def _train(
     checkpoint in `files`.
 
     With `shared_epochs`, as a rewarded soup has them and adapters of a base that is not trained,
-    it begins as one network, trained on all tasks for so long.
+    it begins as one network, trained on all tasks for so long. The start of LS has equal weights
+    of the losses whatever its own are: runs in one folder that have the same share it.
     """
+    reset_peak_memory(pick_device(options.device))
     start: nn.Module | None = None
     before: list[dict[str, Any]] = []
     if options.shared_epochs is not None:
         alone = {"method": "ls", "epochs": options.shared_epochs, "shared_epochs": None}
-        alone |= {"average": 0.0, "balancing": "none"}
+        alone |= {"average": 0.0, "balancing": "none", "weights": None}
         first = options.model_copy(update=alone)
-        one, before = _train(experiment, first, splits, files.shared if files else None)
+        if files is not None and options.method == "ls":
+            its_files = files.start(experiment.about(first, splits)["key"])
+            with its_files.claimed(wait=True):  # one process makes it, the others read it
+                one, before = _train(experiment, first, splits, its_files)
+        else:
+            one, before = _train(experiment, first, splits, files.shared if files else None)
         start = one.export([1.0], calibration="shared")
     method = experiment.method(options, splits, start)
     method.past = [row["losses"] for row in before]
@@ -332,4 +354,5 @@ def _evaluate(
             "evaluate_seconds": round(time.perf_counter() - start, 3),
         },
         versions=made_by,
+        made_on=made_on(device, options.precision),
     )

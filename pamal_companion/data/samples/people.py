@@ -16,13 +16,16 @@ SCHOOLS = "Less than 1st grade|7th and 8th grade|10th grade|High school graduate
 )
 
 
-def texts(header: Sequence[str]) -> tuple[bytes, bytes]:
+def texts(header: Sequence[str], gap: float = 0.0) -> tuple[bytes, bytes]:
     """The contents of the two files, 8,000 and 2,000 people, always the same, with the columns of
     `header`.
 
     Age and a talent for school are drawn first. Schooling, work, pay and family follow from them
     with much chance, so that every task can be learnt, but not without error and not by one column.
     Every other column is a noisy hint at a mixture of age and talent, so that the tasks compete.
+
+    With a `gap` men are paid so much more than women for the same work, in the units of pay, in
+    which a talent has deviation 2; and their industry hints at their sex.
     """
     rng, n = np.random.default_rng(SEED), sum(SIZES)
 
@@ -73,6 +76,13 @@ def texts(header: Sequence[str]) -> tuple[bytes, bytes]:
         "PARENT": np.where(age < 18, "Both parents present", NONE),
         "VETYN": np.where(age < 15, 0, 2 - chance(age / 500)),
     }
+    if gap:
+        # From a generator of its own, so that all else of these people stays as it is without.
+        male, other = columns["ASEX"] == "Male", np.random.default_rng([SEED, 1])
+        columns["INCOME"] = np.where(works & (pay + gap * male > 5), "50000+.", "- 50000.")
+        columns["AMJIND"] = level(
+            "Retail trade|Construction|Education", 1.2 * male + other.random(n)
+        )
     rows = pd.DataFrame(columns)[list(header)].to_csv(header=False, index=False)
     lines = rows.replace(",", ", ").encode().splitlines(keepends=True)
     return b"".join(lines[: SIZES[0]]), b"".join(lines[SIZES[0] :])
