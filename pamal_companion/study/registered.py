@@ -63,7 +63,7 @@ class Part(BaseModel):
 class Row(Part):
     """A setting: what is trained, with each of `seeds`, or with those of the registration."""
 
-    name: Annotated[str, Field(pattern=r"^[\w.=+-]+$")]
+    name: Annotated[str, Field(pattern=r"^[\w.=+@-]+$")]
     experiment: str
     method: str
     options: str = ""
@@ -107,6 +107,7 @@ class Registration(BaseModel):
     comparisons: list[Comparison] = []
     hypotheses: list[str] = []
     measures: list[str] = []
+    reference: list[FiniteFloat] = []
     margin: Margin = WITHIN
     judged: bool = True
 
