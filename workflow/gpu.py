@@ -1,0 +1,564 @@
+"""Use a machine for some minutes: python workflow/gpu.py --minutes 10 [--device cpu] [NAME ...]
+
+First it measures, for about a minute, what a PaMaL step costs over that of a plain loop. Then it
+makes the runs that are missing of the registrations NAME, or of all, in their order, as many at a
+time as `--processes` says, until the time is up. None is begun that cannot end in time.
+
+Each record is written when its run ends, to results/registered/NAME/, and without weights. With
+`--out` all records of this call are in FOLDER/records.tar.gz, too, which is whole whenever the
+process is stopped: `tar -xzf records.tar.gz` in a repository puts them into their places. A run
+that the end of the time stops keeps its checkpoint.
+
+With `--code PATH` the runs are made by the code of that clone, and are those of the registrations
+that lie there.
+"""
+
+import argparse
+import csv
+import importlib
+import importlib.util
+import io
+import multiprocessing
+import os
+import signal
+import sys
+import tarfile
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+NEEDED = (
+    *("torch", "torchvision", "numpy", "scipy", "pandas", "pydantic", "moocore"),
+    *("tqdm", "jaxtyping", "safetensors", "filelock"),
+)
+PACK_EVERY = 30.0  # seconds
+RATE = {"cuda": 1e13, "cpu": 2e10}  # operations a second of one process
+PER_STEP = {"cuda": 6e-3, "cpu": 1e-3}  # seconds of a pass, however small its network
+RATIOS = ("network", "images", "precision", "W", "ratio", "least", "most", "rounds")
+
+
+# What is asked for
+
+
+def number(least: float) -> Callable[[str], float]:
+    """Return a reader of finite numbers above `least`, or equal to it if it is 0."""
+
+    def read(text: str) -> float:
+        value = float(text)
+        if not least <= value < 1e6:
+            raise argparse.ArgumentTypeError(f"must be a number from {least:g} on. Found {text}.")
+        return value
+
+    return read
+
+
+def processes(text: str) -> int:
+    """Read a number of processes."""
+    value = int(text)
+    if not 1 <= value <= 256:
+        raise argparse.ArgumentTypeError(f"must be from 1 to 256. Found {text}.")
+    return value
+
+
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="registrations; all by default")
+    parser.add_argument("--minutes", type=number(0.01), default=10.0)
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="for ratios.csv and records")
+    parser.add_argument("--code", type=Path, metavar="PATH", default=ROOT, help="the clone")
+    parser.add_argument("--processes", type=processes, metavar="N")
+    parser.add_argument("--ratios", type=number(0), default=1.0, metavar="MINUTES", help="0: none")
+    options = parser.parse_args(arguments)
+    if options.processes is None:
+        options.processes = min(len(os.sched_getaffinity(0)), 16) if options.device == "cuda" else 1
+    options.code = options.code.resolve()
+    return options
+
+
+def check(options: argparse.Namespace) -> None:
+    """Exit with a sentence if the machine lacks what is asked for."""
+    if lacking := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
+        listed = " ".join(lacking)
+        sys.exit(
+            f"error: The runs need packages that are not here: {', '.join(lacking)}. Install them, "
+            f"`{sys.executable} -m pip install {listed}`, or name a folder that has them in "
+            "PYTHONPATH."
+        )
+    for part in ("pamal_companion", "workflow/registered.py"):
+        if not (options.code / part).exists():
+            sys.exit(f"error: `--code` must name a clone. Found no {options.code / part}.")
+    import torch
+
+    if options.device == "cuda" and not torch.cuda.is_available():
+        sys.exit("error: `--device` is cuda. Found no GPU; try --device cpu.")
+    if options.out is not None:
+        try:
+            options.out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            sys.exit(f"error: Could not make the folder {options.out}: {error.strerror}.")
+
+
+def use(code: Path) -> None:
+    """Import the packages and `registered` from `code`, and the benchmarks from beside this file.
+
+    Spawned processes get `sys.path` from this one.
+    """
+    sys.path[:0] = [str(code), str(code / "workflow"), str(ROOT / "benchmarks")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        [str(code), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
+
+
+# Ratios
+
+
+def settings(device: str) -> Iterator[tuple[str, int, str]]:
+    """Yield network, images a step and precision of what is measured."""
+    yield "LeNet", 256, "float32"
+    if device == "cuda":
+        yield from (("ResNet18", 256, precision) for precision in ("float32", "TF32", "bfloat16"))
+    else:  # a quarter of its width, so that a minute is enough
+        yield from (
+            ("ResNet18 of width 16", 16, precision) for precision in ("float32", "bfloat16")
+        )
+
+
+def made_for(network: str, images: int, device: str) -> tuple[Callable[[], Any], list[Any], Any]:
+    """Return what makes a network, its tasks and a batch."""
+    import torch
+
+    from pamal_companion.experiments.models import lenet
+    from pamal_companion.experiments.resnet import resnet18
+    from pamal_core import classification
+
+    labels = [torch.randint(2, (images,)) for _ in range(2)]
+    tasks = [classification("first"), classification("second")]
+    if network == "LeNet":
+        batch, make = [torch.rand(images, 1, 28, 28), *labels], lenet
+    else:
+        width = 64 if network == "ResNet18" else 16
+        batch = [torch.rand(images, 3, 64, 64), *labels]
+
+        def make() -> Any:
+            return resnet18((2, 2), width=width, size=64)
+
+    return make, tasks, [part.to(device) for part in batch]
+
+
+def steps_of(network: str, images: int, precision: str, device: str) -> dict[str, Any]:
+    """Return the steps that are compared; each ends when the device has done it."""
+    import torch
+    from timing import ensemble_step, plain_step
+
+    make, tasks, batch = made_for(network, images, device)
+    plain = make().to(device, memory_format=torch.channels_last)
+    bare = {
+        "plain": plain_step(plain, tasks, batch, torch.optim.Adam(plain.parameters())),
+        "1": ensemble_step([make() for _ in tasks], tasks, batch, 1),
+        "4": ensemble_step([make() for _ in tasks], tasks, batch, 4),
+    }
+
+    def ended(step: Callable[[], None]) -> Callable[[], None]:
+        def whole() -> None:
+            with torch.autocast(device, torch.bfloat16, precision == "bfloat16"):
+                step()
+            if device == "cuda":
+                torch.cuda.synchronize()
+
+        return whole
+
+    return {name: ended(step) for name, step in bare.items()} | {"bare": bare["4"]}
+
+
+def measured(steps: Mapping[str, Callable[[], None]], seconds: float, repeats: int) -> Any:
+    """Return the seconds of each step, round by round, for about as many seconds as given."""
+    from timing import in_turn
+
+    began = time.perf_counter()
+    first = in_turn(steps, 1, repeats)
+    one = sum(float(times.sum()) for times in first.values()) * repeats
+    left = seconds - (time.perf_counter() - began)
+    rounds = min(int(left / one) - 1, 40)  # a round before the first warms up
+    return in_turn(steps, rounds, repeats) if rounds > 0 else first
+
+
+@contextmanager
+def rounding(precision: str) -> Iterator[None]:
+    """Let a GPU round factors to TF32 if that is the `precision`, and keep them whole if not."""
+    import torch
+
+    parts: tuple[Any, ...] = (torch.backends.cuda.matmul, torch.backends.cudnn)
+    before = [part.allow_tf32 for part in parts]
+    try:
+        for part in parts:
+            part.allow_tf32 = precision == "TF32"
+        yield
+    finally:
+        for part, value in zip(parts, before, strict=True):
+            part.allow_tf32 = value
+
+
+def waits(step: Callable[[], None], device: str) -> str:
+    """Return how often something in a step waits for the device."""
+    if device == "cpu":
+        return "not applicable"
+    import torch
+
+    step()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        torch.cuda.set_sync_debug_mode("warn")
+        try:
+            step()
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    return str(sum("synchroniz" in str(one.message) for one in said))
+
+
+def ratios(device: str, minutes: float, out: Path | None) -> None:
+    """Print what steps of PaMaL cost over a plain loop's, and write it to `out`/ratios.csv."""
+    import numpy as np
+    import torch
+
+    torch.manual_seed(0)
+    chosen, rows = [*settings(device)], []
+    for network, images, precision in chosen:
+        with rounding(precision):
+            steps = steps_of(network, images, precision, device)
+            bare = steps.pop("bare")
+            repeats = 20 if network == "LeNet" and device == "cuda" else 1
+            times = measured(steps, 60 * minutes / len(chosen), repeats)
+            waiting = waits(bare, device)
+        for W in ("1", "4"):
+            ratio = times[W] / times["plain"]
+            spread = [f"{f(ratio):.3f}" for f in (np.median, np.min, np.max)]
+            row = [network, str(images), precision, W, *spread, str(len(ratio))]
+            rows.append([*row, waiting if W == "4" else ""])
+        del steps, bare
+    if device == "cuda":
+        torch.cuda.empty_cache()  # the runs need the memory
+    name = (
+        torch.cuda.get_device_name() if device == "cuda" else f"{torch.get_num_threads()} threads"
+    )
+    print(f"A step of PaMaL over a plain loop's, {name}, torch {torch.__version__}:\n")
+    header = [*RATIOS, "waits for the device in a step"]
+    print(table(header, rows), flush=True)
+    if out is not None:
+        with (out / "ratios.csv").open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([header, *rows])
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+# Runs
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run that is missing: `name` is REGISTRATION/RECORD."""
+
+    name: str
+    experiment: Any
+    options: Any
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """Return experiment and method."""
+        return self.experiment.name, self.options.method
+
+
+def jobs(names: Sequence[str], device: str) -> list[Job]:
+    """Return what is missing of the registrations `names`, or of all, in their order."""
+    registered: Any = importlib.import_module("registered")
+    names = names or sorted(path.stem for path in registered.FOLDER.glob("*.toml"))
+    questions = [registered.read(name) for name in dict.fromkeys(names)]
+    more = {"device": "cpu"} if device == "cpu" else {}
+    return [
+        Job(f"{question.name}/{Path(o.out).stem}", experiment, o.model_copy(update=more))
+        for question in questions
+        for experiment, o in registered.missing(question)
+    ]
+
+
+def first_guess(device: str) -> Callable[[Job], float]:
+    """Return what estimates the seconds of a run from its operations and its steps."""
+    counting: Any = importlib.import_module("operations")
+
+    def estimate(job: Job) -> float:
+        of_products = counting.operations(job.experiment, job.options) / RATE[device]
+        return of_products + counting.steps(job.experiment, job.options) * PER_STEP[device]
+
+    return estimate
+
+
+@dataclass
+class Times:
+    """Estimates of seconds, corrected by the runs that ended.
+
+    `guess` is what a run would take from its operations alone. It is multiplied by the ratio of
+    seconds to guesses of those ended runs that have the same experiment and method; if none has, of
+    those that have the same experiment.
+    """
+
+    guess: Callable[[Job], float]
+    ended: list[tuple[Job, float]] = field(default_factory=list)
+    guesses: dict[str, float] = field(default_factory=dict)
+
+    def guessed(self, job: Job) -> float:
+        """Return the guess, which is made once."""
+        if job.name not in self.guesses:
+            self.guesses[job.name] = self.guess(job)
+        return self.guesses[job.name]
+
+    def estimate(self, job: Job) -> float:
+        """Return the seconds that `job` is expected to take."""
+        alike = [one for one in self.ended if one[0].kind == job.kind]
+        alike = alike or [one for one in self.ended if one[0].kind[0] == job.kind[0]]
+        if not alike:
+            return self.guessed(job)
+        taken = sum(seconds for _, seconds in alike)
+        return self.guessed(job) * taken / sum(self.guessed(one) for one, _ in alike)
+
+
+def take(queue: list[Job], times: Times, seconds: float) -> Job | None:
+    """Remove and return the first job of `queue` that can end in so many seconds."""
+    for place, job in enumerate(queue):
+        if times.estimate(job) <= seconds:
+            return queue.pop(place)
+    return None
+
+
+class Pack:
+    """The archive of the records of this call, whole at any time: a new one replaces the old."""
+
+    def __init__(self, folder: Path | None, code: Path) -> None:
+        self.folder, self.code = folder, code
+        self.records: list[Path] = []
+        self.packed, self.last = 0, time.monotonic()
+
+    def add(self, record: Path) -> None:
+        """Add a record, and write the archive if it is older than half a minute."""
+        self.records.append(record)
+        if time.monotonic() - self.last >= PACK_EVERY:
+            self.write()
+
+    def write(self) -> None:
+        """Write the archive if there are records that it lacks."""
+        self.last = time.monotonic()
+        if self.folder is None or self.packed == len(self.records):
+            return
+        path, half = self.folder / "records.tar.gz", self.folder / ".records.tar.gz.half"
+        with tarfile.open(half, "w:gz") as archive:
+            for record in self.records:
+                content = record.read_bytes()
+                entry = tarfile.TarInfo(record.relative_to(self.code).as_posix())
+                entry.size, entry.mtime = len(content), int(record.stat().st_mtime)
+                archive.addfile(entry, io.BytesIO(content))
+        os.replace(half, path)
+        self.packed = len(self.records)
+
+
+@lru_cache(maxsize=2)
+def _load(experiment: str, given: str) -> Any:
+    module = importlib.import_module(f"pamal_companion.experiments.{experiment}")
+    return module.EXPERIMENT.load(module.EXPERIMENT.options.model_validate_json(given))
+
+
+def data_of(experiment: Any, options: Any) -> Any:
+    """Return the data of a run, which runs of one draw that follow each other share."""
+    from pamal_companion.runs.options import OF_DATA
+
+    return _load(experiment.name, options.model_dump_json(include=OF_DATA, exclude_unset=True))
+
+
+def work(pipe: Connection) -> None:
+    """Make the runs that come through `pipe`, each as an experiment's name and its options, and
+    answer each with its seconds and "", or with what went wrong."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command stops its workers itself
+    from pamal_companion.runs.run import run
+    from pamal_core.errors import InputError
+
+    with suppress(EOFError, BrokenPipeError):  # the command has ended
+        while True:
+            name, options = pipe.recv()
+            experiment = importlib.import_module(f"pamal_companion.experiments.{name}").EXPERIMENT
+            began, wrong, is_lost = time.perf_counter(), "", False
+            try:
+                splits = data_of(experiment, options)
+                run(experiment, options, splits, wait=False, keep_weights=False)
+            except InputError as error:
+                wrong = str(error)
+            except Exception as error:  # one run must not end the others
+                wrong, is_lost = f"{type(error).__name__}: {error}", True
+            pipe.send((time.perf_counter() - began, wrong))
+            if is_lost:  # of a GPU nothing may be left that works
+                return
+
+
+class Worker:
+    """A process that makes one run after another."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=work, args=(theirs,), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.job: Job | None = None
+
+    def begin(self, job: Job) -> None:
+        """Start a run."""
+        self.job = job
+        with suppress(OSError):  # it has died: `answer` says so
+            self.pipe.send((job.experiment.name, job.options))
+
+    def answer(self) -> tuple[float, str]:
+        """Return seconds and what went wrong, of the run that has just ended."""
+        self.job = None
+        try:
+            return self.pipe.recv()
+        except (EOFError, OSError):
+            self.process.join(5)
+            return 0.0, f"The process ended with exit code {self.process.exitcode}."
+
+
+@dataclass
+class Outcome:
+    """What became of the runs."""
+
+    made: list[tuple[Job, float]] = field(default_factory=list)
+    failed: list[tuple[Job, str]] = field(default_factory=list)
+    left: list[Job] = field(default_factory=list)
+
+
+def make(
+    queue: list[Job],
+    times: Times,
+    count: int,
+    seconds_left: Callable[[], float],
+    ended: Callable[[Job], None],
+    tick: Callable[[], None] = lambda: None,
+) -> Outcome:
+    """Make the runs of `queue`, `count` at a time, until nothing is left that can end in time.
+
+    `ended` is called for each run that was made, `tick` about every second.
+    """
+    outcome, workers = Outcome(), [Worker() for _ in range(min(count, len(queue)))]
+    try:
+        while seconds_left() > 0:
+            for place, worker in enumerate(workers):
+                if worker.job is None and (job := take(queue, times, seconds_left())):
+                    if not worker.process.is_alive():
+                        workers[place] = worker = Worker()
+                    worker.begin(job)
+            busy = {worker.pipe: worker for worker in workers if worker.job is not None}
+            if not busy:
+                break
+            for pipe in wait([*busy], min(1.0, max(seconds_left(), 0.0))):
+                worker = busy[pipe]  # type: ignore[index]
+                job = worker.job
+                seconds, wrong = worker.answer()
+                if wrong:
+                    outcome.failed.append((job, wrong))
+                    print(f"{job.name}: failed. {wrong}", flush=True)
+                else:
+                    outcome.made.append((job, seconds))
+                    times.ended.append((job, seconds))
+                    print(f"{job.name}: {seconds:.1f} s", flush=True)
+                    ended(job)
+            tick()
+    finally:
+        stopped = [worker.job for worker in workers if worker.job is not None]
+        for worker in workers:
+            worker.process.terminate()
+        for worker in workers:
+            worker.process.join(3)
+            if worker.process.is_alive():
+                worker.process.kill()
+        for job in stopped:
+            print(f"{job.name}: stopped at the end of the time", flush=True)
+        outcome.left = [*stopped, *queue]
+    return outcome
+
+
+def summary(outcome: Outcome) -> str:
+    """Return a table: runs that were made, that failed and that are left, and the mean seconds of
+    one, by experiment and method."""
+    counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+    seconds: dict[tuple[str, str], float] = defaultdict(float)
+    for job, taken in outcome.made:
+        counts[job.kind][0] += 1
+        seconds[job.kind] += taken
+    for job, _ in outcome.failed:
+        counts[job.kind][1] += 1
+    for job in outcome.left:
+        counts[job.kind][2] += 1
+    rows = []
+    for kind, (made, failed, left) in sorted(counts.items()):
+        mean = f"{seconds[kind] / made:.1f}" if made else ""
+        rows.append([*kind, str(made), str(failed), str(left), mean])
+    return table(["experiment", "method", "made", "failed", "left", "seconds a run"], rows)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, and make runs until the time is up."""
+    began = time.monotonic()
+    options = parsed(arguments)
+    check(options)
+    use(options.code)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that records are packed
+    from pamal_core.errors import InputError
+
+    try:
+        queue = jobs(options.names, options.device)  # refused before anything is measured
+    except InputError as error:
+        sys.exit(f"error: {error}")
+    if options.ratios > 0:
+        ratios(options.device, min(options.ratios, options.minutes), options.out)
+    if not queue:
+        print("Every run of these registrations is made: nothing is left.")
+        return
+    os.environ |= {"OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"}  # of the workers
+    pack = Pack(options.out, options.code)
+
+    def seconds_left() -> float:
+        return 60 * options.minutes - (time.monotonic() - began)
+
+    def repack() -> None:
+        if time.monotonic() - pack.last >= PACK_EVERY:
+            pack.write()
+
+    print(f"{len(queue)} runs are left; {options.processes} at a time.", flush=True)
+    try:
+        outcome = make(
+            queue,
+            Times(first_guess(options.device)),
+            options.processes,
+            seconds_left,
+            lambda job: pack.add(Path(job.options.out)),
+            repack,
+        )
+    finally:
+        pack.write()
+    print(f"\nMade {len(outcome.made)}, failed {len(outcome.failed)}, left {len(outcome.left)}:\n")
+    print(summary(outcome))
+    if outcome.failed:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
