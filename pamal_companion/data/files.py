@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import hashlib
+import io
 import lzma
 import os
 import re
@@ -250,11 +251,12 @@ def cached(name: str, identity: str, make: Callable[[], Arrays]) -> Arrays:
     cannot be written a warning says so, and the arrays are returned all the same.
     """
     path = cache_root() / f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.npz"
-    # A file that is no archive comes as an array, which is no context manager: a TypeError.
-    with suppress(Exception), path.open("rb") as file, np.load(file) as archive:
+    with suppress(Exception), zipfile.ZipFile(path) as archive:
         # Nothing in it unpacks to more than it is. It has a CRC of each, but not of their number.
-        if all(info.compress_type == zipfile.ZIP_STORED for info in archive.zip.infolist()):
-            arrays = dict(archive)
+        if all(info.compress_type == zipfile.ZIP_STORED for info in archive.infolist()):
+            arrays = {
+                name.removesuffix(".npy"): _member(archive, name) for name in archive.namelist()
+            }
             if arrays.pop("identity").tolist() == [identity, *arrays]:
                 return arrays
     arrays = make()
@@ -269,3 +271,13 @@ def cached(name: str, identity: str, make: Callable[[], Arrays]) -> Arrays:
             stacklevel=2,
         )
     return arrays
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    """Return the array `name` of `archive`, once all its bytes are read and their CRC is right.
+
+    A reader of the stream stops where the header says that the array ends, and the CRC is compared
+    only at the end of the member: a flipped bit in the header would go unseen.
+    """
+    array: np.ndarray = np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
+    return array
