@@ -3,6 +3,7 @@
 Numbers that stand in prose are recomputed here, most of them from the points of the records alone.
 """
 
+import inspect
 import itertools
 import re
 
@@ -18,6 +19,7 @@ from pamal_companion.study import claims, comparisons, frame, layout, paper, swe
 from pamal_companion.study.frame import Setting, select
 from pamal_companion.study.paper import table
 from pamal_companion.study.statistics import Sample, bracket, minus, word
+from pamal_core import balancing
 
 # W times lambda, and the draws of alpha.
 
@@ -503,9 +505,31 @@ def test_what_the_first_page_says_of_the_sign_and_of_the_ends(runs):
     )
 
 
-def test_the_readme_counts_the_claims():
+def test_the_readme_and_the_changelog_count_claims_and_runs(runs):
+    """The runs of the table in the workflow, the records of `measured.csv`, and the balancers."""
+    readme_text = readme()
+    changes = " ".join((grid.ROOT / "CHANGELOG.md").read_text("utf-8").split())
     number = len(claims.CLAIMS)
-    assert f"the paper's tables of results and {number} of its claims" in readme()
+    not_run = (claims.table(runs)["verdict"] == "not run").sum()
+    assert f"the paper's tables of results and {number} of its claims" in readme_text
+    assert f"{not_run} claims are not run" in readme_text
+    said = f"Of {number} of the paper's claims, {number - not_run} have a verdict; {not_run} are"
+    assert said in changes
+    table = grid.status(grid.RESULTS).set_index("target")
+    every, done, left = (table[column] for column in ("runs", "done", "left"))
+    assert f"take {every['paper']} runs, and {done['paper']} of them are made." in readme_text
+    whole = f"UTKFace ({every['utkface']}) and of CityScapes ({every['cityscapes']})"
+    ablations = f"{left['ablations']} of the {every['ablations']} runs of the ablations"
+    assert f"all runs of {whole}, and {ablations}." in readme_text and ablations in changes
+    assert (done[["utkface", "cityscapes"]] == 0).all()
+    assert (left[["multimnist", "census", "multimnist3"]] == 0).all()
+    measured = pd.read_csv(grid.RESULTS / "measured.csv", low_memory=False)
+    assert f"{measured['record'].nunique():,} recorded runs" in changes
+    assert not measured["record"].str.startswith("registered/").any()
+    rules = [c for c in vars(balancing).values() if isinstance(c, type)]
+    rules = [c for c in rules if issubclass(c, balancing.Balancer) and not inspect.isabstract(c)]
+    assert len([c for c in rules if c is not balancing.Aggregated]) == 13  # which is the adapter
+    assert "**Thirteen balancers**" in changes
 
 
 # Three tasks.
