@@ -23,14 +23,15 @@ import os
 import signal
 import sys
 import tarfile
+import threading
 import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
-from multiprocessing.connection import Connection, wait
+from functools import lru_cache, partial
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +43,24 @@ NEEDED = (
 PACK_EVERY = 30.0  # seconds
 RATE = {"cuda": 1e13, "cpu": 2e10}  # operations a second of one process
 PER_STEP = {"cuda": 6e-3, "cpu": 1e-3}  # seconds of a pass, however small its network
-RATIOS = ("network", "images", "precision", "W", "ratio", "least", "most", "rounds")
+RATIOS = (
+    "network",
+    "images",
+    "precision",
+    "W",
+    "ratio",
+    "least",
+    "most",
+    "rounds",
+    "waits in a step",
+)
 
 
 # What is asked for
 
 
 def number(least: float) -> Callable[[str], float]:
-    """Return a reader of finite numbers above `least`, or equal to it if it is 0."""
+    """Return a reader of finite numbers from `least` on."""
 
     def read(text: str) -> float:
         value = float(text)
@@ -80,7 +91,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--ratios", type=number(0), default=1.0, metavar="MINUTES", help="0: none")
     options = parser.parse_args(arguments)
     if options.processes is None:
-        options.processes = min(len(os.sched_getaffinity(0)), 16) if options.device == "cuda" else 1
+        options.processes = min(os.cpu_count() or 1, 16) if options.device == "cuda" else 1
     options.code = options.code.resolve()
     return options
 
@@ -109,14 +120,11 @@ def check(options: argparse.Namespace) -> None:
 
 
 def use(code: Path) -> None:
-    """Import the packages and `registered` from `code`, and the benchmarks from beside this file.
+    """Import the packages and `registered` from `code`, and the benchmarks from this repository.
 
     Spawned processes get `sys.path` from this one.
     """
     sys.path[:0] = [str(code), str(code / "workflow"), str(ROOT / "benchmarks")]
-    os.environ["PYTHONPATH"] = os.pathsep.join(
-        [str(code), *filter(None, [os.environ.get("PYTHONPATH")])]
-    )
 
 
 # Ratios
@@ -143,15 +151,12 @@ def made_for(network: str, images: int, device: str) -> tuple[Callable[[], Any],
 
     labels = [torch.randint(2, (images,)) for _ in range(2)]
     tasks = [classification("first"), classification("second")]
-    if network == "LeNet":
-        batch, make = [torch.rand(images, 1, 28, 28), *labels], lenet
-    else:
+    make: Callable[[], Any] = partial(lenet, 2)
+    shape: tuple[int, ...] = 1, 28, 28
+    if network != "LeNet":
         width = 64 if network == "ResNet18" else 16
-        batch = [torch.rand(images, 3, 64, 64), *labels]
-
-        def make() -> Any:
-            return resnet18((2, 2), width=width, size=64)
-
+        make, shape = partial(resnet18, (2, 2), width=width, size=64), (3, 64, 64)
+    batch = [torch.rand(images, *shape), *labels]
     return make, tasks, [part.to(device) for part in batch]
 
 
@@ -208,10 +213,8 @@ def rounding(precision: str) -> Iterator[None]:
             part.allow_tf32 = value
 
 
-def waits(step: Callable[[], None], device: str) -> str:
-    """Return how often something in a step waits for the device."""
-    if device == "cpu":
-        return "not applicable"
+def waits(step: Callable[[], None]) -> list[str]:
+    """Return the places where a step on a GPU waits for it, each as often as it does."""
     import torch
 
     step()
@@ -222,40 +225,57 @@ def waits(step: Callable[[], None], device: str) -> str:
             step()
         finally:
             torch.cuda.set_sync_debug_mode("default")
-    return str(sum("synchroniz" in str(one.message) for one in said))
+    # Not torch's remark that it may overlook some.
+    found = [one for one in said if "called a synchronizing" in str(one.message)]
+    return [f"{Path(one.filename).name}:{one.lineno}" for one in found]
 
 
-def ratios(device: str, minutes: float, out: Path | None) -> None:
-    """Print what steps of PaMaL cost over a plain loop's, and write it to `out`/ratios.csv."""
+def compared(network: str, images: int, precision: str, device: str, seconds: float) -> Any:
+    """Return the rows of a table, for W = 1 and W = 4, of steps that are measured in turn."""
     import numpy as np
+
+    with rounding(precision):
+        steps = steps_of(network, images, precision, device)
+        bare = steps.pop("bare")
+        # A step of LeNet is short beside the reading of a clock.
+        repeats = 20 if network == "LeNet" and device == "cuda" else 1
+        times = measured(steps, seconds, repeats)
+        places = waits(bare) if device == "cuda" else []
+    waiting = str(len(places)) if device == "cuda" else "not applicable"
+    if places:
+        print(f"{network}, {precision}, waits at {', '.join(sorted({*places}))}")
+    rows = []
+    for W in ("1", "4"):
+        ratio = times[W] / times["plain"]
+        spread = [f"{f(ratio):.3f}" for f in (np.median, np.min, np.max)]
+        last = waiting if W == "4" else ""
+        rows.append([network, str(images), precision, W, *spread, str(len(ratio)), last])
+    return rows
+
+
+def ratios(device: str, minutes: float, out: Path | None) -> bool:
+    """Print what steps of PaMaL cost over a plain loop's, and write it to `out`/ratios.csv; return
+    whether all could be measured."""
     import torch
 
     torch.manual_seed(0)
-    chosen, rows = [*settings(device)], []
-    for network, images, precision in chosen:
-        with rounding(precision):
-            steps = steps_of(network, images, precision, device)
-            bare = steps.pop("bare")
-            repeats = 20 if network == "LeNet" and device == "cuda" else 1
-            times = measured(steps, 60 * minutes / len(chosen), repeats)
-            waiting = waits(bare, device)
-        for W in ("1", "4"):
-            ratio = times[W] / times["plain"]
-            spread = [f"{f(ratio):.3f}" for f in (np.median, np.min, np.max)]
-            row = [network, str(images), precision, W, *spread, str(len(ratio))]
-            rows.append([*row, waiting if W == "4" else ""])
-        del steps, bare
+    chosen, rows, is_whole = [*settings(device)], [], True
+    for setting in chosen:
+        try:
+            rows += compared(*setting, device, 60 * minutes / len(chosen))
+        except RuntimeError as error:  # too little memory, say: the runs may have enough
+            print(f"{setting} could not be measured: {error}", flush=True)
+            is_whole = False
+    name = f"{torch.get_num_threads()} threads of a CPU"
     if device == "cuda":
         torch.cuda.empty_cache()  # the runs need the memory
-    name = (
-        torch.cuda.get_device_name() if device == "cuda" else f"{torch.get_num_threads()} threads"
-    )
+        name = torch.cuda.get_device_name()
     print(f"A step of PaMaL over a plain loop's, {name}, torch {torch.__version__}:\n")
-    header = [*RATIOS, "waits for the device in a step"]
-    print(table(header, rows), flush=True)
+    print(table(RATIOS, rows), flush=True)
     if out is not None:
         with (out / "ratios.csv").open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows([header, *rows])
+            csv.writer(file).writerows([RATIOS, *rows])
+    return is_whole
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -285,7 +305,7 @@ def jobs(names: Sequence[str], device: str) -> list[Job]:
     """Return what is missing of the registrations `names`, or of all, in their order."""
     registered: Any = importlib.import_module("registered")
     names = names or sorted(path.stem for path in registered.FOLDER.glob("*.toml"))
-    questions = [registered.read(name) for name in dict.fromkeys(names)]
+    questions = [registered.read(name, registered.FOLDER) for name in dict.fromkeys(names)]
     more = {"device": "cpu"} if device == "cpu" else {}
     return [
         Job(f"{question.name}/{Path(o.out).stem}", experiment, o.model_copy(update=more))
@@ -315,8 +335,9 @@ class Times:
     """
 
     guess: Callable[[Job], float]
-    ended: list[tuple[Job, float]] = field(default_factory=list)
     guesses: dict[str, float] = field(default_factory=dict)
+    # Seconds and guesses of ended runs, by (experiment, method) and by (experiment,).
+    sums: dict[tuple[str, ...], list[float]] = field(default_factory=dict)
 
     def guessed(self, job: Job) -> float:
         """Return the guess, which is made once."""
@@ -324,14 +345,17 @@ class Times:
             self.guesses[job.name] = self.guess(job)
         return self.guesses[job.name]
 
+    def ended(self, job: Job, seconds: float) -> None:
+        """Take note of what a run took."""
+        for alike in (job.kind, job.kind[:1]):
+            total = self.sums.setdefault(alike, [0.0, 0.0])
+            total[0] += seconds
+            total[1] += self.guessed(job)
+
     def estimate(self, job: Job) -> float:
         """Return the seconds that `job` is expected to take."""
-        alike = [one for one in self.ended if one[0].kind == job.kind]
-        alike = alike or [one for one in self.ended if one[0].kind[0] == job.kind[0]]
-        if not alike:
-            return self.guessed(job)
-        taken = sum(seconds for _, seconds in alike)
-        return self.guessed(job) * taken / sum(self.guessed(one) for one, _ in alike)
+        taken, guessed = self.sums.get(job.kind) or self.sums.get(job.kind[:1]) or (1.0, 1.0)
+        return self.guessed(job) * taken / guessed
 
 
 def take(queue: list[Job], times: Times, seconds: float) -> Job | None:
@@ -350,9 +374,10 @@ class Pack:
         self.records: list[Path] = []
         self.packed, self.last = 0, time.monotonic()
 
-    def add(self, record: Path) -> None:
-        """Add a record, and write the archive if it is older than half a minute."""
-        self.records.append(record)
+    def add(self, job: Job | None) -> None:
+        """Add the record of a run, if one has ended, and write the archive every half minute."""
+        if job is not None:
+            self.records.append(Path(job.options.out))
         if time.monotonic() - self.last >= PACK_EVERY:
             self.write()
 
@@ -385,28 +410,43 @@ def data_of(experiment: Any, options: Any) -> Any:
     return _load(experiment.name, options.model_dump_json(include=OF_DATA, exclude_unset=True))
 
 
-def work(pipe: Connection) -> None:
-    """Make the runs that come through `pipe`, each as an experiment's name and its options, and
-    answer each with its seconds and "", or with what went wrong."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command stops its workers itself
+def attempt(name: str, options: Any) -> tuple[str, str]:
+    """Make a run; return "made", "busy" if another process makes it, "failed", or "lost" if the
+    process may not go on after it, and what went wrong."""
+    from pamal_companion.runs.files import BusyError
     from pamal_companion.runs.run import run
     from pamal_core.errors import InputError
 
-    with suppress(EOFError, BrokenPipeError):  # the command has ended
-        while True:
+    try:
+        experiment = importlib.import_module(f"pamal_companion.experiments.{name}").EXPERIMENT
+        run(experiment, options, data_of(experiment, options), wait=False, keep_weights=False)
+    except BusyError as error:
+        return "busy", str(error)
+    except InputError as error:
+        return "failed", str(error)
+    except Exception as error:  # one run must not end the others
+        return "lost", f"{type(error).__name__}: {error}"
+    return "made", ""
+
+
+def work(pipe: Any) -> None:
+    """Make the runs that come through `pipe`, each as an experiment's name and its options, and
+    answer each with its seconds and what `attempt` returns."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command stops its workers itself
+    from tqdm import tqdm
+
+    tqdm.set_lock(threading.RLock())  # its own would be left behind by a process that is stopped
+    became = ""
+    with (
+        open(os.devnull, "w") as nowhere,
+        redirect_stderr(nowhere),  # bars and warnings of many runs at once
+        suppress(EOFError, OSError),  # the command has ended
+    ):
+        while became != "lost":
             name, options = pipe.recv()
-            experiment = importlib.import_module(f"pamal_companion.experiments.{name}").EXPERIMENT
-            began, wrong, is_lost = time.perf_counter(), "", False
-            try:
-                splits = data_of(experiment, options)
-                run(experiment, options, splits, wait=False, keep_weights=False)
-            except InputError as error:
-                wrong = str(error)
-            except Exception as error:  # one run must not end the others
-                wrong, is_lost = f"{type(error).__name__}: {error}", True
-            pipe.send((time.perf_counter() - began, wrong))
-            if is_lost:  # of a GPU nothing may be left that works
-                return
+            began = time.perf_counter()
+            became, wrong = attempt(name, options)
+            pipe.send((time.perf_counter() - began, became, wrong))
 
 
 class Worker:
@@ -426,14 +466,23 @@ class Worker:
         with suppress(OSError):  # it has died: `answer` says so
             self.pipe.send((job.experiment.name, job.options))
 
-    def answer(self) -> tuple[float, str]:
-        """Return seconds and what went wrong, of the run that has just ended."""
-        self.job = None
+    def answer(self) -> tuple[Any, float, str, str]:
+        """Return the run that has just ended, its seconds and what became of it."""
+        job, self.job = self.job, None
         try:
-            return self.pipe.recv()
+            seconds, became, wrong = self.pipe.recv()
         except (EOFError, OSError):
+            seconds, became, wrong = 0.0, "lost", ""
+        if became == "lost":
             self.process.join(5)
-            return 0.0, f"The process ended with exit code {self.process.exitcode}."
+            wrong = wrong or f"The process ended with exit code {self.process.exitcode}."
+        return job, seconds, became, wrong
+
+    def stop(self) -> None:
+        """Ask the process to end: at once, or, if it waits for a run, by itself."""
+        if self.job is not None:
+            self.process.terminate()
+        self.pipe.close()
 
 
 @dataclass
@@ -444,18 +493,28 @@ class Outcome:
     failed: list[tuple[Job, str]] = field(default_factory=list)
     left: list[Job] = field(default_factory=list)
 
+    def add(self, job: Job, seconds: float, became: str, wrong: str) -> None:
+        """Take note of a run that has ended, and print it."""
+        if became == "made":
+            self.made.append((job, seconds))
+        elif became == "busy":
+            self.left.append(job)
+        else:
+            self.failed.append((job, wrong))
+        said = f"{seconds:.1f} s" if became == "made" else f"{became}. {wrong}"
+        print(f"{job.name}: {said}", flush=True)
+
 
 def make(
     queue: list[Job],
     times: Times,
     count: int,
     seconds_left: Callable[[], float],
-    ended: Callable[[Job], None],
-    tick: Callable[[], None] = lambda: None,
+    ended: Callable[[Job | None], None],
 ) -> Outcome:
     """Make the runs of `queue`, `count` at a time, until nothing is left that can end in time.
 
-    `ended` is called for each run that was made, `tick` about every second.
+    `ended` is called with each run that was made, and about every second with None.
     """
     outcome, workers = Outcome(), [Worker() for _ in range(min(count, len(queue)))]
     try:
@@ -465,33 +524,26 @@ def make(
                     if not worker.process.is_alive():
                         workers[place] = worker = Worker()
                     worker.begin(job)
-            busy = {worker.pipe: worker for worker in workers if worker.job is not None}
+            busy: dict[Any, Worker] = {one.pipe: one for one in workers if one.job is not None}
             if not busy:
                 break
-            for pipe in wait([*busy], min(1.0, max(seconds_left(), 0.0))):
-                worker = busy[pipe]  # type: ignore[index]
-                job = worker.job
-                seconds, wrong = worker.answer()
-                if wrong:
-                    outcome.failed.append((job, wrong))
-                    print(f"{job.name}: failed. {wrong}", flush=True)
-                else:
-                    outcome.made.append((job, seconds))
-                    times.ended.append((job, seconds))
-                    print(f"{job.name}: {seconds:.1f} s", flush=True)
+            for pipe in wait([*busy], max(min(1.0, seconds_left()), 0.0)):
+                job, seconds, became, wrong = busy[pipe].answer()
+                outcome.add(job, seconds, became, wrong)
+                if became == "made":
+                    times.ended(job, seconds)
                     ended(job)
-            tick()
+            ended(None)
     finally:
-        stopped = [worker.job for worker in workers if worker.job is not None]
+        outcome.left += [one.job for one in workers if one.job is not None]
+        for job in outcome.left:
+            print(f"{job.name}: left to be made", flush=True)
         for worker in workers:
-            worker.process.terminate()
+            worker.stop()
         for worker in workers:
-            worker.process.join(3)
-            if worker.process.is_alive():
-                worker.process.kill()
-        for job in stopped:
-            print(f"{job.name}: stopped at the end of the time", flush=True)
-        outcome.left = [*stopped, *queue]
+            worker.process.join(2)
+            worker.process.kill()
+    outcome.left += queue
     return outcome
 
 
@@ -514,6 +566,17 @@ def summary(outcome: Outcome) -> str:
     return table(["experiment", "method", "made", "failed", "left", "seconds a run"], rows)
 
 
+def runs(options: argparse.Namespace, queue: list[Job], left: Callable[[], float]) -> Outcome:
+    """Make runs until the time is up, and pack their records."""
+    os.environ["OMP_NUM_THREADS"] = "1"  # of the workers
+    pack = Pack(options.out, options.code)
+    print(f"Runs that are not made yet: {len(queue)}. {options.processes} at a time.", flush=True)
+    try:
+        return make(queue, Times(first_guess(options.device)), options.processes, left, pack.add)
+    finally:
+        pack.write()
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, and make runs until the time is up."""
     began = time.monotonic()
@@ -527,36 +590,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         queue = jobs(options.names, options.device)  # refused before anything is measured
     except InputError as error:
         sys.exit(f"error: {error}")
+    is_whole = True
     if options.ratios > 0:
-        ratios(options.device, min(options.ratios, options.minutes), options.out)
+        minutes = min(options.ratios, options.minutes)
+        is_whole = ratios(options.device, minutes, options.out)
     if not queue:
         print("Every run of these registrations is made: nothing is left.")
-        return
-    os.environ |= {"OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"}  # of the workers
-    pack = Pack(options.out, options.code)
-
-    def seconds_left() -> float:
-        return 60 * options.minutes - (time.monotonic() - began)
-
-    def repack() -> None:
-        if time.monotonic() - pack.last >= PACK_EVERY:
-            pack.write()
-
-    print(f"{len(queue)} runs are left; {options.processes} at a time.", flush=True)
-    try:
-        outcome = make(
-            queue,
-            Times(first_guess(options.device)),
-            options.processes,
-            seconds_left,
-            lambda job: pack.add(Path(job.options.out)),
-            repack,
-        )
-    finally:
-        pack.write()
+        sys.exit(0 if is_whole else 1)
+    outcome = runs(options, queue, lambda: 60 * options.minutes - (time.monotonic() - began))
     print(f"\nMade {len(outcome.made)}, failed {len(outcome.failed)}, left {len(outcome.left)}:\n")
     print(summary(outcome))
-    if outcome.failed:
+    if outcome.failed or not is_whole:
         sys.exit(1)
 
 
