@@ -41,6 +41,7 @@ NEEDED = (
     *("tqdm", "jaxtyping", "safetensors", "filelock"),
 )
 PACK_EVERY = 30.0  # seconds
+STOP_WITHIN = 5.0  # seconds, in which a run that is stopped may write its checkpoint
 RATE = {"cuda": 1e13, "cpu": 2e10}  # operations a second of one process
 PER_STEP = {"cuda": 6e-3, "cpu": 1e-3}  # seconds of a pass, however small its network
 RATIOS = (
@@ -440,7 +441,7 @@ def work(pipe: Any) -> None:
     with (
         open(os.devnull, "w") as nowhere,
         redirect_stderr(nowhere),  # bars and warnings of many runs at once
-        suppress(EOFError, OSError),  # the command has ended
+        suppress(EOFError, OSError, KeyboardInterrupt),  # told to end
     ):
         while became != "lost":
             name, options = pipe.recv()
@@ -540,8 +541,9 @@ def make(
             print(f"{job.name}: left to be made", flush=True)
         for worker in workers:
             worker.stop()
+        end = time.monotonic() + STOP_WITHIN
         for worker in workers:
-            worker.process.join(2)
+            worker.process.join(max(end - time.monotonic(), 0.0))
             worker.process.kill()
     outcome.left += queue
     return outcome

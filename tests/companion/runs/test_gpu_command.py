@@ -101,7 +101,7 @@ def test_a_run_that_is_not_done_in_time_is_stopped_and_left(gpu, tmp_path, monke
     outcome = gpu.make(queue, gpu.Times(lambda _: 1.0), 1, lambda: next(clock), lambda _: None)
     assert (outcome.made, outcome.failed) == ([], [])
     assert [one.name for one in outcome.left] == ["one/long_seed_3"]
-    assert "left to be made" in capsys.readouterr().out
+    assert "one/long_seed_3: left to be made" in capsys.readouterr().out
     assert not (tmp_path / "one" / "long_seed_3.json").exists()
 
 
@@ -169,18 +169,18 @@ def test_bad_arguments_are_named(gpu, arguments, capsys):
 def test_a_registration_that_is_not_there_is_refused(gpu, monkeypatch):
     monkeypatch.setattr(gpu, "use", lambda _: None)  # the packages are here already
     monkeypatch.setattr(gpu.signal, "signal", lambda *_: None)
-    with pytest.raises(SystemExit, match="^error: A registration needs a file"):
+    with pytest.raises(SystemExit, match=r"^error: A registration needs a file"):
         gpu.main(["--device", "cpu", "no-such"])
 
 
 def test_a_folder_that_is_no_clone_is_refused(gpu, tmp_path):
-    with pytest.raises(SystemExit, match="^error: `--code` must name a clone. Found no "):
+    with pytest.raises(SystemExit, match=r"^error: `--code` must name a clone. Found no "):
         gpu.check(gpu.parsed(["--device", "cpu", "--code", str(tmp_path)]))
 
 
 def test_a_folder_that_cannot_be_made_is_refused(gpu, tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(SystemExit, match="^error: Could not make the folder"):
+    with pytest.raises(SystemExit, match=r"^error: Could not make the folder"):
         gpu.check(gpu.parsed(["--device", "cpu", "--out", str(tmp_path / "file" / "out")]))
 
 
