@@ -166,10 +166,10 @@ SAYS = {
     "index": [
         ("is ahead of LS on MultiMNIST", "MultiMNIST, the paper's rates: PaMaL's"),
         ("of LS on MultiMNIST and on Census", "Census, the paper's rates: PaMaL's front"),
-        ("LS is ahead of PaMaL with the paper's four", "MultiMNIST, equal passes: one network"),
-        ("LS is ahead of PaMaL with the paper's four", "MultiMNIST, equal passes, on test: one"),
+        ("LS is ahead of PaMaL with four draws", "MultiMNIST, equal passes: one network"),
+        ("LS is ahead of PaMaL with four draws", "MultiMNIST, equal passes, on test: one"),
         (
-            "PaMaL with one is ahead of LS",
+            "PaMaL with one draw is ahead of LS",
             "MultiMNIST, 40 passes: PaMaL with W = 1 against LS",
         ),
         ("makes PaMaL's front better on Multi", "MultiMNIST: PaMaL with an EMA of the weights"),
@@ -519,8 +519,10 @@ def test_the_readme_and_the_changelog_count_claims_and_runs(runs):
     every, done, left = (table[column] for column in ("runs", "done", "left"))
     assert f"take {every['paper']} runs, and {done['paper']} of them are made." in readme_text
     whole = f"UTKFace ({every['utkface']}) and of CityScapes ({every['cityscapes']})"
-    ablations = f"{left['ablations']} of the {every['ablations']} runs of the ablations"
-    assert f"all runs of {whole}, and {ablations}." in readme_text and ablations in changes
+    ablations = every["ablations"], left["ablations"]
+    assert f"All runs of {whole} are left" in readme_text
+    assert "Of the {} runs of the ablations, {} are left.".format(*ablations) in readme_text
+    assert "{1} of the {0} runs of the ablations".format(*ablations) in changes
     assert (done[["utkface", "cityscapes"]] == 0).all()
     assert (left[["multimnist", "census", "multimnist3"]] == 0).all()
     measured = pd.read_csv(grid.RESULTS / "measured.csv", low_memory=False)
