@@ -1,5 +1,6 @@
 """The workflow, started as a user starts it."""
 
+import gc
 import os
 import re
 import shlex
@@ -8,15 +9,23 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from functools import cache
 
 import nbformat
 import pytest
+from matplotlib import pyplot as plt
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
+from pamal_companion.__main__ import cli
+from pamal_companion.data.samples import faces, streets
 from pamal_companion.runs import grid
 from pamal_companion.runs.records import Record
 
 pytest.importorskip("snakemake", reason="Snakemake is not installed")
 pytest.importorskip("papermill", reason="papermill is not installed")
+from papermill.cli import papermill
+from papermill.engines import Engine, papermill_engines
 
 ENV = {k: v for k, v in os.environ.items() if k != "MPLBACKEND"} | {"PYTHONPATH": str(grid.ROOT)}
 ODD = "pamal (1) & b's é"
@@ -53,13 +62,13 @@ def shorten(path):
     nbformat.write(notebook, path)
 
 
-def command(*arguments):
-    return [sys.executable, "-m", "snakemake", "-s", "workflow/Snakefile", *map(str, arguments)]
+def command(*arguments, snakefile="workflow/Snakefile"):
+    return [sys.executable, "-m", "snakemake", "-s", str(snakefile), *map(str, arguments)]
 
 
-def snakemake(folder, *arguments, **env):
+def snakemake(folder, *arguments, snakefile="workflow/Snakefile", **env):
     process = subprocess.run(
-        command(*arguments),
+        command(*arguments, snakefile=snakefile),
         cwd=folder,
         env=ENV | env,
         capture_output=True,
@@ -92,6 +101,77 @@ def test_a_dry_run_of_every_target_has_what_is_left(copy):
     assert planned["smoke_notebook"] == len(list((copy / "notebooks").glob("*.ipynb")))
     done = {t for t in grid.targets() if all(r.is_done(copy / "results") for r in grid.runs(t))}
     assert planned["book"] == 1 and {*TARGETS} - done - {"pages"} <= {*planned}
+
+
+class BegunError(Exception):
+    """A training would begin now."""
+
+
+def begin(*_, **__):
+    raise BegunError
+
+
+class Here(Engine):
+    """Papermill's engine without a kernel: the cells run in this process until training begins."""
+
+    @classmethod
+    def execute_managed_notebook(cls, nb_man, kernel_name, **_):
+        names = {"__name__": "__main__", "display": lambda *_, **__: None}
+        with suppress(BegunError), plt.rc_context():
+            for cell in nb_man.nb.cells:
+                if cell.cell_type == "code":
+                    exec(cell.source, names)
+                    plt.close("all")
+        names.clear()
+        gc.collect()  # a notebook leaves its temporary folder to the end of its kernel
+
+
+@pytest.fixture
+def begun(monkeypatch):
+    """Stop each training before its first step; the records whose trainings were to begin."""
+    records, maker = [], grid.maker
+
+    def make_until_it_begins(record, *arguments):
+        make = maker(record, *arguments)
+
+        def go():
+            with pytest.raises(BegunError):
+                make()
+            records.append(record)
+
+        return go
+
+    monkeypatch.setattr(grid, "maker", make_until_it_begins)
+    for draw in (faces.faces, streets.scenes):  # each sample is drawn once for all methods
+        monkeypatch.setattr(f"{draw.__module__}.{draw.__name__}", cache(draw))
+    monkeypatch.setattr("pamal_companion.runs.run.train_resumably", begin)
+    monkeypatch.setattr("pamal_companion.toy.pairs.Pairs.run", begin)
+    monkeypatch.setitem(papermill_engines._engines, None, Here)
+    hook = register_optimizer_step_pre_hook(begin)
+    yield records
+    hook.remove()
+
+
+@pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning")
+def test_every_job_of_smoke_is_accepted_until_training_begins(tmp_path, monkeypatch, begun):
+    """Each by the command line that is planned, with its program run in this process."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PAMAL_DATA", raising=False)
+    (tmp_path / "_build/smoke").mkdir(parents=True)
+    snakefile = grid.ROOT / "workflow/Snakefile"
+    options = ("--dry-run", "--printshellcmds")
+    code, output = snakemake(tmp_path, "smoke", *options, snakefile=snakefile)
+    assert code == 0, output[-3000:]
+    planned = re.findall(r" -m (papermill|pamal_companion) (.+)", output)
+    counts = jobs(output)
+    assert len(planned) == counts["smoke_notebook"] + counts["smoke_methods"]
+    assert counts["smoke_notebook"] == len([*(grid.ROOT / "notebooks").glob("*.ipynb")])
+    for program, words in planned:
+        {"papermill": papermill, "pamal_companion": cli}[program].main(
+            shlex.split(words), standalone_mode=False
+        )
+    named = [w for _, words in planned for w in shlex.split(words) if w.endswith(".json")]
+    assert begun == named and len(named) > 50
 
 
 def test_an_edited_notebook_repeats_nothing_a_lost_record_its_run(copy):
