@@ -1,13 +1,18 @@
 """Make the runs of registrations that are not made yet: python workflow/registered.py [NAME ...]
 
+With `--best` it names, instead, the best rate of each recipe of grids that are complete, by the
+hypervolume of four points on validation, and whether it is at an edge of the rates that were tried:
+python workflow/registered.py --best GRID [GRID ...]
+
 A registration is results/registered/NAME.toml. It is written, and its SHA-256 put into the file
 HASHES, before its first run. Of its fields this reads `seeds` and the list `settings`. A setting
 has `name`, `experiment`, `method`, `options` in the grammar of grid.csv, and `seeds` where they are
 others. The value `seed` of an option is that of the run, as in `draw=seed`. The record of a run is
 results/registered/NAME/SETTING_seed_SEED.json.
 
-Without names it makes the runs of all registrations. A run that was stopped goes on from its last
-epoch. Several processes may work at once: each leaves out what another one is making.
+Without names it makes the runs of all registrations, without their weights. A run that was stopped
+goes on from its last epoch. Several processes may work at once: each leaves out what another one is
+making.
 """
 
 import importlib
@@ -19,7 +24,7 @@ from typing import Any
 
 from pamal_companion.runs.files import BusyError
 from pamal_companion.runs.run import run
-from pamal_companion.study.registered import FOLDER, Question, read
+from pamal_companion.study.registered import FOLDER, Question, best, read
 from pamal_core.errors import InputError
 
 
@@ -46,12 +51,26 @@ def main(names: list[str], folder: Path = FOLDER) -> None:
     questions = [read(name, folder) for name in names]  # refused here, before any run is made
     for experiment, options in [one for question in questions for one in missing(question)]:
         with suppress(BusyError):
-            run(experiment, options, wait=False)
+            run(experiment, options, wait=False, keep_weights=False)
             print(options.out, flush=True)
+
+
+def main_best(names: list[str], folder: Path = FOLDER) -> None:
+    """Print the best rate of each recipe of the grids `names`, which are taken together."""
+    if not names:
+        raise InputError("--best needs the name of a grid. Found none.")
+    found = best([read(name, folder) for name in names])
+    for recipe, row in found.iterrows():
+        edge = f"the {row.edge} of its rates" if row.edge else ""
+        tried = ", ".join(f"{rate}: {value:.5f}" for rate, value in row["all"].items())
+        print(f"{recipe:24} {row.rate:8} {row.hypervolume:.5f}  {edge:22} {tried}")
 
 
 if __name__ == "__main__":
     try:
-        main(sys.argv[1:])
+        if sys.argv[1:2] == ["--best"]:
+            main_best(sys.argv[2:])
+        else:
+            main(sys.argv[1:])
     except InputError as error:
         sys.exit(f"error: {error}")

@@ -36,6 +36,8 @@ class Hypothesis(NamedTuple):
     - `p`: that there is nothing.
     - `margin`: within which two are level; 0 where nothing is.
     - `words`: where there is something, by its sign.
+    - `family`: that Holm's correction is over.
+    - `beyond`: whether there is something only if the estimate is beyond the margin, too.
     """
 
     text: str
@@ -43,6 +45,8 @@ class Hypothesis(NamedTuple):
     p: float
     margin: float = WITHIN
     words: tuple[str, str] = ("ahead", "behind")
+    family: str = ""
+    beyond: bool = False
 
     @property
     def p_level(self) -> float:

@@ -3,14 +3,21 @@
 A question is results/registered/NAME.toml. Of its fields this reads `question`, `seeds`, the list
 `settings` and the list `comparisons`: `ours` and `theirs` are names of settings, `measure` and
 `split` say what is compared, and within `margin` two are level. What it asks in words, in the list
-`hypotheses`, is computed in `hypotheses`. All of a file are one family, which Holm's correction is
-over. Until the last run of a question its numbers are not read.
+`hypotheses`, is computed in `hypotheses`. All of such a file are one family, which Holm's
+correction is over. Until the last run of a question its numbers are not read.
+
+Where the `hypotheses` are tables, recipes are compared at equal passes (`per_pass`): `ours` and
+`theirs` are recipes, each hypothesis has its `family`, and the file says the `points` ("four"),
+the `reference` of a hypervolume, and the `rule`. With "beyond the margin" one is ahead or behind
+only if the estimate is beyond the margin, too, and level where the interval lies within it,
+whatever 0 does.
 """
 
 import hashlib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,9 +39,10 @@ from pydantic import (
 from pamal_companion.experiments.options import OPTIONS
 from pamal_companion.runs import folder, grid
 from pamal_companion.runs.records import Record
-from pamal_companion.study import frame, measures, paper
+from pamal_companion.study import frame, measures, paper, per_pass
 from pamal_companion.study.frame import Setting
 from pamal_companion.study.hypotheses import IN_WORDS, Hypothesis, Records, of_estimate
+from pamal_companion.study.per_pass import Measure
 from pamal_companion.study.statistics import WITHIN, Estimate, bracket, holm, minus, seeds_needed
 from pamal_core.errors import InputError, check_choice
 
@@ -95,8 +103,23 @@ class Comparison(Part):
     margin: Margin = WITHIN
 
 
+class Asked(Part):
+    """A hypothesis about two recipes."""
+
+    text: str
+    family: str
+    ours: str
+    theirs: str
+
+
 class Registration(BaseModel):
-    """A file: beside these fields it has texts."""
+    """A file: beside these fields it has texts.
+
+    Those from `points` on are for hypotheses that are tables. `limits` are bounds of the second
+    objective, of which the first is judged (`per_pass.Measure`) and the others stand beside;
+    `base_rate` is what a constant answer has, and above the `constant_loss` a task counts as
+    untrained.
+    """
 
     model_config = ConfigDict(extra="allow", strict=True)
     __pydantic_extra__: dict[str, str]
@@ -105,11 +128,28 @@ class Registration(BaseModel):
     seeds: Seeds
     settings: Annotated[list[Row], Field(min_length=1)]
     comparisons: list[Comparison] = []
-    hypotheses: list[str] = []
+    hypotheses: list[str] | list[Asked] = []
     measures: list[str] = []
-    reference: list[FiniteFloat] = []
     margin: Margin = WITHIN
     judged: bool = True
+    points: str | None = None
+    rule: Literal["beyond the margin"] | None = None
+    reference: list[FiniteFloat] = []
+    limits: list[FiniteFloat] = []
+    base_rate: FiniteFloat | None = None
+    constant_loss: FiniteFloat | None = None
+
+    @property
+    def asked(self) -> list[Asked]:
+        """Return the hypotheses about recipes."""
+        return [row for row in self.hypotheses if isinstance(row, Asked)]
+
+    @property
+    def measure(self) -> Measure:
+        """Return what is measured of the points of a recipe."""
+        limit = self.limits[0] if self.limits else None
+        rate = float("nan") if self.base_rate is None else self.base_rate
+        return Measure(tuple(self.reference), limit, rate)
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -128,6 +168,13 @@ class Registration(BaseModel):
                     raise ValueError(f"`split` must be measured. Found {pair.split}.")
             except ValueError as error:
                 raise ValueError(f"{error} It is in {pair!r}") from None
+        for row in self.asked:
+            for recipe in (row.ours, row.theirs):
+                per_pass.settings_of(recipe, rows)
+        if self.asked and (self.points != "four" or self.rule is None):
+            raise ValueError('A file that compares recipes must have `points` "four" and `rule`.')
+        if self.limits and self.base_rate is None:
+            raise ValueError("`base_rate` must be given with `limits`. Found none.")
         return self
 
 
@@ -139,6 +186,7 @@ class Question:
     - `rows`: its settings by name.
     - `paths`: of its records, by the name of their setting and by seed.
     - `comparisons`, and `hypotheses` in words.
+    - `asked`: the whole file.
     """
 
     name: str
@@ -147,6 +195,7 @@ class Question:
     paths: Mapping[str, Mapping[int, Path]]
     comparisons: list[Comparison]
     hypotheses: list[str]
+    asked: Registration
 
     @property
     def progress(self) -> str:
@@ -170,6 +219,12 @@ class Question:
                 f"Found {found}."
             )
         return record
+
+    @property
+    def recipes(self) -> list[str]:
+        """Return the recipes that its hypotheses compare, each once."""
+        pairs = [(row.ours, row.theirs) for row in self.asked.asked]
+        return [*dict.fromkeys(recipe for pair in pairs for recipe in pair)]
 
     @cached_property
     def records(self) -> Records:
@@ -202,7 +257,8 @@ def read(name: str, folder: Path = FOLDER) -> Question:
         raise InputError(f"The registration {name} cannot be read: {what}.") from None
     except ValueError as error:  # of the text, or of TOML
         raise InputError(f"The registration {name} cannot be read: {error}.") from None
-    if asked.judged and bool(asked.comparisons) == (name in IN_WORDS):
+    ways = [bool(asked.comparisons), bool(asked.asked), name in IN_WORDS]
+    if asked.judged and sum(ways) != 1:
         raise InputError(
             f"The registration {name} must have comparisons, or hypotheses in words that "
             "`study.hypotheses` computes. Found both or none."
@@ -217,7 +273,8 @@ def read(name: str, folder: Path = FOLDER) -> Question:
         }
         for row in asked.settings
     }
-    return Question(name, asked.question, rows, paths, asked.comparisons, asked.hypotheses)
+    texts = [row.text if isinstance(row, Asked) else row for row in asked.hypotheses]
+    return Question(name, asked.question, rows, paths, asked.comparisons, texts, asked)
 
 
 def compared(question: Question) -> list[Hypothesis]:
@@ -234,6 +291,44 @@ def compared(question: Question) -> list[Hypothesis]:
     return family
 
 
+def recipes_compared(question: Question) -> list[Hypothesis]:
+    """Return the hypotheses of a question about recipes."""
+    asked, records = question.asked, question.records
+    found = {name: per_pass.values(records, name, asked.measure) for name in question.recipes}
+    family = []
+    for row in asked.asked:
+        away, _ = minus(found[row.ours], found[row.theirs], paired=True)
+        one = of_estimate(row.text, away, asked.margin)
+        family.append(one._replace(family=row.family, beyond=asked.rule is not None))
+    return family
+
+
+def beside(question: Question) -> pd.DataFrame:
+    """Return what stands beside the verdicts about recipes: `per_pass.beside`. Raise InputError
+    until the last run is made."""
+    if question.progress != "complete":
+        raise InputError(f"{question.name} must be complete. Found it {question.progress}.")
+    asked = question.asked
+    recipes = question.recipes
+    return per_pass.beside(
+        question.records, recipes, asked.measure, asked.limits, asked.constant_loss
+    )
+
+
+def best(questions: Sequence[Question]) -> pd.DataFrame:
+    """Return the best rate of each recipe of a grid, in one file or more: `per_pass.best`. Raise
+    InputError until the last run is made, and for files that are judged."""
+    records: dict[str, Mapping[int, Record]] = {}
+    for question in questions:
+        if question.asked.judged or question.progress != "complete":
+            state = "judged" if question.asked.judged else question.progress
+            raise InputError(
+                f"A grid must be complete, and not judged. Found {question.name} {state}."
+            )
+        records |= question.records
+    return per_pass.best(records, questions[0].asked.measure)
+
+
 def _text(row: Comparison) -> str:
     return f"{row.ours} - {row.theirs}: {row.measure}, {row.split}"
 
@@ -247,27 +342,40 @@ def verdicts(question: Question) -> pd.DataFrame:
         blank = {"estimate": "", "verdict": question.progress, "seeds to decide": ""}
         return pd.DataFrame(blank, index=pd.Index(texts, name="hypothesis"))
     in_words = IN_WORDS.get(question.name)
-    family = in_words(question.records) if in_words else compared(question)
+    if in_words:
+        family = in_words(question.records)
+    else:
+        family = recipes_compared(question) if question.asked.asked else compared(question)
+    sizes = Counter(one.family for one in family)
     rows = [
         {
             "hypothesis": one.text,
             "estimate": bracket(one.away),
             "verdict": word,
-            "seeds to decide": to_decide(one, len(family)) if word == "open" else "",
+            "seeds to decide": to_decide(one, sizes[one.family]) if word == "open" else "",
         }
         for one, word in zip(family, words(family), strict=True)
     ]
     return pd.DataFrame(rows).set_index("hypothesis")
 
 
-def words(family: list[Hypothesis]) -> list[str]:
-    """Return the word of each hypothesis of a family, by Holm's p of it."""
+def words(every: list[Hypothesis]) -> list[str]:
+    """Return the word of each hypothesis, by Holm's p of it in its family."""
+    found: dict[int, str] = {}
+    for name in {one.family for one in every}:
+        places = [k for k, one in enumerate(every) if one.family == name]
+        family = [every[k] for k in places]
+        found |= dict(zip(places, _words(family), strict=True))
+    return [found[k] for k in range(len(every))]
+
+
+def _words(family: list[Hypothesis]) -> list[str]:
     differ, level = (
         holm(p) < LEVEL for p in ([one.p for one in family], [one.p_level for one in family])
     )
     found = []
     for k, one in enumerate(family):
-        if differ[k]:
+        if differ[k] and (not one.beyond or abs(one.away.value) > one.margin):
             found.append(one.words[0 if one.away.value > 0 else 1])
         else:
             found.append("level" if level[k] else "open")
@@ -280,7 +388,10 @@ def to_decide(one: Hypothesis, number: int) -> str:
     def decides(seeds: int) -> bool:
         error = one.away.error * np.sqrt((one.away.freedom + 1) / seeds)
         more = of_estimate("", Estimate(one.away.value, error, seeds - 1), one.margin)
-        return number * min(more.p, more.p_level) < LEVEL
+        p = more.p_level
+        if not one.beyond or abs(one.away.value) > one.margin:
+            p = min(p, more.p)
+        return number * p < LEVEL
 
     needed = seeds_needed(decides)
     return f"{needed:g}" if np.isfinite(needed) else ""

@@ -31,7 +31,7 @@ UNFIT = {
         ({"W": 0, "lam": -2}, "`W` must be greater than or equal to 1. Found W=0. `lam` must be "),
         # What would be ignored.
         ({"method": "ls", "grid": "arc"}, "ls has no `grid`. Found grid='arc'."),
-        ({"method": "ls", "shared_epochs": 2}, "ls has no `shared_epochs`"),
+        ({"method": "uw", "shared_epochs": 2}, "uw has no `shared_epochs`"),
         ({"method": "pamal", "chunk": 9}, "pamal has no `chunk`. Found chunk=9."),
         ({"method": "stl", "weights": [1.0, 0.0]}, "stl has no `weights`."),
         ({"method": "mgda", "c": 0.1}, "mgda has no `c`. Found c=0.1."),

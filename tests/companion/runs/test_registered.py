@@ -55,9 +55,12 @@ def test_what_is_missing_is_made_with_the_seed_as_the_draw(tmp_path, script, cap
         ("ls", 4, 0),
     ]
     made = []
-    monkeypatch.setitem(
-        script["main"].__globals__, "run", lambda _, options, wait: made.append(options.out)
-    )
+
+    def noted(_experiment, options, wait, keep_weights):
+        assert (wait, keep_weights) == (False, False)
+        made.append(options.out)
+
+    monkeypatch.setitem(script["main"].__globals__, "run", noted)
     script["main"](["question"], tmp_path)
     assert made == [o.out for o in planned] and capsys.readouterr().out.split() == made
 
