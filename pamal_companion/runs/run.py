@@ -239,7 +239,9 @@ def _train(
         first = options.model_copy(update=alone)
         if files is not None and options.method == "ls":
             its_files = files.start(experiment.about(first, splits)["key"])
-            with its_files.claimed(wait=True):  # one process makes it, the others read it
+            # One run makes it, the others read it.
+            with its_files.claimed(wait=True) if distributed.rank() == 0 else nullcontext():
+                distributed.wait()
                 one, before = _train(experiment, first, splits, its_files)
         else:
             one, before = _train(experiment, first, splits, files.shared if files else None)
