@@ -7,10 +7,8 @@ over.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from itertools import combinations
 from typing import NamedTuple
 
-import moocore
 import numpy as np
 import pandas as pd
 from scipy.stats import page_trend_test
@@ -20,6 +18,7 @@ from pamal_companion.runs.records import Record
 from pamal_companion.study.frame import united, volume
 from pamal_companion.study.fronts import middle, span
 from pamal_companion.study.measures import value
+from pamal_companion.study.per_pass import Measure, Pair
 from pamal_companion.study.statistics import WITHIN, Estimate, minus
 from pamal_core.front import Front
 
@@ -130,16 +129,8 @@ def dial_at_fresh_seeds(records: Records) -> list[Hypothesis]:
 
 def best_four(record: Record) -> float:
     """Return the hypervolume on test of those four points whose own on validation is largest."""
-    on_validation, on_test = (record.front(split) for split in ("validation", "test"))
-    values, zero = on_validation.values, [0.0] * len(on_validation.objectives)
-
-    def their_volume(
-        rows: tuple[int, ...],
-    ) -> float:  # a front for each would take ten times as long
-        return moocore.hypervolume(values[[*rows]], ref=zero, maximise=True)
-
-    four = max(combinations(range(len(values)), 4), key=their_volume)
-    return volume(on_test[[*four]])
+    measure, points = Measure(), Pair(record.front("validation"), record.front("test"))
+    return measure.volume(measure.four(points).test)
 
 
 def one_run_against_a_sweep(records: Records) -> list[Hypothesis]:

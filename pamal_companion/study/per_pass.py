@@ -72,8 +72,10 @@ class Measure:
         """Return those four points whose hypervolume on validation is the largest; all of them
         where there are no more."""
         front = pair.validation
-        if len(front) <= POINTS:
-            return pair
+        # A network that diverged has no number to be chosen by.
+        rows = np.flatnonzero(front.is_finite)
+        if len(rows) <= POINTS:
+            return pair.at(rows) if len(rows) else pair
         better = front.better
         signs = np.where(front.maximise, 1, -1)
         reference = signs * np.array(self.reference_of(front))
@@ -82,7 +84,7 @@ class Measure:
             # Of a Front it would take ten times as long.
             return float(moocore.hypervolume(better[[*rows]], ref=reference, maximise=True))
 
-        return pair.at(max(combinations(range(len(front)), POINTS), key=their_volume))
+        return pair.at(max(combinations(rows.tolist(), POINTS), key=their_volume))
 
     def value(self, pair: Pair) -> float:
         """Return what is measured on test."""
@@ -96,16 +98,24 @@ class Measure:
         """Return the row of the point that is best in the first objective among those whose second
         is at most `limit`; None where none is."""
         first, second = validation.better[:, 0], validation.values[:, 1]
-        rows = np.flatnonzero(second <= limit)
+        rows = np.flatnonzero((second <= limit) & np.isfinite(first))
         return int(rows[first[rows].argmax()]) if len(rows) else None
 
 
 def settings_of(recipe: str, names: Iterable[str]) -> list[str]:
     """Return the settings of a recipe among `names`; raise InputError where there is none."""
-    pattern = re.compile(rf"{re.escape(recipe)}(-\d+)?")
+    names = [*names]
+    if recipe in names:
+        return [recipe]
+    pattern = re.compile(rf"{re.escape(recipe)}-\d+")
     found = [name for name in names if pattern.fullmatch(name)]
     if not found:
         raise InputError(f"A hypothesis must name a recipe of the settings. Found {recipe!r}.")
+    if {*found} != {f"{recipe}-{place}" for place in range(1, POINTS + 1)}:
+        raise InputError(
+            f"A sweep must have {POINTS} settings, {recipe}-1 to {recipe}-{POINTS}. "
+            f"Found {', '.join(found)}."
+        )
     return found
 
 
@@ -133,8 +143,9 @@ def beside(
     - "four points", "all points": their hypervolumes; "best ..." of each objective over all points.
     - For each of `limits`, the first objective within it, by `Measure`, and what the second is
       there on test, which may be above the limit; NaN where no seed has a point within it.
+    - "none within ...": in how many seeds that is.
     - "as a constant": how many tasks, of all seeds, have no point with a loss of at most
-      `constant_loss`.
+      `constant_loss`; "as a constant, of four" the same at the four points; "tasks": of how many.
     """
     rows = {}
     for recipe in recipes:
@@ -152,10 +163,13 @@ def beside(
             found = [(pair.test, within.within(pair.validation, limit)) for pair in fours.values()]
             second = [test.values[k, 1] for test, k in found if k is not None]
             row[f"on test, within {limit:g}"] = mean(second)
+            row[f"none within {limit:g}"] = len(found) - len(second)
         if constant_loss is not None:
-            row["as a constant"] = sum(
-                untrained(pair.test, constant_loss) for pair in by_seed.values()
-            )
+            for column, chosen in (("", by_seed), (", of four", fours)):
+                row[f"as a constant{column}"] = sum(
+                    untrained(pair.test, constant_loss) for pair in chosen.values()
+                )
+            row["tasks"] = sum(len(pair.test.objectives) for pair in by_seed.values())
         rows[recipe] = row
     return pd.DataFrame(rows).T.rename_axis("recipe")
 

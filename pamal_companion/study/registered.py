@@ -48,6 +48,10 @@ from pamal_core.errors import InputError, check_choice
 
 FOLDER = grid.RESULTS / folder.REGISTERED
 LEVEL = 0.05
+PRIMARY = "primary"
+"""The family of the hypotheses against the best other recipe of each problem."""
+OF_ACCURACIES = ("multimnist", "census", "multimnist3")
+"""The experiments whose objectives are accuracies alone, of which 0 is worth nothing."""
 
 
 def _different(values: list[Any]) -> list[Any]:
@@ -115,10 +119,12 @@ class Asked(Part):
 class Registration(BaseModel):
     """A file: beside these fields it has texts.
 
-    Those from `points` on are for hypotheses that are tables. `limits` are bounds of the second
-    objective, of which the first is judged (`per_pass.Measure`) and the others stand beside;
-    `base_rate` is what a constant answer has, and above the `constant_loss` a task counts as
-    untrained.
+    Those from `points` on are for hypotheses that are tables. `reference` is that of a hypervolume,
+    and `other` the best recipe that is not PaMaL, of each problem: theirs in the family "primary",
+    with commas. These are plain texts and lists, as code that makes the runs may be older than code
+    that judges them. `limits` are bounds of the second objective, of which the first is judged
+    (`per_pass.Measure`) and the others stand beside; `base_rate` is what a constant answer has, and
+    above the `constant_loss` a task counts as untrained.
     """
 
     model_config = ConfigDict(extra="allow", strict=True)
@@ -134,7 +140,9 @@ class Registration(BaseModel):
     judged: bool = True
     points: str | None = None
     rule: Literal["beyond the margin"] | None = None
+    measure: Literal["hypervolume", "average precision within a gap"] = "hypervolume"
     reference: list[FiniteFloat] = []
+    other: str = ""
     limits: list[FiniteFloat] = []
     base_rate: FiniteFloat | None = None
     constant_loss: FiniteFloat | None = None
@@ -145,7 +153,7 @@ class Registration(BaseModel):
         return [row for row in self.hypotheses if isinstance(row, Asked)]
 
     @property
-    def measure(self) -> Measure:
+    def measured(self) -> Measure:
         """Return what is measured of the points of a recipe."""
         limit = self.limits[0] if self.limits else None
         rate = float("nan") if self.base_rate is None else self.base_rate
@@ -168,14 +176,56 @@ class Registration(BaseModel):
                     raise ValueError(f"`split` must be measured. Found {pair.split}.")
             except ValueError as error:
                 raise ValueError(f"{error} It is in {pair!r}") from None
-        for row in self.asked:
-            for recipe in (row.ours, row.theirs):
-                per_pass.settings_of(recipe, rows)
+        if self.asked or self.reference:
+            for setting in self.settings:
+                _check_reference(setting, self.reference)
+        for asked in self.asked:
+            self._check(asked, rows)
+        others = {name.strip() for name in self.other.split(",")} - {""}
+        if others != (primary := {row.theirs for row in self.asked if row.family == PRIMARY}):
+            raise ValueError(
+                "`other` must have the recipes that primary hypotheses are against. Found "
+                f"{self.other!r}, and {', '.join(sorted(primary)) or 'no such hypothesis'}."
+            )
         if self.asked and (self.points != "four" or self.rule is None):
             raise ValueError('A file that compares recipes must have `points` "four" and `rule`.')
         if self.limits and self.base_rate is None:
             raise ValueError("`base_rate` must be given with `limits`. Found none.")
+        if bool(self.limits) != (self.measure != "hypervolume"):
+            raise ValueError(
+                "`limits` must be given for the measure 'average precision within a gap', and for "
+                f"no other. Found limits {self.limits} and {self.measure!r}."
+            )
         return self
+
+    def _check(self, asked: Asked, rows: Mapping[str, Row]) -> None:
+        """Raise InputError unless both recipes are settings whose seeds are pairs."""
+        seeds = []
+        for recipe in (asked.ours, asked.theirs):
+            names = per_pass.settings_of(recipe, rows)
+            seeds += [{*(rows[name].seeds or self.seeds)} for name in names]
+            for name in names:
+                if grid.parameters(rows[name].options).get("draw") != "seed":
+                    raise InputError(
+                        "Recipes are compared seed by seed, so that each seed needs its own draw: "
+                        f"draw=seed. Found {name!r} without it."
+                    )
+        if len(set.intersection(*seeds)) < 2:
+            raise InputError(f"Two seeds of both sides must be the same. Found fewer in {asked!r}.")
+
+
+def _check_reference(row: Row, reference: Sequence[float]) -> None:
+    """Raise InputError unless a reference has a number for each task of a setting, or is left out
+    where all are accuracies."""
+    made = OPTIONS[row.experiment].create(method=row.method, **row.at(0))
+    number = len(getattr(made, "tasks", made.task_names))
+    if not reference and row.experiment not in OF_ACCURACIES:
+        raise InputError(f"`reference` must be given for {row.experiment}. Found none.")
+    if reference and len(reference) != number:
+        raise InputError(
+            f"`reference` must have {number} numbers, one for each task of {row.name}. Found "
+            f"{[*reference]}."
+        )
 
 
 @dataclass(frozen=True)
@@ -294,7 +344,7 @@ def compared(question: Question) -> list[Hypothesis]:
 def recipes_compared(question: Question) -> list[Hypothesis]:
     """Return the hypotheses of a question about recipes."""
     asked, records = question.asked, question.records
-    found = {name: per_pass.values(records, name, asked.measure) for name in question.recipes}
+    found = {name: per_pass.values(records, name, asked.measured) for name in question.recipes}
     family = []
     for row in asked.asked:
         away, _ = minus(found[row.ours], found[row.theirs], paired=True)
@@ -311,7 +361,7 @@ def beside(question: Question) -> pd.DataFrame:
     asked = question.asked
     recipes = question.recipes
     return per_pass.beside(
-        question.records, recipes, asked.measure, asked.limits, asked.constant_loss
+        question.records, recipes, asked.measured, asked.limits, asked.constant_loss
     )
 
 
@@ -325,8 +375,13 @@ def best(questions: Sequence[Question]) -> pd.DataFrame:
             raise InputError(
                 f"A grid must be complete, and not judged. Found {question.name} {state}."
             )
+        if twice := records.keys() & question.records.keys():
+            raise InputError(f"Grids must have settings of their own. Found {min(twice)!r} twice.")
         records |= question.records
-    return per_pass.best(records, questions[0].asked.measure)
+    reference, *others = {question.asked.measured.reference for question in questions}
+    if others:  # they would be compared in silence
+        raise InputError(f"Grids must have one `reference`. Found {reference} and {others[0]}.")
+    return per_pass.best(records, Measure(reference))
 
 
 def _text(row: Comparison) -> str:

@@ -84,7 +84,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_each_case_has_its_word(tmp_path, case):
     score, spread = CASES[case]
-    folder = register(tmp_path, {"pamal": "pamal", "ls": "ls"}, [("primary", "pamal", "ls")])
+    folder = register(tmp_path, {"pamal": "pamal", "ls": "ls"}, [("first", "pamal", "ls")])
     question = read("question", folder)
     write(question, "ls", [(0.8, 1.0)])
     write(question, "pamal", [(score, 1.0)], spread)
@@ -96,7 +96,7 @@ def test_each_case_has_its_word(tmp_path, case):
 
 
 def test_until_the_last_run_there_is_no_number_and_nothing_stands_beside(tmp_path):
-    folder = register(tmp_path, {"pamal": "pamal", "ls": "ls"}, [("primary", "pamal", "ls")])
+    folder = register(tmp_path, {"pamal": "pamal", "ls": "ls"}, [("first", "pamal", "ls")])
     question = read("question", folder)
     write(question, "ls", [(0.8, 1.0)])
     write(question, "pamal", [(0.9, 1.0)])
@@ -107,7 +107,7 @@ def test_until_the_last_run_there_is_no_number_and_nothing_stands_beside(tmp_pat
 
 
 def test_a_file_that_was_changed_after_its_hash_is_refused(tmp_path):
-    folder = register(tmp_path, {"pamal": "pamal", "ls": "ls"}, [("primary", "pamal", "ls")])
+    folder = register(tmp_path, {"pamal": "pamal", "ls": "ls"}, [("first", "pamal", "ls")])
     file = folder / "question.toml"
     file.write_text(file.read_text().replace("0.01", "0.001"))
     with pytest.raises(InputError, match="is not the one that was registered"):
@@ -116,7 +116,7 @@ def test_a_file_that_was_changed_after_its_hash_is_refused(tmp_path):
 
 def test_a_sweep_is_one_front_and_has_all_its_networks(tmp_path):
     sweep = {f"sweep-{k}": "ls" for k in (1, 2, 3, 4)}
-    folder = register(tmp_path, {"pamal": "pamal", **sweep}, [("primary", "pamal", "sweep")])
+    folder = register(tmp_path, {"pamal": "pamal", **sweep}, [("first", "pamal", "sweep")])
     question = read("question", folder)
     line = [(0.9, 0.3), (0.8, 0.6), (0.6, 0.8), (0.3, 0.9)]
     write(question, "pamal", line)
@@ -131,8 +131,8 @@ def test_families_are_corrected_apart(tmp_path):
     shape = np.linspace(-1, 1, 10)
     away = 0.03 + 0.034 * shape / shape.std(ddof=1)
     names = {"pamal": "pamal", "ls": "ls"}
-    alone = [("primary", "pamal", "ls")]
-    among = [*alone, *[("primary", "ls", "pamal")] * 9]
+    alone = [("first", "pamal", "ls")]
+    among = [*alone, *[("first", "ls", "pamal")] * 9]
     apart = [*alone, *[("others", "ls", "pamal")] * 9]
     found = {}
     for name, asked in {"alone": alone, "among": among, "apart": apart}.items():
@@ -204,13 +204,13 @@ def test_tasks_at_the_loss_of_a_constant_are_counted_for_every_recipe(tmp_path):
         ('rule = "beyond the margin"', 'rule = "any"', "rule: Input should be"),
         ('points = "four"\n', "", 'must have `points` "four" and `rule`'),
         ('ours = "pamal"', 'ours = "pamel"', "must name a recipe of the settings. Found 'pamel'"),
-        ('family = "primary"', "", "cannot be read: hypotheses"),
+        ('family = "first"', "", "cannot be read: hypotheses"),
         ("margin = 0.01", "margin = 0.01\nlimits = [0.01]", "`base_rate` must be given"),
-        ("margin = 0.01", 'margin = 0.01\nreference = ["a"]', "reference.0: Input should be"),
+        ("margin = 0.01", 'margin = 0.01\nreference = ["a"]', "Input should be a valid number"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(tmp_path, old, new, said):
-    folder = register(tmp_path, {"pamal": "pamal", "ls": "ls"}, [("primary", "pamal", "ls")])
+    folder = register(tmp_path, {"pamal": "pamal", "ls": "ls"}, [("first", "pamal", "ls")])
     text = (folder / "question.toml").read_text().replace(old, new)
     (folder / "question.toml").write_text(text)
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -251,7 +251,7 @@ def test_a_grid_that_is_not_complete_or_is_judged_names_nothing(tmp_path):
     question.paths["ls@0.001"][20].unlink()
     with pytest.raises(InputError, match="Found grid running, 49 of 50"):
         registered.best([question])
-    folder = register(tmp_path, {"pamal": "pamal", "ls": "ls"}, [("primary", "pamal", "ls")])
+    folder = register(tmp_path, {"pamal": "pamal", "ls": "ls"}, [("first", "pamal", "ls")])
     with pytest.raises(InputError, match="Found question judged"):
         registered.best([read("question", folder)])
     names = register(tmp_path, {"ls": "ls"}, [], GRID, name="other")
