@@ -24,7 +24,7 @@ def options(**values):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_average_precision_is_that_of_scikit_learn_also_with_ties_and_in_parts(seed):
+def test_average_precision_is_that_of_scikit_learn_with_ties(seed):
     rng = np.random.default_rng(seed)
     logits = rng.normal(size=301).round(seed % 2)  # rounded to whole numbers there are many ties
     labels = rng.integers(0, 2, 301)

@@ -25,7 +25,7 @@ def test_features_behind_a_leaky_relu_are_negative_where_a_relu_has_0():
     torch.testing.assert_close(others[others < 0] / 0.1, plain.encoder[:-1](images)[others < 0])
 
 
-def test_the_released_target_has_no_relu_behind_the_encoder_and_linear_heads():
+def test_the_released_target_has_linear_heads_and_no_relu_before_them():
     experiment = multimnist.EXPERIMENT
     options = MultiMNISTOptions.create(method="phn", target="released", **SAMPLE)
     splits = experiment.load(options)

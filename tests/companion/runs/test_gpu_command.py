@@ -82,7 +82,7 @@ def test_the_first_run_that_can_end_in_time_is_begun_and_no_other(gpu):
     assert [one.name for one in queue] == ["long", "shorter"]
 
 
-def test_estimates_are_corrected_by_runs_of_the_method_else_of_the_experiment(gpu):
+def test_estimates_are_corrected_by_ended_runs_of_the_kind(gpu):
     times = gpu.Times(lambda _: 10.0)
     times.ended(job(gpu, "a", "ls"), 20.0)
     assert times.estimate(job(gpu, "b", "ls")) == pytest.approx(20)

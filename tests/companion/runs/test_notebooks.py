@@ -16,7 +16,7 @@ from pamal_core.errors import InputError
 
 ROOT = Path(__file__).parents[3]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-NAMES = ("toy", "multimnist", "multimnist3", "census", "cityscapes", "utkface")
+NAMES = ("toy", "multimnist", "multimnist3", "census", "cityscapes", "utkface", "fairness")
 # The methods of a reader's own network, which is what that notebook shows.
 ALLOWED = {"your_model": {"__init__", "forward"}, "from_what_you_have": {"__init__"}}
 EXPERIMENTS = [path for path in NOTEBOOKS if path.stem in NAMES]
@@ -64,6 +64,14 @@ def test_census_trains_on_the_sample_for_three_tasks_and_writes_a_record(tmp_pat
     assert record.options["tasks"] == ["age", "education", "income"]
     assert record.data.startswith("census/sample/age+education+income/")
     assert list(record.objectives) == ["age/accuracy", "education/accuracy", "income/accuracy"]
+
+
+def test_fairness_shows_a_front_and_a_network_for_each_gap(tmp_path, execute):
+    shown = execute("fairness", tmp_path, data="sample", epochs=2, out="r.json")
+    record = Record.read(tmp_path / "r.json")
+    assert record.data.startswith("census/sample/income+male/")
+    assert record.objectives == {"income/average precision": "max", "parity/gap": "min"}
+    assert len(record.points) == 2 * 11 and figures(shown) == 1
 
 
 def test_utkface_shows_faces_triangles_and_a_front(tmp_path, execute):

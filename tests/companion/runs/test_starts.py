@@ -21,7 +21,7 @@ def options(**values):
     return Options.create(**given | values)
 
 
-def test_an_end_of_ls_is_what_torch_makes_of_the_start_with_its_own_weights():
+def test_an_end_of_ls_is_what_torch_makes_of_the_start():
     experiment = plain()
     splits = experiment.load(options())
     loader = batches(splits.train, 64, shuffle=True)

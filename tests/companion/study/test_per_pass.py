@@ -181,7 +181,7 @@ def test_a_gap_is_better_low_and_is_counted_from_the_reference():
         Measure(reference=(0.1, 0.2, 0.3)).volume(both.test)
 
 
-def test_within_a_limit_the_network_is_chosen_on_validation_and_judged_on_test():
+def test_a_network_within_a_limit_is_chosen_on_validation():
     points = [(0.7, 0.03), (0.6, 0.009), (0.5, 0.001)]
     both = pair(points, (True, False), on_test=[(0.9, 0.0), (0.55, 0.02), (0.8, 0.0)])
     measure = Measure((0.1, 0.05), limit=0.01, base_rate=0.06)
@@ -235,7 +235,7 @@ def of_a_grid(folder, name, scores):
     return question
 
 
-def test_a_grid_names_the_best_rate_of_each_recipe_and_whether_it_is_at_an_edge(tmp_path):
+def test_a_grid_names_the_best_rate_of_each_recipe_and_its_edge(tmp_path):
     first = of_a_grid(tmp_path, "grid", {"0.001": 0.5, "0.002": 0.6, "0.004": 0.7})
     found = registered.best([first])
     assert found["rate"].to_dict() == {"ls": "0.004", "k=3-sweep": "0.004"}

@@ -124,7 +124,7 @@ def bottleneck(folder):
     return register(folder, "bottleneck-that-cannot-die", text)
 
 
-def test_the_bottleneck_has_a_primary_for_each_width_and_a_family_of_its_own(tmp_path):
+def test_the_bottleneck_has_a_primary_and_a_family_for_each_width(tmp_path):
     question = bottleneck(tmp_path)
     assert {*verdicts(question)["verdict"]} == {"running, 0 of 84"}
     for k in (3, 6):
@@ -218,7 +218,7 @@ def test_a_file_that_does_not_fit_together_is_refused(tmp_path, old, new, said):
 GRID = f'question = "Which rate?"\nseeds = {SEEDS}\njudged = false\n'
 
 
-def test_grids_that_are_joined_have_one_reference_and_settings_of_their_own(tmp_path):
+def test_grids_that_are_joined_have_one_reference_and_no_setting_twice(tmp_path):
     made = {}
     for name, rate, reference in (("one", 1, 0.0), ("two", 2, 0.1), ("again", 1, 0.0)):
         text = f"{GRID}reference = [{reference}, 0.0]\n"
