@@ -134,14 +134,14 @@ def sampled(num_members: int, num_draws: int = 256, seed: int = 0) -> np.ndarray
 
 def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.ndarray:
     """`alpha`, a tensor on any device included, as a float array [..., num_members], checked:
-    finite, >= 0, each row sums to 1 within 1e-6."""
+    finite, >= 0, each row sums to 1 within 1e-5."""
     try:
         array = as_array(alpha)
     except (TypeError, ValueError):  # of numpy: no numbers, or rows of unlike lengths
         array = np.empty(0)
     right = array.ndim > 0 and array.shape[-1] == num_members
     right = right and np.isfinite(array).all() and (array >= -1e-9).all()
-    if not right or not np.allclose(array.sum(-1), 1, atol=1e-6):
+    if not right or not np.allclose(array.sum(-1), 1, rtol=0, atol=1e-5):
         found = array.round(6).tolist() if array.size else alpha
         raise InputError(
             f"`{name}` must have {num_members} finite numbers >= 0 that sum to 1. Found {found!r}."
