@@ -89,8 +89,9 @@ class Fitted:
             f"LS (rate {self.lr:.2g}, as many passes): {achieved}",
             f"LS is better in every task than {beaten} of the {len(points)} not dominated.",
         ]
-        scaled, differs = self.front.scaled(np.vstack([points, ls]))
-        if beaten and (not differs.any() or scaled[-1].min() >= scaled[:-1].min(1).max()):
+        scaled, _ = self.front.scaled(np.vstack([points, ls]))
+        # Where LS beats a point, some objective differs, so that there is something to compare.
+        if beaten and scaled[-1].min() >= scaled[:-1].min(1).max():
             lines.append("If you need one network only, take LS.")
         return lines
 
