@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from pamal_companion.experiments.models import SharedBottom, lenet
 from pamal_companion.experiments.resnet import resnet18
 from pamal_core import LowRankEnsemble, Method, WeightEnsemble, classification
-from pamal_core.networks.base import Network
+from pamal_core.network import Network
 
 TASKS = [classification("first"), classification("second")]
 PLAIN = "plain network"

@@ -1,15 +1,14 @@
 from .balancing import UnitNorm
 from .classes import classification, segmentation
+from .ensemble import WeightEnsemble
 from .errors import InputError
 from .evaluation import evaluate
 from .front import Front
 from .labels import binary, multilabel
 from .method import Method, NonFiniteError
 from .metrics import Metric
-from .networks.ensemble import WeightEnsemble
-from .networks.low_rank import LowRankEnsemble
 from .numbers import depth, regression
-from .optimizers import parameter_groups
+from .optimizers import member_parameters
 from .penalties import MultiForward
 from .recipe import Fitted, fit
 from .simplex import Dirichlet, lattice
@@ -23,7 +22,6 @@ __all__ = [
     "Fitted",
     "Front",
     "InputError",
-    "LowRankEnsemble",
     "Method",
     "Metric",
     "MultiForward",
@@ -37,8 +35,8 @@ __all__ = [
     "evaluate",
     "fit",
     "lattice",
+    "member_parameters",
     "multilabel",
-    "parameter_groups",
     "regression",
     "segmentation",
     "train",

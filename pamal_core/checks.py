@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_leaves
 from pamal_core.errors import InputError
 from pamal_core.inputs import Batch
 from pamal_core.method import Method
-from pamal_core.networks.skeleton import full_precision
+from pamal_core.skeleton import full_precision
 from pamal_core.tasks import Task, by_task, task_losses
 
 if TYPE_CHECKING:
@@ -67,8 +67,9 @@ def check_reach(method: Method, batch: Batch, alpha: ArrayLike) -> None:
     were."""
     inputs, *targets = batch
     network, device = method.network, method.network.device
-    theta, twin = network.theta(alpha).detach().requires_grad_(), network.skeleton.twin()
-    before, model = theta.detach().clone(), twin.model
+    theta = {n: w.detach().requires_grad_() for n, w in network.theta(alpha).items()}
+    twin, before = network.skeleton.twin(), {n: w.detach().clone() for n, w in theta.items()}
+    model = twin.model
     with (
         twin.train().holding(theta),
         torch.random.fork_rng([device] if device.type == "cuda" else []),
@@ -79,7 +80,8 @@ def check_reach(method: Method, batch: Batch, alpha: ArrayLike) -> None:
             losses = task_losses(method.tasks, outputs, targets)
             check_pairs(method.tasks, outputs, targets)
         replaced = places.items() - _places(model).items()
-    if replaced or not torch.equal(theta.nan_to_num(), before.nan_to_num()):
+    written = [n for n in theta if not torch.equal(theta[n].nan_to_num(), before[n].nan_to_num())]
+    if replaced or written:
         raise InputError(
             "A model must not write into its weights in its forward pass: they follow from alpha, "
             "or are frozen. Found one that does."

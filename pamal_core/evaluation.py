@@ -19,10 +19,10 @@ from tqdm.auto import tqdm
 from pamal_core.errors import InputError, check_type
 from pamal_core.front import Front, Objective
 from pamal_core.inputs import Batch, moved, unchanged
-from pamal_core.networks.base import Network, check_network
-from pamal_core.networks.skeleton import autocast_now, full_precision, put_back
-from pamal_core.networks.statistics import Calibration, estimate
+from pamal_core.network import Network, check_network
 from pamal_core.simplex import lattice, on_simplex, sampled
+from pamal_core.skeleton import autocast_now, full_precision, put_back
+from pamal_core.statistics import Calibration, estimate
 from pamal_core.tasks import Task, by_task, check_names, taken
 
 KEPT = 2**26

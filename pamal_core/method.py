@@ -13,12 +13,13 @@ from torch import Tensor, nn
 from pamal_core.balancing import Aggregated, Balancer, Draw, Linear
 from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.inputs import Batch, moved, unchanged
-from pamal_core.networks.base import Alpha, Network, check_network
-from pamal_core.networks.skeleton import autocast_now, full_precision
+from pamal_core.network import Alpha, Network, check_network
 from pamal_core.penalties import Penalty
-from pamal_core.shapes import ByMember, ByTask, Theta
+from pamal_core.shapes import ByMember, ByTask
 from pamal_core.simplex import Dirichlet
+from pamal_core.skeleton import autocast_now, full_precision
 from pamal_core.tasks import Task, check_names, task_losses
+from pamal_core.weights import unflatten
 
 
 class NonFiniteError(ArithmeticError):
@@ -172,18 +173,21 @@ class Method:
             with self.network.skeleton.holding(draw.theta):
                 direction = self.balancer.direction(replace(draw, penalty=penalty))
             # For an ensemble this adds dL/dTheta_k = alpha_k dL/dtheta.
-            torch.autograd.backward(theta, direction)
+            pieces = zip(theta, unflatten(direction, theta), strict=True)
+            trained = [(weight, piece) for weight, piece in pieces if weight.requires_grad]
+            torch.autograd.backward(*zip(*trained, strict=True))
         return losses
 
     def _forward(
         self, batch: Batch, caller: torch.autocast, alpha: ByMember, weights: ByTask
-    ) -> tuple[Theta, Draw]:
-        """theta(alpha), and the draw, whose losses are differentiable in a leaf of its values: the
-        balancer has the gradient by that leaf before any member has one."""
+    ) -> tuple[list[Tensor], Draw]:
+        """Return theta(alpha), and the draw, whose losses are differentiable in leaves with its
+        values: the balancer has the gradient by these leaves before any member has one."""
         theta = self.network.weights(alpha)
-        leaf = theta.detach().requires_grad_()
+        leaves = {name: weight.detach().requires_grad_() for name, weight in theta.items()}
         inputs, *targets = batch
         with caller:
-            outputs = self.network.skeleton(leaf, inputs)
-        losses = task_losses(self.tasks, outputs, targets).to(theta.dtype)
-        return theta, Draw(alpha, weights, leaf, losses, self.network.skeleton.num_shared)
+            outputs = self.network.skeleton(leaves, inputs)
+        losses = task_losses(self.tasks, outputs, targets).to(alpha.dtype)
+        draw = Draw(alpha, weights, leaves, losses, self.network.skeleton.num_shared)
+        return [*theta.values()], draw

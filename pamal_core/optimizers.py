@@ -1,56 +1,36 @@
-"""Settings of an optimiser by the names of weights."""
+"""The weights of an ensemble, member by member, for optimisers that treat a weight as a whole."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, cast
-
-import torch
 from torch import Tensor
 
-from pamal_core.method import Method
-from pamal_core.networks.skeleton import Skeleton
+from pamal_core.network import Network
 
 
-def parameter_groups(
-    method: Method, settings: Callable[[str, torch.Size], Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    """Return groups for any optimiser of torch, which `train` may then be given.
+def member_parameters(network: Network) -> list[tuple[str, Tensor]]:
+    """Return the trained weights of `network` by name: each member's own, as "1.encoder.0.weight".
 
-    - `method`: what is trained, on its device already.
-    - `settings(name, shape)`: returns what is special to a weight, such as {"weight_decay": 0.0},
-      and {} for nothing. Names and shapes are those of a member's `named_parameters()`; a tied
-      weight goes by its first name.
+    Muon, Adafactor and LARS look at the shape or the norm of a whole weight, so they need the
+    weight of one member, not of all. The tensors are views: a step on them moves the network. Adam,
+    AdamW and SGD treat each number alike and need `network.parameters()` alone. Weights that are no
+    member's, as those of a hypernetwork, are returned as they are.
 
-    The tensors are views of the matrix [M, N] of an ensemble, one for each weight of each
-    member, so that the optimiser does with them exactly what it does with plain modules. A low-rank
-    ensemble has views of its base, where that is trained, and the adapters of all members to a
-    weight, as "A.encoder/0/weight". Other networks are grouped by their own parameters. The
-    parameters of a balancer have no settings.
+    - `network`: is on its device and in its dtype already.
 
-    A loop of your own must clear the gradients of both the optimiser and the network.
+    A loop of your own clears the gradients of both, of the optimiser and of the network.
     """
-    network = method.network
-    named: list[tuple[str, Tensor]] = [*network.named_parameters()]
-    flat = network.flat
-    if flat is not None:
-        views = _views(network.skeleton, flat.detach())
-        named = views + [(name, p) for name, p in named if p is not flat and p.requires_grad]
+    pairs: list[tuple[str, Tensor]] = []
+    for name, weight in network.named_parameters():
+        if not weight.requires_grad:
+            continue
+        if not name.startswith("stacked."):
+            pairs.append((name, weight))
+            continue
+        views = [*weight.detach()]
+        pairs += [(f"{k}.{name.removeprefix('stacked.')}", view) for k, view in enumerate(views)]
 
-        def share(whole: Tensor) -> None:
-            slopes = _views(network.skeleton, cast(Tensor, whole.grad))
-            for (_, view), (_, slope) in zip(views, slopes, strict=True):
-                view.grad = slope
+        def share(whole: Tensor, views: list[Tensor] = views) -> None:
+            assert whole.grad is not None
+            for view, gradient in zip(views, whole.grad, strict=True):
+                view.grad = gradient
 
-        flat.register_post_accumulate_grad_hook(share)  # type: ignore[no-untyped-call]
-    groups: dict[str, dict[str, Any]] = {}
-    for name, weight in named:
-        own = settings(name, weight.shape)
-        key = repr(sorted(own.items()))
-        groups.setdefault(key, {**own, "params": []})["params"].append(weight)
-    learned = list(method.balancer.parameters())
-    return [*groups.values(), *([{"params": learned}] if learned else [])]
-
-
-def _views(skeleton: Skeleton, stacked: Tensor) -> list[tuple[str, Tensor]]:
-    """The name and the view of each weight of each row; of a vector, of the one."""
-    rows = stacked.view(-1, skeleton.num_weights)
-    return [pair for row in rows for pair in skeleton.views(row).items()]
+        weight.register_post_accumulate_grad_hook(share)  # type: ignore[no-untyped-call]
+    return pairs

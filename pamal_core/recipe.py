@@ -12,16 +12,16 @@ import torch
 from torch import nn
 
 from pamal_core.balancing import Linear
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate, measure, objectives
 from pamal_core.front import Front
 from pamal_core.inputs import Batch, Inputs, check_loader, moved
 from pamal_core.method import Method, NonFiniteError
-from pamal_core.networks.base import Alpha
-from pamal_core.networks.ensemble import WeightEnsemble
-from pamal_core.networks.statistics import Calibration, check_calibration
+from pamal_core.network import Alpha
 from pamal_core.penalties import Penalty
 from pamal_core.simplex import Dirichlet
+from pamal_core.statistics import Calibration, check_calibration
 from pamal_core.tasks import Task, label_counts
 from pamal_core.training import train
 

@@ -6,8 +6,6 @@ from torch import Tensor
 
 Theta = Float[Tensor, " N"]
 """The weights of one network, or what is added to them."""
-Thetas = Float[Tensor, "*batch N"]
-"""The weights of several networks."""
 ByMember = Float[Tensor, "*batch M"]
 """Points of the simplex: a number for each member."""
 ByTask = Float[Tensor, "*batch T"]

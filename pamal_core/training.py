@@ -19,9 +19,9 @@ from pamal_core import checks, distributed
 from pamal_core.errors import InputError, check_choice, check_number, check_type
 from pamal_core.inputs import Batch, check_loader, moved
 from pamal_core.method import Method, NonFiniteError
-from pamal_core.networks.base import Network
-from pamal_core.networks.skeleton import copied
-from pamal_core.networks.statistics import Calibration, Kept, check_calibration
+from pamal_core.network import Network
+from pamal_core.skeleton import copied
+from pamal_core.statistics import Calibration, Kept, check_calibration
 from pamal_core.tasks import label_counts
 
 LOOKED_AT = {"cpu"}
@@ -305,7 +305,7 @@ def train(
         method.past.append(means)
         named = dict(zip(method.names, means, strict=True))
         history.append({"epoch": epoch} | {f"{name}/loss": loss for name, loss in named.items()})
-        if keeps and not network.skeleton.follows_training:
+        if keeps and not network.skeleton.tracking:
             training.keep(None)
         keeps = False
         if on_epoch is not None:

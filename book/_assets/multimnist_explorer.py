@@ -57,8 +57,9 @@ def of_run(path: Path) -> dict[str, Any]:
     # Test images whose answer changes on the way from one member to the other, then any others.
     images, *labels = (tensor[:2000] for tensor in splits.test.tensors)
     with torch.no_grad():
-        thetas = ensemble.weights(ensemble.alpha_tensor(alphas[::10]))
-        answers = torch.stack([torch.stack(ensemble(t, images)).argmax(-1) for t in thetas])
+        answers = torch.stack(
+            [torch.stack(ensemble(images, alpha)).argmax(-1) for alpha in alphas[::10]]
+        )
     changes = (answers != answers[0]).any(0).any(0)
     halves = [kind.nonzero()[: NUM_IMAGES // 2, 0] for kind in (changes, ~changes)]
     chosen = torch.stack(halves, 1).flatten()  # in turns

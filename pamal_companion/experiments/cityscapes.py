@@ -10,7 +10,7 @@ from pamal_companion.experiments.options import CityScapesOptions
 from pamal_companion.experiments.segnet import segnet
 from pamal_companion.runs.run import Experiment, calibration
 from pamal_core.classes import segmentation
-from pamal_core.networks.base import Network
+from pamal_core.network import Network
 from pamal_core.numbers import depth
 
 NUM_CLASSES = len(cityscapes.CLASSES)

@@ -7,7 +7,7 @@ from typing import Literal
 from torch import nn
 from torchvision.models.resnet import BasicBlock
 
-from pamal_companion.experiments.models import SharedBottom
+from pamal_companion.experiments.models import SharedBottom, channels_last
 from pamal_core.errors import InputError
 
 
@@ -48,7 +48,7 @@ def resnet18(
     layers["avgpool"] = nn.AvgPool2d(4) if small else nn.AdaptiveAvgPool2d(1)
     encoder = nn.Sequential(OrderedDict(layers, flatten=nn.Flatten()))
     cells = (size // 32) ** 2 if small else 1
-    return SharedBottom(encoder, (nn.Linear(8 * width * cells, n) for n in outputs))
+    return channels_last(SharedBottom(encoder, (nn.Linear(8 * width * cells, n) for n in outputs)))
 
 
 def _stage(inputs: int, outputs: int, stride: int) -> nn.Module:

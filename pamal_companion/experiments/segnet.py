@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from torch import Tensor, nn
 
-from pamal_companion.experiments.models import SharedBottom
+from pamal_companion.experiments.models import SharedBottom, channels_last
 
 # Channels in units of `width` and convolutions, for each of the five resolutions: those of VGG16.
 STAGES = ((1, 2), (2, 2), (4, 3), (8, 3), (8, 3))
@@ -30,7 +30,7 @@ def segnet(
     heads = (
         nn.Sequential(_convolution(width, width, 3), _convolution(width, n, 1)) for n in outputs
     )
-    return SharedBottom(DownAndUp(width, in_channels), heads)
+    return channels_last(SharedBottom(DownAndUp(width, in_channels), heads))
 
 
 class DownAndUp(nn.Module):

@@ -7,8 +7,8 @@ from numpy import ndarray as Array
 from torch import Tensor, nn
 
 from pamal_core.balancing import Balancer
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.method import Method
-from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.simplex import lattice
 from pamal_core.tasks import Task
 from pamal_core.training import train
@@ -45,8 +45,8 @@ def trained(balancer: Balancer, *, alpha: float | None = None) -> WeightEnsemble
 @torch.no_grad()
 def found(network: WeightEnsemble, num_points: int = 11) -> Float[Array, "P 2"]:
     """The losses at so many alphas of an ensemble of two, or of the single network."""
-    alphas = network.alpha_tensor(lattice(network.num_members, num_points))
-    return losses(network.weights(alphas).double().numpy())
+    thetas = [network.theta(alpha)["theta"] for alpha in lattice(network.num_members, num_points)]
+    return losses(torch.stack(thetas).double().numpy())
 
 
 class Point(nn.Module):

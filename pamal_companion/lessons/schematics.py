@@ -11,8 +11,8 @@ from pydantic import Field
 
 from pamal_companion.experiments.models import mlp
 from pamal_companion.runs.options import Options
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.front import Front, Objective
-from pamal_core.networks.ensemble import WeightEnsemble
 from pamal_core.penalties import MultiForward
 from pamal_core.simplex import lattice
 
@@ -75,7 +75,7 @@ def three_members(seed: int) -> tuple[int, Float[Array, "3 2"]]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         ensemble = WeightEnsemble([mlp(468, num_tasks=3) for _ in range(3)])
-    stacked = ensemble.stacked.detach().double().numpy()
+    stacked = ensemble.members().double().numpy()
     return stacked.shape[1], in_plane(stacked)
 
 

@@ -16,7 +16,7 @@ from scipy.linalg import block_diag
 from torch import nn
 
 from pamal_companion.runs.options import Options
-from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.ensemble import WeightEnsemble
 
 Array = np.ndarray
 GAP = 1.0
@@ -141,8 +141,7 @@ def along_the_line(
 ) -> Float[Array, "A X"]:
     """The ensemble's functions of one variable with one output, for each alpha = [a, 1 - a]."""
     inputs = torch.as_tensor(x)[:, None]
-    thetas = ensemble.weights(ensemble.alpha_tensor(np.stack((a, 1 - a), -1)))
-    return np.stack([ensemble.skeleton(theta, inputs)[:, 0].numpy() for theta in thetas])
+    return np.stack([ensemble(inputs, [one, 1 - one])[:, 0].numpy() for one in a])
 
 
 def losses(

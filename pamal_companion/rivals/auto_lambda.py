@@ -1,6 +1,7 @@
 """Task weights learned by looking one step ahead."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -8,10 +9,11 @@ import torch
 from pamal_core.balancing.base import Balancer, Draw
 from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.inputs import Batch, moved
-from pamal_core.networks.base import Network
-from pamal_core.networks.skeleton import put_back
+from pamal_core.network import Network
 from pamal_core.shapes import Theta
+from pamal_core.skeleton import put_back
 from pamal_core.tasks import Task, check_names, task_losses
+from pamal_core.weights import flatten, unflatten
 
 
 class AutoLambda(Balancer):
@@ -54,28 +56,32 @@ class AutoLambda(Balancer):
 
     def direction(self, draw: Draw) -> Theta:
         jacobian = torch.stack(draw.gradients())
-        now = self.task_weights.to(draw.theta)
-        slope = self._slope(draw.theta.detach() - self.lr * (now @ jacobian))
+        now = self.task_weights.to(jacobian)
+        slope = self._slope(draw, self.lr * (now @ jacobian))
         self.task_weights.grad = (-self.lr * (jacobian @ slope)).to(self.task_weights)
         self.optimizer.step()
-        return draw.penalised(self.task_weights.to(draw.theta)) @ jacobian
+        return draw.penalised(self.task_weights.to(jacobian)) @ jacobian
 
-    def _slope(self, theta: Theta) -> Theta:
-        """grad L(theta) on the next other batch; running statistics are left as they were."""
+    def _slope(self, draw: Draw, step: Theta) -> Theta:
+        """Return grad L(theta - `step`) on the next other batch; running statistics are left as
+        they were."""
         batch = next(self.others, None)
         if batch is None:  # more draws than batches in an epoch
             self.others = iter(self.loader)
             batch = next(self.others, None)
         if batch is None:
             raise InputError("`loader` must yield batches anew in each epoch. Found none.")
-        inputs, *targets = moved(batch, theta.device, [task.name for task in self.tasks])
+        inputs, *targets = moved(batch, step.device, [task.name for task in self.tasks])
         kept = self.network.skeleton.buffer_values()
-        with self.network.skeleton.holding(theta.requires_grad_()):
+        like = [*draw.theta.values()]
+        ahead = unflatten(flatten(like, like).detach() - step, like)
+        theta = {n: w.requires_grad_() for n, w in zip(draw.theta, ahead, strict=True)}
+        with self.network.skeleton.holding(theta):
             outputs = self.network.skeleton(theta, inputs)
             losses = task_losses(self.tasks, outputs, targets)
-            torch.autograd.backward(losses.sum())
+            slope = replace(draw, theta=theta, losses=losses).gradient(losses.sum())
         put_back(kept)
-        return torch.zeros_like(theta) if theta.grad is None else theta.grad
+        return slope
 
     def state_dict(self) -> dict[str, Any]:
         return {"task_weights": self.task_weights, "optimizer": self.optimizer.state_dict()}

@@ -7,10 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from pamal_core.networks.base import Network
-from pamal_core.networks.skeleton import Skeleton
+from pamal_core.network import Network
 from pamal_core.penalties import Penalty
-from pamal_core.shapes import ByDraw, ByMember, Thetas
+from pamal_core.shapes import ByDraw, ByMember
+from pamal_core.skeleton import Skeleton
+from pamal_core.weights import Weights, parameter_tree
 
 
 class Conditioned(Network):
@@ -20,8 +21,8 @@ class Conditioned(Network):
     (ICDM 2021), section III: alpha is appended to a feature vector [n, F], and for images
     [n, C, H, W] it is upsampled to T more channels by two transposed convolutions.
 
-    To the rest of this package alpha is T more weights of the network, the first of theta, which
-    are set and not trained: `trained` holds the others. `model` must have a submodule `shared`
+    To the rest of this package alpha is one more weight of the network, [T], which is set and not
+    trained: `trained` holds the others by their names. `model` must have a submodule `shared`
     whose first layer takes T more features (or channels) than the data have. `example` is a batch
     of inputs, for its shape.
     """
@@ -33,11 +34,16 @@ class Conditioned(Network):
         setattr(model, shared, JoinAlpha(getattr(model, shared), num_tasks, image_size))
         skeleton = Skeleton(model, shared)
         super().__init__(skeleton, torch.eye(num_tasks))
-        self.trained = nn.Parameter(skeleton.flatten(model)[num_tasks:])
+        self.given = f"{shared}.alpha"
+        """The name of the weight that is alpha."""
+        names = [name for name in skeleton.places if name != self.given]
+        self.trained = parameter_tree({n: model.get_parameter(n).detach() for n in names})
 
-    def weights(self, alphas: ByMember) -> Thetas:
-        trained = self.trained.expand(*alphas.shape[:-1], -1)
-        return torch.cat([alphas, trained], -1)
+    def weights(self, alpha: ByMember) -> Weights:
+        return {
+            name: alpha if name == self.given else self.trained.get_parameter(name)
+            for name in self.skeleton.places
+        }
 
 
 class JoinAlpha(nn.Module):
@@ -46,7 +52,6 @@ class JoinAlpha(nn.Module):
 
     def __init__(self, encoder: nn.Module, num_tasks: int, image_size: tuple[int, ...]) -> None:
         super().__init__()
-        # Parameters come before those of submodules: alpha is the first T entries of theta.
         self.alpha = nn.Parameter(torch.full((num_tasks,), 1 / num_tasks))
         self.upsample: nn.Module = nn.Identity()
         if image_size:  # by way of 10 x 10, as in the code of COSMOS

@@ -29,7 +29,7 @@ class EPO(Balancer):
         jacobian = torch.stack(draw.gradients())
         gram = (jacobian @ jacobian.T).double().cpu().numpy()
         if not np.isfinite(gram).all():
-            return torch.full_like(draw.theta, torch.nan)
+            return torch.full_like(jacobian[0], torch.nan)
         losses, weights = (v.detach().double().cpu().numpy() for v in (draw.losses, draw.weights))
         found = torch.from_numpy(solve(losses, gram, weights)).to(draw.weights)
         return draw.penalised(found) @ jacobian

@@ -8,9 +8,10 @@ import torch
 from torch import nn
 
 from pamal_core.errors import InputError
-from pamal_core.networks.base import Network
-from pamal_core.networks.skeleton import Skeleton
-from pamal_core.shapes import ByMember, Thetas
+from pamal_core.network import Network
+from pamal_core.shapes import ByMember
+from pamal_core.skeleton import Skeleton
+from pamal_core.weights import Weights, unflatten
 
 
 class Hypernetwork(Network):
@@ -60,11 +61,12 @@ class Hypernetwork(Network):
             layers += [nn.Linear(inputs, units), nn.ReLU()]
         self.layers = nn.Sequential(*layers, nn.Linear(hidden, outputs))
 
-    def weights(self, alphas: ByMember) -> Thetas:
-        chunks = self.embeddings.expand(*alphas.shape[:-1], *self.embeddings.shape)
-        rays = alphas.unsqueeze(-2).expand(*chunks.shape[:-1], -1)
-        written = self.layers(torch.cat([rays, chunks], -1))
-        return written.flatten(-2)[..., : self.skeleton.num_weights]
+    def weights(self, alpha: ByMember) -> Weights:
+        rays = alpha.expand(len(self.embeddings), -1)
+        written = self.layers(torch.cat([rays, self.embeddings], -1)).flatten()
+        like = self.skeleton.like
+        pieces = unflatten(written[: self.skeleton.num_weights], [*like.values()])
+        return dict(zip(like, pieces, strict=True))
 
 
 def main_memory() -> int | None:

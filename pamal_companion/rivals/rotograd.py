@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from pamal_core.balancing.base import Balancer, Draw
 from pamal_core.errors import InputError
 from pamal_core.shapes import ByTask, Theta
+from pamal_core.weights import flatten
 
 
 class Cut(NamedTuple):
@@ -92,9 +93,10 @@ class RotoGrad(Balancer):
                 "RotoGrad needs losses of its `Rotated` network in training mode. Found others."
             )
         self.model.cut = None
-        theta, total = draw.theta, draw.weights @ draw.losses
-        heads, *gradients = torch.autograd.grad(total, [theta, *cut.rotated])
-        gradients = [g.to(theta) for g in gradients]  # under autocast features are bfloat16
+        leaves, total = [*draw.theta.values()], draw.weights @ draw.losses
+        found = torch.autograd.grad(total, [*leaves, *cut.rotated], materialize_grads=True)
+        heads, gradients = found[: len(leaves)], found[len(leaves) :]
+        gradients = [g.to(total) for g in gradients]  # under autocast features are bfloat16
         norms = torch.stack([torch.linalg.vector_norm(g) for g in gradients])
         units = [g / n.where(n > 0, 1) for g, n in zip(gradients, norms, strict=True)]
         pairs = zip(cut.rotations, units, strict=True)
@@ -103,7 +105,8 @@ class RotoGrad(Balancer):
         mean = pulled / len(units)
         turns = [-torch.einsum("ni...,nj...->ij", u, mean) for u in units]
         outputs, slopes = [cut.features, *cut.rotations], [self._length(norms) * pulled, *turns]
-        return heads + torch.autograd.grad(outputs, theta, slopes)[0]
+        rest = torch.autograd.grad(outputs, leaves, slopes, materialize_grads=True)
+        return flatten(heads, leaves) + flatten(rest, leaves)
 
     def _length(self, norms: ByTask) -> Tensor:
         """C."""

@@ -13,16 +13,15 @@ from pamal_companion.data.batches import batches
 from pamal_companion.rivals.auto_lambda import AutoLambda
 from pamal_companion.rivals.cosmos import Conditioned, Cosine
 from pamal_companion.rivals.epo import EPO
+from pamal_companion.rivals.low_rank import MIXTURES, LowRankEnsemble
 from pamal_companion.rivals.phn import Hypernetwork
 from pamal_companion.rivals.rotograd import Rotated, RotoGrad
 from pamal_companion.runs.methods import METHODS
 from pamal_companion.runs.options import Options
 from pamal_core import balancing
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError
 from pamal_core.method import Method
-from pamal_core.networks.ensemble import WeightEnsemble
-from pamal_core.networks.low_rank import LowRankEnsemble
-from pamal_core.networks.mixture import Mixture
 from pamal_core.penalties import MultiForward
 from pamal_core.simplex import Annealed, Dirichlet, on_simplex
 from pamal_core.tasks import Task
@@ -143,9 +142,12 @@ def adam(method: Method, lr: float, *, scaled: bool = True) -> torch.optim.Adam:
     """
     network, rate = method.network, lr
     mixed = []
-    if isinstance(network, Mixture):
-        base = network.base if isinstance(network, LowRankEnsemble) else None
-        mixed = [p for p in network.parameters() if p is not base and p.requires_grad]
+    if isinstance(network, MIXTURES):
+        mixed = [
+            weight
+            for name, weight in network.named_parameters()
+            if weight.requires_grad and not name.startswith("base.")
+        ]
         if scaled:
             rate = lr * network.num_members
     others = [p for p in method.parameters() if not any(p is one for one in mixed)]

@@ -18,6 +18,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from pamal_companion.data.batches import batches
 from pamal_companion.data.images import Images
 from pamal_companion.data.splits import Splits
+from pamal_companion.rivals.low_rank import MIXTURES
 from pamal_companion.runs.build import adam, build, preference, task_weights
 from pamal_companion.runs.checkpoint import load_own, train_resumably
 from pamal_companion.runs.devices import made_on, peak_memory, pick_device, reset_peak_memory
@@ -29,11 +30,10 @@ from pamal_core import distributed
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
 from pamal_core.method import Method
-from pamal_core.networks.base import Network
-from pamal_core.networks.mixture import Mixture
-from pamal_core.networks.statistics import Calibration
+from pamal_core.network import Network
 from pamal_core.simplex import sampled
 from pamal_core.states import save_state
+from pamal_core.statistics import Calibration
 from pamal_core.tasks import Task
 from pamal_core.training import Training, seed_everything
 
@@ -209,7 +209,7 @@ def calibration(experiment: Experiment, options: Options, splits: Splits) -> Cal
 
 def similarity(network: Network) -> float | None:
     """The smallest cosine between two members; None where there are no two."""
-    if isinstance(network, Mixture) and network.num_members > 1:
+    if isinstance(network, MIXTURES) and network.num_members > 1:
         return float(network.member_similarity().min())
     return None
 

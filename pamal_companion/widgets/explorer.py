@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from pamal_companion.data.batches import batches
 from pamal_companion.data.splits import Splits
+from pamal_companion.rivals.low_rank import MIXTURES
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import Experiment, calibration
@@ -18,10 +19,9 @@ from pamal_core.errors import InputError, is_number
 from pamal_core.evaluation import measure
 from pamal_core.front import Front
 from pamal_core.inputs import Batch, Inputs, moved, num_examples
-from pamal_core.networks.base import Network
-from pamal_core.networks.mixture import Mixture
-from pamal_core.networks.statistics import Calibration
+from pamal_core.network import Network
 from pamal_core.simplex import on_simplex
+from pamal_core.statistics import Calibration
 from pamal_core.tasks import Task, outputs_by_task
 
 
@@ -136,7 +136,7 @@ def explore(
     if network is None:
         print("No explorer here: of this run there is the record, without the weights.")
         return None
-    if not isinstance(network, Mixture) or network.num_members == 1:
+    if not isinstance(network, MIXTURES) or network.num_members == 1:
         print(f"No explorer here: {options.method} trains no members to mix.")
         return None
     device = network.device

@@ -10,14 +10,13 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.utils import parameters_to_vector
 from torchvision.transforms.functional import to_pil_image
 
 from pamal_companion.experiments.models import SharedBottom
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 from pamal_core.inputs import Inputs, num_examples
-from pamal_core.networks.base import Network
+from pamal_core.network import Network
 from pamal_core.tasks import Task
 
 
@@ -124,7 +123,8 @@ def network(ensemble: Network) -> dict[str, Any]:
         [_layer(m, starts) for m in part.modules() if not isinstance(m, nn.Sequential | nn.Flatten)]
         for part in (model.encoder, *model.heads)
     )
-    stacked = torch.stack([parameters_to_vector(m.parameters()).detach().cpu() for m in members])
+    flat = [torch.cat([p.detach().cpu().flatten() for p in m.parameters()]) for m in members]
+    stacked = torch.stack(flat)
     text = base64.b64encode(stacked.numpy().astype("<f4").tobytes()).decode()
     return {"stacked": text, "layers": {"encoder": encoder, "heads": heads}}
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from pamal_core.shapes import ByMember, ByTask, Theta
+from pamal_core.weights import Weights, flatten
 
 
 @dataclass(frozen=True)
@@ -16,23 +17,27 @@ class Draw:
     r"""One alpha of a step: its task `weights` [T], $\alpha^\top W$, and the `losses` [T] of the
     network there.
 
-    The losses are differentiable in `theta` [N], a leaf. All tasks use its first `num_shared`
-    entries. `penalty` [T] are the task weights that the penalty adds; no balancer changes them.
+    The losses are differentiable in `theta`, the weights by name, which are leaves. Balancers see
+    its gradients as vectors [N], of which all tasks use the first `num_shared` entries. `penalty`
+    [T] are the task weights that the penalty adds; no balancer changes them.
     """
 
     alpha: ByMember
     weights: ByTask
-    theta: Theta
+    theta: Weights
     losses: ByTask
     num_shared: int
     penalty: ByTask | None = None
 
     def gradient(self, loss: Tensor, retain_graph: bool = False) -> Theta:
-        """The gradient of `loss` by `theta`."""
+        """Return the gradient of `loss` by theta."""
         # Not by `autograd.grad`, which the reentrant form of activation checkpointing refuses.
         torch.autograd.backward(loss, retain_graph=retain_graph)
-        gradient, self.theta.grad = self.theta.grad, None
-        return torch.zeros_like(self.theta) if gradient is None else gradient
+        gradients = []
+        for weight in self.theta.values():
+            gradient, weight.grad = weight.grad, None
+            gradients.append(torch.zeros_like(weight) if gradient is None else gradient)
+        return flatten(gradients, self.theta.values())
 
     def gradients(self) -> list[Theta]:
         """The gradient of each loss by `theta`, the rows of the Jacobian: T backward passes."""

@@ -46,7 +46,7 @@ class GramBalancer(GradientBalancer):
         found = self.coefficients(gram, draw.weights)
         on_heads = draw.weights if self.heads == "plain" else found
         pairs = zip(draw.penalised(found), draw.penalised(on_heads), strict=True)
-        total = torch.zeros_like(draw.theta)
+        total = torch.zeros_like(rows[0])
         for row, (a, b) in zip(rows, pairs, strict=True):
             total[:end].addcmul_(row[:end], a)
             total[end:].addcmul_(row[end:], b)

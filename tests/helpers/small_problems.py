@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from pamal_core.balancing import MovingAverage
 from pamal_core.classes import classification
 from pamal_core.method import Method
-from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.numbers import regression
 from pamal_core.penalties import MultiForward
 from pamal_core.tasks import Task

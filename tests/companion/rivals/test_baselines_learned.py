@@ -16,7 +16,7 @@ from pamal_companion.rivals.rotograd import Rotated, RotoGrad
 from pamal_core.balancing import Draw
 from pamal_core.errors import InputError
 from pamal_core.method import Method
-from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.training import train
 
 UNIFORM = torch.full((2,), 0.5)

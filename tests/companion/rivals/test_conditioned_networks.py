@@ -13,8 +13,8 @@ from pamal_companion.runs.build import adam
 from pamal_core.balancing import UncertaintyWeighting
 from pamal_core.errors import InputError
 from pamal_core.method import Method
-from pamal_core.networks.ensemble import WeightEnsemble
-from pamal_core.networks.low_rank import LowRankEnsemble
+from pamal_core.ensemble import WeightEnsemble
+from pamal_companion.rivals.low_rank import LowRankEnsemble
 from pamal_core.optimizers import parameter_groups
 
 ALPHA = torch.tensor([0.3, 0.7])

@@ -7,7 +7,7 @@ from tiny_experiment import tiny
 
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.run import run
-from pamal_core.networks.skeleton import Skeleton
+from pamal_core.skeleton import Skeleton
 
 
 @pytest.mark.parametrize("method", ["pamal", "rotograd", "phn", "cosmos", "auto_lambda", "mgda"])

@@ -23,7 +23,7 @@ from pamal_core.balancing import (
     UncertaintyWeighting,
 )
 from pamal_core.method import Method
-from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.simplex import Dirichlet
 from pamal_core.tasks import Task
 

@@ -13,7 +13,7 @@ from pamal_core.balancing import (
     UncertaintyWeighting,
 )
 from pamal_core.method import Method
-from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.ensemble import WeightEnsemble
 
 WEIGHTS = torch.tensor([0.5, 0.5])
 

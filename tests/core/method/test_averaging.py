@@ -7,7 +7,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from pamal_core.errors import InputError
 from pamal_core.method import Method
-from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.training import train
 
 

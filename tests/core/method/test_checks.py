@@ -16,7 +16,7 @@ from pamal_core.balancing import (
 from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.metrics import Metric
-from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.penalties import MultiForward
 from pamal_core.simplex import Dirichlet
 from pamal_core.tasks import Task

@@ -13,7 +13,7 @@ from torch import nn
 from pamal_core.classes import confusion_matrix, mean_iou, segmentation
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate, objectives
-from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.numbers import depth
 
 CLASSES = 4

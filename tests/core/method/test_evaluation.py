@@ -11,7 +11,7 @@ from pamal_core.classes import classification
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
 from pamal_core.method import Method
-from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.simplex import sampled
 
 

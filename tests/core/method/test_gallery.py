@@ -25,7 +25,7 @@ from pamal_core import (
     segmentation,
     train,
 )
-from pamal_core.networks.skeleton import copied
+from pamal_core.skeleton import copied
 
 N = 6
 """Examples in a batch."""

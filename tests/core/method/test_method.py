@@ -9,7 +9,7 @@ import torch
 from pamal_core.balancing import Linear, MovingAverage, UnitNorm
 from pamal_core.errors import InputError
 from pamal_core.method import Method, NonFiniteError
-from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.penalties import MultiForward
 from pamal_core.simplex import Dirichlet
 from pamal_core.training import train

@@ -10,7 +10,7 @@ from torch import nn
 from pamal_core.balancing import UncertaintyWeighting
 from pamal_core.errors import InputError
 from pamal_core.method import Method
-from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.optimizers import parameter_groups
 from pamal_core.training import train
 

@@ -15,7 +15,7 @@ from pamal_core.balancing import MGDA, CAGrad, Linear
 from pamal_core.classes import classification
 from pamal_core.errors import InputError
 from pamal_core.method import Method
-from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.training import train
 
 TASKS = [classification("first"), classification("second")]

@@ -15,7 +15,7 @@ from pamal_core import distributed
 from pamal_core.balancing import MGDA, Linear, MovingAverage, UncertaintyWeighting, UnitNorm
 from pamal_core.classes import classification
 from pamal_core.method import Method
-from pamal_core.networks.ensemble import WeightEnsemble
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.penalties import MultiForward
 from pamal_core.training import seed_everything, train
 

@@ -39,12 +39,13 @@ STEPS = {"W=1": (1, 0.0), "W=3": (3, 0.0), "W=3, penalty": (3, 2.0)}
 
 def plain(members):
     """Return the network in torch's usual memory layout."""
-    return WeightEnsemble(members, shared="encoder", channels_last=False)
+    return WeightEnsemble(members, shared="encoder")
 
 
 def fast(members):
     """Return the network with convolutions that are channels-last."""
-    return WeightEnsemble(members, shared="encoder")
+    moved = [member.to(memory_format=torch.channels_last) for member in members]
+    return WeightEnsemble(moved, shared="encoder")
 
 
 LAYOUTS = {"plain": plain, "fast": fast}

@@ -13,8 +13,8 @@ from pamal_core import Method, WeightEnsemble, regression, train
 from pamal_core.balancing.nash_mtl import _bargain
 from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective, attained
-from pamal_core.networks.low_rank import LowRankEnsemble
-from pamal_core.networks.statistics import EXAMPLES
+from pamal_companion.rivals.low_rank import LowRankEnsemble
+from pamal_core.statistics import EXAMPLES
 from pamal_core.recipe import Fitted
 from pamal_core.simplex import on_simplex
 

@@ -8,7 +8,7 @@ from small_problems import lenet, through_a_file
 from torch import nn
 
 from pamal_core.errors import InputError
-from pamal_core.networks.ensemble import WeightEnsemble, _is_defined_again
+from pamal_core.ensemble import WeightEnsemble, _is_defined_again
 
 
 class Awkward(nn.Module):

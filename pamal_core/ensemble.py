@@ -1,8 +1,7 @@
-"""The weight ensemble: M networks of one architecture, stored as one matrix."""
+"""The weight ensemble: M networks of one architecture, stacked weight by weight."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,74 +9,77 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
+from pamal_core.architecture import architecture_of
 from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.inputs import described
-from pamal_core.networks.architecture import architecture_of
-from pamal_core.networks.checkpoints import module_of
-from pamal_core.networks.mixture import Mixture
-from pamal_core.networks.skeleton import Skeleton, check_weights, copied
-from pamal_core.shapes import ByMember, Thetas
+from pamal_core.network import Network
+from pamal_core.shapes import ByMember
 from pamal_core.simplex import as_array, on_simplex
+from pamal_core.skeleton import Skeleton, check_weights, copied
+from pamal_core.weights import Weights, memory_order, parameter_tree
 
 
-class WeightEnsemble(Mixture):
+class WeightEnsemble(Network):
     r"""M networks of one architecture, and every convex combination of their weights (section 4.1).
 
-    `stacked` is $\Theta$, one parameter [M, N]: its rows are the trainable weights of the members,
-    shared columns first. At a point $\alpha$ of the simplex the weights are $\theta(\alpha) =
-    \alpha^\top \Theta$, a vector [N], with which the members' own `forward` runs.
+    `stacked` is $\Theta$: for each trainable weight of the members a parameter [M, *shape] under
+    the weight's own name. At a point $\alpha$ of the simplex the weights are $\theta(\alpha) =
+    \sum_k \alpha_k \Theta_k$, with which the members' own `forward` runs.
 
-    - `members`: M >= 1 modules of one architecture, initialised independently or trained before, or
-      checkpoints of `architecture`, state dicts or safetensors files, also of a model that was
-      wrapped (compiled, averaged, parallel, in Lightning); or one module, which becomes
-      `num_members` equal ones. They are copied, never changed. Trained ones are a front at once
-      where they began as one network; `Front.barrier` tells.
-    - `num_members`: M, where `members` is one module.
-    - `architecture`: a module that says how checkpoints run, such as Net().
-    - `task_weights`: the matrix W [M, T], in which row k says how member k weighs the tasks: the
-      identity by default, one member per task, or any rows on the simplex. One member with a
-      uniform row is linear scalarisation, one with a one-hot row single-task learning.
+    - `members`: M >= 1 modules of one architecture, initialised independently or trained before; or
+      one module, which becomes `num_members` equal ones. They are copied, never changed. Trained
+      ones are a front at once if they began as one network. Each weight keeps its memory format.
+    - `num_members`: M, if `members` is one module.
+    - `task_weights`: the matrix W [M, T]; row k says how member k weighs the tasks. By default the
+      identity, one member per task; otherwise any rows on the simplex. One member with a uniform
+      row is linear scalarisation, one with a one-hot row single-task learning.
     - `shared`: the submodules (prefixes of parameter names) whose weights all tasks use; a gradient
       balancer works on those alone. None means all weights.
-    - `channels_last`: whether 2-D convolutions have weights and outputs in that memory layout, the
-      faster one; code that calls `view` on an output may need the other.
 
     Frozen parameters (`requires_grad=False`) are the same for all members. Members may share a
     frozen module, which is kept once. Buffers start as the first member's.
 
-    Raises InputError where the members differ in architecture, dtype, device or frozen weights,
-    or the values that their parts keep, where a weight cannot be replaced (scripted or compiled
-    modules), and where a checkpoint is not one of `architecture`.
+    Raises InputError if the members differ in architecture, dtype, device, frozen weights or the
+    values that their parts keep, if a weight cannot be replaced (scripted or compiled modules), and
+    if its gradient would be sparse.
     """
-
-    stacked: nn.Parameter
 
     def __init__(
         self,
-        members: nn.Module | Sequence[nn.Module | Mapping[str, Any] | str | Path],
+        members: nn.Module | Sequence[nn.Module],
         *,
         num_members: int | None = None,
-        architecture: nn.Module | None = None,
         task_weights: ArrayLike | None = None,
         shared: str | Iterable[str] | None = None,
-        channels_last: bool = True,
     ) -> None:
-        members = _modules(members, num_members, architecture)
-        check_type("channels_last", channels_last, bool, "True")
+        members = _modules(members, num_members)
         check_kinds(members[0])
-        skeleton = Skeleton(members[0], shared, channels_last=channels_last)
+        skeleton = Skeleton(members[0], shared)
         for k, member in enumerate(members[1:], start=1):
             _compare(members[0], member, k)
-        stacked = torch.stack([skeleton.flatten(member) for member in members])
-        super().__init__(skeleton, rows_of(task_weights, len(members)).to(stacked))
-        self.stacked = nn.Parameter(stacked)
+        rows = rows_of(task_weights, len(members))
+        super().__init__(skeleton, rows.to(members[0].get_parameter(next(iter(skeleton.places)))))
+        self.stacked = parameter_tree(
+            {name: stack([m.get_parameter(name) for m in members]) for name in skeleton.places}
+        )
 
-    def weights(self, alphas: ByMember) -> Thetas:
-        return alphas @ self.stacked
+    def weights(self, alpha: ByMember) -> Weights:
+        return {name: mix(alpha, self.stacked.get_parameter(name)) for name in self.skeleton.places}
 
-    @property
-    def flat(self) -> nn.Parameter:
-        return self.stacked
+
+@torch.no_grad()
+def stack(weights: Sequence[Tensor]) -> Tensor:
+    """Return `weights` as one tensor [M, *shape], each in the memory order of the first one."""
+    order = memory_order(weights[0])
+    stacked = torch.stack([weight.permute(order) for weight in weights])
+    return stacked.permute(0, *(1 + order.index(axis) for axis in range(len(order))))
+
+
+def mix(alpha: ByMember, stacked: Tensor) -> Tensor:
+    """Return the sum over k of alpha_k times `stacked`[k], in the memory order of one member."""
+    order = memory_order(stacked)
+    mixed = torch.tensordot(alpha, stacked.permute(order), 1)
+    return mixed.permute([order.index(axis) - 1 for axis in range(1, stacked.ndim)])
 
 
 def rows_of(task_weights: ArrayLike | None, num_members: int) -> Tensor:
@@ -103,7 +105,8 @@ def check_kinds(model: nn.Module) -> None:
         )
 
 
-def _modules(members: Any, num_members: int | None, architecture: Any) -> list[nn.Module]:
+def _modules(members: Any, num_members: int | None) -> list[nn.Module]:
+    """Return the members as a list; raise InputError unless they are modules."""
     if isinstance(members, nn.Module) and num_members is not None:
         check_number("num_members", num_members, 1, whole=True)
         return [copied(members) for _ in range(num_members)]
@@ -113,13 +116,9 @@ def _modules(members: Any, num_members: int | None, architecture: Any) -> list[n
             "`members` must be a list of modules, one per member, or one module to be copied "
             f"`num_members` times. Found {described(members)} and num_members={num_members}."
         )
-    modules = [
-        module_of(member, architecture, k) if isinstance(member, Mapping | str | Path) else member
-        for k, member in enumerate(members)
-    ]
-    for member in modules:
+    for member in members:
         check_type("each member", member, nn.Module, "Net()")
-    return modules
+    return [*members]
 
 
 def _compare(first: nn.Module, member: nn.Module, k: int) -> None:

@@ -12,8 +12,8 @@ from torch.utils._pytree import tree_map_only
 
 from pamal_core.errors import InputError, check_choice, check_type
 from pamal_core.inputs import Batch, Inputs, arguments, moved, num_examples
-from pamal_core.networks.skeleton import Skeleton, full_precision
-from pamal_core.shapes import Theta
+from pamal_core.skeleton import Skeleton, full_precision
+from pamal_core.weights import Weights
 
 Calibration = Iterable[Batch] | Literal["shared"]
 """Batches of training data, inputs first, on which running statistics are re-estimated for each
@@ -31,24 +31,19 @@ def check_calibration(calibration: Any) -> None:
 
 
 def warn_of_shared(skeleton: Skeleton) -> None:
-    """Warn that all alphas share what training wrote into the buffers of `skeleton`, if it did."""
-    shared = []
+    """Warn that all alphas share the running statistics of `skeleton`, if it has some."""
     if skeleton.tracking:
-        shared.append("the running statistics of normalisation layers")
-    if buffers := skeleton.changed_buffers():
-        shared.append(f"what training wrote into {', '.join(buffers)}")
-    if shared:
         warnings.warn(
-            f"All alphas share {' and '.join(shared)}, which belong to the middle of the front: at "
-            "the ends, LeNets with BatchNorm had accuracies of 0.62 to 0.92 on two digits, and of "
-            "0.92 to 0.97 re-estimated. Give `calibration` a list of one or a few batches of "
-            'training data, or "shared" to keep what there is.',
+            "All alphas share the running statistics of normalisation layers, which belong to the "
+            "middle of the front: at the ends, LeNets with BatchNorm had accuracies of 0.62 to "
+            "0.92 on two digits, and of 0.92 to 0.97 re-estimated. Give `calibration` a list of "
+            'one or a few batches of training data, or "shared" to keep what there is.',
             stacklevel=5,  # past the caller's call, and the decorator of torch
         )
 
 
 def estimate(
-    skeleton: Skeleton, theta: Theta, calibration: Iterable[Batch], names: Sequence[str]
+    skeleton: Skeleton, theta: Weights, calibration: Iterable[Batch], names: Sequence[str]
 ) -> None:
     """Make the running statistics of `skeleton` with the weights `theta` the means over the batches
     of `calibration`, of which every one counts the same, and leave it in evaluation mode. `names`
@@ -76,10 +71,11 @@ def estimate(
     momenta = {layer: layer.momentum for layer in layers}
     hooks = [layer.register_forward_pre_hook(count) for layer in momenta]
     try:
-        with skeleton.holding(theta), full_precision(theta.device):
+        first = next(iter(theta.values()))
+        with skeleton.holding(theta), full_precision(first.device):
             for batch in calibration:
-                inputs = moved(batch, theta.device, names)[0]
-                inputs = tree_map_only(Tensor, partial(_of_dtype, theta.dtype), inputs)
+                inputs = moved(batch, first.device, names)[0]
+                inputs = tree_map_only(Tensor, partial(_of_dtype, first.dtype), inputs)
                 args, named = arguments(inputs)
                 skeleton.model(*args, **named)
     finally:

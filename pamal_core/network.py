@@ -1,0 +1,186 @@
+"""What Algorithm 1 asks of a network."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+from torch.nn.functional import cosine_similarity
+
+from pamal_core.errors import check_choice, check_type
+from pamal_core.inputs import Inputs, by_name, moved
+from pamal_core.shapes import ByMember
+from pamal_core.simplex import on_simplex
+from pamal_core.skeleton import Skeleton, full_precision
+from pamal_core.statistics import Calibration, check_calibration, estimate, warn_of_shared
+from pamal_core.weights import Weights, flatten
+
+Alpha = ArrayLike | Mapping[str, float]
+"""A point of the simplex: M numbers, or {task: number} if members are tasks."""
+
+
+class Network(nn.Module, ABC):
+    r"""A map from alpha to weights, and from weights and inputs to one output per task.
+
+    `task_weights` is the matrix W [M, T] of section 4.1: a draw $\alpha$ weighs the losses by
+    $\alpha^\top W$. `skeleton` is the architecture, which runs with the weights
+    $\theta(\alpha)$; all tasks use the first `skeleton.num_shared` of these numbers. Its buffers,
+    such as the running statistics of BatchNorm, are shared by all alphas while it is trained. Under
+    the caller's autocast the architecture alone runs with fewer digits; theta, its gradient and the
+    outputs keep their dtype.
+
+    A state dict has the weights, the buffers and the names of the tasks. `calibration` is no part
+    of it: it is saved beside.
+    """
+
+    task_weights: Tensor
+    calibration: Calibration | None = None
+    """Examples on which `evaluate`, `predict` and `export` re-estimate running statistics unless
+    they are given others: `train` keeps its first inputs here."""
+    task_names: tuple[str, ...] = ()
+    """The names of the tasks, which a `Method` of this network sets."""
+
+    def __init__(self, skeleton: Skeleton, task_weights: Float[Tensor, "M T"]) -> None:
+        super().__init__()
+        self.skeleton = skeleton
+        self.register_buffer("task_weights", task_weights)
+
+    @property
+    def num_members(self) -> int:
+        """M, the number of entries of an alpha."""
+        return self.task_weights.shape[0]
+
+    @property
+    def num_tasks(self) -> int:
+        """T, the number of losses."""
+        return self.task_weights.shape[1]
+
+    @property
+    def trained_tasks(self) -> list[int]:
+        """The tasks that some member is trained on: the columns of `task_weights` that are not
+        0."""
+        return self.task_weights.any(0).nonzero()[:, 0].tolist()
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the weights."""
+        return self.task_weights.device
+
+    def get_extra_state(self) -> Tensor:
+        """Return the names of the tasks, a line each, as bytes: a state dict is of tensors."""
+        return torch.tensor([*"\n".join(self.task_names).encode()], dtype=torch.uint8)
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Take over the names of the tasks that `get_extra_state` returned."""
+        self.task_names = tuple(bytes(state.tolist()).decode().splitlines())
+
+    @abstractmethod
+    def weights(self, alpha: ByMember) -> Weights:
+        r"""Return $\theta(\alpha)$ for `alpha` [M], differentiable in the network's own
+        parameters."""
+
+    def theta(self, alpha: Alpha) -> Weights:
+        """Return the weights at `alpha` by name, whatever autocast is on."""
+        point = self.alpha_tensor(alpha)
+        with full_precision(self.device):
+            return self.weights(point)
+
+    def forward(self, inputs: Inputs, alpha: Alpha) -> Any:
+        """Return the outputs of the network at `alpha` for `inputs`, differentiable in the
+        network's own parameters, in the mode and with the running statistics that it has.
+
+        `predict` is for serving, and `skeleton(theta, inputs)` for code that holds theta itself.
+        """
+        return self.skeleton(self.theta(alpha), inputs)
+
+    @torch.no_grad()
+    def predict(
+        self, inputs: Inputs, alpha: Alpha, *, calibration: Calibration | None = None
+    ) -> Any:
+        """Return the outputs of the network at `alpha` for `inputs`: a list, or a dict, with an
+        output for each task.
+
+        It runs as in `evaluate`, in evaluation mode and with the statistics that `calibration`
+        says. The network keeps its mode and its own statistics, so that threads may share it. For
+        many calls at one alpha `export` is faster.
+        """
+        twin, theta = self._calibrated(alpha, calibration)
+        outputs = by_name(twin(theta, *moved([inputs], self.device)))
+        return dict(outputs) if isinstance(outputs, Mapping) else list(outputs)
+
+    @torch.no_grad()
+    def export(self, alpha: Alpha, *, calibration: Calibration | None = None) -> nn.Module:
+        """Return the network at `alpha` as a plain module in evaluation mode.
+
+        Its class is that of the members, its weights are ordinary parameters: it saves, scripts and
+        runs without this package. The network keeps its own statistics, so that threads may share
+        it.
+
+        - `alpha`: a point of the simplex, M numbers, or {task: number} if members are tasks.
+        - `calibration`: which running statistics the module gets, as in `evaluate`.
+        """
+        twin, theta = self._calibrated(alpha, calibration)
+        return twin.export(theta)
+
+    def _calibrated(self, alpha: Alpha, given: Calibration | None) -> tuple[Skeleton, Weights]:
+        """Return a twin of the skeleton with the statistics of `alpha`, and the weights there."""
+        batches = self.calibration_for(given)
+        twin, theta = self.skeleton.twin(), self.theta(alpha)
+        if batches != "shared":
+            estimate(twin, theta, batches, self.task_names)
+        return twin, theta
+
+    def calibration_for(self, given: Calibration | None) -> Calibration:
+        """Return the batches on which statistics are estimated, or "shared": `given`; if None, the
+        examples that `train` kept; without these "shared", with a warning if it matters."""
+        check_calibration(given)
+        chosen = self.calibration if given is None else given
+        if chosen is None and self.num_members > 1:
+            warn_of_shared(self.skeleton)
+        if chosen is None or not self.skeleton.tracking:
+            return "shared"
+        return chosen
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile the architecture, by torch's `Module.compile`, for calls and for training."""
+        self.skeleton.compile(*args, **kwargs)
+
+    def alpha_tensor(self, alpha: Alpha) -> ByMember:
+        """Return `alpha` [..., M], or {task: number}, in the dtype and on the device of the
+        network; raise InputError if it is not on the simplex."""
+        if isinstance(alpha, Mapping):
+            alpha = self._in_order(alpha)
+        point = torch.as_tensor(on_simplex(alpha, self.num_members))
+        # To a GPU without waiting for what it still has to do.
+        return point.to(self.task_weights, non_blocking=True)
+
+    def _in_order(self, alpha: Mapping[str, float]) -> list[float]:
+        """Return the entries of an alpha by name, 0 for a task that has none. The names are those
+        of the tasks of a `Method` if each task has a member."""
+        identity = torch.eye(self.num_members).to(self.task_weights)
+        names = self.task_names if torch.equal(self.task_weights, identity) else ()
+        for name in alpha:
+            check_choice("name in alpha", name, names)
+        return [alpha.get(name, 0.0) for name in names]
+
+    @torch.no_grad()
+    def members(self) -> Float[Tensor, "M N"]:
+        """Return theta at each corner of the simplex, as vectors."""
+        corners = torch.eye(self.num_members).to(self.task_weights)
+        thetas = [self.weights(corner).values() for corner in corners]
+        return torch.stack([flatten(theta, theta) for theta in thetas])
+
+    @torch.no_grad()
+    def member_similarity(self) -> Float[Tensor, "M M"]:
+        """Return the cosine of the angle between every two members, cos(theta_j, theta_k)."""
+        stacked = self.members()
+        return cosine_similarity(stacked[:, None], stacked[None], dim=-1)
+
+
+def check_network(network: Any) -> None:
+    """Raise InputError unless `network` is a `Network`, and not one that is wrapped: its own
+    `compile` compiles it in place."""
+    check_type("network", network, Network, "WeightEnsemble([Net(), Net()])")

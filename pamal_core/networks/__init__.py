@@ -1,1 +1,0 @@
-"""From alpha to weights: ensembles, on the skeleton of any module."""

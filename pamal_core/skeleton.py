@@ -1,0 +1,258 @@
+"""A model that runs with the weights it is given."""
+
+import contextlib
+import copy
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _NormBase
+from torch.utils._pytree import tree_leaves, tree_map_only
+
+from pamal_core.errors import InputError
+from pamal_core.inputs import Inputs, arguments
+from pamal_core.weights import Weights
+
+Module = TypeVar("Module", bound=nn.Module)
+BufferValue = tuple[dict[str, Tensor | None], str, Tensor, Tensor]
+"""The buffers of a module, the name of one, its tensor, and a copy of the tensor's values."""
+
+
+class _NotHeld:
+    """Stands for a weight while the model has none, and raises when torch computes with it."""
+
+    @classmethod
+    def __torch_function__(cls, *_: Any) -> Any:
+        raise InputError(
+            "The weights of a model follow from alpha, and it has them while it is called: what "
+            "recomputes parts of it in a backward pass (activation checkpointing) is trained by "
+            "`Method.step`. Found a part that runs on its own."
+        )
+
+
+_NOT_HELD = _NotHeld()
+
+
+class Skeleton(nn.Module):
+    """A copy of `model` without its trainable weights: calling it with weights by name and with
+    inputs runs the model's own `forward` with these weights.
+
+    - `model`: the module. Frozen parameters (`requires_grad=False`) and buffers, such as the
+      running statistics of BatchNorm, stay in the skeleton. A submodule that is frozen and in
+      evaluation mode stays in that mode.
+    - `shared`: prefixes of the names of the weights that all tasks share. None means all weights.
+
+    Raises InputError if weights of `model` would not follow the weights that are given, and if
+    `shared` names nothing.
+    """
+
+    def __init__(self, model: nn.Module, shared: str | Iterable[str] | None = None) -> None:
+        super().__init__()
+        check_weights(model)
+        places: dict[Tensor, list[str]] = {}  # a tied weight has several
+        for place, weight in model.named_parameters(remove_duplicate=False):
+            if weight.requires_grad:
+                places.setdefault(weight, []).append(place)
+        shared_names = _select([*places.values()], model, shared)
+        ordered = sorted(places, key=lambda weight: places[weight][0] not in shared_names)
+        self.places = {places[weight][0]: places[weight] for weight in ordered}
+        """All places of each weight, by its first one, which is its name; shared weights first."""
+        self.like = {name: model.get_parameter(name).to("meta") for name in self.places}
+        """A tensor without memory for each weight: its shape, and its order in memory."""
+        self.num_shared = sum(self.like[name].numel() for name in shared_names)
+        self.num_weights = sum(weight.numel() for weight in self.like.values())
+        self.model = copied(model)
+        self._slots = self._slots_of(self.model)
+        self.still = [
+            name
+            for name, module in self.model.named_modules()
+            if not module.training and [*module.parameters()]
+            if not any(p.requires_grad for p in module.parameters())
+        ]
+        """The submodules that are frozen and in evaluation mode, and stay in it."""
+        modes = [(module, module.training) for module in self.model.modules()]
+        self.train()
+        self.tracking = [
+            name
+            for name, module in self.model.named_modules()
+            if isinstance(module, _NormBase) and module.training
+            if module.running_mean is not None
+        ]
+        """The normalisation layers whose running statistics a forward pass in training mode
+        estimates: not those that the model keeps in evaluation mode."""
+        for module, was_training in modes:
+            module.training = was_training
+        self._held: Weights | None = None
+        self._place()
+
+    def train(self, mode: bool = True) -> "Skeleton":
+        super().train(mode)
+        for name in self.still:
+            self.model.get_submodule(name).eval()
+        return self
+
+    def forward(self, theta: Weights, inputs: Inputs) -> Any:
+        """Return the outputs of the model with the weights `theta` for `inputs`.
+
+        The model runs under the caller's autocast, if there is one; its outputs have the dtype of
+        theta.
+        """
+        args, named = arguments(inputs)
+        with self.holding(theta):
+            outputs = self.model(*args, **named)
+        first = next(iter(theta.values()))
+        if not torch.is_autocast_enabled(first.device.type):
+            return outputs
+        return tree_map_only(Tensor, lambda output: output.to(first), outputs)
+
+    @contextlib.contextmanager
+    def holding(self, theta: Weights) -> Iterator[None]:
+        """Let the model have the weights `theta` within. A forward pass holds them itself; a
+        backward pass needs them if it recomputes parts (activation checkpointing)."""
+        before, self._held = self._held, theta
+        if before is not theta:
+            self._place()
+        try:
+            yield
+        finally:
+            self._held = before
+            if before is not theta:
+                self._place()
+
+    def _place(self) -> None:
+        """Give the model the weights that are held, or none."""
+        held = self._held
+        for name, module, leaf in self._slots:
+            _set_weight(module, leaf, None if held is None else held[name])
+
+    def _slots_of(self, model: nn.Module) -> list[tuple[str, nn.Module, str]]:
+        """Return for each place of a weight its name, and the module and attribute of `model`."""
+        slots = []
+        for name, places in self.places.items():
+            for place in places:
+                path, _, leaf = place.rpartition(".")
+                slots.append((name, model.get_submodule(path), leaf))
+        return slots
+
+    def twin(self) -> "Skeleton":
+        """Return a copy in evaluation mode with modes and buffers of its own, in which a caller can
+        estimate statistics while other threads use this one. What is frozen is the same."""
+        return copied(self, self.model.parameters()).eval()
+
+    def __repr__(self) -> str:
+        """Return the text of the model with its weights: without them some layers say that they
+        have no bias."""
+        with self.holding(self.like):
+            return super().__repr__()
+
+    def buffer_values(self) -> list[BufferValue]:
+        """Return the buffers as they are now, for `put_back`."""
+        places = [module._buffers for module in self.modules()]
+        named = [(p, n, b) for p in places for n, b in p.items() if b is not None]
+        return [(p, n, b, b.clone()) for p, n, b in named]
+
+    @torch.no_grad()
+    def export(self, theta: Weights) -> nn.Module:
+        """Return the model with the weights `theta` as a plain module in evaluation mode."""
+        model = copied(self.model)
+        weights = {name: nn.Parameter(weight.clone()) for name, weight in theta.items()}
+        for name, module, leaf in self._slots_of(model):
+            _set_weight(module, leaf, weights[name])
+        for module in model.modules():
+            if isinstance(module, nn.RNNBase):  # it keeps a list of its weights, too
+                module._init_flat_weights()
+        return model.eval()
+
+
+def full_precision(device: torch.device) -> torch.autocast:
+    """Return a context without autocast: under the caller's the architecture runs, not the mixing
+    of weights, losses, balancers, penalties and statistics."""
+    return torch.autocast(device.type, enabled=False)
+
+
+def autocast_now(device: torch.device) -> torch.autocast:
+    """Return the caller's autocast, on or off, as a context to come back to."""
+    kind = device.type
+    return torch.autocast(kind, torch.get_autocast_dtype(kind), torch.is_autocast_enabled(kind))
+
+
+def _set_weight(module: nn.Module, leaf: str, weight: Tensor | None) -> None:
+    """Make `weight` the attribute `leaf` of `module`. None is no weight: computing with the
+    attribute then raises."""
+    module._parameters[leaf] = weight  # type: ignore[assignment]
+    if isinstance(weight, nn.Parameter):  # of an exported model
+        module.__dict__.pop(leaf, None)
+    else:  # the compiler follows no attribute that goes
+        module.__dict__[leaf] = _NOT_HELD if weight is None else weight
+
+
+@torch.no_grad()
+def put_back(values: Iterable[BufferValue]) -> None:
+    """Make the buffers the tensors with the `values` that `buffer_values` found."""
+    for buffers, name, buffer, value in values:
+        buffers[name] = buffer  # a forward pass may assign a new one
+        # Nothing can write into an expanded buffer.
+        if buffer.layout != torch.strided or not any(
+            n > 1 and not s for n, s in zip(buffer.shape, buffer.stride(), strict=True)
+        ):
+            buffer.copy_(value)
+
+
+def check_weights(model: nn.Module) -> None:
+    """Raise InputError if `model` would run in another way once its weights are replaced, and if
+    the gradient of a weight would be sparse."""
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Embedding | nn.EmbeddingBag) and module.sparse:
+            raise InputError(
+                "Gradients must be dense, as alpha mixes whole weights: make embeddings with "
+                f"sparse=False. Found a sparse one at {name or 'the top'!r}."
+            )
+        is_compiled = hasattr(module, "_orig_mod") or module._compiled_call_impl is not None
+        if is_compiled or isinstance(module, torch.jit.ScriptModule):
+            raise InputError(
+                "Members must be ordinary modules: give the one that a scripted or compiled one is "
+                f"made of. Found a {type(module).__name__} at {name or 'the top'!r}."
+            )
+    first: dict[int, str] = {}
+    trained = {weight for weight in model.parameters() if weight.requires_grad}
+    for name, weight in model.named_parameters():
+        if weight._backward_hooks:
+            raise InputError(
+                "Hooks of weights are lost, as these follow from alpha: let the forward pass "
+                f"register them. Found some of {name}."
+            )
+        has_memory = weight.numel() and not weight.is_meta
+        other = first.setdefault(weight.data_ptr(), name) if has_memory else name
+        if other != name and {weight, model.get_parameter(other)} & trained:
+            raise InputError(
+                "Weights that are equal at two places must be one Parameter, assigned to both. "
+                f"Found two that share their memory: {other} and {name}."
+            )
+
+
+def copied(model: Module, same: Iterable[Tensor] = ()) -> Module:
+    """Return a copy of `model` that has the tensors `same` themselves. Activations that the model
+    keeps lose their graph."""
+    values = tree_leaves([vars(module) for module in model.modules()])
+    memo = {id(t): t.detach() for t in values if isinstance(t, Tensor) and not t.is_leaf}
+    return copy.deepcopy(model, memo | {id(t): t for t in same})
+
+
+def _select(
+    places: list[list[str]], model: nn.Module, shared: str | Iterable[str] | None
+) -> set[str]:
+    """Return the names of the weights that have a place under one of the prefixes in `shared`."""
+    if shared is None:
+        return {name for name, *_ in places}
+    chosen: set[str] = set()
+    for prefix in [shared] if isinstance(shared, str) else [*shared] or ["nothing"]:
+        under = {at[0] for at in places if any(f"{p}.".startswith(f"{prefix}.") for p in at)}
+        if not under:
+            names = ", ".join(name for name, _ in model.named_children())
+            raise InputError(
+                "`shared` must name submodules with trainable weights. "
+                f"Found {prefix!r}; the model has: {names}."
+            )
+        chosen |= under
+    return chosen

@@ -1,0 +1,57 @@
+"""Weights by name: as the parameters of a module, and as one vector, with which balancers compute.
+
+A vector has the numbers of each weight as they lie in memory: a channels-last kernel [out, in, h,
+w] as [out, h, w, in]. Then no weight and no gradient is copied into another order, and sums over a
+vector have the same bits as sums over the weights themselves.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from pamal_core.shapes import Theta
+
+Weights = dict[str, Tensor]
+"""The trainable weights of one network by their names in the model, the shared ones first."""
+
+
+def memory_order(weight: Tensor) -> list[int]:
+    """Return the axes of `weight`, from the outermost in memory to the innermost."""
+    strides, sizes = weight.stride(), weight.shape
+    # An axis of size 1 lies inside of the one with its stride: torch tells a channels-last kernel
+    # [out, 1, h, w] from another by nothing else.
+    return sorted(range(weight.ndim), key=lambda axis: (-strides[axis], -sizes[axis]))
+
+
+def flatten(tensors: Iterable[Tensor], like: Iterable[Tensor]) -> Theta:
+    """Return the numbers of `tensors`, each in the memory order of its partner in `like`."""
+    pairs = zip(tensors, like, strict=True)
+    return torch.cat([tensor.permute(memory_order(one)).flatten() for tensor, one in pairs])
+
+
+def unflatten(vector: Theta, like: Sequence[Tensor]) -> list[Tensor]:
+    """Return the pieces of `vector` as tensors with the shapes and the memory orders of `like`."""
+    pieces = vector.split([one.numel() for one in like])
+    return [laid(piece, one) for piece, one in zip(pieces, like, strict=True)]
+
+
+def laid(piece: Tensor, like: Tensor) -> Tensor:
+    """Return a view of `piece` [n] with the shape and the memory order of `like`."""
+    order = memory_order(like)
+    inverse = sorted(range(like.ndim), key=order.__getitem__)
+    return piece.view([like.shape[axis] for axis in order]).permute(inverse)
+
+
+def parameter_tree(tensors: Mapping[str, Tensor]) -> nn.Module:
+    """Return a module with a parameter for each of `tensors` under its name, dots included."""
+    tree = nn.Module()
+    for name, tensor in tensors.items():
+        *path, leaf = name.split(".")
+        module = tree
+        for part in path:
+            if part not in module._modules:
+                module.add_module(part, nn.Module())
+            module = module.get_submodule(part)
+        module.register_parameter(leaf, nn.Parameter(tensor))
+    return tree
