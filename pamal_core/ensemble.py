@@ -16,7 +16,7 @@ from pamal_core.network import Network
 from pamal_core.shapes import ByMember
 from pamal_core.simplex import as_array, on_simplex
 from pamal_core.skeleton import Skeleton, check_weights, copied
-from pamal_core.weights import Weights, memory_order, parameter_tree
+from pamal_core.weights import Weights, laid, memory_order, parameter_tree
 
 
 class WeightEnsemble(Network):
@@ -77,9 +77,8 @@ def stack(weights: Sequence[Tensor]) -> Tensor:
 
 def mix(alpha: ByMember, stacked: Tensor) -> Tensor:
     """Return the sum over k of alpha_k times `stacked`[k], in the memory order of one member."""
-    order = memory_order(stacked)
-    mixed = torch.tensordot(alpha, stacked.permute(order), 1)
-    return mixed.permute([order.index(axis) - 1 for axis in range(1, stacked.ndim)])
+    rows = stacked.permute(memory_order(stacked)).reshape(len(stacked), -1)
+    return laid(alpha @ rows, stacked[0])
 
 
 def rows_of(task_weights: ArrayLike | None, num_members: int) -> Tensor:

@@ -140,9 +140,7 @@ class Network(nn.Module, ABC):
         chosen = self.calibration if given is None else given
         if chosen is None and self.num_members > 1:
             warn_of_shared(self.skeleton)
-        if chosen is None or not self.skeleton.tracking:
-            return "shared"
-        return chosen
+        return "shared" if chosen is None else chosen
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile the architecture, by torch's `Module.compile`, for calls and for training."""

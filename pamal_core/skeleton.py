@@ -58,7 +58,7 @@ class Skeleton(nn.Module):
         ordered = sorted(places, key=lambda weight: places[weight][0] not in shared_names)
         self.places = {places[weight][0]: places[weight] for weight in ordered}
         """All places of each weight, by its first one, which is its name; shared weights first."""
-        self.like = {name: model.get_parameter(name).to("meta") for name in self.places}
+        self.like = {n: model.get_parameter(n).detach().to("meta") for n in self.places}
         """A tensor without memory for each weight: its shape, and its order in memory."""
         self.num_shared = sum(self.like[name].numel() for name in shared_names)
         self.num_weights = sum(weight.numel() for weight in self.like.values())

@@ -11,11 +11,12 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from pamal_core.balancing import MovingAverage
 from pamal_core.classes import classification
-from pamal_core.method import Method
 from pamal_core.ensemble import WeightEnsemble
+from pamal_core.method import Method
 from pamal_core.numbers import regression
 from pamal_core.penalties import MultiForward
 from pamal_core.tasks import Task
+from pamal_core.weights import flatten
 
 
 class Constant(nn.Module):
@@ -122,3 +123,18 @@ def rates(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     monkeypatch.setattr(torch.optim.Adam, "step", watched)
     return found
+
+
+def slopes_of(network, loss=None):
+    """The gradient of `loss` by each member, [M, N], in the order of `network.members()`; without a
+    loss that which a step has left."""
+    stacked = [network.stacked.get_parameter(name) for name in network.skeleton.places]
+    slopes = [weight.grad for weight in stacked]
+    if loss is not None:
+        slopes = torch.autograd.grad(loss, stacked, retain_graph=True, materialize_grads=True)
+    return torch.stack(
+        [
+            flatten([slope[k] for slope in slopes], [weight[k] for weight in stacked])
+            for k in range(network.num_members)
+        ]
+    )

@@ -83,7 +83,7 @@ def plain(context, batches, *, clip=None, schedule=None):
         if clip:
             torch.nn.utils.clip_grad_norm_(method.parameters(), clip)
         optimizer.step()
-    return method.network.stacked
+    return method.network.members()
 
 
 @pytest.mark.parametrize(
@@ -96,14 +96,14 @@ def plain(context, batches, *, clip=None, schedule=None):
 )
 def test_the_example_takes_the_steps_of_a_plain_loop(section, name, context, tmp_path, monkeypatch):
     method = run(section, name, tmp_path, monkeypatch)
-    assert torch.equal(method.network.stacked, plain(context, [*LOADER] * 5))
+    assert torch.equal(method.network.members(), plain(context, [*LOADER] * 5))
     (code,) = CODE[section]
     assert len([line for line in code.splitlines() if line.strip()]) <= 20
 
 
 def test_bfloat16_is_not_the_same_as_float32(tmp_path, monkeypatch):
     method = run("bfloat16", "", tmp_path, monkeypatch)
-    assert method.network.stacked.isfinite().all() and len(method.past) == 5
+    assert method.network.members().isfinite().all() and len(method.past) == 5
     full, half = (plain(context, [*LOADER] * 5) for context in (nullcontext(), BF16))
     assert not torch.equal(full, half)
     torch.testing.assert_close(full, half, atol=0.02, rtol=0)
@@ -125,4 +125,4 @@ def test_the_trainer_of_hugging_face_takes_the_steps_of_a_plain_loop(half, tmp_p
     context = BF16 if half else nullcontext()
     expected = plain(context, batches, clip=1.0, schedule=lambda number: 1 - number / 60)
     atol = 5e-3 if half else 1e-5
-    torch.testing.assert_close(method.network.stacked, expected, atol=atol, rtol=0)
+    torch.testing.assert_close(method.network.members(), expected, atol=atol, rtol=0)

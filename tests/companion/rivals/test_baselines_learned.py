@@ -4,6 +4,7 @@ import jaxtyping
 import numpy as np
 import pytest
 import torch
+from small_problems import slopes_of
 from torch import nn
 from torch.func import functional_call
 from waiting import fused_adam, fused_sgd, waits
@@ -14,10 +15,11 @@ from pamal_companion.rivals.cosmos import Cosine
 from pamal_companion.rivals.epo import EPO, solve
 from pamal_companion.rivals.rotograd import Rotated, RotoGrad
 from pamal_core.balancing import Draw
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError
 from pamal_core.method import Method
-from pamal_core.ensemble import WeightEnsemble
 from pamal_core.training import train
+from pamal_core.weights import unflatten
 
 UNIFORM = torch.full((2,), 0.5)
 
@@ -29,7 +31,7 @@ def ensemble(model):
 def direction_of(method, batch):
     method.network.zero_grad()
     method.step(batch, torch.ones(1, 1))
-    return method.network.stacked.grad[0].clone()
+    return slopes_of(method.network)[0].clone()
 
 
 # Auto-lambda: the oracle differentiates through the step with torch.
@@ -104,11 +106,11 @@ def test_auto_lambda_refuses_what_cannot_look_ahead(make_mlp, tasks, given, mess
 
 def test_auto_lambda_refuses_a_loader_without_batches(make_mlp, tasks, batch):
     network = ensemble(make_mlp())
-    before = network.stacked.detach().clone()
+    before = network.members()
     method = Method(network, tasks, balancer=AutoLambda(network, tasks, [], lr=0.1))
     with pytest.raises(InputError, match=r"must yield batches anew in each epoch\. Found none"):
         train(method, [batch], epochs=1, progress=False)
-    assert torch.equal(network.stacked, before)
+    assert torch.equal(network.members(), before)
 
 
 # RotoGrad: the oracle follows its equations task by task with a plain module.
@@ -152,7 +154,9 @@ def test_rotograd_is_its_equations(rotated, tasks, batch):
     first = None
     for shift in (0.0, 0.5):  # the second step measures progress against the first
         moved = (batch[0] + shift, *batch[1:])
-        got = network.skeleton.views(direction_of(method, moved))
+        like = network.skeleton.like
+        pieces = unflatten(direction_of(method, moved), [*like.values()])
+        got = dict(zip(like, pieces, strict=True))
         rotated.zero_grad()
         heads, generators, norms = oracle(rotated, tasks, moved, first)
         first = first or norms
@@ -166,9 +170,9 @@ def test_rotograd_is_its_equations(rotated, tasks, batch):
 def test_rotograd_takes_no_penalty_and_losses_of_training_alone(rotated):
     theta = torch.zeros(3, requires_grad=True)
     with pytest.raises(InputError, match="takes no penalty"):
-        RotoGrad(rotated).direction(Draw(UNIFORM, UNIFORM, theta, theta[:2], 3, UNIFORM))
+        RotoGrad(rotated).direction(Draw(UNIFORM, UNIFORM, {"theta": theta}, theta[:2], 3, UNIFORM))
     with pytest.raises(InputError, match="in training mode"):
-        RotoGrad(rotated).direction(Draw(UNIFORM, UNIFORM, theta, theta[:2], 3))
+        RotoGrad(rotated).direction(Draw(UNIFORM, UNIFORM, {"theta": theta}, theta[:2], 3))
 
 
 # EPO on f_t = |x - c_t|^2, whose front is the segment between c_1 and c_2.
@@ -189,7 +193,7 @@ def run_epo(share, start):
     for _ in range(300):
         leaf = x.detach().requires_grad_()
         losses = ((leaf - centres) ** 2).sum(1)
-        x = x - 0.03 * rule.direction(Draw(weights, weights, leaf, losses, 2))
+        x = x - 0.03 * rule.direction(Draw(weights, weights, {"leaf": leaf}, losses, 2))
     return x
 
 
@@ -228,7 +232,7 @@ def test_epo_falls_back_on_the_preference_and_passes_nan_on():
     assert solve(np.zeros(2), np.eye(2), r) is r
     theta = torch.ones(2, requires_grad=True)
     losses = torch.stack([theta.sum(), (theta * torch.tensor(float("inf"))).sum() * 0 + theta[0]])
-    assert EPO().direction(Draw(UNIFORM, UNIFORM, theta, losses, 2)).isnan().all()
+    assert EPO().direction(Draw(UNIFORM, UNIFORM, {"theta": theta}, losses, 2)).isnan().all()
 
 
 def test_a_corner_of_the_simplex_is_a_preference_too():

@@ -4,18 +4,18 @@ import pytest
 import torch
 from torch import nn
 
-from pamal_companion.experiments.models import SharedBottom, lenet, mlp
+from pamal_companion.experiments.models import lenet, mlp
 from pamal_companion.rivals import phn
 from pamal_companion.rivals.cosmos import Conditioned
+from pamal_companion.rivals.low_rank import LowRankEnsemble
 from pamal_companion.rivals.phn import Hypernetwork
 from pamal_companion.rivals.rotograd import Rotated, rotate
 from pamal_companion.runs.build import adam
 from pamal_core.balancing import UncertaintyWeighting
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError
 from pamal_core.method import Method
-from pamal_core.ensemble import WeightEnsemble
-from pamal_companion.rivals.low_rank import LowRankEnsemble
-from pamal_core.optimizers import parameter_groups
+from pamal_core.weights import flatten
 
 ALPHA = torch.tensor([0.3, 0.7])
 
@@ -29,6 +29,12 @@ def count(network):
     return sum(p.numel() for p in network.parameters())
 
 
+def written(network, alpha):
+    """Return theta(alpha) as one vector."""
+    theta = network.theta(alpha).values()
+    return flatten(theta, theta)
+
+
 def test_a_hypernetwork_for_lenet_has_the_papers_hundredfold_size():
     network = Hypernetwork(lenet(), 2, shared="encoder")
     assert network.skeleton.num_weights == 27_450 and network.skeleton.num_shared == 21_330
@@ -39,24 +45,14 @@ def test_a_hypernetwork_is_the_perceptron_of_alpha():
     network = Hypernetwork(mlp(4), 2)
     first, _, second, _, last = network.layers
     hidden = torch.relu(second.weight @ torch.relu(first.weight @ ALPHA + first.bias) + second.bias)
-    torch.testing.assert_close(network.weights(ALPHA), last.weight @ hidden + last.bias)
-
-
-@pytest.mark.parametrize("chunk", [None, 7, 100, 10_000])
-def test_each_row_of_alphas_has_weights_of_its_own(chunk):
-    network = Hypernetwork(mlp(4), 2, chunk=chunk)
-    alphas = torch.rand(5, 3, 2)
-    rows = [[network.weights(alpha) for alpha in group] for group in alphas]
-    expected = torch.stack([torch.stack(row) for row in rows])
-    torch.testing.assert_close(network.weights(alphas), expected)
-    assert not torch.allclose(expected[0, 0], expected[0, 1])
+    torch.testing.assert_close(written(network, ALPHA), last.weight @ hidden + last.bias)
 
 
 def test_chunks_are_written_one_by_one_from_their_embedding():
     network = Hypernetwork(mlp(4), 2, chunk=1000)
     assert network.embeddings.shape == (3, 64)  # 2,308 weights
-    written = [network.layers(torch.cat([ALPHA, e])) for e in network.embeddings]
-    torch.testing.assert_close(network.weights(ALPHA), torch.cat(written)[:2308])
+    chunks = [network.layers(torch.cat([ALPHA, e])) for e in network.embeddings]
+    torch.testing.assert_close(written(network, ALPHA), torch.cat(chunks)[:2308])
     assert count(network) < count(Hypernetwork(mlp(4), 2))
 
 
@@ -66,7 +62,7 @@ def test_a_hypernetwork_too_large_for_memory_is_refused_before_it_is_made(monkey
         InputError, match=r"27,450 weights .* 2,772,450 parameters .*a smaller `chunk`"
     ):
         Hypernetwork(lenet(), 2)
-    assert Hypernetwork(lenet(), 2, chunk=1000).weights(ALPHA).shape == (27_450,)
+    assert written(Hypernetwork(lenet(), 2, chunk=1000), ALPHA).shape == (27_450,)
 
 
 @pytest.mark.parametrize("kind", ["features", "images"])
@@ -85,9 +81,12 @@ def test_alpha_reaches_the_first_layer_as_more_inputs(kind):
 
 def test_alpha_is_set_and_not_trained():
     network = conditioned()
-    theta = network.weights(torch.stack([ALPHA, ALPHA.flip(0)]))
-    torch.testing.assert_close(theta[:, :2], torch.stack([ALPHA, ALPHA.flip(0)]))
-    assert torch.equal(theta[0, 2:], theta[1, 2:])
+    thetas = [network.theta(alpha) for alpha in (ALPHA, ALPHA.flip(0))]
+    for theta, alpha in zip(thetas, (ALPHA, ALPHA.flip(0)), strict=True):
+        torch.testing.assert_close(theta["encoder.alpha"], alpha)
+    trained = thetas[0].keys() - {"encoder.alpha"}
+    assert all(thetas[0][name] is thetas[1][name] for name in trained)
+    assert {name for name, _ in network.trained.named_parameters()} == trained
     assert count(network) == count(mlp(6)) and network.skeleton.num_shared == 2 + 7 * 256
 
 
@@ -123,13 +122,6 @@ def test_feature_maps_are_rotated_at_every_place():
     torch.testing.assert_close(got[1, :, 2, 3], rotation @ maps[1, :, 2, 3])
 
 
-def test_what_is_trained_of_a_conditioned_network_is_one_group(make_mlp, tasks):
-    member = SharedBottom(nn.Sequential(nn.Linear(6, 8), nn.Tanh()), make_mlp().heads)
-    network = Conditioned(member, 2, shared="encoder", example=torch.randn(2, 4))
-    (group,) = parameter_groups(Method(network, tasks), lambda name, _: {"lr": 0.5})
-    assert group["params"] == [network.trained] and group["lr"] == 0.5
-
-
 def test_only_what_alpha_mixes_has_m_times_the_rate(make_mlp, tasks):
     """The paper's two groups; a balancer's own parameters and a base have the plain rate."""
 
@@ -140,7 +132,7 @@ def test_only_what_alpha_mixes_has_m_times_the_rate(make_mlp, tasks):
 
     rows = [[1, 0], [0, 1], [0.5, 0.5]]
     ensemble = WeightEnsemble(make_mlp(), num_members=3, task_weights=rows)
-    size = ensemble.stacked.numel()
+    size = ensemble.members().numel()
     assert rates(ensemble) == [(3e-3, size), (1e-3, 2)]
     assert rates(ensemble, scaled=False) == [(1e-3, size), (1e-3, 2)]
     for train_base in (True, False):

@@ -63,7 +63,7 @@ def test_an_average_is_resumed_from_its_checkpoint_bit_for_bit(make_method, load
             parts = {"optimizer": optimizer, "average": average, "progress": False}
             train_resumably(method, loader, checkpoint, epochs=epochs, **parts)
         averages.append(average)
-    assert torch.equal(averages[0].module.stacked, averages[1].module.stacked)
+    assert torch.equal(averages[0].module.members(), averages[1].module.members())
 
 
 def test_a_checkpoint_of_another_run_is_refused(make_method, loader, tmp_path):

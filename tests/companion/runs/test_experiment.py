@@ -46,7 +46,7 @@ def test_the_summary_follows_from_the_points():
         assert summary["hypervolume"] == front.hypervolume([0.0, 0.0])
         assert summary["best"] == front.best()
     network = result.network
-    cosine = torch.cosine_similarity(*network.stacked.detach(), dim=0).item()
+    cosine = torch.cosine_similarity(*network.members(), dim=0).item()
     assert record.summary["member_similarity"] == pytest.approx(cosine, rel=1e-5)
     chosen = record.summary["chosen_on_validation"]
     validation = record.front("validation")
@@ -65,7 +65,7 @@ def test_a_finished_run_is_read_and_not_repeated(tmp_path):
     again = run(tiny(), Options.create(out=out))
     assert again.record == first.record and not checkpoint.exists()
     assert Path(out).stat().st_mtime_ns == stamp
-    assert torch.equal(again.network.stacked, first.network.stacked)
+    assert torch.equal(again.network.members(), first.network.members())
     (tmp_path / "r.safetensors").unlink()
     assert run(tiny(), Options.create(out=out)) == (first.record, None)
 

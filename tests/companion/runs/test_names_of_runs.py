@@ -41,12 +41,12 @@ def test_runs_of_other_names_share_no_file():
 @pytest.mark.parametrize("names", [*combinations(["lr0.1", "lr0.5.json", "a.json", "a.txt"], 2)])
 def test_each_of_two_runs_keeps_its_weights_and_is_listed(tmp_path, names):
     first, second = (
-        run(tiny(), options(tmp_path / name, seed=seed)).network.stacked
+        run(tiny(), options(tmp_path / name, seed=seed)).network.members()
         for seed, name in enumerate(names)
     )
     for seed, (name, stacked) in enumerate(zip(names, (first, second), strict=True)):
         again = run(tiny(), options(tmp_path / name, seed=seed)).network
-        assert torch.equal(again.stacked, stacked)
+        assert torch.equal(again.members(), stacked)
     listed = {tmp_path / one["path"] for one in ask_json("runs", tmp_path)[1]["runs"]}
     assert listed == {Path(options(tmp_path / name).out) for name in names}
     assert len([*tmp_path.glob("[!.]*")]) == 4

@@ -42,7 +42,9 @@ def test_the_average_is_what_is_recorded_kept_and_read_again(tmp_path):
     common = {"W": 2, "batch_size": 50, "out": str(tmp_path / "r.json"), "average": 0.5}
     made = run(tiny(), Options.create(**common))
     assert made.record.options["average"] == 0.5
-    assert torch.equal(run(tiny(), Options.create(**common)).network.stacked, made.network.stacked)
+    assert torch.equal(
+        run(tiny(), Options.create(**common)).network.members(), made.network.members()
+    )
     last = run(tiny(), Options.create(W=2, batch_size=50))
     assert last.record.history == made.record.history
     assert last.record.points != made.record.points

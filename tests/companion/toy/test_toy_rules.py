@@ -22,8 +22,8 @@ from pamal_core.balancing import (
     RandomWeighting,
     UncertaintyWeighting,
 )
-from pamal_core.method import Method
 from pamal_core.ensemble import WeightEnsemble
+from pamal_core.method import Method
 from pamal_core.simplex import Dirichlet
 from pamal_core.tasks import Task
 

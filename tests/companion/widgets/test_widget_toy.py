@@ -13,8 +13,8 @@ from toy_oracle import plain_losses
 from pamal_companion.toy.outcomes import distances
 from pamal_companion.toy.problem import INITIAL_POINTS, ToyProblem, pareto_set
 from pamal_core.balancing import Linear, MovingAverage, UnitNorm
-from pamal_core.method import Method
 from pamal_core.ensemble import WeightEnsemble
+from pamal_core.method import Method
 from pamal_core.penalties import MultiForward
 from pamal_core.simplex import Dirichlet
 from pamal_core.tasks import Task

@@ -12,8 +12,8 @@ from pamal_core.balancing import (
     SmoothTchebycheff,
     UncertaintyWeighting,
 )
-from pamal_core.method import Method
 from pamal_core.ensemble import WeightEnsemble
+from pamal_core.method import Method
 
 WEIGHTS = torch.tensor([0.5, 0.5])
 
@@ -39,7 +39,8 @@ def test_uncertainty_weighting_has_the_gradient_of_its_objective():
     with torch.no_grad():
         rule.log_variances.copy_(torch.tensor([0.3, -1.2]))
     matrix = torch.randn(2, 3)
-    direction = rule.direction(Draw(WEIGHTS, WEIGHTS, theta, (matrix @ theta) ** 2, num_shared=2))
+    losses = (matrix @ theta) ** 2
+    direction = rule.direction(Draw(WEIGHTS, WEIGHTS, {"theta": theta}, losses, num_shared=2))
     s = rule.log_variances.detach().clone().requires_grad_()
     objective = (WEIGHTS * (torch.exp(-s) * (matrix @ theta) ** 2 + s) / 2).sum()
     expected = torch.autograd.grad(objective, (theta, s))

@@ -86,7 +86,7 @@ def direction(rule, jacobian, weights=None, losses=None, *, num_shared=None, pen
     num_shared = size if num_shared is None else num_shared
     torch.manual_seed(5)
     return rule.direction(
-        Draw(weights, weights, theta, jacobian @ theta + losses, num_shared, penalty)
+        Draw(weights, weights, {"theta": theta}, jacobian @ theta + losses, num_shared, penalty)
     )
 
 

@@ -5,9 +5,9 @@ import torch
 from small_problems import batches, through_a_file
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError
 from pamal_core.method import Method
-from pamal_core.ensemble import WeightEnsemble
 from pamal_core.training import train
 
 

@@ -93,11 +93,11 @@ class Boxed(Net):
 
 
 def refused(network, message, **parts):
-    before = network.stacked.detach().clone()
+    before = network.members()
     buffers = {name: buffer.clone() for name, buffer in network.named_buffers()}
     with pytest.raises(InputError, match=message):
         train(Method(network, TASKS, **parts), [BATCH], epochs=1, progress=False)
-    assert torch.equal(network.stacked, before)
+    assert torch.equal(network.members(), before)
     assert all(torch.equal(buffers[name], buffer) for name, buffer in network.named_buffers())
 
 

@@ -13,10 +13,10 @@ from pamal_core.balancing import (
     SmoothTchebycheff,
     UncertaintyWeighting,
 )
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.metrics import Metric
-from pamal_core.ensemble import WeightEnsemble
 from pamal_core.penalties import MultiForward
 from pamal_core.simplex import Dirichlet
 from pamal_core.tasks import Task

@@ -11,9 +11,9 @@ from small_problems import SharedBottom
 from torch import nn
 
 from pamal_core.classes import confusion_matrix, mean_iou, segmentation
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate, objectives
-from pamal_core.ensemble import WeightEnsemble
 from pamal_core.numbers import depth
 
 CLASSES = 4

@@ -8,10 +8,10 @@ from torch import nn
 from tqdm.auto import tqdm
 
 from pamal_core.classes import classification
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
 from pamal_core.method import Method
-from pamal_core.ensemble import WeightEnsemble
 from pamal_core.simplex import sampled
 
 
@@ -130,7 +130,7 @@ def test_no_network_wins_by_answers_that_are_no_numbers():
             return [self.kinds(x) * (0.05 - self.scale).sqrt()] * 2
 
     ensemble = WeightEnsemble([Kinds(), Kinds()])
-    ensemble.stacked.data[1, 0] = 1.0  # the scale, of which alpha_2 = 0.1 is too much
+    ensemble.stacked.scale.data[1] = 1.0  # of which alpha_2 = 0.1 is too much
     kinds = [classification("first"), classification("second")]
     labels = torch.zeros(30, dtype=torch.long)
     with pytest.warns(UserWarning, match="first/accuracy at 10 of 11 alphas, first \\[0.9, 0.1"):
@@ -185,7 +185,8 @@ def test_a_metric_that_is_not_finite_is_named_with_its_task_and_alpha(tasks, bat
 def test_members_of_float16_that_overflow_are_told_so(make_mlp, tasks, batch):
     ensemble = WeightEnsemble([make_mlp().half() for _ in range(2)])
     with torch.no_grad():
-        ensemble.stacked.fill_(6e4)
+        for weight in ensemble.stacked.parameters():
+            weight.fill_(6e4)
     with pytest.warns(UserWarning, match=r"height/loss .* float16, .*: use float32 or bfloat16"):
         evaluate(ensemble, tasks, [(batch[0].half(), batch[1].half(), batch[2])])
 

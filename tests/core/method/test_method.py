@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from small_problems import slopes_of
 
 from pamal_core.balancing import Linear, MovingAverage, UnitNorm
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError
 from pamal_core.method import Method, NonFiniteError
-from pamal_core.ensemble import WeightEnsemble
 from pamal_core.penalties import MultiForward
 from pamal_core.simplex import Dirichlet
 from pamal_core.training import train
@@ -43,9 +44,9 @@ def test_a_step_has_the_gradient_of_the_total_loss(make_mlp, tasks, batch, lam, 
     penalty = MultiForward(lam, sign)
     method = Method(ensemble(make_mlp, task_weights=rows), tasks, penalty=penalty, window=4)
     alphas = torch.rand(4, 1) * torch.tensor([1.0, -1.0]) + torch.tensor([0.0, 1.0])
-    expected = torch.autograd.grad(total_loss(method, batch, alphas), method.network.stacked)[0]
+    expected = slopes_of(method.network, total_loss(method, batch, alphas))
     method.step(batch, alphas)
-    torch.testing.assert_close(method.network.stacked.grad, expected)
+    torch.testing.assert_close(slopes_of(method.network), expected)
 
 
 @pytest.mark.parametrize("make_balancer", BALANCERS)
@@ -58,7 +59,7 @@ def test_draws_add_up_whether_or_not_their_graphs_are_kept(make_mlp, tasks, batc
         Method(network, tasks, balancer=make_balancer(), penalty=MultiForward(lam), window=3).step(
             batch, alphas
         )
-        gradients.append(network.stacked.grad.clone())
+        gradients.append(slopes_of(network))
     torch.testing.assert_close(*gradients)
 
 
@@ -67,15 +68,19 @@ def test_gradient_balancing_leaves_the_heads_alone(make_mlp, tasks, batch):
     backward passes."""
     network, alpha = ensemble(make_mlp), torch.tensor([0.1, 0.9])
     Method(network, tasks, balancer=UnitNorm()).step(batch, alpha)
-    theta, split = network.weights(alpha).detach().requires_grad_(), network.skeleton.num_shared
-    outputs = network.skeleton(theta, batch[0])
-    total = torch.zeros_like(theta)
+    theta, split = network.theta(alpha), network.skeleton.num_shared
+    leaves = {name: weight.detach().requires_grad_() for name, weight in theta.items()}
+    outputs = network.skeleton(leaves, batch[0])
+    total = torch.zeros(network.skeleton.num_weights)
     for t, task in enumerate(tasks):
         loss = task.loss(outputs[t], batch[1 + t])
-        (g,) = torch.autograd.grad(loss, theta, retain_graph=True)
+        slopes = torch.autograd.grad(
+            loss, [*leaves.values()], retain_graph=True, materialize_grads=True
+        )
+        g = torch.cat([slope.flatten() for slope in slopes])
         g[:split] /= g[:split].norm()
         total += alpha[t] * g
-    torch.testing.assert_close(network.stacked.grad, torch.outer(alpha, total))
+    torch.testing.assert_close(slopes_of(network), torch.outer(alpha, total))
 
 
 def test_released_gradient_balancing_takes_its_norms_through_the_members(make_mlp, tasks, batch):
@@ -85,13 +90,13 @@ def test_released_gradient_balancing_takes_its_norms_through_the_members(make_ml
     network, alpha = ensemble(make_mlp, 3, task_weights=rows), torch.tensor([0.2, 0.5, 0.3])
     Method(network, tasks, balancer=UnitNorm("released")).step(batch, alpha[None])
     outputs = network(batch[0], alpha)
-    expected = torch.zeros_like(network.stacked)
+    expected = torch.zeros_like(network.members())
     for t, task in enumerate(tasks):
         loss = task.loss(outputs[t], batch[1 + t])
-        (g,) = torch.autograd.grad(loss, network.stacked, retain_graph=True)
+        g = slopes_of(network, loss)
         norm = g[:, : network.skeleton.num_shared].norm()
         expected += (alpha @ network.task_weights)[t] * g / (norm + 1e-3)
-    torch.testing.assert_close(network.stacked.grad, expected)
+    torch.testing.assert_close(slopes_of(network), expected)
 
 
 def test_one_member_is_a_plain_pytorch_loop_step_by_step(make_mlp, tasks, batch):
@@ -183,7 +188,7 @@ def test_without_alphas_a_step_draws_them_by_torch(make_mlp, tasks, batch, monke
     for alphas in first:
         method.step(batch, alphas)
     for one in twins[:2]:
-        assert torch.equal(one.network.stacked.grad, method.network.stacked.grad)
+        assert torch.equal(slopes_of(one.network), slopes_of(method.network))
 
 
 def test_an_alpha_may_have_the_names_of_the_tasks(make_mlp, tasks, batch):

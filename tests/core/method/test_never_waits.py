@@ -13,7 +13,7 @@ from pamal_core.balancing import (
     UnitNorm,
 )
 from pamal_core.method import NonFiniteError
-from pamal_core.optimizers import parameter_groups
+from pamal_core.optimizers import member_parameters
 from pamal_core.penalties import MultiForward
 from pamal_core.training import train
 
@@ -52,10 +52,10 @@ def test_no_step_asks_for_a_number(make_method, batch, balancer, penalty):
 
 
 @pytest.mark.usefixtures("as_on_a_gpu")
-def test_groups_by_name_do_not_wait_either(make_method, batch):
+def test_views_of_members_do_not_wait_either(make_method, batch):
     method = make_method()
-    groups = parameter_groups(method, lambda _, shape: {"lr": 0.1} if len(shape) > 1 else {})
-    assert waits(method, batch, fused_sgd(groups)) == 0
+    views = [view for _, view in member_parameters(method.network)]
+    assert waits(method, batch, fused_sgd(views)) == 0
 
 
 def test_what_is_counted_is_there_without(make_method, batch):

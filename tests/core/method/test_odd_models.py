@@ -98,10 +98,10 @@ def test_what_would_be_wrong_in_silence_is_refused_before_a_step(name, monkeypat
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
     make, tasks, message = ODD[name]
     network = WeightEnsemble([make(), make()])
-    before = network.stacked.detach().clone()
+    before = network.members()
     with pytest.raises(InputError, match=f"(?i){message}"):
         train(Method(network, tasks), [(X, KINDS, SIZES)], epochs=1, progress=False)
-    assert torch.equal(network.stacked, before)
+    assert torch.equal(network.members(), before)
 
 
 @pytest.mark.parametrize(
@@ -128,11 +128,11 @@ def test_a_model_of_slopes_and_one_of_texts_are_trained_and_judged(make, inputs)
 )
 def test_what_torch_refuses_has_its_own_error_and_moves_nothing(make, inputs, error):
     network = WeightEnsemble([make(), make()])
-    before, size = network.stacked.detach().clone(), len(inputs) if len(inputs) != 2 else 8
+    before, size = network.members(), len(inputs) if len(inputs) != 2 else 8
     with pytest.raises(error) as raised:
         batch = (inputs, KINDS[:size], SIZES[:size])
         train(Method(network, TASKS), [batch], epochs=1, progress=False)
-    assert not isinstance(raised.value, InputError) and torch.equal(network.stacked, before)
+    assert not isinstance(raised.value, InputError) and torch.equal(network.members(), before)
 
 
 def plain():
@@ -232,4 +232,4 @@ def test_a_state_that_a_hook_keeps_stays_as_it_was():
     rows = trained(method, epochs=3, on_epoch=lambda now: states.append(now.state_dict()))
     again = plain()
     assert trained(again, epochs=3, resume=states[0]) == rows and len(states[0]["history"]) == 1
-    assert torch.equal(again.network.stacked, method.network.stacked)
+    assert torch.equal(again.network.members(), method.network.members())

@@ -7,15 +7,15 @@ from pathlib import Path
 import forked
 import pytest
 import torch
-from small_problems import SharedBottom, lenet
+from small_problems import SharedBottom, lenet, slopes_of
 from torch.nn.functional import cross_entropy
 
 from pamal_core import MultiForward, UnitNorm, evaluate
 from pamal_core.balancing import MGDA, CAGrad, Linear
 from pamal_core.classes import classification
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError
 from pamal_core.method import Method
-from pamal_core.ensemble import WeightEnsemble
 from pamal_core.training import train
 
 TASKS = [classification("first"), classification("second")]
@@ -42,7 +42,7 @@ def make_method(kind=SharedBottom, norm=False, **parts):
 
 def gradient(method, alphas=ALPHAS):
     losses = method.step(BATCH, alphas)
-    return losses, method.network.stacked.grad
+    return losses, slopes_of(method.network)
 
 
 def test_under_autocast_the_model_alone_has_fewer_digits():
@@ -87,7 +87,7 @@ def test_training_and_judging_under_autocast_are_those_of_casts_by_hand():
             rows = train(method, [BATCH] * 2, epochs=2, **given)
             table = evaluate(method.network, TASKS, [BATCH]).table
             outputs = method.network.predict(BATCH[0], [0.5, 0.5])
-        tables.append((rows, table, outputs, method.network.stacked))
+        tables.append((rows, table, outputs, method.network.members()))
     (rows, table, outputs, weights), other = tables
     assert rows == other[0] and table.equals(other[1]) and torch.equal(weights, other[3])
     assert weights.dtype == torch.float32
@@ -96,7 +96,7 @@ def test_training_and_judging_under_autocast_are_those_of_casts_by_hand():
 
 def test_float16_is_refused_for_training_in_one_sentence_and_evaluates():
     method = make_method()
-    network, before = method.network, method.network.stacked.detach().clone()
+    network, before = method.network, method.network.members()
     with torch.autocast("cpu", torch.float16):
         for act in (
             lambda: method.step(BATCH),
@@ -105,7 +105,8 @@ def test_float16_is_refused_for_training_in_one_sentence_and_evaluates():
             with pytest.raises(InputError, match=r"\(GradScaler\).* Found autocast to float16"):
                 act()
         near = network.predict(BATCH[0], ALPHAS[0])
-    assert torch.equal(network.stacked, before) and network.stacked.grad is None
+    assert torch.equal(network.members(), before)
+    assert all(p.grad is None for p in network.parameters())
     exact = network.predict(BATCH[0], ALPHAS[0])
     torch.testing.assert_close(near, exact, rtol=0.02, atol=0.01)
     assert not torch.equal(near[0], exact[0])

@@ -14,8 +14,8 @@ from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, Tenso
 from pamal_core import distributed
 from pamal_core.balancing import MGDA, Linear, MovingAverage, UncertaintyWeighting, UnitNorm
 from pamal_core.classes import classification
-from pamal_core.method import Method
 from pamal_core.ensemble import WeightEnsemble
+from pamal_core.method import Method
 from pamal_core.penalties import MultiForward
 from pamal_core.training import seed_everything, train
 

@@ -6,8 +6,8 @@ from small_problems import batches, through_a_file
 from torch.optim.lr_scheduler import MultiStepLR, ReduceLROnPlateau
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from pamal_core.method import Method, NonFiniteError
 from pamal_core.ensemble import WeightEnsemble
+from pamal_core.method import Method, NonFiniteError
 from pamal_core.training import train
 
 

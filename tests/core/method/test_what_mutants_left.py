@@ -9,14 +9,14 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
+from pamal_companion.rivals.low_rank import LowRankEnsemble
 from pamal_core import Method, WeightEnsemble, regression, train
 from pamal_core.balancing.nash_mtl import _bargain
 from pamal_core.errors import InputError
 from pamal_core.front import Front, Objective, attained
-from pamal_companion.rivals.low_rank import LowRankEnsemble
-from pamal_core.statistics import EXAMPLES
 from pamal_core.recipe import Fitted
 from pamal_core.simplex import on_simplex
+from pamal_core.statistics import EXAMPLES
 
 UP = (Objective("a/accuracy", True), Objective("b/accuracy", True))
 TAKE_LS = "If you need one network only, take LS."

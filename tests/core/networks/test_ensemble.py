@@ -4,11 +4,13 @@ import sys
 
 import pytest
 import torch
-from small_problems import lenet, through_a_file
+from small_problems import lenet, slopes_of, through_a_file
 from torch import nn
 
+from pamal_core import Method, WeightEnsemble, regression
+from pamal_core.ensemble import _is_defined_again
 from pamal_core.errors import InputError
-from pamal_core.ensemble import WeightEnsemble, _is_defined_again
+from pamal_core.weights import flatten
 
 
 class Awkward(nn.Module):
@@ -86,19 +88,6 @@ def test_the_exported_network_is_a_plain_module_with_the_same_outputs(architectu
     same(model(x), ensemble(x, [0.4, 0.6]))
 
 
-@pytest.mark.parametrize(("channels", "is_last"), [(15, False), (16, True)])
-def test_a_narrow_strided_1x1_convolution_keeps_the_network_contiguous(channels, is_last):
-    def make():
-        return nn.Sequential(nn.Conv2d(3, channels, 3), nn.Conv2d(channels, 4, 1, stride=2))
-
-    members = [make(), make()]
-    ensemble, x = WeightEnsemble(members), torch.randn(2, 3, 9, 9)
-    theta = ensemble.weights(torch.tensor([1.0, 0.0]))
-    weight = ensemble.skeleton.views(theta)["0.weight"]
-    assert weight.is_contiguous(memory_format=torch.channels_last) == is_last
-    same(members[0](x), ensemble.skeleton(theta, x))
-
-
 def test_exporting_leaves_the_ensemble_independent_of_the_network():
     ensemble = WeightEnsemble([Awkward(), Awkward()])
     before = {n: t.clone() for n, t in ensemble.state_dict().items()}
@@ -142,7 +131,7 @@ class TwoNames(nn.Module):
 def test_a_module_under_two_names_is_one_and_a_tied_weight_has_any_name(tmp_path):
     x, models = torch.randn(5, 4), [TwoNames().eval(), TwoNames().eval()]
     ensemble = WeightEnsemble(models, shared="encoder").eval()
-    assert ensemble.stacked.shape[1] == sum(p.numel() for p in models[0].parameters())
+    assert ensemble.members().shape[1] == sum(p.numel() for p in models[0].parameters())
     assert ensemble.skeleton.num_shared == 4 * 4 + 4
     by_alias = WeightEnsemble(models, shared="features")
     assert by_alias.skeleton.num_shared == 4 * 4 + 4 + 2 * 4
@@ -163,11 +152,11 @@ def test_an_exported_recurrent_layer_has_the_weights_that_it_runs_with():
 def test_no_weight_is_kept_twice():
     """A placeholder as large as its weight would be cloned by evaluation and moved to devices."""
     ensemble = WeightEnsemble([lenet(), lenet()])
-    layout = 32  # bytes
-    assert [b.numel() for b in ensemble.skeleton.buffers()] == [layout]
+    assert not [*ensemble.skeleton.buffers()] and not [*ensemble.skeleton.parameters()]
+    assert all(weight.is_meta for weight in ensemble.skeleton.like.values())
     copied = WeightEnsemble([Awkward(), Awkward()]).skeleton
     kept = {n.removeprefix("model.") for n, _ in copied.named_buffers()}
-    assert kept == {"layout", *(n for n, _ in Awkward().named_buffers())}
+    assert kept == {n for n, _ in Awkward().named_buffers()}
 
 
 def test_an_ensemble_is_printed_with_the_layers_that_it_runs():
@@ -181,7 +170,8 @@ def test_members_are_copied_and_never_changed():
     for members, given in (([member, lenet()], {}), (member, {"num_members": 3})):
         ensemble = WeightEnsemble(members, **given)
         with torch.no_grad():
-            ensemble.stacked.zero_()
+            for weight in ensemble.stacked.parameters():
+                weight.zero_()
         after = [*member.parameters()]
         assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
 
@@ -190,67 +180,45 @@ def test_one_model_becomes_equal_members_that_train_apart():
     model, x = Awkward(), torch.randn(8, 6)
     ensemble = WeightEnsemble(model, num_members=3, task_weights=[[1, 0], [0, 1], [0.5, 0.5]])
     copies = WeightEnsemble([copy.deepcopy(model) for _ in range(3)])
-    assert torch.equal(ensemble.stacked, copies.stacked) and ensemble.num_tasks == 2
+    assert torch.equal(ensemble.members(), copies.members()) and ensemble.num_tasks == 2
     same(ensemble.eval()(x, [0.2, 0.3, 0.5]), model.eval()(x))
     ensemble(x, [0.2, 0.8, 0.0]).sum().backward()
-    assert not torch.equal(*ensemble.stacked.grad[:2]) and not ensemble.stacked.grad[2].any()
+    assert not torch.equal(*slopes_of(ensemble)[:2]) and not slopes_of(ensemble)[2].any()
 
 
 def test_shared_columns_come_first():
     ensemble = WeightEnsemble([lenet(), lenet()], shared="encoder")
     assert ensemble.skeleton.num_shared == 21_330
-    assert ensemble.stacked.shape == (2, 21_330 + 2 * 3_060)
+    assert ensemble.members().shape == (2, 21_330 + 2 * 3_060)
     member = lenet()
     ensemble = WeightEnsemble([member], task_weights=[[0.5, 0.5]], shared="heads.1")
     head = torch.cat([p.flatten() for p in member.heads[1].parameters()])  # no convolutions here
-    assert torch.equal(ensemble.stacked[0, : ensemble.skeleton.num_shared], head)
+    assert torch.equal(ensemble.members()[0, : ensemble.skeleton.num_shared], head)
 
 
 def test_the_gradient_of_a_member_is_alpha_times_the_gradient_of_theta(architecture):
     make, shape = architecture
     ensemble, x = WeightEnsemble([make(), make(), make()]).eval(), torch.randn(shape)
     alpha = torch.tensor([0.2, 0.5, 0.3])
-    theta = ensemble.weights(alpha)
-    theta.retain_grad()
+    theta = ensemble.theta(alpha)
+    for weight in theta.values():
+        weight.retain_grad()
 
     def loss(outputs):
         outputs = outputs if isinstance(outputs, list) else [outputs]
         return sum(output.square().sum() for output in outputs)
 
     loss(ensemble.skeleton(theta, x)).backward()
-    (gradient,) = torch.autograd.grad(loss(ensemble(x, alpha)), ensemble.stacked)
-    torch.testing.assert_close(gradient, torch.outer(alpha, theta.grad))
-    assert torch.equal(gradient, ensemble.stacked.grad)
-
-
-def test_all_alphas_are_interpolated_at_once():
-    ensemble, alphas = WeightEnsemble([lenet(), lenet()]), torch.rand(5, 2)
-    each = torch.stack([ensemble.weights(a) for a in alphas])
-    torch.testing.assert_close(ensemble.weights(alphas), each)
-
-
-class HeadsFirst(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.head, self.backbone = nn.Linear(4, 4), nn.Linear(4, 4)
-
-    def forward(self, x):
-        return self.head(self.backbone(x))
-
-
-def test_weights_in_another_order_are_refused_before_any_is_taken():
-    kept = WeightEnsemble([HeadsFirst(), HeadsFirst()], shared="backbone").state_dict()
-    other = WeightEnsemble([HeadsFirst(), HeadsFirst()])
-    before = other.stacked.detach().clone()
-    with pytest.raises(InputError, match="with the same `shared`"):
-        other.load_state_dict(kept)
-    assert torch.equal(other.stacked, before)
-    WeightEnsemble([HeadsFirst(), HeadsFirst()], shared="backbone").load_state_dict(kept)
+    slopes = [w.grad if w.grad is not None else torch.zeros_like(w) for w in theta.values()]
+    gradient = slopes_of(ensemble, loss(ensemble(x, alpha)))
+    expected = torch.outer(alpha, flatten(slopes, theta.values()))
+    torch.testing.assert_close(gradient, expected)
+    torch.testing.assert_close(gradient, slopes_of(ensemble), rtol=0, atol=0)
 
 
 def test_member_similarity_is_the_cosine_of_the_rows():
     ensemble = WeightEnsemble([lenet() for _ in range(3)])
-    unit = ensemble.stacked / ensemble.stacked.norm(dim=1, keepdim=True)
+    unit = ensemble.members() / ensemble.members().norm(dim=1, keepdim=True)
     torch.testing.assert_close(ensemble.member_similarity(), unit @ unit.T)
 
 
@@ -286,16 +254,6 @@ def strided(stride):
 def test_members_that_do_not_fit_are_refused(members, options, message):
     with pytest.raises(InputError, match=message):
         WeightEnsemble(members, **options)
-
-
-@pytest.mark.parametrize(
-    "rows", [[[0.5, 0.5], [0.2, 0.8]], [[1, 0], [0, 1], [0, 1]], [[1, 0, 0], [0, 1, 0]]]
-)
-def test_weights_of_members_that_weigh_tasks_otherwise_are_refused(rows):
-    made = WeightEnsemble([lenet(), lenet()])
-    other = WeightEnsemble([lenet() for _ in rows], task_weights=rows)
-    with pytest.raises(InputError, match="Found another task_weights"):
-        other.load_state_dict(made.state_dict())
 
 
 class Chosen(nn.Module):
@@ -365,3 +323,85 @@ def test_classes_that_a_function_or_torch_makes_anew_are_no_others():
 
     for kinds in zip(*(map(type, made()) for _ in "ab"), strict=True):
         assert len({*kinds}) == 2 and not _is_defined_again(*kinds)
+
+
+def test_each_weight_has_a_parameter_under_its_own_name():
+    members = [Awkward(), Awkward()]
+    ensemble = WeightEnsemble(members)
+    found = dict(ensemble.stacked.named_parameters())
+    assert {*found} == {n for n, p in members[0].named_parameters() if p.requires_grad}
+    for name, stacked in found.items():
+        assert torch.equal(stacked, torch.stack([m.get_parameter(name) for m in members]))
+    assert {f"stacked.{name}" for name in found} <= ensemble.state_dict().keys()
+
+
+FORMATS = {
+    "2-D": (lambda: nn.Conv2d(3, 4, 3), torch.channels_last, (2, 3, 5, 5)),
+    "2-D, 1x1": (lambda: nn.Conv2d(3, 4, 1), torch.channels_last, (2, 3, 5, 5)),
+    "2-D, one channel": (lambda: nn.Conv2d(1, 4, 3), torch.channels_last, (2, 1, 5, 5)),
+    "3-D": (lambda: nn.Conv3d(3, 4, 3), torch.channels_last_3d, (2, 3, 5, 5, 5)),
+    "usual": (lambda: nn.Conv2d(3, 4, 3), torch.contiguous_format, (2, 3, 5, 5)),
+}
+
+
+@pytest.mark.parametrize("case", FORMATS)
+@pytest.mark.parametrize("num_members", [1, 3])
+def test_weights_keep_the_memory_format_of_the_members(case, num_members):
+    make, memory_format, shape = FORMATS[case]
+    members = [make().to(memory_format=memory_format) for _ in range(num_members)]
+    ensemble, x = WeightEnsemble(members), torch.randn(shape)
+    alpha = torch.eye(num_members)[0]
+    for state in (ensemble.state_dict(), copy.deepcopy(ensemble.state_dict())):
+        ensemble.load_state_dict(state)
+        mixed, exported = ensemble.theta(alpha), ensemble.export(alpha)
+        for name, weight in members[0].named_parameters():
+            for got in (mixed[name], exported.get_parameter(name)):
+                assert got.stride() == weight.stride() and torch.equal(got, weight)
+    assert ensemble(x, alpha).stride() == members[0](x).stride()
+    ensemble(x, alpha).sum().backward()
+    for weight in ensemble.stacked.parameters():
+        assert weight.grad.stride() == weight.stride()
+
+
+def test_a_weight_may_be_stored_transposed():
+    members = [nn.Linear(3, 4), nn.Linear(3, 4)]
+    for member in members:
+        member.weight.data = member.weight.data.t().contiguous().t()
+    ensemble, x = WeightEnsemble(members), torch.randn(5, 3)
+    assert ensemble.theta([0.5, 0.5])["weight"].stride() == members[0].weight.stride()
+    same(ensemble(x, [0.0, 1.0]), members[1](x))
+    (ensemble(x, [0.3, 0.7]).square().sum()).backward()
+    leaf = (0.3 * members[0].weight + 0.7 * members[1].weight).detach().requires_grad_()
+    bias = (0.3 * members[0].bias + 0.7 * members[1].bias).detach()
+    (x @ leaf.t() + bias).square().sum().backward()
+    for k, share in enumerate((0.3, 0.7)):
+        torch.testing.assert_close(ensemble.stacked.weight.grad[k], share * leaf.grad)
+
+
+@pytest.mark.parametrize("kind", [nn.Embedding, nn.EmbeddingBag])
+def test_sparse_gradients_are_refused_when_the_network_is_made(kind):
+    make = lambda sparse: nn.Sequential(kind(5, 3, sparse=sparse))  # noqa: E731
+    with pytest.raises(InputError, match=r"must be dense.* Found a sparse one at '0'"):
+        WeightEnsemble([make(True), make(True)])
+    WeightEnsemble([make(False), make(False)])
+
+
+def test_names_of_tasks_ride_along_in_the_state(tmp_path):
+    tasks = [regression("Größe"), regression("Preis, netto")]
+    network = WeightEnsemble([nn.Linear(3, 2), nn.Linear(3, 2)])
+    Method(network, tasks)
+    other = WeightEnsemble(nn.Linear(3, 2), num_members=2)
+    other.load_state_dict(through_a_file(network.state_dict(), tmp_path))
+    assert other.task_names == ("Größe", "Preis, netto")
+    assert torch.equal(other.members(), network.members())
+    assert all(torch.is_tensor(value) for value in network.state_dict().values())
+    nameless = WeightEnsemble(nn.Linear(3, 2), num_members=2)
+    other.load_state_dict(nameless.state_dict())
+    assert other.task_names == ()
+
+
+def test_a_state_of_another_number_of_members_is_torchs_to_refuse():
+    made = WeightEnsemble([lenet(), lenet()])
+    other = WeightEnsemble([lenet() for _ in range(3)])
+    with pytest.raises(RuntimeError, match="size mismatch for task_weights"):
+        other.load_state_dict(made.state_dict())

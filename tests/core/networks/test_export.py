@@ -1,6 +1,5 @@
 """An exported network is the one that the front measured, running statistics included."""
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import jaxtyping
@@ -88,9 +87,6 @@ def test_every_running_statistic_is_the_mean_over_the_batches():
 
 ACTS = {
     "export": lambda network, data, **given: network.export([1, 0], **given),
-    "in place": lambda network, data, **given: network.export(
-        [1, 0], into=network.export([1, 0], calibration="shared"), **given
-    ),
     "predict": lambda network, data, **given: network.predict(data[0][0], [1, 0], **given),
     "evaluate": lambda network, data, **given: evaluate(network, TASKS, data, **given),
 }
@@ -182,35 +178,11 @@ def test_one_member_alone_has_its_statistics_to_itself():
     evaluate(single, TASKS, batches())
 
 
-def test_a_module_in_place_is_the_exported_one_at_every_alpha():
-    ensemble, calibration = WeightEnsemble([Tracked(), Tracked()]), batches()
-    trained_statistics(ensemble)
-    x, model = batches(1)[0][0], ensemble.export([1, 0], calibration="shared").train()
-    parameters = [*model.parameters()]
-    for given in ("shared", calibration):
-        for alpha in ([0.3, 0.7], [0, 1], [0.3, 0.7]):
-            assert ensemble.export(alpha, into=model, calibration=given) is model
-            expected = ensemble.export(alpha, calibration=given)
-            for one, other in zip(model(x), expected(x), strict=True):
-                assert torch.equal(one, other)
-    assert all(p is q for p, q in zip(parameters, model.parameters(), strict=True))
-    assert ensemble.training
-
-
-def test_what_is_frozen_comes_along_and_another_architecture_is_refused(monkeypatch):
+def test_what_is_frozen_comes_along():
     members = [Frozen(False), Frozen(False)]
-    ensemble = WeightEnsemble(members)
-    model = Frozen(False)
-    with torch.no_grad():
-        model.part[0].weight.fill_(9.0)
-    ensemble.export([0.5, 0.5], into=model)
-    assert torch.equal(model.part[0].weight, members[0].part[0].weight)
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
-    with pytest.raises(InputError, match="`into` must be of type Module"):
-        ensemble.export([0.5, 0.5], into=Frozen)
-    for other in (Tracked(), nn.Linear(3, 4)):
-        with pytest.raises(InputError, match="`into` must be a module that `export` returned"):
-            ensemble.export([0.5, 0.5], into=other)
+    exported = WeightEnsemble(members).export([0.5, 0.5], calibration="shared")
+    assert torch.equal(exported.part[0].weight, members[0].part[0].weight)
+    assert not exported.part[0].weight.requires_grad
 
 
 class Growing(nn.Module):
@@ -226,11 +198,10 @@ class Growing(nn.Module):
         return (self.layer(x + self.offset),)
 
 
-def test_a_buffer_registered_in_the_forward_pass_is_named_and_exported():
+def test_a_buffer_registered_in_the_forward_pass_is_exported():
     ensemble, x = WeightEnsemble([Growing(), Growing()]), torch.randn(4, 3)
     (found,) = ensemble(x, [0.5, 0.5])
-    with pytest.warns(UserWarning, match="what training wrote into offset"):
-        model = ensemble.export([0.5, 0.5])
+    model = ensemble.export([0.5, 0.5])
     torch.testing.assert_close(model(x)[0], found)
 
 
@@ -321,13 +292,12 @@ def test_a_resumed_training_keeps_the_same_inputs(given, tmp_path):
 @pytest.mark.parametrize("serve", ["predict", "module"])
 def test_threads_need_no_lock(serve):
     network, data = trained(sizes=(512, 16))
-    x, own, before = data[0][0][:4], threading.local(), network.state_dict()
+    x, before = data[0][0][:4], network.state_dict()
 
     def answer(share):
         if serve == "predict":
             return network.predict(x, [share, 1 - share])[0]
-        own.model = network.export([share, 1 - share], into=getattr(own, "model", None))
-        return own.model(x)[0].detach()
+        return network.export([share, 1 - share])(x)[0].detach()
 
     shares = [k / 10 for k in range(11)]
     expected = {share: answer(share) for share in shares}

@@ -5,11 +5,19 @@ import copy
 import jaxtyping
 import pytest
 import torch
-from small_problems import SharedBottom
+from small_problems import SharedBottom, slopes_of
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from pamal_core import Method, MultiForward, WeightEnsemble, classification, regression, train
+from pamal_core import (
+    Method,
+    MultiForward,
+    WeightEnsemble,
+    classification,
+    evaluate,
+    regression,
+    train,
+)
 from pamal_core.balancing import Linear, UnitNorm
 from pamal_core.errors import InputError
 
@@ -68,7 +76,8 @@ def test_inside_forward_a_model_sees_its_weights_as_a_plain_one_does():
     outputs[0].sum().backward()
     plain(x)[0].sum().backward()
     torch.testing.assert_close(seen["gradient"], plain.scale.grad)
-    assert [name for name, p in ensemble.named_parameters() if p.requires_grad] == ["stacked"]
+    trained = {name for name, p in ensemble.named_parameters() if p.requires_grad}
+    assert trained == {f"stacked.{name}" for name in ensemble.skeleton.places}
 
 
 def test_a_pass_in_inference_mode_leaves_nothing_that_stays_as_it_is():
@@ -119,8 +128,8 @@ def test_activation_checkpointing_gives_the_gradients_of_the_plain_module(kind, 
         ensemble = WeightEnsemble(copies, shared="encoder")
         method = Method(ensemble, tasks, balancer=balancer(), penalty=MultiForward(lam), window=3)
         method.step((x.clone(), *labels), alphas)
-        gradients.append(ensemble.stacked.grad)
-        assert {name for name, _ in ensemble.named_parameters()} == {"stacked"}
+        gradients.append(slopes_of(ensemble))
+        assert all(name.startswith("stacked.") for name, _ in ensemble.named_parameters())
     assert torch.equal(*gradients)
 
 
@@ -135,11 +144,11 @@ def test_a_backward_pass_that_recomputes_needs_the_weights_held(kind):
     if kind is Reentrant:
         return  # it would go back through theta once for each part
     ensemble.zero_grad()
-    theta = ensemble.weights(alpha)
+    theta = ensemble.theta(alpha)
     with ensemble.skeleton.holding(theta):
         sum(ensemble.skeleton(theta, x)).sum().backward()
     sum(plain(x, alpha)).sum().backward()
-    assert torch.equal(ensemble.stacked.grad, plain.stacked.grad)
+    assert torch.equal(slopes_of(ensemble), slopes_of(plain))
 
 
 def test_weights_are_out_of_the_model_again_after_an_error():
@@ -150,8 +159,9 @@ def test_weights_are_out_of_the_model_again_after_an_error():
     ensemble = WeightEnsemble([Failing(2, 2)])
     with pytest.raises(KeyError):
         ensemble(torch.ones(1, 2), [1.0])
-    assert {name for name, _ in ensemble.named_parameters()} == {"stacked"}
-    assert set(ensemble.state_dict()) == {"stacked", "task_weights", "skeleton.layout"}
+    names = {"stacked.weight", "stacked.bias"}
+    assert {name for name, _ in ensemble.named_parameters()} == names
+    assert set(ensemble.state_dict()) == names | {"task_weights", "_extra_state"}
 
 
 def test_activations_that_a_model_keeps_do_not_stop_its_export():
@@ -165,48 +175,32 @@ def test_activations_that_a_model_keeps_do_not_stop_its_export():
     torch.testing.assert_close(ensemble.export([0.5, 0.5])(x), expected)
 
 
-class Vision(nn.Module):
-    """A convolution, a transposed one, and a position embedding with four axes."""
+class Viewing(nn.Module):
+    """A convolution whose output is flattened by `view`, the most usual line there is."""
 
-    def __init__(self, ending: str = "view") -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.conv = nn.Conv2d(3, 4, 3, padding=1)
-        self.up = nn.ConvTranspose2d(4, 4, 3, padding=1)
-        self.positions = nn.Parameter(torch.randn(1, 4, 5, 5))
-        self.ending = ending
+        self.heads = nn.ModuleList([nn.Linear(100, 3), nn.Linear(100, 1)])
 
     def forward(self, x):
-        x = self.up(self.conv(x)) + self.positions
-        if self.ending == "weight":
-            x = x + self.conv.weight.view(4, -1).sum()
-        return x.view(len(x), -1) if self.ending == "view" else x.flatten(1)
+        x = self.conv(x).relu()
+        x = x.view(len(x), -1) + self.conv.weight.view(4, -1).sum()
+        return [head(x) for head in self.heads]
 
 
-def test_only_weights_of_2d_convolutions_are_moved_and_exported_as_usual():
-    ensemble = WeightEnsemble([Vision("none"), Vision("none")])
-    views = ensemble.skeleton.views(ensemble.weights(torch.tensor([0.5, 0.5])))
-    moved = {n for n, v in views.items() if not v.is_contiguous()}
-    assert moved == {"conv.weight"}
-    assert views["conv.weight"].is_contiguous(memory_format=torch.channels_last)
-    exported = ensemble.export([0.5, 0.5])
+def test_a_model_that_calls_view_trains_evaluates_predicts_and_exports():
+    ensemble, x = WeightEnsemble([Viewing(), Viewing()]), torch.randn(8, 3, 5, 5)
+    tasks = [classification("kind"), regression("size")]
+    batches = [(x, torch.randint(3, (8,)), torch.randn(8))] * 2
+    train(Method(ensemble, tasks, penalty=MultiForward(1.0), window=2), batches, epochs=1,
+          progress=False)  # fmt: skip
+    front = evaluate(ensemble, tasks, batches, progress=False)
+    assert front.is_finite.all()
+    exported = ensemble.export([0.3, 0.7])
+    for one, other in zip(ensemble.predict(x, [0.3, 0.7]), exported(x), strict=True):
+        torch.testing.assert_close(one, other)
     assert all(p.is_contiguous() for p in exported.parameters())
-
-
-@pytest.mark.parametrize("ending", ["view", "weight"])
-def test_a_view_that_needs_contiguous_weights_has_a_switch(ending):
-    members, x = [Vision(ending), Vision(ending)], torch.randn(2, 3, 5, 5)
-    ensemble = WeightEnsemble(members)
-    with pytest.raises(RuntimeError, match="view size is not compatible"):  # torch's own
-        ensemble(x, [1, 0])
-    ensemble = WeightEnsemble(members, channels_last=False)
-    torch.testing.assert_close(ensemble(x, [1, 0]), members[0](x))
-
-
-def test_weights_of_another_layout_are_refused():
-    members = [Vision("none"), Vision("none")]
-    state = WeightEnsemble(members, channels_last=False).state_dict()
-    with pytest.raises(InputError, match="Weights must be those of a network"):
-        WeightEnsemble(members).load_state_dict(state)
 
 
 TIED = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
@@ -268,10 +262,10 @@ def test_modules_that_cannot_be_members_are_refused(members, found, monkeypatch)
 def test_weights_that_do_not_follow_alpha_are_refused_before_a_step(where):
     ensemble = WeightEnsemble([Hiding(where), Hiding(where)])
     method = Method(ensemble, [regression("one"), regression("two")])
-    before, batch = ensemble.stacked.clone(), (torch.ones(3, 2), *torch.ones(2, 3))
+    before, batch = ensemble.members(), (torch.ones(3, 2), *torch.ones(2, 3))
     with pytest.raises(InputError, match=r"must follow from alpha: .* that is not one of them"):
         train(method, [batch], epochs=1, progress=False)
-    assert torch.equal(ensemble.stacked, before)
+    assert torch.equal(ensemble.members(), before)
 
 
 def test_a_module_without_numbers_is_torchs_to_refuse():
@@ -296,7 +290,7 @@ def test_weights_that_share_memory_are_one_parameter_or_frozen():
     with pytest.raises(InputError, match=said):
         WeightEnsemble([SharingMemory(frozen=False), SharingMemory(frozen=False)])
     frozen = SharingMemory(frozen=True)
-    assert WeightEnsemble([frozen, copy.deepcopy(frozen)]).stacked.shape == (2, 3 * 3 + 3)
+    assert WeightEnsemble([frozen, copy.deepcopy(frozen)]).members().shape == (2, 3 * 3 + 3)
     tied = SharingMemory(frozen=False)
     tied.two.weight = tied.one.weight
-    assert WeightEnsemble([tied, copy.deepcopy(tied)]).stacked.shape == (2, 3 * 3 + 2 * 3)
+    assert WeightEnsemble([tied, copy.deepcopy(tied)]).members().shape == (2, 3 * 3 + 2 * 3)
