@@ -1,18 +1,17 @@
-"""What a training would do wrong in silence: other weights than those of alpha, other settings."""
+"""What a training would do wrong in silence: move other weights than those that alpha mixes."""
 
 import contextlib
 import inspect
 import math
-import re
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
-from torch.utils._pytree import tree_leaves
+from torch.optim import Optimizer
 
 from pamal_core.errors import InputError
 from pamal_core.inputs import Batch
@@ -20,16 +19,18 @@ from pamal_core.method import Method
 from pamal_core.skeleton import full_precision
 from pamal_core.tasks import Task, by_task, task_losses
 
-if TYPE_CHECKING:
-    from pamal_core.training import Training  # which imports this module
 
-HOW = {"foreach", "fused", "capturable", "differentiable", "initial_lr", "params"}
-"""Settings of an optimiser that say how it computes, not what."""
-
-
-def check_trained(method: Method, optimizer: torch.optim.Optimizer) -> None:
-    """Raise InputError unless `optimizer` has all that `method` trains, each whole or in views that
-    make it up (`parameter_groups`), and nothing else."""
+def check_optimizer(method: Method, optimizer: Optimizer) -> None:
+    """Raise InputError unless `optimizer` steps along one gradient, of all that `method` trains and
+    of nothing else. A weight may be there whole or as views that make it up."""
+    closure = inspect.signature(type(optimizer).step).parameters.get("closure")
+    is_needed = closure is not None and closure.default is inspect.Parameter.empty
+    # By its signature SAM needs no closure; `first_step` is how it is called otherwise.
+    if is_needed or hasattr(optimizer, "first_step"):
+        raise InputError(
+            "`optimizer` must step along the gradient of one forward pass; for others write a loop "
+            f"around `Method.step`. Found {type(optimizer).__name__}, which needs a closure."
+        )
     named: dict[str, Tensor] = dict(method.network.named_parameters())
     named |= {f"entry {k} of the balancer": p for k, p in enumerate(method.balancer.parameters())}
     for name, weight in named.items():
@@ -52,10 +53,12 @@ def check_trained(method: Method, optimizer: torch.optim.Optimizer) -> None:
     missing = [n for n, weight in trained.items() if given[place(weight)] < ours[place(weight)]]
     foreign = len(given.keys() - ours.keys())
     if missing or foreign:
+        first = missing[0] if missing else "nothing"
+        others = f" and {len(missing) - 1} others" if len(missing) > 1 else ""
         raise InputError(
             "`optimizer` must train what the method has and nothing else: make it of "
             "`method.parameters()`, after the network is moved. Found "
-            f"{', '.join(missing) or 'nothing'} missing and {foreign} tensors of others."
+            f"{first}{others} missing and {foreign} tensors of others."
         )
 
 
@@ -130,68 +133,3 @@ def check_pairs(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> 
                 f"The loss of task {task.name} must compare each output with its own target. Found "
                 f"that it compares outputs {[*output.shape]} with all targets {[*target.shape]}."
             )
-
-
-def made_with(training: "Training") -> dict[str, str]:
-    """Return what a training must have in common with one that goes on from its state, as texts:
-    method, options and shapes, which loading the state would replace in silence."""
-    method = training.method
-    about: dict[str, Any] = {
-        "network": {n: [*p.shape] for n, p in method.network.named_parameters()},
-        "task_weights": method.network.task_weights.tolist(),
-        "tasks": [f"{task.name}, by {_loss(task)}" for task in method.tasks],
-        "balancer": _settings(method.balancer),
-        "scheduler": _settings(training.scheduler),
-        "average": _settings(training.average),
-        "optimizer": type(training.optimizer).__name__,
-        **{name: getattr(method, name) for name in ("preference", "penalty", "window")},
-        **{
-            name: getattr(training, name)
-            for name in ("ema", "scheduler_interval", "clip_norm", "accumulate", "seed")
-        },
-    }
-    for number, group in enumerate(training.optimizer.param_groups):
-        # A scheduler keeps the rate it began with: the present one is part of the state.
-        begun = group | {"lr": group.get("initial_lr", group.get("lr"))}
-        about |= {f"{name} of group {number}": begun[name] for name in begun.keys() - HOW}
-        about[f"shapes of group {number}"] = [[*p.shape] for p in group["params"]]
-    # A tuple is a list in a file.
-    return {name: str([*v] if isinstance(v, tuple) else v) for name, v in about.items()}
-
-
-def _loss(task: Task) -> str:
-    """Return what the loss of a task is, without the address that a function has in memory."""
-    return re.sub(" at 0x[0-9a-f]+", "", repr(task.loss))
-
-
-def _settings(part: Any) -> str:
-    """Return the class of `part`, and what it was made with as far as it keeps plain values."""
-    names = [] if part is None else inspect.signature(type(part)).parameters
-    kept = {name: vars(part)[name] for name in names if name in vars(part) and name != "last_epoch"}
-    plain = {
-        name: value
-        for name, value in kept.items()
-        if all(isinstance(leaf, str | int | float) for leaf in tree_leaves(value))
-    }
-    return f"{type(part).__name__} {plain}"
-
-
-def check_same(state: Any, now: Mapping[str, str]) -> None:
-    """Raise InputError, with what differs, unless `state` is that of a training `made_with` the
-    same."""
-    if state["epoch"] > len(state["history"]):
-        raise InputError(
-            "A training goes on after a whole epoch: take its state in `on_epoch`. Found one of "
-            f"the midst of epoch {state['epoch']}."
-        )
-    then = state["made_with"]
-    differ = [
-        f"{name} {then[name]} in the state and {now[name]} here"
-        for name in now
-        if name in then and then[name] != now[name]  # a version of torch may have more settings
-    ]
-    if differ:
-        raise InputError(
-            "A training goes on with the method, the optimiser and the settings it was begun with. "
-            f"Found {'; '.join(differ)}."
-        )

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from operator import length_hint
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from torch import nn
 
 from pamal_core.balancing import Linear
 from pamal_core.ensemble import WeightEnsemble
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, check_number
 from pamal_core.evaluation import evaluate, measure, objectives
 from pamal_core.front import Front
 from pamal_core.inputs import Batch, Inputs, check_loader, moved
@@ -28,12 +29,12 @@ from pamal_core.training import train
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Fitted:
-    """What `fit` returns: a network for every trade-off, and what it is worth.
+    """A network for every trade-off and its front, as `fit` returns them.
 
-    `front` is that of `network` on the validation data, `baseline` that of one network trained by
-    linear scalarisation (LS) for as many passes at the same `lr`, None where none was asked for.
-    `history` has the losses of each epoch, as `train` returns them, and `notes` the warnings of the
-    evaluation.
+    `front` is the front of `network` on the validation data. `baseline` is the front of one network
+    that was trained by linear scalarisation (LS) for as many passes at the same `lr`; it is None if
+    `fit` was called without. `history` has the losses of each epoch, as `train` returns them, and
+    `notes` has the warnings of the evaluation.
     """
 
     network: WeightEnsemble
@@ -44,8 +45,8 @@ class Fitted:
     notes: tuple[str, ...] = ()
 
     def export(self, alpha: Alpha | None = None, **wanted: Any) -> nn.Module:
-        """Return the plain module at `alpha`, or else at the point that `front.choose(**wanted)`
-        finds.
+        """Return the plain module at `alpha`. If there is none, return the module at the point that
+        `front.choose(**wanted)` finds.
 
         - `alpha`: as in `network.export`.
         - `wanted`: `best`, `at_least`, `at_most` and `weights`, as `Front.choose` takes them.
@@ -53,12 +54,12 @@ class Fitted:
         return self.network.export(self._alpha(alpha, wanted))
 
     def predict(self, inputs: Inputs, alpha: Alpha | None = None, **wanted: Any) -> Any:
-        """Return what the network at `alpha` returns for `inputs`, or else the one at the point
-        that `front.choose(**wanted)` finds; `alpha` and `wanted` as in `export`."""
+        """Return the outputs for `inputs` of the network at a point, which `alpha` or `wanted` give
+        as in `export`."""
         return self.network.predict(inputs, self._alpha(alpha, wanted))
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the front, with LS beside it, on matplotlib's axes, and return them."""
+        """Draw the front, and LS beside it, on matplotlib's axes `ax`, and return the axes."""
         return self.front.plot(ax, beside={} if self.baseline is None else {"LS": self.baseline})
 
     def __repr__(self) -> str:
@@ -76,7 +77,7 @@ class Fitted:
         return alpha
 
     def _verdict(self) -> list[str]:
-        """Return sentences on how LS stands against the front."""
+        """Return sentences that compare LS with the front."""
         is_judged = self.front.is_finite.any()
         if self.baseline is None or not self.baseline.is_finite.all() or not is_judged:
             return []
@@ -104,8 +105,7 @@ def fit(
     *,
     epochs: int,
     lr: float | None = None,
-    accumulate: int = 1,
-    ema: float | None = 0.1,
+    averaging: float | None = 0.1,
     baseline: bool = True,
     preference: Dirichlet | None = None,
     balancer: Any = None,
@@ -118,7 +118,7 @@ def fit(
     progress: bool = True,
 ) -> Fitted:
     """Train one network per task and every mixture of them, as our measurements recommend: one draw
-    a step, averaged weights, and running statistics of its own for each alpha.
+    a step, averaged weights, and separate running statistics for each alpha.
 
     - `make_model`: makes a new model at each call, such as a class. The model returns one output
       per task.
@@ -126,17 +126,19 @@ def fit(
     - `loader`, `validation`: batches to train on, and to judge on. Before training `validation` is
       judged once, so that what cannot be is not trained.
     - `epochs`: how often `loader` is read, for the ensemble and again for LS.
-    - `lr`, `accumulate`, `ema`, `calibration`: as in `train`.
+    - `lr`, `calibration`: as in `train`.
+    - `averaging`: the share of all steps over which weights are averaged, exponentially; 0.1 is an
+      `ema` of 1 - 1 / (0.1 steps) in `train`. If None, they are not averaged.
     - `baseline`: whether LS, one network with equal weights, is trained, too: for as many passes,
       at the same rate and with the same averaging and balancer.
     - `preference`, `balancer`, `penalty`, `window`: those of `Method`.
-    - `shared`: that of `WeightEnsemble`, for gradient balancers.
-    - `device`: where the models are trained; by default where they are made.
-    - `seed`: of initial weights, draws and the order of batches.
+    - `shared`: the argument of `WeightEnsemble`, for gradient balancers.
+    - `device`: trains the models there; by default they are trained where they are made.
+    - `seed`: decides initial weights, draws and the order of batches.
     - `progress`: whether bars are shown.
 
-    Returns a `Fitted`, which prints the front and how LS stands against it. Raises InputError, and
-    NonFiniteError, as `train` and `evaluate` do; what LS raises is a note.
+    Returns a `Fitted`, which prints the front and how LS stands against it. Raises InputError and
+    NonFiniteError as `train` and `evaluate` do; an error of LS becomes a note.
     """
     if isinstance(make_model, nn.Module) or not callable(make_model):
         raise InputError(
@@ -149,6 +151,14 @@ def fit(
     check_loader(loader, epochs + passes_of_ls)
     check_loader(validation, 2, "validation")
     check_calibration(calibration)
+    length = length_hint(loader, 0)  # 0 if the loader does not know
+    if averaging is not None:
+        check_number("averaging", averaging, 0, above=True)
+        if not length:
+            raise InputError(
+                "`averaging` is a share of all steps, so the loader must have a length. Found one "
+                "without; None averages no weights."
+            )
     if not (calibration is None or isinstance(calibration, str)):
         calibration = [*calibration]  # it is read for each training and each alpha
     rule, num_tasks = balancer or Linear(), len(tasks)
@@ -172,8 +182,7 @@ def fit(
             loader,
             epochs=passes,
             lr=rate,
-            accumulate=accumulate,
-            ema=ema,
+            ema=None if averaging is None else _decay(averaging * (passes * length)),
             calibration=calibration,
             seed=seed,
             progress=progress,
@@ -198,8 +207,13 @@ def fit(
     return Fitted(network, front, ls, history, rate, tuple(notes))
 
 
+def _decay(steps: float) -> float | None:
+    """Return the decay of an exponential average over so many `steps`; None for a single one."""
+    return 1 - 1 / steps if steps > 1 else None
+
+
 def _check_labels(tasks: Sequence[Task], validation: Iterable[Batch]) -> None:
-    """Raise InputError where no batch has a label of a task."""
+    """Raise InputError if no batch has a label of a task."""
     cpu, found = torch.device("cpu"), torch.zeros(len(tasks))
     for batch in validation:
         _, *targets = moved(batch, cpu, [task.name for task in tasks])

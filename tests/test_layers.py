@@ -10,7 +10,7 @@ from pathlib import Path
 import pamal_core
 
 ROOT = Path(__file__).parents[1]
-CORE = ["pamal_core", "pamal_core.networks", "pamal_core.balancing"]
+CORE = ["pamal_core", "pamal_core.balancing"]
 # A room of the companion imports itself, the rooms before it, and the core.
 ROOMS = [
     *("data", "rivals", "plots", "runs", "experiments"),

@@ -7,7 +7,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from pamal_core import distributed
 from pamal_core.errors import InputError
 from pamal_core.inputs import Batch
 from pamal_core.method import Method
@@ -38,7 +37,7 @@ def train_resumably(
     def keep(training: Training) -> None:
         nonlocal kept
         on_epoch(training)
-        if checkpoint and distributed.rank() == 0:
+        if checkpoint:
             save_state(checkpoint, {"key": key, "about": about, **training.state_dict()})
         kept = len(training.history)
 

@@ -4,7 +4,7 @@ import copy
 import json
 import time
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from torch import nn
 from torch.optim.lr_scheduler import MultiStepLR
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from pamal_companion.data.batches import batches
 from pamal_companion.data.images import Images
@@ -26,7 +25,6 @@ from pamal_companion.runs.files import RunFiles
 from pamal_companion.runs.methods import matters
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record, about, summarise, to_points, versions
-from pamal_core import distributed
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
 from pamal_core.method import Method
@@ -158,7 +156,6 @@ def run(
     unless `wait` refused: BusyError. A record of another run at `options.out` is never overwritten:
     InputError. `splits` are the data of `options`, where they are loaded already.
     """
-    distributed.join()
     experiment.check(options)
     splits = splits or experiment.load(options)
     options = experiment.resolved(options, splits)
@@ -168,26 +165,22 @@ def run(
     files, key = RunFiles(Path(options.out)), experiment.about(options, splits)["key"]
     record, network = Record.find(files.record, key), None
     if record is None:
-        # Of several processes that share a run the first one claims it for all.
-        with files.claimed(wait) if distributed.rank() == 0 else nullcontext():
-            distributed.wait()
+        with files.claimed(wait):
             record = Record.find(files.record, key)  # somebody else may have made it by now
             if record is None:
                 if files.weights.exists():  # of a run that was killed before its record was there
                     load_own(files.weights, key)  # or of somebody, who keeps them
                 network, history = _train(experiment, options, splits, files)
                 record = _evaluate(experiment, options, splits, network, history)
-                if distributed.rank() == 0:
-                    # Weights first: a run counts as finished once its record is there.
-                    if keep_weights:
-                        state = {"key": key, "network": dict(network.state_dict())}
-                        save_state(files.weights, state)
-                    record.write(files.record)
-                distributed.wait()
-    if distributed.rank() == 0:  # also what a process left that was killed just after the record
-        for checkpoint in (files.checkpoint, files.shared.checkpoint):
-            with suppress(OSError):  # a disk from which one can only read
-                checkpoint.unlink()
+                # Weights first: a run counts as finished once its record is there.
+                if keep_weights:
+                    state = {"key": key, "network": dict(network.state_dict())}
+                    save_state(files.weights, state)
+                record.write(files.record)
+    # Also what a process left that was killed just after the record.
+    for checkpoint in (files.checkpoint, files.shared.checkpoint):
+        with suppress(OSError):  # a disk from which one can only read
+            checkpoint.unlink()
     if network is None and files.weights.exists():
         network = experiment.method(options, splits).network
         network.load_state_dict(load_own(files.weights, key)["network"])
@@ -240,8 +233,7 @@ def _train(
         if files is not None and options.method == "ls":
             its_files = files.start(experiment.about(first, splits)["key"])
             # One run makes it, the others read it.
-            with its_files.claimed(wait=True) if distributed.rank() == 0 else nullcontext():
-                distributed.wait()
+            with its_files.claimed(wait=True):
                 one, before = _train(experiment, first, splits, its_files)
         else:
             one, before = _train(experiment, first, splits, files.shared if files else None)
@@ -251,12 +243,9 @@ def _train(
     network, epochs = method.network, cast(int, options.epochs) - len(before)
     is_scaled = matters("lr_scaling", options.method) and options.lr_scaling == "members"
     optimizer = adam(method, options.lr, scaled=is_scaled)
-    halving, average = None, None
+    halving = None
     if experiment.halve_after is not None:
         halving = MultiStepLR(optimizer, [round(epochs * experiment.halve_after)], gamma=0.5)
-    if options.average > 0:
-        decay = get_ema_multi_avg_fn(options.average)  # type: ignore[no-untyped-call]
-        average = AveragedModel(network, multi_avg_fn=decay)
     device, last = network.device, time.perf_counter()
     fields = experiment.about(options, splits)
 
@@ -269,20 +258,14 @@ def _train(
     with autocast(options, device):
         rows = train_resumably(
             method,
-            # Several processes share the examples of a step.
-            batches(
-                splits.train,
-                max(options.batch_size // distributed.count(), 1),
-                shuffle=True,
-                device=device,
-            ),
+            batches(splits.train, options.batch_size, shuffle=True, device=device),
             files.checkpoint if files else None,
             key=fields["key"],
             about=json.dumps(fields),
             epochs=epochs,
             optimizer=optimizer,
             scheduler=halving,
-            average=average,
+            ema=options.average or None,
             calibration="shared",
             seed=options.seed,
             on_epoch=on_epoch,
@@ -290,7 +273,7 @@ def _train(
     names = [f"{name}/loss" for name in method.names]
     own = ("member_similarity", "seconds")
     history = [{"losses": [row[n] for n in names]} | {n: row[n] for n in own} for row in rows]
-    return network if average is None else cast(Network, average.module), [*before, *history]
+    return network, [*before, *history]
 
 
 def arc(num_points: int = 11) -> np.ndarray:
@@ -341,9 +324,6 @@ def _evaluate(
             for ending, statistics in calibrations.items()
             for name, loader in loaders.items()
         }
-    made_by = versions()
-    if distributed.count() > 1:  # their draws are not those of one process
-        made_by["processes"] = str(distributed.count())
     return Record(
         **experiment.about(options, splits),
         objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
@@ -355,6 +335,6 @@ def _evaluate(
             "peak_memory_bytes": memory,
             "evaluate_seconds": round(time.perf_counter() - start, 3),
         },
-        versions=made_by,
+        versions=versions(),
         made_on=made_on(device, options.precision),
     )
