@@ -53,12 +53,13 @@ def check_optimizer(method: Method, optimizer: Optimizer) -> None:
     missing = [n for n, weight in trained.items() if given[place(weight)] < ours[place(weight)]]
     foreign = len(given.keys() - ours.keys())
     if missing or foreign:
-        first = missing[0] if missing else "nothing"
-        others = f" and {len(missing) - 1} others" if len(missing) > 1 else ""
+        lacks = missing[0] if missing else "nothing"
+        if len(missing) > 1:
+            lacks += f" and {len(missing) - 1} more"
         raise InputError(
             "`optimizer` must train what the method has and nothing else: make it of "
             "`method.parameters()`, after the network is moved. Found "
-            f"{first}{others} missing and {foreign} tensors of others."
+            f"{lacks} missing and {foreign} tensors of others."
         )
 
 

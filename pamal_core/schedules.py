@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
@@ -38,7 +38,7 @@ def check_schedule(
         if is_number(total) and total != number:
             raise InputError(f"`total_steps` of {name} must be {number}: {often}. Found {total}.")
         for period in PERIODS:
-            steps = getattr(part, period, None)
+            steps: Any = getattr(part, period, None)
             if is_number(steps) and steps > number:
                 warnings.warn(
                     f"{name} has `{period}` = {steps:g} but does not get there: {often}.",

@@ -69,7 +69,7 @@ class Training:
         """Return a copy, in main memory, of the state of every part and the history: tensors,
         numbers, texts, lists and dicts. Raise NonFiniteError if a loss was not finite."""
         self.check_finite()
-        state = {name: dict(part.state_dict()) for name, part in self._parts().items()}
+        state: dict[str, Any] = {n: dict(part.state_dict()) for n, part in self._parts().items()}
         state |= {"epoch": self.epoch, "step": self.step, "history": self.history}
         state |= {"past": self.method.past, "calibration": self.method.network.calibration}
         return tree_map_only(Tensor, lambda t: t.detach().to("cpu", copy=True), state)

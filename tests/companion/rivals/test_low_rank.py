@@ -159,12 +159,11 @@ def test_a_frozen_base_is_the_same_to_the_last_bit_after_training(average):
     network = LowRankEnsemble(convolutional(), 2, rank=2)
     before = network.base.detach().clone()
     adapters = [p.detach().clone() for p in adapters_of(network)]
-    mean = torch.optim.swa_utils.AveragedModel(network) if average else None
-    train(Method(network, TASKS, window=2), batches(), epochs=2, average=mean, progress=False)
-    for trained in (network, *([mean.module] if average else [])):
-        assert torch.equal(trained.base, before)
-        pairs = zip(adapters_of(trained), adapters, strict=True)
-        assert not any(torch.equal(p, q) for p, q in pairs)
+    ema = 0.5 if average else None
+    train(Method(network, TASKS, window=2), batches(), epochs=2, ema=ema, progress=False)
+    assert torch.equal(network.base, before)
+    pairs = zip(adapters_of(network), adapters, strict=True)
+    assert not any(torch.equal(p, q) for p, q in pairs)
 
 
 def test_settings_by_name_reach_the_views_of_the_base_and_the_adapters():

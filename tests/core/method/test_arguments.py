@@ -10,7 +10,6 @@ from small_problems import SharedBottom
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
-from torch.optim.swa_utils import AveragedModel
 from torch.utils.data import TensorDataset
 
 from pamal_core import (
@@ -22,6 +21,7 @@ from pamal_core import (
     WeightEnsemble,
     classification,
     evaluate,
+    fit,
     lattice,
     regression,
     train,
@@ -73,6 +73,10 @@ def epoch(loader=(BATCH,), **options):
     """A training of one epoch, and its method."""
     options = {"epochs": 1, "progress": False} | options
     return train(options.pop("method", None) or method(), loader, **options)
+
+
+def fitted(**options):
+    return fit(Net, TASKS, [BATCH], [BATCH], epochs=1, progress=False, **options)
 
 
 def front():
@@ -244,16 +248,12 @@ TRAINING = {
     "no seed": (lambda: epoch(seed=None), "whole number >= 0. Found seed=None"),
     "a rate below 0": (lambda: epoch(lr=-1), "finite number > 0. Found lr=-1"),
     "a rate of NaN": (lambda: epoch(lr=np.nan), "finite number > 0. Found lr=nan"),
-    "a norm of 0": (lambda: epoch(clip_norm=0), "finite number > 0. Found clip_norm=0"),
-    "a share below 0": (lambda: epoch(ema=-0.1), "finite number > 0. Found ema=-0.1"),
-    "a share of no length": (
-        lambda: epoch((one for one in [BATCH]), ema=0.1),
-        "`ema` is a share of all steps, so the loader must have a length. Found one without",
-    ),
-    "two averages": (
-        lambda: epoch(method=(one := method()), ema=0.1, average=AveragedModel(one.network)),
-        "`ema` is for a training without `average`. Found both",
-    ),
+    "a decay of 0": (lambda: epoch(ema=0), "`ema` must be a decay above 0 and .* Found ema=0"),
+    "a decay of 1": (lambda: epoch(ema=1.0), "above 0 and below 1. Found ema=1.0"),
+    "a decay of steps": (lambda: epoch(ema=100), "above 0 and below 1. Found ema=100"),
+    "a decay in words": (lambda: epoch(ema="0.9"), "above 0 and below 1. Found ema='0.9'"),
+    "a share below 0": (lambda: fitted(averaging=-0.1), "number > 0. Found averaging=-0.1"),
+    "a true share": (lambda: fitted(averaging=True), "number > 0. Found averaging=True"),
     "statistics by a word": (lambda: epoch(calibration="own"), "must be one of shared"),
     "an optimiser and a rate": (
         lambda: epoch(

@@ -253,7 +253,7 @@ def test_a_warm_start_from_a_model_that_is_trained():
     # ----
     network = pamal.WeightEnsemble(finished, num_members=2)
     before = pamal.evaluate(network, tasks, loader)
-    pamal.train(pamal.Method(network, tasks), loader, epochs=3, ema=0.1, progress=False)
+    pamal.train(pamal.Method(network, tasks), loader, epochs=3, ema=0.7, progress=False)
     front = pamal.evaluate(network, tasks, loader)
     gap = front.barrier()
     # ----
@@ -328,7 +328,7 @@ def test_a_search_prunes_by_the_hypervolume_of_each_epoch():
             trial.report(front.hypervolume(), training.epoch)
             training.stop = trial.should_prune()
 
-        given = {"epochs": 5, "lr": lr, "ema": 0.1, "on_epoch": judge, "progress": False}
+        given = {"epochs": 5, "lr": lr, "ema": 0.8, "on_epoch": judge, "progress": False}
         lengths.append(len(pamal.train(method, loader, **given)))
     # ----
     assert lengths == [5, 2]
