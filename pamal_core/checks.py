@@ -25,7 +25,7 @@ def check_optimizer(method: Method, optimizer: Optimizer) -> None:
     of nothing else. A weight may be there whole or as views that make it up."""
     closure = inspect.signature(type(optimizer).step).parameters.get("closure")
     is_needed = closure is not None and closure.default is inspect.Parameter.empty
-    # By its signature SAM needs no closure; `first_step` is how it is called otherwise.
+    # SAM asks for a closure when it steps, not in its signature: its other method tells.
     if is_needed or hasattr(optimizer, "first_step"):
         raise InputError(
             "`optimizer` must step along the gradient of one forward pass; for others write a loop "

@@ -158,7 +158,8 @@ def train(
     Other arguments:
 
     - `optimizer`: an optimiser of `method.parameters()` in place of Adam, or a function that makes
-      one of the parameters that it gets. If it has modes, as schedule-free ones do, it is in
+      one of the parameters that it gets. A hook of its own (`register_step_pre_hook`) may change
+      the gradients, such as clip them. If it has modes, as schedule-free ones do, it is in
       evaluation mode in hooks and when training ends.
     - `scheduler`: a schedule of the optimiser's rate, or a function that makes one of the
       optimiser. torch's `ReduceLROnPlateau` gets the sum of the losses of the epoch, without NaN.
@@ -238,7 +239,7 @@ def train(
                 examples.add(batch[0])
                 training.set_calibration(examples.batches)
             optimizer.zero_grad()
-            for parameter in method.parameters():  # of which the optimiser may have views
+            for parameter in method.parameters():  # an optimiser of views clears the views alone
                 parameter.grad = None
             losses = method.step(batch, alphas)
             training.losses, training.alphas = losses, alphas

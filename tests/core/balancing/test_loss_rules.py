@@ -119,8 +119,7 @@ def test_dwa_of_steps_leaves_out_what_has_no_labels():
     torch.testing.assert_close(found, WEIGHTS)
 
 
-def test_several_processes_learn_that_dwa_of_steps_has_a_memory():
-    """`distributed.check` refuses a balancer with a state: each process would see its own draws."""
+def test_dwa_of_steps_has_a_memory_and_dwa_of_epochs_has_none():
     assert DynamicWeightAverage(steps_per_window=2).state_dict()
     assert not DynamicWeightAverage().state_dict()
 
