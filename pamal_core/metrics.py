@@ -1,8 +1,10 @@
-"""Metrics: what is gathered over batches, and the value that comes of it."""
+"""Metrics: statistics that are gathered over batches, and the values that come of them."""
 
 import copy
 import math
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,14 +14,19 @@ from jaxtyping import Float
 from torch import Tensor
 
 from pamal_core.errors import InputError
+from pamal_core.inputs import described
 
 Pair = tuple[Tensor, Tensor]
 Values = Pair
-"""A value for every label, and whether it counts, or with how much weight it is in the value."""
+"""A value for each label, and the weight of each value in their mean: 0 or False if the label is
+missing."""
+AT_MOST_ONE = "HammingDistance", "CalibrationError", "RankingLoss"
+"""The ends of the names of torchmetrics' metrics, lower is better, whose largest value is 1. Its
+`plot_upper_bound` is the axis of a plot: 1 for a hinge loss, too, which has no bound."""
 
 
 def ratio(sums: Tensor) -> Tensor:
-    """Return the value of a metric whose statistic is (sum, count); NaN where the count is 0."""
+    """Return the value of a metric whose statistic is (sum, count); NaN if the count is 0."""
     return sums[0] / sums[1]
 
 
@@ -27,16 +34,16 @@ def ratio(sums: Tensor) -> Tensor:
 class Metric:
     """A metric that is gathered batch by batch.
 
-    - `name`: that of its column, behind the name of the task.
+    - `name`: the name of its column, behind the name of the task.
     - `maximise`: whether higher is better.
-    - `statistic(output, target)`: what is added up over batches. A tensor has one shape whatever
-      their size: an accuracy sums (correct, seen), a mean intersection over union confusion
-      matrices. A list gets longer.
-    - `value(total)`: the metric of that sum; by default the first entry over the second. NaN where
-      it divides by 0.
-    - `constant`: the same metric of the best constant answer to these labels, if that is known.
-    - `reference`: the value that is worth nothing in a hypervolume, 0 of an accuracy; a loss has
-      none.
+    - `statistic(output, target)`: what is added up over batches. A tensor has the same shape for
+      batches of any size: an accuracy sums (correct, seen), a mean intersection over union sums
+      confusion matrices. A list gets longer.
+    - `value(total)`: the metric of the added statistics; by default the first entry divided by the
+      second. It is NaN if `value` divides by 0.
+    - `constant`: the same metric of the best constant answer to these labels, or None if unknown.
+    - `reference`: the value that is worth nothing in a hypervolume: 0 for an accuracy, None for a
+      loss.
     """
 
     name: str
@@ -56,11 +63,11 @@ class Metric:
         count: Callable[[Tensor], Tensor | int] = len,
         reference: float | None = None,
     ) -> "Metric":
-        """Return the mean over examples of what `function(output, target)` averages over a batch.
+        """Return the mean over examples of a `function(output, target)` that averages over a batch.
 
-        `count(target)` is over how many examples that is: over all, unless some have no label. A
-        batch whose count is 0 does not count, whatever `function` makes of it; the metric is NaN if
-        no batch counts.
+        `count(target)` is the number of examples in a batch: all, unless some have no label. A
+        batch whose count is 0 does not count, whatever `function` returns; the metric is NaN if no
+        batch counts.
         """
         return cls(name, maximise, partial(sum_of_means, function, count), reference=reference)
 
@@ -69,7 +76,7 @@ class Metric:
         return self.of(self.statistic(output, target))
 
     def add(self, total: Any, output: Tensor, target: Tensor) -> Any:
-        """Return `total`, a sum of statistics or None, with that of another batch."""
+        """Add the statistic of a batch to `total`, a sum of statistics or None, and return it."""
         statistic = self.statistic(output, target)
         if isinstance(statistic, tuple) or (isinstance(statistic, list) and self.value is ratio):
             raise InputError(
@@ -80,7 +87,7 @@ class Metric:
         return statistic if total is None else total + statistic
 
     def of(self, total: Any) -> float:
-        """Return the metric of a sum of statistics; NaN where that is None or 0 / 0."""
+        """Return the metric of a sum of statistics; NaN if the sum is None or the metric 0 / 0."""
         try:
             return math.nan if total is None else float(self.value(total))
         except ZeroDivisionError:
@@ -89,8 +96,8 @@ class Metric:
 
 @dataclass(frozen=True)
 class Gathered:
-    """An object with torchmetrics' interface, used as a `Metric`: what is added up are copies of
-    it, which get the labels that are there."""
+    """An object with torchmetrics' interface in the role of a `Metric`: a copy of the object gets
+    all labels that are not missing, batch by batch."""
 
     name: str
     metric: Any
@@ -103,32 +110,67 @@ class Gathered:
 
     @property
     def reference(self) -> float | None:
-        """The worse bound of the object, if it names one; of an AUROC that of a coin."""
-        if "AUROC" in type(self.metric).__name__:
+        """Return the worst value of the metric, None if it is unknown, or 0.5 for an AUROC."""
+        kind = type(self.metric)
+        if "AUROC" in kind.__name__:
             return 0.5
-        name = "plot_lower_bound" if self.maximise else "plot_upper_bound"
-        bound = getattr(self.metric, name, None)
-        return None if bound is None else float(bound)
+        if self.maximise:
+            bound = getattr(self.metric, "plot_lower_bound", None)
+            return None if bound is None else float(bound)
+        is_known = kind.__module__.startswith("torchmetrics.")
+        return 1.0 if is_known and kind.__name__.endswith(AT_MOST_ONE) else None
 
     def __call__(self, output: Tensor, target: Tensor) -> float:
+        """Return the metric of one batch."""
         return self.of(self.add(None, output, target))
 
     def add(self, total: Any, output: Tensor, target: Tensor) -> Any:
+        """Give the labels of a batch to `total`, a copy of the object or None, and return it."""
         output, target = self.labelled(output.detach(), target)
         if not target.numel():
             return total
         if total is None:
-            total = copy.deepcopy(self.metric)
-            total.reset()
+            total = self._copy()
             if hasattr(total, "to"):
                 total = total.to(output.device)
-            if hasattr(total, "sync_on_compute"):  # else it waits for other processes
-                total.sync_on_compute = False
         total.update(output, target)
         return total
 
     def of(self, total: Any) -> float:
-        return math.nan if total is None else float(total.compute())
+        """Return the metric of the labels that `total` got; NaN if it is None. Raise InputError
+        unless the metric is one number."""
+        return math.nan if total is None else self._number(total.compute())
+
+    def check(self) -> None:
+        """Raise InputError if a copy computes several numbers from no labels, or from two if it
+        names their classes. Most metrics of several numbers are seen so before any training."""
+        value = None
+        with warnings.catch_warnings(), suppress(Exception):  # there may be too few labels for it
+            warnings.simplefilter("ignore")
+            total = self._copy()
+            if classes := getattr(total, "num_classes", None):
+                total.update(torch.eye(2, classes), torch.arange(2))
+            elif labels := getattr(total, "num_labels", None):
+                total.update(torch.eye(2, labels), torch.eye(2, labels).long())
+            value = total.compute()
+        if value is not None:
+            self._number(value)
+
+    def _copy(self) -> Any:
+        """Return a copy that has got no labels."""
+        total = copy.deepcopy(self.metric)
+        total.reset()
+        if hasattr(total, "sync_on_compute"):  # else it waits for other processes
+            total.sync_on_compute = False
+        return total
+
+    def _number(self, value: Any) -> float:
+        if not hasattr(value, "__float__") or math.prod(getattr(value, "shape", ())) != 1:
+            raise InputError(
+                f"Metric {self.name} must be one number, such as the mean over classes. "
+                f"Found {described(value).replace('one tensor', 'a tensor')}."
+            )
+        return float(value)
 
 
 def sum_of_means(
@@ -146,7 +188,7 @@ def sum_of_means(
 def sum_of_values(
     values: Callable[[Tensor, Tensor], Values], output: Tensor, target: Tensor
 ) -> Float[Tensor, " 2"]:
-    """Return the sum of the values of a batch that count, and of their weights."""
+    """Return the sum of the values of a batch whose weight is not 0, and the sum of the weights."""
     found, weights = values(output.detach(), target)
     return torch.stack([exact(found.where(weights > 0, 0)).sum(), exact(weights).sum()])
 
@@ -154,13 +196,13 @@ def sum_of_values(
 def mean_of_values(
     values: Callable[[Tensor, Tensor], Values], output: Tensor, target: Tensor
 ) -> Float[Tensor, ""]:
-    """Return the mean over the labels of a batch that count; 0 where none does."""
+    """Return the mean over the labels of a batch that are not missing; 0 if all are."""
     found, weights = values(output, target)
     total = weights.sum()
     return found.where(weights > 0, 0).sum() / total.where(total > 0, 1)
 
 
 def exact(values: Tensor) -> Tensor:
-    """Return `values` in float64: on their device, so that nothing waits for it, or on the CPU
-    where that is Apple's, which has none."""
+    """Return `values` in float64: on their device, so that nothing waits for it, or on the CPU if
+    the device is Apple's, which has no float64."""
     return (values.cpu() if values.device.type == "mps" else values).double()

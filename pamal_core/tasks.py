@@ -1,9 +1,9 @@
-"""Tasks: the loss that trains one, and the metrics that judge it.
+"""Tasks: a loss to train on, and the metrics that judge the outputs.
 
-Losses and metrics are means over all labels that are there, of a batch or of the whole data set.
-MTAN (Liu, Johns and Davison, CVPR 2019), whose losses and metrics of pixels these are otherwise,
-takes the metrics batch by batch (mIoU and pixel accuracy image by image) and averages these; that
-depends on the batch size, and an image with few labels counts as much as one with many.
+Losses and metrics are means over all labels that are not missing, of a batch or of a data set.
+Losses and metrics of pixels are those of MTAN (Liu, Johns and Davison, CVPR 2019) but for the mean:
+MTAN averages metrics over batches (mIoU and pixel accuracy over images). Such an average depends on
+the batch size, and an image with few labels counts as much as one with many.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,28 +23,29 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 def as_given(output: Tensor, target: Tensor) -> Pair:
-    """Return both: every label is there."""
+    """Return `output` and `target`: no label is missing."""
     return output, target
 
 
 @dataclass(frozen=True)
 class Task:
-    """A task: a differentiable loss to be minimised, and the metrics that judge it.
+    """A task: a differentiable loss to be minimised, and the metrics that judge the outputs.
 
-    - `name`: one that no other task has.
-    - `loss(output, target)`: the mean over a batch. It gets both as they are, so a loss that
-      broadcasts makes n x n pairs of [n, 1] and [n]; `regression` flattens both. It is not called
-      for a batch without a target (None, or no key in the dict), whose loss is 0.
-    - `metrics`: the most important first, the objective of a front. Each is a `Metric` or an object
-      with torchmetrics' interface (`update`, `compute`, `reset`, `higher_is_better`), which is
-      named after its class, or as in ("F1", object).
-    - `count(target)`: how many labels a target has, or the sum of their weights. Where it is 0 the
+    - `name`: a name that no other task has.
+    - `loss(output, target)`: the mean over a batch. The loss gets both as they are, so a loss that
+      broadcasts makes n x n pairs of [n, 1] and [n]; `regression` flattens both. The loss is not
+      called for a batch without a target (None, or no key in the dict), whose loss is 0.
+    - `metrics`: the most important metric, which is the objective of a front, then others. Each is
+      a `Metric` or an object with torchmetrics' interface (`update`, `compute`, `reset`,
+      `higher_is_better`) that computes one number. An object is named after its class, or as in
+      ("F1", object).
+    - `count(target)`: the number of labels of a target, or the sum of their weights. If it is 0 the
       loss must be 0 with a gradient of 0.
-    - `labelled(output, target)`: both without what has no label, as torchmetrics' objects get them.
-    - `chances(output)`: of logits of labels that hold or not, the probability that each holds.
+    - `labelled(output, target)`: both without missing labels, as torchmetrics' objects get them.
+    - `chances(output)`: the probabilities of labels that hold or not, from their logits.
 
-    The tasks made by the functions below pickle. A task with functions of your own pickles if these
-    do.
+    The tasks made by `classification` and its like pickle. A task with functions of your own
+    pickles if the functions do.
     """
 
     name: str
@@ -59,27 +60,31 @@ class Task:
         object.__setattr__(self, "metrics", metrics)
 
     def _named(self, metric: Any) -> Metric | Gathered:
+        """Return a metric with its name. Raise InputError unless it is a metric of one number."""
         if isinstance(metric, Metric | Gathered):
             return metric
         name, judge = metric if isinstance(metric, tuple) else (type(metric).__name__, metric)
+        gathered = Gathered(name, judge, self.labelled)
         has_all = all(hasattr(judge, name) for name in ("update", "compute", "reset"))
-        if isinstance(judge, type) or not has_all or judge.higher_is_better is None:
-            raise InputError(
-                f"A metric of task {self.name} must be a Metric, the name of one that its kind of "
-                "task has, or an object with torchmetrics' `update`, `compute`, `reset` and "
-                f"`higher_is_better`, True or False. Found {judge!r}."
-            )
-        return Gathered(name, judge, self.labelled)
+        if has_all and not isinstance(judge, type):
+            gathered.check()
+            if getattr(judge, "higher_is_better", None) is not None:
+                return gathered
+        raise InputError(
+            f"A metric of task {self.name} must be a Metric, the name of one that its kind of task "
+            "has, or an object with torchmetrics' `update`, `compute`, `reset` and "
+            f"`higher_is_better`, True or False. Found {judge!r}."
+        )
 
 
 def task_losses(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> ByTask:
-    """Return the loss of every task: 0, with a gradient of 0, where a target is missing. Raise
+    """Return the loss of every task: 0, with a gradient of 0, if its target is missing. Raise
     InputError as `by_task` does, and unless each loss is one number with a gradient."""
     return torch.stack([_loss(*triple) for triple in by_task(tasks, outputs, targets)])
 
 
 def label_counts(tasks: Sequence[Task], targets: Sequence[Any], device: torch.device) -> ByTask:
-    """Return how many labels of each task follow the inputs in a batch."""
+    """Return the number of labels that each task has in a batch."""
     found = torch.zeros(len(tasks), device=device)
     for t, (task, target) in enumerate(zip(tasks, _targets(tasks, targets), strict=True)):
         if target is not None:  # a target for the whole batch has no length
@@ -88,7 +93,7 @@ def label_counts(tasks: Sequence[Task], targets: Sequence[Any], device: torch.de
 
 
 def check_names(tasks: Sequence[Task]) -> None:
-    """Raise InputError unless each task, and each column of a front, has a name of its own."""
+    """Raise InputError unless all tasks, and all columns of a front, have unlike names."""
     slashed = any("/" in metric.name for task in tasks for metric in task.metrics)
     columns = [f"{task.name}/{metric.name}" for task in tasks for metric in task.metrics]
     for what, names in (("task", [task.name for task in tasks]), ("column of a front", columns)):
@@ -102,9 +107,12 @@ def check_names(tasks: Sequence[Task]) -> None:
 def by_task(
     tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]
 ) -> list[tuple[Task, Tensor, Tensor | None]]:
-    """Return each task with its output and its target, None where a batch has none; both are in the
-    order of the tasks, or in a dict by their names. Raise InputError unless there is one of each
-    for every task, no name is unknown, and a target has as many examples as its output."""
+    """Return each task with its output and its target, which is None if the batch has none.
+
+    Outputs and targets are in the order of the tasks, or in a dict by the tasks' names. Raise
+    InputError if their number is not that of the tasks, if a name is unknown, or if a target has
+    another number of examples than its output.
+    """
     found = outputs_by_task(tasks, outputs)
     wanted = _targets(tasks, targets)
     if not len(found) == len(wanted) == len(tasks):
@@ -123,7 +131,7 @@ def by_task(
 
 
 def outputs_by_task(tasks: Sequence[Task], outputs: Any) -> list[Any]:
-    """Return what the network returned, in the order of the tasks, or else by their names."""
+    """Return the outputs of a network in the order of the tasks, also if it named them."""
     names = [task.name for task in tasks]
     named = by_name(outputs)
     if isinstance(named, Mapping) and set(named) == set(names):
@@ -165,15 +173,14 @@ def _loss(task: Task, output: Tensor, target: Tensor | None) -> Float[Tensor, ""
 
 
 def _nothing(output: Tensor) -> Float[Tensor, ""]:
-    """Return 0, which depends on the output, but with a gradient of 0."""
+    """Return 0, with a gradient of 0 by the output."""
     return output.flatten()[:0].sum()
 
 
 def taken(
     task: Task, what: str, function: Callable[[Tensor, Tensor], Any], output: Tensor, target: Tensor
 ) -> Any:
-    """Return `function(output, target)`; an error in it gets a note of the task and of `what` it
-    is."""
+    """Return `function(output, target)`. Note the task, and `what` the function is, on an error."""
     try:
         return function(output, target)
     except Exception as error:
@@ -183,7 +190,7 @@ def taken(
 
 
 def chosen_of(defaults: Sequence[Metric], metrics: Sequence[Any] | None) -> Sequence[Any]:
-    """Return `metrics`, in which a text is the name of one of `defaults`, or else these."""
+    """Return `metrics` with names of `defaults` in place of texts, or `defaults` if None."""
     if metrics is None:
         return defaults
     named = {metric.name: metric for metric in defaults}

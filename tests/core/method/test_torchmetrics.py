@@ -141,6 +141,106 @@ def test_an_object_that_does_not_say_its_direction_is_refused():
         pamal.regression("size", metrics=[Undecided()])
 
 
+REFUSED = {
+    "a number for each class": lambda kinds: kinds.MulticlassF1Score(3, average=None),
+    "the word none": lambda kinds: kinds.MulticlassAccuracy(3, average="none"),
+    "classes, from labels": lambda kinds: kinds.MulticlassAUROC(3, average=None),
+    "several labels": lambda kinds: kinds.MultilabelAUROC(3, average=None),
+    "thresholds": lambda kinds: kinds.MulticlassAveragePrecision(3, average=None, thresholds=5),
+    "a matrix": lambda kinds: kinds.BinaryConfusionMatrix(),
+}
+
+
+@pytest.mark.parametrize("make", REFUSED.values(), ids=REFUSED)
+def test_an_object_of_several_numbers_is_refused_when_the_task_is_made(make):
+    judge = make(pytest.importorskip("torchmetrics.classification", reason=REASON))
+    with pytest.raises(pamal.InputError, match=f"^Metric {type(judge).__name__} must be one numb"):
+        pamal.classification("kind", metrics=["accuracy", judge])
+    with pytest.raises(pamal.InputError, match=r"^Metric each must .* Found a tensor \[[^.]*\."):
+        pamal.classification("kind", metrics=[("each", judge)])
+
+
+def test_a_collection_and_a_dict_are_refused_when_the_task_is_made():
+    torchmetrics = pytest.importorskip("torchmetrics", reason=REASON)
+    f1 = torchmetrics.classification.MulticlassF1Score(3, average=None)
+    with pytest.raises(pamal.InputError, match=r"^Metric all must .* a dict with keys Multiclass"):
+        pamal.classification("kind", metrics=[("all", torchmetrics.MetricCollection([f1]))])
+    with pytest.raises(pamal.InputError, match=r"^Metric ClasswiseWrapper must be one number"):
+        pamal.classification("kind", metrics=[torchmetrics.ClasswiseWrapper(f1)])
+    pair = torchmetrics.regression.MeanSquaredError(num_outputs=2)
+    with pytest.raises(pamal.InputError, match=r"^Metric MeanSquaredError must be one number"):
+        pamal.regression("size", metrics=[pair])
+
+
+def test_objects_of_one_number_are_taken_whatever_else_they_say():
+    """One of torchmetrics says that its average is None where it was told another."""
+    kinds = pytest.importorskip("torchmetrics.classification", reason=REASON)
+    taken = [
+        kinds.MulticlassLogAUC(3, average="macro"),
+        kinds.MulticlassAUROC(3),
+        kinds.MulticlassF1Score(3, average="weighted", ignore_index=0),
+        kinds.MulticlassCalibrationError(3),
+        kinds.MulticlassAccuracy(200, top_k=5),
+    ]
+    task = pamal.classification("kind", metrics=taken)
+    assert [metric.metric for metric in task.metrics] == taken
+    assert all(judge._update_count == 0 for judge in taken)
+
+
+class Errors(Largest):
+    """What `form` makes of the errors, and nothing before there are any."""
+
+    def __init__(self, form):
+        super().__init__()
+        self.form = form
+
+    def compute(self):
+        return self.form(self.seen) if self.seen else None
+
+
+@pytest.mark.parametrize("form", [torch.tensor, list, lambda seen: {"worst": max(seen)}, str])
+def test_what_fit_judges_by_is_one_number_before_anything_is_trained(form, monkeypatch):
+    monkeypatch.setattr("pamal_core.recipe.train", lambda *args, **options: pytest.fail("trained"))
+    tasks = [pamal.classification("kind"), pamal.regression("size", metrics=[Errors(form)])]
+
+    def make():
+        return SharedBottom(nn.Identity(), [nn.Linear(4, 3), nn.Linear(4, 1)])
+
+    with pytest.raises(pamal.InputError, match=r"^Metric Errors must be one number"):
+        pamal.fit(make, tasks, batches(), batches(), epochs=1, progress=False)
+    with pytest.raises(pamal.InputError, match=r"^Metric Errors must be one number"):
+        pamal.evaluate(network(), tasks, batches())
+
+
+def test_a_metric_that_has_no_bound_has_no_reference():
+    """torchmetrics plots these up to 1 and more."""
+    torchmetrics = pytest.importorskip("torchmetrics", reason=REASON)
+    kinds = torchmetrics.classification
+    unbounded = [kinds.MulticlassHingeLoss(3), torchmetrics.regression.MeanSquaredError()]
+    assert unbounded[0].plot_upper_bound == 1
+    size, target = torch.tensor([[9.0, 0.0, 0.0]]), torch.tensor([2])
+    assert unbounded[0](10 * size.softmax(1), target) > 1
+    bounded = [
+        kinds.BinaryHammingDistance(),
+        kinds.MulticlassHammingDistance(3),
+        kinds.MulticlassCalibrationError(3),
+        kinds.MultilabelRankingLoss(3),
+    ]
+    task = pamal.classification("kind", metrics=[*unbounded, *bounded])
+    assert [metric.reference for metric in task.metrics] == [None, None, 1, 1, 1, 1]
+
+
+class HammingDistance(Largest):
+    """The number of wrong labels, which has no bound: not torchmetrics' share of them."""
+
+    plot_upper_bound = 1.0
+
+
+def test_an_object_of_ones_own_has_no_bound_by_its_name_or_its_plot():
+    task = Task("own", nn.functional.l1_loss, [HammingDistance()])
+    assert task.metrics[0].reference is None
+
+
 def test_the_reference_is_that_of_the_kind_or_the_worse_bound(judges):
     task = pamal.classification(
         "kind", metrics=["accuracy", "loss", *(m for m, _ in judges.values())]
