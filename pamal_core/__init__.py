@@ -18,7 +18,7 @@ _HOMES = {
     "evaluation": ["evaluate"],
     "recipe": ["Fitted", "fit"],
     "front": ["Front"],
-    "labels": ["binary", "multilabel"],
+    "labels": ["binary"],
     "metrics": ["Metric"],
     "method": ["Method", "NonFiniteError"],
     "numbers": ["depth", "regression"],

@@ -4,7 +4,7 @@ from .ensemble import WeightEnsemble
 from .errors import InputError
 from .evaluation import evaluate
 from .front import Front
-from .labels import binary, multilabel
+from .labels import binary
 from .method import Method, NonFiniteError
 from .metrics import Metric
 from .numbers import depth, regression
@@ -36,7 +36,6 @@ __all__ = [
     "fit",
     "lattice",
     "member_parameters",
-    "multilabel",
     "regression",
     "segmentation",
     "train",

@@ -28,60 +28,46 @@ Weights = Sequence[float | int] | Tensor
 
 @dataclass(frozen=True)
 class Classes:
-    """What tasks of classes compute of logits [n, C, ...] and labels: integers [n, ...], whole
-    numbers [n] of floats, or class probabilities of the shape of the logits.
-
-    - `ignore_index`: the integer that means a missing label. Among floats NaN does.
-    - `class_weight`: C numbers, how much a label counts in the loss; None where all count alike.
-    - `num_classes`: C of pixels, whose labels must be integers.
-    """
+    """Compute losses and answers from logits [n, C, ...] and labels, with the arguments of
+    `classification` and `segmentation`. Labels may be probabilities if `num_classes` is None."""
 
     ignore_index: int
-    class_weight: Weights | None
+    class_weight: Sequence[float] | None
     num_classes: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.class_weight is not None:
-            weights = torch.as_tensor(self.class_weight, dtype=torch.float64).tolist()
-            for weight in weights:
-                check_number("class_weight", weight, 0, above=True)
-            object.__setattr__(self, "class_weight", tuple(weights))
 
     # Labels
 
-    def as_classes(self, labels: Tensor) -> Tensor:
-        """Return floats [n], a column of pandas with missing labels, as integers; others as they
-        are."""
-        if labels.ndim != 1 or not labels.is_floating_point():
-            return labels
-        return labels.where(labels.isfinite(), self.ignore_index).long()
-
-    def present(self, labels: Tensor) -> Tensor:
-        """Return which labels are there."""
-        if labels.is_floating_point():
-            return labels.isnan().any(1).logical_not()
-        return labels.long() != self.ignore_index  # -100 would be 156 among labels of eight bits
+    def read(self, labels: Tensor) -> Pair:
+        """Return `labels` as integers, or as the probabilities that they are, and a mask of those
+        that are not missing."""
+        if not labels.is_floating_point():
+            labels = labels.long()  # -100 would be 156 among labels of eight bits
+        elif labels.ndim == 1:  # a column of pandas with missing labels
+            labels = labels.where(labels.isfinite(), self.ignore_index).long()
+        else:
+            return labels, labels.isnan().any(1).logical_not()
+        return labels, labels != self.ignore_index
 
     def labelled(self, logits: Tensor, labels: Tensor) -> Pair:
-        """Return logits [k, C] and labels [k], or probabilities [k, C]."""
-        labels = self.as_classes(labels)
-        counted = self.present(labels)
-        labels = labels.movedim(1, -1) if labels.is_floating_point() else labels.long()
+        """Return logits [k, C] and labels [k], or probabilities [k, C], without missing ones."""
+        labels, counted = self.read(labels)
+        labels = labels.movedim(1, -1) if labels.is_floating_point() else labels
         return logits.movedim(1, -1)[counted], labels[counted]
 
     def checked(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return logits and labels as cross-entropy takes them, and which labels count.
+        """Return logits and labels as cross-entropy takes them, and a mask of the labels that
+        count.
 
-        Raise InputError unless labels are classes, or probabilities, of the shape that `logits` ask
-        for. A class out of range is torch's to refuse on the CPU; an accelerator would lose the
+        Raise InputError unless labels are integers, or probabilities, of the shape that `logits`
+        ask for. On the CPU a class out of range is torch's to refuse; an accelerator would lose the
         process with it.
         """
-        given, labels = labels, self.as_classes(labels)
-        soft, number = labels.is_floating_point(), logits.shape[1] if logits.ndim > 1 else 0
+        given, soft = labels, labels.is_floating_point() and labels.ndim > 1
+        number = logits.shape[1] if logits.ndim > 1 else 0
         needed = logits.shape if soft else logits.shape[:1] + logits.shape[2:]
         if self.num_classes is None:
             wanted = "[n, C, ...] with C >= 2 labels must be integers [n, ...] or probabilities"
-            wanted += "; one logit for each label is for a `binary` or a `multilabel`"
+            wanted += "; one logit for each label is for a `binary`"
             fits = number > 1
         else:
             wanted = f"[n, {self.num_classes}, H, W] labels must be integers [n, H, W]"
@@ -89,20 +75,20 @@ class Classes:
         if not fits or labels.shape != needed:
             found = f"{described(logits)} and {described(given)}"
             raise InputError(f"For logits {wanted}. Found {found}.")
-        counted = self.present(labels)
+        labels, counted = self.read(labels)
         if soft:
             labels = labels.to(logits.dtype).where(counted.unsqueeze(1), 1 / number)
             sums = labels.sum(1)
             wrong = ((sums - 1).abs() > 0.01) | (labels < 0).any(1)
             rule = "Probabilities must be at least 0, with sum 1 over the classes; several labels "
-            rule += "at once are for a `multilabel`."
+            rule += "at once are for a `binary`."
             return or_nan(logits, wrong, sums, rule), labels, counted
-        labels, on_cpu = labels.long(), labels.device.type == "cpu"
+        on_cpu = labels.device.type == "cpu"
         if on_cpu and not given.is_floating_point():
             return logits, labels, counted
         wrong = (given != labels) & ~given.isnan()  # of floats: half a class, or an infinite one
         if not on_cpu:
-            wrong |= counted & ((labels < 0) | (labels >= number))
+            wrong |= beyond(labels, counted, number)
             labels = labels.masked_fill(wrong, 0)
         rule = "Labels of classes must be integers, whole numbers or NaN."
         return or_nan(logits, wrong, given, rule), labels, counted
@@ -114,28 +100,27 @@ class Classes:
 
     def count(self, labels: Tensor) -> Tensor:
         """Return the number of labels, or the sum of their weights."""
-        labels = self.as_classes(labels)
-        counted = self.present(labels)
+        labels, counted = self.read(labels)
         if self.class_weight is None or labels.is_floating_point():
             return counted.sum()
         weight = torch.tensor(self.class_weight, device=labels.device)
-        return weight[labels.long().clamp(0, len(weight) - 1)].where(counted, 0).sum()
+        return weight[labels.clamp(0, len(weight) - 1)].where(counted, 0).sum()
 
     def cross_entropy(self, logits: Tensor, labels: Tensor) -> Float[Tensor, ""]:
-        """Return the mean over the labels that are there, by torch; 0 where none is."""
+        """Return torch's mean over the labels that are not missing; 0 if all are."""
         logits, labels, counted = self.checked(logits, labels)
         weight, ignore_index = self.weight(logits), self.ignore_index
         if labels.is_floating_point():
             values = F.cross_entropy(logits, labels, weight, reduction="none").where(counted, 0)
             return values.sum() / counted.sum().clamp(min=1)
-        # torch's mean over no label is NaN, and so is its gradient: there it is given some label.
+        # torch's mean over no label is NaN, and so is its gradient: then it is given some label.
         some = counted.any()
         filled = labels.where(some, int(ignore_index == 0))
         mean = F.cross_entropy(logits, filled, weight, ignore_index=ignore_index)
         return mean.where(some, 0)
 
     def cross_entropies(self, logits: Tensor, labels: Tensor) -> Values:
-        """Return that of every label, an integer, and its weight."""
+        """Return the cross-entropy of every label, an integer, and the label's weight."""
         logits, labels, counted = self.checked(logits, labels)
         weight, ignore_index = self.weight(logits), self.ignore_index
         values = F.cross_entropy(
@@ -148,18 +133,17 @@ class Classes:
     # Answers: the first of the largest logits
 
     def answered(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return the class of each answer and of each label, which of them count, and 0, or NaN
-        where a largest logit is not finite: a network without numbers has no accuracy."""
+        """Return the class of each answer and of each label, a mask of the labels that count, and
+        0, or NaN if a largest logit is not finite: a network without numbers has no accuracy."""
         logits, labels, counted = self.checked(logits.detach(), labels)
         truth = labels.argmax(1) if labels.is_floating_point() else labels
-        beyond = counted & ((truth < 0) | (truth >= logits.shape[1]))
         rule = "Labels must be classes of the logits, or the `ignore_index`."
-        logits = or_nan(logits, beyond, truth, rule)
+        logits = or_nan(logits, beyond(truth, counted, logits.shape[1]), truth, rule)
         largest, classes = logits.max(1)
         return classes, truth, counted, exact((0 * largest).where(counted, 0).sum())
 
     def right(self, logits: Tensor, labels: Tensor) -> Values:
-        """Return 1 where an answer is right, else 0."""
+        """Return 1 for a right answer, else 0, and a mask of the labels that count."""
         classes, truth, counted, lost = self.answered(logits, labels)
         return (classes == truth) + lost.to(logits), counted
 
@@ -171,7 +155,7 @@ class Classes:
     # The best constant answer follows from how often each class occurs
 
     def frequencies(self, logits: Tensor, labels: Tensor) -> Float[Tensor, " C"]:
-        """Return the number of labels of each class; of probabilities 0."""
+        """Return the number of labels of each class; 0 if labels are probabilities."""
         logits, labels = self.labelled(logits, labels)
         number = logits.shape[1]
         if labels.is_floating_point():
@@ -200,14 +184,28 @@ def largest_share(frequencies: Float[Tensor, "C ..."]) -> Tensor:
     return frequencies.amax(0).sum() / frequencies.sum()
 
 
+def beyond(labels: Tensor, counted: Tensor, num_classes: int) -> Tensor:
+    """Return a mask of the labels that are out of range."""
+    return counted & ((labels < 0) | (labels >= num_classes))
+
+
 def or_nan(logits: Tensor, wrong: Tensor, labels: Tensor, rule: str) -> Tensor:
-    """Return `logits`; raise InputError, by the `rule`, where a label is `wrong`. An accelerator is
-    not waited for: there all logits are NaN."""
+    """Return `logits`. Raise InputError, by the `rule`, if a label is `wrong`. On an accelerator,
+    which would be waited for, all logits are NaN instead."""
     if wrong.device.type != "cpu":
         return logits.masked_fill(wrong.any(), torch.nan)
     if wrong.any():
         raise InputError(f"{rule} Found {labels[wrong][0].item():g}.")
     return logits
+
+
+def positive(name: str, weights: Any) -> Any:
+    """Return `weights`, a number or several, without torch or numpy. Raise InputError unless they
+    are above 0."""
+    weights = torch.as_tensor(weights, dtype=torch.float64)
+    for weight in weights.flatten().tolist():
+        check_number(name, weight, 0, above=True)
+    return weights.tolist()
 
 
 def classification(
@@ -226,15 +224,16 @@ def classification(
 
     - `ignore_index`: the integer that means a missing label. Among floats NaN does.
     - `class_weight`: C numbers > 0, torch's `weight`. A label counts as much as its class weighs,
-      in the loss and in the metric "loss"; of probabilities the terms are weighed, and the mean is
-      over their number.
-    - `metrics`: those of `Task` in place of "accuracy" and "loss", what is trained on, which go by
-      their names: `["accuracy", AUROC(...)]`. An object of torchmetrics gets logits [k, C] and
+      in the loss and in the metric "loss". If labels are probabilities, their terms are weighed,
+      and the mean is over the number of labels.
+    - `metrics`: metrics as in `Task`, or the names of the default ones, "accuracy" and "loss", the
+      loss of training: `["accuracy", AUROC(...)]`. An object of torchmetrics gets logits [k, C] and
       labels [k].
 
     The loss raises InputError for labels of another shape.
     """
-    classes = Classes(ignore_index, class_weight)
+    weights = None if class_weight is None else tuple(positive("class_weight", class_weight))
+    classes = Classes(ignore_index, weights)
     losses = partial(sum_of_means, classes.cross_entropy, classes.count)
     chosen = chosen_of((classes.accuracy("accuracy"), classes.loss(losses)), metrics)
     return Task(name, classes.cross_entropy, chosen, classes.count, classes.labelled)
@@ -251,16 +250,17 @@ def segmentation(
     """Return a task of a class for every pixel, trained on cross-entropy: logits [n, num_classes,
     H, W] and integer labels [n, H, W].
 
-    - `ignore_index`, `class_weight`: those of `classification`.
-    - `metrics`: those of `Task` in place of "mIoU", the mean over classes of intersection over
-      union, "pixel accuracy", and "loss", what is trained on, which go by their names. mIoU comes
-      from one confusion matrix of all pixels, without classes that neither occur nor are predicted.
-      An object of torchmetrics gets logits [k, num_classes] and labels [k].
+    - `ignore_index`, `class_weight`: as in `classification`.
+    - `metrics`: metrics as in `Task`, or the names of the default ones: "mIoU", the mean over
+      classes of intersection over union, "pixel accuracy", and "loss", the loss of training. mIoU
+      comes from one confusion matrix of all pixels, without classes that neither occur nor are
+      predicted. An object of torchmetrics gets logits [k, num_classes] and labels [k].
 
     The loss raises InputError for logits of another number of classes, and for labels of another
     shape or of floats.
     """
-    classes = Classes(ignore_index, class_weight, num_classes)
+    weights = None if class_weight is None else tuple(positive("class_weight", class_weight))
+    classes = Classes(ignore_index, weights, num_classes)
     defaults = (
         Metric("mIoU", True, classes.confusion, mean_iou, reference=0.0),
         classes.accuracy("pixel accuracy"),
@@ -277,8 +277,8 @@ def confusion_matrix(
     counted: Bool[Tensor, "*pixels"],
     num_classes: int,
 ) -> Int[Tensor, "C C"]:
-    """Return how many of the pixels that are `counted` have the label of the row and the prediction
-    of the column."""
+    """Return the number of `counted` pixels with the label of the row and the prediction of the
+    column."""
     others = num_classes**2  # one more bin, for pixels that do not count
     bins = (labels * num_classes + predicted).where(counted, others).flatten()
     # Not bincount, which waits for a GPU to find the largest entry.
@@ -289,8 +289,8 @@ def confusion_matrix(
 def mean_iou(confusion: Num[Tensor, "C C"]) -> float:
     """Return the mean over classes of intersection over union, in [0, 1], higher is better.
 
-    Classes that are in neither the rows nor the columns of `confusion` do not count; NaN where none
-    is. A matrix of NaN, of answers that were not finite, has NaN.
+    Classes that are in neither the rows nor the columns of `confusion` do not count. The mean is
+    NaN if no class counts, or if the matrix is NaN because answers were not finite.
     """
     both = confusion.diagonal()
     either = confusion.sum(0) + confusion.sum(1) - both

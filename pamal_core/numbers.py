@@ -17,7 +17,7 @@ from pamal_core.metrics import Metric, Pair, Values, exact, mean_of_values, sum_
 from pamal_core.tasks import Loss, Task, chosen_of
 
 SAMPLE = 2**16
-"""Targets of a batch from which the best constant number is estimated."""
+"""The number of targets of a batch from which the best constant number is estimated."""
 _ZERO_AT_THE_TARGET = F.huber_loss, F.l1_loss, F.mse_loss, F.smooth_l1_loss
 
 
@@ -26,17 +26,17 @@ def regression(
 ) -> Task:
     """Return a task of numbers, trained on `loss`, Huber's by default, as for age in section 5.2.
 
-    Outputs [n, 1] and targets [n], of any number type, are both taken as [n], and so are several
-    numbers of an example: R2 is then that of all numbers together. A NaN is a missing target.
+    Outputs [n, 1] and targets [n], of any number type, are both taken as [n]. If an example has
+    several numbers, loss and R2 are those of all numbers together. A NaN is a missing target.
 
-    - `metrics`: those of `Task` in place of "loss", what is trained on, and "R2", the coefficient
-      of determination, NaN where all targets are equal, which go by their names: `["loss"]` leaves
-      R2 out. An object of torchmetrics gets outputs and targets [k].
+    - `metrics`: metrics as in `Task`, or the names of the default ones: "loss", the loss of
+      training, and "R2", the coefficient of determination, NaN if all targets are equal. `["loss"]`
+      leaves R2 out. An object of torchmetrics gets outputs and targets [k].
 
     The loss raises InputError unless there are as many targets as numbers in the output, with the
     axes in the same order.
     """
-    flat, count = partial(_flat, loss), partial(_number, _is_number)
+    flat, count = partial(_flat, loss), partial(_count, _is_number)
     mean = Metric.mean("loss", flat, maximise=False, count=count)
     if loss in _ZERO_AT_THE_TARGET:  # another may be costly on all targets at once
         mean = replace(mean, constant=_constant(loss, _is_number))
@@ -50,21 +50,22 @@ def depth(name: str, *, metrics: Sequence[Any] | None = None) -> Task:
     """Return a task of a positive number for every pixel, trained on the absolute error: outputs
     [n, 1, H, W] and targets [n, 1, H, W] or [n, H, W]. One that is NaN or not above 0 is missing.
 
-    - `metrics`: those of `Task` in place of "absolute error", in the units of the target; "relative
-      error", the mean of |output - target| / target, a ratio, not per cent; and "loss", the first
-      again, which go by their names. An object of torchmetrics gets outputs and targets [k].
+    - `metrics`: metrics as in `Task`, or the names of the default ones: "absolute error", in the
+      units of the target; "relative error", the mean of |output - target| / target, a ratio, not
+      per cent; and "loss", which is the absolute error again. An object of torchmetrics gets
+      outputs and targets [k].
     """
     constant = _constant(F.l1_loss, _is_positive)
     absolute = Metric("loss", False, partial(sum_of_values, _absolute_error), constant=constant)
     relative = Metric("relative error", False, partial(sum_of_values, _relative_error))
     defaults = replace(absolute, name="absolute error"), relative, absolute
     loss, labelled = partial(mean_of_values, _absolute_error), partial(_labelled, _is_positive)
-    count = partial(_number, _is_positive)
+    count = partial(_count, _is_positive)
     return Task(name, loss, chosen_of(defaults, metrics), count, labelled)
 
 
 def _flat(loss: Loss, output: Tensor, target: Tensor) -> Float[Tensor, ""]:
-    """Return `loss` on the numbers that have a target; 0 where none has."""
+    """Return `loss` on the numbers that have a target; 0 if none has."""
     check_order(output, target)
     output, target = output.flatten(), target.flatten().to(output.dtype)
     counted = _is_number(target)
@@ -107,27 +108,28 @@ def _is_number(target: Tensor) -> Tensor:
     return target.isnan().logical_not()
 
 
-def _number(are_there: Callable[[Tensor], Tensor], target: Tensor) -> Tensor:
-    return are_there(target).sum()
+def _count(present: Callable[[Tensor], Tensor], target: Tensor) -> Tensor:
+    return present(target).sum()
 
 
-def _labelled(are_there: Callable[[Tensor], Tensor], output: Tensor, target: Tensor) -> Pair:
-    """Return outputs [k] and targets [k], of the dtype of the outputs."""
+def _labelled(present: Callable[[Tensor], Tensor], output: Tensor, target: Tensor) -> Pair:
+    """Return outputs [k] and targets [k] without missing ones, in the dtype of the outputs."""
     check_order(output, target)
     output, target = output.flatten(), target.flatten()
-    counted = are_there(target)
+    counted = present(target)
     return output[counted], target[counted].to(output.dtype)
 
 
-def _constant(loss: Loss, are_there: Callable[[Tensor], Tensor]) -> Metric:
-    """Return the smaller loss of the mean and the median of all targets, or of a sample of them."""
-    return Metric("loss", False, partial(_sample, are_there), partial(_constant_loss, loss))
+def _constant(loss: Loss, present: Callable[[Tensor], Tensor]) -> Metric:
+    """Return the metric "loss" of the better constant answer of two: the mean and the median of all
+    targets, or of a sample of them."""
+    return Metric("loss", False, partial(_sample, present), partial(_constant_loss, loss))
 
 
 def _sample(
-    are_there: Callable[[Tensor], Tensor], output: Tensor, target: Tensor
+    present: Callable[[Tensor], Tensor], output: Tensor, target: Tensor
 ) -> list[Float[Tensor, " k"]]:
-    found = _labelled(are_there, output, target)[1]
+    found = _labelled(present, output, target)[1]
     return [found[:: max(1, len(found) // SAMPLE)]]
 
 
@@ -137,12 +139,13 @@ def _constant_loss(loss: Loss, batches: list[Tensor]) -> float:
 
 
 def _squares(output: Tensor, target: Tensor) -> list[Float[Tensor, " 4"]]:
-    """Return number and mean of the targets of a batch, the sum of squares about it, and that of
-    the errors. Batches are listed, since a difference of sums of squares would lose digits."""
+    """Return the number and the mean of the targets of a batch, the sum of squares about this mean,
+    and the sum of squared errors. They are listed by batch, since a difference of sums of squares
+    would lose digits."""
     output, target = map(exact, _labelled(_is_number, output.detach(), target))
     if not len(target):
         return []
-    mean = target[0] + (target - target[0]).mean()  # exact where all are equal
+    mean = target[0] + (target - target[0]).mean()  # exact if all are equal
     squares = (target - mean).square().sum(), (target - output).square().sum()
     return [torch.stack([target.new_tensor(len(target)), mean, *squares])]
 

@@ -147,13 +147,13 @@ CLASSES = pamal.classification("c")
         (pamal.binary("b"), [[2.0], [NAN]], [NAN, 1.0], [("1", 0.881, None), ("nan", None, None)]),
         (pamal.binary("b"), [[2.0], [-1.0]], None, [("1", 0.881, None), ("0", 0.731, None)]),
         (
-            pamal.multilabel("m"),
+            pamal.binary("m"),
             [[2.0, -1.0, 3.0], [-2.0, -1.0, -3.0]],
             [[1, -100, 1], [0, 1, 0]],
             [("0, 2", None, True), ("none", None, False)],
         ),
         (
-            pamal.multilabel("m"),
+            pamal.binary("m"),
             [[2.0, -1.0], [-2.0, NAN]],
             [[-100, -100], [0, 1]],
             [("0", None, None), ("nan", None, None)],
@@ -173,7 +173,7 @@ def test_an_answer_is_right_or_wrong_or_neither_without_a_label(task, output, ta
     assert shown == expected
 
 
-def test_binary_and_multilabel_tasks_are_explored_as_any_other():
+def test_tasks_of_one_label_and_of_several_are_explored_as_any_other():
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
@@ -184,7 +184,7 @@ def test_binary_and_multilabel_tasks_are_explored_as_any_other():
 
     x = torch.randn(20, 4)
     batch = {"x": x, "sold": (x[:, 0] > 0).double(), "tags": x[:, 1:] > 0}
-    tasks = [pamal.binary("sold"), pamal.multilabel("tags")]
+    tasks = [pamal.binary("sold"), pamal.binary("tags")]
     network = pamal.WeightEnsemble([Net(), Net()])
     front = pamal.evaluate(network, tasks, [batch])
     explorer = Explorer(network, tasks, front, {"x": x[:3]}, batch["sold"][:3], batch["tags"][:3],

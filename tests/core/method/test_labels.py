@@ -14,13 +14,13 @@ from torch import nn
 from torch.nn import functional as F
 
 import pamal_core as pamal
-from pamal_core.labels import Binary
+from pamal_core.labels import checked
 
 sk = pytest.importorskip("sklearn.metrics", reason="scikit-learn is the oracle here")
 
 REASON = "torchmetrics is the oracle here"
 NAN = math.nan
-MAKE = {"binary": pamal.binary, "multilabel": pamal.multilabel}
+SHAPES = {"one": (), "several": (3,)}
 RNG = torch.Generator().manual_seed(5)
 X = torch.randn(60, 4, generator=RNG)
 SOLD, TAGS = X[:, 0] + 0.3 > 0, X[:, 1:] + 0.5 * torch.randn(60, 3, generator=RNG) > 0
@@ -29,7 +29,7 @@ SOLD, TAGS = X[:, 0] + 0.3 > 0, X[:, 1:] + 0.5 * torch.randn(60, 3, generator=RN
 def made(kind, seed, size=7, missing=0.0):
     """Logits and labels 0.0, 1.0 or NaN of a kind, and which labels are there."""
     rng = torch.Generator().manual_seed(seed)
-    shape = {"binary": (size,), "multilabel": (size, 3)}[kind]
+    shape = size, *SHAPES[kind]
     logits = 2 * torch.randn(shape, generator=rng)
     labels = (torch.rand(shape, generator=rng) > 0.4).double()
     labels[torch.rand(shape, generator=rng) < missing] = NAN
@@ -46,12 +46,12 @@ def made(kind, seed, size=7, missing=0.0):
     weight=st.sampled_from([None, 3, 0.2, "each"]),
     form=st.sampled_from(["float", "double", "long", "int8", "bool"]),
 )
-@pytest.mark.parametrize("kind", MAKE)
+@pytest.mark.parametrize("kind", SHAPES)
 def test_the_loss_is_torchs_on_the_labels_that_are_there(kind, seed, missing, weight, form):
     logits, labels, there = made(kind, seed, missing=0.0 if form == "bool" else missing)
     if weight == "each":
-        weight = [0.5, 2.0, 7.0] if kind == "multilabel" else [2.0]
-    task = MAKE[kind]("t", pos_weight=weight)
+        weight = [0.5, 2.0, 7.0] if kind == "several" else [2.0]
+    task = pamal.binary("t", pos_weight=weight)
     given_labels = labels if form in ("float", "double") else labels.nan_to_num(-100)
     given_labels = given_labels.to(getattr(torch, form))
     logits.requires_grad_()
@@ -81,7 +81,7 @@ def test_the_loss_is_torchs_on_the_labels_that_are_there(kind, seed, missing, we
 
 def test_known_values():
     logits, labels = torch.tensor([[0.0, math.log(3.0)]]), torch.tensor([[1, 0]])
-    task = pamal.multilabel("m", pos_weight=[2.0, 5.0])
+    task = pamal.binary("m", pos_weight=[2.0, 5.0])
     assert task.loss(logits, labels).item() == pytest.approx((2 * math.log(2) + math.log(4)) / 2)
     assert (
         judged(task, logits, labels)[0] == 0
@@ -102,7 +102,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_logit_for_each_label_may_have_any_of_its_shapes(form):
-    logits, labels, _ = made("binary", 1, size=8, missing=0.3)
+    logits, labels, _ = made("one", 1, size=8, missing=0.3)
     task, (of_logits, of_labels) = pamal.binary("b", pos_weight=2.0), FORMS[form]
     found = (
         task.loss(of_logits(logits), of_labels(labels)),
@@ -122,7 +122,7 @@ def test_a_logit_for_each_label_may_have_any_of_its_shapes(form):
 def test_f1_and_auroc_are_those_of_scikit_learn_on_all_labels_at_once(size, ones, missing):
     """torchmetrics would take the logits of a batch for probabilities where all are in [0, 1]."""
     kinds = pytest.importorskip("torchmetrics.classification", reason=REASON)
-    logits, labels, there = made("binary", 3, 60, missing)
+    logits, labels, there = made("one", 3, 60, missing)
     if ones > 0.9:
         logits = logits.sigmoid() - torch.tensor([0.0, 3.0]).repeat(30).sort().values
     task = pamal.binary("b", metrics=[kinds.BinaryF1Score(), kinds.BinaryAUROC(), "loss"])
@@ -134,15 +134,29 @@ def test_f1_and_auroc_are_those_of_scikit_learn_on_all_labels_at_once(size, ones
     assert auroc == pytest.approx(whole, abs=1e-6)
 
 
+def test_one_label_of_any_shape_is_judged_as_a_vector_and_several_as_columns():
+    logits, labels, there = made("one", 4, 9, 0.4)
+    for shape in ((9,), (9, 1)):
+        chances, truth = pamal.binary("b").labelled(logits.view(shape), labels.view(shape))
+        assert torch.equal(chances, logits.sigmoid()[there])
+        assert torch.equal(truth, labels[there].long())
+    logits, labels, there = made("several", 4, 9, 0.7)
+    chances, truth = pamal.binary("b", -1).labelled(logits, labels)
+    kept = there.any(1)
+    assert 0 < kept.sum() < 9
+    assert torch.equal(chances, logits.sigmoid()[kept])
+    assert torch.equal(truth, labels[kept].nan_to_num(-1).long())
+
+
 @pytest.mark.parametrize("size", [4, 60])
 @pytest.mark.parametrize("missing", [0.0, 0.5])
 @pytest.mark.parametrize("ignored", [-100, -1, 255])
 def test_those_of_several_labels_are_means_over_the_labels(size, missing, ignored):
     kinds = pytest.importorskip("torchmetrics.classification", reason=REASON)
-    logits, labels, there = made("multilabel", 4, 60, missing)
+    logits, labels, there = made("several", 4, 60, missing)
     judges = [kinds.MultilabelF1Score(3, ignore_index=ignored),
               kinds.MultilabelAUROC(3, ignore_index=ignored)]  # fmt: skip
-    task = pamal.multilabel("m", ignored, metrics=judges)
+    task = pamal.binary("m", ignored, metrics=judges)
     whole = labels.nan_to_num(ignored).long()
     columns = [(labels[:, k][there[:, k]], logits[:, k][there[:, k]].double()) for k in range(3)]
     expected = [
@@ -153,19 +167,19 @@ def test_those_of_several_labels_are_means_over_the_labels(size, missing, ignore
         found = [gathered(m, logits, target, size) for m in task.metrics]
         assert found == pytest.approx(expected, abs=1e-6)
     if missing:  # torchmetrics itself refuses what it was not told of
-        task = pamal.multilabel("m", ignored, metrics=[kinds.MultilabelF1Score(3)])
+        task = pamal.binary("m", ignored, metrics=[kinds.MultilabelF1Score(3)])
         with pytest.raises(RuntimeError, match="Detected the following values"):
             gathered(task.metrics[0], logits, labels, size)
 
 
 def test_references_and_directions_are_those_of_a_classification():
     kinds = pytest.importorskip("torchmetrics.classification", reason=REASON)
-    for kind, auroc in (("binary", kinds.BinaryAUROC()), ("multilabel", kinds.MultilabelAUROC(3))):
-        task = MAKE[kind]("t", metrics=["accuracy", "loss", ("AUROC", auroc)])
+    for auroc in (kinds.BinaryAUROC(), kinds.MultilabelAUROC(3)):
+        task = pamal.binary("t", metrics=["accuracy", "loss", ("AUROC", auroc)])
         assert [m.name for m in task.metrics] == ["accuracy", "loss", "AUROC"]
         assert [m.maximise for m in task.metrics] == [True, False, True]
         assert [m.reference for m in task.metrics] == [0, None, 0.5]
-        assert [m.name for m in MAKE[kind]("t").metrics] == ["accuracy", "loss"]
+        assert [m.name for m in pamal.binary("t").metrics] == ["accuracy", "loss"]
 
 
 # The best constant answer
@@ -173,14 +187,14 @@ def test_references_and_directions_are_those_of_a_classification():
 
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 2**31), weight=st.sampled_from([None, 4.0, [0.3, 1.0, 9.0]]))
-@pytest.mark.parametrize("kind", MAKE)
+@pytest.mark.parametrize("kind", SHAPES)
 def test_no_constant_answer_is_better_than_the_best_one(kind, seed, weight):
-    if kind == "binary" and isinstance(weight, list):
+    if kind == "one" and isinstance(weight, list):
         weight = weight[2]
     logits, labels, there = made(kind, seed, 30, 0.3)
-    task = MAKE[kind]("t", pos_weight=weight)
+    task = pamal.binary("t", pos_weight=weight)
     accuracy, loss = (gathered(m.constant, logits, labels, 4) for m in task.metrics)
-    w = torch.ones(3 if kind == "multilabel" else 1).double() * torch.tensor(weight or 1.0)
+    w = torch.ones(3 if kind == "several" else 1).double() * torch.tensor(weight or 1.0)
     columns = labels.view(30, -1)
     ones, zeros = (columns == 1).sum(0), (columns == 0).sum(0)
     assert accuracy == pytest.approx((torch.maximum(ones, zeros).sum() / there.sum()).item())
@@ -206,7 +220,8 @@ def test_a_task_that_is_no_better_than_a_constant_is_told():
 
 
 def test_a_logit_that_is_not_finite_has_no_metrics_unless_it_counts_not():
-    for kind, task in (("binary", pamal.binary("b")), ("multilabel", pamal.multilabel("m"))):
+    task = pamal.binary("b")
+    for kind in SHAPES:
         for value in (NAN, math.inf):
             logits, labels, _ = made(kind, 0)
             logits[2] = value
@@ -226,10 +241,10 @@ def test_a_logit_that_is_not_finite_has_no_metrics_unless_it_counts_not():
             pamal.binary("t"),
             (6, 2),
             torch.zeros(6).long(),
-            r"Two logits are for a `classif.*6, 2\]",
+            r"Two logits of one label .* `classif.*6, 2\]",
         ),
-        (pamal.binary("t"), (6, 2), torch.zeros(6, 2), "Two logits are for a `classification`"),
-        (pamal.binary("t"), (6, 3), torch.zeros(6, 3), r"\[n, L\] in a `multilabel`"),
+        (pamal.binary("t"), (6, 2, 4), torch.zeros(6, 2, 4), r"both are \[n\] or \[n, L\]"),
+        (pamal.binary("t"), (6, 2, 4), torch.zeros(6, 4), "Each label must have one logit"),
         (pamal.binary("t"), (6, 1), torch.zeros(6, 2), "one target for each number of the output"),
         (pamal.binary("t"), (6, 1, 2, 3), torch.zeros(6, 3, 2), "with the axes in its order"),
         (pamal.binary("t"), (6, 1), torch.tensor([0, 1, 2, 0, 1, 0]), "0 or 1, or NaN .* Found 2"),
@@ -238,16 +253,15 @@ def test_a_logit_that_is_not_finite_has_no_metrics_unless_it_counts_not():
         (pamal.binary("t"), (6,), torch.tensor([math.inf] * 6), "must be 0 or 1.* Found inf"),
         (pamal.binary("t"), (6,), torch.full((6,), 156, dtype=torch.uint8), "Found 156"),
         (pamal.binary("t", pos_weight=[1, 2]), (6, 1), torch.zeros(6), r"pos_weight=\[1.0, 2.0\]"),
-        (pamal.multilabel("t", pos_weight=[2]), (6, 3), torch.zeros(6, 3), r"pos_weight=\[2.0\]"),
-        (pamal.multilabel("t"), (6, 3), torch.zeros(6), r"\[6, 3\] of float32, one .* \[6\]"),
-        (pamal.multilabel("t"), (6, 3), torch.zeros(6, 2), r"\[n, L\] in a `multilabel`"),
-        (pamal.multilabel("t"), (6,), torch.zeros(6), r"\[n, L\] in a `multilabel`"),
-        (pamal.multilabel("t"), (6, 3), torch.full((6, 3), 2), "must be 0 or 1.* Found 2"),
+        (pamal.binary("t", pos_weight=[2]), (6, 3), torch.zeros(6, 3), r"pos_weight=\[2.0\]"),
+        (pamal.binary("t"), (6, 3), torch.zeros(6), r"\[6, 3\] of float32 and one .* \[6\]"),
+        (pamal.binary("t"), (6, 3), torch.zeros(6, 2), r"both are \[n\] or \[n, L\]"),
+        (pamal.binary("t"), (6, 3), torch.full((6, 3), 2), "must be 0 or 1.* Found 2"),
         (pamal.classification("t"), (6, 1), torch.zeros(6).long(), "is for a `binary`"),
         (pamal.classification("t"), (6,), torch.zeros(6).long(), "is for a `binary`"),
         (pamal.classification("t"), (6, 1), torch.zeros(6, 1), "is for a `binary`"),
-        (pamal.classification("t"), (6, 3), torch.ones(6, 3).long(), "or a `multilabel`"),
-        (pamal.classification("t"), (6, 3), torch.ones(6, 3), "are for a `multilabel`"),
+        (pamal.classification("t"), (6, 3), torch.ones(6, 3).long(), "is for a `binary`"),
+        (pamal.classification("t"), (6, 3), torch.ones(6, 3), "at once are for a `binary`"),
     ],
 )
 def test_what_would_be_wrong_in_silence_is_refused_everywhere(task, output, target, message):
@@ -258,17 +272,17 @@ def test_what_would_be_wrong_in_silence_is_refused_everywhere(task, output, targ
         pamal.evaluate(network, [task], [(torch.ones(6), target)])
 
 
-@pytest.mark.parametrize("kind", MAKE)
+@pytest.mark.parametrize("kind", SHAPES)
 @pytest.mark.parametrize("weight", [0, -1.0, NAN, [1.0, 0.0], torch.tensor([2.0, -3.0]), math.inf])
 def test_weights_of_ones_are_numbers_above_0(kind, weight):
     with pytest.raises(pamal.InputError, match="`pos_weight` must be a finite number > 0"):
-        MAKE[kind]("t", pos_weight=weight)
+        pamal.binary("t", pos_weight=weight)
 
 
 def test_labels_off_the_cpu_that_are_neither_give_nan():
     """On "meta" in place of a GPU, which has no values."""
     logits, labels = torch.randn(3, 1, device="meta"), torch.empty(3, device="meta")
-    parts = Binary(-100, 2.0).checked(logits, labels)
+    parts = checked(-100, logits, labels)
     assert [(p.device.type, [*p.shape]) for p in parts] == [("meta", [3, 1])] * 3
 
 
@@ -279,7 +293,7 @@ def net():
     return SharedBottom(nn.Identity(), [nn.Linear(4, 1), nn.Linear(4, 3)])
 
 
-TASKS = [pamal.binary("sold", pos_weight=2.0), pamal.multilabel("tags")]
+TASKS = [pamal.binary("sold", pos_weight=2.0), pamal.binary("tags")]
 
 
 def test_steps_are_those_of_plain_torch_whatever_form_a_batch_has():

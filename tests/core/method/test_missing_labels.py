@@ -36,11 +36,11 @@ ALL = [
     (pamal.depth("d"), (6, 1, 2, 2), torch.full((6, 2, 2), math.nan)),
     (pamal.binary("b"), (6,), torch.full((6,), -100)),
     (pamal.binary("b", 255), (6, 1), torch.full((6,), 255, dtype=torch.uint8)),
-    (pamal.multilabel("m", -1, pos_weight=torch.ones(3)), (6, 3), torch.full((6, 3), -1)),
+    (pamal.binary("m", -1, pos_weight=torch.ones(3)), (6, 3), torch.full((6, 3), -1)),
 ]
 NEITHER = [
     (pamal.binary("b"), (6, 1), torch.full((6,), math.nan)),
-    (pamal.multilabel("m"), (6, 3), torch.full((6, 3), math.nan)),
+    (pamal.binary("m"), (6, 3), torch.full((6, 3), math.nan)),
     (pamal.depth("d"), (6, 1, 2, 2), torch.zeros(6, 1, 2, 2)),
 ]
 
