@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from pamal_core.balancing import Linear
+from pamal_core.choose import scaled
 from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError, check_number
 from pamal_core.evaluation import evaluate, measure, objectives
@@ -90,9 +91,9 @@ class Fitted:
             f"LS (rate {self.lr:.2g}, as many passes): {achieved}",
             f"LS is better in every task than {beaten} of the {len(points)} not dominated.",
         ]
-        scaled, _ = self.front.scaled(np.vstack([points, ls]))
+        shares, _ = scaled(self.front, np.vstack([points, ls]))
         # Where LS beats a point, some objective differs, so that there is something to compare.
-        if beaten and scaled[-1].min() >= scaled[:-1].min(1).max():
+        if beaten and shares[-1].min() >= shares[:-1].min(1).max():
             lines.append("If you need one network only, take LS.")
         return lines
 

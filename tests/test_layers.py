@@ -13,8 +13,8 @@ ROOT = Path(__file__).parents[1]
 CORE = ["pamal_core", "pamal_core.balancing"]
 # A room of the companion imports itself, the rooms before it, and the core.
 ROOMS = [
-    *("data", "rivals", "plots", "runs", "experiments"),
-    *("toy", "lessons", "study", "widgets"),
+    *("fronts", "data", "rivals", "plots", "runs"),
+    *("experiments", "toy", "lessons", "study", "widgets"),
 ]
 
 
@@ -132,8 +132,8 @@ sys.exit("no error")
 
 
 def test_torch_and_the_books_packages_are_needed_for_data_and_runs_alone():
-    """Figures, the study, drawn faces, the records of a page, the grid, and commands that read."""
-    rooms = "pamal_companion.study", "pamal_companion.plots"
+    """Fronts, figures, the study, drawn faces, the records of a page, the grid, and what reads."""
+    rooms = [f"pamal_companion.{room}" for room in ("fronts", "plots", "study")]
     names = [n for folder, n, _ in modules() if folder in rooms and not n.endswith("__init__")]
     names += ["pamal_core.simplex", "pamal_companion.data.samples.faces"]
     code = f"""

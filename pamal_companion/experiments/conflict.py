@@ -7,6 +7,7 @@ from pydantic import model_validator
 
 from pamal_companion.experiments.multimnist import EXPERIMENT
 from pamal_companion.experiments.options import SWEEP, MultiMNISTOptions
+from pamal_companion.fronts import union
 from pamal_companion.plots.dial import FIVE, ONE, PAMAL
 from pamal_companion.runs.options import Count, Options
 from pamal_companion.runs.sweep import sweep
@@ -62,4 +63,4 @@ def fronts(options: ConflictOptions, *, progress: bool = True) -> tuple[dict[str
     settings = options.settings(splits.is_sample)
     records = sweep(EXPERIMENT, own, settings, options.results, splits, progress=progress)
     pamal, *short, one = (record.front("validation") for record in records)
-    return {PAMAL: pamal, FIVE: short[0].union(*short[1:]), ONE: one}, splits.description
+    return {PAMAL: pamal, FIVE: union(*short), ONE: one}, splits.description

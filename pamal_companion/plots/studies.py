@@ -14,10 +14,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
 
+from pamal_companion.fronts import attained
 from pamal_companion.plots import style
 from pamal_companion.plots.fronts import draw_line, name_axes, named
 from pamal_core.errors import InputError
-from pamal_core.front import Front, attained
+from pamal_core.front import Front
 
 LINE = {"marker": ".", "ms": 4, "lw": 1.2}
 FIRST = {"marker": "o", "ms": 7, "ls": ""}

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from pamal_companion.fronts import hypervolume
 from pamal_companion.runs.options import Options
 from pamal_core.errors import InputError, is_number
 from pamal_core.files import write_atomic
@@ -282,8 +283,8 @@ def _describe(front: Front, reference: tuple[float, ...]) -> dict[str, Any]:
     correlations = [((o.name, metric), (f"{o.task}/loss", loss)) for o, metric, loss in by_task]
     comparable = len(front.objectives) == len(reference)
     return {
-        "hypervolume": front.hypervolume(reference) if comparable else None,
-        "competition": _or_none(front.competition()),
+        "hypervolume": hypervolume(front, reference) if comparable else None,
+        "competition": _or_none(front.task_correlation()),
         "non_dominated": int(front.non_dominated().sum()),
         "spearman": {name: _or_none(value) for two in correlations for name, value in two},
         "best": front.best(),

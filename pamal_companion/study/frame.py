@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pamal_companion.experiments.options import options_of
+from pamal_companion.fronts import hypervolume, union
 from pamal_companion.runs import grid
 from pamal_companion.runs.methods import matters
 from pamal_companion.runs.options import kind_of
@@ -267,9 +268,9 @@ class OfSeeds:
 
 
 GROUPS: dict[str, Callable[[Sequence[Front]], float]] = {
-    "hypervolume": lambda fronts: volume(Front.union(*fronts)),
+    "hypervolume": lambda fronts: volume(union(*fronts)),
     "least hypervolume": lambda fronts: min(map(volume, fronts)),
-    "distance": lambda fronts: float(np.ptp(Front.union(*fronts).values, axis=0).max()),
+    "distance": lambda fronts: float(np.ptp(union(*fronts).values, axis=0).max()),
 }
 
 
@@ -358,12 +359,12 @@ def united(
     """Return the runs of all `settings` as one front, by seed, where all have been made."""
     every = [found.get(setting, {}) for setting in settings]
     seeds = sorted(set.intersection(*map(set, every)))
-    return {seed: Front.union(*(by_seed[seed].front(split) for by_seed in every)) for seed in seeds}
+    return {seed: union(*(by_seed[seed].front(split) for by_seed in every)) for seed in seeds}
 
 
 def volume(front: Front) -> float:
     """Return the hypervolume of accuracies, from 0."""
-    return front.hypervolume([0.0] * len(front.objectives))
+    return hypervolume(front, [0.0] * len(front.objectives))
 
 
 def costs(by_data: Mapping[str, Runs]) -> pd.DataFrame:

@@ -27,7 +27,7 @@ def landmarks(front: Front) -> pd.DataFrame:
 
 
 def competition(front: Front) -> pd.DataFrame:
-    """Return `Front.competition` of every two tasks, by metric and by loss: -1 where one task
+    """Return `Front.task_correlation` of every two tasks, by metric and by loss: -1 where one task
     always gains what the other loses, NaN for a single point.
 
     Over all points, where it cannot be low for every two: the weights themselves, on the lattice of
@@ -41,7 +41,7 @@ def competition(front: Front) -> pd.DataFrame:
             kept = ~np.delete(front.alphas, two, axis=1).any(axis=1)
             edge = replace(pair, alphas=front.alphas[kept], table=front.table[kept])
         rows[" and ".join(objective.task for objective in pair.objectives)] = {
-            f"{where}, {metric}": view.competition()
+            f"{where}, {metric}": view.task_correlation()
             for where, part in (("all points", pair), ("edge", edge))
             for metric, view in (("metric", part), ("loss", part.on("loss")))
         }
@@ -68,10 +68,10 @@ def ordered_pairs(front: Front) -> np.ndarray:
     1 is a front in order, 0 a reversed one. NaN where all weights are equal.
     """
     front = front.finite()
-    weights, better = front.cares, front.better
-    cares = weights[:, None] < weights
+    preferences, better = front.preferences, front.better
+    prefers = preferences[:, None] < preferences
     with np.errstate(invalid="ignore"):
-        return (cares & (better[:, None] < better)).sum((0, 1)) / cares.sum((0, 1))
+        return (prefers & (better[:, None] < better)).sum((0, 1)) / prefers.sum((0, 1))
 
 
 def dominates(one: Front, other: Front) -> Bool[np.ndarray, "P Q"]:

@@ -88,7 +88,7 @@ MEASURES: dict[str, Callable[[Record, str], Any]] = {
     "hypervolume": Record.hypervolume,
     # rank correlation between the achievements on two tasks: -1 on a front
     "competition": lambda record, split: record.part(split).get("competition"),
-    "competition in loss": _of_front(lambda front: front.on("loss").competition()),
+    "competition in loss": _of_front(lambda front: front.on("loss").task_correlation()),
     "order": order,
     # rank correlation of how much a point cares about a task with its metric, a mean over tasks
     "order in metrics": _of_members(lambda front: correlations(front).mean()),

@@ -53,7 +53,7 @@ def trade(fronts: Sequence[Front]) -> str:
     each seed."""
     reach = np.mean([span(front) for front in fronts])
     kept = np.mean([front.non_dominated().sum() for front in fronts])
-    competition = np.mean([front.competition() for front in fronts])
+    competition = np.mean([front.task_correlation() for front in fronts])
     mean = f", on average over {len(fronts)} seeds" if len(fronts) > 1 else ""
     told = "a gain on one task costs another" if competition < -0.3 else "there is little to trade"
     number = f"{competition:.2f}".replace("-", "\N{MINUS SIGN}")

@@ -50,7 +50,7 @@ class Playground(VBox):  # type: ignore[misc]
             self.button.disabled = False
         front = record.front("validation")
         self.fronts[", ".join(f"{name} = {value:g}" for name, value in chosen.items())] = front
-        self.message.value = f"rank correlation of the tasks {front.competition():.2f}"
+        self.message.value = f"rank correlation of the tasks {front.task_correlation():.2f}"
         self.figure.clear_output(wait=True)
         with self.figure:
             display(self._drawn(record.data))  # type: ignore[no-untyped-call]

@@ -97,7 +97,7 @@ def summary(front):
     }
     return {
         "hypervolume": front.hypervolume(reference) if len(front.objectives) > 1 else None,
-        "competition": front.competition() if many else None,
+        "competition": front.task_correlation() if many else None,
         "best": front.best(),
         "spearman": spearman,
     }

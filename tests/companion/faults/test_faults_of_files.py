@@ -1,7 +1,6 @@
 """Whatever a file is or becomes, it is named, nothing else is lost and none takes all memory."""
 
 import gzip
-import json
 import os
 import random
 import shutil
@@ -11,9 +10,8 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from commands_on_disk import record
 from faces_on_disk import faces
-from forked import finish, start
+from forked import finish
 from packed import gzipped, put, tarred, zipped
 from test_faults import COMMON, half_written
 from tiny_experiment import tiny
@@ -22,7 +20,6 @@ from pamal_companion.data import census, utkface
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.run import run
 from pamal_core.errors import InputError
-from pamal_core.front import Front
 
 RANDOM = random.Random(0)
 
@@ -40,24 +37,6 @@ def test_weights_of_somebody_else_beside_a_run(tmp_path, times, tally):
         left = [path for path in place.iterdir() if path != own and path.suffix != ".lock"]
         tally("weights that are not ours", lost, len(left))
         assert not lost and not left
-
-
-def save_again_and_again(path, front):
-    while True:
-        front.save(path)
-
-
-def test_a_front_whose_save_is_killed(tmp_path, times, tally):
-    front, path = record().front("test"), tmp_path / "front.json"
-    front.save(path)
-    for _ in range(times):
-        process = start(save_again_and_again, path, front)
-        process.join(RANDOM.uniform(0.05, 0.3))
-        process.kill()
-        process.join()
-        lost = not Front.load(path).table.equals(front.table)
-        tally("Front.save killed", lost, 0)
-        assert not lost
 
 
 def read_only(place):
@@ -155,14 +134,3 @@ def test_an_archive_of_faces_that_is_damaged(packing, kind, tmp_path, times, tal
             lost = name not in str(error)
         tally(f"{kind} of faces as {packing}", lost, 0)
         assert not lost
-
-
-def test_a_front_that_is_damaged(tmp_path, times, tally):
-    front, path = record().front("test"), tmp_path / "front.json"
-    front.save(path)
-    content = path.read_bytes()
-    for _ in range(times):
-        path.write_bytes(content[: RANDOM.randrange(len(content) - 1)])
-        with pytest.raises(json.JSONDecodeError):
-            Front.load(path)
-        tally("truncation of a front", False, 0)

@@ -262,7 +262,7 @@ def test_upwards_changes_no_comparison_of_points():
     np.testing.assert_array_equal(after.non_dominated(), before.non_dominated())
     assert after.choose().row == before.choose().row
     np.testing.assert_allclose(after.spearman(), before.spearman() * [1, -1, -1])
-    assert after.competition() == pytest.approx(before.competition())
+    assert after.task_correlation() == pytest.approx(before.task_correlation())
     assert after.hypervolume([0.0, -1.0, -1.0]) == pytest.approx(
         before.hypervolume([0.0, 1.0, 1.0])
     )

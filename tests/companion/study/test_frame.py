@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from made_up import DATA, record, runs_of, staircase
 
+from pamal_companion.fronts import union
 from pamal_companion.runs import grid
 from pamal_companion.study import frame, paper
 from pamal_companion.study.frame import Setting, select
 from pamal_core.errors import InputError
-from pamal_core.front import Front
 
 
 def test_all_records_are_read_and_copies_count_once(runs):
@@ -229,7 +229,7 @@ def test_a_union_is_at_least_as_large_as_each_of_its_runs(runs):
     for setting in (select("multimnist/ls"), select("census/pamal")):
         every = [*runs[setting].values()]
         fronts = [one.front("test") for one in every]
-        volume = frame.volume(Front.union(*fronts))
+        volume = frame.volume(union(*fronts))
         points = np.concatenate([front.values for front in fronts])
         assert volume == pytest.approx(staircase(points), abs=1e-12)
         assert volume >= max(map(frame.volume, fronts))

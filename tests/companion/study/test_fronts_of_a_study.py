@@ -192,7 +192,7 @@ def test_pairs_agree_with_scipy_and_their_mean_is_the_competition():
             for where, part in (("all points", achieved), ("edge", edge)):
                 expected = spearmanr(part[:, i], part[:, j]).statistic
                 assert found[f"{where}, {name}"].iloc[row] == pytest.approx(expected)
-        assert found[f"all points, {name}"].mean() == pytest.approx(view.competition())
+        assert found[f"all points, {name}"].mean() == pytest.approx(view.task_correlation())
 
 
 def test_a_single_network_has_no_correlations_and_a_single_task_no_pairs():

@@ -26,7 +26,7 @@ def test_a_press_trains_what_a_run_with_these_options_trains(playground):
     (name, front), *others = playground.fronts.items()
     assert (name, others) == ("W = 3, lam = 1, p = 2", [])
     np.testing.assert_array_equal(front.values, expected.values)
-    assert f"{front.competition():.2f}" in playground.message.value
+    assert f"{front.task_correlation():.2f}" in playground.message.value
     assert not playground.button.disabled
 
 

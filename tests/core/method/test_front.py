@@ -1,29 +1,17 @@
-import os
 import sys
-import warnings
 from dataclasses import replace
 from importlib.util import find_spec
-from pathlib import Path
 
 import jaxtyping
 import moocore
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from small_fronts import front, left_out, sphere, with_and_without_broken
 
 from pamal_core.errors import InputError
-from pamal_core.front import Front, Objective, attained
-
-
-def front(values, maximise=True, alphas=None, names="abcd"):
-    values = np.asarray(values, dtype=float)
-    names = names[: values.shape[1]]
-    metric = "accuracy" if maximise else "loss"
-    table = pd.DataFrame(values, columns=[f"{n}/{metric}" for n in names])
-    if alphas is None:
-        first = np.linspace(1, 0, len(values))
-        alphas = np.c_[first, 1 - first]
-    return Front(np.asarray(alphas), table, tuple(Objective(c, maximise) for c in table))
+from pamal_core.front import Front, Objective
 
 
 @pytest.mark.parametrize("maximise", [True, False])
@@ -72,16 +60,16 @@ def test_spearman_agrees_with_scipy_on_random_fronts_with_ties():
         np.testing.assert_allclose(front(values, alphas=alphas).spearman(), expected, atol=1e-12)
 
 
-def test_competition_is_minus_one_on_a_strict_trade_off_and_one_without():
+def test_the_correlation_of_tasks_is_minus_one_on_a_strict_trade_off_and_one_without():
     up = np.linspace(0, 1, 5)
-    assert front(np.c_[up, 1 - up]).competition() == pytest.approx(-1)
-    assert front(np.c_[up, up]).competition() == pytest.approx(1)
+    assert front(np.c_[up, 1 - up]).task_correlation() == pytest.approx(-1)
+    assert front(np.c_[up, up]).task_correlation() == pytest.approx(1)
 
 
 def test_correlations_of_a_single_point_are_not_defined():
     single = front([[0.9, 0.8]])
     assert np.isnan(single.spearman()).all()
-    assert np.isnan(single.competition())
+    assert np.isnan(single.task_correlation())
 
 
 def test_spearman_follows_the_task_weights_of_the_members():
@@ -148,6 +136,8 @@ def test_the_name_of_a_task_means_its_objective():
     assert choice.metrics == {"a/accuracy": 0.9, "b/accuracy": 0.1}
     assert points.choose(at_least={"b": 0.8}, at_most={"b": 0.9}).row == 2
     assert points.choose(weights={"a": 1, "b/accuracy": 5}).row == 2
+    assert points.choose(weights=pd.Series({"b": 5, "a": 1})).row == 2
+    assert points.choose(at_least=pd.Series({"b": 0.8}), at_most=pd.Series({"b": 0.9})).row == 2
 
 
 def test_bounds_are_literal_and_may_name_any_column():
@@ -241,7 +231,7 @@ def test_choose_says_which_bounds_conflict_and_which_point_is_nearest():
         ({"at_most": {"a/accuracy": float("nan")}}, r"must be a finite number.* nan for 'a/"),
         ({"at_most": {"a/accuracy": "0.3"}}, "Found '0.3' for 'a/accuracy'"),
         ({"weights": [1.0]}, "one for each of"),
-        ({"weights": [1.0, -1.0]}, "finite numbers >= 0"),
+        ({"weights": [1.0, -1.0]}, r"numbers >= 0, not all 0\. Found \[1.0, -1.0\]"),
         ({"weights": {"a/accuracy": 1.0}}, "one for each of"),
         ({"weights": [0, 0]}, "not all 0"),
         ({"weights": 3}, "Found 3"),
@@ -253,40 +243,23 @@ def test_bounds_and_weights_that_make_no_sense_are_refused(options, message, mon
         front([[0.9, 0.5], [0.5, 0.6]]).choose(**options)
 
 
-BROKEN = [[np.nan, 0.99], [0.9, 0.1], [0.5, 0.6], [np.inf, 0.2], [0.3, -np.inf], [0.2, 0.9]]
-
-
-def left_out(call):
-    """What `call` returns, and that it warns once of points that are left out."""
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        result = call()
-    (warning,) = found
-    assert "3 of 6 points of the front are left out" in str(warning.message)
-    return result
-
-
 def test_points_that_are_not_finite_count_nowhere_and_a_warning_says_so():
-    alphas = np.c_[np.linspace(1, 0, 6), np.linspace(0, 1, 6)]
-    broken, rows = front(BROKEN, alphas=alphas), [1, 2, 5]
-    whole = front(np.array(BROKEN)[rows], alphas=alphas[rows])
+    broken, whole, rows = with_and_without_broken()
     assert left_out(broken.non_dominated).tolist() == [False, True, True, False, False, True]
     assert left_out(lambda: broken.hypervolume([0.0, 0.0])) == whole.hypervolume([0.0, 0.0])
-    for name in ("best", "competition"):
+    for name in ("best", "task_correlation"):
         assert left_out(getattr(broken, name)) == getattr(whole, name)()
     np.testing.assert_array_equal(left_out(broken.spearman), whole.spearman())
-    np.testing.assert_array_equal(left_out(lambda: attained([broken], 1.0)), attained([whole], 1.0))
     for options in ({}, {"best": "b"}, {"at_least": {"a/accuracy": 0.3}}):
         choice = left_out(lambda options=options: broken.choose(**options))
         assert choice.row == rows[whole.choose(**options).row]
     np.testing.assert_array_equal(left_out(lambda: broken.pareto).alphas, whole.pareto.alphas)
-    assert left_out(lambda: broken.compare(other=whole)).equals(whole.compare(other=whole))
     assert broken.to_frame().non_dominated.sum() == 3 and len(broken.to_frame()) == 6
 
 
 def test_a_front_without_a_finite_point_is_refused():
     lost = front(np.full((3, 2), np.nan))
-    calls = ["choose", "non_dominated", "best", "spearman", "barrier"]
+    calls = ["choose", "non_dominated", "best", "spearman", "task_correlation"]
     if find_spec("matplotlib"):  # of the extra `plots`
         calls.append("plot")
     for call in (*(getattr(lost, name) for name in calls), lambda: lost.hypervolume([0.0, 0.0])):
@@ -294,35 +267,69 @@ def test_a_front_without_a_finite_point_is_refused():
             call()
 
 
-def sphere(num_points, num_tasks):
-    """Points none of which dominates another."""
-    values = np.abs(np.random.default_rng(0).normal(size=(num_points, num_tasks)))
-    values /= np.linalg.norm(values, axis=1, keepdims=True)
-    return front(values, names=[f"t{t}" for t in range(num_tasks)])
-
-
-def test_a_hypervolume_that_takes_long_is_approximate_and_says_so():
-    few, many = sphere(60, 8), sphere(90, 8)
-    for exact in (None, True):
-        assert few.hypervolume(np.zeros(8), exact=exact) == moocore.hypervolume(
-            few.values, ref=np.zeros(8), maximise=True
-        )
-    with pytest.warns(UserWarning, match="90 points in 8 objectives is approximate"):
-        near = many.hypervolume(np.zeros(8))
-    assert near == many.hypervolume(np.zeros(8), exact=False)
-    assert near == pytest.approx(many.hypervolume(np.zeros(8), exact=True), rel=0.01)
-    # Units do not matter: one objective is counted in thousands, one in thousandths, one is a loss.
-    units = np.array([1, 1e3, 1e-3, 1, 1, 1, 1, -1])
-    table = many.table * units + 5
-    objectives = tuple(Objective(name, bool(u > 0)) for name, u in zip(table, units, strict=True))
-    scaled = replace(many, table=table, objectives=objectives)
-    assert scaled.hypervolume(np.full(8, 5.0), exact=False) == pytest.approx(near)
-    # Points that add nothing are not counted.
-    assert many.hypervolume(np.full(8, 1.5)) == many.hypervolume(np.full(8, 1.5), exact=False) == 0
+def test_a_hypervolume_is_exact_in_many_objectives_and_dominated_points_add_nothing():
+    few = sphere(60, 8)
+    exact = moocore.hypervolume(few.values, ref=np.zeros(8), maximise=True)
+    assert few.hypervolume(np.zeros(8)) == exact
+    assert few.hypervolume(np.full(8, 1.5)) == 0
     padded = np.vstack([few.values, few.values * 0.5])
-    assert front(padded, names=[f"t{t}" for t in range(8)]).hypervolume(np.zeros(8)) == (
-        pytest.approx(few.hypervolume(np.zeros(8)))
-    )
+    names = [objective.task for objective in few.objectives]
+    assert front(padded, names=names).hypervolume(np.zeros(8)) == exact
+
+
+MIXED = Front(
+    np.ones((2, 1)),
+    pd.DataFrame({"price/loss": [1.0, 2.0], "sold/accuracy": [0.9, 0.95]}),
+    (Objective("price/loss", False), Objective("sold/accuracy", True)),
+)
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        [3.0, 0.0],
+        (3, 0),
+        np.array([3.0, 0.0]),
+        torch.tensor([3.0, 0.0], requires_grad=True),
+        {"price": 3.0, "sold": 0.0},
+        {"sold": 0.0, "price/loss": np.float32(3.0)},
+        pd.Series({"sold": 0.0, "price": 3.0}),
+        pd.Series({"sold/accuracy": 0, "price/loss": 3}),
+    ],
+    ids=str,
+)
+def test_a_reference_goes_by_names_or_by_the_order_of_the_objectives(reference, monkeypatch):
+    """By hand: (3 - 1) 0.9 + (3 - 2) (0.95 - 0.9)."""
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # a tensor will do
+    assert MIXED.hypervolume(reference) == pytest.approx(1.85)
+
+
+@pytest.mark.parametrize(
+    ("reference", "found"),
+    [
+        ({"price": 3.0}, r"\{'price': 3.0\}"),
+        ({"price": 3.0, "solt": 0.0}, r"\{'price': 3.0, 'solt': 0.0\}"),
+        ({"price": 3.0, "sold": 0.0, "age": 1.0}, "'age': 1.0"),
+        ({"price": 3.0, "price/loss": 3.0}, "'price/loss': 3.0"),
+        ({"price": 3.0, "sold": np.nan}, "'sold': nan"),
+        ({"price": 3.0, "sold": "0"}, "'sold': '0'"),
+        (pd.Series([3.0, 0.0]), r"\{0: 3.0, 1: 0.0\}"),  # of numbers for names
+        (pd.Series([3.0, 3.0, 0.0], ["price", "price", "sold"]), "'price': 3.0, 'sold': 0.0"),
+        (pd.Series([3.0, 3.0], ["price", "price"]), r"\{'price': 3.0\}"),
+        ([3.0], r"\[3.0\]"),
+        ([[3.0, 0.0]], r"\[\[3.0, 0.0\]\]"),
+        ([3.0, None], r"\[3.0, None\]"),
+        ("30", "'30'"),
+        (3.0, "3.0"),
+        (np.float64(3.0), "3.0"),
+        ({3.0, 0.0}, r"\{0.0, 3.0\}"),
+    ],
+)
+def test_a_reference_by_wrong_names_or_of_too_few_is_refused(reference, found, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    expected = r"`reference` must be 2 finite numbers, one for each of price/loss, sold/accuracy, "
+    with pytest.raises(InputError, match=expected + rf"by name or in this order\. Found .*{found}"):
+        MIXED.hypervolume(reference)
 
 
 def test_a_front_without_points_or_columns_is_refused():
@@ -342,7 +349,6 @@ def test_a_front_is_a_sequence_of_points():
         assert points[rows].alphas.tolist() == [[0.5, 0.5], [0, 1]]
         assert points[rows][0].metrics == points[1].metrics
     assert points.pareto.values.tolist() == [[0.9, 0.1], [0.7, 0.6]]
-    np.testing.assert_array_equal(points.F, -points.values)
     with pytest.raises(IndexError):
         points[3]
     with pytest.raises(InputError, match="Found 0 alphas"):
@@ -389,7 +395,7 @@ def test_a_hypervolume_is_from_the_references_unless_one_is_missing(maximise, re
     points = front(np.random.default_rng(0).random((8, 2)), maximise)
     one, other = points.objectives
     known = replace(points, objectives=(replace(one, reference=reference), other))
-    with pytest.raises(InputError, match=rf"one has none, .* Found \[{reference}, nan\]"):
+    with pytest.raises(InputError, match=rf"one for each of a/.* Found \[{reference}, nan\]"):
         known.hypervolume()
     every = tuple(replace(o, reference=reference) for o in points.objectives)
     assert replace(points, objectives=every).hypervolume() == points.hypervolume([reference] * 2)
@@ -406,78 +412,6 @@ def test_another_metric_has_the_direction_that_is_known_or_given():
         replace(points, metrics=()).on("rank")
     with pytest.raises(InputError, match=r"missing \['a/size'\]"):
         points.on("size", maximise=True)
-
-
-def test_a_comparison_has_each_front_judged_against_the_others():
-    ours, theirs = front([[0.9, 0.3], [0.6, 0.6], [0.1, 0.1]]), front([[0.8, 0.2], [0.5, 0.8]])
-    found = ours.compare(LS=theirs, reference=[0.0, 0.0])
-    assert [*found.index] == ["this", "LS"]
-    assert found["hypervolume"].tolist() == pytest.approx([0.27 + 0.18, 0.16 + 0.30])
-    # (0.6, 0.6) needs 0.2 more of b to reach (0.5, 0.8); (0.8, 0.2) 0.1 of both, then (0.6, 0.6)
-    assert found["additive epsilon"].tolist() == pytest.approx([0.2, 0.1])
-    assert found["IGD+"].tolist() == pytest.approx([0.2 / 2, (np.hypot(0.1, 0.1) + 0.1) / 2])
-    assert found["attained"].tolist() == [0.5, 0]
-    same = ours.compare(copy=ours)
-    assert (same[["additive epsilon", "IGD+"]] == 0).all(axis=None) and (same.attained == 1).all()
-    assert (same["hypervolume"] == 0).all()  # the worst of two points are their two corners
-    turned = [front(-f.values, maximise=False) for f in (ours, theirs)]
-    np.testing.assert_allclose(turned[0].compare(LS=turned[1], reference=[0.0, 0.0]), found)
-    # Of three each is judged against the other two together; what is dominated there adds nothing.
-    three = ours.compare(LS=theirs, worse=front([[0.1, 0.1]]), reference=[0.0, 0.0])
-    pd.testing.assert_series_equal(three.loc["this"], found.loc["this"])
-    assert three.loc["worse", "attained"] == 0
-    with pytest.raises(InputError, match="the same objectives"):
-        ours.compare(other=turned[1])
-
-
-def test_a_union_has_all_points_and_says_of_which_front_they_are():
-    one, other = front([[0.9, 0.3], [0.1, 0.1]]), front([[0.2, 0.8]])
-    for both, runs in ((one.union(other), [0, 0, 1]), (other.union(one), [0, 1, 1])):
-        assert both.table.run.tolist() == runs and len(both) == 3
-        assert both.hypervolume([0.0, 0.0]) == pytest.approx(0.27 + 0.5 * 0.2)
-    assert one.union(other, one).table.run.tolist() == [0, 0, 1, 2, 2]
-
-
-@pytest.mark.parametrize(
-    ("alphas", "task_weights", "expected"),
-    [
-        ([[0.3, 0.7]], None, [0.3, 0.7]),
-        ([[0.3, 0.7]], np.eye(2), [0.3, 0.7]),
-        ([[1.0]], [[0.2, 0.8]], [0.2, 0.8]),  # a run of linear scalarisation
-        ([[0.5, 0.5]], [[0.9, 0.1], [0.3, 0.7]], [0.6, 0.4]),
-        ([[0.2, 0.3, 0.5]], [[1, 0], [0, 1], [0.5, 0.5]], [0.45, 0.55]),
-    ],
-    ids=["no matrix", "the identity", "one member", "another matrix", "three members"],
-)
-def test_the_alphas_of_a_union_say_how_much_each_point_cares(alphas, task_weights, expected):
-    one = front([[0.9, 0.3], [0.1, 0.9]], alphas=[[0.8, 0.2], [0.1, 0.9]])
-    weights = None if task_weights is None else np.array(task_weights, dtype=float)
-    other = replace(front([[0.2, 0.8]], alphas=alphas), task_weights=weights)
-    for both, rows in ((one.union(other), [0, 1, 2]), (other.union(one), [1, 2, 0])):
-        np.testing.assert_allclose(both.cares[rows], [[0.8, 0.2], [0.1, 0.9], expected])
-        assert both.spearman().tolist() == pytest.approx([1, 1])
-    # Runs of one matrix keep their alphas.
-    again = other.union(other)
-    np.testing.assert_array_equal(again.alphas, np.repeat(np.array(alphas), 2, axis=0))
-    np.testing.assert_allclose(again.cares, [expected, expected])
-
-
-def test_means_over_seeds_have_an_interval_and_an_attained_surface():
-    from scipy.stats import t, ttest_1samp
-
-    rng = np.random.default_rng(0)
-    runs = [front(values) for values in rng.random((5, 4, 2))]
-    mean, half_width, surface = Front.over_seeds(runs)
-    for p in range(4):
-        sample = np.array([run.values[p, 0] for run in runs])
-        low, high = ttest_1samp(sample, 0).confidence_interval()
-        at = mean.table["a/accuracy"][p], half_width["a/accuracy"][p]
-        assert (at[0] - at[1], at[0] + at[1]) == pytest.approx((low, high))
-    np.testing.assert_array_equal(surface, attained(runs, 0.5))
-    assert t.ppf(0.975, 4) > 2 and mean.alphas.tolist() == runs[0].alphas.tolist()
-    for wrong in (runs[:1], [runs[0], runs[1][:3]]):
-        with pytest.raises(InputError, match="two fronts or more, all with the same alphas"):
-            Front.over_seeds(wrong)
 
 
 @pytest.mark.parametrize("num_tasks", [2, 3, 4])
@@ -505,67 +439,20 @@ def test_a_plot_has_every_point_in_every_pair_of_tasks(num_tasks):
     plt.close("all")
 
 
+def test_a_line_is_drawn_through_a_front_of_two_members_and_of_one_network_alone():
+    plt = pytest.importorskip("matplotlib.pyplot", reason="needs the `plots` extra")
+    segment = front([[0.9, 0.1], [0.6, 0.7], [0.5, 0.6]])
+    for points, num_lines in ((segment, 1), (replace(segment, is_union=True), 0)):
+        drawn = [line for line in points.plot().lines if line.get_linestyle() == "-"]
+        assert len(drawn) == num_lines
+    assert replace(segment, is_union=True)[:2].plot().lines[0].get_linestyle() != "-"
+    plt.close("all")
+
+
 def test_a_plot_without_matplotlib_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match="extra `plots` brings it"):
         front([[0.9, 0.1], [0.7, 0.6]]).plot()
-
-
-def saved(path):
-    """A front with numbers of many kinds, and what was loaded of it."""
-    rng = np.random.default_rng(0)
-    before = front(rng.random((40, 3)) / 3, alphas=rng.dirichlet([1, 1, 1], size=40))
-    table = before.table.assign(seen=range(40), **{"größe/精度": np.float32(np.pi), "by": "x"})
-    table.iloc[3, 0] = table.iloc[4, 1] = np.nan
-    known = (Objective("größe/精度", True, 0.5),)
-    before = replace(before, table=table, task_weights=np.eye(3) * 0.1, metrics=known)
-    before.save(path)
-    return before, Front.load(path)
-
-
-def test_a_front_is_loaded_to_the_last_bit_as_it_was_saved(tmp_path):
-    before, after = saved(str(tmp_path / "front.json"))
-    assert (after.objectives, after.metrics) == (before.objectives, before.metrics)
-    assert after.metrics[0].reference == 0.5
-    pd.testing.assert_frame_equal(after.table, before.table, check_exact=True)
-    np.testing.assert_array_equal(after.alphas, before.alphas)
-    np.testing.assert_array_equal(after.task_weights, before.task_weights)
-    assert [*tmp_path.iterdir()] == [tmp_path / "front.json"]
-    endless = replace(
-        before, table=before.table.assign(**{"a/accuracy": np.inf}), task_weights=None
-    )
-    endless.save(tmp_path / "front.json")
-    again = Front.load(tmp_path / "front.json")
-    assert again.table["a/accuracy"].isna().all() and again.task_weights is None
-
-
-@pytest.mark.parametrize("place", [(os, "fsync"), (Path, "replace")])
-@pytest.mark.parametrize("error", [OSError(28, "No space left"), KeyboardInterrupt()])
-def test_a_front_that_cannot_be_saved_leaves_the_one_before(tmp_path, monkeypatch, place, error):
-    path = tmp_path / "front.json"
-    front, _ = saved(path)
-    before = path.read_bytes()
-
-    def fail(*_):  # what is new is on the disk by then, under another name
-        raise error
-
-    monkeypatch.setattr(*place, fail)
-    with pytest.raises(type(error)):
-        front.save(path)
-    assert path.read_bytes() == before and [*tmp_path.iterdir()] == [path]
-
-
-def test_what_is_no_whole_front_is_not_read(tmp_path):
-    path = tmp_path / "front.json"
-    before, _ = saved(path)
-    text = path.read_text("utf-8")
-    for content in ("", text[:-30], "alpha,loss", "[]", "{}", text.replace("dtypes", "types")):
-        path.write_text(content, "utf-8")
-        with pytest.raises((ValueError, TypeError, KeyError)):
-            Front.load(path)
-    for call in (Front.load, before.save):
-        with pytest.raises(FileNotFoundError):
-            call(tmp_path / "nowhere" / "front.json")
 
 
 def test_a_mask_of_sorted_rows_means_these_rows():
@@ -585,20 +472,3 @@ def test_a_bound_that_leaves_out_the_best_point_leaves_a_choice():
     assert found.choose(at_most=bound).row in (1, 2)
     assert found.choose(at_most=bound, weights=[0, 1]).row == 3
     assert found.choose(at_most=bound, weights=[1, 0]).row == 0
-
-
-def test_a_union_of_unions_counts_on():
-    one = front([[1, 2], [2, 1]])
-    runs = one.union(one).union(one.union(one)).table["run"].tolist()
-    assert runs == [0, 0, 1, 1, 2, 2, 3, 3]
-
-
-@pytest.mark.parametrize("number", [1, 4])
-def test_means_over_seeds_need_no_surface(number):
-    points = np.random.default_rng(0).random((2, 3, number))
-    fronts = [front(one) for one in points]
-    found = Front.over_seeds(fronts)
-    assert found.attained.shape == (0, number)
-    np.testing.assert_allclose(found.mean.values, points.mean(0))
-    with pytest.raises(InputError, match="need two fronts or more"):
-        Front.over_seeds([])

@@ -112,13 +112,6 @@ def test_what_cannot_be_judged_is_not_trained(tasks, validation, said, monkeypat
         pamal.fit(Net, tasks, [BATCH], validation, epochs=1, progress=False)
 
 
-@pytest.mark.parametrize("others", [{}, {"this": True}])
-def test_fronts_are_compared_with_others_by_names_of_their_own(others):
-    front = pamal.evaluate(ensemble(), TASKS, [batch()])
-    with pytest.raises(InputError, match="compared by names of their own"):
-        front.compare(**dict.fromkeys(others, front))
-
-
 def test_a_low_rank_ensemble_needs_a_matrix():
     with pytest.raises(InputError, match="must have a matrix"):
         pamal.LowRankEnsemble(nn.LayerNorm(4), 2, task_weights=[[1.0], [1.0]])

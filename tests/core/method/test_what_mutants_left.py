@@ -13,7 +13,7 @@ from pamal_companion.rivals.low_rank import LowRankEnsemble
 from pamal_core import Method, WeightEnsemble, regression, train
 from pamal_core.balancing.nash_mtl import _bargain
 from pamal_core.errors import InputError
-from pamal_core.front import Front, Objective, attained
+from pamal_core.front import Front, Objective
 from pamal_core.recipe import Fitted
 from pamal_core.simplex import on_simplex
 from pamal_core.statistics import EXAMPLES
@@ -149,13 +149,3 @@ def test_the_adapter_of_a_convolution_of_colours_adds_up_to_its_member(tmp_path)
     change = torch.einsum("or,rihw->oihw", b[:, :, 0, 0], a) * config["lora_alpha"] / config["r"]
     member = network.export([0.0, 1.0]).body[0].weight
     torch.testing.assert_close(base + change, member, rtol=1e-4, atol=1e-5)
-
-
-def test_a_seed_with_one_point_counts_as_much_as_one_with_three():
-    """What half of two seeds reach is what either does; what both reach is the lesser."""
-    three = front((0.9, 0.1), (0.5, 0.5), (0.1, 0.9))
-    one = front((0.6, 0.6))
-    either = {tuple(point) for point in attained([three, one], 0.5).round(6).tolist()}
-    assert either == {(0.9, 0.1), (0.6, 0.6), (0.1, 0.9)}
-    both = {tuple(point) for point in attained([three, one], 1.0).round(6).tolist()}
-    assert both == {(0.6, 0.1), (0.5, 0.5), (0.1, 0.6)}

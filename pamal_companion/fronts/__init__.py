@@ -1,0 +1,21 @@
+"""Comparing, joining and averaging fronts, and measures of them that the method does not need. No
+torch; imports the method's fronts alone.
+"""
+
+from pamal_companion.fronts.attainment import attained
+from pamal_companion.fronts.barriers import barrier
+from pamal_companion.fronts.comparison import compare
+from pamal_companion.fronts.joining import union
+from pamal_companion.fronts.seeds import OverSeeds, over_seeds
+from pamal_companion.fronts.volume import approximate_hypervolume, hypervolume
+
+__all__ = [
+    "OverSeeds",
+    "approximate_hypervolume",
+    "attained",
+    "barrier",
+    "compare",
+    "hypervolume",
+    "over_seeds",
+    "union",
+]

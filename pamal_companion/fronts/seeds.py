@@ -1,0 +1,51 @@
+"""What several runs achieve together."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+
+from pamal_companion.fronts.attainment import attained
+from pamal_core.errors import InputError
+from pamal_core.front import Front, check_same_objectives
+
+
+class OverSeeds(NamedTuple):
+    """Hold what several runs achieve: the mean of each point, half the width of the 95% interval of
+    each mean (Student's t, a row per point), and the corners [K, T] of what at least half of the
+    runs attain. K is 0 unless there are two or three objectives."""
+
+    mean: Front
+    half_width: pd.DataFrame
+    attained: np.ndarray
+
+
+def over_seeds(fronts: Sequence[Front]) -> OverSeeds:
+    """Return the means of `fronts`, half the width of their 95% intervals, and the surface that
+    half of them attain, as `OverSeeds` has them.
+
+    - `fronts`: at least two with the same alphas, each from another seed.
+
+    Raises InputError for fewer, and for unlike alphas, `task_weights` or objectives.
+    """
+    are_alike = all(
+        np.array_equal(front.alphas, fronts[0].alphas)
+        and np.array_equal(front.matrix, fronts[0].matrix)
+        for front in fronts
+    )
+    if len(fronts) < 2 or not are_alike:
+        raise InputError(
+            "Means over seeds need two fronts or more, all with the same alphas and `task_weights`."
+        )
+    check_same_objectives(fronts)
+    first, columns = fronts[0], [*fronts[0].table]
+    tables = np.stack([front.table[columns].to_numpy(float) for front in fronts])
+    half_width = stdtrit(len(fronts) - 1, 0.975) * tables.std(0, ddof=1) / len(fronts) ** 0.5
+    mean = replace(first, table=pd.DataFrame(tables.mean(0), columns=columns))
+    corners = np.empty((0, len(first.objectives)))
+    if len(first.objectives) in (2, 3):
+        corners = attained(fronts, 0.5)
+    return OverSeeds(mean, pd.DataFrame(half_width, columns=columns), corners)
