@@ -1,4 +1,4 @@
-"""What a share of several runs attains."""
+"""Attainment surfaces: what a share of several runs reaches."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""How far networks fall apart between the members."""
+"""Error barriers: how far the middle between the members falls."""
 
 import warnings
 
@@ -8,7 +8,7 @@ from pamal_core.errors import InputError
 from pamal_core.front import Front
 
 WORSE = 0.1
-"""Share of the worst end's value: if the middle is worse by more, the members are warned of."""
+"""Share of the worst end's value by which the middle may be worse without a warning."""
 
 
 def barrier(front: Front) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""What several runs achieve together."""
+"""Means over seeds, and their intervals."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -32,7 +32,7 @@ def hypervolume(front: Front, reference: PerObjective | None = None) -> float:
 
 def approximate_hypervolume(front: Front, reference: PerObjective | None = None) -> float:
     """Return the volume between the points and `reference`, as `Front.hypervolume` takes it, by
-    `moocore.hv_approx`: within about 1%, in less than a second for hundreds of points. Higher is better."""
+    `moocore.hv_approx`: within about 1%, in less than a second. Higher is better."""
     ref, front = _reference(front, reference), front.finite()
     inside = _inside(front, ref)
     if not inside.any():

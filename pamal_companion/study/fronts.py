@@ -1,4 +1,4 @@
-"""What a front says of itself: its landmarks, how its tasks compete, and Claim 1 on its points."""
+"""Landmarks of a front, how its tasks compete, and Claim 1 on its points."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -27,12 +27,12 @@ def landmarks(front: Front) -> pd.DataFrame:
 
 
 def competition(front: Front) -> pd.DataFrame:
-    """Return `Front.task_correlation` of every two tasks, by metric and by loss: -1 where one task
+    """Return `Front.task_correlation` of every two tasks, by metric and by loss: -1 if one task
     always gains what the other loses, NaN for a single point.
 
-    Over all points, where it cannot be low for every two: the weights themselves, on the lattice of
-    66 points, have -0.47. And over the edge between the members of the two tasks, where -1 is
-    possible.
+    It is over all points, on which it cannot be low for every two tasks: the weights themselves, on
+    the lattice of 66 points, have -0.47. And it is over the edge between the members of the two
+    tasks, on which -1 is possible.
     """
     rows: dict[str, dict[str, float]] = {}
     for two in combinations(range(len(front.objectives)), 2):
@@ -62,10 +62,11 @@ def span(front: Front) -> float:
 
 
 def ordered_pairs(front: Front) -> np.ndarray:
-    """Return of the pairs of points that differ in how much they care about a task the share in
-    which the one that cares more is better at it: [T].
+    """Return the share of pairs of points in order, for each task: [T]. Among the pairs that differ
+    in how much they prefer the task, a pair is in order if the point that prefers it more is better
+    at it.
 
-    1 is a front in order, 0 a reversed one. NaN where all weights are equal.
+    1 is a front in order, 0 a reversed one. It is NaN if all weights are equal.
     """
     front = front.finite()
     preferences, better = front.preferences, front.better
