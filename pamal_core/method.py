@@ -1,7 +1,7 @@
 """Algorithm 1: one training step of any method that is a network, a preference, a balancer and a
 penalty."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
@@ -38,7 +38,8 @@ class Method:
     - `network`: a `WeightEnsemble`, or another map from alpha to weights. It returns a tensor for
       each task, in their order or in a dict by their names.
     - `tasks`: a loss and metrics for each column of its `task_weights`.
-    - `preference`: how alphas are drawn.
+    - `preference`: how alphas are drawn; or a function that returns it for the share of the training
+      that is done, from 0 to 1, which `train` tells.
     - `balancer`: makes one direction of the T losses of a draw; an aggregator of TorchJD, too.
     - `penalty`: couples the draws of a step, or None.
     - `window`: W, the number of draws in a step.
@@ -53,7 +54,7 @@ class Method:
     network: Network
     tasks: Sequence[Task]
     _: KW_ONLY
-    preference: Dirichlet = field(default_factory=Dirichlet)
+    preference: Dirichlet | Callable[[float], Dirichlet] = field(default_factory=Dirichlet)
     balancer: Any = field(default_factory=Linear)
     penalty: Penalty | None = None
     window: int = 1
@@ -62,7 +63,8 @@ class Method:
 
     def __post_init__(self) -> None:
         check_network(self.network)
-        check_type("preference", self.preference, Dirichlet, "Dirichlet(1.0)")
+        if isinstance(self.preference, type) or not callable(self.preference):
+            check_type("preference", self.preference, Dirichlet, "Dirichlet(1.0)")
         if type(self.balancer).__module__.startswith("torchjd."):
             self.balancer = Aggregated(self.balancer)
         check_type("balancer", self.balancer, Balancer, "Linear()")
@@ -123,7 +125,9 @@ class Method:
 
     def draw(self, rng: np.random.Generator, progress: float = 1.0) -> Float[np.ndarray, "W M"]:
         """Return the `window` alphas of a step, by the preference at `progress` of the training."""
-        preference = self.preference.at(progress)
+        preference = self.preference
+        if not isinstance(preference, Dirichlet):
+            preference = preference(progress)
         return preference.sample(self.window, self.network.num_members, rng)
 
     def step(self, batch: Batch, alphas: Alpha | None = None) -> Float[Tensor, "W T"]:

@@ -35,11 +35,7 @@ class Dirichlet:
     def __post_init__(self) -> None:
         check_type("stratified", self.stratified, bool, "True")
         if as_array(self.p).tolist() not in (0, np.inf):  # the two limits
-            _check_positive("p", self.p)
-
-    def at(self, progress: float) -> "Dirichlet":
-        """The distribution after the share `progress` of a training, from 0 to 1: always this."""
-        return self
+            check_positive("p", self.p)
 
     def sample(self, num_draws: int, num_members: int, rng: np.random.Generator) -> np.ndarray:
         """`num_draws` points on the simplex of `num_members` corners: [num_draws, num_members]."""
@@ -55,33 +51,9 @@ class Dirichlet:
         return rng.dirichlet(np.broadcast_to(p, num_members), size=num_draws)
 
 
-@dataclass(frozen=True)
-class Annealed(Dirichlet):
-    r"""Draws near the centre at first and near the corners at the end: after the share s of the
-    steps $\alpha \sim \mathrm{Dir}(p^{1 - s} e^s)$, from `p` = p as training begins to `end` = e
-    when it ends.
-
-    Dimitriadis, Frossard and Fleuret, "Pareto low-rank adapters" (ICLR 2025), move rays from the
-    centre of the simplex to its faces in this way: the base learns what all tasks need before the
-    adapters part. Their rays are laid out evenly; ours are drawn. `train` tells the progress, or
-    once an epoch where a loader has no length.
-    """
-
-    p: float | tuple[float, ...] = 10.0
-    end: float | tuple[float, ...] = 0.2
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("p", "end"):
-            _check_positive(name, getattr(self, name))
-
-    def at(self, progress: float) -> Dirichlet:
-        first, last = np.asarray(self.p), np.asarray(self.end)
-        found = first ** (1 - progress) * last**progress
-        return Dirichlet(tuple(found.tolist()) if found.ndim else float(found), self.stratified)
-
-
-def _check_positive(name: str, p: Any) -> None:
+def check_positive(name: str, p: Any) -> None:
+    """Raise InputError unless `p`, of the argument `name`, is a concentration of `Dirichlet` and
+    none of its limits."""
     values = np.atleast_1d(as_array(p))
     if values.ndim > 1 or not values.size or not (np.isfinite(values) & (values > 0)).all():
         raise InputError(

@@ -10,6 +10,7 @@ from torch import nn
 from torch.utils.data import TensorDataset
 
 from pamal_companion.data.batches import batches
+from pamal_companion.rivals.annealed import Annealed
 from pamal_companion.rivals.auto_lambda import AutoLambda
 from pamal_companion.rivals.cosmos import Conditioned, Cosine
 from pamal_companion.rivals.epo import EPO
@@ -23,7 +24,7 @@ from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.penalties import MultiForward
-from pamal_core.simplex import Annealed, Dirichlet, on_simplex
+from pamal_core.simplex import Dirichlet, on_simplex
 from pamal_core.tasks import Task
 
 
@@ -113,11 +114,11 @@ def task_weights(options: Options, num_tasks: int) -> np.ndarray:
     return np.full((1, num_tasks), 1 / num_tasks)
 
 
-def preference(options: Options) -> Dirichlet:
-    """How alpha is drawn."""
+def preference(options: Options) -> Dirichlet | Annealed:
+    """Return how alpha is drawn."""
     p = tuple(options.p) if isinstance(options.p, list) else options.p
     if options.p_first is not None:
-        return Annealed(options.p_first, options.draws == "stratified", end=p)
+        return Annealed(options.p_first, p, options.draws == "stratified")
     return Dirichlet(p, options.draws == "stratified")
 
 
