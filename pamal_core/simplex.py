@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
@@ -126,24 +125,3 @@ def as_array(values: Any) -> np.ndarray:
     if hasattr(values, "detach"):  # a tensor may be on a GPU, need a gradient, or be bfloat16
         values = values.detach().cpu().double()
     return np.asarray(values, dtype=float).copy()  # pandas has some that cannot be written
-
-
-def edges(
-    alphas: Float[np.ndarray, "W T"], kind: Literal["lex", "full"] = "lex"
-) -> list[Int[np.ndarray, "_ 2"]]:
-    """The multi-forward graphs of W draws, one per task (section 4.2, Eq. 3).
-
-    A row (i, j) of task t's array is an edge from draw i to draw j, which cares more about the
-    task: alpha_it < alpha_jt. "full" has every such pair; "lex" those of neighbours in the order of
-    the task, at most W - 1. Draws of equal weight, to 1e-6, have no edge. These are the edges over
-    which `penalties.MultiForward` sums.
-    """
-    graphs = []
-    for weights in alphas.T:
-        order = weights.argsort(stable=True)
-        i, j = np.triu_indices(len(order), k=1)
-        kept = weights[order[i]] < weights[order[j]] - SAME
-        if kind == "lex":
-            kept &= j == i + 1
-        graphs.append(np.stack((order[i], order[j]), axis=1)[kept])
-    return graphs

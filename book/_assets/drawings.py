@@ -18,13 +18,14 @@ from torch.nn.utils import vector_to_parameters
 
 from pamal_companion.experiments.models import lenet
 from pamal_companion.lessons import schematics
+from pamal_companion.plots.edges import edges
 from pamal_companion.toy.pairs import Pairs
 from pamal_companion.toy.problem import INITIAL_POINTS, ToyProblem, pareto_set
 from pamal_companion.widgets.explorer_data import pictures
 from pamal_core.balancing import Linear
 from pamal_core.front import Front, Objective
 from pamal_core.penalties import MultiForward
-from pamal_core.simplex import edges, lattice
+from pamal_core.simplex import lattice
 
 HERE = Path(__file__).parent
 TARGET = HERE / "drawings"

@@ -23,7 +23,7 @@ from pamal_companion.plots.ternary import INDEX  # which gives matplotlib its te
 from pamal_core.front import Front
 
 Graphs = Sequence[Int[Array, "_ 2"]]
-"""The edges (i, j) between draws, for each task, as `simplex.edges` has them."""
+"""The edges (i, j) between draws, for each task, as `plots.edges` returns them."""
 Points = Float[Array, "_ 2"]
 """Points of a plane, such as the losses of two tasks."""
 Outputs = Float[Array, "A X"]

@@ -8,7 +8,8 @@ from scipy.spatial.distance import pdist
 
 from pamal_companion.lessons import schematics
 from pamal_companion.plots import lessons as drawings
-from pamal_core.simplex import Dirichlet, edges, lattice
+from pamal_companion.plots.edges import edges
+from pamal_core.simplex import Dirichlet, lattice
 
 
 def rng():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta, kstest
 
 from pamal_core.errors import InputError
-from pamal_core.simplex import Dirichlet, edges, lattice, on_simplex, sampled
+from pamal_core.simplex import Dirichlet, lattice, on_simplex, sampled
 
 
 def rng() -> np.random.Generator:
@@ -116,42 +116,6 @@ def test_alpha_may_be_a_tensor_of_any_kind(dtype):
 def test_alpha_may_be_a_row_of_a_table():
     alpha = pd.DataFrame({"a": [0.25], "b": [0.75]}).iloc[0]
     assert torch.as_tensor(on_simplex(alpha, 2)).tolist() == [0.25, 0.75]  # which may write
-
-
-def brute_force(alphas, kind):
-    """Per task all (i, j) with alpha_it < alpha_jt; for "lex" those with no draw in between."""
-    graphs = []
-    for weights in alphas.T:
-        pairs = {(i, j) for i, a in enumerate(weights) for j, b in enumerate(weights) if a < b}
-        if kind == "lex":
-            between = [(weights[i], weights[j]) for i, j in pairs]
-            kept = [not any(low < w < high for w in weights) for low, high in between]
-            pairs = {pair for pair, keep in zip(pairs, kept, strict=True) if keep}
-        graphs.append(pairs)
-    return graphs
-
-
-@pytest.mark.parametrize("kind", ["lex", "full"])
-@pytest.mark.parametrize("num_tasks", [2, 3, 5])
-def test_the_edges_are_those_of_a_double_loop(kind, num_tasks):
-    alphas = Dirichlet().sample(7, num_tasks, rng())
-    found = [set(map(tuple, graph.tolist())) for graph in edges(alphas, kind)]
-    assert found == brute_force(alphas, kind)
-    assert all(len(graph) == (6 if kind == "lex" else 21) for graph in found)
-
-
-def test_the_edges_of_two_tasks_are_each_others_turned_around():
-    first, second = edges(np.array([[0.2, 0.8], [0.9, 0.1], [0.5, 0.5]]))
-    assert first.tolist() == [[0, 2], [2, 1]]
-    assert second.tolist() == [[1, 2], [2, 0]]
-
-
-def test_draws_of_equal_weight_have_no_edge_between_them():
-    alphas = np.array([[0.5, 0.2, 0.3], [0.5, 0.3, 0.2], [0.0, 0.5, 0.5]])
-    first, *_ = edges(alphas, "full")
-    assert first.tolist() == [[2, 0], [2, 1]]
-    assert edges(alphas)[0].tolist() == [[2, 0]]
-    assert [len(graph) for graph in edges(np.full((3, 2), 0.5))] == [0, 0]
 
 
 def test_sampled_points_are_the_corners_the_centre_and_even_draws():
