@@ -23,5 +23,4 @@ from pamal_core.balancing.mgda import MGDA as MGDA
 from pamal_core.balancing.nash_mtl import NashMTL as NashMTL
 from pamal_core.balancing.pcgrad import PCGrad as PCGrad
 from pamal_core.balancing.rlw import RandomWeighting as RandomWeighting
-from pamal_core.balancing.tchebycheff import SmoothTchebycheff as SmoothTchebycheff
 from pamal_core.balancing.uncertainty import UncertaintyWeighting as UncertaintyWeighting

@@ -5,8 +5,9 @@ import pytest
 from scipy.optimize import brentq
 
 from pamal_companion.lessons import concave
+from pamal_companion.lessons.tchebycheff import SmoothTchebycheff
 from pamal_companion.toy.outcomes import distances
-from pamal_core.balancing import Linear, SmoothTchebycheff
+from pamal_core.balancing import Linear
 
 
 def test_the_front_is_concave_and_nothing_dominates_it():

@@ -9,7 +9,6 @@ from pamal_core.balancing import (
     DynamicWeightAverage,
     MovingAverage,
     RandomWeighting,
-    SmoothTchebycheff,
     UncertaintyWeighting,
 )
 from pamal_core.ensemble import WeightEnsemble
@@ -139,25 +138,3 @@ def test_rlw_is_uniform_on_average():
     draws = rule.reweigh(torch.rand(20000, 3), third.expand(20000, 3))
     torch.testing.assert_close(draws.sum(1), torch.ones(20000))
     torch.testing.assert_close(draws.mean(0), third, atol=0.01, rtol=0)
-
-
-def smooth(losses, weights, mu, ideal):
-    return mu * torch.logsumexp(weights * (losses - ideal) / mu, -1)
-
-
-@pytest.mark.parametrize("mu", [1e-3, 0.1, 10.0])
-@pytest.mark.parametrize("ideal", [0.0, [0.1, -0.2, 0.3]])
-def test_tchebycheff_has_the_gradient_of_the_smooth_maximum(mu, ideal):
-    losses = torch.rand(5, 3, dtype=torch.float64, requires_grad=True)
-    weights = torch.rand(5, 3, dtype=torch.float64)
-    smooth(losses, weights, mu, torch.tensor(ideal, dtype=torch.float64)).sum().backward()
-    found = SmoothTchebycheff(mu, ideal).reweigh(losses.detach(), weights)
-    torch.testing.assert_close(found, losses.grad)
-
-
-def test_a_small_mu_leaves_the_worst_task_alone_and_a_large_one_is_linear():
-    losses, weights = torch.tensor([0.5, 0.4]), torch.tensor([0.3, 0.7])
-    worst = SmoothTchebycheff(1e-4).reweigh(losses, weights)
-    assert worst.tolist() == pytest.approx([0.0, 0.7])
-    even = SmoothTchebycheff(1e4).reweigh(losses, weights)
-    torch.testing.assert_close(even, weights / 2, rtol=1e-4, atol=0)

@@ -27,7 +27,6 @@ from pamal_core.balancing import (
     NashMTL,
     PCGrad,
     RandomWeighting,
-    SmoothTchebycheff,
     UncertaintyWeighting,
     UnitNorm,
 )
@@ -41,7 +40,6 @@ RULES = {
     "DWA": lambda tasks: DynamicWeightAverage(),
     "DWA of steps": lambda tasks: DynamicWeightAverage(steps_per_window=2),
     "RLW": lambda tasks: RandomWeighting(),
-    "Tchebycheff": lambda tasks: SmoothTchebycheff(mu=1.0),
     "unit norm": lambda tasks: UnitNorm(),
     "unit norm, released": lambda tasks: UnitNorm("released"),
     "MGDA": lambda tasks: MGDA(),
@@ -90,7 +88,6 @@ def direction(rule, jacobian, weights=None, losses=None, *, num_shared=None, pen
     )
 
 
-SHARE = 1 / (1 + math.exp(0.75 * 4 - 0.25 * 2))  # of the first task in a softmax of w L
 ALL_MEMBERS = math.sqrt(0.625)  # the length of (1/4, 3/4)
 # Gradients (3, 4, 0) and (0, 0, 2) with weights 1/4 and 3/4 and losses 2 and 4.
 KNOWN = {
@@ -100,7 +97,6 @@ KNOWN = {
     "uncertainty": [0.375, 0.5, 0.75],
     "DWA": [0.75, 1.0, 1.5],
     "DWA of steps": [0.75, 1.0, 1.5],
-    "Tchebycheff": [0.75 * SHARE, 1.0 * SHARE, 1.5 * (1 - SHARE)],
     "unit norm": [0.15, 0.2, 0.75],
     "unit norm, released": [
         0.75 / (5 * ALL_MEMBERS + 1e-3),
@@ -187,7 +183,7 @@ def test_no_gradient_gives_no_direction_and_nan_gives_nan(name):
 WITHOUT_UNIT = {"moving average", "unit norm", "unit norm, released", "Nash-MTL"}
 
 
-@pytest.mark.parametrize("name", [n for n in RULES if n != "Tchebycheff"])
+@every
 def test_a_unit_of_all_losses_scales_the_direction_or_leaves_it(name):
     jacobian, losses = well_conditioned(3)[0], double([1, 2, 3])
     plain = direction(RULES[name](3), jacobian, losses=losses)
@@ -297,7 +293,6 @@ def test_a_rule_goes_on_on_the_device_of_the_losses(name):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: SmoothTchebycheff(mu=0.0), "`mu` must be a finite number > 0"),
         (lambda: DynamicWeightAverage(steps_per_window=0), "must be a whole number >= 1"),
         (lambda: direction(UncertaintyWeighting(3), torch.eye(2)), "must be that of the method, 2"),
     ],

@@ -1,4 +1,4 @@
-"""Smooth Tchebycheff scalarisation."""
+"""Smooth Tchebycheff scalarisation, which finds the points of a concave front, too."""
 
 from collections.abc import Sequence
 
@@ -16,9 +16,11 @@ class SmoothTchebycheff(LossBalancer):
     Lin et al., "Smooth Tchebycheff scalarization for multi-objective optimization" (ICML 2024), Eq.
     10. Its gradient is that of the losses with weights $w_t s_t$, where s is the softmax of $w (L -
     z) / \mu$: the task that lags by its weight counts most. For small `mu` it is Tchebycheff's
-    maximum. The minimum of that lies on any part of a front, concave ones included, of which linear
-    weights find only the ends. `ideal` is z, the losses that no point surpasses: 0 by default, or
-    one number per task. `mu` is in the unit of the losses; losses should have like scales.
+    maximum, whose minimum may lie on any part of a front. Linear weights find only the ends of a
+    concave part.
+
+    - `mu`: how smooth the maximum is, in the unit of the losses, which should have like scales.
+    - `ideal`: z, the losses that no point surpasses: 0 by default, or one number per task.
     """
 
     def __init__(self, mu: float = 0.1, ideal: float | Sequence[float] = 0.0) -> None:
