@@ -38,8 +38,8 @@ class Method:
     - `network`: a `WeightEnsemble`, or another map from alpha to weights. It returns a tensor for
       each task, in their order or in a dict by their names.
     - `tasks`: a loss and metrics for each column of its `task_weights`.
-    - `preference`: how alphas are drawn: a `Dirichlet`, or a function that returns one for the share
-      of the training that is done, from 0 to 1.
+    - `preference`: how alphas are drawn: a `Dirichlet`, or a function that returns one for the
+      share of the training that is done, from 0 to 1.
     - `balancer`: makes one direction of the T losses of a draw; an aggregator of TorchJD, too.
     - `penalty`: couples the draws of a step, or None.
     - `window`: W, the number of draws in a step.

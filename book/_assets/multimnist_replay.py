@@ -11,10 +11,10 @@ import shlex
 import sys
 from pathlib import Path
 
+from pamal_companion.data.atomic import write_atomic
 from pamal_companion.experiments.multimnist import EXPERIMENT, MultiMNISTOptions
 from pamal_companion.lessons.replay import replay
 from pamal_core.errors import InputError
-from pamal_core.files import write_atomic
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("out", type=Path)

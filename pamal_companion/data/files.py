@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import UnidentifiedImageError
 
+from pamal_companion.data.atomic import replacing
 from pamal_core.errors import InputError
-from pamal_core.files import replacing
 
 Arrays = dict[str, np.ndarray]
 # Hidden files, previews, resource forks: what systems leave beside data.

@@ -7,10 +7,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from pamal_companion.runs.states import load_state, save_state
 from pamal_core.errors import InputError
 from pamal_core.inputs import Batch
 from pamal_core.method import Method
-from pamal_core.states import load_state, save_state
 from pamal_core.training import Training, train
 
 

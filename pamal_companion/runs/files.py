@@ -13,8 +13,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from pamal_companion.data.atomic import HALF_WRITTEN, beside
 from pamal_core.errors import InputError
-from pamal_core.files import HALF_WRITTEN, beside
 
 WEIGHTS = ".safetensors"
 CHECKPOINT = ".checkpoint.safetensors"

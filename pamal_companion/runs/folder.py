@@ -9,10 +9,10 @@ from typing import Any
 
 import safetensors
 
+from pamal_companion.data.atomic import READ_ERRORS
 from pamal_companion.runs.files import CHECKPOINT, WEIGHTS
 from pamal_companion.runs.records import ABOUT, About, Record
 from pamal_core.errors import InputError
-from pamal_core.files import ODD
 
 REGISTERED = "registered"
 """A folder of runs that nobody looks at before the last one is made: it is left out of those above
@@ -84,5 +84,5 @@ def _header(path: Path) -> dict[str, Any]:
         with safetensors.safe_open(path, framework="numpy") as file:
             state = dict(json.loads(file.metadata()["state"])["dict"])
         return state | {"key": str(state["key"])}
-    except (safetensors.SafetensorError, *ODD) as error:
+    except (safetensors.SafetensorError, *READ_ERRORS) as error:
         raise InputError(f"{path} is damaged or another file: {error}.") from error

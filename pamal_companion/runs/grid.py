@@ -18,10 +18,10 @@ from typing import Any
 
 import pandas as pd
 
+from pamal_companion.data.atomic import write_atomic
 from pamal_companion.runs.files import RunFiles, is_held
 from pamal_companion.runs.options import names_in, parse_value
 from pamal_core.errors import InputError, check_choice
-from pamal_core.files import write_atomic
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"

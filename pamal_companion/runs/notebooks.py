@@ -14,10 +14,10 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from pamal_companion.data.atomic import write_atomic
 from pamal_companion.runs import grid
 from pamal_companion.runs.files import check_writable
 from pamal_core.errors import InputError
-from pamal_core.files import write_atomic
 
 # Cells for pages of one kind of data, and the kind of data whose pages leave them out.
 ONLY = {"full-data": "sample", "sample-data": "full"}

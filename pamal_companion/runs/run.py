@@ -25,12 +25,12 @@ from pamal_companion.runs.files import RunFiles
 from pamal_companion.runs.methods import matters
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record, about, summarise, to_points, versions
+from pamal_companion.runs.states import save_state
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
 from pamal_core.method import Method
 from pamal_core.network import Network
 from pamal_core.simplex import sampled
-from pamal_core.states import save_state
 from pamal_core.statistics import Calibration
 from pamal_core.tasks import Task
 from pamal_core.training import Training, seed_everything

@@ -16,11 +16,11 @@ from typing import Any
 
 import pandas as pd
 
+from pamal_companion.data.atomic import write_atomic
 from pamal_companion.runs import folder, grid
 from pamal_companion.runs.records import Record
 from pamal_companion.study import measures
 from pamal_core.errors import InputError
-from pamal_core.files import write_atomic
 
 RESULTS = grid.RESULTS
 FILE = RESULTS / "measured.csv"

@@ -9,7 +9,7 @@ import torch
 
 from pamal_companion.__main__ import main
 from pamal_companion.runs.records import ABOUT, Record
-from pamal_core.states import save_state
+from pamal_companion.runs.states import save_state
 
 NAMES = ("top-left", "bottom-right")
 

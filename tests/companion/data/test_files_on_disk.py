@@ -4,39 +4,9 @@ import errno
 import os
 
 import pytest
-import torch
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
+from pamal_companion.data.atomic import write_atomic
 from pamal_core.errors import InputError
-from pamal_core.files import write_atomic
-from pamal_core.states import load_state, save_state
-
-STATE = {
-    "key": "abc",
-    "tensors": {"a": torch.rand(3, 2), "half": torch.ones(2, dtype=torch.bfloat16)},
-    "optimizer": {0: {"step": torch.tensor(3.0), "betas": (0.9, 0.999)}},
-    "history": [[0.1, 0.2], []],
-    "none": None,
-}
-
-
-def test_state_is_restored_exactly(tmp_path):
-    save_state(tmp_path / "s", STATE)
-    got = load_state(tmp_path / "s")
-    assert got["history"] == STATE["history"] and got["none"] is None and got["key"] == "abc"
-    assert list(got["optimizer"]) == [0] and got["optimizer"][0]["betas"] == [0.9, 0.999]
-    for name, tensor in STATE["tensors"].items():
-        assert torch.equal(got["tensors"][name], tensor)
-        assert got["tensors"][name].dtype == tensor.dtype
-
-
-def test_state_that_speaks_of_tensors_it_has_not_is_named(tmp_path):
-    path = tmp_path / "s.safetensors"
-    save_state(path, {"a": torch.ones(2)})
-    path.write_bytes(path.read_bytes().replace(rb"\"tensor\": \"0\"", rb"\"tensor\": \"1\""))
-    with pytest.raises(InputError, match=r"s\.safetensors is damaged"):
-        load_state(path)
 
 
 @pytest.mark.parametrize("call", ["os.fsync", "pathlib.Path.replace"])
@@ -78,15 +48,3 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"Could not write .*file/r\.json"):
         write_atomic(tmp_path / "file" / "r.json", b"")
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(data=st.data())
-def test_no_flipped_bit_in_a_state_is_read_as_another_state(tmp_path, data):
-    path = tmp_path / "s"
-    save_state(path, STATE)
-    content = bytearray(path.read_bytes())
-    content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
-    path.write_bytes(content)
-    with pytest.raises(InputError, match="damaged or another"):
-        load_state(path)

@@ -9,10 +9,10 @@ from commands_on_disk import ask, ask_json, record
 
 from pamal_companion.runs import folder
 from pamal_companion.runs.records import Record, _digest
+from pamal_companion.runs.states import _checksum, load_state, save_state
 from pamal_companion.study import frame, measured
 from pamal_companion.widgets.runs_data import pack
 from pamal_core.errors import InputError
-from pamal_core.states import _checksum, load_state, save_state
 
 DEEP = "[" * 30_000 + "]" * 30_000
 NESTED = json.loads("[" * 90 + "1" + "]" * 90)
