@@ -1,4 +1,4 @@
-"""The one error for everything a user can mend."""
+"""The error for everything that a user can mend, and the checks that raise it."""
 
 import math
 from collections.abc import Sequence
@@ -7,20 +7,20 @@ from typing import Any
 
 
 class InputError(ValueError):
-    """Something given is wrong: the message says what was expected and what was found."""
+    """An argument or a file is wrong; the message says what was expected and what was found."""
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython prints instead of a traceback: in a notebook the one line is enough."""
+        """Return the lines that IPython prints instead of a traceback; a user needs no more."""
         return [f"{type(self).__name__}: {self}", *getattr(self, "__notes__", [])]
 
 
 def is_number(value: object) -> bool:
-    """Whether `value` is a finite number, of numpy or plain; True and False are none."""
+    """Return whether `value` is a finite number, of Python or numpy, but not True or False."""
     return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
 
 
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
-    """InputError unless `value`, of the argument `name`, is one of `allowed`."""
+    """Raise InputError unless `value`, of the argument `name`, is one of `allowed`."""
     if value not in allowed:
         names = ", ".join(allowed) or "none"
         raise InputError(f"`{name}` must be one of {names}. Found {value!r}.")
@@ -29,15 +29,16 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
 def check_number(
     name: str, value: Any, low: int, *, whole: bool = False, above: bool = False
 ) -> None:
-    """InputError unless `value` is a finite, or `whole`, number, at least `low` or `above` it."""
+    """Raise InputError unless `value`, of the argument `name`, is a finite number that is at least
+    `low`; if `whole`, a whole number; if `above`, a number greater than `low`."""
     words, sign = "a whole number" if whole else "a finite number", ">" if above else ">="
-    right = is_number(value) and (isinstance(value, Integral) or not whole)
-    if not right or value < low or (above and value == low):
+    is_of_kind = is_number(value) and (isinstance(value, Integral) or not whole)
+    if not is_of_kind or value < low or (above and value == low):
         raise InputError(f"`{name}` must be {words} {sign} {low}. Found {name}={value!r}.")
 
 
 def check_type(name: str, value: object, kind: type, example: str) -> None:
-    """InputError unless `value`, of the argument `name`, is a `kind`, such as `example`."""
+    """Raise InputError unless `value`, of the argument `name`, is a `kind`, such as `example`."""
     if not isinstance(value, kind):
         is_short = isinstance(value, str | Real)
         found = repr(value) if is_short else getattr(value, "__name__", type(value).__name__)

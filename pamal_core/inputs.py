@@ -11,16 +11,16 @@ from torch.utils._pytree import tree_leaves
 from pamal_core.errors import InputError
 
 Inputs = Any
-"""What a model is called with: a tensor; several in a tuple or list, as its arguments in order; or
-several in a dict, as its arguments by name. Anything else is its one argument as it is."""
+"""The inputs of a model: one tensor; several in a tuple or list, which are its arguments in order;
+or several in a dict, which are its arguments by name. Anything else is its one argument."""
 Batch = Sequence[Any] | Mapping[str, Any]
-"""(inputs, target_1, ..., target_T), one target per task, None where the batch has none; or
-(inputs, {name: target}), where the name of a task may be absent; or one dict of inputs and targets,
-of which those named like a task are its targets."""
+"""(inputs, target_1, ..., target_T), with a target for each task, or None if the batch has none; or
+(inputs, {name: target}), in which the name of a task may be absent; or one dict of inputs and
+targets, in which the targets have the names of their tasks."""
 
 
 def arguments(inputs: Inputs) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a model that is called with `inputs`: those in order, those by name."""
+    """Return the arguments in order and the arguments by name for a model that gets `inputs`."""
     if isinstance(inputs, Mapping):
         return (), dict(inputs)
     if _is_several(inputs):
@@ -29,19 +29,19 @@ def arguments(inputs: Inputs) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 def by_name(outputs: Any) -> Any:
-    """Return a named tuple, of what a model returned, as a dict; others as they are."""
+    """Return the outputs of a model as a dict if they are a named tuple, and else unchanged."""
     return outputs._asdict() if hasattr(outputs, "_asdict") else outputs
 
 
 def num_examples(inputs: Inputs) -> int:
-    """The length of the first tensor of `inputs` that has one; 0 where there is none."""
+    """Return the length of the first tensor of `inputs` that has a length, or 0 if none has."""
     parts = (part for part in tree_leaves(arguments(inputs)) if isinstance(part, Tensor))
     return next((len(part) for part in parts if part.ndim), 0)
 
 
 def moved(batch: Batch, device: torch.device, names: Sequence[str] = ()) -> list[Any]:
-    """Return [inputs, target_1, ...] or [inputs, {name: target}] of a `batch`, on `device`; raise
-    InputError unless it is a `Batch`. `names` are those of the tasks."""
+    """Return `batch` on `device` as [inputs, target_1, ...] or [inputs, {name: target}]. Raise
+    InputError unless it is a `Batch`. `names` are the names of the tasks."""
     if isinstance(batch, Mapping):
         targets = {name: batch[name] for name in names if name in batch}
         batch = {name: part for name, part in batch.items() if name not in targets}, targets
@@ -64,7 +64,7 @@ def _targets(batch: Sequence[Any]) -> Iterable[Any]:
 
 @contextmanager
 def unchanged(batch: Sequence[Any]) -> Iterator[None]:
-    """Raise InputError where what runs within writes into a tensor of `batch`."""
+    """Raise InputError if the code of the `with` block writes into a tensor of `batch`."""
     tensors = [t for t in tree_leaves(batch) if isinstance(t, Tensor) and not t.is_inference()]
     before = [tensor._version for tensor in tensors]
     yield
@@ -76,7 +76,7 @@ def unchanged(batch: Sequence[Any]) -> Iterator[None]:
 
 
 def check_loader(loader: Any, times: int, name: str = "loader") -> None:
-    """Raise InputError where `loader`, of the argument `name`, cannot be read so many `times`."""
+    """Raise InputError if `loader`, of the argument `name`, cannot be read so many `times`."""
     if not isinstance(loader, Iterable) or (isinstance(loader, Iterator) and times > 1):
         raise InputError(
             f"`{name}` must yield its batches each time that it is read, as a DataLoader or a list "
@@ -85,7 +85,8 @@ def check_loader(loader: Any, times: int, name: str = "loader") -> None:
 
 
 def described(value: Any) -> str:
-    """What `value` is, for a message: of a tensor shape and dtype, of a collection what is in."""
+    """Return words for `value` in a message: the shape and dtype of a tensor, the keys or types in
+    a collection, or a type."""
     if isinstance(value, Tensor):
         return f"one tensor {list(value.shape)} of {value.dtype}".replace("torch.", "")
     kind = type(value).__name__
@@ -103,10 +104,11 @@ def _moved(part: Any, device: torch.device) -> Any:
         return [_moved(value, device) for value in part]
     if not hasattr(part, "to"):
         return part
-    return part.to(device, non_blocking=device.type == "cuda")  # a copy off a GPU must end first
+    # A copy to the CPU has to end before the CPU reads it.
+    return part.to(device, non_blocking=device.type == "cuda")
 
 
 def _is_several(part: Any) -> bool:
-    """Whether `part` is several inputs; a packed sequence is a tuple, too, but one input."""
-    # Not a union, of which the compiler of torch 2.7 makes nothing.
+    """Return whether `part` is several inputs. A packed sequence is a tuple, but one input."""
+    # Not `tuple | list`, which the compiler of torch 2.7 cannot read.
     return isinstance(part, (tuple, list)) and not hasattr(part, "to")

@@ -14,43 +14,44 @@ from pamal_core.shapes import ByDraw
 from pamal_core.simplex import SAME
 
 MAX_EXPONENT = 50.0
-"""e to the power of a larger violation is factored out: from 88 on it overflows float32."""
+"""Largest violation of which exp is taken; an excess is factored out. exp(89) overflows float32."""
 
 
 @dataclass(frozen=True)
 class Penalty(ABC):
     """`lam` times a function of the losses, added to the total loss of a step.
 
-    Its gradient is that of a weighted sum of the losses. A penalty is therefore no more than
-    additional task weights: one backward pass (or one product with the Jacobian) covers both terms.
+    Its gradient is the gradient of a weighted sum of the losses. A penalty is therefore no more
+    than additional task weights: one backward pass, or one product with the Jacobian, covers both
+    terms.
     """
 
     lam: float = 1.0
     min_window: ClassVar[int] = 1
-    """The number of draws below which there is nothing to penalise."""
+    """Smallest number of draws in which there is something to penalise."""
 
     def __post_init__(self) -> None:
         check_number("lam", self.lam, 0)
 
     @abstractmethod
     def slopes(self, losses: ByDraw, weights: ByDraw) -> ByDraw:
-        """`lam` times the slope of the penalty by each loss, [W, T], for W draws whose task weights
-        are `weights` [W, T]."""
+        """Return `lam` times the slope of the penalty by each loss, [W, T], for W draws with the
+        task weights `weights` [W, T]."""
 
 
 @dataclass(frozen=True)
 class MultiForward(Penalty):
     r"""Multi-forward regularisation: Eq. 3, and line 11 of Algorithm 1.
 
-    Task t orders the W draws by their weight on it: there is an edge (i, j) where $\alpha_{it} <
-    \alpha_{jt}$. Draw j cares more about the task, so it ought to have the lower loss on it. With
-    $v_{ij}$ the violation of an edge the penalty is `lam` times
+    Task t orders the W draws by their weight on the task: there is an edge (i, j) if $\alpha_{it} <
+    \alpha_{jt}$. Draw j weighs task t more, so its loss on task t ought to be lower. With $v_{ij}$
+    the violation of an edge the penalty is `lam` times
 
     $$R = \sum_t \log \Big( \frac{1}{|E_t|} \sum_{(i, j) \in E_t} e^{\max(v_{ij}, 0)} \Big),$$
 
     which is 0 on an ordered front.
 
-    - `lam`: how much it counts, at least 0.
+    - `lam`: the weight of the penalty, at least 0.
     - `sign`: "ordered" takes $v_{ij} = L_t(j) - L_t(i)$, as the paper's text and its Figure 3
       describe it; "printed" takes $L_t(i) - L_t(j)$, as Eq. 3 and the authors' code have it, and
       penalises the right order.
@@ -72,7 +73,7 @@ class MultiForward(Penalty):
         check_choice("skip", self.skip, ("never", "as_released"))
 
     def __call__(self, losses: ByDraw, weights: ByDraw) -> Float[Tensor, "*batch"]:
-        """R for the losses of W draws, differentiable in `losses`; not yet multiplied by `lam`."""
+        """Return R for W draws, without the factor `lam` and differentiable in `losses`."""
         order = weights.argsort(dim=-2, stable=True)
         weights, losses = weights.gather(-2, order), losses.gather(-2, order)
         rise = _edges(losses, self.edges)
@@ -80,8 +81,8 @@ class MultiForward(Penalty):
             rise = -rise
         is_edge = _edges(weights, self.edges) > SAME
         violations = rise.clamp_min(0) * is_edge
-        with_one = F.pad(violations.detach(), (0, 0, 1, 0))  # a draw alone has no edge
-        excess = (with_one.amax(-2, keepdim=True) - MAX_EXPONENT).clamp_min(0)
+        padded = F.pad(violations.detach(), (0, 0, 1, 0))  # amax needs a row; one draw has no edge
+        excess = (padded.amax(-2, keepdim=True) - MAX_EXPONENT).clamp_min(0)
         total = ((violations - excess).exp() * is_edge).sum(-2)
         count = is_edge.sum(-2)
         logs = torch.where(count > 0, total / count.clamp_min(1), 1).log()
@@ -99,7 +100,8 @@ class MultiForward(Penalty):
 
 
 def _edges(sorted_values: Tensor, kind: str) -> Tensor:
-    """Differences v_j - v_i along the edges i -> j of draws sorted by weight: [*batch, E, T]."""
+    """Return the differences v_j - v_i along the edges i -> j of draws that are sorted by weight:
+    [*batch, E, T]."""
     if kind == "lex":
         return sorted_values.diff(dim=-2)
     size, device = sorted_values.shape[-2], sorted_values.device

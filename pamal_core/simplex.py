@@ -1,4 +1,4 @@
-"""Preferences: points alpha on the simplex, how they are drawn and how they are laid out."""
+"""Preferences alpha, points on the simplex: how they are drawn and how they are laid out."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -11,7 +11,7 @@ from scipy.special import betaincinv
 from pamal_core.errors import InputError, check_number, check_type
 
 SAME = 1e-6
-"""Task weights no further apart are equal: sums of float32 may differ in their last bits."""
+"""Largest distance of task weights that count as equal: sums of float32 may differ by rounding."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Dirichlet:
       independent, each still ~ Dir(p). For two members one of W draws then falls into each W-th of
       the distribution.
 
-    Raises InputError for a negative `p`, and for a list in which one is 0 or infinite.
+    Raises InputError if `p` is negative, or has several numbers and one is 0 or infinite.
     """
 
     p: float | tuple[float, ...] = 1.0
@@ -37,7 +37,7 @@ class Dirichlet:
             check_positive("p", self.p)
 
     def sample(self, num_draws: int, num_members: int, rng: np.random.Generator) -> np.ndarray:
-        """`num_draws` points on the simplex of `num_members` corners: [num_draws, num_members]."""
+        """Return `num_draws` points on the simplex of `num_members` corners: [num_draws, M]."""
         p = np.atleast_1d(np.asarray(self.p, dtype=float))
         if np.isinf(p[0]):
             return np.full((num_draws, num_members), 1 / num_members)
@@ -61,8 +61,8 @@ def check_positive(name: str, p: Any) -> None:
 
 
 def _at_quantiles(shares: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """Points [W, M] ~ Dir(p) from uniform `shares` [W, M], stick by stick: member k takes a share
-    ~ Beta(p_k, p_k+1 + ... + p_M) of what those before it left."""
+    """Return points [W, M] ~ Dir(p) from uniform `shares` [W, M] by breaking a stick: member k gets
+    a share ~ Beta(p_k, p_k+1 + ... + p_M) of the length that the members before it left."""
     num_members = len(p)
     if p[0] == 0:
         return np.eye(num_members)[(shares[:, 0] * num_members).astype(int)]
@@ -93,10 +93,10 @@ def lattice(num_members: int, num_points: int = 11) -> np.ndarray:
 
 
 def sampled(num_members: int, num_draws: int = 256, seed: int = 0) -> np.ndarray:
-    """The corners, the centre, and `num_draws` points spread evenly over the simplex: [M + 1 +
-    num_draws, M]. For many members, of which a lattice has too many points.
+    """Return the corners, the centre, and `num_draws` points spread evenly over the simplex: [M + 1
+    + num_draws, M]. With many members a lattice has too many points.
 
-    Each of the latter is ~ Dir(1), from a Latin hypercube with this `seed`.
+    The spread points are ~ Dir(1), from a Latin hypercube with this `seed`.
     """
     rng = np.random.default_rng(seed)
     draws = Dirichlet(1.0, stratified=True).sample(num_draws, num_members, rng)
@@ -104,15 +104,15 @@ def sampled(num_members: int, num_draws: int = 256, seed: int = 0) -> np.ndarray
 
 
 def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.ndarray:
-    """`alpha`, a tensor on any device included, as a float array [..., num_members], checked:
-    finite, >= 0, each row sums to 1 within 1e-5."""
+    """Return `alpha`, which may be a tensor on any device, as a float array [..., num_members];
+    raise InputError unless its numbers are finite, >= 0, and sum to 1 within 1e-5 in each row."""
     try:
         array = as_array(alpha)
-    except (TypeError, ValueError):  # of numpy: no numbers, or rows of unlike lengths
+    except (TypeError, ValueError):  # numpy's, for words or rows of unlike lengths
         array = np.empty(0)
-    right = array.ndim > 0 and array.shape[-1] == num_members
-    right = right and np.isfinite(array).all() and (array >= -1e-9).all()
-    if not right or not np.allclose(array.sum(-1), 1, rtol=0, atol=1e-5):
+    is_valid = array.ndim > 0 and array.shape[-1] == num_members
+    is_valid = is_valid and np.isfinite(array).all() and (array >= -1e-9).all()
+    if not is_valid or not np.allclose(array.sum(-1), 1, rtol=0, atol=1e-5):
         found = array.round(6).tolist() if array.size else alpha
         raise InputError(
             f"`{name}` must have {num_members} finite numbers >= 0 that sum to 1. Found {found!r}."
@@ -121,7 +121,7 @@ def on_simplex(alpha: ArrayLike, num_members: int, name: str = "alpha") -> np.nd
 
 
 def as_array(values: Any) -> np.ndarray:
-    """`values`, a tensor on any device included, as a float array."""
+    """Return `values`, which may be a tensor on any device, as a float array."""
     if hasattr(values, "detach"):  # a tensor may be on a GPU, need a gradient, or be bfloat16
         values = values.detach().cpu().double()
-    return np.asarray(values, dtype=float).copy()  # pandas has some that cannot be written
+    return np.asarray(values, dtype=float).copy()  # an array of pandas may be read-only

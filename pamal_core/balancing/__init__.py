@@ -1,9 +1,8 @@
-"""Balancers: from T task losses (or gradients) to one direction.
+"""Balancers turn T task losses, or their gradients, into one direction.
 
-A *loss* balancer turns the task weights of a draw into other task weights; its direction costs one
-backward pass. A *gradient* balancer sees the Jacobian of the losses and costs T. All of them
-broadcast over leading dimensions, but for the Gram balancers, which solve a small problem for each
-Jacobian.
+A *loss* balancer replaces the task weights of a draw; its direction costs one backward pass. A
+*gradient* balancer combines the rows of the Jacobian and costs T backward passes. All balancers
+broadcast over leading dimensions, except for Gram balancers, which take one Jacobian at a time.
 """
 
 from pamal_core.balancing.aggregated import Aggregated as Aggregated

@@ -15,11 +15,11 @@ class Aggregated(GradientBalancer):
     of `torchjd.aggregation`: it combines the task gradients on the shared weights.
 
     Quinton and Rey, "Jacobian descent for multi-objective optimization" (2024). `aggregator` makes
-    one vector [S] of a Jacobian [T, S]. If it has a `pref_vector`, that is set to the `weights` of
-    each draw; any other is given the rows $w_t g_t$. The heads keep the plain `weights`.
+    one vector [S] of a Jacobian [T, S]. If it has a `pref_vector`, this is set to the `weights` of
+    each draw; otherwise the rows are $w_t g_t$. The heads keep the plain `weights`.
 
-    Raises InputError for an aggregator with a preference of its own, and for one with a memory (a
-    `reset`), which the state of a training would lack. A Jacobian that is not finite gives NaN.
+    If the Jacobian is not finite, the direction is NaN. Raises InputError if the aggregator has a
+    preference of its own, or a memory (a `reset`), which the state of a training would lack.
     """
 
     def __init__(self, aggregator: Callable[[Tensor], Tensor]) -> None:
@@ -32,7 +32,7 @@ class Aggregated(GradientBalancer):
         self.aggregator = aggregator
 
     def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
-        if not jacobian.isfinite().all():  # solvers raise errors of their own
+        if not jacobian.isfinite().all():  # on which solvers raise errors of their own
             return torch.full_like(jacobian[0], torch.nan)
         if hasattr(self.aggregator, "pref_vector"):
             self.aggregator.pref_vector = weights

@@ -1,4 +1,4 @@
-"""What Algorithm 1 asks of every balancer."""
+"""The interface of every balancer, and the draw that it gets."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -40,37 +40,37 @@ class Draw:
         return flatten(gradients, self.theta.values())
 
     def gradients(self) -> list[Theta]:
-        """The gradient of each loss by `theta`, the rows of the Jacobian: T backward passes."""
+        """Return the rows of the Jacobian, the gradient of each loss: T backward passes."""
         return [self.gradient(loss, retain_graph=True) for loss in self.losses]
 
     def penalised(self, weights: ByTask) -> ByTask:
-        """`weights` plus the penalty's."""
+        """Return `weights` plus the task weights of the penalty, if there is one."""
         return weights if self.penalty is None else weights + self.penalty
 
 
 class Balancer(ABC):
-    """Turns the T losses of one draw into one direction; it may keep a state from draw to draw."""
+    """Turns the T losses of one draw into one direction. It may keep a state from draw to draw."""
 
     @abstractmethod
     def direction(self, draw: Draw) -> Theta:
         """Return the balanced gradient of the losses by theta, [N], plus the penalty's task weights
         times the Jacobian, which a subclass adds itself (`Draw.penalised`).
 
-        An optimiser that descends subtracts a multiple of it.
+        An optimiser that descends subtracts a multiple of the direction.
         """
 
     def parameters(self) -> Iterable[Tensor]:
-        """What the optimiser trains beside the network: nothing, unless a subclass says otherwise.
+        """Return the tensors that the optimiser trains beside the network, by default none.
 
         The balancer itself adds to their `.grad`.
         """
         return ()
 
     def start_epoch(self, history: Sequence[Sequence[float]]) -> None:  # noqa: B027 an optional hook
-        """Called before each epoch with the mean losses of those before it, [epochs, T]."""
+        """Prepare for an epoch, given the mean losses [epochs, T] of the epochs before it."""
 
     def state_dict(self) -> dict[str, Any]:
-        """What a run needs to resume: nothing, unless a subclass says otherwise."""
+        """Return the state that a run needs to resume, by default none."""
         return {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:  # noqa: B027 optional as well

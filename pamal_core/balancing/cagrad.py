@@ -16,17 +16,18 @@ class CAGrad(GramBalancer):
     Liu et al., "Conflict-averse gradient descent for multi-task learning" (NeurIPS 2021), Eq. 3:
     $\max_d \min_t g_t \cdot d$ subject to $\|d - g_0\| \le c \|g_0\|$, with $g_t$ the rows of the
     Jacobian on the shared weights and $g_0 = \sum_t w_t g_t$, their mean for uniform `weights`. The
-    default `c` = 0.4 is that of their experiments on supervised multi-task learning. d is as long
-    as in Algorithm 1; the released code divides it by $1 + c^2$, which Adam does not notice.
+    authors' experiments on supervised multi-task learning have `c` = 0.4, our default. d is as long
+    as in their Algorithm 1; the released code divides d by $1 + c^2$, which Adam does not notice.
 
     The dual point w minimises $g_w \cdot g_0 + c \|g_0\| \|g_w\|$ over the simplex, with $g_w =
-    \sum_t w_t g_t$, and $d = g_0 + s g_w$ where $s \|g_w\| = c \|g_0\|$. For a given s it is the
+    \sum_t w_t g_t$, and $d = g_0 + s g_w$ with $s \|g_w\| = c \|g_0\|$. For a given s, w is the
     point of the shortest vector in the hull of the $g_t + g_0 / s$, which `min_norm` finds exactly.
-    $s \|g_w\|$ grows with s, so one root is left to find. There is none where no direction of the
-    ball descends on every task but some conflict with none (to 1e-6 of the longest gradient), as
-    where a gradient is 0. Of these directions the one nearest to $g_0$ is taken.
+    Since $s \|g_w\|$ grows with s, one root is left to find. If no direction of the ball descends
+    on every task but some directions conflict with no task (to 1e-6 of the longest gradient), for
+    example because a gradient is 0, there is no root. Then the direction without conflict that is
+    nearest to $g_0$ is taken.
 
-    Equal gradients g, or a single one, give $(1 + c) g$.
+    Equal gradients g, or a single gradient g, give $(1 + c) g$.
     """
 
     def __init__(self, c: float = 0.4, heads: Literal["plain", "balanced"] = "plain") -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pamal_core.balancing.losses import LossBalancer
+from pamal_core.balancing.losses import LossBalancer, mean_of_known
 from pamal_core.errors import check_number
 from pamal_core.shapes import ByTask
 
@@ -17,14 +17,14 @@ class DynamicWeightAverage(LossBalancer):
 
     Liu, Johns and Davison, "End-to-end multi-task learning with attention" (CVPR 2019), Eq. 7: the
     weights of epoch e are $T \, \mathrm{softmax}(r / \tau)$ with $r_t = L_t(e - 1) / L_t(e - 2)$,
-    where $L_t(e)$ is the mean training loss of epoch e and $\tau$ the `temperature`, by default
-    their 2. In the first two epochs they are 1. They multiply `weights`, so that uniform `weights`
-    give the mean over tasks in place of their sum. $r_t$ is 1 for a loss that was 0, or had no
-    labels, in either epoch.
+    where $L_t(e)$ is the mean training loss of epoch e. In the first two epochs the weights are 1.
+    They multiply `weights`, so that uniform `weights` give the mean over tasks, not the sum. If a
+    loss was 0, or had no labels, in either epoch, its $r_t$ is 1.
 
-    With `steps_per_window` the two windows are not epochs but the last that many steps and as many
-    before them, anew at each step; the weights are 1 until there are as many. In the benchmark code
-    of Nash-MTL, and so in that of PaMaL's authors, it is 25.
+    - `temperature`: $\tau$, by default the authors' 2.
+    - `steps_per_window`: if given, the two windows are not epochs but the last so many steps and as
+      many before them, anew at each step; until there are as many the weights are 1. The benchmark
+      code of Nash-MTL, which PaMaL's authors use, has 25.
     """
 
     def __init__(self, temperature: float = 2.0, steps_per_window: int | None = None) -> None:
@@ -37,22 +37,21 @@ class DynamicWeightAverage(LossBalancer):
 
     def start_epoch(self, history: Sequence[Sequence[float]]) -> None:
         if self.steps_per_window is None:
-            two = map(torch.tensor, history[-2:])
-            self.factors = self._factors(*two) if len(history) >= 2 else None
+            last_two = map(torch.tensor, history[-2:])
+            self.factors = self._factors(*last_two) if len(history) >= 2 else None
 
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         if self.steps_per_window is not None:
             self.past.append(losses.clone())
             if len(self.past) == self.past.maxlen:
                 windows = torch.stack([past.to(losses) for past in self.past]).chunk(2)
-                means = [w.mean(0) * (len(w) / (w != 0).sum(0).clamp(min=1)) for w in windows]
-                self.factors = self._factors(*means)
+                self.factors = self._factors(*map(mean_of_known, windows))
         if self.factors is None:
             return weights
         return weights * self.factors.to(weights, non_blocking=True)
 
     def _factors(self, before: Tensor, last: Tensor) -> Tensor:
-        # A mean over no labels is 0, as missing losses are.
+        # A loss without labels is 0, and so is the mean of such losses.
         unknown = (before == 0) | (last == 0) | (last / before).isnan()
         ratios = torch.where(unknown, 1, last / before)
         return len(ratios) * torch.softmax(ratios / self.temperature, 0)

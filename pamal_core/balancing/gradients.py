@@ -11,8 +11,8 @@ from pamal_core.shapes import ByMember, ByTask, Direction, Jacobian, Theta
 
 
 class GradientBalancer(Balancer):
-    """Combines the T task gradients, the rows of the Jacobian, into one direction: on the shared
-    weights, as the paper prescribes. The heads keep the plain weights."""
+    """Combines the T task gradients, the rows of the Jacobian, into one direction on the shared
+    weights, as the paper prescribes. The heads keep the plain task weights."""
 
     @abstractmethod
     def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
@@ -30,11 +30,11 @@ class UnitNorm(GradientBalancer):
     r"""Gradient balancing of section 4.2: every task gradient is scaled to unit l2 norm and then
     weighted, $\sum_t w_t g_t / \|g_t\|$. A gradient of norm 0 stays 0.
 
-    - `form`: "paper" does so on the shared weights, and the heads keep the plain weights.
-      "released" follows the authors' code: it divides the whole loss of a task, and so the gradient
-      of its head, by $\|\alpha\| \|g_t\| + 0.001$, with $g_t$ the gradient by the shared entries of
-      theta. That is the norm of the gradient by the shared weights of all members plus 0.001, since
-      the gradient of member k is $\alpha_k g_t$.
+    - `form`: "paper" scales the gradients on the shared weights; the heads keep the plain weights.
+      "released" follows the authors' code, which divides the whole loss of a task, and so the
+      gradient of its head, by $\|\alpha\| \|g_t\| + 0.001$, with $g_t$ the gradient by the shared
+      entries of theta. Since the gradient of member k is $\alpha_k g_t$, the divisor is the norm of
+      the gradient by the shared weights of all members plus 0.001.
     """
 
     def __init__(self, form: Literal["paper", "released"] = "paper") -> None:
@@ -42,8 +42,8 @@ class UnitNorm(GradientBalancer):
         self.form = form
 
     def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
-        r"""$\sum_t w_t g_t / \|g_t\|$ for the rows $g_t$ of `jacobian`; alpha is taken to be
-        `weights`, as where W is the identity."""
+        r"""Return $\sum_t w_t g_t / \|g_t\|$ for the rows $g_t$ of `jacobian`. The released form
+        takes `weights` for alpha, which they are if W is the identity."""
         scaled = weights / self._norms(jacobian, weights)
         return (scaled.unsqueeze(-2) @ jacobian).squeeze(-2)
 

@@ -19,12 +19,12 @@ from pamal_core.shapes import ByTask, Coefficients, Direction, Gram, Jacobian, T
 class GramBalancer(GradientBalancer):
     """A weighted sum of the task gradients g_t whose weights follow from their Gram matrix J J^T.
 
-    That matrix is T x T, so the rule is solved on the CPU in double precision; it takes one
-    Jacobian at a time. Where all gradients are 0 so is the direction. Where one is NaN or infinite
-    the direction is NaN, at which the training loop stops.
+    The Gram matrix is T x T, so the rule is solved on the CPU in double precision, for one Jacobian
+    at a time. If all gradients are 0, the direction is 0. If a gradient is NaN or infinite, the
+    direction is NaN, at which the training loop stops.
 
-    With `heads="balanced"` the gradients of the heads are weighted like those of the shared
-    weights, as most of the released codes do; `"plain"` leaves them the task weights.
+    - `heads`: "plain" weighs the gradients of the heads by the task weights, "balanced" like the
+      gradients of the shared weights, as most of the released codes do.
     """
 
     def __init__(self, heads: Literal["plain", "balanced"] = "plain") -> None:
@@ -33,7 +33,8 @@ class GramBalancer(GradientBalancer):
 
     @abstractmethod
     def solve(self, gram: Gram, weights: Coefficients) -> Coefficients:
-        """What multiplies the gradients, given the finite `gram` [t, s] = g_t . g_s, not all 0."""
+        """Return the coefficients of the gradients, given their `gram` [t, s] = g_t . g_s, which is
+        finite and not all 0, and the task weights of the draw."""
 
     def combine(self, jacobian: Jacobian, weights: ByTask) -> Direction:
         return self.coefficients(jacobian @ jacobian.T, weights) @ jacobian
@@ -53,29 +54,30 @@ class GramBalancer(GradientBalancer):
         return total
 
     def coefficients(self, inner: Float[Tensor, "T T"], weights: ByTask) -> ByTask:
-        """a, from the inner products of the gradients."""
+        """Return the coefficients of the gradients, given their inner products."""
         gram = inner.double().cpu().numpy()
         if not np.isfinite(gram).all():
             return torch.full_like(weights, torch.nan)
         if not gram.any():
             return torch.zeros_like(weights)
-        found = self.solve(gram, weights.double().cpu().numpy())
-        return torch.from_numpy(found).to(weights)
+        solution = self.solve(gram, weights.double().cpu().numpy())
+        return torch.from_numpy(solution).to(weights)
 
 
 def factor(gram: Gram) -> Gram:
-    """R with R^T R = `gram`, scaled so that its longest column is 1: the gradients in T
-    dimensions."""
+    """Return R with R^T R = `gram` / its largest entry: the gradients in T dimensions as columns,
+    of which the longest has length 1."""
     values, vectors = np.linalg.eigh(gram / gram.diagonal().max())
     return np.sqrt(values.clip(0))[:, None] * vectors.T
 
 
 def min_norm(columns: Float[Array, "S T"]) -> Coefficients:
-    """The a on the simplex with the shortest sum_t a_t c_t, exactly, for any number of columns c_t.
+    """Return the a on the simplex with the shortest sum_t a_t c_t, exactly, for any number of
+    columns c_t.
 
     With x = s a, s > 0, the non-negative least squares problem min |sum_t x_t c_t|^2 + (sum_t x_t -
-    1)^2 has the same a: the best s for a point of length q is 1 / (1 + q^2), and what remains, q^2
-    / (1 + q^2), grows with q.
+    1)^2 has the same a: the best s for a point of length q is 1 / (1 + q^2), and the value there,
+    q^2 / (1 + q^2), grows with q.
     """
     from scipy.optimize import nnls  # slow to import, and seldom needed
 
@@ -86,11 +88,11 @@ def min_norm(columns: Float[Array, "S T"]) -> Coefficients:
 
 
 def by_unit_gradients(gram: Gram, rule: Callable[[Array], Array]) -> Coefficients:
-    """The weights of the gradients, where `rule` gives those of the unit gradients from their
-    cosines. A gradient of norm 0 has no direction: it is left out, with weight 0."""
+    """Return the coefficients of the gradients, given a `rule` that returns the coefficients of the
+    unit gradients from their cosines. A gradient of norm 0 has no direction: it gets 0."""
     norms = np.sqrt(gram.diagonal())
-    kept = norms > 0
-    weights = np.zeros(len(gram))
-    units = gram[np.ix_(kept, kept)] / np.outer(norms[kept], norms[kept])
-    weights[kept] = rule(units) / norms[kept]
-    return weights
+    nonzero = norms > 0
+    coefficients = np.zeros(len(gram))
+    cosines = gram[np.ix_(nonzero, nonzero)] / np.outer(norms[nonzero], norms[nonzero])
+    coefficients[nonzero] = rule(cosines) / norms[nonzero]
+    return coefficients

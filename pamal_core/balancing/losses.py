@@ -13,15 +13,15 @@ from pamal_core.shapes import ByTask, Theta
 
 
 class LossBalancer(Balancer):
-    """Turns task weights and current losses into the weights that multiply the losses, whose sum
-    has the direction as its gradient: one backward pass."""
+    """Replaces the task weights, given the current losses. The direction is the gradient of the sum
+    of the losses with the new weights: one backward pass."""
 
     @abstractmethod
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
-        """Return the weights [T] in place of `weights` [T]; called once per draw.
+        """Return the task weights [T] that replace `weights` [T]; called once per draw.
 
-        `losses` [T] carry no gradient. The loss of a task without a label in the batch is exactly
-        0, so guard a division by it.
+        `losses` [T] carry no gradient. A task without a label in the batch has a loss of exactly 0,
+        so guard a division by its loss.
         """
 
     def direction(self, draw: Draw) -> Theta:
@@ -36,32 +36,38 @@ class Linear(LossBalancer):
         return weights
 
 
+def mean_of_known(losses: Tensor) -> Tensor:
+    """Return the mean of `losses` [draws, ...] over those that are not exactly 0, or else 0."""
+    num_known = (losses != 0).sum(0).clamp(min=1)
+    return losses.mean(0) * (len(losses) / num_known)
+
+
 class MovingAverage(LossBalancer):
     r"""Loss balancing of section 4.2: each loss is divided by its mean over the last `history`
     draws.
 
-    With W draws a step these are history / W steps. `form="paper"` multiplies the weight of task t
-    by $1 / |m_t|$, where $m_t$ is the mean of its losses, the present one included; the first draws
-    have a mean over fewer. The absolute value is ours: a mean may be negative, as on the toy
-    problem, and would turn descent into ascent. A loss of exactly 0, as of a batch without labels,
-    does not count in its mean. A task whose mean is 0 keeps its weight.
+    - `history`: number of draws, which with W draws a step are history / W steps.
+    - `form`: "paper" multiplies the weight of task t by $1 / |m_t|$, with $m_t$ the mean of its
+      losses, the present loss included; the first draws have a mean over fewer. "released"
+      multiplies by $1 - |m_t| / \sum_s |m_s|$, as the authors' code does, and leaves the weights as
+      they are for the first `history` + 1 draws.
 
-    `form="released"` multiplies by $1 - |m_t| / \sum_s |m_s|$, as the authors' code does, and
-    leaves the weights as they are for the first `history` + 1 draws.
+    The absolute value is ours: a mean may be negative, as on the toy problem, and would turn
+    descent into ascent. A loss of exactly 0, such as the loss of a batch without labels, does not
+    count in the mean. A task whose mean is 0 keeps its weight.
     """
 
     def __init__(self, history: int = 25, form: Literal["paper", "released"] = "paper") -> None:
         check_choice("form", form, ("paper", "released"))
         check_number("history", history, 1, whole=True)
         self.form, self.history = form, history
-        # Two more than the mean needs tell when the first history + 1 draws are over.
+        # Two more than in the mean, to tell when the first history + 1 draws are over.
         self.past: deque[Tensor] = deque(maxlen=history + 2 if form == "released" else history)
 
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         self.past.append(losses.detach().clone())
-        last = [past.to(losses) for past in self.past][-self.history :]
-        stacked = torch.stack(last)
-        mean = (stacked.mean(0) * (len(last) / (stacked != 0).sum(0).clamp(min=1))).abs()
+        last = torch.stack([past.to(losses) for past in self.past][-self.history :])
+        mean = mean_of_known(last).abs()
         if self.form == "paper":
             return weights / mean.where(mean > 0, 1)
         if len(self.past) < self.history + 2:

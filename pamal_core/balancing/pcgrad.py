@@ -11,10 +11,10 @@ class PCGrad(GramBalancer):
     r"""Each task gradient loses its component along every other gradient that it conflicts with.
 
     Algorithm 1 of Yu et al., "Gradient surgery for multi-task learning" (NeurIPS 2020). For each
-    task t it starts from $g = g_t$ and visits the other tasks s in random order: where $g \cdot g_s
-    < 0$ it replaces g by $g - (g \cdot g_s) \, g_s / \|g_s\|^2$. They add up the results; we take
-    their sum weighted by `weights`. For uniform `weights` this is the mean, and without conflicts
-    it is linear scalarisation. The orders come from torch's global generator. There are no
+    task t it starts from $g = g_t$ and visits the other tasks s in random order: if $g \cdot g_s
+    < 0$ it replaces g by $g - (g \cdot g_s) \, g_s / \|g_s\|^2$. The authors add up the results; we
+    weigh them by `weights`. With uniform `weights` the direction is the mean, and without conflicts
+    PCGrad is linear scalarisation. The orders come from torch's global generator. There are no
     hyper-parameters.
 
     A gradient of 0 conflicts with no other, and equal gradients do not conflict. A single task

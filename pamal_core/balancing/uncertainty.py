@@ -12,18 +12,18 @@ from pamal_core.shapes import ByTask
 
 
 class UncertaintyWeighting(LossBalancer):
-    r"""Each loss is divided by a learned variance, and the logarithm of the variance is added.
+    r"""Divides each loss by a learned variance, and adds the logarithm of the variance.
 
     Kendall, Gal and Cipolla, "Multi-task learning using uncertainty to weigh losses" (CVPR 2018),
     Eq. 7: $\sum_t w_t (e^{-s_t} L_t + s_t) / 2$. The optimiser trains $s_t = \log \sigma_t^2$
     (`log_variances`, [T]) with the network; they start at 0, as in the benchmark code of Nash-MTL.
-    This is the authors' form for regression; for classification theirs does not halve $e^{-s_t}$.
-    We use one form for every task, as later benchmarks do. With uniform `weights` $w_t$ it is the
-    mean over tasks in place of their sum.
+    Eq. 7 is the authors' form for regression; for classification they do not halve $e^{-s_t}$. We
+    use one form for every task, as later benchmarks do. Uniform `weights` $w_t$ give the mean over
+    tasks, not the sum.
 
-    The $s_t$ stay on the CPU: there are T of them. A loss of exactly 0, as of a batch without
-    labels, leaves its $s_t$ as it is. Raises InputError where `num_tasks` is not that of the
-    method.
+    The $s_t$ stay on the CPU, as there are only T of them. A loss of exactly 0, such as the loss of
+    a batch without labels, leaves its $s_t$ as it is. Raises InputError if `num_tasks` is not the
+    number of tasks of the method.
     """
 
     def __init__(self, num_tasks: int) -> None:
@@ -34,7 +34,7 @@ class UncertaintyWeighting(LossBalancer):
         return [self.log_variances]
 
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
-        """w_t exp(-s_t) / 2; adds the gradient of the sum above to that of s."""
+        """Return w_t exp(-s_t) / 2, and add to the `.grad` of s the gradient of the sum above."""
         if len(self.log_variances) != losses.shape[-1]:
             raise InputError(
                 f"`num_tasks` must be that of the method, {losses.shape[-1]}. "
