@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from pamal_companion.fronts import hypervolume
 from pamal_companion.data.atomic import write_atomic
+from pamal_companion.fronts import hypervolume
 from pamal_companion.runs.options import Options
 from pamal_core.errors import InputError, is_number
 from pamal_core.front import Front, Objective, Point

@@ -5,10 +5,10 @@ import torch
 from torch.optim.lr_scheduler import StepLR
 
 from pamal_core.balancing import UncertaintyWeighting
+from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError
 from pamal_core.method import Method
 from pamal_core.metrics import Metric
-from pamal_core.ensemble import WeightEnsemble
 from pamal_core.tasks import Task
 from pamal_core.training import train
 
