@@ -178,8 +178,8 @@ class Method:
                 direction = self.balancer.direction(replace(draw, penalty=penalty))
             # For an ensemble this adds dL/dTheta_k = alpha_k dL/dtheta.
             pieces = zip(theta, unflatten(direction, theta), strict=True)
-            trained = [(weight, piece) for weight, piece in pieces if weight.requires_grad]
-            torch.autograd.backward(*zip(*trained, strict=True))
+            trained = {weight: piece for weight, piece in pieces if weight.requires_grad}
+            torch.autograd.backward([*trained], [*trained.values()])
         return losses
 
     def _forward(

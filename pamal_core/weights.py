@@ -32,7 +32,7 @@ def flatten(tensors: Iterable[Tensor], like: Iterable[Tensor]) -> Theta:
 
 def unflatten(vector: Theta, like: Sequence[Tensor]) -> list[Tensor]:
     """Return the pieces of `vector` as tensors with the shapes and the memory orders of `like`."""
-    pieces = vector.split([one.numel() for one in like])
+    pieces = torch.split(vector, [one.numel() for one in like])
     return [laid(piece, one) for piece, one in zip(pieces, like, strict=True)]
 
 

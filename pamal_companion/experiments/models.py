@@ -72,7 +72,7 @@ def channels_last(model: SharedBottom) -> SharedBottom:
     strided = [c for c in convolutions if max(c.kernel_size) == 1 < max(c.stride)]
     if any(c.in_channels // c.groups < 16 for c in strided):
         return model
-    return model.to(memory_format=torch.channels_last)
+    return model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
 
 class OneScore(nn.Module):

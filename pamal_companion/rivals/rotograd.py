@@ -95,8 +95,8 @@ class RotoGrad(Balancer):
         self.model.cut = None
         leaves, total = [*draw.theta.values()], draw.weights @ draw.losses
         found = torch.autograd.grad(total, [*leaves, *cut.rotated], materialize_grads=True)
-        heads, gradients = found[: len(leaves)], found[len(leaves) :]
-        gradients = [g.to(total) for g in gradients]  # under autocast features are bfloat16
+        heads = found[: len(leaves)]
+        gradients = [g.to(total) for g in found[len(leaves) :]]  # bfloat16 under autocast
         norms = torch.stack([torch.linalg.vector_norm(g) for g in gradients])
         units = [g / n.where(n > 0, 1) for g, n in zip(gradients, norms, strict=True)]
         pairs = zip(cut.rotations, units, strict=True)
