@@ -35,7 +35,7 @@ def test_the_line_computes_the_perceptron_with_alpha_as_its_last_input(D, output
 
 
 def test_the_two_settings_differ_in_a_single_weight_by_one():
-    stacked = theory.two_settings(random_perceptron(4, 2)).stacked.detach()
+    stacked = theory.two_settings(random_perceptron(4, 2)).members()
     difference = stacked[0] - stacked[1]
     assert difference[difference != 0].tolist() == [1.0]
 

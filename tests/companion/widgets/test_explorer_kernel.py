@@ -69,7 +69,8 @@ def some_alphas(num, count=3):
 def test_where_the_network_has_no_numbers_the_explorer_says_so_and_goes_on(explorer, parts):
     (network, *_, front), corner = parts, np.eye(parts[0].num_members)[0]
     whole = network.members()
-    network.stacked.data[1] = torch.nan
+    for weight in network.stacked.parameters():
+        weight.data[1] = torch.nan
     explorer.alpha = some_alphas(network.num_members)[0].tolist()
     assert explorer.measured["metrics"] == {}
     assert {seen["text"] for row in explorer.predictions for seen in row} == {"nan"}

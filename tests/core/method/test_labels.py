@@ -211,7 +211,8 @@ def test_no_constant_answer_is_better_than_the_best_one(kind, seed, weight):
 def test_a_task_that_is_no_better_than_a_constant_is_told():
     network = pamal.WeightEnsemble([net(), net()])
     with torch.no_grad():
-        network.stacked.mul_(0.0).add_(1.0)
+        for weight in network.stacked.parameters():
+            weight.fill_(1.0)
     with pytest.warns(UserWarning, match=r"At no alpha .* sold \(accuracy .* constant\), tags \("):
         pamal.evaluate(network, TASKS, [(torch.ones_like(X), SOLD, ~TAGS)])
 

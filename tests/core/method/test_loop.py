@@ -107,7 +107,7 @@ def test_a_second_call_goes_on_where_the_first_ended(make_plain_method, loader):
         rows = [row for epochs in calls for row in train(method, loader, epochs=epochs, **given)]
         epochs = [row.pop("epoch") for row in rows]
         assert epochs == [epoch for number in calls for epoch in range(1, number + 1)]
-        return rows, method.network.stacked
+        return rows, method.network.members()
 
     once, twice = run(5), run(3, 2)
     assert once[0] == twice[0] and torch.equal(once[1], twice[1])
@@ -120,4 +120,4 @@ def test_a_second_call_can_be_resumed_too(make_plain_method, loader):
     expected = train(whole, loader, epochs=2, on_epoch=keep, progress=False)
     assert train(again, loader, epochs=2, resume=states[0], progress=False) == expected
     assert again.past == whole.past and len(again.past) == 4
-    assert torch.equal(again.network.stacked, whole.network.stacked)
+    assert torch.equal(again.network.members(), whole.network.members())

@@ -323,7 +323,7 @@ def test_names_give_what_the_order_gives_whatever_theirs_is(form, targets):
     network, rows, table = trained(form, [(X, *targets)])
     expected, expected_rows, expected_table = trained(tuple, [(X, KIND, SIZE)])
     assert rows == expected_rows and table.equals(expected_table)
-    assert torch.equal(network.stacked, expected.stacked)
+    assert torch.equal(network.members(), expected.members())
     outputs, same = network.predict(X, [0.5, 0.5]), expected.predict(X, [0.5, 0.5])
     assert torch.equal(outputs["size"] if form is dict else outputs[1], same[1])
 

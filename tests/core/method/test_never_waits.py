@@ -71,7 +71,7 @@ def test_the_numbers_are_those_of_a_training_that_waits(make_method, batch, monk
         method = make_method(MovingAverage(), MultiForward(0.5))
         optimizer = fused_adam(method.parameters())
         rows = train(method, [batch] * 5, epochs=2, optimizer=optimizer, progress=False)
-        found.append((rows, method.network.stacked, optimizer.state_dict()["state"]))
+        found.append((rows, method.network.members(), optimizer.state_dict()["state"]))
     assert found[0][0] == found[1][0] and torch.equal(found[0][1], found[1][1])
     torch.testing.assert_close(found[0][2], found[1][2], rtol=0, atol=0)
 

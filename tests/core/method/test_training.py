@@ -22,7 +22,7 @@ def test_two_runs_of_one_seed_agree_and_another_seed_does_not(make_method, loade
         for m, s in zip(methods, (0, 0, 1), strict=True)
     ]
     assert runs[0] == runs[1] != runs[2]
-    assert torch.equal(methods[0].network.stacked, methods[1].network.stacked)
+    assert torch.equal(methods[0].network.members(), methods[1].network.members())
 
 
 def test_a_rate_that_is_reduced_on_a_plateau_follows_the_sum_of_the_losses(make_method, loader):
@@ -48,12 +48,12 @@ def test_the_rate_is_that_of_adam_and_a_thousandth_per_task(make_mlp, tasks, loa
     keep = lambda training: drawn.append(training.alphas)  # noqa: E731
     fixed = [*loader]
     train(method, fixed, epochs=2, on_step=keep, progress=False, **given)
-    adam = torch.optim.Adam([twin.network.stacked], lr or 1e-3 * len(tasks))
+    adam = torch.optim.Adam([twin.network.members()], lr or 1e-3 * len(tasks))
     for batch, alphas in zip(fixed * 2, drawn, strict=True):
         adam.zero_grad()
         twin.step(batch, alphas)
         adam.step()
-    assert torch.equal(twin.network.stacked, network.stacked)
+    assert torch.equal(twin.network.members(), network.members())
 
 
 def test_an_optimizer_and_a_scheduler_may_be_made_by_functions(make_method, loader):
@@ -71,11 +71,11 @@ def test_an_optimizer_and_a_scheduler_may_be_made_by_functions(make_method, load
         method.network.register_parameter("still", torch.nn.Parameter(torch.ones(2), False))
         given = {"optimizer": descent, "scheduler": fall}
         if not is_function:
-            made = descent([method.network.stacked])
+            made = descent([method.network.members()])
             given = {"optimizer": made, "scheduler": fall(made)}
         rows = train(method, loader, epochs=3, progress=False, **given)
-        assert [p is method.network.stacked for p in seen] == [True]
-        found.append((rows, method.network.stacked))
+        assert [p is method.network.members() for p in seen] == [True]
+        found.append((rows, method.network.members()))
     assert found[0][0] == found[1][0] and torch.equal(found[0][1], found[1][1])
 
 
@@ -112,22 +112,22 @@ def test_a_training_goes_on_from_the_state_in_a_file(make_method, loader, tmp_pa
     assert got == expected and len(states[-1]["history"]) == 3
     rates = [p["optimizer"].param_groups[0]["lr"] for p in (whole, resumed)]
     assert rates == [0.025, 0.025]
-    assert torch.equal(whole["method"].network.stacked, resumed["method"].network.stacked)
+    assert torch.equal(whole["method"].network.members(), resumed["method"].network.members())
 
 
 def test_a_gradient_that_overflows_stops_before_the_weights_are_touched(make_method, batch):
     method = make_method()
     method.network.stacked.register_hook(lambda gradient: gradient * torch.inf)
-    before = method.network.stacked.detach().clone()
+    before = method.network.members()
     with pytest.raises(NonFiniteError, match=r"epoch 1, step 1\. All losses are finite"):
         train(method, [batch], epochs=1, progress=False)
-    assert torch.equal(method.network.stacked, before)
+    assert torch.equal(method.network.members(), before)
 
 
 def test_finite_gradients_whose_sum_overflows_are_not_refused(make_method, batch):
     method = make_method()
     method.network.stacked.register_hook(lambda gradient: torch.full_like(gradient, 1e38))
-    before = method.network.stacked.detach().clone()
+    before = method.network.members()
     descent = torch.optim.SGD(method.parameters(), lr=1e-38)
     train(method, [batch], epochs=1, optimizer=descent, progress=False)
-    torch.testing.assert_close(method.network.stacked, before - 2)
+    torch.testing.assert_close(method.network.members(), before - 2)
