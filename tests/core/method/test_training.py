@@ -48,7 +48,7 @@ def test_the_rate_is_that_of_adam_and_a_thousandth_per_task(make_mlp, tasks, loa
     keep = lambda training: drawn.append(training.alphas)  # noqa: E731
     fixed = [*loader]
     train(method, fixed, epochs=2, on_step=keep, progress=False, **given)
-    adam = torch.optim.Adam([twin.network.members()], lr or 1e-3 * len(tasks))
+    adam = torch.optim.Adam(twin.network.stacked.parameters(), lr or 1e-3 * len(tasks))
     for batch, alphas in zip(fixed * 2, drawn, strict=True):
         adam.zero_grad()
         twin.step(batch, alphas)
@@ -71,10 +71,11 @@ def test_an_optimizer_and_a_scheduler_may_be_made_by_functions(make_method, load
         method.network.register_parameter("still", torch.nn.Parameter(torch.ones(2), False))
         given = {"optimizer": descent, "scheduler": fall}
         if not is_function:
-            made = descent([method.network.members()])
+            made = descent([*method.network.stacked.parameters()])
             given = {"optimizer": made, "scheduler": fall(made)}
         rows = train(method, loader, epochs=3, progress=False, **given)
-        assert [p is method.network.members() for p in seen] == [True]
+        expected = [*method.network.stacked.parameters()]
+        assert [*map(id, seen)] == [*map(id, expected)]
         found.append((rows, method.network.members()))
     assert found[0][0] == found[1][0] and torch.equal(found[0][1], found[1][1])
 
@@ -117,7 +118,8 @@ def test_a_training_goes_on_from_the_state_in_a_file(make_method, loader, tmp_pa
 
 def test_a_gradient_that_overflows_stops_before_the_weights_are_touched(make_method, batch):
     method = make_method()
-    method.network.stacked.register_hook(lambda gradient: gradient * torch.inf)
+    first = next(method.network.stacked.parameters())
+    first.register_hook(lambda gradient: gradient * torch.inf)
     before = method.network.members()
     with pytest.raises(NonFiniteError, match=r"epoch 1, step 1\. All losses are finite"):
         train(method, [batch], epochs=1, progress=False)
@@ -126,7 +128,8 @@ def test_a_gradient_that_overflows_stops_before_the_weights_are_touched(make_met
 
 def test_finite_gradients_whose_sum_overflows_are_not_refused(make_method, batch):
     method = make_method()
-    method.network.stacked.register_hook(lambda gradient: torch.full_like(gradient, 1e38))
+    for weight in method.network.stacked.parameters():
+        weight.register_hook(lambda gradient: torch.full_like(gradient, 1e38))
     before = method.network.members()
     descent = torch.optim.SGD(method.parameters(), lr=1e-38)
     train(method, [batch], epochs=1, optimizer=descent, progress=False)
