@@ -1,4 +1,4 @@
-"""What says how a model runs, beside its weights."""
+"""The values, beside its weights, that decide how a model runs: members must agree on them."""
 
 from typing import Any
 

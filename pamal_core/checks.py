@@ -1,4 +1,4 @@
-"""What a training would do wrong in silence: move other weights than those that alpha mixes."""
+"""Checks before a training: refuse one that would move other weights than those that alpha mixes."""
 
 import contextlib
 import inspect

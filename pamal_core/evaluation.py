@@ -1,4 +1,4 @@
-"""What a trained network achieves at each alpha."""
+"""Evaluation: the metrics of a trained network at each alpha."""
 
 import math
 import warnings

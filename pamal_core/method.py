@@ -120,7 +120,7 @@ class Method:
         )
 
     def parameters(self) -> list[Tensor]:
-        """What an optimiser trains: the parameters of the network and those of the balancer."""
+        """Return the parameters that an optimiser trains: the network's and the balancer's."""
         return [*self.network.parameters(), *self.balancer.parameters()]
 
     def draw(self, rng: np.random.Generator, progress: float = 1.0) -> Float[np.ndarray, "W M"]:

@@ -1,4 +1,4 @@
-"""What Algorithm 1 asks of a network."""
+"""The interface of a network: alpha to weights, weights and inputs to outputs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -140,7 +140,8 @@ class Network(nn.Module, ABC):
         chosen = self.calibration if given is None else given
         if chosen is None and self.num_members > 1:
             warn_of_shared(self.skeleton)
-        return "shared" if chosen is None else chosen
+        has_buffers = any(True for _ in self.skeleton.model.buffers())
+        return "shared" if chosen is None or not has_buffers else chosen
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile the architecture, by torch's `Module.compile`, for calls and for training."""

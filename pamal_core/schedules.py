@@ -1,4 +1,4 @@
-"""What a schedule of learning rates would do wrong in silence: end before its cycle does."""
+"""Schedules of learning rates: check that a training is as long as the cycle of its schedule."""
 
 import warnings
 from collections.abc import Iterator

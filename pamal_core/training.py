@@ -275,6 +275,7 @@ def train(
         method.past.append(means)
         named = dict(zip(method.names, means, strict=True))
         history.append({"epoch": epoch} | {f"{name}/loss": loss for name, loss in named.items()})
+        keeps_examples = False
         if on_epoch is not None:
             on_epoch(training)
         bar.set_postfix({name: f"{loss:.4f}" for name, loss in named.items()})

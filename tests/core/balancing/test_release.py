@@ -71,7 +71,7 @@ def step_distance(case, name):
         method.step(batch, alphas)
     like, places = ensemble.skeleton.like.values(), ensemble.skeleton.places
     expected = [
-        flatten([member(state).get_parameter(name) for name in places], like)
+        flatten([member(state).get_parameter(name).detach() for name in places], like)
         for state in case["gradients"][name]
     ]
     return distance(slopes_of(ensemble), torch.stack(expected))

@@ -100,10 +100,6 @@ ENSEMBLE = {
     "weights not of sum 1": (lambda: ensemble(task_weights=[[1, 1], [0, 1]]), "that sum to 1"),
     "another submodule": (lambda: ensemble(shared="body"), "Found 'body'; the model has: encoder,"),
     "a module for shared": (lambda: ensemble(shared=[nn.Tanh()]), r"Found Tanh\(\); the model"),
-    "a word for a layout": (
-        lambda: ensemble(channels_last="no"),
-        "must be of type bool.* Found 'no'",
-    ),
 }
 NETWORK = {
     "alpha before the inputs": (

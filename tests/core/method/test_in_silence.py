@@ -112,11 +112,6 @@ def test_what_cannot_be_judged_is_not_trained(tasks, validation, said, monkeypat
         pamal.fit(Net, tasks, [BATCH], validation, epochs=1, progress=False)
 
 
-def test_a_low_rank_ensemble_needs_a_matrix():
-    with pytest.raises(InputError, match="must have a matrix"):
-        pamal.LowRankEnsemble(nn.LayerNorm(4), 2, task_weights=[[1.0], [1.0]])
-
-
 class Domains(nn.Module):
     """The norm of its domain, twice for the second one, and dropout by hand."""
 

@@ -371,7 +371,7 @@ def test_labels_that_stand_for_none_train_as_no_target_does():
     by_value = [(X[:7], KIND[:7], line), (X[7:], hidden, SIZE[7:])]
     by_name = [(X[:7], {"kind": KIND[:7]}), (X[7:], {"size": SIZE[7:]})]
     found, expected = trained(tuple, by_value), trained(tuple, by_name)
-    assert torch.equal(found[0].stacked, expected[0].stacked)
+    assert torch.equal(found[0].members(), expected[0].members())
     assert found[1] == expected[1] and found[2].equals(expected[2])
 
 

@@ -284,10 +284,13 @@ def test_what_is_saved_is_served_with_a_trade_off_of_the_request(tmp_path):
     # ----
     tasks = [pamal.regression("price"), pamal.classification("sold")]
     fitted = pamal.fit(Heads, tasks, loader, loader, epochs=2, baseline=False, progress=False)
-    fitted.network.save(tmp_path / "network")
+    torch.save(fitted.network.state_dict(), tmp_path / "network.pt")
+    torch.save(fitted.network.calibration, tmp_path / "examples.pt")
     fitted.front.to_frame().to_csv(tmp_path / "front.csv", index=False)
 
-    network = pamal.WeightEnsemble.load(tmp_path / "network", architecture=Heads())
+    network = pamal.WeightEnsemble(Heads(), num_members=2)
+    network.load_state_dict(torch.load(tmp_path / "network.pt"))
+    network.calibration = torch.load(tmp_path / "examples.pt")
     front = pd.read_csv(tmp_path / "front.csv")
     answer = network.predict(x[:5], {"price": 0.3, "sold": 0.7})
     cheapest = front.loc[front["price/loss"].idxmin(), ["alpha/price", "alpha/sold"]]
