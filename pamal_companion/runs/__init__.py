@@ -4,4 +4,4 @@ grid, notebooks. Imports the method and `data`.
 
 from pamal_companion import needs
 
-needs("companion", "pydantic", "filelock", "click")
+needs("companion", "pydantic", "filelock", "click", "safetensors")
