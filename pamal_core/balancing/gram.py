@@ -44,9 +44,9 @@ class GramBalancer(GradientBalancer):
         rows, end = draw.gradients(), draw.num_shared
         shared = [row[:end] for row in rows]
         gram = torch.stack([torch.stack([one @ two for two in shared]) for one in shared])
-        found = self.coefficients(gram, draw.weights)
-        on_heads = draw.weights if self.heads == "plain" else found
-        pairs = zip(draw.penalised(found), draw.penalised(on_heads), strict=True)
+        on_shared = self.coefficients(gram, draw.weights)
+        on_heads = draw.weights if self.heads == "plain" else on_shared
+        pairs = zip(draw.penalised(on_shared), draw.penalised(on_heads), strict=True)
         total = torch.zeros_like(rows[0])
         for row, (a, b) in zip(rows, pairs, strict=True):
             total[:end].addcmul_(row[:end], a)
