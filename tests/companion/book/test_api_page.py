@@ -7,14 +7,16 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import forked
+import pandas
 import pytest
 import torch
-from safetensors.torch import save_file
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import pamal_core
 from pamal_companion.experiments.models import SharedBottom
+from pamal_companion.fronts import barrier
 from pamal_core import Method, WeightEnsemble, classification, regression, train
 
 ROOT = Path(__file__).parents[3]
@@ -128,7 +130,7 @@ def after(tmp_path, monkeypatch):
     torch.manual_seed(0)
     x = torch.randn(640, 4)
     data = TensorDataset(x, (x[:, 0] > 0).long(), x[:, 1] / 2)
-    loader = DataLoader(data, batch_size=64)
+    loader = DataLoader(data, batch_size=16)
     model, tasks = People(), [classification("group"), regression("age")]
     for name, weights in (("both", [0.5, 0.5]), ("group", [0.9, 0.1]), ("age", [0.1, 0.9])):
         network = WeightEnsemble([model], task_weights=[weights])
@@ -136,7 +138,7 @@ def after(tmp_path, monkeypatch):
         train(method, loader, epochs=10 if name == "both" else 2, lr=0.01, progress=False)
         tuned = network.export([1.0])
         model = tuned if name == "both" else model
-        save_file(tuned.state_dict(), f"{name}.safetensors")
+        torch.save(nn.DataParallel(tuned).state_dict(), f"{name}.pt")
     written = []
     norm = nn.BatchNorm1d(8)
     names = {
@@ -164,8 +166,9 @@ def after(tmp_path, monkeypatch):
 @pytest.mark.filterwarnings("ignore:Members 0 and 1 have different buffers")
 def test_the_code_of_the_pages_runs_as_it_stands(after):
     end, written = [*after.values()][-1], after["written"]
-    assert max(end["between"].barrier().values()) < 0.05
-    assert end["before"].table.equals(end["front"].table)
+    assert max(barrier(end["between"]).values()) < 0.05
+    assert len(end["both"]) == 12 and end["mean"].table.equals(end["front"].table)
+    assert len(pandas.read_csv("front.csv")) == 11
     # A frozen backbone is kept once and exported as it was.
     frozen = after["The ensemble"]
     norm, (plain, *_) = after["norm"], frozen["batch"]
@@ -178,14 +181,45 @@ def test_the_code_of_the_pages_runs_as_it_stands(after):
     # A balancer of TorchJD's, groups of weights, an early stop, and what is logged.
     assert type(after["A balancer of your own"]["method"].balancer).__name__ == "Aggregated"
     # What was saved is there again, with the names and the examples that go with it.
-    again = frozen["again"]
-    assert again.task_names == ("group", "age") and len(again.calibration[0][0]) == 64
-    groups = after["Training"]["optimizer"].param_groups
-    assert {group["weight_decay"] for group in groups} == {0.0, 0.01}
-    assert all((p.ndim < 2) == (g["weight_decay"] == 0) for g in groups for p in g["params"])
+    again = end["again"]
+    assert again.task_names == ("group", "age") and len(again.calibration[0][0]) == 16
+    matrices, others = (group["params"] for group in after["Training"]["groups"])
+    assert len(matrices) == 3 and len(others) == 5  # biases, and the two weights of the norm
+    named = dict(after["Training"]["named"])
+    assert named["1.backbone.0.weight"].shape == (16, 4) and len(named) == 16
     history = after["Training"]["history"]
     assert 5 <= len(history) <= 100
-    steps = [*range(50, 10 * len(history) + 1, 50)]
+    steps = [*range(50, 40 * len(history) + 1, 50)]
     assert [step for _, _, step in written] == [step for step in steps for _ in "ab"]
     assert {name for name, *_ in written} == {"group/loss", "age/loss"}
     assert all(isinstance(value, float) for _, value, _ in written)
+
+
+def test_a_network_is_the_same_in_another_process(tmp_path, monkeypatch):
+    """By the lines of the page, and with statistics of BatchNorm."""
+    (code,) = re.findall(r"```python\n(torch\.save.*?)```", PAGES["api"], re.DOTALL)
+    save, load = code.split("# In another process, which has the class of the members:\n")
+    x = torch.randn(64, 4)
+    network = WeightEnsemble([People(), People()], shared="backbone")
+    method = Method(network, [classification("group"), regression("age")])
+    train(method, [(x, (x[:, 0] > 0).long(), x[:, 1])], epochs=5, progress=False)
+    monkeypatch.chdir(tmp_path)
+    exec(save, {"torch": torch, "network": network})
+    alpha = {"group": 0.3, "age": 0.7}
+    torch.save({"x": x, "alpha": alpha, "outputs": network.predict(x, alpha)}, "known.pt")
+    before = f"""
+import torch
+from torch import nn
+import pamal_core as pamal
+
+{inspect.getsource(People)}
+
+known, make_model = torch.load("known.pt"), People
+batch = [known["x"]]
+"""
+    check = """
+for one, other in zip(again.predict(*batch, known["alpha"]), known["outputs"], strict=True):
+    assert torch.equal(one, other)
+"""
+    (exit_code,), (errors,) = forked.run(before + load + check, tmp_path)
+    assert exit_code == 0, errors

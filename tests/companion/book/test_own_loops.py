@@ -125,4 +125,23 @@ def test_the_trainer_of_hugging_face_takes_the_steps_of_a_plain_loop(half, tmp_p
     context = BF16 if half else nullcontext()
     expected = plain(context, batches, clip=1.0, schedule=lambda number: 1 - number / 60)
     atol = 5e-3 if half else 1e-5
-    torch.testing.assert_close(method.network.members(), expected, atol=atol, rtol=0)
+    torch.testing.assert_close(method.network.stacked, expected, atol=atol, rtol=0)
+
+
+def test_the_step_of_several_batches_is_that_of_the_whole_one(tmp_path, monkeypatch):
+    """On batches of 32 examples, which have as many labels in each part."""
+    draws = iter(np.random.default_rng(0).dirichlet([1, 1], size=(3, 2)))
+    whole, parts = make_method(), make_method()
+    optimizer = torch.optim.SGD(whole.parameters(), lr=0.1)
+    for batch in LOADER:
+        optimizer.zero_grad()
+        whole.step(batch, next(draws))
+        optimizer.step()
+    draws = iter(np.random.default_rng(0).dirichlet([1, 1], size=(3, 2)))
+    parts.draw = lambda rng, progress=1.0: next(draws)
+    (code,) = CODE["Several batches in a step"]
+    optimizer = torch.optim.SGD(parts.parameters(), lr=0.1)
+    exec(code, {"np": np, "loader": LOADER, "method": parts, "optimizer": optimizer})
+    found, expected = parts.network.members(), whole.network.members()
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
+    assert not torch.equal(found, make_method().network.members())

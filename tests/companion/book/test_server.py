@@ -16,7 +16,8 @@ import torch
 from torch import nn
 
 from pamal_companion.experiments.models import SharedBottom
-from pamal_core import LowRankEnsemble, Method, classification
+from pamal_companion.rivals.low_rank import LowRankEnsemble
+from pamal_core import Method, classification
 
 PAGE = Path(__file__).parents[3] / "notebooks" / "from_what_you_have.ipynb"
 
@@ -34,13 +35,14 @@ def server(tmp_path, monkeypatch):
     pytest.importorskip("fastapi", reason="needs the `test` extra")
     uvicorn = pytest.importorskip("uvicorn", reason="needs the `test` extra")
     cells = ["".join(cell["source"]) for cell in json.loads(PAGE.read_text("utf-8"))["cells"]]
-    (code,) = re.findall(r"```python\n(.*?)```", "\n".join(cells), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", "\n".join(cells), re.DOTALL)
+    (code,) = (block for block in blocks if "FastAPI" in block)
     network = LowRankEnsemble(Net(), 2, rank=2, train_base=True)
     with torch.no_grad():
-        for adapter in (*network.A.values(), *network.B.values()):
+        for adapter in network.adapters.parameters():
             adapter.normal_()
     Method(network, [classification("digit"), classification("even")])  # which names the members
-    network.save(tmp_path / "network")
+    torch.save(network.state_dict(), tmp_path / "network.pt")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "model", SimpleNamespace(Net=Net))
     names = {}

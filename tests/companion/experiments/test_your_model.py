@@ -49,7 +49,7 @@ def test_the_number_of_lines_that_it_promises_is_what_its_reader_writes():
 
 def test_the_blocks_to_paste_run_as_they_stand_and_leave_files(tmp_path, monkeypatch, capsys):
     """With fewer epochs and digits, and a condition that these meet."""
-    block, loop, hook, tasks = PASTED
+    block, loop, saved, hook, tasks = PASTED
     changes = ("epochs=12", "epochs=2"), ("0.9}", "0.1}")
     sizes = 'load("sample")', 'load("sample", sizes=(640, 200, 200))'
     for ours, small in (*changes, sizes):
@@ -63,6 +63,11 @@ def test_the_blocks_to_paste_run_as_they_stand_and_leave_files(tmp_path, monkeyp
     assert (tmp_path / "front.png").exists()
     weights = torch.load(tmp_path / "model.pt", weights_only=True)
     assert {"trunk.1.weight", "left.bias", "right.bias"} <= set(weights)
+    exec(saved, names)
+    images = names["digits"].validation[:8][0]
+    again = names["again"].predict(images, {"left": 0.3, "right": 0.7})
+    ours = names["fitted"].predict(images, [0.3, 0.7])
+    assert all(torch.equal(*pair) for pair in zip(again, ours, strict=True))
     exec(loop, names)
     assert names["losses"].shape == (1, 2)
     # Early stopping ends the first training after an epoch; the second goes on from its state.
@@ -74,7 +79,8 @@ def test_the_blocks_to_paste_run_as_they_stand_and_leave_files(tmp_path, monkeyp
     logits, labels = torch.tensor([[2.0], [-1.0], [0.5]]), torch.tensor([1, 0, 0])
     auroc, f1 = names["sold"].metrics
     assert (auroc(logits, labels), f1(logits, labels)) == (1.0, pytest.approx(2 / 3))
-    assert names["tags"].name == "tags"
+    two = torch.tensor([[2.0, -1.0], [-3.0, 0.5]])
+    assert names["tags"].metrics[0](two, torch.tensor([[1, 0], [1, 1]])) == 0.75
 
 
 def test_the_chosen_network_is_the_best_that_keeps_the_condition(after):
