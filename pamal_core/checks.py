@@ -1,4 +1,4 @@
-"""Checks before a training: refuse one that would move other weights than those that alpha mixes."""
+"""Checks before a training: refuse one that would move other weights than alpha mixes."""
 
 import contextlib
 import inspect

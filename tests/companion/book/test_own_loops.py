@@ -125,7 +125,7 @@ def test_the_trainer_of_hugging_face_takes_the_steps_of_a_plain_loop(half, tmp_p
     context = BF16 if half else nullcontext()
     expected = plain(context, batches, clip=1.0, schedule=lambda number: 1 - number / 60)
     atol = 5e-3 if half else 1e-5
-    torch.testing.assert_close(method.network.stacked, expected, atol=atol, rtol=0)
+    torch.testing.assert_close(method.network.members(), expected, atol=atol, rtol=0)
 
 
 def test_the_step_of_several_batches_is_that_of_the_whole_one(tmp_path, monkeypatch):
