@@ -16,7 +16,7 @@ from pamal_core.network import Network
 from pamal_core.shapes import ByMember
 from pamal_core.simplex import as_array, on_simplex
 from pamal_core.skeleton import Skeleton, check_weights, copied
-from pamal_core.weights import Weights, laid, memory_order, parameter_tree
+from pamal_core.weights import Weights, in_order, laid, memory_order, parameter_tree
 
 
 class WeightEnsemble(Network):
@@ -64,7 +64,29 @@ class WeightEnsemble(Network):
         )
 
     def weights(self, alpha: ByMember) -> Weights:
-        return {name: mix(alpha, self.stacked.get_parameter(name)) for name in self.skeleton.places}
+        stacked = dict(self.stacked.named_parameters())
+        names = self.skeleton.places
+        mixed = _Mix.apply(alpha, *(stacked[name] for name in names))
+        return dict(zip(names, mixed, strict=True))
+
+
+class _Mix(torch.autograd.Function):
+    r"""$\theta = \sum_k \alpha_k \Theta_k$ for every weight, and $dL/d\Theta_k = \alpha_k
+    dL/d\theta$.
+
+    One step of autograd for all weights: with one for each, a step of LeNet takes 6% longer.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, alpha: Tensor, *stacked: Tensor) -> tuple[Tensor, ...]:
+        ctx.save_for_backward(alpha)
+        return tuple(mix(alpha, weights) for weights in stacked)
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor | None, ...]:
+        (alpha,) = ctx.saved_tensors
+        members = (alpha.view(-1, *[1] * slope.ndim) * slope for slope in slopes)
+        return None, *members
 
 
 @torch.no_grad()
@@ -77,8 +99,8 @@ def stack(weights: Sequence[Tensor]) -> Tensor:
 
 def mix(alpha: ByMember, stacked: Tensor) -> Tensor:
     """Return the sum over k of alpha_k times `stacked`[k], in the memory order of one member."""
-    rows = stacked.permute(memory_order(stacked)).reshape(len(stacked), -1)
-    return laid(alpha @ rows, stacked[0])
+    rows = in_order(stacked, memory_order(stacked)).reshape(len(stacked), -1)
+    return laid(alpha @ rows, stacked.detach()[0])
 
 
 def rows_of(task_weights: ArrayLike | None, num_members: int) -> Tensor:

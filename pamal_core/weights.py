@@ -24,10 +24,15 @@ def memory_order(weight: Tensor) -> list[int]:
     return sorted(range(weight.ndim), key=lambda axis: (-strides[axis], -sizes[axis]))
 
 
+def in_order(tensor: Tensor, order: list[int]) -> Tensor:
+    """Return a view of `tensor` whose axes are in this order, or the tensor if they are."""
+    return tensor if order == sorted(order) else tensor.permute(order)
+
+
 def flatten(tensors: Iterable[Tensor], like: Iterable[Tensor]) -> Theta:
     """Return the numbers of `tensors`, each in the memory order of its partner in `like`."""
     pairs = zip(tensors, like, strict=True)
-    return torch.cat([tensor.permute(memory_order(one)).flatten() for tensor, one in pairs])
+    return torch.cat([in_order(tensor, memory_order(one)).flatten() for tensor, one in pairs])
 
 
 def unflatten(vector: Theta, like: Sequence[Tensor]) -> list[Tensor]:
@@ -40,7 +45,7 @@ def laid(piece: Tensor, like: Tensor) -> Tensor:
     """Return a view of `piece` [n] with the shape and the memory order of `like`."""
     order = memory_order(like)
     inverse = sorted(range(like.ndim), key=order.__getitem__)
-    return piece.view([like.shape[axis] for axis in order]).permute(inverse)
+    return in_order(piece.view([like.shape[axis] for axis in order]), inverse)
 
 
 def parameter_tree(tensors: Mapping[str, Tensor]) -> nn.Module:
