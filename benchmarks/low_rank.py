@@ -24,9 +24,10 @@ import torchvision
 from timing import in_turn, peak_bytes, plain_step, training_step
 from torch import Tensor, nn
 
-from pamal_companion.experiments.models import SharedBottom, lenet
+from pamal_companion.experiments.models import SharedBottom, channels_last, lenet
 from pamal_companion.experiments.resnet import resnet18
-from pamal_core import LowRankEnsemble, Method, WeightEnsemble, classification
+from pamal_companion.rivals.low_rank import LowRankEnsemble
+from pamal_core import Method, WeightEnsemble, classification
 from pamal_core.network import Network
 
 TASKS = [classification("first"), classification("second")]
@@ -34,10 +35,10 @@ PLAIN = "plain network"
 
 
 def vit_b_16() -> SharedBottom:
-    """Torchvision's, with random weights and two heads of ten classes."""
+    """Make torchvision's, with random weights and two heads of ten classes."""
     encoder = torchvision.models.vit_b_16(weights=None)
     encoder.heads = nn.Identity()
-    return SharedBottom(encoder, [nn.Linear(768, 10) for _ in TASKS])
+    return channels_last(SharedBottom(encoder, [nn.Linear(768, 10) for _ in TASKS]))
 
 
 # The network, the shape of an image, and the batch.
@@ -85,8 +86,7 @@ def ways(
     make: Callable[[], nn.Module], members: list[int], ranks: list[int]
 ) -> dict[str, tuple[nn.Module, str]]:
     """By its name a network, and what it is compared with beside the plain one."""
-    plain = make().to(memory_format=torch.channels_last)
-    found: dict[str, tuple[nn.Module, str]] = {PLAIN: (plain, PLAIN)}
+    found: dict[str, tuple[nn.Module, str]] = {PLAIN: (make(), PLAIN)}
     for m in members:
         rows = np.full((m, len(TASKS)), 1 / len(TASKS))
         full = f"weight ensemble, M = {m}"
@@ -94,7 +94,7 @@ def ways(
         for rank in ranks:
             for word, train_base in (("trained", True), ("frozen", False)):
                 network = LowRankEnsemble(
-                    make(), m, rank=rank, train_base=train_base, task_weights=rows
+                    make(), m, rank=rank, train_base=train_base, peft=False, task_weights=rows
                 )
                 found[f"rank {rank}, base {word}, M = {m}"] = network, full
     return found

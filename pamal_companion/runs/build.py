@@ -56,7 +56,7 @@ def build(
     if o.method == "low_rank":
         one = make_network(0)
         adapted = LowRankEnsemble(
-            one, num_tasks, rank=o.rank, train_base=o.train_base, shared=shared
+            one, num_tasks, rank=o.rank, train_base=o.train_base, peft=False, shared=shared
         )
         return Method(adapted, tasks, preference=preference(o), window=o.W)
     if o.method == "rotograd":

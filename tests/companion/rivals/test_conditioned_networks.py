@@ -139,8 +139,10 @@ def test_only_what_alpha_mixes_has_m_times_the_rate(make_mlp, tasks):
         low_rank = LowRankEnsemble(
             make_mlp(), 2, rank=1, train_base=train_base, task_weights=rows[:2]
         )
-        adapters = sum(p.numel() for p in (*low_rank.A.values(), *low_rank.B.values()))
-        others = 2 + (low_rank.base.numel() if train_base else 0)
+        adapters, base = (
+            sum(p.numel() for p in part.parameters()) for part in (low_rank.adapters, low_rank.base)
+        )
+        others = 2 + (base if train_base else 0)
         assert rates(low_rank) == [(2e-3, adapters), (1e-3, others)]
     written = Hypernetwork(make_mlp(), 2, shared="encoder")
     assert rates(written) == [(1e-3, 2 + sum(p.numel() for p in written.parameters()))]

@@ -9,19 +9,29 @@ import torch
 from small_problems import SharedBottom, lenet, through_a_file
 from torch import nn
 
-from pamal_core import LowRankEnsemble, Method, WeightEnsemble, evaluate, parameter_groups, train
+from pamal_companion.rivals.low_rank import LowRankEnsemble
+from pamal_core import Method, WeightEnsemble, evaluate, train
 from pamal_core.balancing import UnitNorm
 from pamal_core.classes import classification
 from pamal_core.errors import InputError
+from pamal_core.optimizers import member_parameters
 
 
-def convolutional():
-    """Images [n, 2, 6, 6]: kernels, grouped ones too, a norm, biases, a matrix and two heads."""
+def convolutional(groups=1):
+    """Images [n, 2, 6, 6]: kernels, a norm, biases, a matrix and two heads."""
     encoder = nn.Sequential(
-        *(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.Tanh(), nn.Conv2d(4, 6, 3, groups=2)),
+        *(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.Tanh(), nn.Conv2d(4, 6, 3, groups=groups)),
         *(nn.Flatten(), nn.Linear(24, 8), nn.Tanh()),
     )
     return SharedBottom(encoder, [nn.Linear(8, 3), nn.Linear(8, 3)])
+
+
+def channels_last(groups=1):
+    return convolutional(groups).to(memory_format=torch.channels_last)
+
+
+def lenet_channels_last():
+    return lenet().to(memory_format=torch.channels_last)
 
 
 TASKS = [classification("first"), classification("second")]
@@ -33,38 +43,33 @@ def batches(num=4):
     return [(part, torch.randint(3, (16,)), torch.randint(3, (16,))) for part in x]
 
 
-def adapters_of(network):
-    return [*network.A.values(), *network.B.values()]
-
-
-def moved(network):
-    """`network` with every number of its adapters drawn anew."""
+def redrawn(network):
+    """Return `network` with every number of its adapters drawn anew."""
     with torch.no_grad():
-        for adapter in adapters_of(network):
+        for adapter in network.adapters.parameters():
             adapter.normal_(0, 0.2)
     return network
 
 
-def by_hand(network, model, alpha):
+def by_hand(network, model, alpha, scale):
     """The state of `model` plus scale / rank * sum_k alpha_k B_k A_k, weight by weight."""
     state = {name: value.clone() for name, value in model.state_dict().items()}
     for name in network.matrices:
-        A, B = (part[name.replace(".", "/")].detach() for part in (network.A, network.B))
+        A, B = (part.detach() for part in network.adapter(name))
         for k, share in enumerate(alpha.tolist()):
-            product = (B[k] @ A[k]) * network.scale / network.rank
-            if state[name].ndim == 4:  # channels last
-                out, channels, height, width = state[name].shape
-                product = product.view(out, height, width, channels).permute(0, 3, 1, 2)
-            state[name] += share * product
+            change = torch.einsum("or,r...->o...", B[k], A[k])
+            state[name] += share * scale / network.rank * change
     return state
 
 
 @pytest.mark.parametrize("rank", [2, 12])  # the heads have fewer outputs than twelve
-@pytest.mark.parametrize("make", [convolutional, lenet])
+@pytest.mark.parametrize(
+    "make", [convolutional, channels_last, lambda: channels_last(2), lenet, lenet_channels_last]
+)
 def test_theta_is_the_base_plus_the_mean_of_products_by_hand(make, rank):
     model = make()
-    network = moved(LowRankEnsemble(model, 2, rank=rank, scale=3.0, shared="encoder"))
-    state = by_hand(network, model, ALPHA)
+    network = redrawn(LowRankEnsemble(model, 2, rank=rank, scale=3.0, peft=False, shared="encoder"))
+    state = by_hand(network, model, ALPHA, 3.0)
     found = network.export(ALPHA, calibration="shared").state_dict()
     assert {n for n in found if not torch.equal(found[n], model.state_dict()[n])} == {
         *network.matrices
@@ -73,8 +78,27 @@ def test_theta_is_the_base_plus_the_mean_of_products_by_hand(make, rank):
         torch.testing.assert_close(value, state[name], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("make", [convolutional, channels_last, lenet, lenet_channels_last])
+def test_theta_lies_in_memory_as_the_model_does(make):
+    """LeNet's first kernel has one channel: torch's sum of two such kernels is in its usual format,
+    and a convolution with it has other bits."""
+    model = make()
+    theta = redrawn(LowRankEnsemble(model, 2, rank=2)).theta(ALPHA)
+    strides = {name: weight.stride() for name, weight in theta.items()}
+    assert strides == {name: weight.stride() for name, weight in model.named_parameters()}
+
+
+def test_a_state_is_the_same_network_in_another_memory_format():
+    model, (inputs, *_) = convolutional(), batches(1)[0]
+    usual, last = (LowRankEnsemble(make(), 2, rank=2) for make in (lambda: model, channels_last))
+    last.load_state_dict(redrawn(usual).state_dict())
+    got, expected = (network.eval()(inputs, ALPHA) for network in (last, usual))
+    torch.testing.assert_close(got, expected, rtol=1e-5, atol=1e-6)
+    assert not torch.allclose(expected[0], model.eval()(inputs)[0], atol=0.01)
+
+
 def test_vectors_are_no_matrices_and_all_others_are():
-    network = LowRankEnsemble(convolutional(), 2, rank=1)
+    network = LowRankEnsemble(convolutional(groups=2), 2, rank=1, peft=False)
     assert {*network.matrices} == {
         "encoder.0.weight",
         "encoder.3.weight",
@@ -93,28 +117,27 @@ def test_every_member_starts_as_the_model_and_their_gradients_differ():
         got = network.eval()(batch[0], alpha)
         torch.testing.assert_close(got, model(batch[0]), rtol=1e-5, atol=1e-6)
     Method(network.train(), TASKS).step(batch, [0.2, 0.3, 0.5])
-    one, two, _ = network.B["encoder/5/weight"].grad
+    one, two, _ = network.adapter("encoder.5.weight")[1].grad
     assert not torch.allclose(one / 0.2, two / 0.3)
 
 
+@pytest.mark.parametrize("make", [convolutional, channels_last])
 @pytest.mark.parametrize("balancer", [None, UnitNorm()])
-def test_the_gradient_is_that_of_autograd_through_the_sum_of_products(balancer):
+def test_the_gradient_is_that_of_autograd_through_the_sum_of_products(make, balancer):
     """The oracle: torch's functional call with weights that are the sum, one layer at a time."""
-    model, batch = convolutional().double(), list(batches()[0])
+    model, batch = make(2).double(), list(batches()[0])
     batch[0] = batch[0].double()
-    network = moved(LowRankEnsemble(model, 2, rank=2, train_base=True, channels_last=False))
+    network = redrawn(LowRankEnsemble(model, 2, rank=2, train_base=True, peft=False))
     parts = {"balancer": balancer} if balancer else {}
     Method(network, TASKS, **parts).step(batch, ALPHA[None].double())
     leaves = {n: p.detach().clone().requires_grad_() for n, p in network.named_parameters()}
-    state = dict(model.named_parameters())
-    ends = np.cumsum([0, *(p.numel() for p in state.values())])
     weights = {}
-    for (name, value), start, end in zip(state.items(), ends, ends[1:], strict=False):
-        weights[name] = leaves["base"][start:end].view(value.shape)
+    for name, _ in model.named_parameters():
+        weights[name] = leaves[f"base.{name}"]
         if name in network.matrices:
-            A, B = (leaves[f"{part}.{name.replace('.', '/')}"] for part in "AB")
-            total = sum(share * B[k] @ A[k] for k, share in enumerate(ALPHA.double()))
-            weights[name] = weights[name] + (2.0 * total).view(value.shape)
+            A, B = (leaves[f"adapters.{name}.{part}"] for part in "AB")
+            total = torch.einsum("k,kor,kr...->o...", ALPHA.double(), B, A)
+            weights[name] = weights[name] + 2.0 * total
     outputs = torch.func.functional_call(copy.deepcopy(model).train(), weights, batch[0])
     losses = [t.loss(o, y) for t, o, y in zip(TASKS, outputs, batch[1:], strict=True)]
     if balancer:
@@ -143,11 +166,10 @@ def test_of_full_rank_on_zeros_it_has_the_front_of_a_weight_ensemble():
         nn.init.zeros_(weight)
     network, full = LowRankEnsemble(zero, 2, rank=4, scale=4.0), WeightEnsemble([bare(), bare()])
     with torch.no_grad():
-        for k, row in enumerate(full.stacked):
-            sizes = [rows * columns for rows, columns in network.matrices.values()]
-            for name, piece in zip(network.matrices, row.split(sizes), strict=True):
-                key = name.replace(".", "/")
-                network.A[key][k], network.B[key][k] = piece.view(4, -1), torch.eye(4)
+        for name in network.matrices:
+            A, B = network.adapter(name)
+            A.copy_(full.stacked.get_parameter(name))
+            B.copy_(torch.eye(4))
     ours, theirs = (evaluate(one, TASKS, data) for one in (network, full))
     assert ours.table["first/loss"].nunique() == 11
     np.testing.assert_allclose(ours.table, theirs.table, rtol=1e-5)
@@ -157,30 +179,29 @@ def test_of_full_rank_on_zeros_it_has_the_front_of_a_weight_ensemble():
 @pytest.mark.parametrize("average", [False, True])
 def test_a_frozen_base_is_the_same_to_the_last_bit_after_training(average):
     network = LowRankEnsemble(convolutional(), 2, rank=2)
-    before = network.base.detach().clone()
-    adapters = [p.detach().clone() for p in adapters_of(network)]
+    before = copy.deepcopy(network.base.state_dict())
+    adapters = [p.detach().clone() for p in network.adapters.parameters()]
     ema = 0.5 if average else None
     train(Method(network, TASKS, window=2), batches(), epochs=2, ema=ema, progress=False)
-    assert torch.equal(network.base, before)
-    pairs = zip(adapters_of(network), adapters, strict=True)
+    after = network.base.state_dict()
+    assert all(torch.equal(after[name], value) for name, value in before.items())
+    pairs = zip(network.adapters.parameters(), adapters, strict=True)
     assert not any(torch.equal(p, q) for p, q in pairs)
 
 
-def test_settings_by_name_reach_the_views_of_the_base_and_the_adapters():
-    network = LowRankEnsemble(convolutional(), 2, rank=2, train_base=True)
-    before, names = network.base.detach().clone(), []
-
-    def settings(name, shape):
-        names.append(name)
-        return {"lr": 0.0} if not name.startswith(("A.", "B.")) and len(shape) < 2 else {}
-
-    method = Method(network, TASKS)
-    optimizer = torch.optim.Adam(parameter_groups(method, settings), lr=0.1)
-    train(method, batches(), epochs=1, optimizer=optimizer, progress=False)
-    assert {"encoder.0.bias", "A.encoder/0/weight", "B.heads/1/weight"} <= {*names}
-    after, first = (network.skeleton.views(base) for base in (network.base, before))
-    still = {name for name, view in after.items() if torch.equal(view, first[name])}
-    assert still == {name for name, view in after.items() if view.ndim < 2}
+@pytest.mark.parametrize("train_base", [False, True])
+def test_an_optimiser_that_takes_weights_as_a_whole_has_the_adapters_as_they_are(train_base):
+    network = LowRankEnsemble(convolutional(), 2, rank=2, train_base=train_base)
+    pairs = dict(member_parameters(network))
+    assert {*pairs} == {n for n, p in network.named_parameters() if p.requires_grad}
+    assert all(pairs[name] is network.get_parameter(name) for name in pairs)
+    parts = {"adapters", "base"} if train_base else {"adapters"}
+    assert {name.split(".")[0] for name in pairs} == parts
+    before = {name: weight.detach().clone() for name, weight in network.named_parameters()}
+    optimizer = torch.optim.Adafactor(pairs.values(), lr=0.1)
+    train(Method(network, TASKS), batches(), epochs=1, optimizer=optimizer, progress=False)
+    still = {n for n, p in network.named_parameters() if torch.equal(p, before[n])}
+    assert still == {*before} - {*pairs}
 
 
 def test_a_training_can_be_resumed(tmp_path):
@@ -213,6 +234,8 @@ def test_a_training_can_be_resumed(tmp_path):
         (convolutional(), {"rank": 2, "shared": "body"}, "'body'; the model has: encoder, heads"),
         (convolutional(), {"rank": 2, "shared": []}, "must name submodules.* Found 'nothing'"),
         (convolutional(), {"rank": 2, "task_weights": [[1, 0]]}, "a matrix with 2 rows"),
+        (convolutional(), {"peft": "no"}, "`peft` must be of type bool"),
+        (nn.LayerNorm(4), {}, "must have a matrix"),
         (nn.Linear(4, 4).requires_grad_(False), {}, "no trainable weight"),
     ],
 )
@@ -222,15 +245,27 @@ def test_what_has_no_low_rank_form_is_refused(model, given, message, monkeypatch
         LowRankEnsemble(model, **{"num_members": 2, **given})
 
 
-def test_adapters_of_another_scale_are_refused():
-    """Their product with it is what is added: with another one they are others."""
+def test_a_state_brings_its_scale():
+    """Adapters are others with another scale, so the one that they were trained with counts."""
     model = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 3))
-    first, second = (LowRankEnsemble(model, 2, rank=2, scale=scale) for scale in (16.0, 4.0))
-    before = second.base.clone()
-    nn.init.ones_(first.base)
-    with pytest.raises(InputError, match="Found another scaling"):
-        second.load_state_dict(first.state_dict())
-    assert torch.equal(second.base, before)
-    same = LowRankEnsemble(model, 2, rank=2, scale=16.0)
-    same.load_state_dict(first.state_dict())
-    torch.testing.assert_close(same.state_dict(), first.state_dict())
+    saved = redrawn(LowRankEnsemble(model, 2, rank=2, scale=16.0))
+    loaded = LowRankEnsemble(copy.deepcopy(model), 2, rank=2, scale=4.0)
+    loaded.load_state_dict(saved.state_dict())
+    assert loaded.scaling.item() == 16.0
+    theta, expected = loaded.theta(ALPHA), by_hand(saved, model, ALPHA, 16.0)
+    for name, weight in theta.items():
+        torch.testing.assert_close(weight, expected[name], rtol=1e-5, atol=1e-6)
+
+
+def test_saved_and_loaded_by_torch_it_predicts_the_same(tmp_path):
+    network = redrawn(LowRankEnsemble(channels_last(), 2, rank=2, scale=3.0))
+    data = batches()
+    train(Method(network, TASKS), data, epochs=1, progress=False)
+    torch.save(network.state_dict(), tmp_path / "network.pt")
+    torch.save(network.calibration, tmp_path / "examples.pt")
+    loaded = LowRankEnsemble(channels_last(), 2, rank=2)
+    loaded.load_state_dict(torch.load(tmp_path / "network.pt"))
+    loaded.calibration = torch.load(tmp_path / "examples.pt")
+    alpha = {"first": 0.3, "second": 0.7}
+    got, expected = (one.predict(data[0][0], alpha) for one in (loaded, network))
+    assert all(torch.equal(*pair) for pair in zip(got, expected, strict=True))

@@ -15,6 +15,7 @@ import pamal_core as pamal
 
 pytest.importorskip("anywidget", reason="needs the `book` extra")
 
+from pamal_companion.rivals.low_rank import LowRankEnsemble
 from pamal_companion.widgets import Explorer, explorer_data
 from pamal_core.errors import InputError
 
@@ -110,9 +111,9 @@ def test_the_exported_model_answers_as_the_explorer_does(parts, explorer):
 
 def test_a_low_rank_ensemble_is_explored_as_any_other(parts):
     _, tasks, data, loader, _, measured = parts
-    network = pamal.LowRankEnsemble(Heads(len(tasks)), len(tasks), rank=2)
+    network = LowRankEnsemble(Heads(len(tasks)), len(tasks), rank=2)
     with torch.no_grad():
-        for adapter in (*network.A.values(), *network.B.values()):
+        for adapter in network.adapters.parameters():
             adapter.normal_(0, 0.2)
     front = pamal.evaluate(network, tasks, loader, measured.alphas, calibration="shared")
     given = {"loader": loader, "calibration": "shared"}

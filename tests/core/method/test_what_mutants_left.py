@@ -1,7 +1,5 @@
 """Rules that no other test held: each of these is red where the rule is changed."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +7,6 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from pamal_companion.rivals.low_rank import LowRankEnsemble
 from pamal_core import Method, WeightEnsemble, regression, train
 from pamal_core.balancing.nash_mtl import _bargain
 from pamal_core.errors import InputError
@@ -120,32 +117,3 @@ def test_examples_are_kept_once_however_many_epochs_there_are(number, kept):
     train(Method(network, [regression("one"), regression("two")]), loader, epochs=3, progress=False)
     found = torch.cat([inputs for (inputs,) in network.calibration])
     torch.testing.assert_close(found, x[:kept])
-
-
-class Pictures(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.body = nn.Sequential(nn.Conv2d(3, 5, (2, 3)), nn.ReLU(), nn.Flatten())
-        self.one, self.two = nn.Linear(5 * 7 * 6, 1), nn.Linear(5 * 7 * 6, 1)
-
-    def forward(self, x):
-        features = self.body(x)
-        return self.one(features), self.two(features)
-
-
-def test_the_adapter_of_a_convolution_of_colours_adds_up_to_its_member(tmp_path):
-    from safetensors.torch import load_file
-
-    network = LowRankEnsemble(Pictures(), 2, rank=2)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.1)
-    network.export_adapters(tmp_path)
-    base = load_file(tmp_path / "base.safetensors")["body.0.weight"]
-    config = json.loads((tmp_path / "member_1" / "adapter_config.json").read_text())
-    adapter = load_file(tmp_path / "member_1" / "adapter_model.safetensors")
-    a, b = (adapter[f"base_model.model.body.0.lora_{name}.weight"] for name in "AB")
-    assert a.shape == (2, 3, 2, 3) and b.shape == (5, 2, 1, 1)
-    change = torch.einsum("or,rihw->oihw", b[:, :, 0, 0], a) * config["lora_alpha"] / config["r"]
-    member = network.export([0.0, 1.0]).body[0].weight
-    torch.testing.assert_close(base + change, member, rtol=1e-4, atol=1e-5)
