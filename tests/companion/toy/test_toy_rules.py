@@ -108,7 +108,7 @@ def by_the_training_step(name: str, start: tuple[float, float], scale: float, st
     method = Method(network.double(), tasks, balancer=balancer)
     optimizer = torch.optim.Adam(method.parameters(), lr=2e-3)
     batch = (torch.zeros(1),) * 3
-    history, losses, path = [], [], [network.stacked.detach()[0].numpy().copy()]
+    history, losses, path = [], [], [network.members()[0].numpy()]
     for step in range(steps):
         if step % toy_rules.EPOCH == 0:
             history += [np.mean(losses, 0).tolist()] if losses else []
@@ -117,7 +117,7 @@ def by_the_training_step(name: str, start: tuple[float, float], scale: float, st
         optimizer.zero_grad()
         losses.append(method.step(batch, torch.ones(1, 1).double())[0].tolist())
         optimizer.step()
-        path.append(network.stacked.detach()[0].numpy().copy())
+        path.append(network.members()[0].numpy())
     return np.array(path)
 
 
