@@ -17,9 +17,7 @@ PAGE = Path(__file__).parents[3] / "notebooks" / "from_what_you_have.ipynb"
 CELLS = {cell["id"]: "".join(cell["source"]) for cell in json.loads(PAGE.read_text())["cells"]}
 
 
-def test_members_of_peft_are_trained_mixed_and_exported_as_an_adapter_of_peft(
-    tmp_path, monkeypatch
-):
+def test_members_of_peft_are_trained_mixed_and_exported_as_an_adapter(tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of its dependencies
         peft = pytest.importorskip("peft", reason="needs the `test` extra")

@@ -190,7 +190,7 @@ def test_a_frozen_base_is_the_same_to_the_last_bit_after_training(average):
 
 
 @pytest.mark.parametrize("train_base", [False, True])
-def test_an_optimiser_that_takes_weights_as_a_whole_has_the_adapters_as_they_are(train_base):
+def test_an_optimiser_of_whole_weights_has_the_adapters_as_they_are(train_base):
     network = LowRankEnsemble(convolutional(), 2, rank=2, train_base=train_base)
     pairs = dict(member_parameters(network))
     assert {*pairs} == {n for n, p in network.named_parameters() if p.requires_grad}

@@ -60,7 +60,7 @@ def test_spearman_agrees_with_scipy_on_random_fronts_with_ties():
         np.testing.assert_allclose(front(values, alphas=alphas).spearman(), expected, atol=1e-12)
 
 
-def test_the_correlation_of_tasks_is_minus_one_on_a_strict_trade_off_and_one_without():
+def test_the_correlation_of_tasks_is_minus_one_on_a_strict_trade_off():
     up = np.linspace(0, 1, 5)
     assert front(np.c_[up, 1 - up]).task_correlation() == pytest.approx(-1)
     assert front(np.c_[up, up]).task_correlation() == pytest.approx(1)
@@ -267,7 +267,7 @@ def test_a_front_without_a_finite_point_is_refused():
             call()
 
 
-def test_a_hypervolume_is_exact_in_many_objectives_and_dominated_points_add_nothing():
+def test_a_hypervolume_is_exact_and_dominated_points_add_nothing():
     few = sphere(60, 8)
     exact = moocore.hypervolume(few.values, ref=np.zeros(8), maximise=True)
     assert few.hypervolume(np.zeros(8)) == exact
@@ -439,7 +439,7 @@ def test_a_plot_has_every_point_in_every_pair_of_tasks(num_tasks):
     plt.close("all")
 
 
-def test_a_line_is_drawn_through_a_front_of_two_members_and_of_one_network_alone():
+def test_a_line_is_drawn_through_a_front_of_two_members_or_of_one_network():
     plt = pytest.importorskip("matplotlib.pyplot", reason="needs the `plots` extra")
     segment = front([[0.9, 0.1], [0.6, 0.7], [0.5, 0.6]])
     for points, num_lines in ((segment, 1), (replace(segment, is_union=True), 0)):

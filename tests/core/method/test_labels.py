@@ -134,7 +134,7 @@ def test_f1_and_auroc_are_those_of_scikit_learn_on_all_labels_at_once(size, ones
     assert auroc == pytest.approx(whole, abs=1e-6)
 
 
-def test_one_label_of_any_shape_is_judged_as_a_vector_and_several_as_columns():
+def test_one_label_is_judged_as_a_vector_and_several_as_columns():
     logits, labels, there = made("one", 4, 9, 0.4)
     for shape in ((9,), (9, 1)):
         chances, truth = pamal.binary("b").labelled(logits.view(shape), labels.view(shape))
