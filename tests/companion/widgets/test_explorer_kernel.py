@@ -1,5 +1,6 @@
 """The explorer on a trained ensemble: what Python tells the page, and what it answers."""
 
+import copy
 import json
 import re
 
@@ -69,14 +70,14 @@ def some_alphas(num, count=3):
 
 def test_where_the_network_has_no_numbers_the_explorer_says_so_and_goes_on(explorer, parts):
     (network, *_, front), corner = parts, np.eye(parts[0].num_members)[0]
-    whole = network.members()
+    whole = copy.deepcopy(network.state_dict())
     for weight in network.stacked.parameters():
         weight.data[1] = torch.nan
     explorer.alpha = some_alphas(network.num_members)[0].tolist()
     assert explorer.measured["metrics"] == {}
     assert {seen["text"] for row in explorer.predictions for seen in row} == {"nan"}
     json.dumps([explorer.measured, explorer.predictions, explorer.points], allow_nan=False)
-    network.stacked.data = whole
+    network.load_state_dict(whole)
     explorer.alpha = corner.tolist()
     expected = front.table[(front.alphas == corner).all(1)].iloc[0].to_dict()
     assert explorer.measured["metrics"] == pytest.approx(expected)
