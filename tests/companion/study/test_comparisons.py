@@ -210,9 +210,9 @@ def moved(optimiser, alpha):
     steps = []
     for trained, weights in (
         (network, lambda: parameters_to_vector(network.parameters())),
-        (ensemble, lambda: ensemble.weights(at)),
+        (ensemble, lambda: parameters_to_vector(ensemble.weights(at).values())),
     ):
-        before = weights().detach().clone()
+        before = weights().detach()
         step = optimiser(trained.parameters(), lr=0.01)
         (weights() * torch.linspace(0.5, 2, 4)).sum().backward()
         step.step()
