@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 import torch
 from forked import finish, start
-from small_problems import slopes_of
 from tiny_experiment import tiny
 
 from pamal_companion.runs.options import Options
