@@ -66,7 +66,7 @@ class WeightEnsemble(Network):
     def weights(self, alpha: ByMember) -> Weights:
         stacked = dict(self.stacked.named_parameters())
         names = self.skeleton.places
-        mixed = _Mix.apply(alpha, *(stacked[name] for name in names))
+        mixed = _Mix.apply(alpha, *(stacked[n] for n in names))  # type: ignore[no-untyped-call]
         return dict(zip(names, mixed, strict=True))
 
 
