@@ -60,7 +60,7 @@ def trained(start, scale, lam, sign, window, balancing, steps):
         optimizer.zero_grad()
         method.step(batch, method.draw(rng))
         optimizer.step()
-        path.append(network.stacked.detach().numpy().copy())
+        path.append(network.members().numpy())
         draws.append(Dirichlet().sample(window, 2, same))
     return np.stack(path), np.stack(draws)
 
