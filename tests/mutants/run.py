@@ -143,8 +143,8 @@ def check_unchanged(copy: Path, mutants: Sequence[Mutant], limit: float) -> bool
     jobs = [start(copy, None, tests)]
     outcome = ""
     while jobs:
-        for _, outcome in ended(jobs, limit * len(tests)):
-            pass
+        for job in ended(jobs, limit * len(tests)):
+            outcome = job[1]
     if outcome != "survived":
         print(f"Tests fail without a change:\n{output_of(copy)}")
     return outcome == "survived"
