@@ -17,7 +17,7 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from pamal_companion.runs.methods import matters
+from pamal_companion.runs.methods import affects
 
 SHAPES: dict[str, tuple[tuple[int, ...], int]] = {
     "multimnist": ((1, 28, 28), 60_000),
@@ -103,7 +103,7 @@ def networks(experiment: Any, options: Any) -> int:
     """Return how many networks each step of a run trains on its batch."""
     if options.method == "soup":
         return len(experiment.tasks_of(options))
-    return options.W if matters("W", options.method) else 1
+    return options.W if affects("W", options.method) else 1
 
 
 def networks_by_epoch(experiment: Any, options: Any, is_sample: bool) -> int:
@@ -129,7 +129,7 @@ def operations(experiment: Any, options: Any) -> float:
     """
     _, examples, is_sample = data_of(experiment, options)
     one = passes_for(experiment, options)
-    of_gradients = matters("balancing", options.method) and options.balancing == "gradient"
+    of_gradients = affects("balancing", options.method) and options.balancing == "gradient"
     if options.method in RULES or of_gradients:
         cost = one.forward + one.one_by_one
     else:

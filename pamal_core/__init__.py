@@ -13,7 +13,7 @@ __version__ = "1.0.0"
 _HOMES = {
     "balancing": ["UnitNorm"],
     "classes": ["classification", "segmentation"],
-    "ensemble": ["WeightEnsemble"],
+    "ensemble": ["WeightEnsemble", "member_parameters"],
     "errors": ["InputError"],
     "evaluation": ["evaluate"],
     "recipe": ["Fitted", "fit"],
@@ -22,7 +22,6 @@ _HOMES = {
     "metrics": ["Metric"],
     "method": ["Method", "NonFiniteError"],
     "numbers": ["depth", "regression"],
-    "optimizers": ["member_parameters"],
     "penalties": ["MultiForward"],
     "simplex": ["Dirichlet", "lattice"],
     "tasks": ["Task"],

@@ -1,6 +1,6 @@
 from .balancing import UnitNorm
 from .classes import classification, segmentation
-from .ensemble import WeightEnsemble
+from .ensemble import WeightEnsemble, member_parameters
 from .errors import InputError
 from .evaluation import evaluate
 from .front import Front
@@ -8,7 +8,6 @@ from .labels import binary
 from .method import Method, NonFiniteError
 from .metrics import Metric
 from .numbers import depth, regression
-from .optimizers import member_parameters
 from .penalties import MultiForward
 from .recipe import Fitted, fit
 from .simplex import Dirichlet, lattice

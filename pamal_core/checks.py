@@ -1,23 +1,28 @@
-"""Checks before a training: refuse one that would move other weights than alpha mixes."""
+"""Checks before a training: refuse what it would do wrong without an error."""
 
 import contextlib
 import inspect
 import math
 import warnings
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Literal
 
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
 
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, is_number
 from pamal_core.inputs import Batch
 from pamal_core.method import Method
 from pamal_core.skeleton import full_precision
 from pamal_core.tasks import Task, by_task, task_losses
+
+PERIODS = ("T_max", "T_0", "total_iters", "total_size")
+"""Attributes of torch's schedules with the number of steps that one cycle or one ramp takes."""
 
 
 def check_optimizer(method: Method, optimizer: Optimizer) -> None:
@@ -72,14 +77,15 @@ def check_reach(method: Method, batch: Batch, alpha: ArrayLike) -> None:
     inputs, *targets = batch
     network, device = method.network, method.network.device
     theta = {n: w.detach().requires_grad_() for n, w in network.theta(alpha).items()}
-    twin, before = network.skeleton.twin(), {n: w.detach().clone() for n, w in theta.items()}
-    model = twin.model
+    before = {n: w.detach().clone() for n, w in theta.items()}
+    skeleton = network.skeleton.eval_copy()
+    model = skeleton.model
     with (
-        twin.train().holding(theta),
+        skeleton.train().holding(theta),
         torch.random.fork_rng([device] if device.type == "cuda" else []),
     ):
         places = _places(model)
-        outputs = twin(theta, inputs)
+        outputs = skeleton(theta, inputs)
         with full_precision(device):
             losses = task_losses(method.tasks, outputs, targets)
             check_pairs(method.tasks, outputs, targets)
@@ -134,3 +140,50 @@ def check_pairs(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> 
                 f"The loss of task {task.name} must compare each output with its own target. Found "
                 f"that it compares outputs {[*output.shape]} with all targets {[*target.shape]}."
             )
+
+
+def check_schedule(
+    scheduler: LRScheduler,
+    optimizer: Optimizer,
+    epochs: int,
+    interval: Literal["epoch", "step"],
+    length: int,
+) -> None:
+    """Raise InputError unless `scheduler` is that of `optimizer` and is stepped as often as its
+    `total_steps` says, and warn if it is not stepped often enough to reach its end.
+
+    - `interval`: whether it is stepped after each epoch or after each step.
+    - `length`: the number of steps in an epoch, or 0 if the loader does not know it.
+    """
+    if scheduler.optimizer is not optimizer:
+        raise InputError("`scheduler` must be of the `optimizer` given. Found one of another.")
+    if interval == "step" and not length:
+        return
+    for part, number in _parts(scheduler, epochs * (length if interval == "step" else 1)):
+        name = type(part).__name__
+        often = f"it is stepped {number} times, after each {interval} (`scheduler_interval`)"
+        total = getattr(part, "total_steps", None)
+        if is_number(total) and total != number:
+            raise InputError(f"`total_steps` of {name} must be {number}: {often}. Found {total}.")
+        for period in PERIODS:
+            steps: Any = getattr(part, period, None)
+            if is_number(steps) and steps > number:
+                warnings.warn(
+                    f"{name} has `{period}` = {steps:g} but does not get there: {often}.",
+                    stacklevel=3,
+                )
+
+
+def _parts(scheduler: LRScheduler, number: int) -> Iterator[tuple[LRScheduler, int]]:
+    """Yield the schedules of which `scheduler` is made, each with how often it is stepped if
+    `scheduler` is stepped `number` times."""
+    parts = getattr(scheduler, "_schedulers", None)
+    if parts is None:
+        yield scheduler, number
+        return
+    shares = [number] * len(parts)  # of a ChainedScheduler, whose parts all take each step
+    if hasattr(scheduler, "_milestones"):  # of a SequentialLR, whose parts follow each other
+        ends = [0, *(min(milestone, number) for milestone in scheduler._milestones), number]
+        shares = [end - begin for begin, end in pairwise(ends)]
+    for part, share in zip(parts, shares, strict=True):
+        yield from _parts(part, share)

@@ -6,7 +6,8 @@ import moocore
 import numpy as np
 
 from pamal_core.errors import InputError, check_choice, is_number
-from pamal_core.front import Bounds, Front, PerObjective, Point
+from pamal_core.front import Front
+from pamal_core.objectives import Bounds, PerObjective, Point, by_objective
 
 
 def choose(
@@ -30,7 +31,7 @@ def choose(
     shares, differs = scaled(finite, better[met])
     ranks = [*np.sort(shares).T]  # the worst objective of each point, the second worst, ...
     if weights is not None:
-        importance = front.in_order("weights", weights)
+        importance = by_objective(front.objectives, "weights", weights)
         if (importance < 0).any() or not importance.any():
             raise InputError(f"`weights` must be numbers >= 0, not all 0. Found {weights!r}.")
         ranks = [(importance[differs] * shares).sum(1)]

@@ -8,15 +8,14 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
 
-from pamal_core.architecture import architecture_of
 from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.inputs import described
 from pamal_core.network import Network
-from pamal_core.shapes import ByMember
 from pamal_core.simplex import as_array, on_simplex
 from pamal_core.skeleton import Skeleton, check_weights, copied
-from pamal_core.weights import Weights, in_order, laid, memory_order, parameter_tree
+from pamal_core.weights import ByMember, Weights, in_order, laid, memory_order, parameter_tree
 
 
 class WeightEnsemble(Network):
@@ -103,6 +102,37 @@ def mix(alpha: ByMember, stacked: Tensor) -> Tensor:
     return laid(alpha @ rows, stacked.detach()[0])
 
 
+def member_parameters(network: Network) -> list[tuple[str, Tensor]]:
+    """Return the trained weights of `network` by name: each member's own, as "1.encoder.0.weight".
+
+    Muon, Adafactor and LARS look at the shape or the norm of a whole weight, so they need the
+    weight of one member, not of all. The tensors are views: a step on them moves the network. Adam,
+    AdamW and SGD treat each number alike and need `network.parameters()` alone. Weights that are no
+    member's, as those of a hypernetwork, are returned as they are.
+
+    - `network`: is on its device and in its dtype already.
+
+    A loop of your own clears the gradients of both, of the optimiser and of the network.
+    """
+    pairs: list[tuple[str, Tensor]] = []
+    for name, weight in network.named_parameters():
+        if not weight.requires_grad:
+            continue
+        if not name.startswith("stacked."):
+            pairs.append((name, weight))
+            continue
+        views = [*weight.detach()]
+        pairs += [(f"{k}.{name.removeprefix('stacked.')}", view) for k, view in enumerate(views)]
+
+        def share(whole: Tensor, views: list[Tensor] = views) -> None:
+            assert whole.grad is not None
+            for view, gradient in zip(views, whole.grad, strict=True):
+                view.grad = gradient
+
+        weight.register_post_accumulate_grad_hook(share)  # type: ignore[no-untyped-call]
+    return pairs
+
+
 def rows_of(task_weights: ArrayLike | None, num_members: int) -> Tensor:
     """The matrix W [M, T], the identity if None; InputError unless its rows are on the simplex."""
     given = np.eye(num_members) if task_weights is None else task_weights
@@ -186,6 +216,51 @@ def _compare(first: nn.Module, member: nn.Module, k: int) -> None:
             "Give `evaluate` and `export` a `calibration`, if they are running statistics.",
             stacklevel=3,
         )
+
+
+def architecture_of(model: nn.Module) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return, by name, what members must have in common: the class of each part, the values that
+    torch's own parts keep, such as a stride, and the kind of each weight and buffer; and the values
+    that parts of the user's own classes keep, some of which may say nothing."""
+    about: dict[str, Any] = {"their class": type(model).__name__}
+    own: dict[str, Any] = {}
+    for name, part in model.named_modules():
+        if name:
+            about[f"the part {name!r}"] = type(part).__name__
+        values = about if _is_torchs(part) else own
+        values |= _values(name, part)
+    first_names: dict[int, str] = {}
+    parameters = model.named_parameters(remove_duplicate=False)
+    for name, tensor in [*parameters, *model.named_buffers()]:
+        tied = first_names.setdefault(id(tensor), name)
+        about[name] = f"{[*tensor.shape]} of {tensor.dtype} on {tensor.device}"
+        if tensor.requires_grad:
+            about[name] += ", trained"
+        if tied != name:
+            about[name] += f", tied to {tied}"
+    return about, own
+
+
+def _values(name: str, part: nn.Module) -> dict[str, Any]:
+    """Return the numbers, texts, tensors (by their sum) and functions (by their name) that a part
+    keeps. The tensors that torch's own parts keep follow from weights, as a spectral norm does."""
+
+    def plain(leaf: Any) -> Any:
+        if isinstance(leaf, Tensor) and not leaf.requires_grad and not _is_torchs(part):
+            return leaf.double().sum().item()
+        return getattr(leaf, "__qualname__", leaf)
+
+    values = {}
+    for key, value in vars(part).items():
+        leaves = [plain(leaf) for leaf in tree_leaves(value)]
+        is_plain = all(isinstance(leaf, int | float | str) for leaf in leaves)
+        if is_plain and key[0] != "_" and key != "training":
+            values[f"{name}.{key}".lstrip(".")] = leaves
+    return values
+
+
+def _is_torchs(part: nn.Module) -> bool:
+    return type(part).__module__.startswith("torch.")
 
 
 def _is_defined_again(one: type, other: type) -> bool:

@@ -17,15 +17,16 @@ from torch.optim.swa_utils import AveragedModel
 from tqdm.auto import tqdm
 
 from pamal_core.errors import InputError, check_type
-from pamal_core.front import Front, Objective
-from pamal_core.inputs import Batch, moved, unchanged
+from pamal_core.front import Front
+from pamal_core.inputs import Batch, to_device, unchanged
 from pamal_core.network import Network, check_network
+from pamal_core.objectives import Objective
 from pamal_core.simplex import lattice, on_simplex, sampled
 from pamal_core.skeleton import autocast_now, full_precision, put_back
 from pamal_core.statistics import Calibration, estimate
 from pamal_core.tasks import Task, by_task, check_names, taken
 
-KEPT = 2**26
+MAX_KEPT_WEIGHTS = 2**26
 """Weights of all alphas together, up to which they are kept: 256 MB in float32. More are mixed anew
 for each batch, so that memory does not grow with the number of alphas."""
 
@@ -107,13 +108,13 @@ def _check_finite(front: Front, dtype: torch.dtype) -> None:
     bad = ~np.isfinite(front.table.to_numpy(float))
     if not bad.any():
         return
-    found = [
+    places = [
         f"{name} at {column.sum()} of {len(bad)} alphas, first "
         f"{front.alphas[column.argmax()].round(3).tolist()}"
         for name, column in zip(front.table, bad.T, strict=True)
         if column.any()
     ]
-    text = f"Metrics that are not finite: {'; '.join(found)}."
+    text = f"Metrics that are not finite: {'; '.join(places)}."
     if dtype == torch.float16:
         text += " The weights are float16, which overflows early: use float32 or bfloat16."
     warnings.warn(text, stacklevel=4)  # past `evaluate` and the decorator of torch
@@ -124,7 +125,7 @@ def _check_learnt(
 ) -> None:
     """Warn of tasks that are at no alpha better than a constant, by any metric of which the best
     one is known."""
-    found = []
+    not_learnt = []
     for task in tasks:
         texts, gains = [], []
         for metric in (metric for metric in task.metrics if metric.constant is not None):
@@ -137,10 +138,11 @@ def _check_learnt(
             gains.append(gain - 1e-6 * abs(constant))  # what rounding may make
             texts.append(f"{metric.name} {best:.4g} at best, {constant:.4g} of the constant")
         if gains and max(gains) <= 0 and np.isfinite(gains).all():
-            found.append(f"{task.name} ({texts[0]})")
-    if found:
+            not_learnt.append(f"{task.name} ({texts[0]})")
+    if not_learnt:
         warnings.warn(
-            f"At no alpha better than the best constant answer: {', '.join(found)}.", stacklevel=4
+            f"At no alpha better than the best constant answer: {', '.join(not_learnt)}.",
+            stacklevel=4,
         )
 
 
@@ -166,31 +168,31 @@ def measure(
     }
     totals: list[dict[str, Any]] = [dict.fromkeys(judged) for _ in points]
     constants: dict[str, Any] = {name: None for name, (_, m) in judged.items() if m.constant}
-    is_small = len(points) * network.skeleton.num_weights <= KEPT
-    twin, caller = network.skeleton.twin(), autocast_now(device)
-    shared, thetas, statistics = twin.buffer_values(), [], []
+    is_small = len(points) * network.skeleton.num_weights <= MAX_KEPT_WEIGHTS
+    skeleton, caller = network.skeleton.eval_copy(), autocast_now(device)
+    shared, thetas, statistics = skeleton.buffer_values(), [], []
     with full_precision(device):
         for point in points:
             mixed = network.theta(point)
             thetas.append(mixed if is_small else None)
             if calibration != "shared":
-                estimate(twin, mixed, calibration, names)
-                statistics.append(twin.buffer_values())
+                estimate(skeleton, mixed, calibration, names)
+                statistics.append(skeleton.buffer_values())
                 put_back(shared)
         batch, length = None, length_hint(loader, 0) or None
         # An iterator, as tqdm would make a second one of a loader, with workers of its own.
         bar = tqdm(iter(loader), total=length, delay=10, disable=not progress, unit="batch")
         for batch in bar:
-            inputs, *targets = moved(batch, device, names)
+            inputs, *targets = to_device(batch, device, names)
             for p, total in enumerate(totals):
-                twin.eval()  # anew, as a model may keep what it computed at another alpha
+                skeleton.eval()  # anew, as a model may keep what it computed at another alpha
                 put_back(statistics[p] if statistics else shared)
                 theta = thetas[p]
                 if theta is None:
                     theta = network.theta(points[p])
                 with unchanged([inputs, targets]):
                     with caller:
-                        outputs = twin(theta, inputs)
+                        outputs = skeleton(theta, inputs)
                     triples = by_task(tasks, outputs, targets)
                     _gather(judged, triples, total, constants if p == 0 else {})
     if batch is None:

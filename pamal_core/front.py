@@ -1,60 +1,27 @@
 """Fronts: what a set of alphas achieves, and how good that is as a Pareto front. No torch here."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 import moocore
 import numpy as np
 import pandas as pd
 
-from pamal_core.errors import InputError, check_choice, check_type, is_number
-
-PerObjective: TypeAlias = Mapping[str, float | int] | pd.Series | Sequence[float | int] | np.ndarray
-"""One number per objective: by the name of its task or its column, or in the objectives' order."""
-Bounds: TypeAlias = Mapping[str, float | int] | pd.Series
-"""A number for each of some tasks, of whose objectives it is, or columns of a front's table."""
-NO_BOUNDS: Bounds = MappingProxyType({})
-
-
-@dataclass(frozen=True)
-class Objective:
-    """Describe a column of a front's table, "task/metric": its direction and, if it has one, its
-    reference, the value that is worth nothing in a hypervolume."""
-
-    name: str
-    maximise: bool
-    reference: float | None = field(default=None, compare=False)
-
-    @property
-    def task(self) -> str:
-        """Return the task of "task/metric"."""
-        return self.name.rpartition("/")[0]
-
-    @property
-    def words(self) -> str:
-        """Return the name as "metric on task"."""
-        task, _, metric = self.name.rpartition("/")
-        return f"{metric} on {task}"
-
-    @property
-    def label(self) -> str:
-        """Return the words, and which direction is better."""
-        return f"{self.words} ({'higher' if self.maximise else 'lower'} is better)"
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """Hold a point of a front: its alpha [M], its row, counted from 0, and the value of each
-    column of the table."""
-
-    alpha: np.ndarray
-    row: int
-    metrics: dict[str, float]
+from pamal_core.errors import InputError, check_choice, check_type
+from pamal_core.objectives import (
+    NO_BOUNDS,
+    Bounds,
+    Objective,
+    PerObjective,
+    Point,
+    by_objective,
+    check_same_objectives,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -197,24 +164,6 @@ class Front:
         objectives = {o.task: o.name for o in self.objectives}
         return name if name in self.table else objectives.get(name, name)
 
-    def in_order(self, argument: str, numbers: PerObjective) -> np.ndarray:
-        """Return `numbers`, given by name or in order, in the order of the objectives: [T]. Raise
-        InputError, which names the `argument`, unless each objective has one finite number."""
-        names = [o.name for o in self.objectives]
-        given: Any = numbers.tolist() if hasattr(numbers, "tolist") else numbers
-        ordered = given
-        if isinstance(numbers, Mapping | pd.Series):
-            given = dict(numbers.items())
-            by_column = {self.column(name): number for name, number in numbers.items()}
-            ordered = [by_column.get(name) for name in names]
-        is_right = isinstance(ordered, Sequence) and len(names) == len(ordered) == len(numbers)
-        if not is_right or not all(map(is_number, ordered)):
-            raise InputError(
-                f"`{argument}` must be {len(names)} finite numbers, one for each of "
-                f"{', '.join(names)}, by name or in this order. Found {given!r}."
-            )
-        return np.array(ordered, dtype=float)
-
     def non_dominated(self) -> np.ndarray:
         """Return which points no other point dominates (Definition 1): bool [P]. Equal points are
         all kept."""
@@ -246,7 +195,7 @@ class Front:
         are not dominated and 20 for 240. Raises InputError if a number is missing or a name wrong.
         """
         given = self.reference if reference is None else reference
-        ref, front = self.in_order("reference", given), self.finite()
+        ref, front = by_objective(self.objectives, "reference", given), self.finite()
         is_better = front.better > np.where(front.maximise, ref, -ref)
         inside = front._non_dominated() & is_better.all(1)
         if not inside.any():
@@ -278,7 +227,7 @@ class Front:
         pairs = every[np.triu_indices(len(every), k=1)]
         return float(pairs.mean()) if len(pairs) else float("nan")
 
-    def best(self) -> dict[str, float]:
+    def ideal_point(self) -> dict[str, float]:
         """Return the best value of each objective on its own: "the best of the sampled subspace" of
         the paper's tables."""
         front = self.finite()
@@ -364,14 +313,3 @@ class Front:
         return self.table.assign(**alphas, non_dominated=self._non_dominated())[
             [*alphas, *self.table, "non_dominated"]
         ]
-
-
-def check_same_objectives(fronts: Iterable[Front]) -> None:
-    """Raise InputError unless all `fronts` have the same objectives, in the same directions."""
-    first, *others = fronts
-    for other in others:
-        if first.objectives != other.objectives:
-            raise InputError(
-                "Fronts must have the same objectives, in the same directions. Found "
-                f"{first.objectives} and {other.objectives}."
-            )

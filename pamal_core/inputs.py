@@ -39,7 +39,7 @@ def num_examples(inputs: Inputs) -> int:
     return next((len(part) for part in parts if part.ndim), 0)
 
 
-def moved(batch: Batch, device: torch.device, names: Sequence[str] = ()) -> list[Any]:
+def to_device(batch: Batch, device: torch.device, names: Sequence[str] = ()) -> list[Any]:
     """Return `batch` on `device` as [inputs, target_1, ...] or [inputs, {name: target}]. Raise
     InputError unless it is a `Batch`. `names` are the names of the tasks."""
     if isinstance(batch, Mapping):
@@ -53,7 +53,7 @@ def moved(batch: Batch, device: torch.device, names: Sequence[str] = ()) -> list
             "task, or None, or (inputs, {name: target}), or one dict of both; several inputs are a "
             f"tuple or a dict of their own. Found {described(batch)}."
         )
-    return [_moved(part, device) for part in batch]
+    return [_part_to_device(part, device) for part in batch]
 
 
 def _targets(batch: Sequence[Any]) -> Iterable[Any]:
@@ -97,11 +97,11 @@ def described(value: Any) -> str:
     return kind
 
 
-def _moved(part: Any, device: torch.device) -> Any:
+def _part_to_device(part: Any, device: torch.device) -> Any:
     if isinstance(part, Mapping):
-        return {name: _moved(value, device) for name, value in part.items()}
+        return {name: _part_to_device(value, device) for name, value in part.items()}
     if _is_several(part):
-        return [_moved(value, device) for value in part]
+        return [_part_to_device(value, device) for value in part]
     if not hasattr(part, "to"):
         return part
     # A copy to the CPU has to end before the CPU reads it.

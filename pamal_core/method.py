@@ -12,14 +12,13 @@ from torch import Tensor, nn
 
 from pamal_core.balancing import Aggregated, Balancer, Draw, Linear
 from pamal_core.errors import InputError, check_number, check_type
-from pamal_core.inputs import Batch, moved, unchanged
+from pamal_core.inputs import Batch, to_device, unchanged
 from pamal_core.network import Alpha, Network, check_network
 from pamal_core.penalties import Penalty
-from pamal_core.shapes import ByMember, ByTask
 from pamal_core.simplex import Dirichlet
 from pamal_core.skeleton import autocast_now, full_precision
 from pamal_core.tasks import Task, check_names, task_losses
-from pamal_core.weights import unflatten
+from pamal_core.weights import ByMember, ByTask, unflatten
 
 
 class NonFiniteError(ArithmeticError):
@@ -154,7 +153,7 @@ class Method:
             )
         if alphas is None:
             alphas = self.draw(np.random.default_rng(int(torch.randint(2**62, ()))))
-        batch = moved(batch, device, self.names)
+        batch = to_device(batch, device, self.names)
         with full_precision(device):
             points = self.network.alpha_tensor(alphas).view(-1, self.network.num_members)
             weights = points @ self.network.task_weights

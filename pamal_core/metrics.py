@@ -189,17 +189,17 @@ def sum_of_values(
     values: Callable[[Tensor, Tensor], Values], output: Tensor, target: Tensor
 ) -> Float[Tensor, " 2"]:
     """Return the sum of the values of a batch whose weight is not 0, and the sum of the weights."""
-    found, weights = values(output.detach(), target)
-    return torch.stack([exact(found.where(weights > 0, 0)).sum(), exact(weights).sum()])
+    each, weights = values(output.detach(), target)
+    return torch.stack([exact(each.where(weights > 0, 0)).sum(), exact(weights).sum()])
 
 
 def mean_of_values(
     values: Callable[[Tensor, Tensor], Values], output: Tensor, target: Tensor
 ) -> Float[Tensor, ""]:
     """Return the mean over the labels of a batch that are not missing; 0 if all are."""
-    found, weights = values(output, target)
+    each, weights = values(output, target)
     total = weights.sum()
-    return found.where(weights > 0, 0).sum() / total.where(total > 0, 1)
+    return each.where(weights > 0, 0).sum() / total.where(total > 0, 1)
 
 
 def exact(values: Tensor) -> Tensor:

@@ -11,12 +11,11 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
 from pamal_core.errors import check_choice, check_type
-from pamal_core.inputs import Inputs, by_name, moved
-from pamal_core.shapes import ByMember
+from pamal_core.inputs import Inputs, by_name, to_device
 from pamal_core.simplex import on_simplex
 from pamal_core.skeleton import Skeleton, full_precision
 from pamal_core.statistics import Calibration, check_calibration, estimate, warn_of_shared
-from pamal_core.weights import Weights, flatten
+from pamal_core.weights import ByMember, Weights, flatten
 
 Alpha = ArrayLike | Mapping[str, float]
 """A point of the simplex: M numbers, or {task: number} if members are tasks."""
@@ -107,8 +106,8 @@ class Network(nn.Module, ABC):
         says. The network keeps its mode and its own statistics, so that threads may share it. For
         many calls at one alpha `export` is faster.
         """
-        twin, theta = self._calibrated(alpha, calibration)
-        outputs = by_name(twin(theta, *moved([inputs], self.device)))
+        skeleton, theta = self._calibrated(alpha, calibration)
+        outputs = by_name(skeleton(theta, *to_device([inputs], self.device)))
         return dict(outputs) if isinstance(outputs, Mapping) else list(outputs)
 
     @torch.no_grad()
@@ -122,16 +121,16 @@ class Network(nn.Module, ABC):
         - `alpha`: a point of the simplex, M numbers, or {task: number} if members are tasks.
         - `calibration`: which running statistics the module gets, as in `evaluate`.
         """
-        twin, theta = self._calibrated(alpha, calibration)
-        return twin.export(theta)
+        skeleton, theta = self._calibrated(alpha, calibration)
+        return skeleton.export(theta)
 
     def _calibrated(self, alpha: Alpha, given: Calibration | None) -> tuple[Skeleton, Weights]:
-        """Return a twin of the skeleton with the statistics of `alpha`, and the weights there."""
+        """Return a copy of the skeleton with the statistics of `alpha`, and the weights there."""
         batches = self.calibration_for(given)
-        twin, theta = self.skeleton.twin(), self.theta(alpha)
+        skeleton, theta = self.skeleton.eval_copy(), self.theta(alpha)
         if batches != "shared":
-            estimate(twin, theta, batches, self.task_names)
-        return twin, theta
+            estimate(skeleton, theta, batches, self.task_names)
+        return skeleton, theta
 
     def calibration_for(self, given: Calibration | None) -> Calibration:
         """Return the batches on which statistics are estimated, or "shared": `given`; if None, the

@@ -96,8 +96,8 @@ def _relative_error(output: Tensor, target: Tensor) -> Values:
 def check_order(output: Tensor, target: Tensor) -> None:
     """Raise InputError unless there is a target for each number, and the axes are in the same
     order."""
-    one, other = ([size for size in t.shape if size != 1] for t in (output, target))
-    if output.numel() != target.numel() or (one != other and sorted(one) == sorted(other)):
+    ours, theirs = ([size for size in t.shape if size != 1] for t in (output, target))
+    if output.numel() != target.numel() or (ours != theirs and sorted(ours) == sorted(theirs)):
         raise InputError(
             "There must be one target for each number of the output, with the axes in its order. "
             f"Found {described(output)} and {described(target)}."
@@ -129,8 +129,8 @@ def _constant(loss: Loss, present: Callable[[Tensor], Tensor]) -> Metric:
 def _sample(
     present: Callable[[Tensor], Tensor], output: Tensor, target: Tensor
 ) -> list[Float[Tensor, " k"]]:
-    found = _labelled(present, output, target)[1]
-    return [found[:: max(1, len(found) // SAMPLE)]]
+    labels = _labelled(present, output, target)[1]
+    return [labels[:: max(1, len(labels) // SAMPLE)]]
 
 
 def _constant_loss(loss: Loss, batches: list[Tensor]) -> float:

@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from pamal_core.errors import check_choice, check_number
-from pamal_core.shapes import ByDraw
 from pamal_core.simplex import SAME
+from pamal_core.weights import ByDraw
 
 MAX_EXPONENT = 50.0
 """Largest violation of which exp is taken; an excess is factored out. exp(89) overflows float32."""

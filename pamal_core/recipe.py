@@ -18,7 +18,7 @@ from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError, check_number
 from pamal_core.evaluation import evaluate, measure, objectives
 from pamal_core.front import Front
-from pamal_core.inputs import Batch, Inputs, check_loader, moved
+from pamal_core.inputs import Batch, Inputs, check_loader, to_device
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.network import Alpha
 from pamal_core.penalties import Penalty
@@ -191,7 +191,7 @@ def fit(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             front = evaluate(network, tasks, validation, progress=progress)
-        return network, front, history, [str(one.message) for one in caught]
+        return network, front, history, [str(warning.message) for warning in caught]
 
     options = {"penalty": penalty, "window": window, "preference": preference or Dirichlet()}
     network, front, history, notes = run(np.eye(num_tasks), epochs, **options)
@@ -215,11 +215,11 @@ def _decay(steps: float) -> float | None:
 
 def _check_labels(tasks: Sequence[Task], validation: Iterable[Batch]) -> None:
     """Raise InputError if no batch has a label of a task."""
-    cpu, found = torch.device("cpu"), torch.zeros(len(tasks))
+    cpu, counts = torch.device("cpu"), torch.zeros(len(tasks))
     for batch in validation:
-        _, *targets = moved(batch, cpu, [task.name for task in tasks])
-        found += label_counts(tasks, targets, cpu)
-    if bare := [task.name for task, count in zip(tasks, found, strict=True) if not count]:
+        _, *targets = to_device(batch, cpu, [task.name for task in tasks])
+        counts += label_counts(tasks, targets, cpu)
+    if bare := [task.name for task, count in zip(tasks, counts, strict=True) if not count]:
         raise InputError(
             f"`validation` must have labels of each task. Found none of {', '.join(bare)}."
         )

@@ -64,7 +64,7 @@ class Skeleton(nn.Module):
         self.num_weights = sum(weight.numel() for weight in self.like.values())
         self.model = copied(model)
         self._slots = self._slots_of(self.model)
-        self.still = [
+        self.frozen_modules = [
             name
             for name, module in self.model.named_modules()
             if not module.training and [*module.parameters()]
@@ -88,7 +88,7 @@ class Skeleton(nn.Module):
 
     def train(self, mode: bool = True) -> "Skeleton":
         super().train(mode)
-        for name in self.still:
+        for name in self.frozen_modules:
             self.model.get_submodule(name).eval()
         return self
 
@@ -135,7 +135,7 @@ class Skeleton(nn.Module):
                 slots.append((name, model.get_submodule(path), leaf))
         return slots
 
-    def twin(self) -> "Skeleton":
+    def eval_copy(self) -> "Skeleton":
         """Return a copy in evaluation mode with modes and buffers of its own, in which a caller can
         estimate statistics while other threads use this one. What is frozen is the same."""
         return copied(self, self.model.parameters()).eval()

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_map_only
 
 from pamal_core.errors import InputError, check_choice, check_type
-from pamal_core.inputs import Batch, Inputs, arguments, moved, num_examples
+from pamal_core.inputs import Batch, Inputs, arguments, num_examples, to_device
 from pamal_core.skeleton import Skeleton, full_precision
 from pamal_core.weights import Weights
 
@@ -74,7 +74,7 @@ def estimate(
         first = next(iter(theta.values()))
         with skeleton.holding(theta), full_precision(first.device):
             for batch in calibration:
-                inputs = moved(batch, first.device, names)[0]
+                inputs = to_device(batch, first.device, names)[0]
                 inputs = tree_map_only(Tensor, partial(_of_dtype, first.dtype), inputs)
                 args, named = arguments(inputs)
                 skeleton.model(*args, **named)
@@ -94,7 +94,7 @@ def _of_dtype(dtype: torch.dtype, part: Tensor) -> Tensor:
     return part.to(dtype) if part.is_floating_point() else part
 
 
-class Kept:
+class CalibrationCache:
     """The first inputs of a training, copied to main memory until there are `EXAMPLES`."""
 
     def __init__(self) -> None:
@@ -104,6 +104,6 @@ class Kept:
     def add(self, inputs: Inputs) -> None:
         """Keep a copy of `inputs`, unless there are enough."""
         if self._number < EXAMPLES:
-            on_cpu = moved([inputs], torch.device("cpu"))[0]
+            on_cpu = to_device([inputs], torch.device("cpu"))[0]
             self.batches.append((tree_map_only(Tensor, torch.clone, on_cpu),))
             self._number += max(num_examples(inputs), 1)

@@ -17,7 +17,7 @@ from torch import Tensor
 from pamal_core.errors import InputError, check_choice
 from pamal_core.inputs import by_name, described
 from pamal_core.metrics import Gathered, Metric, Pair
-from pamal_core.shapes import ByTask
+from pamal_core.weights import ByTask
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
@@ -85,11 +85,11 @@ def task_losses(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> 
 
 def label_counts(tasks: Sequence[Task], targets: Sequence[Any], device: torch.device) -> ByTask:
     """Return the number of labels that each task has in a batch."""
-    found = torch.zeros(len(tasks), device=device)
+    counts = torch.zeros(len(tasks), device=device)
     for t, (task, target) in enumerate(zip(tasks, _targets(tasks, targets), strict=True)):
         if target is not None:  # a target for the whole batch has no length
-            found[t] = target.numel() if task.count is len else task.count(target)
-    return found
+            counts[t] = target.numel() if task.count is len else task.count(target)
+    return counts
 
 
 def check_names(tasks: Sequence[Task]) -> None:
@@ -113,14 +113,14 @@ def by_task(
     InputError if their number is not that of the tasks, if a name is unknown, or if a target has
     another number of examples than its output.
     """
-    found = outputs_by_task(tasks, outputs)
+    ordered = outputs_by_task(tasks, outputs)
     wanted = _targets(tasks, targets)
-    if not len(found) == len(wanted) == len(tasks):
+    if not len(ordered) == len(wanted) == len(tasks):
         raise InputError(
             f"There must be an output of the network and a target of the batch for each of "
-            f"{len(tasks)} tasks. Found {len(found)} outputs and {len(wanted)} targets."
+            f"{len(tasks)} tasks. Found {len(ordered)} outputs and {len(wanted)} targets."
         )
-    triples = list(zip(tasks, found, wanted, strict=True))
+    triples = list(zip(tasks, ordered, wanted, strict=True))
     for task, output, target in triples:
         if target is not None and output.ndim and target.ndim and len(output) != len(target):
             raise InputError(

@@ -15,14 +15,13 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils._pytree import tree_map_only
 from tqdm.auto import tqdm
 
-from pamal_core.checks import check_optimizer, check_reach
+from pamal_core.checks import check_optimizer, check_reach, check_schedule
 from pamal_core.errors import InputError, check_choice, check_number, check_type, is_number
-from pamal_core.inputs import Batch, check_loader, moved
+from pamal_core.inputs import Batch, check_loader, to_device
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.network import Network
-from pamal_core.schedules import check_schedule
 from pamal_core.skeleton import copied
-from pamal_core.statistics import Calibration, Kept, check_calibration
+from pamal_core.statistics import Calibration, CalibrationCache, check_calibration
 from pamal_core.tasks import label_counts
 
 CHECKED_EVERY_STEP = {"cpu"}
@@ -217,8 +216,8 @@ def train(
         training.load_state_dict(resume)
     if calibration is not None:
         training.set_calibration(calibration if calibration == "shared" else [*calibration])
-    examples, has_statistics = Kept(), bool(network.skeleton.tracking)
-    keeps_examples = calibration is None and resume is None and has_statistics
+    examples = CalibrationCache()
+    keeps_examples = calibration is None and resume is None and bool(network.skeleton.tracking)
     history = training.history
     bar = tqdm(range(len(history) + 1, epochs + 1), disable=not progress, unit="epoch")
     for epoch in bar:
@@ -230,7 +229,7 @@ def train(
         total, labelled = torch.zeros(2, len(method.tasks), device=device)
         number = 0
         for number, batch in enumerate(loader, start=1):
-            batch = moved(batch, device, method.names)
+            batch = to_device(batch, device, method.names)
             into_epoch = (number - 1) / length if length else 0.0
             alphas = method.draw(rng, min((epoch - 1 + into_epoch) / epochs, 1.0))
             if training.losses is None:

@@ -8,10 +8,26 @@ vector have the same bits as sums over the weights themselves.
 from collections.abc import Iterable, Mapping, Sequence
 
 import torch
+from jaxtyping import Float
+from numpy import ndarray
 from torch import Tensor, nn
 
-from pamal_core.shapes import Theta
-
+Theta = Float[Tensor, " N"]
+"""The weights of one network as a vector, or a direction in which they move."""
+ByMember = Float[Tensor, "*batch M"]
+"""Points of the simplex: a number for each member."""
+ByTask = Float[Tensor, "*batch T"]
+"""A number for each task, such as its loss or its weight."""
+ByDraw = Float[Tensor, "*batch W T"]
+"""A number for each draw of a step and each task."""
+Jacobian = Float[Tensor, "*batch T S"]
+"""The gradient of each task's loss by S of the weights."""
+Direction = Float[Tensor, "*batch S"]
+"""A combination of the rows of a Jacobian."""
+Coefficients = Float[ndarray, " T"]
+"""A number for each task gradient, in rules that are solved on the CPU."""
+Gram = Float[ndarray, "T T"]
+"""The inner products of the task gradients."""
 Weights = dict[str, Tensor]
 """The trainable weights of one network by their names in the model, the shared ones first."""
 
@@ -32,13 +48,15 @@ def in_order(tensor: Tensor, order: list[int]) -> Tensor:
 def flatten(tensors: Iterable[Tensor], like: Iterable[Tensor]) -> Theta:
     """Return the numbers of `tensors`, each in the memory order of its partner in `like`."""
     pairs = zip(tensors, like, strict=True)
-    return torch.cat([in_order(tensor, memory_order(one)).flatten() for tensor, one in pairs])
+    return torch.cat(
+        [in_order(tensor, memory_order(partner)).flatten() for tensor, partner in pairs]
+    )
 
 
 def unflatten(vector: Theta, like: Sequence[Tensor]) -> list[Tensor]:
     """Return the pieces of `vector` as tensors with the shapes and the memory orders of `like`."""
-    pieces = torch.split(vector, [one.numel() for one in like])
-    return [laid(piece, one) for piece, one in zip(pieces, like, strict=True)]
+    pieces = torch.split(vector, [partner.numel() for partner in like])
+    return [laid(piece, partner) for piece, partner in zip(pieces, like, strict=True)]
 
 
 def laid(piece: Tensor, like: Tensor) -> Tensor:

@@ -23,7 +23,8 @@ from pamal_companion.toy.pairs import Pairs
 from pamal_companion.toy.problem import INITIAL_POINTS, ToyProblem, pareto_set
 from pamal_companion.widgets.explorer_data import pictures
 from pamal_core.balancing import Linear
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
+from pamal_core.objectives import Objective
 from pamal_core.penalties import MultiForward
 from pamal_core.simplex import lattice
 

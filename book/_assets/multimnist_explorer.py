@@ -23,7 +23,8 @@ from pamal_companion.experiments.multimnist import EXPERIMENT, MultiMNISTOptions
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import run
 from pamal_companion.widgets import explorer_data
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
+from pamal_core.objectives import Objective
 
 ROOT = Path(__file__).parents[2]
 TARGET = ROOT / "book/_assets/widgets/multimnist.json"

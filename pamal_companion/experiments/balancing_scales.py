@@ -60,7 +60,9 @@ def table(found: dict[str, Record]) -> pd.DataFrame:
     rows = {}
     for name, record in found.items():
         front = record.front("test")
-        best = dict(sorted(front.best().items())) | dict(sorted(front.on("loss").best().items()))
+        best = dict(sorted(front.ideal_point().items())) | dict(
+            sorted(front.on("loss").ideal_point().items())
+        )
         rows[name] = {f"best {key}": value for key, value in best.items()} | {
             "hypervolume": record.hypervolume("test"),
             "cosine of the members": record.summary["member_similarity"],

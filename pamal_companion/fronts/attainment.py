@@ -6,7 +6,8 @@ import moocore
 import numpy as np
 
 from pamal_core.errors import InputError
-from pamal_core.front import Front, check_same_objectives
+from pamal_core.front import Front
+from pamal_core.objectives import check_same_objectives
 
 
 def attained(fronts: Sequence[Front], share: float) -> np.ndarray:

@@ -8,7 +8,8 @@ import pandas as pd
 
 from pamal_companion.fronts.volume import hypervolume
 from pamal_core.errors import InputError, check_type
-from pamal_core.front import Front, PerObjective, check_same_objectives
+from pamal_core.front import Front
+from pamal_core.objectives import PerObjective, check_same_objectives
 
 
 def compare(fronts: Mapping[str, Front], reference: PerObjective | None = None) -> pd.DataFrame:

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from pamal_core.errors import InputError
-from pamal_core.front import Front, check_same_objectives
+from pamal_core.front import Front
+from pamal_core.objectives import check_same_objectives
 
 
 def union(*fronts: Front) -> Front:

@@ -10,7 +10,8 @@ from scipy.special import stdtrit
 
 from pamal_companion.fronts.attainment import attained
 from pamal_core.errors import InputError
-from pamal_core.front import Front, check_same_objectives
+from pamal_core.front import Front
+from pamal_core.objectives import check_same_objectives
 
 
 class OverSeeds(NamedTuple):

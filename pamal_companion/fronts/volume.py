@@ -5,7 +5,8 @@ import warnings
 import moocore
 import numpy as np
 
-from pamal_core.front import Front, PerObjective
+from pamal_core.front import Front
+from pamal_core.objectives import PerObjective, by_objective
 
 LONG = 1e11
 """Bound on n^(T-2), for n points in T > 4 objectives, above which a hypervolume is approximate."""
@@ -44,7 +45,8 @@ def approximate_hypervolume(front: Front, reference: PerObjective | None = None)
 
 
 def _reference(front: Front, reference: PerObjective | None) -> np.ndarray:
-    return front.in_order("reference", front.reference if reference is None else reference)
+    given = front.reference if reference is None else reference
+    return by_objective(front.objectives, "reference", given)
 
 
 def _inside(front: Front, ref: np.ndarray) -> np.ndarray:

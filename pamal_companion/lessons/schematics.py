@@ -12,7 +12,8 @@ from pydantic import Field
 from pamal_companion.experiments.models import mlp
 from pamal_companion.runs.options import Options
 from pamal_core.ensemble import WeightEnsemble
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
+from pamal_core.objectives import Objective
 from pamal_core.penalties import MultiForward
 from pamal_core.simplex import lattice
 

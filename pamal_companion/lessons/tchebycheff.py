@@ -6,8 +6,8 @@ import torch
 
 from pamal_core.balancing.losses import LossBalancer
 from pamal_core.errors import check_number
-from pamal_core.shapes import ByTask
 from pamal_core.simplex import as_array
+from pamal_core.weights import ByTask
 
 
 class SmoothTchebycheff(LossBalancer):

@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 
 from pamal_companion.plots import style
 from pamal_core.errors import InputError
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
+from pamal_core.objectives import Objective
 
 COLUMNS, HELD = 4, 0.25
 

@@ -18,7 +18,8 @@ from matplotlib.ticker import MaxNLocator
 from pamal_companion.plots import style
 from pamal_companion.plots.fronts import named
 from pamal_core.errors import InputError
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
+from pamal_core.objectives import Objective
 from pamal_core.simplex import lattice
 
 KEPT, BEST = "not dominated", "best of this objective"

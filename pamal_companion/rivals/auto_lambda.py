@@ -8,12 +8,11 @@ import torch
 
 from pamal_core.balancing.base import Balancer, Draw
 from pamal_core.errors import InputError, check_number, check_type
-from pamal_core.inputs import Batch, moved
+from pamal_core.inputs import Batch, to_device
 from pamal_core.network import Network
-from pamal_core.shapes import Theta
 from pamal_core.skeleton import put_back
 from pamal_core.tasks import Task, check_names, task_losses
-from pamal_core.weights import flatten, unflatten
+from pamal_core.weights import Theta, flatten, unflatten
 
 
 class AutoLambda(Balancer):
@@ -71,7 +70,7 @@ class AutoLambda(Balancer):
             batch = next(self.others, None)
         if batch is None:
             raise InputError("`loader` must yield batches anew in each epoch. Found none.")
-        inputs, *targets = moved(batch, step.device, [task.name for task in self.tasks])
+        inputs, *targets = to_device(batch, step.device, [task.name for task in self.tasks])
         kept = self.network.skeleton.buffer_values()
         like = [*draw.theta.values()]
         ahead = unflatten(flatten(like, like).detach() - step, like)

@@ -9,9 +9,8 @@ from torch import Tensor, nn
 
 from pamal_core.network import Network
 from pamal_core.penalties import Penalty
-from pamal_core.shapes import ByDraw, ByMember
 from pamal_core.skeleton import Skeleton
-from pamal_core.weights import Weights, parameter_tree
+from pamal_core.weights import ByDraw, ByMember, Weights, parameter_tree
 
 
 class Conditioned(Network):

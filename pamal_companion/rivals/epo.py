@@ -5,7 +5,7 @@ import torch
 from scipy.optimize import linprog
 
 from pamal_core.balancing.base import Balancer, Draw
-from pamal_core.shapes import Coefficients, Gram, Theta
+from pamal_core.weights import Coefficients, Gram, Theta
 
 BALANCED = 1e-4
 """The non-uniformity below which losses count as on the ray, as in the authors' code."""

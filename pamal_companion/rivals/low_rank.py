@@ -12,9 +12,8 @@ from pamal_companion.rivals.peft import check_layers, write_adapters
 from pamal_core.ensemble import WeightEnsemble, check_kinds, rows_of
 from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.network import Network
-from pamal_core.shapes import ByMember
 from pamal_core.skeleton import Skeleton
-from pamal_core.weights import Weights, laid, memory_order, parameter_tree
+from pamal_core.weights import ByMember, Weights, laid, memory_order, parameter_tree
 
 
 class LowRankEnsemble(Network):

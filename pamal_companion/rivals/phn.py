@@ -9,9 +9,8 @@ from torch import nn
 
 from pamal_core.errors import InputError
 from pamal_core.network import Network
-from pamal_core.shapes import ByMember
 from pamal_core.skeleton import Skeleton
-from pamal_core.weights import Weights, unflatten
+from pamal_core.weights import ByMember, Weights, unflatten
 
 
 class Hypernetwork(Network):

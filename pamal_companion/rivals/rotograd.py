@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from pamal_core.balancing.base import Balancer, Draw
 from pamal_core.errors import InputError
-from pamal_core.shapes import ByTask, Theta
-from pamal_core.weights import flatten
+from pamal_core.weights import ByTask, Theta, flatten
 
 
 class Cut(NamedTuple):

@@ -58,7 +58,7 @@ METHODS: dict[str, Row] = {
 }
 
 
-def matters(option: str, method: str) -> bool:
+def affects(option: str, method: str) -> bool:
     """Whether `method` uses `option`, or no method in particular does; a name that is not in the
     table stands for several methods, and may use any."""
     owners = [name for name, row in METHODS.items() if option in row.options]

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pamal_companion.runs.files import named_record
-from pamal_companion.runs.methods import METHODS, matters
+from pamal_companion.runs.methods import METHODS, affects
 from pamal_core.errors import InputError, check_choice
 
 NonNegative = Annotated[float, Field(ge=0)]
@@ -130,7 +130,7 @@ class Options(BaseModel):
         fields = type(self).model_fields
         changed = {n: v for n in fields if (v := getattr(self, n)) != fields[n].default}
         for name in changed.keys() & self.model_fields_set - GIVEN:
-            if not matters(name, self.method):
+            if not affects(name, self.method):
                 raise ValueError(f"{self.method} has no `{name}`. Found {name}={changed[name]!r}.")
         for name, needed in (("history", ("loss",)), ("balancing_form", ("loss", "gradient"))):
             if name in changed and self.balancing in {"none", "loss", "gradient"} - {*needed}:
@@ -177,7 +177,7 @@ class Options(BaseModel):
     def _kept(cls, method: str, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return those of `values` that are options of runs of `method`."""
         names = [n for n in values if n not in NOT_IDENTITY and (not cls.known or n in cls.known)]
-        return {name: values[name] for name in names if matters(name, method)}
+        return {name: values[name] for name in names if affects(name, method)}
 
     @classmethod
     def create(cls, **values: Any) -> Self:

@@ -19,7 +19,8 @@ from pamal_companion.data.atomic import write_atomic
 from pamal_companion.fronts import hypervolume
 from pamal_companion.runs.options import Options
 from pamal_core.errors import InputError, is_number
-from pamal_core.front import Front, Objective, Point
+from pamal_core.front import Front
+from pamal_core.objectives import Objective, Point
 
 BETTER_HIGH = "accuracy", "mIoU", "pixel accuracy", "R2", "average precision"
 BETTER_LOW = "loss", "absolute error", "relative error", "gap", "gap of positive answers"
@@ -287,7 +288,7 @@ def _describe(front: Front, reference: tuple[float, ...]) -> dict[str, Any]:
         "competition": _or_none(front.task_correlation()),
         "non_dominated": int(front.non_dominated().sum()),
         "spearman": {name: _or_none(value) for two in correlations for name, value in two},
-        "best": front.best(),
+        "best": front.ideal_point(),
     }
 
 

@@ -22,7 +22,7 @@ from pamal_companion.runs.build import adam, build, preference, task_weights
 from pamal_companion.runs.checkpoint import load_own, train_resumably
 from pamal_companion.runs.devices import made_on, peak_memory, pick_device, reset_peak_memory
 from pamal_companion.runs.files import RunFiles
-from pamal_companion.runs.methods import matters
+from pamal_companion.runs.methods import affects
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record, about, summarise, to_points, versions
 from pamal_companion.runs.states import save_state
@@ -80,7 +80,7 @@ class Experiment:
             check_start(options.shared_epochs, options.epochs)
         task_weights(options, num_tasks)
         preference(options)
-        if isinstance(p, list) and matters("p", options.method) and len(p) not in (1, num_tasks):
+        if isinstance(p, list) and affects("p", options.method) and len(p) not in (1, num_tasks):
             raise InputError(f"`p` must be one number or {num_tasks}, one per member. Found p={p}.")
         if options.grid == "arc" and num_tasks != 2:
             raise InputError(f"`grid` may be arc for 2 tasks. Found {num_tasks} tasks.")
@@ -241,7 +241,7 @@ def _train(
     method = experiment.method(options, splits, start)
     method.past = [row["losses"] for row in before]
     network, epochs = method.network, cast(int, options.epochs) - len(before)
-    is_scaled = matters("lr_scaling", options.method) and options.lr_scaling == "members"
+    is_scaled = affects("lr_scaling", options.method) and options.lr_scaling == "members"
     optimizer = adam(method, options.lr, scaled=is_scaled)
     halving = None
     if experiment.halve_after is not None:

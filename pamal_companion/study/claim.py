@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pamal_companion.experiments.options import OPTIONS
-from pamal_companion.runs.methods import matters
+from pamal_companion.runs.methods import affects
 from pamal_companion.runs.options import NOT_IDENTITY
 from pamal_companion.study import frame, paper
 from pamal_companion.study.frame import Away, Measure, Near, OfSeeds, Runs, Setting
@@ -149,7 +149,7 @@ def _check(claim: Claim) -> None:
         options = dict(setting.options)
         OPTIONS[setting.experiment].create(method=setting.method, **options)
         written = frame.setting(setting.experiment, setting.method, **options)
-        ignored = [n for n in options if n != "data" and not matters(n, setting.method)]
+        ignored = [n for n in options if n != "data" and not affects(n, setting.method)]
         if ignored or options.keys() & NOT_IDENTITY - {"data"} or written != setting:
             raise InputError(f"No record would have the options of {setting}.")
     experiment = claim.ours[0].experiment

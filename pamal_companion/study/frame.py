@@ -13,7 +13,7 @@ import pandas as pd
 from pamal_companion.experiments.options import options_of
 from pamal_companion.fronts import hypervolume, union
 from pamal_companion.runs import grid
-from pamal_companion.runs.methods import matters
+from pamal_companion.runs.methods import affects
 from pamal_companion.runs.options import kind_of
 from pamal_companion.runs.records import Record
 from pamal_companion.study import paper
@@ -150,7 +150,7 @@ def of(run: Record | Row | grid.Run) -> Setting:
     if isinstance(run, grid.Run):
         data = "sample" if run.options.get("data") == "sample" else "full"
         usual = known.defaults_of(run.method, data).items()
-        defaults = {name: value for name, value in usual if matters(name, run.method)}
+        defaults = {name: value for name, value in usual if affects(name, run.method)}
         return setting(run.experiment, run.method, **defaults | dict(run.options))
     options = known.completed(run.method, run.options)
     if not is_full(run):

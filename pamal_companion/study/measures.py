@@ -108,7 +108,7 @@ MEASURES: dict[str, Callable[[Record, str], Any]] = {
     # the network in the middle, a mean over the objectives of the tasks
     "centre": _of_front(lambda front: np.mean([*middle(front).values()])),
     # the best of each objective along the front, a mean over the tasks
-    "mean of objectives": _of_front(lambda front: np.mean([*front.best().values()])),
+    "mean of objectives": _of_front(lambda front: np.mean([*front.ideal_point().values()])),
     # the largest extent in an objective of the points that no other dominates
     "span": _of_front(span),
     # of the pairs of starts of the toy problem; the split is the name of a variant
@@ -164,7 +164,7 @@ def _best(record: Record, name: str, split: str) -> float | None:
     objectives = tuple(objective for objective in front.objectives if objective.task == task)
     if not objectives or name not in front.table:
         return None
-    return float(replace(front, objectives=objectives).on(metric).best()[name])
+    return float(replace(front, objectives=objectives).on(metric).ideal_point()[name])
 
 
 def splits(record: Record) -> list[str]:

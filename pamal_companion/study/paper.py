@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 
 from pamal_companion.experiments.options import OPTIONS, options_of
-from pamal_companion.runs.methods import METHODS, matters
+from pamal_companion.runs.methods import METHODS, affects
 from pamal_companion.runs.options import Options
 from pamal_companion.study.statistics import Sample
 from pamal_core.errors import check_choice
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
+from pamal_core.objectives import Objective
 
 FOLDER = Path(__file__).parent / "printed"
 
@@ -34,7 +35,7 @@ def setting(experiment: str, method: str) -> Mapping[str, Any]:
     default."""
     options = options_of(experiment)
     usual = options.defaults_of(method) | dict(options.of_the_paper)
-    used = {name: key_of(value) for name, value in usual.items() if matters(name, method)}
+    used = {name: key_of(value) for name, value in usual.items() if affects(name, method)}
     return Options.defaults_of(method) | used
 
 

@@ -155,7 +155,7 @@ def beside(
             "four points": mean(measure.volume(pair.test) for pair in fours.values()),
             "all points": mean(measure.volume(pair.test) for pair in by_seed.values()),
         }
-        best = pd.DataFrame([pair.test.best() for pair in by_seed.values()]).mean()
+        best = pd.DataFrame([pair.test.ideal_point() for pair in by_seed.values()]).mean()
         row |= {f"best {name}": value for name, value in best.items()}
         for limit in limits:
             within = Measure(measure.reference, limit, measure.base_rate)

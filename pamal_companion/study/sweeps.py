@@ -137,7 +137,7 @@ def sampled(runs: Runs) -> pd.DataFrame:
     fronts = [run.front("test") for by_seed in runs.values() for run in by_seed.values()]
     found = frame.rows(runs, ["p"], ["cosine of the members", "hypervolume"], "test")
     middles = pd.DataFrame(middle(front) for front in fronts).add_suffix(", middle")
-    best = pd.DataFrame(front.best() for front in fronts).add_suffix(", best")
+    best = pd.DataFrame(front.ideal_point() for front in fronts).add_suffix(", best")
     return found.drop(columns=["setting", "seed"]).join([middles, best])
 
 

@@ -16,7 +16,8 @@ from scipy.spatial import KDTree
 
 from pamal_companion.runs.records import Record
 from pamal_companion.toy.problem import ToyProblem
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
+from pamal_core.objectives import Objective
 from pamal_core.simplex import lattice
 
 OBJECTIVES = (Objective("1/loss", False), Objective("2/loss", False))

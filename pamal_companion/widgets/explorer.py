@@ -18,7 +18,7 @@ from pamal_companion.widgets import explorer_data, html
 from pamal_core.errors import InputError, is_number
 from pamal_core.evaluation import measure
 from pamal_core.front import Front
-from pamal_core.inputs import Batch, Inputs, moved, num_examples
+from pamal_core.inputs import Batch, Inputs, num_examples, to_device
 from pamal_core.network import Network
 from pamal_core.simplex import on_simplex
 from pamal_core.statistics import Calibration
@@ -140,7 +140,7 @@ def explore(
         print(f"No explorer here: {options.method} trains no members to mix.")
         return None
     device = network.device
-    inputs, *targets = moved(splits.test[:8], device)
+    inputs, *targets = to_device(splits.test[:8], device)
     return Explorer(
         network,
         experiment.tasks_of(options),

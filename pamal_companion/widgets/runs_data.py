@@ -9,7 +9,7 @@ from typing import Any
 from pamal_companion.experiments.options import differing
 from pamal_companion.plots import style
 from pamal_companion.runs import folder, grid
-from pamal_companion.runs.methods import METHODS, matters
+from pamal_companion.runs.methods import METHODS, affects
 from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, layout, paper, tables
 from pamal_companion.study.frame import Setting
@@ -173,7 +173,7 @@ def _setting(
     `usual` options by which one finds it too, and what the paper prints of it, by split and
     measure."""
     values, named = setting.values, setting.named
-    sought = [n for n in SOUGHT if n in values and matters(n, setting.method) and n not in named]
+    sought = [n for n in SOUGHT if n in values and affects(n, setting.method) and n not in named]
     usual = " ".join(_pair((name, values[name])) for name in sought)
     return {
         "experiment": experiments.index(setting.experiment),

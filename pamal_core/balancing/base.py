@@ -8,8 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pamal_core.shapes import ByMember, ByTask, Theta
-from pamal_core.weights import Weights, flatten
+from pamal_core.weights import ByMember, ByTask, Theta, Weights, flatten
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from numpy import ndarray as Array
 
 from pamal_core.balancing.gram import GramBalancer, factor, min_norm
 from pamal_core.errors import check_number
-from pamal_core.shapes import Coefficients, Gram
+from pamal_core.weights import Coefficients, Gram
 
 
 class CAGrad(GramBalancer):

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pamal_core.balancing.losses import LossBalancer, mean_of_known
 from pamal_core.errors import check_number
-from pamal_core.shapes import ByTask
+from pamal_core.weights import ByTask
 
 
 class DynamicWeightAverage(LossBalancer):

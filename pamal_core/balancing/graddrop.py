@@ -3,7 +3,7 @@
 import torch
 
 from pamal_core.balancing.gradients import GradientBalancer
-from pamal_core.shapes import ByTask, Direction, Jacobian
+from pamal_core.weights import ByTask, Direction, Jacobian
 
 CHUNK = 2**16
 """Number of entries handled at once: more would be read from main memory ten times."""

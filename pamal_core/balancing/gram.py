@@ -13,7 +13,7 @@ from torch import Tensor
 from pamal_core.balancing.base import Draw
 from pamal_core.balancing.gradients import GradientBalancer
 from pamal_core.errors import check_choice
-from pamal_core.shapes import ByTask, Coefficients, Direction, Gram, Jacobian, Theta
+from pamal_core.weights import ByTask, Coefficients, Direction, Gram, Jacobian, Theta
 
 
 class GramBalancer(GradientBalancer):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pamal_core.balancing.gram import GramBalancer, by_unit_gradients
-from pamal_core.shapes import Coefficients, Gram
+from pamal_core.weights import Coefficients, Gram
 
 
 class IMTL(GramBalancer):

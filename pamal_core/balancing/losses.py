@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pamal_core.balancing.base import Balancer, Draw
 from pamal_core.errors import check_choice, check_number
-from pamal_core.shapes import ByTask, Theta
+from pamal_core.weights import ByTask, Theta
 
 
 class LossBalancer(Balancer):
@@ -34,6 +34,20 @@ class Linear(LossBalancer):
 
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         return weights
+
+
+class RandomWeighting(LossBalancer):
+    r"""Draws the weights of the losses at random at each step.
+
+    Lin et al., "Reasonable effectiveness of random weighting" (TMLR 2022): $\mathrm{softmax}(z)$
+    with $z \sim N(0, 1)^T$, their default distribution. We multiply `weights` by $T \,
+    \mathrm{softmax}(z)$. With uniform `weights`, 1 / T, the result is the authors' softmax. z comes
+    from torch's global generator, which the training loop seeds at every epoch.
+    """
+
+    def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
+        draws = torch.softmax(torch.randn(losses.shape), -1).to(weights, non_blocking=True)
+        return weights * losses.shape[-1] * draws
 
 
 def mean_of_known(losses: Tensor) -> Tensor:

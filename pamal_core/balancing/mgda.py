@@ -1,7 +1,7 @@
 """The multiple-gradient descent algorithm."""
 
 from pamal_core.balancing.gram import GramBalancer, factor, min_norm
-from pamal_core.shapes import Coefficients, Gram
+from pamal_core.weights import Coefficients, Gram
 
 
 class MGDA(GramBalancer):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pamal_core.balancing.gram import GramBalancer, by_unit_gradients, factor, min_norm
-from pamal_core.shapes import Coefficients, Gram
+from pamal_core.weights import Coefficients, Gram
 
 STATIONARY = 1e-6
 """Length below which a point of the hull of the unit gradients counts as 0."""

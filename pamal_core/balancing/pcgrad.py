@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from pamal_core.balancing.gram import GramBalancer
-from pamal_core.shapes import Coefficients, Gram
+from pamal_core.weights import Coefficients, Gram
 
 
 class PCGrad(GramBalancer):

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from pamal_core.balancing.losses import LossBalancer
 from pamal_core.errors import InputError, check_number
-from pamal_core.shapes import ByTask
+from pamal_core.weights import ByTask
 
 
 class UncertaintyWeighting(LossBalancer):

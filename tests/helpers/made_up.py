@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 
 from pamal_companion.experiments import census, cityscapes, multimnist, multimnist3, utkface
-from pamal_companion.runs.methods import matters
+from pamal_companion.runs.methods import affects
 from pamal_companion.runs.options import NOT_IDENTITY
 from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, paper
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
+from pamal_core.objectives import Objective
 
 DATA = {
     "multimnist": "multimnist/full/offset=6/seed=0/x",
@@ -43,7 +44,7 @@ def record(where="multimnist/pamal", points=None, *, seed=0, data=None, changes=
     """
     experiment, method = where.split("/")
     usual = paper.setting(experiment, method).items()
-    options = {n: v for n, v in usual if matters(n, method) and n not in NOT_IDENTITY} | options
+    options = {n: v for n, v in usual if affects(n, method) and n not in NOT_IDENTITY} | options
     ways = objectives(experiment)
     if method == "stl":
         ways = dict([[*ways.items()][options["task"]]])
@@ -98,7 +99,7 @@ def summary(front):
     return {
         "hypervolume": front.hypervolume(reference) if len(front.objectives) > 1 else None,
         "competition": front.task_correlation() if many else None,
-        "best": front.best(),
+        "best": front.ideal_point(),
         "spearman": spearman,
     }
 

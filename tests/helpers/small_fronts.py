@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 import pandas as pd
 
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
+from pamal_core.objectives import Objective
 
 
 def front(values, maximise=True, alphas=None, names="abcd"):

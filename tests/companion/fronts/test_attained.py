@@ -9,7 +9,8 @@ from small_fronts import front, left_out, with_and_without_broken
 
 from pamal_companion.fronts import attained
 from pamal_core.errors import InputError
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
+from pamal_core.objectives import Objective
 
 
 def mixed(points):

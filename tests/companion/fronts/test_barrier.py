@@ -10,7 +10,7 @@ from torch import nn
 from pamal_companion.fronts import barrier
 from pamal_core import Front, Method, WeightEnsemble, classification, evaluate, regression, train
 from pamal_core.errors import InputError
-from pamal_core.front import Objective
+from pamal_core.objectives import Objective
 
 
 def front(alphas, accuracy, loss):

@@ -9,7 +9,7 @@ from small_fronts import front, left_out, sphere, with_and_without_broken
 
 from pamal_companion.fronts import approximate_hypervolume, hypervolume
 from pamal_core.errors import InputError
-from pamal_core.front import Objective
+from pamal_core.objectives import Objective
 
 
 def test_a_hypervolume_that_takes_long_is_approximate_and_says_so():

@@ -9,7 +9,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.legend import Legend
 
 from pamal_companion.plots import fronts, studies, style
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
+from pamal_core.objectives import Objective
 from pamal_core.simplex import lattice
 
 MANY = 30

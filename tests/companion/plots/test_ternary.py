@@ -7,7 +7,8 @@ from matplotlib.path import Path
 from pamal_companion.plots import pictures, ternary
 from pamal_companion.plots.fronts import front_figure
 from pamal_core.errors import InputError
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
+from pamal_core.objectives import Objective
 from pamal_core.simplex import lattice
 
 CORNERS = np.array([(0.5, np.sqrt(3) / 2), (0, 0), (1, 0)])  # top, left, right

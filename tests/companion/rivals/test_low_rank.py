@@ -13,8 +13,8 @@ from pamal_companion.rivals.low_rank import LowRankEnsemble
 from pamal_core import Method, WeightEnsemble, evaluate, train
 from pamal_core.balancing import UnitNorm
 from pamal_core.classes import classification
+from pamal_core.ensemble import member_parameters
 from pamal_core.errors import InputError
-from pamal_core.optimizers import member_parameters
 
 
 def convolutional(groups=1):

@@ -44,7 +44,7 @@ def test_the_summary_follows_from_the_points():
         front = record.front(split)
         summary = record.summary[split]
         assert summary["hypervolume"] == front.hypervolume([0.0, 0.0])
-        assert summary["best"] == front.best()
+        assert summary["best"] == front.ideal_point()
     network = result.network
     cosine = torch.cosine_similarity(*network.members(), dim=0).item()
     assert record.summary["member_similarity"] == pytest.approx(cosine, rel=1e-5)

@@ -12,7 +12,8 @@ from pamal_companion.experiments.options import MultiMNISTOptions
 from pamal_companion.runs import grid
 from pamal_companion.runs.records import Record, _digest, about, chosen, run_key, to_points
 from pamal_core.errors import InputError
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
+from pamal_core.objectives import Objective
 
 spec = importlib.util.spec_from_file_location(
     "convert_records", grid.ROOT / "workflow" / "convert_records.py"

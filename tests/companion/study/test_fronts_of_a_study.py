@@ -11,7 +11,8 @@ from scipy.stats import spearmanr
 from pamal_companion.plots import lessons as plots
 from pamal_companion.study import fronts
 from pamal_companion.study.frame import select
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
+from pamal_core.objectives import Objective
 from pamal_core.simplex import lattice
 
 CLAIMED = {

@@ -16,7 +16,8 @@ from pamal_companion.runs import grid
 from pamal_companion.runs.records import Record
 from pamal_companion.study import claims, comparisons, frame, pages
 from pamal_companion.study.frame import Setting
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
+from pamal_core.objectives import Objective
 
 PAGES = ("multimnist", "census", "multimnist3", "utkface", "cityscapes", "toy")
 

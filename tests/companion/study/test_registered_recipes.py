@@ -12,7 +12,7 @@ from made_up import record
 
 from pamal_companion.experiments.options import OPTIONS
 from pamal_companion.runs import grid
-from pamal_companion.runs.methods import matters
+from pamal_companion.runs.methods import affects
 from pamal_companion.runs.records import Record
 from pamal_companion.study import per_pass
 from pamal_companion.study.registered import beside, best, read, verdicts
@@ -80,7 +80,7 @@ def write(question, name, points, losses=None, spread=1e-4):
 def fairness(method, points, seed, row):
     """A record of average precision and gap, alike on both splits."""
     usual = OPTIONS["fairness"].defaults_of(method, "full").items()
-    defaults = {name: value for name, value in usual if matters(name, method)}
+    defaults = {name: value for name, value in usual if affects(name, method)}
     return Record(
         experiment="fairness",
         method=method,

@@ -20,7 +20,7 @@ from pamal_companion.experiments.models import SharedBottom, lenet
 from pamal_companion.runs.records import Record
 from pamal_companion.widgets import explorer_data
 from pamal_core import Front, InputError, WeightEnsemble
-from pamal_core.front import Objective
+from pamal_core.objectives import Objective
 
 ROOT = Path(__file__).parents[3]
 NARROW = PHONE | {"viewport": {"width": 390, "height": 844}}
@@ -133,7 +133,7 @@ def test_domination_and_choice_are_those_of_the_front(functions, directions):
                     front.choose(**{side: {objective.name: bound}})
             else:
                 assert p == front.choose(**{side: {objective.name: bound}}).row
-        best = {objective.name: front.best()[objective.name]}
+        best = {objective.name: front.ideal_point()[objective.name]}
         assert js.call("bestFor", points, goals, t) == front.choose(**{side: best}).row
 
 

@@ -14,7 +14,8 @@ from pamal_companion.lessons import replay as module
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import run
 from pamal_core.errors import InputError
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
+from pamal_core.objectives import Objective
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT / "book" / "_assets" / "widgets" / "replay_multimnist.json"

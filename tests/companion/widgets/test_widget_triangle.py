@@ -12,7 +12,8 @@ from gestures import PHONE
 from pamal_companion.widgets.explorer_data import points
 from pamal_companion.widgets.triangle import triangle
 from pamal_core.errors import InputError
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
+from pamal_core.objectives import Objective
 from pamal_core.simplex import lattice
 
 TASKS = ["left", "middle", "age"]

@@ -50,7 +50,7 @@ def test_the_loader_is_read_once_and_each_alpha_has_what_it_has_alone(
     tasks, batch, kept, monkeypatch
 ):
     """BatchNorm is re-estimated, and `Cached` keeps weights of the alpha it was last run at."""
-    monkeypatch.setattr("pamal_core.evaluation.KEPT", kept)
+    monkeypatch.setattr("pamal_core.evaluation.MAX_KEPT_WEIGHTS", kept)
     ensemble = WeightEnsemble([Cached(), Cached()], shared="encoder").train()
     loader, calibration = Counting(split(batch, 5)), Counting(split(batch, 16))
     before = {name: value.clone() for name, value in ensemble.state_dict().items()}

@@ -11,7 +11,8 @@ import torch
 from small_fronts import front, left_out, sphere, with_and_without_broken
 
 from pamal_core.errors import InputError
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
+from pamal_core.objectives import Objective
 
 
 @pytest.mark.parametrize("maximise", [True, False])
@@ -82,8 +83,11 @@ def test_spearman_follows_the_task_weights_of_the_members():
 
 
 def test_best_is_taken_per_objective_in_its_direction():
-    assert front([[0.9, 0.5], [0.7, 0.8]]).best() == {"a/accuracy": 0.9, "b/accuracy": 0.8}
-    assert front([[0.9, 0.5], [0.7, 0.8]], maximise=False).best() == {"a/loss": 0.7, "b/loss": 0.5}
+    assert front([[0.9, 0.5], [0.7, 0.8]]).ideal_point() == {"a/accuracy": 0.9, "b/accuracy": 0.8}
+    assert front([[0.9, 0.5], [0.7, 0.8]], maximise=False).ideal_point() == {
+        "a/loss": 0.7,
+        "b/loss": 0.5,
+    }
 
 
 def test_choose_takes_the_point_whose_worst_scaled_objective_is_best():
@@ -405,9 +409,9 @@ def test_another_metric_has_the_direction_that_is_known_or_given():
     table = pd.DataFrame({"a/accuracy": [0.9, 0.5], "a/rank": [2.0, 1.0]})
     known = Objective("a/accuracy", True, 0.0), Objective("a/rank", False)
     points = Front(np.ones((2, 1)), table, known[:1], metrics=known)
-    assert points.on("rank").best() == {"a/rank": 1.0}
+    assert points.on("rank").ideal_point() == {"a/rank": 1.0}
     assert points.on("rank").on("accuracy").objectives[0].reference == 0
-    assert points.on("rank", maximise=True).best() == {"a/rank": 2.0}
+    assert points.on("rank", maximise=True).ideal_point() == {"a/rank": 2.0}
     with pytest.raises(InputError, match=r"must be one of a/accuracy\. Found 'a/rank'"):
         replace(points, metrics=()).on("rank")
     with pytest.raises(InputError, match=r"missing \['a/size'\]"):

@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_sequence
 from torch.utils.data import DataLoader
 
 import pamal_core as pamal
-from pamal_core.inputs import arguments, moved, num_examples
+from pamal_core.inputs import arguments, num_examples, to_device
 
 TASKS = [pamal.classification("topic"), pamal.regression("length")]
 GENERATOR = torch.Generator().manual_seed(0)
@@ -130,7 +130,7 @@ def test_examples_are_counted_whatever_holds_the_inputs(form):
 
 def test_a_packed_sequence_is_one_input():
     packed = pack_sequence([torch.ones(3, 2), torch.ones(2, 2)])
-    (given,), named = arguments(moved([packed], torch.device("cpu"))[0])
+    (given,), named = arguments(to_device([packed], torch.device("cpu"))[0])
     assert isinstance(given, PackedSequence) and named == {}
 
 

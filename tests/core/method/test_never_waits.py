@@ -12,8 +12,8 @@ from pamal_core.balancing import (
     RandomWeighting,
     UnitNorm,
 )
+from pamal_core.ensemble import member_parameters
 from pamal_core.method import NonFiniteError
-from pamal_core.optimizers import member_parameters
 from pamal_core.penalties import MultiForward
 from pamal_core.training import train
 

@@ -10,7 +10,8 @@ from torch.utils.data import DataLoader, TensorDataset
 from pamal_core import Method, WeightEnsemble, regression, train
 from pamal_core.balancing.nash_mtl import _bargain
 from pamal_core.errors import InputError
-from pamal_core.front import Front, Objective
+from pamal_core.front import Front
+from pamal_core.objectives import Objective
 from pamal_core.recipe import Fitted
 from pamal_core.simplex import on_simplex
 from pamal_core.statistics import EXAMPLES

@@ -216,7 +216,7 @@ def test_a_loop_of_ones_own_accumulates_gradients_and_has_a_schedule():
     front = pamal.evaluate(network, tasks, loader)
     # ----
     assert losses.shape == (1, 2) and schedule.get_last_lr()[0] < 1e-4
-    assert front.best()["sold/accuracy"] > 0.8
+    assert front.ideal_point()["sold/accuracy"] > 0.8
     batch = next(iter(loader))
     optimizer.zero_grad()
     method.step(batch, {"price": 0.4, "sold": 0.6})
@@ -257,7 +257,7 @@ def test_a_warm_start_from_a_model_that_is_trained():
     front = pamal.evaluate(network, tasks, loader)
     # ----
     assert np.ptp(before.values, axis=0).max() < 1e-6  # all points are the finished network
-    assert front.best()["price/loss"] < before.best()["price/loss"]
+    assert front.ideal_point()["price/loss"] < before.ideal_point()["price/loss"]
     assert all(p.grad is None for p in finished.parameters())
 
 
