@@ -26,8 +26,8 @@ PERIODS = ("T_max", "T_0", "total_iters", "total_size")
 
 
 def check_optimizer(method: Method, optimizer: Optimizer) -> None:
-    """Raise InputError unless `optimizer` steps along one gradient, of all that `method` trains and
-    of nothing else. A weight may be there whole or as views that make it up."""
+    """Raise InputError unless `optimizer` trains all parameters of `method` and no others, without
+    a closure. A parameter may be in it whole, or as views that together cover it."""
     closure = inspect.signature(type(optimizer).step).parameters.get("closure")
     is_needed = closure is not None and closure.default is inspect.Parameter.empty
     # SAM asks for a closure when it steps, not in its signature: its other method tells.
@@ -69,11 +69,15 @@ def check_optimizer(method: Method, optimizer: Optimizer) -> None:
 
 
 def check_reach(method: Method, batch: Batch, alpha: ArrayLike) -> None:
-    """Raise InputError where the losses would train what does not follow from alpha: weights that
-    the model reaches in another way than as its own, or some that were frozen when the network was
-    made; where its forward pass writes into weights, which follow from alpha or are frozen; or
-    where a loss compares each output with each target. Random numbers and buffers stay as they
-    were."""
+    """Run the first batch once, and raise InputError if training would be wrong without an error.
+
+    - The losses train weights that do not follow from alpha: weights that the model reaches in
+      another way than as its own attributes, or that were frozen when the network was made.
+    - The forward pass writes into weights.
+    - A loss compares each output with each target (`check_pairs`).
+
+    Random numbers and buffers stay as they were.
+    """
     inputs, *targets = batch
     network, device = method.network, method.network.device
     theta = {n: w.detach().requires_grad_() for n, w in network.theta(alpha).items()}
@@ -118,8 +122,8 @@ def _places(model: nn.Module) -> dict[str, tuple[int, int]]:
 
 
 def check_pairs(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> None:
-    """Raise InputError where a loss makes n x n pairs of outputs [n, 1] and targets [n]: it is then
-    the same for targets in another order, even where the outputs are the targets."""
+    """Raise InputError if a loss broadcasts outputs [n, 1] and targets [n] to n x n pairs. Such a
+    loss does not change if the targets are in another order, not even for perfect outputs."""
     for task, output, target in by_task(tasks, outputs, targets):
         if target is None or not target.ndim or target.isnan().any():
             continue

@@ -58,7 +58,7 @@ class Method:
     penalty: Penalty | None = None
     window: int = 1
     past: list[list[float]] = field(default_factory=list, init=False, repr=False)
-    """The mean losses [T] of every epoch that it was trained for: the next one follows on."""
+    """The mean losses [T] of each epoch so far: a second call of `train` continues from them."""
 
     def __post_init__(self) -> None:
         check_network(self.network)
@@ -134,14 +134,15 @@ class Method:
         losses [W, T].
 
         - `batch`: the inputs and targets.
-        - `alphas`: the draws [W, M], or one of them. None are `window` new ones, which torch's
-          global generator decides.
+        - `alphas`: the draws [W, M], or a single one [M]. If None, `window` new ones are drawn,
+          seeded by torch's global generator.
 
-        Without a penalty the draws are back-propagated one by one, so that memory does not grow
-        with W. The penalty couples them: all W graphs are kept until its slopes are known. Under
-        the caller's autocast to bfloat16 the architecture runs, and nothing else. Raises InputError
-        for alphas off the simplex, under autocast to float16, and where something writes into the
-        inputs or the targets.
+        Without a penalty each draw is back-propagated before the next one is made, so memory does
+        not grow with W. A penalty couples the draws, so all W graphs are kept until its slopes are
+        known. Under the caller's autocast to bfloat16 only the architecture runs in bfloat16.
+
+        Raises InputError if an alpha is off the simplex, under autocast to float16, and if the
+        model, a loss or a metric writes into the batch.
         """
         device = self.network.device
         caller = autocast_now(device)
@@ -165,7 +166,7 @@ class Method:
     def _backward(
         self, batch: Batch, caller: torch.autocast, alphas: ByMember, weights: ByTask
     ) -> ByTask:
-        """Back-propagate some draws, whose graphs are gone when this returns; their losses."""
+        """Back-propagate some draws, free their graphs, and return their losses [W, T]."""
         pairs = zip(alphas, weights, strict=True)
         draws = [self._forward(batch, caller, *pair) for pair in pairs]
         losses = torch.stack([draw.losses.detach() for _, draw in draws])
@@ -184,8 +185,8 @@ class Method:
     def _forward(
         self, batch: Batch, caller: torch.autocast, alpha: ByMember, weights: ByTask
     ) -> tuple[list[Tensor], Draw]:
-        """Return theta(alpha), and the draw, whose losses are differentiable in leaves with its
-        values: the balancer has the gradient by these leaves before any member has one."""
+        """Return theta(alpha), and the draw. Its losses are differentiable in leaves that have the
+        values of theta, so that the balancer sees the gradients before any member gets one."""
         theta = self.network.weights(alpha)
         leaves = {name: weight.detach().requires_grad_() for name, weight in theta.items()}
         inputs, *targets = batch

@@ -133,8 +133,8 @@ class Network(nn.Module, ABC):
         return skeleton, theta
 
     def calibration_for(self, given: Calibration | None) -> Calibration:
-        """Return the batches on which statistics are estimated, or "shared": `given`; if None, the
-        examples that `train` kept; without these "shared", with a warning if it matters."""
+        """Return `given`, or if it is None the examples that `train` kept. Return "shared" if there
+        are none, with a warning if the model tracks statistics, and if the model has no buffers."""
         check_calibration(given)
         chosen = self.calibration if given is None else given
         if chosen is None and self.num_members > 1:
@@ -166,7 +166,7 @@ class Network(nn.Module, ABC):
 
     @torch.no_grad()
     def members(self) -> Float[Tensor, "M N"]:
-        """Return theta at each corner of the simplex, as vectors."""
+        """Return the weights of each member as a vector, in the order of `theta`."""
         corners = torch.eye(self.num_members).to(self.task_weights)
         thetas = [self.weights(corner).values() for corner in corners]
         return torch.stack([flatten(theta, theta) for theta in thetas])
@@ -179,6 +179,6 @@ class Network(nn.Module, ABC):
 
 
 def check_network(network: Any) -> None:
-    """Raise InputError unless `network` is a `Network`, and not one that is wrapped: its own
-    `compile` compiles it in place."""
+    """Raise InputError unless `network` is a `Network`. A wrapped one, as `torch.compile` returns,
+    is none: `network.compile()` compiles in place."""
     check_type("network", network, Network, "WeightEnsemble([Net(), Net()])")

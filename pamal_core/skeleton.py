@@ -20,7 +20,7 @@ BufferValue = tuple[dict[str, Tensor | None], str, Tensor, Tensor]
 
 
 class _NotHeld:
-    """Stands for a weight while the model has none, and raises when torch computes with it."""
+    """Stand in for a weight that the model does not have now: raise if torch computes with it."""
 
     @classmethod
     def __torch_function__(cls, *_: Any) -> Any:
@@ -108,8 +108,9 @@ class Skeleton(nn.Module):
 
     @contextlib.contextmanager
     def holding(self, theta: Weights) -> Iterator[None]:
-        """Let the model have the weights `theta` within. A forward pass holds them itself; a
-        backward pass needs them if it recomputes parts (activation checkpointing)."""
+        """Give the model the weights `theta` for the time of the `with` block. `forward` does so
+        itself. Enter it around `backward`, too, if the model recomputes parts of its forward pass
+        there (activation checkpointing)."""
         before, self._held = self._held, theta
         if before is not theta:
             self._place()
@@ -136,8 +137,8 @@ class Skeleton(nn.Module):
         return slots
 
     def eval_copy(self) -> "Skeleton":
-        """Return a copy in evaluation mode with modes and buffers of its own, in which a caller can
-        estimate statistics while other threads use this one. What is frozen is the same."""
+        """Return a copy in evaluation mode, with buffers of its own: a caller can estimate
+        statistics in it while other threads use this one. Frozen parameters are not copied."""
         return copied(self, self.model.parameters()).eval()
 
     def __repr__(self) -> str:
@@ -178,8 +179,8 @@ def autocast_now(device: torch.device) -> torch.autocast:
 
 
 def _set_weight(module: nn.Module, leaf: str, weight: Tensor | None) -> None:
-    """Make `weight` the attribute `leaf` of `module`. None is no weight: computing with the
-    attribute then raises."""
+    """Make `weight` the attribute `leaf` of `module`. If it is None, set a placeholder that raises
+    when torch computes with it."""
     module._parameters[leaf] = weight  # type: ignore[assignment]
     if isinstance(weight, nn.Parameter):  # of an exported model
         module.__dict__.pop(leaf, None)
@@ -189,7 +190,7 @@ def _set_weight(module: nn.Module, leaf: str, weight: Tensor | None) -> None:
 
 @torch.no_grad()
 def put_back(values: Iterable[BufferValue]) -> None:
-    """Make the buffers the tensors with the `values` that `buffer_values` found."""
+    """Restore the buffers to the `values` that `buffer_values` returned."""
     for buffers, name, buffer, value in values:
         buffers[name] = buffer  # a forward pass may assign a new one
         # Nothing can write into an expanded buffer.
@@ -232,8 +233,8 @@ def check_weights(model: nn.Module) -> None:
 
 
 def copied(model: Module, same: Iterable[Tensor] = ()) -> Module:
-    """Return a copy of `model` that has the tensors `same` themselves. Activations that the model
-    keeps lose their graph."""
+    """Return a deep copy of `model` that shares the tensors in `same` with it. Activations that
+    the model keeps lose their graph."""
     values = tree_leaves([vars(module) for module in model.modules()])
     memo = {id(t): t.detach() for t in values if isinstance(t, Tensor) and not t.is_leaf}
     return copy.deepcopy(model, memo | {id(t): t for t in same})

@@ -19,7 +19,7 @@ Calibration = Iterable[Batch] | Literal["shared"]
 """Batches of training data, inputs first, on which running statistics are re-estimated for each
 alpha; or "shared", those that training left, one for all alphas."""
 EXAMPLES = 512
-"""Number of training examples, at least, that `train` keeps to estimate statistics on."""
+"""Number of training examples above which `train` keeps no more batches for statistics."""
 
 
 def check_calibration(calibration: Any) -> None:
@@ -45,15 +45,17 @@ def warn_of_shared(skeleton: Skeleton) -> None:
 def estimate(
     skeleton: Skeleton, theta: Weights, calibration: Iterable[Batch], names: Sequence[str]
 ) -> None:
-    """Make the running statistics of `skeleton` with the weights `theta` the means over the batches
-    of `calibration`, of which every one counts the same, and leave it in evaluation mode. `names`
-    are those of the tasks. Inputs of floats get the dtype of `theta`: a network may be moved to
-    another after training has kept some.
+    """Estimate the running statistics of `skeleton` with the weights `theta`: their means over the
+    batches of `calibration`, in which each batch counts the same. The skeleton is then in
+    evaluation mode.
+
+    `names` are the names of the tasks. Inputs of floats get the dtype of `theta`, because a network
+    may have been moved to another dtype after `train` kept some inputs.
 
     A layer that no batch reaches keeps its statistics. Modules without buffers, such as dropout,
-    run as they do where the statistics are used. Other buffers into which training writes go on
-    from where they are: a spectral norm takes a step a batch. Raises InputError where there is no
-    batch, as when a generator is used up.
+    run as in evaluation mode. Other buffers that training writes continue from their values: a
+    spectral norm takes one step for each batch. Raises InputError if there is no batch, for example
+    because a generator is used up.
     """
     skeleton.train()
     for module in skeleton.modules():
@@ -95,7 +97,7 @@ def _of_dtype(dtype: torch.dtype, part: Tensor) -> Tensor:
 
 
 class CalibrationCache:
-    """The first inputs of a training, copied to main memory until there are `EXAMPLES`."""
+    """Keep copies of the first inputs of a training in main memory, until there are `EXAMPLES`."""
 
     def __init__(self) -> None:
         self.batches: list[tuple[Inputs]] = []

@@ -75,7 +75,7 @@ class Training:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from `state`, which `state_dict` returned after a whole epoch. Raise InputError
-        if it was taken within one."""
+        if it was taken within an epoch."""
         if state["epoch"] > len(state["history"]):
             raise InputError(
                 "A training goes on after a whole epoch: take its state in `on_epoch`. Found one "
