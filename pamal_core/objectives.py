@@ -1,4 +1,4 @@
-"""What a front says of a column of its table and of a point, and numbers by objective."""
+"""Columns of a front's table, a point of it, and numbers given by objective."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -251,7 +251,7 @@ def test_points_that_are_not_finite_count_nowhere_and_a_warning_says_so():
     broken, whole, rows = with_and_without_broken()
     assert left_out(broken.non_dominated).tolist() == [False, True, True, False, False, True]
     assert left_out(lambda: broken.hypervolume([0.0, 0.0])) == whole.hypervolume([0.0, 0.0])
-    for name in ("best", "task_correlation"):
+    for name in ("ideal_point", "task_correlation"):
         assert left_out(getattr(broken, name)) == getattr(whole, name)()
     np.testing.assert_array_equal(left_out(broken.spearman), whole.spearman())
     for options in ({}, {"best": "b"}, {"at_least": {"a/accuracy": 0.3}}):
@@ -263,7 +263,7 @@ def test_points_that_are_not_finite_count_nowhere_and_a_warning_says_so():
 
 def test_a_front_without_a_finite_point_is_refused():
     lost = front(np.full((3, 2), np.nan))
-    calls = ["choose", "non_dominated", "best", "spearman", "task_correlation"]
+    calls = ["choose", "non_dominated", "ideal_point", "spearman", "task_correlation"]
     if find_spec("matplotlib"):  # of the extra `plots`
         calls.append("plot")
     for call in (*(getattr(lost, name) for name in calls), lambda: lost.hypervolume([0.0, 0.0])):
