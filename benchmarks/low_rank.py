@@ -24,9 +24,9 @@ import torchvision
 from timing import in_turn, peak_bytes, plain_step, training_step
 from torch import Tensor, nn
 
+from pamal_companion.baselines.low_rank import LowRankEnsemble
 from pamal_companion.experiments.models import SharedBottom, channels_last, lenet
 from pamal_companion.experiments.resnet import resnet18
-from pamal_companion.rivals.low_rank import LowRankEnsemble
 from pamal_core import Method, WeightEnsemble, classification
 from pamal_core.network import Network
 

@@ -13,8 +13,8 @@ ROOT = Path(__file__).parents[1]
 CORE = ["pamal_core", "pamal_core.balancing"]
 # A room of the companion imports itself, the rooms before it, and the core.
 ROOMS = [
-    *("fronts", "data", "rivals", "plots", "runs"),
-    *("experiments", "toy", "lessons", "study", "widgets"),
+    *("fronts", "data", "baselines", "plots", "runs"),
+    *("experiments", "toy", "demos", "study", "widgets"),
 ]
 
 
@@ -160,7 +160,7 @@ assert "torch" not in sys.modules, "torch by a module"
 
 def test_only_data_modules_and_experiments_know_a_data_set_by_name():
     names = ("mnist", "census", "utkface", "cityscapes")
-    rooms = {f"pamal_companion.{room}" for room in ("data", "experiments", "lessons", "study")}
+    rooms = {f"pamal_companion.{room}" for room in ("data", "experiments", "demos", "study")}
     for folder, name, _ in modules():
         if not folder.startswith(tuple(rooms)) and name != "pamal_companion.__main__":
             path = ROOT / (name.replace(".", "/") + ".py")

@@ -16,8 +16,8 @@ import torch
 from contourpy import contour_generator
 from torch.nn.utils import vector_to_parameters
 
+from pamal_companion.demos import schematics
 from pamal_companion.experiments.models import lenet
-from pamal_companion.lessons import schematics
 from pamal_companion.plots.edges import edges
 from pamal_companion.toy.pairs import Pairs
 from pamal_companion.toy.problem import INITIAL_POINTS, ToyProblem, pareto_set

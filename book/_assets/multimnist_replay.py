@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 from pamal_companion.data.atomic import write_atomic
+from pamal_companion.demos.replay import replay
 from pamal_companion.experiments.multimnist import EXPERIMENT, MultiMNISTOptions
-from pamal_companion.lessons.replay import replay
 from pamal_core.errors import InputError
 
 parser = argparse.ArgumentParser(description=__doc__)

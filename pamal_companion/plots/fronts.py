@@ -69,18 +69,19 @@ def seeds_figure(
     points: Mapping[str, Sequence[Front]],
     single: Sequence[float] | None,
     provenance: str,
-    rivals: Mapping[str, Front] = MappingProxyType({}),
+    baselines: Mapping[str, Front] = MappingProxyType({}),
 ) -> Figure:
     """Figure 4: the front of each seed, by its number, and other methods.
 
     `points` maps the name of a method that ends with one network to its runs, which may be none;
-    `rivals` maps names such as "PHN" and "PHN, tuned" to one of their runs. More than three methods
-    have a panel each, on equal axes, which leave out what is further from the fronts and points
-    than `HELD` of their extent, and count it. `single` is the mean of single-task learning [T].
+    `baselines` maps names such as "PHN" and "PHN, tuned" to one of their runs. More than three
+    methods have a panel each, on equal axes, which leave out what is further from the fronts and
+    points than `HELD` of their extent, and count it. `single` is the mean of single-task learning
+    [T].
     """
     ours = [front.finite() for front in fronts.values()]
     dots = {name: [run.finite() for run in runs] for name, runs in points.items() if runs}
-    lines = {name: front.finite() for name, front in rivals.items()}
+    lines = {name: front.finite() for name, front in baselines.items()}
     looks = style.looks([*dots, *lines])
     methods = list(dict.fromkeys(name.partition(",")[0] for name in looks))
     many = len(methods) > 3

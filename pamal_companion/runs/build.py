@@ -9,14 +9,14 @@ import torch
 from torch import nn
 from torch.utils.data import TensorDataset
 
+from pamal_companion.baselines.annealed import Annealed
+from pamal_companion.baselines.auto_lambda import AutoLambda
+from pamal_companion.baselines.cosmos import Conditioned, Cosine
+from pamal_companion.baselines.epo import EPO
+from pamal_companion.baselines.low_rank import MIXTURES, LowRankEnsemble
+from pamal_companion.baselines.phn import Hypernetwork
+from pamal_companion.baselines.rotograd import Rotated, RotoGrad
 from pamal_companion.data.batches import batches
-from pamal_companion.rivals.annealed import Annealed
-from pamal_companion.rivals.auto_lambda import AutoLambda
-from pamal_companion.rivals.cosmos import Conditioned, Cosine
-from pamal_companion.rivals.epo import EPO
-from pamal_companion.rivals.low_rank import MIXTURES, LowRankEnsemble
-from pamal_companion.rivals.phn import Hypernetwork
-from pamal_companion.rivals.rotograd import Rotated, RotoGrad
 from pamal_companion.runs.methods import METHODS
 from pamal_companion.runs.options import Options
 from pamal_core import balancing

@@ -14,10 +14,10 @@ import torch
 from torch import nn
 from torch.optim.lr_scheduler import MultiStepLR
 
+from pamal_companion.baselines.low_rank import MIXTURES
 from pamal_companion.data.batches import batches
 from pamal_companion.data.images import Images
 from pamal_companion.data.splits import Splits
-from pamal_companion.rivals.low_rank import MIXTURES
 from pamal_companion.runs.build import adam, build, preference, task_weights
 from pamal_companion.runs.checkpoint import load_own, train_resumably
 from pamal_companion.runs.devices import made_on, peak_memory, pick_device, reset_peak_memory

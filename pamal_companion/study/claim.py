@@ -142,9 +142,9 @@ def _check(claim: Claim) -> None:
         said = "and theirs if `of_ratio` or `of_two`"
         raise InputError(f"It must have settings of ours and measures, {said}.")
     measures = [m for m in (*claim.measures, claim.their_measure) if m is not None]
-    rivals = [measure.rival for measure in measures if isinstance(measure, Near)]
+    nearest = [measure.baseline for measure in measures if isinstance(measure, Near)]
     others = () if callable(claim.theirs) else claim.theirs
-    for setting in (*claim.ours, *others, *rivals):
+    for setting in (*claim.ours, *others, *nearest):
         check_choice("experiment", setting.experiment, [*OPTIONS])
         options = dict(setting.options)
         OPTIONS[setting.experiment].create(method=setting.method, **options)
@@ -169,8 +169,8 @@ def _check(claim: Claim) -> None:
 def baselines(claim: Claim) -> list[Setting]:
     """Return every method of the grid that ends with one network, but for ours."""
     ours = claim.ours[0]
-    rivals = [Setting(ours.experiment, m) for m in paper.ONE_NETWORK if m != ours.method]
-    return [setting for setting in rivals if setting in frame.planned(ours.experiment)]
+    settings = [Setting(ours.experiment, m) for m in paper.ONE_NETWORK if m != ours.method]
+    return [setting for setting in settings if setting in frame.planned(ours.experiment)]
 
 
 class Part(NamedTuple):

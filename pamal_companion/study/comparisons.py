@@ -230,22 +230,22 @@ def figure_4(data: str, runs: Runs) -> Figure:
         raise InputError(f"Figure 4 needs runs of PaMaL and of STL. Found none of both on {data}.")
     points = {paper.PRINTED[method]: [*first(method).values()] for method in paper.ONE_NETWORK}
     sweeps = {m: paper.PRINTED[m] for m in ("phn", "cosmos") if first(m)}
-    rivals: dict[str, Front] = {}
+    baselines: dict[str, Front] = {}
     for method, name in sweeps.items():
-        rivals[name] = next(iter(first(method).values()))
+        baselines[name] = next(iter(first(method).values()))
         tried = [s for s in tables.planned(f"{method}_{data}") if s in runs]
         volumes = [frame.measured(runs, s, "hypervolume", "validation").mean() for s in tried]
         if tried:
             best = runs[tried[int(np.argmax(volumes))]]
-            rivals[f"{name}, tuned"] = next(iter(best.values())).front("test")
+            baselines[f"{name}, tuned"] = next(iter(best.values())).front("test")
     provenance = f"{paper.DATA[data]}, full data, test."
     if counts := {len(found) for found in points.values() if found}:
         seeds = " to ".join(map(str, sorted({min(counts), max(counts)})))
         provenance += f" Baselines: {seeds} seeds each."
-    if rivals:
+    if baselines:
         said = "one seed, the setting of their authors, and the best on validation."
         provenance += f" {' and '.join(sweeps.values())}: {said}"
-    return seeds_figure(ours, points, single, provenance, rivals)
+    return seeds_figure(ours, points, single, provenance, baselines)
 
 
 def draws(runs: Runs) -> pd.DataFrame:

@@ -212,7 +212,7 @@ FINDINGS: dict[str, Claim] = {
         "sample", [STREETS], [streets("ls")], measures=["chosen segmentation/mIoU"], split="test"
     ),
     "MultiMNIST: PHN tuned on one seed, p = 2, against PaMaL": front(
-        "rivals", [multimnist("phn", p=2)], [MULTIMNIST]
+        "baselines", [multimnist("phn", p=2)], [MULTIMNIST]
     ),
     "UTKFace, reduced protocol: Most points of one run are non-dominated": reduced(
         [UTKFACE], measures=["non-dominated"], low=0.5

@@ -277,16 +277,16 @@ GROUPS: dict[str, Callable[[Sequence[Front]], float]] = {
 @dataclass(frozen=True)
 class Near:
     """The share of the points of a run that are on no objective further than `margin` behind the
-    mean of the best of `rival`."""
+    mean of the best of `baseline`."""
 
     margin: float
-    rival: Setting
+    baseline: Setting
 
     def __str__(self) -> str:
-        return f"share within {self.margin:g} of {paper.PRINTED[self.rival.method]}"
+        return f"share within {self.margin:g} of {paper.PRINTED[self.baseline.method]}"
 
     def values(self, found: Runs, setting: Setting, split: str) -> dict[Any, float]:
-        best = [run.front(split).better.max(0) for run in found.get(self.rival, {}).values()]
+        best = [run.front(split).better.max(0) for run in found.get(self.baseline, {}).values()]
         if not best:
             return {}
         least = np.mean(best, axis=0) - self.margin

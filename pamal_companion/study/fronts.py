@@ -94,10 +94,10 @@ def correlations(front: Front) -> np.ndarray:
     return np.where(front.maximise, 1, -1) * front.spearman()
 
 
-def claim_1(front: Front, rival: Front) -> dict[str, int | float]:
+def claim_1(front: Front, baseline: Front) -> dict[str, int | float]:
     """Return how far Claim 1 holds for P points of two members, in the order of their alphas: how
     many no other point of the front dominates, how many neither neighbour does (the paper's relaxed
-    reading on the lattice), and how many points `rival` dominates. The order is that of
+    reading on the lattice), and how many points `baseline` dominates. The order is that of
     `correlations`. The span is what the points have to be non-dominated over: copies of one network
     have none."""
     kept, order = front.non_dominated(), correlations(front)
@@ -109,12 +109,12 @@ def claim_1(front: Front, rival: Front) -> dict[str, int | float]:
         "members among them": int(kept[[0, -1]].sum()),
         "order, task 1": order[0],
         "order, task 2": order[1],
-        "dominated by LS": int(dominates(rival, front).any(0).sum()),
+        "dominated by LS": int(dominates(baseline, front).any(0).sum()),
     }
 
 
 def claim_1_table(fronts: Mapping[str, Mapping[str, Sequence[Front]]]) -> pd.DataFrame:
-    """Return `claim_1` of each run of `fronts`, by split a front and its rival, in losses and in
+    """Return `claim_1` of each run of `fronts`, by split a front and its baseline, in losses and in
     accuracies."""
     rows = {
         (name, split, metric): claim_1(*(front.on(metric) for front in pair))

@@ -8,9 +8,9 @@ import numpy as np
 import traitlets
 from torch import Tensor, nn
 
+from pamal_companion.baselines.low_rank import MIXTURES
 from pamal_companion.data.batches import batches
 from pamal_companion.data.splits import Splits
-from pamal_companion.rivals.low_rank import MIXTURES
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import Experiment, calibration

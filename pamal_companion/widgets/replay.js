@@ -57,7 +57,7 @@ function replayPlayer(slider, go) {
 }
 
 /** @param {{model: object, el: HTMLElement}} host `model` has the values that
- *   pamal_companion.lessons.replay makes */
+ *   pamal_companion.demos.replay makes */
 function render({ model, el, address = NO_ADDRESS }) {
   const frames = model.get("frames").slice(1); // before training all points are those of guessing
   const names = model.get("objectives");

@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 import pamal_core
 import pamal_core.choose
 from pamal_companion import fronts
-from pamal_companion.rivals.low_rank import LowRankEnsemble
+from pamal_companion.baselines.low_rank import LowRankEnsemble
 from pamal_core import Method, WeightEnsemble, classification, evaluate, regression, train
 
 TEXT = (Path(__file__).parents[3] / "CHANGELOG.md").read_text("utf-8")

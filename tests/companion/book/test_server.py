@@ -15,8 +15,8 @@ import pytest
 import torch
 from torch import nn
 
+from pamal_companion.baselines.low_rank import LowRankEnsemble
 from pamal_companion.experiments.models import SharedBottom
-from pamal_companion.rivals.low_rank import LowRankEnsemble
 from pamal_core import Method, classification
 
 PAGE = Path(__file__).parents[3] / "notebooks" / "from_what_you_have.ipynb"

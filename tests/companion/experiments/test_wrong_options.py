@@ -4,13 +4,13 @@ import math
 
 import pytest
 
+from pamal_companion.demos.schematics import SchematicsOptions
+from pamal_companion.demos.theory import TheoryOptions
 from pamal_companion.experiments.ablations import MultiForwardOptions, SamplingOptions, SweepOptions
 from pamal_companion.experiments.census import CensusOptions
 from pamal_companion.experiments.cityscapes import CityScapesOptions
 from pamal_companion.experiments.utkface import UTKFaceOptions
 from pamal_companion.experiments.your_model import YourModelOptions
-from pamal_companion.lessons.schematics import SchematicsOptions
-from pamal_companion.lessons.theory import TheoryOptions
 from pamal_companion.runs.methods import METHODS
 from pamal_companion.runs.options import Options
 from pamal_companion.toy.ablation import BalancingOptions

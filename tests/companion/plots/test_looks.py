@@ -103,14 +103,14 @@ def test_methods_that_are_compared_often_can_be_told_apart_without_colour():
 
 def test_few_methods_share_a_panel_and_many_have_one_each():
     points = {f"method {k}": [front()] for k in range(MANY)}
-    rivals = {f"rival {k}": front() for k in range(MANY)}
+    baselines = {f"baseline {k}": front() for k in range(MANY)}
     seeds = dict.fromkeys(range(MANY), front())
     figure = fronts.seeds_figure(seeds, {"LS": [front()]}, (0.5, 0.5), "made up")
     (ax,) = figure.axes
     assert len(ax.collections) == 1 and len(ax.lines) == 2 * MANY + 2
-    figure = fronts.seeds_figure(seeds, points, None, "made up", rivals)
+    figure = fronts.seeds_figure(seeds, points, None, "made up", baselines)
     panels = [ax for ax in figure.axes if ax.axison]
-    assert [ax.get_title(loc="left") + ax.get_title() for ax in panels] == [*points, *rivals]
+    assert [ax.get_title(loc="left") + ax.get_title() for ax in panels] == [*points, *baselines]
     limits = {(ax.get_xlim(), ax.get_ylim()) for ax in panels}
     assert len(limits) == 1  # what is compared has the same axes
     for ax in panels[:MANY]:
@@ -119,7 +119,7 @@ def test_few_methods_share_a_panel_and_many_have_one_each():
         assert len(ax.lines) == 2 * MANY + 1 and not ax.collections
 
 
-def test_a_rival_far_away_is_counted_and_does_not_set_the_axes():
+def test_a_baseline_far_away_is_counted_and_does_not_set_the_axes():
     points = {f"method {k}": [front()] for k in range(4)}
     figure = fronts.seeds_figure({0: front()}, points, None, "made up", {"far": front(9.0)})
     *_, far = (ax for ax in figure.axes if ax.axison)

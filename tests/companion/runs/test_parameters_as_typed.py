@@ -12,11 +12,11 @@ pytest.importorskip("IPython", reason="needs the `book` extra")
 from IPython.core.interactiveshell import InteractiveShell
 
 from pamal_companion.__main__ import main
+from pamal_companion.demos.schematics import SchematicsOptions
+from pamal_companion.demos.theory import TheoryOptions
 from pamal_companion.experiments import ablations, options
 from pamal_companion.experiments.conflict import ConflictOptions
 from pamal_companion.experiments.your_model import YourModelOptions
-from pamal_companion.lessons.schematics import SchematicsOptions
-from pamal_companion.lessons.theory import TheoryOptions
 from pamal_companion.runs import grid, notebooks
 from pamal_companion.runs.options import is_near, names_in
 from pamal_companion.toy.ablation import BalancingOptions

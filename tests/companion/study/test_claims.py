@@ -169,9 +169,9 @@ def test_the_evidence_names_both_settings_in_full():
 
 
 def test_baselines_have_one_network():
-    rivals = [two.method for _, two in replace(claim(LS), theirs=baselines).pairs()]
-    assert "uw" in rivals and "cagrad" in rivals and len(rivals) == 11
-    assert not {"ls", "pamal", "phn", "cosmos", "stl"} & {*rivals}
+    methods = [two.method for _, two in replace(claim(LS), theirs=baselines).pairs()]
+    assert "uw" in methods and "cagrad" in methods and len(methods) == 11
+    assert not {"ls", "pamal", "phn", "cosmos", "stl"} & {*methods}
 
 
 def test_each_objective_is_a_part_and_single_task_learning_has_its_own():
@@ -189,24 +189,26 @@ def test_each_objective_is_a_part_and_single_task_learning_has_its_own():
 
 def test_measures_of_each_side_and_of_groups_of_seeds():
     corners = [(0.9, 0.5), (0.5, 0.9), (0.4, 0.4), (0.8, 0.6), (0.6, 0.8), (0.1, 0.1), (1, 1)]
-    rivals = [record(LS, [corner], seed=2 * s) for s, corner in enumerate(corners)]
-    found = frame.measured(runs_of(*rivals), frame.select(LS), OfSeeds("hypervolume", 3), "test")
+    corners_of_ls = [record(LS, [corner], seed=2 * s) for s, corner in enumerate(corners)]
+    found = frame.measured(
+        runs_of(*corners_of_ls), frame.select(LS), OfSeeds("hypervolume", 3), "test"
+    )
     assert [*found] == pytest.approx([staircase(corners[:3]), staircase(corners[3:6])])
-    away = frame.measured(runs_of(*rivals), frame.select(LS), OfSeeds("distance", 2), "test")
+    away = frame.measured(runs_of(*corners_of_ls), frame.select(LS), OfSeeds("distance", 2), "test")
     assert [*away] == pytest.approx([0.4, 0.4, 0.7])
     made = [record(PAMAL, [(0.9, 0.9 - s / 100)], seed=s) for s in range(3)]
     row = claim(PAMAL, LS, their_measure=OfSeeds("hypervolume", 3))
-    (part,) = judge(row, runs_of(*made, *rivals)).parts
+    (part,) = judge(row, runs_of(*made, *corners_of_ls)).parts
     assert part.seeds == (3, 2)
     expected = np.mean([0.81, 0.9 * 0.89, 0.9 * 0.88]) - np.mean([*found])
     assert part.estimate.value == pytest.approx(expected)
 
 
 def test_the_share_of_points_that_are_near_a_setting():
-    rival = record(LS, [(0.8, 0.7)])
+    baseline = record(LS, [(0.8, 0.7)])
     front = [(0.8, 0.7), (0.795, 0.695), (0.9, 0.695), (0.9, 0.68)]
     setting, measure = frame.select(PAMAL), Near(0.01, frame.select(LS))
-    found = frame.measured(runs_of(record(PAMAL, front), rival), setting, measure, "test")
+    found = frame.measured(runs_of(record(PAMAL, front), baseline), setting, measure, "test")
     assert [*found] == [0.75]
     assert frame.measured(runs_of(record(PAMAL, front)), setting, measure, "test").empty
 

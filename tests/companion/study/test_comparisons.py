@@ -156,7 +156,7 @@ def test_a_trick_is_compared_over_all_seeds_of_either_side():
 
 
 @pytest.mark.parametrize("data", DATA)
-def test_the_rivals_are_linear_scalarisation_and_the_two_best_baselines(data, runs):
+def test_the_baselines_are_linear_scalarisation_and_the_two_best(data, runs):
     means = {
         method: frame.measured(runs, Setting(data, method), "hypervolume", "validation")[:3].mean()
         for method in paper.ONE_NETWORK
@@ -311,7 +311,7 @@ def few(data, *others, seeds=(0,)):
     return runs_of(*made, *stl, *others)
 
 
-def test_figure_4_says_how_much_of_a_rival_is_outside():
+def test_figure_4_says_how_much_of_a_baseline_is_outside():
     alone = comparisons.figure_4("census", few("census"))
     assert alone.get_label().endswith("Baselines: 1 seeds each.")
     away = record("census/cosmos", [(0.9, 0.7), (0.85, 0.75), (0.01, 0.01)])
@@ -325,7 +325,7 @@ def test_figure_4_says_how_much_of_a_rival_is_outside():
     assert outside == 1 and "1 outside" in [one.get_title().get_text() for one in ax.artists]
 
 
-def test_figure_4_has_the_setting_of_a_rival_that_is_best_on_validation():
+def test_figure_4_has_the_setting_of_a_baseline_that_is_best_on_validation():
     heights = {(0.1, 1.0): 0.7, (2.0, 0.1): 0.8, (1.0, 5.0): 0.75}  # by p and lambda
     tried = [
         record("census/cosmos", [(v, 0.7), (0.7, v)], p=p, lam=lam)

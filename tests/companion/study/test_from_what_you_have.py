@@ -42,8 +42,8 @@ def test_on_multimnist_adapters_of_a_finished_network_are_open_or_behind(of):
     volume = {way: of("multimnist", way) for way in WAYS}
     open_against = "PaMaL with W = 1, which has ten passes, and a plain network of fifteen"
     assert f"is behind PaMaL with W = 4, and open against {open_against}" in text
-    for rival, said in (("W = 1", "open"), ("W = 4", "behind"), ("plain longer", "open")):
-        assert word(volume["finished"], volume[rival]) == said
+    for baseline, said in (("W = 1", "open"), ("W = 4", "behind"), ("plain longer", "open")):
+        assert word(volume["finished"], volume[baseline]) == said
     assert "adapters are behind PaMaL with W = 1, and so are fine-tuned copies" in text
     for way in ("base", "annealed", "copies"):
         assert word(volume[way], volume["W = 1"]) == "behind"

@@ -8,7 +8,7 @@ import pytest
 from made_up import front_of
 from scipy.stats import spearmanr
 
-from pamal_companion.plots import lessons as plots
+from pamal_companion.plots import demos as plots
 from pamal_companion.study import fronts
 from pamal_companion.study.frame import select
 from pamal_core.front import Front
@@ -87,7 +87,7 @@ def test_undominated_points_are_counted_over_the_runs_of_a_setting():
 
 @pytest.fixture(scope="module")
 def claimed(runs):
-    """The runs of PaMaL and of its rival, by row."""
+    """The runs of PaMaL and of its baseline, by row."""
     return {n: [runs[select(text)][seed] for text in both] for n, (*both, seed) in CLAIMED.items()}
 
 

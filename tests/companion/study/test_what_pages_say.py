@@ -246,7 +246,7 @@ def test_the_first_page_says_what_is_open_on_three_digits(runs):
 
 
 def test_what_is_counted_in_groups_of_seeds_is_said_to_be(findings, runs):
-    rival, ours = (len(runs[select(f"multimnist/{method}")]) for method in ("ls", "pamal"))
+    baseline, ours = (len(runs[select(f"multimnist/{method}")]) for method in ("ls", "pamal"))
     (text,) = findings.loc[
         findings.index.str.startswith(
             "Hypervolume above that of three seeds of every baseline together: Mul"
@@ -254,7 +254,7 @@ def test_what_is_counted_in_groups_of_seeds_is_said_to_be(findings, runs):
         "evidence",
     ]
     (line,) = (line for line in text.split("\n") if line.startswith("LS:"))
-    assert line.endswith(f"{ours} against {rival // 3} groups of 3 seeds")
+    assert line.endswith(f"{ours} against {baseline // 3} groups of 3 seeds")
     assert "against 1 group of 3 seeds" in text
 
 

@@ -16,7 +16,7 @@ import pamal_core as pamal
 
 pytest.importorskip("anywidget", reason="needs the `book` extra")
 
-from pamal_companion.rivals.low_rank import LowRankEnsemble
+from pamal_companion.baselines.low_rank import LowRankEnsemble
 from pamal_companion.widgets import Explorer, explorer_data
 from pamal_core.errors import InputError
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from gestures import drag
 
-from pamal_companion.lessons.schematics import four_situations
+from pamal_companion.demos.schematics import four_situations
 from pamal_core.penalties import MultiForward
 
 SIGNS = ("ordered", "printed")

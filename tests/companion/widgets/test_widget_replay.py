@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from pamal_companion.data import multimnist
+from pamal_companion.demos import replay as module
 from pamal_companion.experiments.multimnist import EXPERIMENT, MultiMNISTOptions
-from pamal_companion.lessons import replay as module
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import run
 from pamal_core.errors import InputError

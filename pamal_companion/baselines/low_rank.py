@@ -8,7 +8,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from pamal_companion.rivals.peft import check_layers, write_adapters
+from pamal_companion.baselines.peft import check_layers, write_adapters
 from pamal_core.ensemble import WeightEnsemble, check_kinds, rows_of
 from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.network import Network

@@ -4,12 +4,12 @@ import pytest
 import torch
 from torch import nn
 
+from pamal_companion.baselines import phn
+from pamal_companion.baselines.cosmos import Conditioned
+from pamal_companion.baselines.low_rank import LowRankEnsemble
+from pamal_companion.baselines.phn import Hypernetwork
+from pamal_companion.baselines.rotograd import Rotated, rotate
 from pamal_companion.experiments.models import lenet, mlp
-from pamal_companion.rivals import phn
-from pamal_companion.rivals.cosmos import Conditioned
-from pamal_companion.rivals.low_rank import LowRankEnsemble
-from pamal_companion.rivals.phn import Hypernetwork
-from pamal_companion.rivals.rotograd import Rotated, rotate
 from pamal_companion.runs.build import adam
 from pamal_core.balancing import UncertaintyWeighting
 from pamal_core.ensemble import WeightEnsemble

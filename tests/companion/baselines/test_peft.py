@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file, load_model
 from torch import nn
 
-from pamal_companion.rivals.low_rank import LowRankEnsemble
+from pamal_companion.baselines.low_rank import LowRankEnsemble
 from pamal_core import Method, classification
 from pamal_core.errors import InputError
 

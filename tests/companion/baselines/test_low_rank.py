@@ -9,7 +9,7 @@ import torch
 from small_problems import SharedBottom, lenet, through_a_file
 from torch import nn
 
-from pamal_companion.rivals.low_rank import LowRankEnsemble
+from pamal_companion.baselines.low_rank import LowRankEnsemble
 from pamal_core import Method, WeightEnsemble, evaluate, train
 from pamal_core.balancing import UnitNorm
 from pamal_core.classes import classification

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from pamal_companion.lessons import concave
-from pamal_companion.lessons.tchebycheff import SmoothTchebycheff
+from pamal_companion.demos import concave
+from pamal_companion.demos.tchebycheff import SmoothTchebycheff
 from pamal_companion.toy.outcomes import distances
 from pamal_core.balancing import Linear
 

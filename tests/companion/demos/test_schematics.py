@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
-from pamal_companion.lessons import schematics
-from pamal_companion.plots import lessons as drawings
+from pamal_companion.demos import schematics
+from pamal_companion.plots import demos as drawings
 from pamal_companion.plots.edges import edges
 from pamal_core.simplex import Dirichlet, lattice
 

@@ -6,7 +6,7 @@ import jaxtyping
 import pytest
 import torch
 
-from pamal_companion.lessons.tchebycheff import SmoothTchebycheff
+from pamal_companion.demos.tchebycheff import SmoothTchebycheff
 from pamal_core import Method, WeightEnsemble, train
 from pamal_core.errors import InputError
 

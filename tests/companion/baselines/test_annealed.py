@@ -4,7 +4,7 @@ import jaxtyping
 import numpy as np
 import pytest
 
-from pamal_companion.rivals.annealed import Annealed
+from pamal_companion.baselines.annealed import Annealed
 from pamal_core import Dirichlet, train
 from pamal_core.errors import InputError
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from pamal_companion.lessons import theory
+from pamal_companion.demos import theory
 from pamal_companion.toy.outcomes import distances
 
 X = np.linspace(-1, 1, 601)

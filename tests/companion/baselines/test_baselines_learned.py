@@ -9,11 +9,11 @@ from torch import nn
 from torch.func import functional_call
 from waiting import fused_adam, fused_sgd, waits
 
+from pamal_companion.baselines.auto_lambda import AutoLambda
+from pamal_companion.baselines.cosmos import Cosine
+from pamal_companion.baselines.epo import EPO, solve
+from pamal_companion.baselines.rotograd import Rotated, RotoGrad
 from pamal_companion.experiments.models import SharedBottom
-from pamal_companion.rivals.auto_lambda import AutoLambda
-from pamal_companion.rivals.cosmos import Cosine
-from pamal_companion.rivals.epo import EPO, solve
-from pamal_companion.rivals.rotograd import Rotated, RotoGrad
 from pamal_core.balancing import Draw
 from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError

@@ -275,11 +275,11 @@ def lines_figure(
 
 
 def claim_figure(fronts: Mapping[str, tuple[Front, Front]], provenance: str) -> Figure:
-    """Each pair of a subspace and a rival twice: losses on the left, accuracies on the right."""
+    """Each pair of a subspace and a baseline twice: losses on the left, accuracies on the right."""
     figure, axes = style.panels([""] * 2 * len(fronts), 2, 2.8)
     shown = product(fronts.items(), ("loss", "accuracy"))
-    for ax, ((name, (front, rival)), metric) in zip(axes, shown, strict=True):
-        view, other = (one.on(metric, metric == "accuracy") for one in (front, rival))
+    for ax, ((name, (front, baseline)), metric) in zip(axes, shown, strict=True):
+        view, other = (one.on(metric, metric == "accuracy") for one in (front, baseline))
         kept = view.non_dominated()
         ax.plot(*view.values.T, color=style.COLOURS["other"], lw=1, zorder=1)
         shade: dict[str, Any] = {"cmap": "cividis", "vmin": 0, "vmax": 1, "zorder": 2}
