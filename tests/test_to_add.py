@@ -19,7 +19,8 @@ class SmallestLoss(LossBalancer):
     def reweigh(self, losses, weights):
         return weights * (losses == losses.amin(-1, keepdim=True))
 '''
-ROW = '    "rlw": Row("RLW", "rlw.RandomWeighting"),\n'
+IMPORT = "from pamal_core.balancing.smallest import SmallestLoss as SmallestLoss\n"
+ROW = '    "rlw": Row("RLW", "RandomWeighting"),\n'
 RUNS = """\
 ablations,mine/census,smallest,smallest,masters=mended; epochs=1,0 1,tab:mine
 ablations,mine/census,ls,ls,masters=mended; epochs=1,0 1,tab:mine
@@ -69,11 +70,13 @@ def test_a_baseline_a_table_and_a_claim_are_a_file_and_an_entry_each(tmp_path):
         unmade = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=unmade)
     companion = tmp_path / "pamal_companion"
-    (tmp_path / "pamal_core" / "balancing" / "smallest.py").write_text(RULE)
+    balancing = tmp_path / "pamal_core" / "balancing"
+    (balancing / "smallest.py").write_text(RULE)
+    add(balancing / "__init__.py", IMPORT)
     methods = companion / "runs" / "methods.py"
     text = methods.read_text("utf-8")
     assert text.count(ROW) == 1
-    one = ROW + '    "smallest": Row("Smallest loss", "smallest.SmallestLoss"),\n'
+    one = ROW + '    "smallest": Row("Smallest loss", "SmallestLoss"),\n'
     methods.write_text(text.replace(ROW, one), "utf-8")
 
     study = companion / "study"

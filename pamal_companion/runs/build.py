@@ -2,7 +2,6 @@
 optimiser of the paper."""
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 
 import numpy as np
 import torch
@@ -90,8 +89,7 @@ def build(
             rule = AutoLambda(network, tasks, others, lr=o.lr)
         case _:
             row, known = METHODS[o.method], dict(options) | {"num_tasks": num_tasks}
-            module, _, name = row.rule.rpartition(".")
-            make = getattr(import_module(f"pamal_core.balancing.{module}"), name)
+            make = getattr(balancing, row.rule) if isinstance(row.rule, str) else row.rule
             rule = make(**{option: known[option] for option in row.options})
     return Method(network, tasks, balancer=rule)
 

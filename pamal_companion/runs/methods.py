@@ -3,17 +3,19 @@
 No torch here: `pamal_companion.runs.build`, which builds a method, is imported when it is needed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Row:
     """A method: its name in print, its balancer, and the options that it has beside those of all.
 
-    `rule` is "module.Class" in `pamal_core.balancing`, which balances one network with uniform task
-    weights; it is called with the options of the method, and with the number of tasks where they
-    name "num_tasks". Methods without a `rule` are cases of `pamal_companion.runs.build.build`.
+    `rule` is the balancer of one network with uniform task weights: a class, or the name of one in
+    `pamal_core.balancing`, since this table is read without torch. It is called with the options of
+    the method, and with the number of tasks if they name "num_tasks". Methods without a `rule` are
+    cases of `pamal_companion.runs.build.build`.
 
     An option that any method lists is that of the methods that list it: the others neither use nor
     record it. `published` are the defaults of the method's own authors where they are not those of
@@ -21,7 +23,7 @@ class Row:
     """
 
     printed: str
-    rule: str = ""
+    rule: str | Callable[..., Any] = ""
     options: tuple[str, ...] = ()
     published: Mapping[str, float] = field(default_factory=dict)
     one_network: bool = True
@@ -38,15 +40,15 @@ METHODS: dict[str, Row] = {
     "pamal": Row("PaMaL", options=_PAMAL, one_network=False),
     "ls": Row("LS", options=("weights", "shared_epochs", *_BALANCING)),
     "stl": Row("STL", options=("task", *_BALANCING), one_network=False),
-    "uw": Row("UW", "uncertainty.UncertaintyWeighting", ("num_tasks",)),
-    "dwa": Row("DWA", "dwa.DynamicWeightAverage", ("temperature", "steps_per_window")),
-    "rlw": Row("RLW", "rlw.RandomWeighting"),
-    "mgda": Row("MGDA", "mgda.MGDA", ("heads",)),
-    "pcgrad": Row("PCGrad", "pcgrad.PCGrad", ("heads",)),
-    "imtl": Row("IMTL", "imtl.IMTL", ("heads",)),
-    "graddrop": Row("Graddrop", "graddrop.GradDrop"),
-    "cagrad": Row("CAGrad", "cagrad.CAGrad", ("c", "heads")),
-    "nash_mtl": Row("Nash-MTL", "nash_mtl.NashMTL", ("heads",)),
+    "uw": Row("UW", "UncertaintyWeighting", ("num_tasks",)),
+    "dwa": Row("DWA", "DynamicWeightAverage", ("temperature", "steps_per_window")),
+    "rlw": Row("RLW", "RandomWeighting"),
+    "mgda": Row("MGDA", "MGDA", ("heads",)),
+    "pcgrad": Row("PCGrad", "PCGrad", ("heads",)),
+    "imtl": Row("IMTL", "IMTL", ("heads",)),
+    "graddrop": Row("Graddrop", "GradDrop"),
+    "cagrad": Row("CAGrad", "CAGrad", ("c", "heads")),
+    "nash_mtl": Row("Nash-MTL", "NashMTL", ("heads",)),
     "auto_lambda": Row("Auto-lambda"),
     "rotograd": Row("RotoGrad", options=("trained",)),
     "soup": Row("Rewarded soup", options=("shared_epochs",), one_network=False),

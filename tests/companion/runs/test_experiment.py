@@ -1,6 +1,5 @@
 import itertools
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -169,11 +168,9 @@ class Thirds(Linear):
 
 
 def test_a_row_of_the_table_and_a_class_make_a_baseline(monkeypatch, tmp_path):
-    module = SimpleNamespace(Thirds=Thirds)
-    monkeypatch.setitem(sys.modules, "pamal_core.balancing.thirds", module)
     with pytest.raises(InputError, match="`method` must be one of pamal"):
         Options.create(method="thirds")
-    monkeypatch.setitem(METHODS, "thirds", Row("Thirds", "thirds.Thirds"))
+    monkeypatch.setitem(METHODS, "thirds", Row("Thirds", Thirds))
     options = Options.create(method="thirds", device="cpu", out=str(tmp_path / "r.json"))
     record = run(tiny(), options).record
     assert Record.read(tmp_path / "r.json") == record
