@@ -8,9 +8,9 @@ from torch.utils.data import TensorDataset
 from pamal_companion.data.batches import batches
 from pamal_companion.data.splits import Splits
 from pamal_companion.runs.build import adam
+from pamal_companion.runs.experiment import Experiment
 from pamal_companion.runs.options import SETTINGS, Options
 from pamal_companion.runs.records import versions
-from pamal_companion.runs.run import Experiment
 from pamal_core.errors import InputError
 from pamal_core.evaluation import evaluate
 from pamal_core.training import train

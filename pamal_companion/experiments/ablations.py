@@ -14,9 +14,9 @@ from pydantic import BeforeValidator, Field, model_validator
 from pamal_companion.data.splits import Splits
 from pamal_companion.experiments import census, listed, multimnist
 from pamal_companion.runs import grid
+from pamal_companion.runs.experiment import Experiment
 from pamal_companion.runs.options import Count, Natural, NonNegative, Options
 from pamal_companion.runs.records import Record
-from pamal_companion.runs.run import Experiment
 from pamal_companion.runs.sweep import file_name, sweep
 from pamal_core.errors import InputError
 

@@ -3,7 +3,7 @@
 from pamal_companion.data import census
 from pamal_companion.experiments.models import mlp
 from pamal_companion.experiments.options import QUESTIONS, CensusOptions
-from pamal_companion.runs.run import Experiment
+from pamal_companion.runs.experiment import Experiment
 from pamal_core.classes import classification
 
 EXPERIMENT = Experiment(

@@ -8,7 +8,8 @@ from pamal_companion.data import cityscapes
 from pamal_companion.data.splits import Splits
 from pamal_companion.experiments.options import CityScapesOptions
 from pamal_companion.experiments.segnet import segnet
-from pamal_companion.runs.run import Experiment, calibration
+from pamal_companion.runs.experiment import Experiment
+from pamal_companion.runs.judging import calibration
 from pamal_core.classes import segmentation
 from pamal_core.network import Network
 from pamal_core.numbers import depth

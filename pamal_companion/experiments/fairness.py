@@ -13,7 +13,7 @@ from torch import Tensor
 from pamal_companion.data import fairness
 from pamal_companion.experiments.models import OneScore
 from pamal_companion.experiments.options import FairnessOptions
-from pamal_companion.runs.run import Experiment
+from pamal_companion.runs.experiment import Experiment
 from pamal_core import Metric, Task, binary
 from pamal_core.metrics import exact
 

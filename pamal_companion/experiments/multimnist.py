@@ -4,7 +4,7 @@ from pamal_companion.data import multimnist
 from pamal_companion.data.splits import Splits
 from pamal_companion.experiments.models import SharedBottom, lenet, released_target
 from pamal_companion.experiments.options import MultiMNISTOptions
-from pamal_companion.runs.run import Experiment
+from pamal_companion.runs.experiment import Experiment
 from pamal_core.classes import classification
 
 

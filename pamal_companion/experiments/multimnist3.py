@@ -3,7 +3,7 @@
 from pamal_companion.data import multimnist
 from pamal_companion.experiments.models import lenet
 from pamal_companion.experiments.options import MultiMNIST3Options
-from pamal_companion.runs.run import Experiment
+from pamal_companion.runs.experiment import Experiment
 from pamal_core.classes import classification
 
 POSITIONS = MultiMNIST3Options.task_names

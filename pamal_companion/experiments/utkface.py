@@ -3,7 +3,7 @@
 from pamal_companion.data import utkface
 from pamal_companion.experiments.options import UTKFaceOptions
 from pamal_companion.experiments.resnet import resnet18
-from pamal_companion.runs.run import Experiment
+from pamal_companion.runs.experiment import Experiment
 from pamal_core.classes import classification
 from pamal_core.numbers import regression
 

@@ -1,69 +1,67 @@
-"""The state of a run in a file: how it is written, read and gone on from."""
+"""The state of a training in a file: how it is written, read and gone on from."""
 
 import signal
 import threading
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import FrameType
-from typing import Any
+from types import FrameType, TracebackType
+from typing import Any, Self
 
 from pamal_companion.runs.states import load_state, save_state
 from pamal_core.errors import InputError
-from pamal_core.inputs import Batch
-from pamal_core.method import Method
-from pamal_core.training import Training, train
+from pamal_core.training import Training
 
 
-def train_resumably(
-    method: Method,
-    loader: Iterable[Batch],
-    checkpoint: Path | None,
-    *,
-    key: str = "",
-    about: str = "",
-    on_epoch: Callable[[Training], None] = lambda _: None,
-    **options: Any,
-) -> list[dict[str, Any]]:
-    """`train`, going on from the file `checkpoint`, where its state is kept after each epoch.
-    `options` are those of `train`.
+class Checkpoint:
+    """Keeps the state of a training in the file `path` after each epoch, or nowhere if it is None.
 
-    The `key` tells whose state it is, and `about` says so to those who list runs: the fields of the
-    record as JSON. Ctrl-C and SIGTERM stop it at once, and the exception says what is kept.
-    InputError where the checkpoint is damaged or has another key.
+    As a context it turns SIGTERM into KeyboardInterrupt, and says on an interrupt what is kept.
+    `key` tells whose state it is, and `about` says so to those who list runs: the fields of the
+    record as JSON.
+
+    Raises InputError if the file is damaged or has another key.
     """
-    state = load_own(checkpoint, key) if checkpoint and checkpoint.exists() else None
-    kept = len(state["history"]) if state else 0
 
-    def keep(training: Training) -> None:
-        nonlocal kept
-        on_epoch(training)
-        if checkpoint:
-            save_state(checkpoint, {"key": key, "about": about, **training.state_dict()})
-        kept = len(training.history)
+    def __init__(self, path: Path | None, key: str = "", about: str = "") -> None:
+        self.path, self.key, self.about = path, key, about
+        self.state = load_own(path, key) if path and path.exists() else None
+        """What `train` resumes from, None if nothing is kept yet."""
+        self._num_epochs = len(self.state["history"]) if self.state else 0
 
-    def interrupt(number: int, _: FrameType | None) -> None:
-        raise KeyboardInterrupt(signal.Signals(number).name)
+    def keep(self, training: Training) -> None:
+        """Write the state of `training` to the file; a hook of `train`, after each epoch."""
+        if self.path:
+            state = {"key": self.key, "about": self.about, **training.state_dict()}
+            save_state(self.path, state)
+        self._num_epochs = len(training.history)
 
-    # Signals are for the main thread of a process: in others only Ctrl-C is explained.
-    is_main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGTERM, interrupt) if is_main else None
-    try:
-        return train(method, loader, resume=state, on_epoch=keep, **options)
-    except KeyboardInterrupt as stop:
-        note = "No epoch is kept in a file."
-        if checkpoint and kept:
-            where = f"Epochs 1 to {kept} are kept in {checkpoint}"
-            note = f"{where}: the same command goes on from there."
-        stop.add_note(note)
-        raise
-    finally:
-        if is_main:
-            signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+    def __enter__(self) -> Self:
+        # Signals are for the main thread of a process: in others only Ctrl-C is explained.
+        self._is_main = threading.current_thread() is threading.main_thread()
+        if self._is_main:
+            self._before = signal.signal(signal.SIGTERM, _interrupt)
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
+    ) -> None:
+        if self._is_main:
+            signal.signal(signal.SIGTERM, self._before or signal.SIG_DFL)
+        # Its start, within it, may have said it already.
+        if isinstance(error, KeyboardInterrupt) and not hasattr(error, "__notes__"):
+            note = "No epoch is kept in a file."
+            if self.path and self._num_epochs:
+                where = f"Epochs 1 to {self._num_epochs} are kept in {self.path}"
+                note = f"{where}: the same command goes on from there."
+            error.add_note(note)
+
+
+def _interrupt(number: int, _: FrameType | None) -> None:
+    raise KeyboardInterrupt(signal.Signals(number).name)
 
 
 def load_own(path: Path, key: str) -> dict[str, Any]:
-    """Return what `save_state` wrote to `path` for the run with this `key`; raise InputError where
-    it is that of another."""
+    """Return what `save_state` wrote to `path` for the run with this `key`; raise InputError if the
+    file belongs to another run."""
     state = load_state(path)
     if state.get("key") != key:
         raise InputError(

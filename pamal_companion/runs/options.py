@@ -28,12 +28,19 @@ SETTINGS = {"W", "lam", "p", "balancing", "task"}
 NOT_IDENTITY = {"method", "seed", "data", "data_root", "device", "compile", "out"}
 """What does not tell runs apart, or is a field of a record of its own."""
 
+NOT_BUILT = {"epochs", "batch_size", "average", "batch_norm", "grid", "measure_training"}
+NOT_BUILT |= {"precision"}
+"""What changes neither the method that is built nor its optimiser."""
+
 GIVEN = SETTINGS | {"lr_scaling"}
 """What the cells of notebooks give, whatever the method is."""
 
 OF_DATA = {"data", "data_root", "offset", "split", "draw", "antialias", "masters", "tasks"}
 OF_DATA |= {"size", "limit", "setting", "augment", "depth_scaling", "validation"}
 """What changes the data."""
+
+
+NOT_BUILT |= OF_DATA | NOT_IDENTITY
 
 
 def _known(method: str) -> str:

@@ -245,6 +245,25 @@ def about(experiment: str, options: Options, data: str) -> dict[str, Any]:
     return fields | {"options": options.of_method(), "key": run_key(fields)}
 
 
+def variant_of(about: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the fields of a record of a run that is not what its options say, but a variant of
+    this `name`: with the text of the notebook's cell that makes it, and a key of its own."""
+    options = about["options"] | {"variant": name, "cell": _cell()}
+    fields = {**about, "options": options}
+    return fields | {"key": run_key(fields)}
+
+
+def _cell() -> str:
+    """Return the text of the cell that runs, empty outside of a notebook."""
+    with suppress(ImportError):
+        from IPython import get_ipython
+
+        shell = get_ipython()
+        if shell is not None:
+            return str(shell.user_ns["In"][-1])
+    return ""
+
+
 def run_key(about: Mapping[str, Any]) -> str:
     """16 hexadecimal digits that name the run with the fields `ABOUT`, in any order."""
     return _digest([about[name] for name in ABOUT])

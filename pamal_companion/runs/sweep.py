@@ -8,10 +8,11 @@ from typing import Any
 from tqdm.auto import tqdm
 
 from pamal_companion.data.splits import Splits
+from pamal_companion.runs.experiment import Experiment
 from pamal_companion.runs.files import BusyError
 from pamal_companion.runs.options import OF_DATA, Options
 from pamal_companion.runs.records import Record
-from pamal_companion.runs.run import Experiment, run
+from pamal_companion.runs.run import run
 from pamal_core.errors import InputError
 
 

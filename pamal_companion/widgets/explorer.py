@@ -11,9 +11,10 @@ from torch import Tensor, nn
 from pamal_companion.baselines.low_rank import MIXTURES
 from pamal_companion.data.batches import batches
 from pamal_companion.data.splits import Splits
+from pamal_companion.runs.experiment import Experiment
+from pamal_companion.runs.judging import calibration
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record
-from pamal_companion.runs.run import Experiment, calibration
 from pamal_companion.widgets import explorer_data, html
 from pamal_core.errors import InputError, is_number
 from pamal_core.evaluation import measure

@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 
 from pamal_companion.plots import style
 from pamal_companion.plots.fronts import name_axes
+from pamal_companion.runs.experiment import Experiment
 from pamal_companion.runs.options import Options
-from pamal_companion.runs.run import Experiment, run
+from pamal_companion.runs.run import run
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 

@@ -6,8 +6,8 @@ from torch.utils.data import TensorDataset
 
 from pamal_companion.data.splits import Splits
 from pamal_companion.experiments.models import SharedBottom
+from pamal_companion.runs.experiment import Experiment
 from pamal_companion.runs.options import Options
-from pamal_companion.runs.run import Experiment
 from pamal_core.classes import classification
 
 

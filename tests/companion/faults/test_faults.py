@@ -146,7 +146,7 @@ def test_a_damaged_file_is_named_and_the_run_can_be_made_again(
     expected, *_ = whole[one_run]
     options = Options.create(**COMMON, out=str(tmp_path / "r.json"))
 
-    def stop(*_):
+    def stop(*_, **__):
         raise KeyboardInterrupt
 
     for _ in range(times):
@@ -154,7 +154,7 @@ def test_a_damaged_file_is_named_and_the_run_can_be_made_again(
             path.unlink()
         if "checkpoint" in name:
             with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-                patch.setattr("pamal_companion.runs.run._evaluate", stop)
+                patch.setattr("pamal_companion.runs.run.evaluate", stop)
                 run(tiny(), options)
         else:
             run(tiny(), options)

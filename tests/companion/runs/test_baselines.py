@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
+from kept import train_resumably
 from torch import nn
 from torch.utils.data import TensorDataset
 
 from pamal_companion.data.batches import batches
 from pamal_companion.experiments.models import SharedBottom
 from pamal_companion.runs.build import build
-from pamal_companion.runs.checkpoint import train_resumably
 from pamal_companion.runs.methods import METHODS
 from pamal_companion.runs.options import Options
 from pamal_core.classes import classification

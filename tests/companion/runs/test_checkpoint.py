@@ -4,11 +4,11 @@ import signal
 
 import pytest
 import torch
+from kept import train_resumably
 from torch.optim.lr_scheduler import MultiStepLR
 from torch.utils.data import TensorDataset
 
 from pamal_companion.data.batches import batches
-from pamal_companion.runs.checkpoint import train_resumably
 from pamal_core.errors import InputError
 from pamal_core.training import train
 

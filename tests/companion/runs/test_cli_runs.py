@@ -21,7 +21,7 @@ def swept(tmp_path_factory):
     experiment.run(tiny(), Options.create(batch_size=50, out=str(folder / "tiny" / "done.json")))
     options = Options.create(method="ls", epochs=3, out=str(folder / "tiny" / "stopped.json"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(experiment, "_evaluate", lambda *_: 1 / 0)
+        patch.setattr(experiment, "evaluate", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             experiment.run(tiny(), options)
     return folder

@@ -9,10 +9,11 @@ import pytest
 import torch
 from tiny_experiment import load, tiny
 
+from pamal_companion.runs.judging import arc, calibration
 from pamal_companion.runs.methods import METHODS, Row
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record
-from pamal_companion.runs.run import arc, calibration, run
+from pamal_companion.runs.run import run
 from pamal_core.balancing import Linear
 from pamal_core.classes import classification
 from pamal_core.errors import InputError
@@ -183,11 +184,11 @@ def test_a_row_of_the_table_and_a_class_make_a_baseline(monkeypatch, tmp_path):
 
 def test_a_resumed_run_costs_what_all_its_epochs_did(tmp_path, monkeypatch):
     clock = SimpleNamespace(perf_counter=itertools.count(0.0).__next__)  # a second for each look
-    monkeypatch.setattr("pamal_companion.runs.run.time", clock)
+    monkeypatch.setattr("pamal_companion.runs.recorder.time", clock)
     options = Options.create(epochs=3, batch_size=100, out=str(tmp_path / "r.json"))
     with monkeypatch.context() as stopped, pytest.raises(KeyboardInterrupt):
         epochs = iter([0.5])  # an epoch passes, the second is stopped at its end
-        similarity = "pamal_companion.runs.run.similarity"
+        similarity = "pamal_companion.runs.recorder.similarity"
         stopped.setattr(similarity, lambda _: next(epochs, None) or stop())
         run(tiny(), options)
     assert list(tmp_path.glob("*checkpoint*"))

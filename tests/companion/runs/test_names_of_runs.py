@@ -77,7 +77,7 @@ NO_PLACES = ["/proc/x.json", "/proc/self/fd/new/x.json", "/dev/null/x.json", "fi
 @pytest.mark.parametrize("out", NO_PLACES)
 def test_a_place_that_cannot_be_made_is_refused_before_training(tmp_path, monkeypatch, out):
     (tmp_path / "file").write_text("mine")
-    monkeypatch.setattr(module, "_train", lambda *_: pytest.fail("It was trained."))
+    monkeypatch.setattr(module, "train", lambda *_, **__: pytest.fail("It was trained."))
     monkeypatch.setattr(toy, "_train", lambda *_: pytest.fail("It was trained."))
     with pytest.raises(InputError, match=r"^Could not [^\n]+\.$"):
         run(tiny(), options(tmp_path / out))

@@ -8,9 +8,9 @@ import pytest
 from forked import start
 from tiny_experiment import tiny
 
-from pamal_companion.runs import run as module
 from pamal_companion.runs.files import BusyError, RunFiles, is_held
 from pamal_companion.runs.options import Options
+from pamal_companion.runs.recorder import Recorder
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import run
 from pamal_companion.runs.sweep import file_name, sweep
@@ -25,14 +25,14 @@ def sweep_here(folder, log):
     import torch
 
     torch.set_num_threads(1)
-    make = module._train
+    make = Recorder.method
 
-    def noted(about, options, *rest):
+    def noted(recorder):
         with Path(log).open("a") as file:
-            file.write(f"{options.seed}\n")
-        return make(about, options, *rest)
+            file.write(f"{recorder.options.seed}\n")
+        return make(recorder)
 
-    module._train = noted
+    Recorder.method = noted
     sweep(tiny(), OPTIONS, SETTINGS, folder, progress=False)
 
 

@@ -81,7 +81,7 @@ def test_a_soup_that_was_stopped_goes_on_in_either_part(tmp_path, epoch, monkeyp
         return None
 
     with monkeypatch.context() as patch:
-        patch.setattr("pamal_companion.runs.run.similarity", stop)
+        patch.setattr("pamal_companion.runs.recorder.similarity", stop)
         with pytest.raises(KeyboardInterrupt):
             run(tiny(), options(out=str(tmp_path / "r.json")))
     files = RunFiles(tmp_path / "r.json")

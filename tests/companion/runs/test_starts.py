@@ -8,8 +8,8 @@ from test_soup import plain, trained
 from tiny_experiment import tiny
 
 from pamal_companion.data.batches import batches
-from pamal_companion.runs import run as running
 from pamal_companion.runs.options import Options
+from pamal_companion.runs.recorder import Recorder
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import run
 from pamal_core.errors import InputError
@@ -35,14 +35,13 @@ def test_an_end_of_ls_is_what_torch_makes_of_the_start():
 
 def test_the_start_is_made_once_for_all_ends_and_is_the_same_to_the_bit(tmp_path, monkeypatch):
     trainings = []
-    real = running.train_resumably
+    real = Recorder.training
 
-    def counted(*args, **kwargs):
-        before = kwargs["key"], kwargs["epochs"]
-        trainings.append(before)
-        return real(*args, **kwargs)
+    def counted(recorder, *made):
+        trainings.append((recorder.key, recorder.epochs))
+        return real(recorder, *made)
 
-    monkeypatch.setattr(running, "train_resumably", counted)
+    monkeypatch.setattr(Recorder, "training", counted)
     steps = []
     step = torch.optim.Adam.step
     monkeypatch.setattr(

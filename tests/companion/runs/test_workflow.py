@@ -144,7 +144,7 @@ def begun(monkeypatch):
     monkeypatch.setattr(grid, "maker", make_until_it_begins)
     for draw in (faces.faces, streets.scenes):  # each sample is drawn once for all methods
         monkeypatch.setattr(f"{draw.__module__}.{draw.__name__}", cache(draw))
-    monkeypatch.setattr("pamal_companion.runs.run.train_resumably", begin)
+    monkeypatch.setattr("pamal_companion.runs.run.train", begin)
     monkeypatch.setattr("pamal_companion.toy.pairs.Pairs.run", begin)
     monkeypatch.setitem(papermill_engines._engines, None, Here)
     hook = register_optimizer_step_pre_hook(begin)
