@@ -63,7 +63,8 @@ def check_optimizer(method: Method, optimizer: Optimizer) -> None:
             lacks += f" and {len(missing) - 1} more"
         raise InputError(
             "`optimizer` must train what the method has and nothing else: make it of "
-            "`method.parameters()`, after the network is moved. Found "
+            "`method.parameters()`, after the network is moved, or write a loop of your own for "
+            "several optimisers. Found "
             f"{lacks} missing and {foreign} tensors of others."
         )
 
@@ -88,12 +89,12 @@ def check_reach(method: Method, batch: Batch, alpha: ArrayLike) -> None:
         skeleton.train().holding(theta),
         torch.random.fork_rng([device] if device.type == "cuda" else []),
     ):
-        places = _places(model)
+        versions = _versions(model)
         outputs = skeleton(theta, inputs)
         with full_precision(device):
             losses = task_losses(method.tasks, outputs, targets)
             check_pairs(method.tasks, outputs, targets)
-        replaced = places.items() - _places(model).items()
+        replaced = versions.items() - _versions(model).items()
     written = [n for n in theta if not torch.equal(theta[n].nan_to_num(), before[n].nan_to_num())]
     if replaced or written:
         raise InputError(
@@ -116,7 +117,7 @@ def check_reach(method: Method, batch: Batch, alpha: ArrayLike) -> None:
         nodes += [following for following, _ in node.next_functions]
 
 
-def _places(model: nn.Module) -> dict[str, tuple[int, int]]:
+def _versions(model: nn.Module) -> dict[str, tuple[int, int]]:
     """Return where each weight is, and how often torch has written into it."""
     return {name: (p.data_ptr(), p._version) for name, p in model.named_parameters()}
 

@@ -26,7 +26,7 @@ def choose(
             f"{finite.table.round(4).iloc[nearest].to_dict()}."
         )
     better = finite.better
-    # With an objective of weight 0, points are alike of which one dominates the other.
+    # With a weight of 0, a dominated point could tie with the one that dominates it.
     met = met[moocore.is_nondominated(better[met], maximise=True, keep_weakly=True)]
     shares, differs = scaled(finite, better[met])
     ranks = [*np.sort(shares).T]  # the worst objective of each point, the second worst, ...

@@ -26,8 +26,9 @@ class WeightEnsemble(Network):
     \sum_k \alpha_k \Theta_k$, with which the members' own `forward` runs.
 
     - `members`: M >= 1 modules of one architecture, initialised independently or trained before; or
-      one module, which becomes `num_members` equal ones. They are copied, never changed. Trained
-      ones are a front at once if they began as one network. Each weight keeps its memory format.
+      one module, which becomes `num_members` equal ones. They are copied, never changed. Members
+      that were fine-tuned from one network can be evaluated without training. Each weight keeps its
+      memory format.
     - `num_members`: M, if `members` is one module.
     - `task_weights`: the matrix W [M, T]; row k says how member k weighs the tasks. By default the
       identity, one member per task; otherwise any rows on the simplex. One member with a uniform
@@ -112,7 +113,7 @@ def member_parameters(network: Network) -> list[tuple[str, Tensor]]:
 
     - `network`: is on its device and in its dtype already.
 
-    A loop of your own clears the gradients of both, of the optimiser and of the network.
+    A loop of your own calls both `optimizer.zero_grad()` and `network.zero_grad()`.
     """
     pairs: list[tuple[str, Tensor]] = []
     for name, weight in network.named_parameters():

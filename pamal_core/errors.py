@@ -40,8 +40,9 @@ def check_number(
 def check_type(name: str, value: object, kind: type, example: str) -> None:
     """Raise InputError unless `value`, of the argument `name`, is a `kind`, such as `example`."""
     if not isinstance(value, kind):
-        is_short = isinstance(value, str | Real)
-        found = repr(value) if is_short else getattr(value, "__name__", type(value).__name__)
+        found = repr(value) if isinstance(value, str | Real) else type(value).__name__
+        if hasattr(value, "__name__"):  # a class in place of an instance, or a function
+            found = f"{'the class ' if isinstance(value, type) else ''}{value.__name__}"
         raise InputError(
             f"`{name}` must be of type {kind.__name__}, such as {example}. Found {found}."
         )

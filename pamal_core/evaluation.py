@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.optim.swa_utils import AveragedModel
 from tqdm.auto import tqdm
@@ -19,9 +18,9 @@ from tqdm.auto import tqdm
 from pamal_core.errors import InputError, check_type
 from pamal_core.front import Front
 from pamal_core.inputs import Batch, to_device, unchanged
-from pamal_core.network import Network, check_network
+from pamal_core.network import Alpha, Network, check_network
 from pamal_core.objectives import Objective
-from pamal_core.simplex import lattice, on_simplex, sampled
+from pamal_core.simplex import lattice, sampled
 from pamal_core.skeleton import autocast_now, full_precision, put_back
 from pamal_core.statistics import Calibration, estimate
 from pamal_core.tasks import Task, by_task, check_names, taken
@@ -52,7 +51,7 @@ def evaluate(
     network: Network | AveragedModel,
     tasks: Sequence[Task],
     loader: Iterable[Batch],
-    alphas: ArrayLike | None = None,
+    alphas: Alpha | None = None,
     *,
     calibration: Calibration | None = None,
     progress: bool = True,
@@ -65,17 +64,18 @@ def evaluate(
 
     - `loader`: batches, which are read once; each goes through the networks of all alphas. A
       generator will do.
-    - `alphas`: [P, M], or one [M]. By default they are the lattice with 11 points along an edge, as
-      in the paper: 11 points for two members, 66 for three, 286 for four. For more members they are
-      `simplex.sampled`: the corners, the centre, and 256 points uniform on the simplex, with seed
-      0.
+    - `alphas`: [P, M], or one [M]; or a frame or a dict of them by name. By default they are the
+      lattice with 11 points along an edge, as in the paper: 11 points for two members, 66 for
+      three, 286 for four. For more members they are `simplex.sampled`: the corners, the centre, and
+      256 points uniform on the simplex, with seed 0.
     - `calibration`: which running statistics normalisation layers have. A list of batches of
       training data, on which they are re-estimated for each alpha, or "shared". By default what
       `train` kept, or else the shared ones, with a warning where they misjudge the ends.
     - `progress`: whether there is a bar once it takes more than ten seconds.
 
-    A warning names the tasks and alphas whose metrics are not finite, and another one the tasks of
-    this package that are at no alpha better than the best constant answer to these labels. Raises
+    A warning names the tasks and alphas whose metrics are not finite, and another one the tasks,
+    made by `classification` and its like, that are at no alpha better than the best constant answer
+    to these labels. Raises
     InputError where the tasks are in another order than in training, and where something writes
     into the inputs or the targets.
     """
@@ -93,7 +93,7 @@ def evaluate(
     if alphas is None:
         points = (lattice if network.num_members <= 4 else sampled)(network.num_members)
     else:
-        points = np.atleast_2d(on_simplex(alphas, network.num_members))
+        points = np.atleast_2d(network.alpha_array(alphas))
     table, constants = measure(network, tasks, loader, points, calibration, progress)
     trained = [tasks[t] for t in network.trained_tasks]
     task_weights = network.task_weights[:, network.trained_tasks].cpu().numpy()

@@ -65,7 +65,7 @@ class Front:
 
     def __getitem__(self, rows: Any) -> Any:
         if not isinstance(rows, int | np.integer):
-            # As pandas takes them: a mask of rows that were sorted means these rows.
+            # As pandas takes them: a boolean Series is matched by its index.
             places = pd.Series(range(len(self)), self.table.index).iloc[rows].to_numpy()
             table = self.table.iloc[places].reset_index(drop=True)
             return replace(self, alphas=self.alphas[places], table=table)
@@ -195,6 +195,12 @@ class Front:
         are not dominated and 20 for 240. Raises InputError if a number is missing or a name wrong.
         """
         given = self.reference if reference is None else reference
+        lacking = [o.name for o in self.objectives if o.reference is None]
+        if reference is None and lacking:
+            raise InputError(
+                f"{', '.join(lacking)} has no `reference` of its own: give one, for example what a "
+                "constant answer gets. Found none."
+            )
         ref, front = by_objective(self.objectives, "reference", given), self.finite()
         is_better = front.better > np.where(front.maximise, ref, -ref)
         inside = front._non_dominated() & is_better.all(1)

@@ -34,8 +34,8 @@ class Method:
     r"""A multi-task method: in each step `window` alphas are drawn, and each weighs the losses of
     the network that it stands for by $\alpha^\top W$ (Eq. 2, Algorithm 1).
 
-    - `network`: a `WeightEnsemble`, or another map from alpha to weights. It returns a tensor for
-      each task, in their order or in a dict by their names.
+    - `network`: a `WeightEnsemble`, or another map from alpha to weights. Its model returns a
+      tensor for each task, in their order or in a dict by their names.
     - `tasks`: a loss and metrics for each column of its `task_weights`.
     - `preference`: how alphas are drawn: a `Dirichlet`, or a function that returns one for the
       share of the training that is done, from 0 to 1.
@@ -57,7 +57,7 @@ class Method:
     balancer: Any = field(default_factory=Linear)
     penalty: Penalty | None = None
     window: int = 1
-    past: list[list[float]] = field(default_factory=list, init=False, repr=False)
+    epoch_losses: list[list[float]] = field(default_factory=list, init=False, repr=False)
     """The mean losses [T] of each epoch so far: a second call of `train` continues from them."""
 
     def __post_init__(self) -> None:
@@ -71,11 +71,11 @@ class Method:
             check_type("penalty", self.penalty, Penalty, "MultiForward(1.0)")
         check_number("window", self.window, 1, whole=True)
         check_names(self.tasks)
-        coupling = self.coupling
-        if coupling is not None and self.window < coupling.min_window:
+        penalty = self.active_penalty
+        if penalty is not None and self.window < penalty.min_window:
             raise InputError(
-                f"`window` must be at least {coupling.min_window} when `lam` > 0. "
-                f"Found window={self.window}, lam={coupling.lam}."
+                f"`window` must be at least {penalty.min_window} when `lam` > 0. "
+                f"Found window={self.window}, lam={penalty.lam}."
             )
         if len(self.tasks) != self.network.num_tasks:
             raise InputError(
@@ -98,7 +98,7 @@ class Method:
         return tuple(task.name for task in self.tasks)
 
     @property
-    def coupling(self) -> Penalty | None:
+    def active_penalty(self) -> Penalty | None:
         """The penalty, unless its `lam` is 0."""
         return self.penalty if self.penalty is not None and self.penalty.lam > 0 else None
 
@@ -113,7 +113,7 @@ class Method:
                 f"tasks       {', '.join(tasks)}",
                 f"preference  {self.preference}",
                 f"balancer    {type(self.balancer).__name__}",
-                f"penalty     {self.coupling or 'none'}",
+                f"penalty     {self.active_penalty or 'none'}",
                 f"window      {self.window}",
             ]
         )
@@ -131,7 +131,10 @@ class Method:
 
     def step(self, batch: Batch, alphas: Alpha | None = None) -> Float[Tensor, "W T"]:
         """Add the gradient of the total loss to the `.grad` of the parameters, and return the
-        losses [W, T].
+        losses [W, T], without weights and without the penalty.
+
+        The total loss is the sum over the draws, not the mean, of their weighted losses, plus the
+        penalty.
 
         - `batch`: the inputs and targets.
         - `alphas`: the draws [W, M], or a single one [M]. If None, `window` new ones are drawn,
@@ -158,7 +161,7 @@ class Method:
         with full_precision(device):
             points = self.network.alpha_tensor(alphas).view(-1, self.network.num_members)
             weights = points @ self.network.task_weights
-            at_once = 1 if self.coupling is None else len(points)
+            at_once = 1 if self.active_penalty is None else len(points)
             groups = zip(torch.split(points, at_once), torch.split(weights, at_once), strict=True)
             with unchanged(batch):
                 return torch.cat([self._backward(batch, caller, *group) for group in groups])
@@ -171,8 +174,8 @@ class Method:
         draws = [self._forward(batch, caller, *pair) for pair in pairs]
         losses = torch.stack([draw.losses.detach() for _, draw in draws])
         penalties: Sequence[ByTask | None] = [None] * len(draws)
-        if self.coupling is not None:
-            penalties = list(self.coupling.slopes(losses, weights))
+        if self.active_penalty is not None:
+            penalties = list(self.active_penalty.slopes(losses, weights))
         for (theta, draw), penalty in zip(draws, penalties, strict=True):
             with self.network.skeleton.holding(draw.theta):
                 direction = self.balancer.direction(replace(draw, penalty=penalty))

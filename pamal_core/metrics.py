@@ -38,7 +38,8 @@ class Metric:
     - `maximise`: whether higher is better.
     - `statistic(output, target)`: what is added up over batches. A tensor has the same shape for
       batches of any size: an accuracy sums (correct, seen), a mean intersection over union sums
-      confusion matrices. A list gets longer.
+      confusion matrices. A list gets longer. It gets both as the batch has them: labels that are
+      missing are there, and have to be left out.
     - `value(total)`: the metric of the added statistics; by default the first entry divided by the
       second. It is NaN if `value` divides by 0.
     - `constant`: the same metric of the best constant answer to these labels, or None if unknown.
@@ -65,6 +66,7 @@ class Metric:
     ) -> "Metric":
         """Return the mean over examples of a `function(output, target)` that averages over a batch.
 
+        `function` gets both as the batch has them, labels that are missing included.
         `count(target)` is the number of examples in a batch: all, unless some have no label. A
         batch whose count is 0 does not count, whatever `function` returns; the metric is NaN if no
         batch counts.

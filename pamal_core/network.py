@@ -2,8 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Float
 from numpy.typing import ArrayLike
@@ -12,13 +14,15 @@ from torch.nn.functional import cosine_similarity
 
 from pamal_core.errors import check_choice, check_type
 from pamal_core.inputs import Inputs, by_name, to_device
+from pamal_core.objectives import Point
 from pamal_core.simplex import on_simplex
 from pamal_core.skeleton import Skeleton, full_precision
 from pamal_core.statistics import Calibration, check_calibration, estimate, warn_of_shared
 from pamal_core.weights import ByMember, Weights, flatten
 
-Alpha = ArrayLike | Mapping[str, float]
-"""A point of the simplex: M numbers, or {task: number} if members are tasks."""
+Alpha: TypeAlias = ArrayLike | Mapping[str, Any] | pd.Series | pd.DataFrame | Point
+"""A point of the simplex: M numbers, numbers by name, or a `Point` of a front. A name is that of a
+task, if each has a member, or of a column of `Front.to_frame`."""
 
 
 class Network(nn.Module, ABC):
@@ -106,7 +110,7 @@ class Network(nn.Module, ABC):
         says. The network keeps its mode and its own statistics, so that threads may share it. For
         many calls at one alpha `export` is faster.
         """
-        skeleton, theta = self._calibrated(alpha, calibration)
+        skeleton, theta = self._calibrated(alpha, self.calibration_for(calibration))
         outputs = by_name(skeleton(theta, *to_device([inputs], self.device)))
         return dict(outputs) if isinstance(outputs, Mapping) else list(outputs)
 
@@ -118,15 +122,14 @@ class Network(nn.Module, ABC):
         runs without this package. The network keeps its own statistics, so that threads may share
         it.
 
-        - `alpha`: a point of the simplex, M numbers, or {task: number} if members are tasks.
+        - `alpha`: M numbers, {task: number} if members are tasks, or a point of a front.
         - `calibration`: which running statistics the module gets, as in `evaluate`.
         """
-        skeleton, theta = self._calibrated(alpha, calibration)
+        skeleton, theta = self._calibrated(alpha, self.calibration_for(calibration))
         return skeleton.export(theta)
 
-    def _calibrated(self, alpha: Alpha, given: Calibration | None) -> tuple[Skeleton, Weights]:
+    def _calibrated(self, alpha: Alpha, batches: Calibration) -> tuple[Skeleton, Weights]:
         """Return a copy of the skeleton with the statistics of `alpha`, and the weights there."""
-        batches = self.calibration_for(given)
         skeleton, theta = self.skeleton.eval_copy(), self.theta(alpha)
         if batches != "shared":
             estimate(skeleton, theta, batches, self.task_names)
@@ -149,20 +152,31 @@ class Network(nn.Module, ABC):
     def alpha_tensor(self, alpha: Alpha) -> ByMember:
         """Return `alpha` [..., M], or {task: number}, in the dtype and on the device of the
         network; raise InputError if it is not on the simplex."""
-        if isinstance(alpha, Mapping):
-            alpha = self._in_order(alpha)
-        point = torch.as_tensor(on_simplex(alpha, self.num_members))
         # To a GPU without waiting for what it still has to do.
+        point = torch.as_tensor(self.alpha_array(alpha))
         return point.to(self.task_weights, non_blocking=True)
 
-    def _in_order(self, alpha: Mapping[str, float]) -> list[float]:
-        """Return the entries of an alpha by name, 0 for a task that has none. The names are those
-        of the tasks of a `Method` if each task has a member."""
+    def alpha_array(self, alpha: Alpha) -> np.ndarray:
+        """Return `alpha`, one or several points, as an array [..., M]. Raise InputError if one is
+        not on the simplex, and for a name that no member has."""
+        if isinstance(alpha, Point):
+            alpha = alpha.alpha
+        if isinstance(alpha, Mapping | pd.Series | pd.DataFrame):
+            names = self.alpha_names
+            given = {str(name).removeprefix("alpha/"): share for name, share in alpha.items()}
+            for name in given:
+                check_choice("name in alpha", name, names)
+            alpha = np.stack(np.broadcast_arrays(*(given.get(name, 0.0) for name in names)), -1)
+        return on_simplex(alpha, self.num_members)
+
+    @property
+    def alpha_names(self) -> list[str]:
+        """The names of the entries of an alpha: the tasks of a `Method` if each has a member, and
+        else alpha_1 to alpha_M."""
         identity = torch.eye(self.num_members).to(self.task_weights)
-        names = self.task_names if torch.equal(self.task_weights, identity) else ()
-        for name in alpha:
-            check_choice("name in alpha", name, names)
-        return [alpha.get(name, 0.0) for name in names]
+        if self.task_names and torch.equal(self.task_weights, identity):
+            return [*self.task_names]
+        return [f"alpha_{k + 1}" for k in range(self.num_members)]
 
     @torch.no_grad()
     def members(self) -> Float[Tensor, "M N"]:

@@ -124,8 +124,8 @@ def fit(
     - `make_model`: makes a new model at each call, such as a class. The model returns one output
       per task.
     - `tasks`: what is trained, and judged by.
-    - `loader`, `validation`: batches to train on, and to judge on. Before training `validation` is
-      judged once, so that what cannot be is not trained.
+    - `loader`, `validation`: batches to train on, and to judge on. `validation` is judged once
+      before training, so that an error in a metric shows at once.
     - `epochs`: how often `loader` is read, for the ensemble and again for LS.
     - `lr`, `calibration`: as in `train`.
     - `averaging`: the share of all steps over which weights are averaged, exponentially; 0.1 is an
@@ -137,6 +137,9 @@ def fit(
     - `device`: trains the models there; by default they are trained where they are made.
     - `seed`: decides initial weights, draws and the order of batches.
     - `progress`: whether bars are shown.
+
+    To log, resume or use an optimiser of your own, call `WeightEnsemble`, `Method`, `train` and
+    `evaluate`, as this function does.
 
     Returns a `Fitted`, which prints the front and how LS stands against it. Raises InputError and
     NonFiniteError as `train` and `evaluate` do; an error of LS becomes a note.
@@ -173,7 +176,7 @@ def fit(
         network = WeightEnsemble(members, task_weights=rows, shared=shared).to(device)
         # A balancer with a memory has one for each training.
         method = Method(network, tasks, balancer=copy.deepcopy(rule), **options)
-        with warnings.catch_warnings():  # what cannot be judged is not trained
+        with warnings.catch_warnings():  # an error in a metric shows before training
             warnings.simplefilter("ignore")
             table, _ = measure(network, tasks, validation, np.eye(len(rows))[:1])
         if table[names].isna().any(axis=None):

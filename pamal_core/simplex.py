@@ -22,8 +22,8 @@ class Dirichlet:
       corners, `p>1` the centre. The two limits that the paper discusses in appendix A1 are
       included: `p=0` draws one corner at random, `p=inf` is the centre itself.
     - `stratified`: whether the draws of one step are spread out by a Latin hypercube instead of
-      independent, each still ~ Dir(p). For two members one of W draws then falls into each W-th of
-      the distribution.
+      independent, each still ~ Dir(p). For two members one draw then falls into each of W equally
+      likely intervals of alpha_1.
 
     Raises InputError if `p` is negative, or has several numbers and one is 0 or infinite.
     """

@@ -43,8 +43,7 @@ class Skeleton(nn.Module):
       evaluation mode stays in that mode.
     - `shared`: prefixes of the names of the weights that all tasks share. None means all weights.
 
-    Raises InputError if weights of `model` would not follow the weights that are given, and if
-    `shared` names nothing.
+    Raises InputError if some weight of `model` cannot be replaced, and if `shared` names nothing.
     """
 
     def __init__(self, model: nn.Module, shared: str | Iterable[str] | None = None) -> None:
@@ -80,11 +79,11 @@ class Skeleton(nn.Module):
             if module.running_mean is not None
         ]
         """The normalisation layers whose running statistics a forward pass in training mode
-        estimates: not those that the model keeps in evaluation mode."""
+        estimates. Layers that stay in evaluation mode are left out."""
         for module, was_training in modes:
             module.training = was_training
         self._held: Weights | None = None
-        self._place()
+        self._install()
 
     def train(self, mode: bool = True) -> "Skeleton":
         super().train(mode)
@@ -113,15 +112,15 @@ class Skeleton(nn.Module):
         there (activation checkpointing)."""
         before, self._held = self._held, theta
         if before is not theta:
-            self._place()
+            self._install()
         try:
             yield
         finally:
             self._held = before
             if before is not theta:
-                self._place()
+                self._install()
 
-    def _place(self) -> None:
+    def _install(self) -> None:
         """Give the model the weights that are held, or none."""
         held = self._held
         for name, module, leaf in self._slots:
@@ -184,7 +183,7 @@ def _set_weight(module: nn.Module, leaf: str, weight: Tensor | None) -> None:
     module._parameters[leaf] = weight  # type: ignore[assignment]
     if isinstance(weight, nn.Parameter):  # of an exported model
         module.__dict__.pop(leaf, None)
-    else:  # the compiler follows no attribute that goes
+    else:  # torch.compile misses a deleted attribute, so none is deleted
         module.__dict__[leaf] = _NOT_HELD if weight is None else weight
 
 

@@ -18,7 +18,7 @@ from pamal_core.weights import Weights
 Calibration = Iterable[Batch] | Literal["shared"]
 """Batches of training data, inputs first, on which running statistics are re-estimated for each
 alpha; or "shared", those that training left, one for all alphas."""
-EXAMPLES = 512
+ENOUGH_EXAMPLES = 512
 """Number of training examples above which `train` keeps no more batches for statistics."""
 
 
@@ -38,7 +38,7 @@ def warn_of_shared(skeleton: Skeleton) -> None:
             "middle of the front: at the ends, LeNets with BatchNorm had accuracies of 0.62 to "
             "0.92 on two digits, and of 0.92 to 0.97 re-estimated. Give `calibration` a list of "
             'one or a few batches of training data, or "shared" to keep what there is.',
-            stacklevel=5,  # past the caller's call, and the decorator of torch
+            stacklevel=5,  # past `evaluate`, `predict` or `export`, and the decorator of torch
         )
 
 
@@ -97,7 +97,7 @@ def _of_dtype(dtype: torch.dtype, part: Tensor) -> Tensor:
 
 
 class CalibrationCache:
-    """Keep copies of the first inputs of a training in main memory, until there are `EXAMPLES`."""
+    """Keep copies of the first inputs of a training in main memory until there are enough."""
 
     def __init__(self) -> None:
         self.batches: list[tuple[Inputs]] = []
@@ -105,7 +105,7 @@ class CalibrationCache:
 
     def add(self, inputs: Inputs) -> None:
         """Keep a copy of `inputs`, unless there are enough."""
-        if self._number < EXAMPLES:
+        if self._number < ENOUGH_EXAMPLES:
             on_cpu = to_device([inputs], torch.device("cpu"))[0]
             self.batches.append((tree_map_only(Tensor, torch.clone, on_cpu),))
             self._number += max(num_examples(inputs), 1)

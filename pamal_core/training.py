@@ -1,5 +1,6 @@
 """The training loop: batches in, steps of a method out. It knows nothing of the problem."""
 
+import copy
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ from pamal_core.skeleton import copied
 from pamal_core.statistics import Calibration, CalibrationCache, check_calibration
 from pamal_core.tasks import label_counts
 
+PARTS = ("network", "optimizer", "balancer", "scheduler", "average")
+"""Parts of a training that have a state. The last two may be missing."""
 CHECKED_EVERY_STEP = {"cpu"}
 """Device types on which losses are checked every step. On others a check would synchronise."""
 CHECK_INTERVAL = 50
@@ -70,21 +73,31 @@ class Training:
         self.check_finite()
         state: dict[str, Any] = {n: dict(part.state_dict()) for n, part in self._parts().items()}
         state |= {"epoch": self.epoch, "step": self.step, "history": self.history}
-        state |= {"past": self.method.past, "calibration": self.method.network.calibration}
+        state |= {
+            "epoch_losses": self.method.epoch_losses,
+            "calibration": self.method.network.calibration,
+        }
         return tree_map_only(Tensor, lambda t: t.detach().to("cpu", copy=True), state)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from `state`, which `state_dict` returned after a whole epoch. Raise InputError
-        if it was taken within an epoch."""
+        """Continue from `state`, which `state_dict` returned after a whole epoch, and which stays
+        as it is. Raise InputError if it was taken within an epoch, or of a training with other
+        parts."""
         if state["epoch"] > len(state["history"]):
             raise InputError(
                 "A training goes on after a whole epoch: take its state in `on_epoch`. Found one "
-                f"of the midst of epoch {state['epoch']}."
+                f"taken during epoch {state['epoch']}."
             )
-        for name, part in self._parts().items():
-            part.load_state_dict(state[name])
+        parts = self._parts()
+        if unlike := {*PARTS} & (parts.keys() ^ state.keys()):
+            raise InputError(
+                "`resume` must be of a training with the same parts, such as an average (`ema`) or "
+                f"a scheduler. Found {', '.join(sorted(unlike))} in one of the two alone."
+            )
+        for name, part in parts.items():
+            part.load_state_dict(copy.deepcopy(state[name]))  # torch's optimisers take its tensors
         self.step = state["step"]
-        self.method.past[:] = [list(losses) for losses in state["past"]]
+        self.method.epoch_losses[:] = [list(losses) for losses in state["epoch_losses"]]
         self.history[:] = [dict(row) for row in state["history"]]
         self.set_calibration(state["calibration"])
 
@@ -110,14 +123,10 @@ class Training:
             )
 
     def _parts(self) -> dict[str, Any]:
-        parts = {
-            "network": self.method.network,
-            "optimizer": self.optimizer,
-            "balancer": self.method.balancer,
-            "scheduler": self.scheduler,
-            "average": self.average,
-        }
-        return {name: part for name, part in parts.items() if part is not None}
+        method = self.method
+        parts = method.network, self.optimizer, method.balancer, self.scheduler, self.average
+        named = zip(PARTS, parts, strict=True)
+        return {name: part for name, part in named if part is not None}
 
 
 def train(
@@ -150,9 +159,8 @@ def train(
     - `ema`: the decay of an exponential moving average of the weights over all steps, such as
       0.999. The network has the average when training ends; until then hooks find it as
       `training.network`.
-    - `seed`: seeds torch's global generator and the draws at the start of every epoch, together
-      with the number of epochs that the method was trained for: a second call goes on where the
-      first ended.
+    - `seed`: each epoch seeds torch's global generator and the draws by (seed, number of epochs
+      that the method was trained for), so a second call goes on where the first ended.
 
     Other arguments:
 
@@ -222,10 +230,10 @@ def train(
     bar = tqdm(range(len(history) + 1, epochs + 1), disable=not progress, unit="epoch")
     for epoch in bar:
         training.epoch = epoch
-        rng = seed_everything(seed, len(method.past) + 1)
+        rng = seed_everything(seed, len(method.epoch_losses) + 1)
         network.train()
         _switch(optimizer, "train")
-        method.balancer.start_epoch(method.past)
+        method.balancer.start_epoch(method.epoch_losses)
         total, labelled = torch.zeros(2, len(method.tasks), device=device)
         number = 0
         for number, batch in enumerate(loader, start=1):
@@ -271,7 +279,7 @@ def train(
             scheduler.step(sum(mean for mean in means if mean == mean))
         elif scheduler is not None and scheduler_interval == "epoch":
             scheduler.step()
-        method.past.append(means)
+        method.epoch_losses.append(means)
         named = dict(zip(method.names, means, strict=True))
         history.append({"epoch": epoch} | {f"{name}/loss": loss for name, loss in named.items()})
         keeps_examples = False

@@ -35,8 +35,8 @@ Weights = dict[str, Tensor]
 def memory_order(weight: Tensor) -> list[int]:
     """Return the axes of `weight`, from the outermost in memory to the innermost."""
     strides, sizes = weight.stride(), weight.shape
-    # An axis of size 1 lies inside of the one with its stride: torch tells a channels-last kernel
-    # [out, 1, h, w] from another by nothing else.
+    # If strides tie, the axis of size 1 is the inner one: nothing else tells a channels-last kernel
+    # [out, 1, h, w] from another.
     return sorted(range(weight.ndim), key=lambda axis: (-strides[axis], -sizes[axis]))
 
 

@@ -22,10 +22,11 @@ import torch
 
 from pamal_companion.data.splits import Splits
 from pamal_companion.experiments import census, cityscapes, multimnist, multimnist3, utkface
+from pamal_companion.runs.experiment import Experiment
 from pamal_companion.runs.methods import METHODS
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record
-from pamal_companion.runs.run import Experiment, run
+from pamal_companion.runs.run import run
 
 HASHES = Path(__file__).with_suffix(".json")
 PARTS = ("points", "history", "summary")

@@ -50,7 +50,7 @@ class AutoLambda(Balancer):
         self.optimizer = torch.optim.Adam([self.task_weights], lr=meta_lr)
         self.others: Iterator[Batch] = iter(())
 
-    def start_epoch(self, history: Sequence[Sequence[float]]) -> None:
+    def start_epoch(self, epoch_losses: Sequence[Sequence[float]]) -> None:
         self.others = iter(self.loader)
 
     def direction(self, draw: Draw) -> Theta:

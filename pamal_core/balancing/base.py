@@ -17,8 +17,8 @@ class Draw:
     network there.
 
     The losses are differentiable in `theta`, the weights by name, which are leaves. Balancers see
-    its gradients as vectors [N], of which all tasks use the first `num_shared` entries. `penalty`
-    [T] are the task weights that the penalty adds; no balancer changes them.
+    gradients by theta as vectors [N], of which all tasks use the first `num_shared` entries.
+    `penalty` [T] are the task weights that the penalty adds; no balancer changes them.
     """
 
     alpha: ByMember
@@ -53,7 +53,8 @@ class Balancer(ABC):
     @abstractmethod
     def direction(self, draw: Draw) -> Theta:
         """Return the balanced gradient of the losses by theta, [N], plus the penalty's task weights
-        times the Jacobian, which a subclass adds itself (`Draw.penalised`).
+        times the Jacobian. A direct subclass adds that itself (`Draw.penalised`); `LossBalancer`,
+        `GradientBalancer` and `GramBalancer` do it for theirs.
 
         An optimiser that descends subtracts a multiple of the direction.
         """
@@ -65,12 +66,14 @@ class Balancer(ABC):
         """
         return ()
 
-    def start_epoch(self, history: Sequence[Sequence[float]]) -> None:  # noqa: B027 an optional hook
+    def start_epoch(self, epoch_losses: Sequence[Sequence[float]]) -> None:  # noqa: B027 optional
         """Prepare for an epoch, given the mean losses [epochs, T] of the epochs before it."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state that a run needs to resume, by default none."""
+        """Return what a training needs to resume: tensors, numbers, texts, lists and dicts. By
+        default it is empty, and a resumed training starts without a memory."""
         return {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:  # noqa: B027 optional as well
-        """Continue from `state`, which `state_dict` returned."""
+        """Continue from `state`, which `state_dict` returned. Its tensors are in main memory: move
+        them to the losses where they are used."""

@@ -33,18 +33,18 @@ class DynamicWeightAverage(LossBalancer):
             check_number("steps_per_window", steps_per_window, 1, whole=True)
         self.temperature, self.steps_per_window = temperature, steps_per_window
         self.factors: Tensor | None = None
-        self.past: deque[Tensor] = deque(maxlen=2 * (steps_per_window or 0))
+        self.recent: deque[Tensor] = deque(maxlen=2 * (steps_per_window or 0))
 
-    def start_epoch(self, history: Sequence[Sequence[float]]) -> None:
+    def start_epoch(self, epoch_losses: Sequence[Sequence[float]]) -> None:
         if self.steps_per_window is None:
-            last_two = map(torch.tensor, history[-2:])
-            self.factors = self._factors(*last_two) if len(history) >= 2 else None
+            last_two = map(torch.tensor, epoch_losses[-2:])
+            self.factors = self._factors(*last_two) if len(epoch_losses) >= 2 else None
 
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
         if self.steps_per_window is not None:
-            self.past.append(losses.clone())
-            if len(self.past) == self.past.maxlen:
-                windows = torch.stack([past.to(losses) for past in self.past]).chunk(2)
+            self.recent.append(losses.clone())
+            if len(self.recent) == self.recent.maxlen:
+                windows = torch.stack([step.to(losses) for step in self.recent]).chunk(2)
                 self.factors = self._factors(*map(mean_of_known, windows))
         if self.factors is None:
             return weights
@@ -57,8 +57,8 @@ class DynamicWeightAverage(LossBalancer):
         return len(ratios) * torch.softmax(ratios / self.temperature, 0)
 
     def state_dict(self) -> dict[str, Any]:
-        return {} if self.steps_per_window is None else {"past": list(self.past)}
+        return {} if self.steps_per_window is None else {"recent": list(self.recent)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.past.clear()
-        self.past.extend(state.get("past", ()))
+        self.recent.clear()
+        self.recent.extend(state.get("recent", ()))

@@ -75,23 +75,23 @@ class MovingAverage(LossBalancer):
         check_choice("form", form, ("paper", "released"))
         check_number("history", history, 1, whole=True)
         self.form, self.history = form, history
-        # Two more than in the mean, to tell when the first history + 1 draws are over.
-        self.past: deque[Tensor] = deque(maxlen=history + 2 if form == "released" else history)
+        # Once it is full, the first history + 1 draws of the released form are over.
+        self.recent: deque[Tensor] = deque(maxlen=history + 2 if form == "released" else history)
 
     def reweigh(self, losses: ByTask, weights: ByTask) -> ByTask:
-        self.past.append(losses.detach().clone())
-        last = torch.stack([past.to(losses) for past in self.past][-self.history :])
+        self.recent.append(losses.detach().clone())
+        last = torch.stack([draw.to(losses) for draw in self.recent][-self.history :])
         mean = mean_of_known(last).abs()
         if self.form == "paper":
             return weights / mean.where(mean > 0, 1)
-        if len(self.past) < self.history + 2:
+        if len(self.recent) < self.history + 2:
             return weights
         total = mean.sum(-1, keepdim=True)
         return weights * (1 - mean / total.where(total > 0, 1))
 
     def state_dict(self) -> dict[str, Any]:
-        return {"past": list(self.past)}
+        return {"recent": list(self.recent)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.past.clear()
-        self.past.extend(state["past"])
+        self.recent.clear()
+        self.recent.extend(state["recent"])

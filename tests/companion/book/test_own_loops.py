@@ -103,7 +103,7 @@ def test_the_example_takes_the_steps_of_a_plain_loop(section, name, context, tmp
 
 def test_bfloat16_is_not_the_same_as_float32(tmp_path, monkeypatch):
     method = run("bfloat16", "", tmp_path, monkeypatch)
-    assert method.network.members().isfinite().all() and len(method.past) == 5
+    assert method.network.members().isfinite().all() and len(method.epoch_losses) == 5
     full, half = (plain(context, [*LOADER] * 5) for context in (nullcontext(), BF16))
     assert not torch.equal(full, half)
     torch.testing.assert_close(full, half, atol=0.02, rtol=0)

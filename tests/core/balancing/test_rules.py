@@ -285,7 +285,7 @@ def test_a_restored_rule_goes_on_as_before(name):
 @pytest.mark.parametrize("name", ["moving average", "DWA of steps"])
 def test_a_rule_goes_on_on_the_device_of_the_losses(name):
     rule = RULES[name](2)
-    rule.load_state_dict({"past": [torch.ones(2)]})  # as read from a file: on the CPU
+    rule.load_state_dict({"recent": [torch.ones(2)]})  # as read from a file: on the CPU
     there = torch.ones(2, device="meta")
     assert rule.reweigh(there, there).device == there.device
 

@@ -91,7 +91,7 @@ ENSEMBLE = {
     "a single module": (lambda: WeightEnsemble(Net()), "list of modules, .* Found Net"),
     "another architecture": (lambda: WeightEnsemble([Net(), nn.Linear(3, 2)]), "one architecture"),
     "a number": (lambda: WeightEnsemble(3), "must be a list of modules, .* Found int"),
-    "a class": (lambda: WeightEnsemble([Net, Net]), r"such as Net\(\). Found Net"),
+    "a class": (lambda: WeightEnsemble([Net, Net]), r"such as Net\(\). Found the class Net"),
     "a dict": (lambda: WeightEnsemble({"a": Net()}), "must be a list .* Found a dict with keys a"),
     "none": (lambda: WeightEnsemble([]), "one per member.* Found a list of nothing"),
     "the same twice": (lambda: WeightEnsemble([Net()] * 2), "must not share trainable parameters"),
@@ -110,18 +110,18 @@ NETWORK = {
     "predict of a lone number": (lambda: ensemble().predict(BATCH[0], 0.5), "2 finite numbers"),
     "names before there are any": (
         lambda: ensemble().export({"a": 1.0}),
-        "`name in alpha` must be one of none. Found 'a'",
+        "`name in alpha` must be one of alpha_1, alpha_2. Found 'a'",
     ),
     "a name of no task": (
         lambda: method().network.predict(BATCH[0], {"a": 0.5, "c": 0.5}),
         "`name in alpha` must be one of a, b. Found 'c'",
     ),
-    "a name of a member": (lambda: method().network(BATCH[0], {0: 1.0}), "a, b. Found 0"),
+    "a name of a member": (lambda: method().network(BATCH[0], {0: 1.0}), "a, b. Found '0'"),
     "names for other members": (
         lambda: method(network=ensemble(task_weights=[[0.9, 0.1], [0.1, 0.9]])).step(
             BATCH, {"a": 0.5, "b": 0.5}
         ),
-        "`name in alpha` must be one of none. Found 'a'",
+        "`name in alpha` must be one of alpha_1, alpha_2. Found 'a'",
     ),
     "names of sum 0.8": (lambda: method().network.export({"a": 0.3, "b": 0.5}), "sum to 1"),
     "export of three": (
@@ -187,7 +187,7 @@ METHOD = {
         lambda: method(preference=2.0),
         "must be of type Dirichlet, .* Found 2.0",
     ),
-    "a class of balancers": (lambda: method(balancer=UnitNorm), "Found UnitNorm"),
+    "a class of balancers": (lambda: method(balancer=UnitNorm), "Found the class UnitNorm"),
     "a name of a balancer": (
         lambda: method(balancer="linear"),
         "of type Balancer, .* Found 'linear'",

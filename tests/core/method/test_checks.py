@@ -104,7 +104,7 @@ def test_a_state_from_the_midst_of_an_epoch_is_refused(make_plain_method, batch)
     keep = lambda training: states.append(training.state_dict())  # noqa: E731
     train(method, [batch] * 3, epochs=1, on_step=keep, on_epoch=keep, progress=False)
     for state in states[:3]:
-        message = "after a whole epoch: .* Found one of the midst of epoch 1"
+        message = "after a whole epoch: .* Found one taken during epoch 1"
         refused(message, method, [batch] * 3, epochs=2, resume=state)
     train(method, [batch] * 3, epochs=2, resume=states[3], progress=False)
 

@@ -11,6 +11,7 @@ from torch.nn.utils import clip_grad_norm_
 from torch.optim.lr_scheduler import ExponentialLR, OneCycleLR
 
 from pamal_core.balancing import DynamicWeightAverage
+from pamal_core.errors import InputError
 from pamal_core.training import seed_everything, train
 
 
@@ -119,5 +120,27 @@ def test_a_second_call_can_be_resumed_too(make_plain_method, loader):
     train(whole, loader, epochs=2, progress=False)
     expected = train(whole, loader, epochs=2, on_epoch=keep, progress=False)
     assert train(again, loader, epochs=2, resume=states[0], progress=False) == expected
-    assert again.past == whole.past and len(again.past) == 4
+    assert again.epoch_losses == whole.epoch_losses and len(again.epoch_losses) == 4
     assert torch.equal(again.network.members(), whole.network.members())
+
+
+def test_a_state_stays_as_it_is_and_resumes_twice(make_plain_method, loader):
+    states = []
+    keep = {"on_epoch": lambda training: states.append(training.state_dict()), "progress": False}
+    whole = make_plain_method()
+    train(whole, loader, epochs=4, **keep)
+    state, ends = states[1], []
+    for _ in range(2):
+        again = make_plain_method()
+        train(again, loader, epochs=4, resume=state, progress=False)
+        ends.append(again.network.members())
+    assert torch.equal(ends[0], whole.network.members()) and torch.equal(*ends)
+
+
+@pytest.mark.parametrize("given", [{"ema": 0.9}, {"scheduler": lambda o: ExponentialLR(o, 0.9)}])
+def test_a_state_of_other_parts_is_refused(make_plain_method, loader, given):
+    states = []
+    keep = {"on_epoch": lambda training: states.append(training.state_dict()), "progress": False}
+    train(make_plain_method(), loader, epochs=1, **keep)
+    with pytest.raises(InputError, match=r"the same parts.* Found (average|scheduler) in one"):
+        train(make_plain_method(), loader, epochs=2, resume=states[0], progress=False, **given)

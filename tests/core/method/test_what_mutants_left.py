@@ -14,7 +14,7 @@ from pamal_core.front import Front
 from pamal_core.objectives import Objective
 from pamal_core.recipe import Fitted
 from pamal_core.simplex import on_simplex
-from pamal_core.statistics import EXAMPLES
+from pamal_core.statistics import ENOUGH_EXAMPLES
 
 UP = (Objective("a/accuracy", True), Objective("b/accuracy", True))
 TAKE_LS = "If you need one network only, take LS."
@@ -110,7 +110,9 @@ class Normed(nn.Module):
         return self.one(features), self.two(features)
 
 
-@pytest.mark.parametrize(("number", "kept"), [(100, 100), (EXAMPLES, EXAMPLES), (700, 520)])
+@pytest.mark.parametrize(
+    ("number", "kept"), [(100, 100), (ENOUGH_EXAMPLES, ENOUGH_EXAMPLES), (700, 520)]
+)
 def test_examples_are_kept_once_however_many_epochs_there_are(number, kept):
     x = torch.randn(number, 3)
     loader = DataLoader(TensorDataset(x, x[:, 0], x[:, 1]), 40)
