@@ -16,8 +16,9 @@ from pamal_core.simplex import sampled
 from pamal_core.statistics import Calibration
 from pamal_core.training import seed_everything
 
-Part = tuple[str, DataLoader[tuple[Tensor, ...]], Calibration]
-"""The name of a part of the data, its batches, and what running statistics are estimated on."""
+Part = tuple[str, DataLoader[tuple[Tensor, ...]], np.ndarray | None, Calibration]
+"""A part of the data: its name, its batches, the points of the simplex (None for the lattice), and
+what running statistics are estimated on."""
 CALIBRATION = 500
 """Number of training examples on which the statistics of BatchNorm are re-estimated."""
 SAMPLED = 100
@@ -43,8 +44,9 @@ def parts(
         statistics = {"": "shared", ", recalibrated": statistics[""]}
     size = experiment.evaluation_batch
     loaders = {name: batches(part, size, device=device) for name, part in data.items()}
+    points = alphas(options, len(experiment.tasks_of(options)))
     return [
-        (name + ending, loader, given)
+        (name + ending, loader, points, given)
         for ending, given in statistics.items()
         for name, loader in loaders.items()
     ]

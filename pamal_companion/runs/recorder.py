@@ -8,7 +8,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -23,7 +22,7 @@ from pamal_companion.runs.checkpoint import Checkpoint, load_own
 from pamal_companion.runs.devices import made_on, peak_memory, pick_device, reset_peak_memory
 from pamal_companion.runs.experiment import Experiment
 from pamal_companion.runs.files import RunFiles
-from pamal_companion.runs.judging import Part, alphas, parts
+from pamal_companion.runs.judging import Part, parts
 from pamal_companion.runs.likeness import differences
 from pamal_companion.runs.methods import affects
 from pamal_companion.runs.options import NOT_BUILT, Options
@@ -45,7 +44,8 @@ class Recorder:
             if recorder.record is None:
                 method, optimizer = recorder.method()  # or of your own, of the same parts
                 history = train(method, recorder.batches(), **recorder.training(method, optimizer))
-                fronts = {part: evaluate(...) for part, ... in recorder.parts()}
+                for part, loader, alphas, statistics in recorder.parts():
+                    fronts[part] = evaluate(...)
                 recorder.write(method.network, history, fronts)
 
     - `options`: those of the run. With `out` the record is written there, and the weights beside
@@ -135,12 +135,15 @@ class Recorder:
         values = self.options.of_method().items()
         changed = {name for name, value in values if value != defaults[name]}
         changed |= {"compile"} if self.options.compile else set()
+        if isinstance(self.options.p, list):
+            changed |= {"a p for each member"}
         return self.options.method == "pamal" and changed <= NOT_BUILT | {*shown}
 
     def method(self) -> tuple[Method, Optimizer]:
         """Return what the options say is trained, and its optimiser. If its members begin as one
-        network, that is trained first."""
-        start = None if self.options.shared_epochs is None else self._start()
+        network, that is trained first, unless the run is finished."""
+        begins_as_one = self.options.shared_epochs is not None and self.record is None
+        start = self._start() if begins_as_one else None
         self._made, optimizer = self._as_options_say(start)
         return self._made, optimizer
 
@@ -229,11 +232,6 @@ class Recorder:
         self.checkpoint.keep(training)
 
     # How it is judged
-
-    @property
-    def alphas(self) -> np.ndarray | None:
-        """The points at which the network is judged, None for the lattice."""
-        return alphas(self.options, len(self.experiment.tasks_of(self.options)))
 
     def parts(self) -> list[Part]:
         """Return the parts of the data that the run is judged on, by `judging.parts`."""

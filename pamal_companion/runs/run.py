@@ -40,11 +40,10 @@ def run(
         if recorder.record is None:
             method, optimizer = recorder.method()
             history = train(method, recorder.batches(), **recorder.training(method, optimizer))
+            network, tasks = method.network, method.tasks
             fronts = {
-                part: evaluate(
-                    method.network, method.tasks, loader, recorder.alphas, calibration=statistics
-                )
-                for part, loader, statistics in recorder.parts()
+                part: evaluate(network, tasks, loader, alphas, calibration=statistics)
+                for part, loader, alphas, statistics in recorder.parts()
             }
-            recorder.write(method.network, history, fronts)
+            recorder.write(network, history, fronts)
     return Result(cast(Record, recorder.record), recorder.network)
