@@ -1,6 +1,7 @@
 """What a run is judged on: the parts of the data, the points of the simplex, and the statistics."""
 
 import copy
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,9 +17,9 @@ from pamal_core.simplex import sampled
 from pamal_core.statistics import Calibration
 from pamal_core.training import seed_everything
 
-Part = tuple[str, DataLoader[tuple[Tensor, ...]], np.ndarray | None, Calibration]
-"""A part of the data: its name, its batches, the points of the simplex (None for the lattice), and
-what running statistics are estimated on."""
+Part = tuple[str, DataLoader[tuple[Tensor, ...]], dict[str, Any]]
+"""A part of the data: its name, its batches, and the other arguments of `evaluate`: `alphas`, None
+for the lattice, and `calibration`."""
 CALIBRATION = 500
 """Number of training examples on which the statistics of BatchNorm are re-estimated."""
 SAMPLED = 100
@@ -46,7 +47,7 @@ def parts(
     loaders = {name: batches(part, size, device=device) for name, part in data.items()}
     points = alphas(options, len(experiment.tasks_of(options)))
     return [
-        (name + ending, loader, points, given)
+        (name + ending, loader, {"alphas": points, "calibration": given})
         for ending, given in statistics.items()
         for name, loader in loaders.items()
     ]

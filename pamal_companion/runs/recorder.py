@@ -43,9 +43,10 @@ class Recorder:
         with Recorder(EXPERIMENT, options) as recorder:
             if recorder.record is None:
                 method, optimizer = recorder.method()  # or of your own, of the same parts
-                history = train(method, recorder.batches(), **recorder.training(method, optimizer))
-                for part, loader, alphas, statistics in recorder.parts():
-                    fronts[part] = evaluate(...)
+                given = recorder.training(method, optimizer)
+                history, fronts = train(method, recorder.batches(), **given), {}
+                for part, loader, points in recorder.parts():
+                    fronts[part] = evaluate(method.network, method.tasks, loader, **points)
                 recorder.write(method.network, history, fronts)
 
     - `options`: those of the run. With `out` the record is written there, and the weights beside

@@ -42,8 +42,8 @@ def run(
             history = train(method, recorder.batches(), **recorder.training(method, optimizer))
             network, tasks = method.network, method.tasks
             fronts = {
-                part: evaluate(network, tasks, loader, alphas, calibration=statistics)
-                for part, loader, alphas, statistics in recorder.parts()
+                part: evaluate(network, tasks, loader, **points)
+                for part, loader, points in recorder.parts()
             }
             recorder.write(network, history, fronts)
     return Result(cast(Record, recorder.record), recorder.network)
