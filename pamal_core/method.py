@@ -2,6 +2,7 @@
 penalty."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from pamal_core.inputs import Batch, to_device, unchanged
 from pamal_core.network import Alpha, Network, check_network
 from pamal_core.penalties import Penalty
 from pamal_core.simplex import Dirichlet
-from pamal_core.skeleton import autocast_now, full_precision
+from pamal_core.skeleton import autocast_dtype, autocast_now, full_precision
 from pamal_core.tasks import Task, check_names, task_losses
 from pamal_core.weights import ByMember, ByTask, unflatten
 
@@ -149,7 +150,7 @@ class Method:
         """
         device = self.network.device
         caller = autocast_now(device)
-        if torch.is_autocast_enabled(device.type) and caller.fast_dtype == torch.float16:
+        if autocast_dtype(device) == torch.float16:
             raise InputError(
                 "Gradients of float16 need a scaler of losses (GradScaler), whose scale balancers, "
                 "penalties and norms would see: train under autocast to bfloat16, or without. "
@@ -167,7 +168,7 @@ class Method:
                 return torch.cat([self._backward(batch, caller, *group) for group in groups])
 
     def _backward(
-        self, batch: Batch, caller: torch.autocast, alphas: ByMember, weights: ByTask
+        self, batch: Batch, caller: AbstractContextManager[Any], alphas: ByMember, weights: ByTask
     ) -> ByTask:
         """Back-propagate some draws, free their graphs, and return their losses [W, T]."""
         pairs = zip(alphas, weights, strict=True)
@@ -186,7 +187,7 @@ class Method:
         return losses
 
     def _forward(
-        self, batch: Batch, caller: torch.autocast, alpha: ByMember, weights: ByTask
+        self, batch: Batch, caller: AbstractContextManager[Any], alpha: ByMember, weights: ByTask
     ) -> tuple[list[Tensor], Draw]:
         """Return theta(alpha), and the draw. Its losses are differentiable in leaves that have the
         values of theta, so that the balancer sees the gradients before any member gets one."""

@@ -3,10 +3,12 @@
 import contextlib
 import copy
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.amp.autocast_mode import is_autocast_available
 from torch.nn.modules.batchnorm import _NormBase
 from torch.utils._pytree import tree_leaves, tree_map_only
 
@@ -101,7 +103,7 @@ class Skeleton(nn.Module):
         with self.holding(theta):
             outputs = self.model(*args, **named)
         first = next(iter(theta.values()))
-        if not torch.is_autocast_enabled(first.device.type):
+        if autocast_dtype(first.device) is None:
             return outputs
         return tree_map_only(Tensor, lambda output: output.to(first), outputs)
 
@@ -165,16 +167,26 @@ class Skeleton(nn.Module):
         return model.eval()
 
 
-def full_precision(device: torch.device) -> torch.autocast:
+def full_precision(device: torch.device) -> AbstractContextManager[Any]:
     """Return a context without autocast: under the caller's the architecture runs, not the mixing
     of weights, losses, balancers, penalties and statistics."""
+    if not is_autocast_available(device.type):  # as on the meta device
+        return contextlib.nullcontext()
     return torch.autocast(device.type, enabled=False)
 
 
-def autocast_now(device: torch.device) -> torch.autocast:
-    """Return the caller's autocast, on or off, as a context to come back to."""
+def autocast_dtype(device: torch.device) -> torch.dtype | None:
+    """Return the dtype of the caller's autocast, None if there is none."""
     kind = device.type
-    return torch.autocast(kind, torch.get_autocast_dtype(kind), torch.is_autocast_enabled(kind))
+    if not is_autocast_available(kind) or not torch.is_autocast_enabled(kind):
+        return None
+    return torch.get_autocast_dtype(kind)
+
+
+def autocast_now(device: torch.device) -> AbstractContextManager[Any]:
+    """Return the caller's autocast as a context to come back to."""
+    dtype = autocast_dtype(device)
+    return contextlib.nullcontext() if dtype is None else torch.autocast(device.type, dtype)
 
 
 def _set_weight(module: nn.Module, leaf: str, weight: Tensor | None) -> None:

@@ -15,8 +15,11 @@ def pick_device(name: str) -> torch.device:
     """`name`, or for "auto" the first of CUDA, MPS and CPU that is there; InputError where torch
     cannot use it."""
     if name == "auto":
-        accelerator = torch.accelerator.current_accelerator(check_available=True)
-        return accelerator or torch.device("cpu")
+        # Not `current_accelerator(check_available=True)`, which torch 2.6 does not have.
+        accelerator = torch.accelerator.current_accelerator()
+        if accelerator is None or not torch.accelerator.is_available():
+            return torch.device("cpu")
+        return accelerator
     try:
         torch.empty(0, device=name)
     except (RuntimeError, AssertionError) as error:

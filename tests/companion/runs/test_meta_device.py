@@ -1,0 +1,63 @@
+"""A step of every method and of every network on torch's meta device, which has no numbers: what
+runs there waits for no number, and so it runs on a GPU without waiting."""
+
+import importlib
+import traceback
+
+import pytest
+
+from pamal_companion.data.batches import batches
+from pamal_companion.runs.methods import METHODS
+
+# These rules solve a problem of T x T numbers on the CPU by design: where they copy it.
+ON_THE_CPU = dict.fromkeys(("mgda", "pcgrad", "imtl", "cagrad", "nash_mtl"), "coefficients")
+ON_THE_CPU |= {"uw": "reweigh", "auto_lambda": "direction"}
+NETWORKS = ("multimnist", "census", "multimnist3", "utkface", "cityscapes", "fairness")
+NARROW = {"utkface": {"width": 2}, "cityscapes": {"width": 2}}
+
+
+@pytest.fixture(scope="module")
+def data():
+    loaded = {}
+
+    def load(experiment, options):
+        if experiment.name not in loaded:
+            loaded[experiment.name] = experiment.load(options)
+        return loaded[experiment.name]
+
+    return load
+
+
+def step(name, method, data):
+    """Build a method, move it to the meta device, and take a step there."""
+    experiment = importlib.import_module(f"pamal_companion.experiments.{name}").EXPERIMENT
+    given = {"data": "sample", "method": method, "device": "cpu", **NARROW.get(name, {})}
+    options = experiment.options.create(**given)
+    splits = data(experiment, options)
+    method = experiment.method(experiment.resolved(options, splits), splits)
+    method.network.to("meta")
+    batch = [tensor.to("meta") for tensor in next(iter(batches(splits.train, 4)))]
+    return method, method.step(batch)
+
+
+def check(method, losses):
+    trained = [weight for weight in method.network.parameters() if weight.requires_grad]
+    assert losses.device.type == "meta" and losses.shape == (method.window, len(method.tasks))
+    assert all(weight.grad.shape == weight.shape for weight in trained)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_step_of_every_method(name, data):
+    if name not in ON_THE_CPU:
+        check(*step("multimnist", name, data))
+        return
+    with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor") as caught:
+        step("multimnist", name, data)
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    ours = [frame for frame in frames if "pamal_" in frame.filename]
+    assert ours[-1].name == ON_THE_CPU[name]
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_step_of_each_experiments_network(name, data):
+    check(*step(name, "pamal", data))
