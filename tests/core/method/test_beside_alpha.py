@@ -214,6 +214,14 @@ def test_a_buffer_that_is_assigned_is_kept_as_one_that_is_written_into():
     np.testing.assert_allclose(*[table.to_numpy() for table in tables], rtol=1e-6)
 
 
+def test_each_alpha_begins_with_the_assigned_buffers_of_the_training():
+    network, calibration = WeightEnsemble([Assigned(), Assigned()]), [(X + 3,)]
+    alphas = [[0.9, 0.1], [0.3, 0.7]]
+    both = evaluate(network, TASKS, [BATCH], alphas, calibration=calibration).table
+    alone = [evaluate(network, TASKS, [BATCH], a, calibration=calibration).table for a in alphas]
+    np.testing.assert_array_equal(both.to_numpy(), np.vstack(alone))
+
+
 class Expanded(Net):
     def build(self):
         self.register_buffer("shift", torch.tensor([1.0]).expand(6))

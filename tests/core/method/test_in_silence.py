@@ -59,14 +59,16 @@ def test_a_loss_and_a_metric_that_write_into_targets_are_refused():
         pamal.evaluate(ensemble(), written, [batch()])
 
 
-def test_tasks_are_judged_in_the_order_of_the_training():
-    network = ensemble()
-    pamal.Method(network, TASKS)
-    with pytest.raises(InputError, match="in the order of the training, left, right"):
-        pamal.evaluate(network, TASKS[::-1], [batch()])
+@pytest.mark.parametrize("names", [("left", "right"), ("right", "left")])
+def test_tasks_are_judged_in_the_order_of_the_training(names):
+    network, tasks = ensemble(), [pamal.classification(name) for name in names]
+    pamal.Method(network, tasks)
+    message = f"in the order of the training, {', '.join(names)}"
+    with pytest.raises(InputError, match=message):
+        pamal.evaluate(network, tasks[::-1], [batch()])
     average = torch.optim.swa_utils.AveragedModel(network)
-    with pytest.raises(InputError, match="in the order of the training, left, right"):
-        pamal.evaluate(average, TASKS[::-1], [batch()])
+    with pytest.raises(InputError, match=message):
+        pamal.evaluate(average, tasks[::-1], [batch()])
     others = [pamal.classification("a"), pamal.classification("b")]
     assert [o.task for o in pamal.evaluate(network, others, [batch()]).objectives] == ["a", "b"]
 

@@ -210,6 +210,11 @@ def test_a_penalty_is_none_by_default_and_a_multi_forward_of_lam_1(make_mlp, tas
     assert Method(ensemble(make_mlp), tasks).penalty is None and MultiForward().lam == 1.0
 
 
+def test_a_penalty_of_lam_0_is_none_so_that_one_draw_is_enough(make_mlp, tasks):
+    method = Method(ensemble(make_mlp), tasks, penalty=MultiForward(0.0), window=1)
+    assert "penalty     none" in repr(method)
+
+
 def test_a_loss_that_is_not_finite_names_task_and_alpha(make_mlp, tasks, batch):
     bad = [tasks[0], replace(tasks[1], name="broken", loss=lambda o, y: o.sum() * torch.nan)]
     method = Method(ensemble(make_mlp), bad, preference=Dirichlet(math.inf))

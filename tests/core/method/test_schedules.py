@@ -115,6 +115,10 @@ def test_a_cycle_of_another_number_of_steps_is_refused(trained, make, interval, 
             lambda o: warm(partial(CosineAnnealingLR, T_max=3), milestone=1, optimizer=o),
             r"`T_max` = 3 but does not get there: it is stepped 2 times, after each epoch",
         ),
+        (
+            lambda o: warm(partial(ExponentialLR, gamma=0.9), milestone=5, optimizer=o),
+            "LinearLR has `total_iters` = 5 .* stepped 3 times",
+        ),
     ],
 )
 def test_a_schedule_that_ends_too_early_is_warned_of(trained, make, found):

@@ -36,6 +36,15 @@ def test_a_rate_that_is_reduced_on_a_plateau_follows_the_sum_of_the_losses(make_
     assert optimizer.param_groups[0]["lr"] == pytest.approx(0.01)
 
 
+def test_a_plateau_is_of_the_tasks_that_have_labels(make_method, batch):
+    method = make_method()
+    optimizer = torch.optim.Adam(method.parameters(), lr=0.01)
+    plateau = ReduceLROnPlateau(optimizer, patience=0)
+    loader = [(batch[0], batch[1], None)]
+    rows = train(method, loader, epochs=3, optimizer=optimizer, scheduler=plateau, progress=False)
+    assert plateau.best == pytest.approx(min(row["height/loss"] for row in rows))
+
+
 @pytest.mark.parametrize("members", [1, 2, 3])
 @pytest.mark.parametrize("lr", [None, 0.01])
 def test_the_rate_is_that_of_adam_and_a_thousandth_per_task(make_mlp, tasks, loader, members, lr):

@@ -1,5 +1,7 @@
 """Rules that no other test held: each of these is red where the rule is changed."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,8 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from pamal_core import Method, WeightEnsemble, regression, train
+from pamal_core import Method, WeightEnsemble, fit, regression, train
+from pamal_core.balancing import Linear, NashMTL
 from pamal_core.balancing.nash_mtl import _bargain
 from pamal_core.errors import InputError
 from pamal_core.front import Front
@@ -72,12 +75,28 @@ def test_the_bargain_solves_its_equation_up_to_twenty_tasks(num_tasks, seed):
     np.testing.assert_allclose(cosines @ b, 1 / b, rtol=1e-9)
 
 
+def test_the_bargain_holds_where_one_gradient_lies_amid_many_others():
+    """Plain steps of Newton would leave b > 0 at once, and would not come back."""
+    around = np.eye(5) - 1 / 5
+    around /= np.linalg.norm(around, axis=1, keepdims=True)
+    rows = np.block([[np.ones((5, 1)) / 2, np.sqrt(3) / 2 * around], [1.0, np.zeros(5)]])
+    direction = NashMTL().combine(torch.from_numpy(rows), torch.full((6,), 1 / 6).double())
+    assert direction.norm().item() == pytest.approx(math.sqrt(6))
+    assert (torch.from_numpy(rows) @ direction > 0).all()
+
+
 def test_the_nearest_point_is_the_one_that_misses_by_the_least_shares():
     """The first misses by 0.5 of an extent of 1, the second by 20 of an extent of 100."""
     objectives = (Objective("a/R2", True), Objective("b/dollars", True))
     points = front((0.5, 100.0), (1.0, 80.0), (0.0, 0.0), objectives=objectives)
     with pytest.raises(InputError, match="The nearest is row 1"):
         points.choose(at_least={"a": 1.0, "b": 100.0})
+
+
+def test_an_accuracy_and_a_loss_that_rise_together_compete():
+    objectives = (Objective("a/accuracy", True), Objective("b/loss", False))
+    points = front((0.1, 0.2), (0.5, 0.4), (0.9, 0.6), objectives=objectives)
+    assert points.task_correlation() == pytest.approx(-1)
 
 
 @pytest.mark.parametrize(("away", "is_taken"), [(9e-6, True), (1.1e-5, False), (-1.1e-5, False)])
@@ -120,3 +139,22 @@ def test_examples_are_kept_once_however_many_epochs_there_are(number, kept):
     train(Method(network, [regression("one"), regression("two")]), loader, epochs=3, progress=False)
     found = torch.cat([inputs for (inputs,) in network.calibration])
     torch.testing.assert_close(found, x[:kept])
+
+
+@pytest.mark.filterwarnings("ignore:.*At no alpha better")
+def test_ls_begins_with_a_balancer_that_remembers_nothing():
+    begun = []
+
+    class Remembering(Linear):
+        draws = 0
+
+        def reweigh(self, losses, weights):
+            if not self.draws:
+                begun.append(weights.tolist())
+            self.draws += 1
+            return weights
+
+    x = torch.randn(40, 3)
+    loader, tasks = [(x, x[:, 0], x[:, 1])], [regression("one"), regression("two")]
+    fit(Normed, tasks, loader, loader, epochs=2, balancer=Remembering(), progress=False)
+    assert len(begun) == 2 and begun[1] == [0.5, 0.5]  # of the ensemble, and of LS

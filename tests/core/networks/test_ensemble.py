@@ -196,6 +196,20 @@ def test_shared_columns_come_first():
     assert torch.equal(ensemble.members()[0, : ensemble.skeleton.num_shared], head)
 
 
+def test_a_prefix_of_shared_weights_ends_at_a_dot():
+    members = [nn.ModuleDict({"body": nn.Linear(2, 3), "body_2": nn.Linear(3, 4)}) for _ in "ab"]
+    assert WeightEnsemble(members, shared="body").skeleton.num_shared == 3 * 2 + 3
+
+
+def test_members_in_evaluation_mode_are_trained_in_training_mode():
+    parts = nn.Linear(6, 5), nn.BatchNorm1d(5), nn.Dropout(0.5)
+    ensemble, x = WeightEnsemble(nn.Sequential(*parts).eval(), num_members=2), torch.randn(8, 6)
+    ensemble.train()
+    first, second = (ensemble(x, [0.5, 0.5]) for _ in range(2))
+    assert not torch.equal(first, second)
+    assert any(value.any() for name, value in ensemble.named_buffers() if "running_mean" in name)
+
+
 def test_the_gradient_of_a_member_is_alpha_times_the_gradient_of_theta(architecture):
     make, shape = architecture
     ensemble, x = WeightEnsemble([make(), make(), make()]).eval(), torch.randn(shape)

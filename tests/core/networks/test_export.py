@@ -85,6 +85,21 @@ def test_every_running_statistic_is_the_mean_over_the_batches():
     torch.testing.assert_close(model.norms[1].running_var, variances)
 
 
+def test_an_exported_layer_has_the_momentum_of_the_members():
+    model = WeightEnsemble([Tracked(), Tracked()]).export([0.3, 0.7], calibration=batches())
+    assert model.norms[0].momentum == model.norms[1].momentum == 0.1
+
+
+def test_statistics_that_overflowed_in_training_are_forgotten():
+    ensemble, calibration = WeightEnsemble([Tracked(), Tracked()]), batches()
+    expected = ensemble.export([0.3, 0.7], calibration=calibration).state_dict()
+    for name, buffer in ensemble.named_buffers():
+        if "running" in name:
+            buffer.fill_(torch.inf)
+    found = ensemble.export([0.3, 0.7], calibration=calibration).state_dict()
+    torch.testing.assert_close(found, expected)
+
+
 ACTS = {
     "export": lambda network, data, **given: network.export([1, 0], **given),
     "predict": lambda network, data, **given: network.predict(data[0][0], [1, 0], **given),
