@@ -1,12 +1,16 @@
 """The closed forms for two tasks against the rules of the package, one Jacobian at a time, and
 whole runs against the training step on the toy problem as a network."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 from toy_oracle import plain_losses
 
+from pamal_companion.toy import point as made
 from pamal_companion.toy import rules as toy_rules
 from pamal_companion.toy.pairs import Pairs
 from pamal_companion.toy.problem import INITIAL_POINTS, ToyProblem, pareto_set
@@ -27,6 +31,7 @@ from pamal_core.method import Method
 from pamal_core.simplex import Dirichlet
 from pamal_core.tasks import Task
 
+ROOT = Path(__file__).parents[3]
 RULES = {
     "MGDA": MGDA,
     "PCGrad": PCGrad,
@@ -165,3 +170,24 @@ def test_nothing_moves_mgda_from_the_pareto_set_but_weights_do():
     np.testing.assert_allclose(toy_rules.mgda(*given), 0, atol=1e-9 * size)
     moved = np.linalg.norm(toy_rules.linear(*given), axis=-1)
     assert (moved > 0.01 * size).sum() == 10  # all but the middle
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.1])
+def test_the_losses_of_a_point_are_those_of_the_problem(scale):
+    rng = np.random.default_rng(0)
+    for theta in [*rng.uniform(-11, 11, (40, 2)), np.array([0.3, 0.0])]:
+        point = torch.stack(made.Point(theta.tolist(), scale)(torch.zeros(1)))
+        np.testing.assert_allclose(
+            point.detach().numpy(), ToyProblem(scale).losses(theta), rtol=1e-12, atol=1e-12
+        )
+
+
+def test_twenty_steps_of_the_page_are_those_of_the_run_of_all_pairs():
+    cells = json.loads((ROOT / "notebooks/toy.ipynb").read_text("utf-8"))["cells"]
+    names = {}
+    for cell in cells:
+        if cell["id"] in ("names", "steps", "same"):
+            exec("".join(cell["source"]), names)
+    difference = names["pairs"][-1, 0, 2] - names["network"].members().numpy()
+    assert np.abs(difference).max() < 1e-12
+    assert np.abs(names["network"].members().numpy() - [[-8.5, 7.5], [9.0, 9.0]]).max() > 0.01
