@@ -204,6 +204,7 @@ class Record(About):
     @classmethod
     def read(cls, path: Path) -> "Record":
         """The record in `path`; InputError where the file is missing, damaged or something else."""
+        fields: Any = None
         try:
             text = path.read_bytes()
             fields = json.loads(text, parse_int=_whole_number)
@@ -219,13 +220,32 @@ class Record(About):
             if isinstance(error, ValidationError):
                 first = error.errors()[0]
                 what = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
-            raise InputError(f"{path} is not a whole record: {what}.") from None
+            raise InputError(
+                _of_newer(path, fields) or f"{path} is not a whole record: {what}."
+            ) from None
+        if checksum != expected and (newer := _of_newer(path, fields)):
+            raise InputError(newer)
         if checksum != expected:
             raise InputError(
                 f"{path} has changed since it was written, or is of another version. Expected "
                 f"checksum {expected}, found {checksum}. Delete it to make the run again."
             )
         return record
+
+
+def _of_newer(path: Path, fields: Any) -> str:
+    """Return a sentence if the record in `path` was written by a newer version than this one, and
+    else an empty text."""
+    made_by = fields.get("versions", {}) if isinstance(fields, dict) else {}
+    theirs = made_by.get("pamal-core", "") if isinstance(made_by, dict) else ""
+    ours = versions().get("pamal-core", "")
+    numbers = [re.findall(r"\d+", text) for text in (str(theirs), ours)]
+    newer, older = ([*map(int, digits)] for digits in numbers)
+    if not older or newer <= older:
+        return ""
+    return (
+        f"{path} was written by version {theirs}. This is version {ours}: update it to read that."
+    )
 
 
 def versions() -> dict[str, str]:

@@ -67,12 +67,24 @@ def files(place: Path) -> list[Path]:
 
 
 def readable(paths: Iterable[Path]) -> Iterator[tuple[Path, Record]]:
-    """Yield the records that can be read, and warn of each other one by its name."""
+    """Yield the records that can be read. Warn of each other one by its name, and of two records of
+    one run that tell different numbers, of which the later one counts."""
+    known: dict[str, tuple[Path, Record]] = {}
     for path in paths:
         try:
-            yield path, Record.read(path)
+            record = Record.read(path)
         except InputError as error:
             warnings.warn(f"Left out: {error}", stacklevel=2)
+            continue
+        other, before = known.setdefault(record.key, (path, record))
+        if before.points != record.points:
+            warnings.warn(
+                f"{other} and {path} are records of one run and tell different numbers, such as a "
+                f"hypervolume of {before.hypervolume():.4f} and {record.hypervolume():.4f}. The "
+                "second counts: delete the one that is wrong.",
+                stacklevel=2,
+            )
+        yield path, record
 
 
 def table(records: Iterable[tuple[str, Record]]) -> pd.DataFrame:

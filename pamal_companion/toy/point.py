@@ -32,3 +32,8 @@ class Point(nn.Module):
             bowl = ((x - centre) ** 2 + 0.1 * (y + 8) ** 2) / 10 - 20
             losses.append(up * slope + low * bowl)
         return [self.scale * losses[0], losses[1]]
+
+
+def its_own_loss(output: Tensor, _: Tensor) -> Tensor:
+    """Return `output`: a network whose outputs are its losses needs no target."""
+    return output

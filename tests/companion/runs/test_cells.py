@@ -63,6 +63,7 @@ class Page:
         names = {"recorder": recorder, VARIABLE.get(self.name, "dataset"): self.splits}
         for source in (self.cells["names"], self.cells["tasks"], cell or self.cells["algorithm"]):
             exec(source, names)
+        self.names = names
         return recorder.record
 
 
@@ -85,6 +86,16 @@ def test_the_cell_makes_the_record_of_the_program(page, name, tmp_path):
     read = experiment.train(out=str(tmp_path / "ours.json"))
     assert read == ours == Record.read(tmp_path / "ours.json")
     assert (tmp_path / "ours.safetensors").exists()
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_the_options_may_be_read_again_after_the_cell(page, name):
+    """In a kernel the names of the cell are still there, and none may pass for an option."""
+    experiment = page(name)
+    experiment.train()
+    exec(experiment.cells["parameters"], experiment.names)
+    options = experiment.experiment.options.from_notebook(experiment.names)
+    assert options.method == "pamal"
 
 
 @pytest.mark.parametrize("name", FEW)
@@ -125,12 +136,12 @@ def test_paml_with_other_options_goes_through_it_too(page):
 
 
 CHANGES = {
-    "window=o.W": ("window=o.W + 1", r"the window is 3, not 2"),
+    '"window": o.W': ('"window": o.W + 1', r"the window is 3, not 2"),
     "Dirichlet(o.p)": ("Dirichlet(9.0)", "the preference is Dirichlet"),
     "MultiForward(o.lam)": ("MultiForward(1.0)", "the penalty is MultiForward"),
     "[lenet(), lenet()]": ("[lenet(bottleneck=9), lenet(bottleneck=9)]", "the number of weights"),
     'shared="encoder"': ('shared="heads"', "the number of shared weights"),
-    "len(tasks) * o.lr": ("0.5", "lr of the optimiser's group 0 is 0.5, not 0.002"),
+    "len(task_list) * o.lr": ("0.5", "lr of the optimiser's group 0 is 0.5, not 0.002"),
     "torch.optim.Adam": ("torch.optim.SGD", "the optimiser is SGD, not Adam"),
 }
 
@@ -147,7 +158,7 @@ def test_a_cell_of_another_method_leaves_no_record_of_these_options(page, old, t
 
 def test_a_variant_has_a_key_of_its_own(page, tmp_path):
     experiment, out = page("multimnist"), str(tmp_path / "r.json")
-    cell = experiment.cells["algorithm"].replace("window=o.W", "window=o.W + 1")
+    cell = experiment.cells["algorithm"].replace('"window": o.W', '"window": o.W + 1')
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message="What is trained is not")
         mine = experiment.train(cell, variant="mine", out=out)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pamal_companion.experiments.options import MultiMNISTOptions
 from pamal_companion.runs import grid
 from pamal_companion.runs.records import Record, _digest, about, chosen, run_key, to_points
+from pamal_companion.study.measured import readable
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 from pamal_core.objectives import Objective
@@ -160,3 +161,28 @@ def test_records_name_the_network_with_the_highest_mean_of_scaled_values():
 def front_of(table):
     objectives = Objective("left/accuracy", True), Objective("right/loss", False)
     return Front(np.tile([0.5, 0.5], (len(table), 1)), table, objectives)
+
+
+@pytest.mark.parametrize(("theirs", "is_newer"), [("99.0.0", True), ("0.0.1", False)])
+def test_a_record_of_a_newer_version_is_called_that(tmp_path, theirs, is_newer):
+    path = tmp_path / "r.json"
+    record().write(path)
+    fields = json.loads(path.read_text())
+    fields["versions"]["pamal-core"] = theirs
+    path.write_text(json.dumps(fields | {"a_field_of_later": 1}))
+    with pytest.raises(InputError) as refused:
+        Record.read(path)
+    said = f"was written by version {theirs}. This is version"
+    assert (said in str(refused.value)) == is_newer
+
+
+def test_two_records_of_one_run_that_tell_different_numbers_are_named(tmp_path):
+    one = record()
+    other = Record(**one.model_dump() | {"points": [*reversed(one.points)]})
+    one.write(tmp_path / "a.json")
+    one.write(tmp_path / "b.json")
+    assert len([*readable([tmp_path / "a.json", tmp_path / "b.json"])]) == 2
+    other.write(tmp_path / "c.json")
+    with pytest.warns(UserWarning, match=r"a\.json and .*c\.json are records of one run and tell"):
+        found = dict(readable([tmp_path / "a.json", tmp_path / "c.json"]))
+    assert found[tmp_path / "c.json"] == other
