@@ -54,7 +54,7 @@ class Point:
 
 
 def by_objective(
-    objectives: Sequence[Objective], argument: str, numbers: PerObjective
+    objectives: Sequence[Objective], argument: str, numbers: PerObjective | Mapping[str, Any]
 ) -> np.ndarray:
     """Return `numbers`, given by name or in order, in the order of the `objectives`: [T]. Raise
     InputError, which names the `argument`, unless each objective has one finite number."""

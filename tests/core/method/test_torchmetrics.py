@@ -259,5 +259,5 @@ def test_a_front_knows_the_direction_and_the_reference_of_every_metric():
     front = pamal.evaluate(network(), tasks, batches())
     assert front.on("loss").maximise == [False, False]
     assert front.hypervolume() == front.hypervolume([0.0, 0.0])
-    with pytest.raises(pamal.InputError, match="kind/loss, size/loss has no `reference`"):
+    with pytest.raises(pamal.InputError, match=r"Found \{'kind/loss': None, 'size/loss': None\}"):
         front.on("loss").hypervolume()
