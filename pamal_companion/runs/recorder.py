@@ -31,6 +31,7 @@ from pamal_companion.runs.states import save_state
 from pamal_core.front import Front
 from pamal_core.method import Method
 from pamal_core.network import Network
+from pamal_core.skeleton import full_precision
 from pamal_core.training import Training, seed_everything, train
 
 OF_EPOCHS = ("member_similarity", "seconds")
@@ -256,11 +257,13 @@ class Recorder:
         # what all its epochs did.
         seconds = sum(row.pop("seconds") for row in rows)
         reference = self.experiment.reference_of(self.options)
+        with full_precision(self.device):
+            summary = summarise(fronts, reference) | {"member_similarity": similarity(network)}
         self.record = Record(
             **self.about,
             objectives={o.name: "max" if o.maximise else "min" for o in fronts["test"].objectives},
             points=[point for part, front in fronts.items() for point in to_points(front, part)],
-            summary=summarise(fronts, reference) | {"member_similarity": similarity(network)},
+            summary=summary,
             history=rows,
             cost={
                 "train_seconds": round(seconds, 3),

@@ -20,6 +20,13 @@ def test_every_kind_of_method_trains_in_bfloat16(method):
         assert one == pytest.approx(other, rel=0.02)
 
 
+def test_a_summary_of_a_run_in_bfloat16_is_made_in_full_precision():
+    options = Options.create(epochs=1, batch_size=50, device="cpu", precision="bfloat16")
+    record, network = run(tiny(), options)
+    exact = network.member_similarity().min().item()
+    assert record.summary["member_similarity"] == exact
+
+
 def test_compiling_is_an_option_that_names_no_other_run(monkeypatch):
     compiled = []
     monkeypatch.setattr(Skeleton, "compile", lambda self: compiled.append(self))
