@@ -39,7 +39,10 @@ def build(
     `make_network(extra)` makes one member, freshly initialised, whose first layer takes `extra`
     features (or channels) more than the inputs of `train` have. `shared` names its encoder.
     """
-    o, num_tasks = options, len(tasks)
+    o, num_tasks, row = options, len(tasks), METHODS[options.method]
+    if row.make is not None:
+        made: Method = row.make(tasks, make_network, shared)
+        return made
     if o.method == "phn":
         depth = 3 if getattr(o, "target", "plain") == "released" else 2
         written = Hypernetwork(
@@ -88,7 +91,7 @@ def build(
             others = batches(train, o.batch_size, shuffle=True)
             rule = AutoLambda(network, tasks, others, lr=o.lr)
         case _:
-            row, known = METHODS[o.method], dict(options) | {"num_tasks": num_tasks}
+            known = dict(options) | {"num_tasks": num_tasks}
             make = getattr(balancing, row.rule) if isinstance(row.rule, str) else row.rule
             rule = make(**{option: known[option] for option in row.options})
     return Method(network, tasks, balancer=rule)

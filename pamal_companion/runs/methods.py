@@ -3,7 +3,8 @@
 No torch here: `pamal_companion.runs.build`, which builds a method, is imported when it is needed.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,8 +15,9 @@ class Row:
 
     `rule` is the balancer of one network with uniform task weights: a class, or the name of one in
     `pamal_core.balancing`, since this table is read without torch. It is called with the options of
-    the method, and with the number of tasks if they name "num_tasks". Methods without a `rule` are
-    cases of `pamal_companion.runs.build.build`.
+    the method, and with the number of tasks if they name "num_tasks". `make` makes a whole `Method`
+    instead, of the tasks, a function that makes a network, and the name of its encoder. Methods
+    with neither are cases of `pamal_companion.runs.build.build`.
 
     An option that any method lists is that of the methods that list it: the others neither use nor
     record it. `published` are the defaults of the method's own authors where they are not those of
@@ -27,6 +29,7 @@ class Row:
     options: tuple[str, ...] = ()
     published: Mapping[str, float] = field(default_factory=dict)
     one_network: bool = True
+    make: Callable[..., Any] | None = None
 
 
 _BALANCING = ("balancing", "balancing_form", "history")
@@ -58,6 +61,17 @@ METHODS: dict[str, Row] = {
         "COSMOS", options=(*_DRAWING, "lam"), published={"p": 1.2, "lam": 2.0}, one_network=False
     ),
 }
+
+
+@contextmanager
+def added(rows: Mapping[str, Row]) -> Iterator[None]:
+    """Have the methods `rows` in the table, by their names, within a context."""
+    METHODS.update(rows)
+    try:
+        yield
+    finally:
+        for name in rows:
+            del METHODS[name]
 
 
 def affects(option: str, method: str) -> bool:

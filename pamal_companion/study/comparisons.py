@@ -80,13 +80,15 @@ def methods(
     return pd.DataFrame.from_dict(rows, "index", dtype=object)
 
 
-def ahead(named: Mapping[Setting, Any], runs: Runs, measures: Mapping[str, str]) -> pd.DataFrame:
-    """Return each PaMaL of the settings, by their names, minus each other method of all tasks,
-    by each of the `measures`, on test."""
-    ours = [setting for setting in named if setting.method == "pamal"]
-    others = [s for s in named if s.method not in ("pamal", "stl") and s in runs]
+def ahead(
+    named: Mapping[Setting, Any], runs: Runs, measures: Mapping[str, str], method: str = "pamal"
+) -> pd.DataFrame:
+    """Return each setting of `method`, by its name, minus each setting of another method of all
+    tasks, by each of the `measures`, on test."""
+    ours = [setting for setting in named if setting.method == method]
+    others = [s for s in named if s.method not in (method, "stl") and s in runs]
     pairs = {(named[one], named[other]): (other, one) for one in ours for other in others}
-    names = "other", "PaMaL"
+    names = "other", paper.PRINTED.get(method, method)
     return pd.concat({h: _compared(runs, pairs, names, m, "test") for h, m in measures.items()})
 
 
