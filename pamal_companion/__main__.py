@@ -1,4 +1,4 @@
-"""`python -m pamal_companion COMMAND`. No torch here but for `data` and `run`."""
+"""`python -m pamal_companion COMMAND`. No torch here but for `data`, `run` and `bench`."""
 
 import io
 import json
@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 # isort: split
@@ -15,8 +16,9 @@ import click
 import pandas as pd
 from tqdm import tqdm
 
-from pamal_companion.experiments.options import differing
+from pamal_companion.experiments.options import OPTIONS, differing
 from pamal_companion.runs import folder, grid
+from pamal_companion.runs.methods import added
 from pamal_companion.runs.options import SETTINGS
 from pamal_companion.runs.records import Record
 from pamal_core.errors import InputError
@@ -187,6 +189,54 @@ def run(what: tuple[str, ...], given: tuple[tuple[str, str], ...], results: Path
         make()
     made = [str(results / record) for record in what]
     return {"made": made}, ["\n".join(made)], True
+
+
+@command
+@click.argument("files", nargs=-1, required=True, metavar="MINE.py...")
+@click.option("--experiments", default="", metavar="A,B", help="Default: those of the files.")
+@click.option("--seeds", default="0,1,2", metavar="N,N", help="Seeds that judge.")
+@click.option("--epochs", type=click.IntRange(1), help="Epochs of PaMaL; default: the paper's.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("bench"), help="A folder.")
+@click.option("-p", "given", nargs=2, multiple=True, metavar="NAME VALUE", help="A parameter.")
+def bench(
+    files: tuple[str, ...],
+    experiments: str,
+    seeds: str,
+    epochs: int | None,
+    out: Path,
+    given: tuple[tuple[str, str], ...],
+) -> Answer:
+    """Compare a method or a data set of your own with the paper's.
+
+    The files define balancers, functions that return a Method, or EXPERIMENT. Beside them PaMaL,
+    LS, UW, Nash-MTL and the soup run, each with as many passes over the training data as PaMaL
+    makes in --epochs. Finished runs in --out are read; a run that was stopped goes on.
+    """
+    from pamal_companion.runs import bench as own  # here, as this imports torch
+    from pamal_companion.study import bench as study  # and this matplotlib
+
+    known = [name for name, options in OPTIONS.items() if options.task_names]
+    found, numbers = own.read([*map(Path, files)], OPTIONS), own.seeds_of(seeds)
+    names = [name.strip() for name in experiments.split(",") if name.strip()]
+    changes = {name: grid.value(value) for name, value in given}
+    document, parts = dict[str, Any](), list[str]()
+    with added(found.methods):
+        # All that can be refused is, before anything is written.
+        plans = [
+            own.plan(experiment, found, epochs, changes)
+            for experiment in own.chosen(names, found, known)
+        ]
+        for plan in plans:
+            name, about = plan.experiment.name, plan.splits.description
+            made, figure = own.make(plan, numbers, out), out / f"{name}.png"
+            tables = study.tables(made.volumes, made.chosen, made.records, found.methods)
+            caption = study.draw(figure, made.records, f"{about} Test.")
+            document[name] = {"data": about, "passes": plan.passes, "figure": figure}
+            document[name] |= {title: rows.to_dict("records") for title, rows in tables.items()}
+            parts.append(fill(f"{name}: {about} Passes of each run: {plan.passes}.", WIDTH))
+            parts += [f"{title}\n{_table(rows)}" for title, rows in tables.items()]
+            parts.append(f"figure: {figure}\n{fill(caption, WIDTH)}")
+    return document, [*parts, fill(study.WORDS, WIDTH)], True
 
 
 def _group(heading: str, rows: list[dict[str, Any]]) -> str:

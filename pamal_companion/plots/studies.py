@@ -3,7 +3,7 @@ by a criterion, and volumes over learning rates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, cycle, product
+from itertools import chain, combinations, cycle, product
 from textwrap import fill
 from typing import Any
 
@@ -167,6 +167,29 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
     words = "What lies below and left of a line at least half of the seeds attain; its band runs"
     words += " from what all attain to what one does. Markers are single networks, one per seed."
     return style.finish(figure, provenance, None, words, ncols=2)
+
+
+def methods_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -> Figure:
+    """For every two objectives, six pairs at most, a panel with the networks of each method, by its
+    name: a line along alpha for each front of two members, a marker for each other network.
+    `methods` maps names to fronts with the same objectives, one per seed.
+    """
+    objectives = next(iter(methods.values()))[0].objectives
+    pairs = [*combinations(objectives, 2)][:6]
+    columns = min(len(pairs), 3)
+    figure, axes = style.panels([""] * len(pairs), columns, 4.2 if columns == 1 else 2.8)
+    for ax, pair in zip(axes, pairs, strict=True):
+        for (name, fronts), look in zip(
+            methods.items(), style.looks([*methods]).values(), strict=True
+        ):
+            for k, front in enumerate(fronts):
+                view = replace(front, objectives=pair)
+                line = look if front.alphas.shape[1] == 2 else look | {"ls": ""}
+                draw_line(ax, view, {}, **line, **SMALL, label=None if k else name)
+        name_axes(ax, view, "  " if columns == 1 else "\n")
+        ax.locator_params(nbins=5)
+    words = "A line for each front of two members, one per seed; a marker for each network."
+    return style.finish(figure, provenance, None, words, ncols=4)
 
 
 def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) -> Figure:

@@ -31,6 +31,9 @@ ROOT = Path(__file__).parents[3]
             ["runs", str(ROOT / "README.md")],
             "README.md is not a whole record: the file: Expecting value",
         ),
+        (["bench"], "Missing argument"),
+        (["bench", "nowhere.py"], "Could not read nowhere.py: No such file"),
+        (["bench", str(ROOT / "README.md")], "README.md is not Python: "),
         (["data", "--get", "cifar"], "Found 'cifar'"),
     ],
 )
@@ -53,7 +56,7 @@ def test_a_record_that_lacks_what_is_shown_is_named(tmp_path, name):
 def test_the_help_of_a_command_is_one_line(capsys):
     assert main(["--help"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert list(cli.commands) == ["data", "runs", "compare", "grid", "run"]
+    assert list(cli.commands) == ["data", "runs", "compare", "grid", "run", "bench"]
     for name, command in cli.commands.items():
         what = command.help.split("\n\n")[0].rstrip(".")
         assert [name, *what.split()] in [" ".join(line).rstrip(".").split() for line in lines]
