@@ -17,7 +17,7 @@ OWN = {
     name: ROOT / ("" if name == "README" else "book") / f"{name}.md"
     for name in (
         *("index", "running", "figures", "bibliography", "README"),
-        *("ten_minutes", "glossary", "method", "discrepancies"),
+        *("ten_minutes", "glossary", "method", "discrepancies", "your_method"),
     )
 }
 

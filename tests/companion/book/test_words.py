@@ -14,6 +14,7 @@ PAGES = (
     "results/from_what_you_have",
     "running",
     "baselines",
+    "your_method",
     "discrepancies",
     "glossary",
     "figures",
