@@ -291,13 +291,19 @@ def plan(
             f"`reference` of {experiment.name} must have {num_tasks} numbers, one for each task. "
             f"Found {len(experiment.reference)}."
         )
+    if passes <= num_tasks:
+        raise InputError(
+            f"A run on {experiment.name} must make more passes than there are tasks, as the soup "
+            f"makes one with all tasks and one for each. Found {passes} passes and {num_tasks} "
+            "tasks: choose more `epochs`."
+        )
     methods = {}
     for method in found.methods:
         window = _tried(experiment, splits, settle(method, epochs=1).create())
         if passes % window:
             raise InputError(
-                f"{method} makes {window} passes an epoch, and {passes} passes are no multiple of "
-                "that. Choose `epochs` so that they are."
+                f"{method} makes {window} passes an epoch, and {passes} on {experiment.name} "
+                "are no multiple of that. Choose `epochs` so that they are."
             )
         methods[method] = settle(method, epochs=passes // window)
     lengths = {method: {"epochs": passes} for method in BESIDE}
@@ -307,15 +313,10 @@ def plan(
 
 
 def soup(passes: int, num_tasks: int) -> dict[str, int]:
-    """Return the epochs of a rewarded soup that makes so many passes, half of them, or less, with
-    one network for all tasks; raise InputError if there are too few."""
+    """Return the epochs of a rewarded soup that makes so many passes, more than there are tasks:
+    half of them, or less, with one network for all tasks."""
     apart = -(-passes // (2 * num_tasks))
     shared = passes - apart * num_tasks
-    if shared < 1:
-        raise InputError(
-            f"There must be more passes than tasks, as the soup makes one with all tasks and then "
-            f"one for each. Found {passes} passes and {num_tasks} tasks: choose more `epochs`."
-        )
     return {"epochs": shared + apart, "shared_epochs": shared}
 
 

@@ -14,7 +14,6 @@ from pamal_companion.plots.studies import methods_figure
 from pamal_companion.runs import bench
 from pamal_companion.runs.methods import METHODS, added
 from pamal_companion.runs.records import Record
-from pamal_core.errors import InputError
 
 DATA = """
 from tiny_experiment import tiny
@@ -221,17 +220,13 @@ def experiment(name):
     return found
 
 
-@pytest.mark.parametrize("passes", range(3, 60))
 @pytest.mark.parametrize("num_tasks", [2, 3, 8])
-def test_the_soup_has_every_pass_and_half_of_them_apart(passes, num_tasks):
-    if passes <= num_tasks:
-        with pytest.raises(InputError, match="more passes than tasks"):
-            bench.soup(passes, num_tasks)
-        return
-    length = bench.soup(passes, num_tasks)
-    apart = (length["epochs"] - length["shared_epochs"]) * num_tasks
-    assert length["shared_epochs"] + apart == passes and length["shared_epochs"] >= 1
-    assert 0 <= apart - passes / 2 < num_tasks
+def test_the_soup_has_every_pass_and_half_of_them_apart(num_tasks):
+    for passes in range(num_tasks + 1, 100):
+        length = bench.soup(passes, num_tasks)
+        apart = (length["epochs"] - length["shared_epochs"]) * num_tasks
+        assert length["shared_epochs"] + apart == passes and length["shared_epochs"] >= 1
+        assert 0 <= apart - passes / 2 < num_tasks
 
 
 def test_forty_passes_of_the_soup_are_those_that_were_registered():
