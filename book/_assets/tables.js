@@ -10,6 +10,13 @@ function value(cell) {
   return found ? Number(found[0].replaceAll(",", "").replace("\u2212", "-")) : NaN;
 }
 
+// What one types and what a row says, alike: "W = 4" is one word, and "lambda" the letter.
+const alike = (text) => text.toLowerCase().replace(/\blam(bda)?\b/g, "λ").replace(/\s*=\s*/g, "=");
+
+// Whether a row has a word; "W=4" is not in "W=40".
+const has = (whole, word) => whole.split(word).slice(1)
+  .some((after) => !/=.*\d$/.test(word) || !/^\.?\d/.test(after));
+
 // The names of the index stand in a second row of the head: one row has room for both.
 function headsOf(table) {
   const [first, second, ...more] = table.tHead?.rows ?? [];
@@ -57,8 +64,10 @@ function makeSortable(table, heads, rows) {
 function makeFilters(table, heads, rows) {
   const bar = document.createElement("div");
   bar.className = "table-bar";
+  const address = new URLSearchParams(location.search);
   const text = document.createElement("input");
   Object.assign(text, { type: "search", placeholder: "Filter rows", ariaLabel: "Filter rows" });
+  text.value = address.get("filter") ?? "";
   const selects = heads.flatMap((head, k) => {
     if (head.dataset.filter === undefined) return [];
     const counts = new Map();
@@ -72,8 +81,9 @@ function makeFilters(table, heads, rows) {
     select.ariaLabel = name;
     select.add(new Option(`${name}: all`, "*"));
     for (const [own, count] of counts) select.add(new Option(`${own || "(empty)"}: ${count}`, own));
-    // An address with ?equal-epochs=holds shows the rows with that word in that column.
-    const asked = new URLSearchParams(location.search).get(name.replaceAll(" ", "-"));
+    // An address with ?equal-epochs=holds shows the rows with that word in that column, and one with
+    // ?filter=W=4 those with these words in any.
+    const asked = address.get(name.replaceAll(" ", "-"));
     const option = asked && [...select.options].find((one) => one.value.endsWith(asked));
     if (option) option.selected = true;
     select.column = k;
@@ -89,11 +99,11 @@ function makeFilters(table, heads, rows) {
     all.hidden = left === rows.length;
   };
   const filter = () => {
-    const asked = text.value.toLowerCase().split(/\s+/);
+    const asked = alike(text.value).split(/,?\s+/).filter(Boolean);
     keep((row) => {
-      const whole = row.textContent.toLowerCase();
+      const whole = alike(row.textContent);
       const fits = (one) => one.value === "*" || words(row.cells[one.column]) === one.value;
-      return asked.every((word) => whole.includes(word)) && selects.every(fits);
+      return asked.every((word) => has(whole, word)) && selects.every(fits);
     });
   };
   const clear = () => {

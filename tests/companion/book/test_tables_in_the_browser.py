@@ -55,6 +55,40 @@ def test_rows_are_filtered_by_text_and_by_verdict_and_counted(page):
     assert column(page, 0) == ["LS 0", "MGDA 3", "UW 6", "STL 9"]
 
 
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        ("W = 4", [0, 1, 3]),
+        ("w=4 λ = 5", [0]),
+        ("lambda=5, W=4", [0]),
+        ("lam = 5", [0, 2]),
+        ("λ=5.5", [3]),
+        ("λ =", [0, 1, 2, 3]),
+        ("w=4, λ=50 lam", [1]),
+        ("0.9", [0, 1, 2, 3]),
+        ("lamp", [4]),
+    ],
+)
+def test_an_option_is_one_word_however_it_is_written(page, words, kept):
+    texts = ["W = 4, λ = 5 0.91", "W = 4, λ = 50 0.92", "W = 40, λ = 5 0.9", "W=4, λ = 5.5 0.90"]
+    page.evaluate(
+        """(texts) => document.querySelectorAll("table:not(details *) tbody th")
+          .forEach((cell, k) => { cell.textContent = texts[k] ?? ""; })""",
+        [*texts, "a lamp"],
+    )
+    page.evaluate(
+        "document.querySelectorAll('table:not(details *) td').forEach((c) => c.textContent = '')"
+    )
+    page.get_by_label("Filter rows").fill(words)
+    assert column(page, 0) == [[*texts, "a lamp"][k] for k in kept]
+
+
+def test_an_address_has_the_words_that_a_table_is_filtered_by(page):
+    page.goto(f"{page.url}?filter=uw+fails")
+    assert column(page, 0) == ["UW 6"] and page.locator("output").inner_text() == "1 of 10 rows"
+    assert page.get_by_label("Filter rows").input_value() == "uw fails"
+
+
 def test_a_link_to_a_row_shows_it_alone_whatever_hides_it(page):
     page.get_by_label("Filter rows").fill("nothing")
     assert column(page, 0) == []
