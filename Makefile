@@ -92,7 +92,7 @@ lint: $(READY)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-# The table that pages, claims and widgets read: to be made again when a record has come or changed.
+# The table that pages and claims read: to be made again when a record has come or changed.
 measured: $(READY)
 	$(BIN)/python -m pamal_companion.study.measured
 

@@ -148,9 +148,9 @@ for command in ("runs", "compare", "grid"):
     assert main([command, str(results)]) == 0, command
 assert main(["runs", str(results / "multimnist/pamal_seed_0.json")]) == 0
 del sys.modules["nbformat"]
-from pamal_companion.widgets import runs_data
-runs_data.pack(results / "multimnist3")
-assert "torch" not in sys.modules, "torch by a command, or the records of a page"
+from pamal_companion.study import frame, overview
+overview.table(frame.read())
+assert "torch" not in sys.modules, "torch by a command, or the runs of a page"
 import {", ".join(names)}
 assert "torch" not in sys.modules, "torch by a module"
 """

@@ -10,6 +10,7 @@ from api import Api
 from citation import Citation
 from docutils import nodes
 from figures import put_figures_in
+from measured import Measured
 from search_words import EnglishWithNumbers
 from source import put_source_in
 from sphinx.application import Sphinx
@@ -74,6 +75,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_search_language(EnglishWithNumbers)
     app.add_directive("api", Api)
     app.add_directive("citation", Citation)
+    app.add_directive("measured", Measured)
     app.add_directive("verdicts", Verdicts)
     app.add_directive("widget", Widget)
     app.connect("config-inited", configure, priority=100)

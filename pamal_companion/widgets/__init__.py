@@ -5,7 +5,7 @@ from importlib import import_module
 from pamal_companion import needs
 
 # Where each name of __init__.pyi is defined; pages need neither anywidget nor torch.
-_HOME = {"Explorer": "explorer", "Playground": "playground", "Runs": "runs", "explore": "explorer"}
+_HOME = {"Explorer": "explorer", "Playground": "playground", "explore": "explorer"}
 __all__ = sorted(_HOME)
 
 

@@ -1,5 +1,4 @@
 from .explorer import Explorer, explore
 from .playground import Playground
-from .runs import Runs
 
-__all__ = ["Explorer", "Playground", "Runs", "explore"]
+__all__ = ["Explorer", "Playground", "explore"]

@@ -22,7 +22,6 @@ PARTS: dict[str, tuple[str, ...]] = {
     "replay": ("controls", "accuracies", "replay"),
     "dial": ("controls", "accuracies", "dial"),
     "triangle": ("simplex", "fronts", "panels", "ask", "triangle"),
-    "runs": ("controls", "runs_state", "runs_plot", "runs_view", "runs_panels", "runs"),
 }
 
 

@@ -27,7 +27,6 @@ WRONG = {
     "```{widget} nothing\nWords.\n```": "Expected the name of a widget: ",
     "```{widget} explorer\n:data: nothing\nWords.\n```": "Found none at ",
     "```{widget} explorer\n```": "Content block expected",
-    "```{widget} runs\n:records: book\nWords.\n```": "Expected records in ",
 }
 
 
