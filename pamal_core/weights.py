@@ -6,6 +6,7 @@ vector have the same bits as sums over the weights themselves.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
 import torch
 from jaxtyping import Float
@@ -32,17 +33,21 @@ Weights = dict[str, Tensor]
 """The trainable weights of one network by their names in the model, the shared ones first."""
 
 
-def memory_order(weight: Tensor) -> list[int]:
+def memory_order(weight: Tensor) -> tuple[int, ...]:
     """Return the axes of `weight`, from the outermost in memory to the innermost."""
-    strides, sizes = weight.stride(), weight.shape
+    return _order(weight.stride(), tuple(weight.shape))
+
+
+@cache  # asked for each weight, several times a step
+def _order(strides: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
     # If strides tie, the axis of size 1 is the inner one: nothing else tells a channels-last kernel
     # [out, 1, h, w] from another.
-    return sorted(range(weight.ndim), key=lambda axis: (-strides[axis], -sizes[axis]))
+    return tuple(sorted(range(len(sizes)), key=lambda axis: (-strides[axis], -sizes[axis])))
 
 
-def in_order(tensor: Tensor, order: list[int]) -> Tensor:
+def in_order(tensor: Tensor, order: tuple[int, ...]) -> Tensor:
     """Return a view of `tensor` whose axes are in this order, or the tensor if they are."""
-    return tensor if order == sorted(order) else tensor.permute(order)
+    return tensor if order == tuple(range(len(order))) else tensor.permute(order)
 
 
 def flatten(tensors: Iterable[Tensor], like: Iterable[Tensor]) -> Theta:
@@ -62,7 +67,7 @@ def unflatten(vector: Theta, like: Sequence[Tensor]) -> list[Tensor]:
 def laid(piece: Tensor, like: Tensor) -> Tensor:
     """Return a view of `piece` [n] with the shape and the memory order of `like`."""
     order = memory_order(like)
-    inverse = sorted(range(like.ndim), key=order.__getitem__)
+    inverse = tuple(order.index(axis) for axis in range(like.ndim))
     return in_order(piece.view([like.shape[axis] for axis in order]), inverse)
 
 

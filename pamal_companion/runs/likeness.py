@@ -6,6 +6,8 @@ from torch.optim import Optimizer
 
 from pamal_core.method import Method
 
+NO_SETTINGS = ("params", "fused", "foreach")
+"""Entries of an optimiser's group that do not change what it computes."""
 Trained = tuple[Method, Optimizer]
 
 
@@ -43,7 +45,7 @@ def _fields(method: Method, optimizer: Optimizer) -> dict[str, Any]:
     fields |= {f"the weight {name}": [*like.shape] for name, like in skeleton.like.items()}
     for number, group in enumerate(optimizer.param_groups):
         sizes = {"numbers": sum(weight.numel() for weight in group["params"])}
-        settings = {name: value for name, value in group.items() if name not in ("params", "fused")}
+        settings = {name: value for name, value in group.items() if name not in NO_SETTINGS}
         for name, value in (sizes | settings).items():
             fields[f"{name} of the optimiser's group {number}"] = value
     return fields
