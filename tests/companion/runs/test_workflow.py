@@ -57,7 +57,7 @@ def shorten(path):
     """Leave of the notebook of an experiment what makes the run, without what it shows."""
     notebook = nbformat.read(path, as_version=4)
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    last = next(k for k, cell in enumerate(cells) if "run(EXPERIMENT" in cell.source)
+    last = next(k for k, cell in enumerate(cells) if "recorder.write(" in cell.source)
     notebook.cells = cells[: last + 1]
     nbformat.write(notebook, path)
 

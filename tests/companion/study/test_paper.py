@@ -24,6 +24,7 @@ NAMES = [
     "multimnist3",
     "phn_census",
     "phn_multimnist",
+    "settings",
     "toy_claims",
     "utkface",
 ]
