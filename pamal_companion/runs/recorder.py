@@ -1,4 +1,4 @@
-"""What is kept of a run while a cell or a program trains it, and its record in the end."""
+"""Keep a run while a cell or a program trains it, and write its record in the end."""
 
 import json
 import time
@@ -56,7 +56,8 @@ class Recorder:
     - `wait`: whether to wait for another process that makes the run; BusyError if not.
     - `keep_weights`: whether the weights are kept beside the record.
     - `variant`: a name for what is trained, if that is not what the options say. Its record has a
-      key of its own and holds the text of the notebook's cell.
+      key of its own and holds the text of the notebook's cell that enters the context. Nothing is
+      known of it before, and its weights are not read again.
 
     As a context it claims the files of the run, seeds torch, and turns SIGTERM into an interrupt
     that says what is kept. Raises InputError if the options do not fit the experiment, and if
@@ -77,12 +78,9 @@ class Recorder:
         self.experiment, self.splits = experiment, splits or experiment.load(options)
         self.options = experiment.resolved(options, self.splits)
         self.about = experiment.about(self.options, self.splits)
-        if variant is not None:
-            self.about = variant_of(self.about, variant)
-        self.is_variant = variant is not None
-        self.device = pick_device(options.device)
+        self.variant, self.device = variant, pick_device(options.device)
         self.files = RunFiles(Path(options.out)) if options.out else None
-        self.record = Record.find(self.files.record, self.key) if self.files else None
+        self.record = self._find() if variant is None else None
         self._network: Network | None = None
         self._wait, self._keep_weights, self._is_start = wait, keep_weights, False
         self._made: Method | None = None
@@ -94,12 +92,19 @@ class Recorder:
         """The key of the run's record."""
         return str(self.about["key"])
 
+    def _find(self) -> Record | None:
+        """Return the record of the run, None if it is not finished."""
+        return Record.find(self.files.record, self.key) if self.files else None
+
     def __enter__(self) -> Self:
+        if self.variant is not None:
+            fields = self.experiment.about(self.options, self.splits)
+            self.about = variant_of(fields, self.variant)
+            self.record = self._find()
         with ExitStack() as stack:
             if self.record is None and self.files is not None and not self._is_start:
                 stack.enter_context(self.files.claimed(self._wait))
-                # Somebody else may have made it by now.
-                self.record = Record.find(self.files.record, self.key)
+                self.record = self._find()  # somebody else may have made it by now
             if self.record is None:
                 if self.files is not None and self.files.weights.exists():
                     # Of a run that was killed before its record was there, or of somebody's.
@@ -133,13 +138,12 @@ class Recorder:
     def is_plain(self, *shown: str) -> bool:
         """Return whether the run is PaMaL, and of the options that decide what is built only those
         that are `shown` differ from their defaults."""
-        defaults = self.options.defaults_of("pamal", "sample" if self.splits.is_sample else "full")
-        values = self.options.of_method().items()
-        changed = {name for name, value in values if value != defaults[name]}
-        changed |= {"compile"} if self.options.compile else set()
-        if isinstance(self.options.p, list):
-            changed |= {"a p for each member"}
-        return self.options.method == "pamal" and changed <= NOT_BUILT | {*shown}
+        options = self.options
+        if options.method != "pamal" or options.compile or isinstance(options.p, list):
+            return False
+        defaults = options.defaults_of("pamal", "sample" if self.splits.is_sample else "full")
+        values = options.of_method().items()
+        return {name for name, value in values if value != defaults[name]} <= NOT_BUILT | {*shown}
 
     def method(self) -> tuple[Method, Optimizer]:
         """Return what the options say is trained, and its optimiser. If its members begin as one
@@ -196,8 +200,8 @@ class Recorder:
         """Return the arguments of `train` that the options decide, the state to go on from, and the
         hook that keeps each epoch. Warn, and keep nothing, if `method` or `optimizer` is not what
         the options say."""
-        unlike = [] if method is self._made or self.is_variant else self._unlike(method, optimizer)
-        if unlike:
+        is_said = method is self._made or self.variant is not None
+        if unlike := [] if is_said else self._unlike(method, optimizer):
             warnings.warn(
                 f"What is trained is not what the options say: {'; '.join(unlike)}. Its record is "
                 "not written. Say it with the options, or give it a key of its own: "
@@ -292,9 +296,12 @@ class Recorder:
 
     @property
     def network(self) -> Network | None:
-        """The trained network, None if the run is not finished or its weights are not at hand."""
-        is_finished = self.record is not None and self._network is None
-        if is_finished and self.files is not None and self.files.weights.exists():
+        """The trained network, None if the run is not finished or its weights are not at hand. The
+        options do not say how to build a variant, so that it is at hand where it was trained."""
+        is_finished = self.record is not None and self.variant is None
+        if self._network is not None or not is_finished or self.files is None:
+            return self._network
+        if self.files.weights.exists():
             network = self.experiment.method(self.options, self.splits).network
             network.load_state_dict(load_own(self.files.weights, self.key)["network"])
             self._network = network

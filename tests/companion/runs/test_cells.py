@@ -88,6 +88,20 @@ def test_the_cell_makes_the_record_of_the_program(page, name, tmp_path):
     assert (tmp_path / "ours.safetensors").exists()
 
 
+def test_a_variant_is_known_by_the_cell_that_trains(page, tmp_path, monkeypatch):
+    """The recorder is made in another cell; a changed cell is another variant."""
+    experiment, out = page("multimnist"), str(tmp_path / "r.json")
+    texts = iter(["trains", "trains", "trains otherwise"])
+    monkeypatch.setattr("pamal_companion.runs.records._cell", lambda: next(texts))
+    wide = experiment.cells["algorithm"].replace("lenet()", "lenet(bottleneck=9)")
+    mine = experiment.train(wide, variant="wide", out=out)
+    assert mine.options["cell"] == "trains" and experiment.names["recorder"].network is not None
+    assert experiment.train(variant="wide", out=out) == mine
+    assert experiment.names["recorder"].network is None
+    with pytest.raises(InputError, match="record of another run"):
+        experiment.train(variant="wide", out=out)
+
+
 @pytest.mark.parametrize("name", FEW)
 def test_the_options_may_be_read_again_after_the_cell(page, name):
     """In a kernel the names of the cell are still there, and none may pass for an option."""
@@ -128,7 +142,7 @@ def test_another_method_goes_through_the_other_line(page, method, tmp_path):
     assert experiment.train(out=str(tmp_path / "r.json"), **given) == ours
 
 
-def test_paml_with_other_options_goes_through_it_too(page):
+def test_pamal_with_other_options_goes_through_it_too(page):
     experiment = page("multimnist")
     for given in ({"balancing": "loss"}, {"draws": "stratified"}, {"p": [1.0, 2.0]}):
         theirs = run(experiment.experiment, experiment.options(**given), experiment.splits).record
