@@ -46,17 +46,23 @@ def _drawn(method: Any) -> str:
     if method.network.num_members == 1:
         return "none: one network"
     strength = method.penalty.lam if method.penalty is not None else 0.0
-    p = getattr(method.preference, "p", None)
-    return f"W = {method.window}, p = {p:g}, λ = {strength:g}" if p is not None else "by EPO"
+    p = f"p = {_numbers(method.preference.p)}"
+    if hasattr(method.preference, "end"):  # of one that is annealed
+        p = f"p from {_numbers(method.preference.p)} to {_numbers(method.preference.end)}"
+    return f"W = {method.window}, {p}, λ = {strength:g}"
+
+
+def _numbers(p: float | tuple[float, ...]) -> str:
+    """Return a concentration in words, one or one per member."""
+    return " and ".join(f"{each:g}" for each in p) if isinstance(p, tuple) else f"{p:g}"
 
 
 def described(skeleton: Any) -> str:
     """Return the layers of a network, those of its encoder and of each head, and its number of
     weights."""
     model = skeleton.model
-    with skeleton.holding(skeleton.like):
-        parts = [(name, [*_layers(part)]) for name, part in model.named_children()]
-        heads = [[*_layers(part)] for part in getattr(model, "heads", [])]
+    parts = [(name, [*_layers(part)]) for name, part in model.named_children()]
+    heads = [[*_layers(part)] for part in getattr(model, "heads", [])]
     words = [f"{name}: {_listed(layers)}" for name, layers in parts if name != "heads" and layers]
     if heads and all(head == heads[0] for head in heads):
         words.append(f"each of {len(heads)} heads: {_listed(heads[0])}")

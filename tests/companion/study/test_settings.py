@@ -66,6 +66,17 @@ def test_a_baseline_has_its_own_rate_and_draws(method, rate, draws):
     assert frame.here["optimiser"] == rate and frame.here["draws"] == draws
 
 
+@pytest.mark.parametrize(
+    ("given", "draws"),
+    [
+        ({"p": [1.0, 2.5]}, "W = 4, p = 1 and 2.5, λ = 0"),
+        ({"p_first": 5.0, "p": 0.2}, "W = 4, p from 5 to 0.2, λ = 0"),
+    ],
+)
+def test_draws_are_told_if_there_are_several_concentrations(given, draws):
+    assert made("multimnist", **given)[0].here["draws"] == draws
+
+
 def test_unlike_heads_are_named_one_by_one():
     frame, *_ = made("utkface")
     assert "heads: linear to 1 | linear to 2 | linear to 5" in frame.here["network"]
