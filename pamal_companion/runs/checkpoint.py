@@ -24,7 +24,7 @@ class Checkpoint:
     def __init__(self, path: Path | None, key: str = "", about: str = "") -> None:
         self.path, self.key, self.about = path, key, about
         self.state = load_own(path, key) if path and path.exists() else None
-        """What `train` resumes from, None if nothing is kept yet."""
+        """The state that `train` resumes from, None if nothing is kept yet."""
         self._num_epochs = len(self.state["history"]) if self.state else 0
 
     def keep(self, training: Training) -> None:

@@ -1,4 +1,4 @@
-"""What a run is judged on: the parts of the data, the points of the simplex, and the statistics."""
+"""Choose what a run is judged on: parts of the data, points of the simplex, and statistics."""
 
 import copy
 from typing import Any

@@ -1,4 +1,4 @@
-"""How two methods and their optimisers differ, in words."""
+"""Say in words how two methods and their optimisers differ."""
 
 from typing import Any
 

@@ -30,7 +30,7 @@ NOT_IDENTITY = {"method", "seed", "data", "data_root", "device", "compile", "out
 
 NOT_BUILT = {"epochs", "batch_size", "average", "batch_norm", "grid", "measure_training"}
 NOT_BUILT |= {"precision"}
-"""What changes neither the method that is built nor its optimiser."""
+"""Options that change neither the method that is built nor its optimiser."""
 
 GIVEN = SETTINGS | {"lr_scaling"}
 """What the cells of notebooks give, whatever the method is."""

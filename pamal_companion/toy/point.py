@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-FLOOR = 5e-6
-"""Smallest |z| in the logarithm, as in `ToyProblem`."""
+from pamal_companion.toy.problem import FLOOR
 
 
 class Point(nn.Module):
