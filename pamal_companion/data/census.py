@@ -50,6 +50,17 @@ ODD_HOUSEHOLD = "Grandchild <18 ever marr not in subfamily"
 
 HIGH = ("Bachelors", "Some", "Asso", "Masters", "Doctorate", "Prof")
 
+# What a page shows of a person, in words.
+SHOWN = {
+    "AAGE": "age",
+    "AHGA": "education",
+    "AMARITL": "marital status",
+    "AMJOCC": "occupation",
+    "WKSWORK": "weeks worked",
+    SEX: "sex",
+    "INCOME": "income",
+}
+
 # Each task with the column it is read from, which is then no input, and what counts as yes. In the
 # order of the alphabet; the paper has "age" and "education".
 TASKS: dict[str, tuple[str, Callable[[pd.Series], pd.Series]]] = {
@@ -108,6 +119,25 @@ def load(
     source = "a small sample of made-up people" if is_sample else "Census-Income (KDD)"
     of = f"{', '.join(chosen_tasks)} from {source}"
     return splits(parts, is_sample, options, content, of)
+
+
+def shown(
+    data: str = "auto",
+    root: str | Path | None = None,
+    *,
+    number: int = 5,
+    people_of: Callable[[Sequence[str]], tuple[bytes, bytes]] = people.texts,
+) -> pd.DataFrame:
+    """Return the first `number` people of the training file who worked in that year, in the columns
+    and words of `SHOWN`. The other arguments are those of `load`."""
+    place = data_root(root)
+    contents = people_of(COLUMNS) if takes_sample(data, place, HOME) else texts(place / HOME.folder)
+    frame = parse(contents[0])
+    few = frame[frame["WKSWORK"] > 0].head(number)
+    few = few[[*SHOWN]].rename(columns=SHOWN).astype({"age": int, "weeks worked": int})
+    above = few["income"].astype(str) != "- 50000."
+    few["income"] = above.map({True: "above 50,000", False: "up to 50,000"})
+    return few.reset_index(drop=True).rename_axis("person")
 
 
 def texts(folder: Path) -> list[bytes]:

@@ -3,12 +3,15 @@
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
+
 from pamal_companion.data import census
 from pamal_companion.data.samples import people
 from pamal_companion.data.splits import Splits
 
 GAP = 2.0
 """How much more the men of the sample are paid for the same work."""
+UNEQUAL = partial(people.texts, gap=GAP)
 
 
 def load(data: str = "auto", root: str | Path | None = None, *, seed: int = 0) -> Splits:
@@ -18,5 +21,9 @@ def load(data: str = "auto", root: str | Path | None = None, *, seed: int = 0) -
     The sample has people of its own, with a gap between women and men that we put in. `seed` draws
     the fifth of the training file that is for validation.
     """
-    unequal = partial(people.texts, gap=GAP)
-    return census.load(data, root, tasks=("income", "male"), seed=seed, people_of=unequal)
+    return census.load(data, root, tasks=("income", "male"), seed=seed, people_of=UNEQUAL)
+
+
+def shown(data: str = "auto", root: str | Path | None = None, *, number: int = 5) -> pd.DataFrame:
+    """Return a few people in words: `census.shown` of the people whom `load` has."""
+    return census.shown(data, root, number=number, people_of=UNEQUAL)

@@ -160,6 +160,8 @@ def _best(record: Record, name: str, split: str) -> float | None:
     """Return the best of a metric along the front, one that is not compared too."""
     if name in (best := record.part(split, "best")):
         return None if best[name] is None else float(best[name])
+    if split not in splits(record):
+        return None
     front, (task, metric) = record.front(split), name.rsplit("/", 1)
     objectives = tuple(objective for objective in front.objectives if objective.task == task)
     if not objectives or name not in front.table:

@@ -226,3 +226,9 @@ def test_directions():
     for experiment in ("multimnist", "utkface", "cityscapes"):
         for name, way in objectives(experiment).items():
             assert is_better_high(name) == (way == "max")
+
+
+def test_a_split_that_a_record_lacks_has_no_measure():
+    run = record()
+    for measure in ("hypervolume", "left/accuracy", "left/loss"):
+        assert np.isnan(value(run, measure, "validation, recalibrated")), measure

@@ -1,0 +1,47 @@
+"""What recipes of equal compute reach within a limit that one accepts."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from pamal_companion.plots import style
+from pamal_companion.study.statistics import Estimate
+
+
+def within_figure(
+    found: Mapping[str, pd.DataFrame],
+    x: str,
+    y: str,
+    constant: float,
+    closer: tuple[float, float],
+    provenance: str,
+) -> Figure:
+    """A line for each recipe, by its name: the mean over seeds of what it reaches within each
+    limit, in a band of its 95 % interval, and a dashed line at what a `constant` answer has. The
+    second panel has the same between the two values `closer`.
+
+    A frame of `found` has a row for each limit and a column for each seed. `x` and `y` name the
+    axes.
+    """
+    figure, axes = plt.subplots(1, 2, figsize=(style.WIDTH, 3.9))
+    looks = style.looks([*found])
+    for ax in axes:
+        for (name, values), look in zip(found.items(), looks.values(), strict=True):
+            every = [Estimate.of(row) for _, row in values.iterrows()]
+            low, high = zip(*(one.interval() for one in every), strict=True)
+            ax.fill_between(values.index, low, high, color=look["color"], alpha=0.2, lw=0)
+            middle = [one.value for one in every]
+            ax.plot(values.index, middle, **look, lw=1.8, ms=5, label=name)
+        ax.axhline(constant, color=style.INK, ls="--", lw=0.8, label="a constant answer")
+        ax.set_xscale("log")
+        ticks = [*next(iter(found.values())).index]
+        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        ax.minorticks_off()
+    axes[1].set_ylim(closer)
+    axes[0].set_title("all")
+    axes[1].set_title(f"from {closer[0]:g} to {closer[1]:g}")
+    style.label_once(figure, x, y)
+    words = "Lines are means over seeds, bands their 95 % intervals."
+    return style.finish(figure, provenance, None, words, ncols=3)

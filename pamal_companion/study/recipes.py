@@ -1,0 +1,142 @@
+"""Recipes of equal compute side by side: what each reaches, how it was tuned, and what it costs.
+
+The words of the comparisons are those of `registered.verdicts`; here are the numbers beside them.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pamal_companion.study import per_pass, registered
+from pamal_companion.study.per_pass import Measure, Pair
+from pamal_companion.study.registered import Question
+from pamal_companion.study.statistics import Estimate, number
+
+
+class Recipe(NamedTuple):
+    """How a recipe is called on pages, what it keeps, and its name in the grid that tuned it."""
+
+    words: str
+    kept: str
+    in_grid: str
+
+
+RECIPES = {
+    "soup": Recipe("rewarded soup", "2 networks", "soup"),
+    "pamal": Recipe("PaMaL from a shared start", "2 networks", "pamal-start-p1"),
+    "phn": Recipe("PHN", "a hypernetwork", "phn-p1"),
+    "today": Recipe("PaMaL, one draw", "2 networks", "pamal-one-p1"),
+    "from-one": Recipe("four short LS from one LS", "4 networks", "from-one"),
+    "sweep": Recipe("sweep of four LS", "4 networks", "sweep"),
+    "ls": Recipe("one LS", "1 network", "ls"),
+}
+
+
+def points(question: Question, recipe: str) -> dict[int, Pair]:
+    """Return, by seed, the four points of a recipe that validation chooses."""
+    found = per_pass.pairs(question.records, per_pass.settings_of(recipe, question.records))
+    return {seed: question.asked.measured.four(pair) for seed, pair in found.items()}
+
+
+def measured(question: Question, fours: Mapping[int, Pair]) -> "pd.Series[float]":
+    """Return, by seed, what the question measures of such points."""
+    return pd.Series({seed: question.asked.measured.value(pair) for seed, pair in fours.items()})
+
+
+def within(question: Question, limits: Sequence[float]) -> dict[str, pd.DataFrame]:
+    """Return, by recipe, what the measure is within each of `limits`: a row for each limit, a
+    column for each seed."""
+    base = question.asked.measured
+    found = {}
+    for recipe in question.recipes:
+        fours = points(question, recipe)
+        rows = {
+            limit: {
+                seed: Measure(base.reference, limit, base.base_rate).value(pair)
+                for seed, pair in fours.items()
+            }
+            for limit in limits
+        }
+        found[recipe] = pd.DataFrame(rows).T
+    return found
+
+
+def seconds(question: Question, recipe: str) -> float:
+    """Return the mean seconds that a recipe trained for, all its networks together. A start that
+    they share counts once, by its share of the epochs."""
+    total = 0.0
+    for place, setting in enumerate(per_pass.settings_of(recipe, question.records)):
+        runs = question.records[setting].values()
+        mean = float(np.mean([run.cost["train_seconds"] for run in runs]))
+        options = next(iter(runs)).options
+        started = (options.get("shared_epochs") or 0) / options["epochs"]
+        total += mean if place == 0 else mean * (1 - started)
+    return total
+
+
+def tuned(grids: Sequence[Question]) -> Mapping[str, str]:
+    """Return, by the name of a recipe in `grids`, its best rate and of how many."""
+    found = registered.best(grids)
+    said = {}
+    for recipe, row in found.iterrows():
+        edge = f", the {row['edge']}" if row["edge"] else ""
+        said[str(recipe)] = f"{float(row['rate']):g}{edge} of {len(row['all'])}"
+    return said
+
+
+def table(question: Question, grids: Sequence[Question], units: Sequence[str]) -> pd.DataFrame:
+    """Return a row for each recipe, the best first: the measure with its 95 % interval, the second
+    objective there, the best of each objective, and the cost. `units` are the words of both
+    objectives."""
+    asked = question.asked
+    limit = asked.measured.limit
+    beside, rates = registered.beside(question), tuned(grids)
+    means, rows = {}, {}
+    for recipe in question.recipes:
+        every = measured(question, points(question, recipe))
+        low, high = Estimate.of(every).interval()
+        said, row = RECIPES[recipe], beside.loc[recipe]
+        means[said.words] = every.mean()
+        first, second = (column for column in beside.columns if column.startswith("best "))
+        rows[said.words] = {
+            f"{units[0]} ↑": f"{number(every.mean(), 3)} [{number(low, 3)}, {number(high, 3)}]",
+            f"{units[1]} there ↓": number(row[f"on test, within {limit:g}"], 4),
+            f"best {units[0]} ↑": number(row[first], 3),
+            f"smallest {units[1]} ↓": number(row[second], 4),
+            "kept": said.kept,
+            "seconds": f"{seconds(question, recipe):.0f}",
+            "rate": rates[said.in_grid],
+        }
+    found = pd.DataFrame(rows).T.rename_axis("recipe")
+    return found.loc[sorted(means, key=lambda name: -means[name])]
+
+
+def at_limits(question: Question, units: Sequence[str]) -> pd.DataFrame:
+    """Return a row for each recipe and limit: the measure within the limit, the second objective
+    there, and at how many seeds no network is within it. `units` are the words of both
+    objectives."""
+    beside, rows = registered.beside(question), {}
+    count = len(next(iter(question.records.values())))
+    for recipe in sorted(question.recipes, key=[*RECIPES].index):
+        for limit in sorted(question.asked.limits, reverse=True):
+            row = beside.loc[recipe]
+            rows[RECIPES[recipe].words, f"{limit:g}"] = {
+                f"{units[0]} ↑": number(row[f"within {limit:g}"], 3),
+                f"{units[1]} there ↓": number(row[f"on test, within {limit:g}"], 4),
+                "none that fair": f"{row[f'none within {limit:g}']:.0f} of {count} seeds",
+            }
+    return pd.DataFrame(rows).T.rename_axis(["recipe", f"{units[1]} at most"])
+
+
+def as_constant(question: Question, metric: str, constant: float, near: float) -> tuple[int, int]:
+    """Return how many networks of all recipes and seeds have a `metric` on test within `near` of
+    what a constant answer has, and how many networks there are."""
+    found = [
+        run.front("test").table[metric].to_numpy()
+        for by_seed in question.records.values()
+        for run in by_seed.values()
+    ]
+    values = np.concatenate(found)
+    return int((np.abs(values - constant) <= near).sum()), len(values)

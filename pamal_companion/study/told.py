@@ -1,0 +1,76 @@
+"""What the registered comparisons of recipes found, in sentences around their numbers."""
+
+from pamal_companion.study import recipes, registered
+from pamal_companion.study.registered import Question
+from pamal_companion.study.statistics import Estimate, minus
+
+OURS, STRONGEST = "the best variant of PaMaL", "the best other recipe, a rewarded soup"
+NEAR = 0.002
+"""How near to a constant answer's value a network counts as no better than that answer."""
+
+
+def word(question: Question, ours: str, theirs: str) -> str:
+    """Return the word of a registered comparison of recipes."""
+    return str(registered.verdicts(question)["verdict"][f"{ours} - {theirs}"])
+
+
+def away(question: Question, ours: str, theirs: str) -> Estimate:
+    """Return by how much one recipe of `question` is above another one."""
+    found = {}
+    for recipe in (ours, theirs):
+        fours = recipes.points(question, recipe)
+        found[recipe] = recipes.measured(question, fours)
+    return minus(found[ours], found[theirs], paired=True)[0]
+
+
+def reached(question: Question, recipe: str) -> float:
+    """Return what a recipe reaches, in the mean over seeds."""
+    return float(recipes.measured(question, recipes.points(question, recipe)).mean())
+
+
+def of_fairness(question: Question) -> str:
+    """Return the answer of the page of fairness; the progress alone until the last run is made."""
+    if question.progress != "complete":
+        return f"**The comparison with other recipes is {question.progress}.**"
+    theirs = [
+        "one LS",
+        "a sweep of four LS",
+        "a sweep from one LS",
+        "PHN",
+        "PaMaL with one draw and p = 1",
+    ]
+    by_word: dict[str, list[str]] = {}
+    for one in theirs:
+        by_word.setdefault(word(question, OURS, one), []).append(one)
+    others = " ".join(
+        f"Against {listed(names)} it is **{said}**." for said, names in by_word.items()
+    )
+    low, high = sorted(abs(end) for end in away(question, "pamal", "soup").interval())
+    return (
+        "**What we found.** Suppose you accept a gap of at most 0.01, and train for eight passes. "
+        "The network that you would choose from a rewarded soup has an average precision of "
+        f"{reached(question, 'soup'):.3f} on test, and the one from the best variant of "
+        f"PaMaL {reached(question, 'pamal'):.3f}. Against the soup PaMaL is "
+        f"**{word(question, OURS, STRONGEST)}**, by {100 * low:.1f} to {100 * high:.1f} points of "
+        f"average precision. {others} So if you need a choice of this kind, train a soup first. We "
+        "do not know why it wins. One difference is that the soup trains no mixture of networks. "
+        "It trains one network on both losses, then a copy for each, with nine tenths of the "
+        "weight on that loss."
+    )
+
+
+def of_constants(question: Question) -> str:
+    """Return how many networks are no better than a constant answer, on both scales."""
+    rate = question.asked.base_rate
+    none, every = recipes.as_constant(question, "income/average precision", rate, NEAR)
+    many, _ = recipes.as_constant(question, "income/accuracy", 1 - rate, NEAR)
+    return (
+        f"**No network is dead.** Of all {every:,} networks on this page {none} are within {NEAR} "
+        f"of a constant answer's average precision, {rate}. By accuracy one could not tell: "
+        f"{many} are within {NEAR} of {1 - rate:.3f}, the accuracy of *no* to everybody."
+    )
+
+
+def listed(names: list[str]) -> str:
+    """Return names in a row: a, b and c."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,0 +1,176 @@
+"""Recipes of fairness side by side, recomputed from the JSON of their records by other code."""
+
+import itertools
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from pamal_companion.plots.recipes import within_figure
+from pamal_companion.study import recipes, registered, told
+
+ROOT = Path(__file__).parents[3]
+FOLDER = ROOT / "results/registered"
+ASKED = tomllib.loads((FOLDER / "fairness-front.toml").read_text())
+PRECISION, GAP = "income/average precision", "parity/gap"
+FOURS = ("sweep", "from-one")
+
+
+@pytest.fixture(scope="module")
+def question():
+    return registered.read("fairness-front")
+
+
+def networks(recipe, seed, split):
+    """The precision and the gap of every network of a recipe, in the order of the files."""
+    names = [f"{recipe}-{k}" for k in range(1, 5)] if recipe in FOURS else [recipe]
+    found = []
+    for name in names:
+        record = json.loads((FOLDER / f"fairness-front/{name}_seed_{seed}.json").read_text())
+        rows = [p["metrics"] for p in record["points"] if p["split"] == split]
+        found += [(row[PRECISION], row[GAP]) for row in rows]
+    return np.array(found)
+
+
+def area(points):
+    """Right of the reference's precision, and below its gap."""
+    low, best = ASKED["reference"]
+    total = 0.0
+    for x, y in sorted(map(tuple, points), reverse=True):
+        if x > low and y < best:
+            total += (x - low) * (best - y)
+            best = y
+    return total
+
+
+def chosen(recipe, seed, limit):
+    """The precision on test of the network that one would choose among four."""
+    validation, test = (networks(recipe, seed, split) for split in ("validation", "test"))
+    four = max(
+        itertools.combinations(range(len(validation)), 4), key=lambda k: area(validation[[*k]])
+    )
+    fair = [k for k in four if validation[k, 1] <= limit]
+    if not fair:
+        return ASKED["base_rate"]
+    return test[max(fair, key=lambda k: validation[k, 0]), 0]
+
+
+def apart(ours, theirs):
+    """The mean over seeds of ours minus theirs, and its 95 % interval."""
+    away = [chosen(ours, s, 0.01) - chosen(theirs, s, 0.01) for s in ASKED["seeds"]]
+    reach = t.ppf(0.975, len(away) - 1) * np.std(away, ddof=1) / np.sqrt(len(away))
+    return np.mean(away), np.mean(away) - reach, np.mean(away) + reach
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [("pamal", "soup"), ("pamal", "sweep")])
+def test_other_code_finds_the_same_difference(question, ours, theirs):
+    away = told.away(question, ours, theirs)
+    assert [away.value, *away.interval()] == pytest.approx(apart(ours, theirs), abs=1e-9)
+
+
+def test_within_a_limit_other_code_finds_the_same(question):
+    found = recipes.within(question, [0.005, 0.02])
+    for recipe, limit in (("soup", 0.02), ("sweep", 0.005), ("phn", 0.02)):
+        expected = [chosen(recipe, seed, limit) for seed in ASKED["seeds"][:6]]
+        assert found[recipe].loc[limit, ASKED["seeds"][:6]].tolist() == pytest.approx(expected)
+
+
+def test_networks_at_a_constant_answer_are_counted(question):
+    values = np.concatenate(
+        [
+            networks(recipe, seed, "test")[:, 0]
+            for recipe in recipes.RECIPES
+            for seed in ASKED["seeds"]
+        ]
+    )
+    near = int((np.abs(values - 0.5) <= 0.1).sum())
+    assert recipes.as_constant(question, PRECISION, 0.5, 0.1) == (near, len(values))
+    assert 0 < near < len(values)
+
+
+def test_a_start_that_four_share_is_paid_for_once(question):
+    runs = question.records
+    each = [
+        np.mean([run.cost["train_seconds"] for run in runs[f"from-one-{k}"].values()])
+        for k in range(1, 5)
+    ]  # four of five epochs are the start's
+    assert recipes.seconds(question, "from-one") == pytest.approx(each[0] + sum(each[1:]) / 5)
+    alone = [run.cost["train_seconds"] for run in runs["soup"].values()]
+    assert recipes.seconds(question, "soup") == pytest.approx(np.mean(alone))
+
+
+def test_the_table_begins_with_what_reaches_most(question):
+    grids = [
+        registered.read(name) for name in ("grid-fairness", "grid-fairness-2", "grid-fairness-3")
+    ]
+    found = recipes.table(question, grids, ("average precision", "gap"))
+    means = found["average precision ↑"].str.split().str[0].astype(float)
+    assert means.is_monotonic_decreasing and len(found) == len(recipes.RECIPES)
+    for recipe, said in recipes.RECIPES.items():  # the rate is that of the settings
+        setting = recipe if recipe not in FOURS else f"{recipe}-1"
+        given = question.rows[setting].at(40)["lr"]
+        in_adam = 2 * given if recipe == "today" else given  # members of their own
+        assert float(found.loc[said.words, "rate"].split()[0].rstrip(",")) == in_adam, recipe
+
+
+def test_the_figure_has_a_line_for_each_recipe_twice(question):
+    found = recipes.within(question, [0.005, 0.02])
+    figure = within_figure(found, "x", "y", 0.062, (0.5, 0.6), "")
+    for ax in figure.axes:
+        drawn = {line.get_label(): line.get_ydata() for line in ax.lines}
+        for recipe, values in found.items():
+            assert drawn[recipe] == pytest.approx(values.mean(axis=1))
+    assert figure.axes[1].get_ylim() == (0.5, 0.6)
+
+
+# What a registration promises to say where
+
+PLACES = {
+    "first page": "book/index.md",
+    "README": "README.md",
+    "page of fairness": "book/results/fairness.ipynb",
+}
+
+
+def promised():
+    for path in sorted(FOLDER.glob("*.toml")):
+        asked = tomllib.loads(path.read_text())
+        for place, page in PLACES.items():
+            if asked.get("judged", True) and place in asked["says"]:
+                yield pytest.param(path.stem, page, id=f"{path.stem} on {place}")
+
+
+@pytest.mark.parametrize(("name", "page"), [*promised()])
+def test_what_was_promised_is_said_there(name, page):
+    """Of a family that is promised whole, each word with its difference; else of the primary."""
+    question, text = registered.read(name), (ROOT / page).read_text().replace("\N{MINUS SIGN}", "-")
+    text = " ".join(text.split())
+    found = registered.verdicts(question)
+    if name == "fairness-front":
+        away = told.away(question, "pamal", "soup")
+        low, high = sorted(abs(100 * end) for end in away.interval())
+        words = f"**{found['verdict'].iloc[0]}**"
+        assert words in text
+        if page.endswith(".md"):
+            assert f"{words} a rewarded soup, by {abs(100 * away.value):.1f} points" in text
+            assert f"The interval is {low:.1f} to {high:.1f} points." in text
+        else:  # the page has all words, and the limits
+            assert f"by {low:.1f} to {high:.1f} points" in text
+            assert all(row["estimate"] in text for _, row in found.iterrows())
+            assert all(f"{limit:g}</td>" in text for limit in ASKED["limits"])
+    else:
+        for _, row in found.iterrows():
+            assert f"| {row['verdict']} | {row['estimate']} |" in text
+
+
+def test_the_first_page_names_who_pamal_is_ahead_of(question):
+    found = registered.verdicts(question)["verdict"]
+    for theirs in ("one LS", "a sweep of four LS", "PHN"):
+        assert found[f"{told.OURS} - {theirs}"] == "ahead"
+    for page in ("book/index.md", "README.md"):
+        text = " ".join((ROOT / page).read_text().split())
+        said = "of one LS, of four LS with a quarter of the passes each, and of PHN."
+        assert f"PaMaL is **ahead** {said}" in text
