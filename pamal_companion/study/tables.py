@@ -233,15 +233,18 @@ def _not_run(found: pd.DataFrame) -> Html:
 
 
 def shown(found: pd.DataFrame, digits: int = 4) -> Html:
-    """Return rows of a `report` or of `compare` for a page."""
-    rows = [
-        {
-            **_written(row, digits),
-            "difference [95 %]": bracket(Estimate(*row[AWAY]), digits),
-            f"beyond \N{PLUS-MINUS SIGN}{row['tolerance']:.2g}": row["verdict"],
-        }
-        for _, row in found.iterrows()
-    ]
+    """Return rows of a `report` or of `compare` for a page. The tolerance stands in the head of its
+    column, or in a column of its own if rows have unlike ones."""
+    is_one = found["tolerance"].nunique() == 1
+    rows = []
+    for _, row in found.iterrows():
+        tolerance = f"\N{PLUS-MINUS SIGN}{row['tolerance']:.2g}"
+        said = {"difference [95 %]": bracket(Estimate(*row[AWAY]), digits)}
+        if is_one:
+            said[f"beyond {tolerance}"] = row["verdict"]
+        else:
+            said |= {"tolerance": tolerance, "beyond it": row["verdict"]}
+        rows.append(_written(row, digits) | said)
     return html(pd.DataFrame(rows, found.index).fillna(""))
 
 
