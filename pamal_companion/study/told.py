@@ -61,7 +61,7 @@ def of_fairness(question: Question) -> str:
 
 def of_constants(question: Question) -> str:
     """Return how many networks are no better than a constant answer, on both scales."""
-    rate = question.asked.base_rate
+    rate = question.asked.measured.base_rate
     none, every = recipes.as_constant(question, "income/average precision", rate, NEAR)
     many, _ = recipes.as_constant(question, "income/accuracy", 1 - rate, NEAR)
     return (

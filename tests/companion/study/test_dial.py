@@ -8,7 +8,8 @@ from made_up import staircase
 from notebook_text import page, passage, readme
 
 from pamal_companion.plots.dial import FIVE, LONG, ONE, PAMAL, SOUP
-from pamal_companion.study import answer, dial, frame
+from pamal_companion.runs import grid
+from pamal_companion.study import answer, claims, dial, frame, tables
 from pamal_companion.study.claims import AHEAD
 from pamal_companion.study.frame import RESULTS
 from pamal_companion.study.hypotheses import WIDTHS
@@ -110,6 +111,7 @@ def test_three_sentences_say_the_verdicts(runs):
     assert text.count("**") == 6 and text.count("\n\n") == 2
     sweep = "One run is ahead of four LS of as many passes on MultiMNIST, and is behind them"
     assert f"{sweep} on Census." in text
+    assert "Train a rewarded soup beside it: on fairness PaMaL is behind it." in text
     assert "ahead of linear scalarisation (LS) on MultiMNIST and Census." in text
     assert answer.in_three_sentences({}).count("is not run against") == 1
     known = {setting: by_seed for setting, by_seed in runs.items() if setting[0] == "census"}
@@ -117,6 +119,25 @@ def test_three_sentences_say_the_verdicts(runs):
         "is not run against linear scalarisation (LS) on MultiMNIST, and is ahead of it on Census"
     )
     assert mixed in answer.in_three_sentences(known)
+
+
+def test_the_sum_counts_the_numbers_of_three_tables(runs):
+    """The first page and README have the first count, too."""
+    found = tables.compare(runs)
+    near = every = 0
+    for (table, _, _), row in found.iterrows():
+        if table.split(":")[0] in ("Table 2", "Table 3", "Table 9") and row["seeds"]:
+            every += 1
+            near += abs(row["ours"] - row["paper"]) <= 0.005
+    said = answer.in_sum(runs)
+    assert f"Of {every} numbers in Tables 2, 3 and 9, {near} of ours lie within 0.005" in said
+    words = claims.table(runs)["verdict"]
+    for word, text in (("holds", "hold"), ("fails", "fail"), ("open", "are open")):
+        assert f"{(words == word).sum()} {text}" in said
+    for name in ("README.md", "book/index.md"):
+        text = " ".join((grid.ROOT / name).read_text("utf-8").split())
+        assert f"Three of its tables have {every} numbers" in text
+        assert f"Ours lie within 0.005 of {near} of them." in text
 
 
 def test_pages_say_of_a_sweep_what_was_decided():
