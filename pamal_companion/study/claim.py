@@ -21,13 +21,13 @@ from pamal_companion.study.frame import Away, Measure, Near, OfSeeds, Runs, Sett
 from pamal_companion.study.measures import check as check_measure
 from pamal_companion.study.measures import is_better_high, margin
 from pamal_companion.study.statistics import (
-    LEVEL,
     Estimate,
     bracket,
     minus,
     number,
     of_parts,
-    seeds_needed,
+    seeds_to_decide,
+    verdict,
 )
 from pamal_core.errors import InputError, check_choice, check_number
 
@@ -103,13 +103,12 @@ class Claim:
 
     def word(self, parts: Sequence[Estimate]) -> str:
         """Return the verdict on estimates of all its parts."""
-        holds, fails = (p < LEVEL for p in self.tested(parts))
+        holds, fails = self.tested(parts)
+        p, side = 2 * min(holds, fails), fails - holds
         if not self.of_two:
-            return "holds" if holds else "fails" if fails else "open"
+            return verdict(side, p, words=("holds", "fails"))
         within = min(margin(str(measure)) for measure in self.measures)
-        ends = np.abs([part.interval(0.9) for part in parts])
-        level = "level" if (ends <= within).all() else "open"
-        return "ahead" if holds else "behind" if fails else level
+        return verdict(side, p, max(part.p_level(within) for part in parts))
 
     def pairs(self) -> list[tuple[Setting, Setting | None]]:
         """Return the settings that are compared."""
@@ -249,17 +248,8 @@ class Judged(NamedTuple):
         stayed as they are; "" of another, and where no number of seeds would."""
         if self.word != "open" or any(p.seeds and np.isnan(p.estimate.error) for p in self.parts):
             return ""
-
-        def decides(seeds: int) -> bool:
-            scaled = [
-                Estimate(value, error * np.sqrt(min(part.seeds, default=0) / seeds), seeds - 1)
-                for part in self.parts
-                for value, error, _ in [part.estimate]
-            ]
-            return self.claim.word(scaled) != "open"
-
-        needed = seeds_needed(decides)
-        return f"{needed:g}" if np.isfinite(needed) else ""
+        known = [(part.estimate, min(part.seeds, default=0)) for part in self.parts]
+        return seeds_to_decide(known, self.claim.word)
 
 
 def judge(claim: Claim, runs: Runs) -> Judged:

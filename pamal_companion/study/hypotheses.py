@@ -19,7 +19,7 @@ from pamal_companion.study.frame import united, volume
 from pamal_companion.study.fronts import middle, span
 from pamal_companion.study.measures import value
 from pamal_companion.study.per_pass import Measure, Pair
-from pamal_companion.study.statistics import WITHIN, Estimate, minus
+from pamal_companion.study.statistics import WITHIN, Estimate, minus, verdict
 from pamal_core.front import Front
 
 Records = Mapping[str, Mapping[int, Record]]
@@ -50,8 +50,12 @@ class Hypothesis(NamedTuple):
     @property
     def p_level(self) -> float:
         """Return the p of not being level."""
-        p = max(self.away.above(-self.margin), self.away.below(self.margin))
-        return float(np.nan_to_num(p, nan=1.0))
+        return self.away.p_level(self.margin)
+
+    def word(self, p: float, p_level: float) -> str:
+        """Return the verdict by both p as they are among the family."""
+        is_too_small = self.beyond and abs(self.away.value) <= self.margin
+        return verdict(0.0 if is_too_small else self.away.value, p, p_level, self.words)
 
 
 def difference(text: str, ours: "pd.Series[float]", theirs: "pd.Series[float]") -> Hypothesis:
@@ -62,8 +66,7 @@ def difference(text: str, ours: "pd.Series[float]", theirs: "pd.Series[float]") 
 
 def of_estimate(text: str, away: Estimate, margin: float = WITHIN) -> Hypothesis:
     """Return what an estimated difference says."""
-    p = np.nan_to_num(2 * min(away.above(0.0), away.below(0.0)), nan=1.0)
-    return Hypothesis(text, away, float(p), margin)
+    return Hypothesis(text, away, away.p, margin)
 
 
 def numbers(

@@ -10,10 +10,9 @@ import numpy as np
 from scipy.special import chdtri
 from scipy.stats import rankdata
 
-from pamal_companion.study.statistics import Sample
+from pamal_companion.study.statistics import LEVEL, Sample
 
 DRAWS = 2000
-LEVEL = 0.05
 SURE = 0.025
 """How rare our order must be, were the paper's the true one, for it not to be reproduced."""
 

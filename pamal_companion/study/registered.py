@@ -24,7 +24,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-import numpy as np
 import pandas as pd
 from pydantic import (
     AfterValidator,
@@ -43,11 +42,10 @@ from pamal_companion.study import frame, measures, paper, per_pass
 from pamal_companion.study.frame import Setting
 from pamal_companion.study.hypotheses import IN_WORDS, Hypothesis, Records, of_estimate
 from pamal_companion.study.per_pass import Measure
-from pamal_companion.study.statistics import WITHIN, Estimate, bracket, holm, minus, seeds_needed
+from pamal_companion.study.statistics import WITHIN, Estimate, bracket, holm, minus, seeds_to_decide
 from pamal_core.errors import InputError, check_choice
 
 FOLDER = grid.RESULTS / folder.REGISTERED
-LEVEL = 0.05
 PRIMARY = "primary"
 """The family of the hypotheses against the best other recipe of each problem."""
 OF_ACCURACIES = ("multimnist", "census", "multimnist3")
@@ -425,28 +423,15 @@ def words(every: list[Hypothesis]) -> list[str]:
 
 
 def _words(family: list[Hypothesis]) -> list[str]:
-    differ, level = (
-        holm(p) < LEVEL for p in ([one.p for one in family], [one.p_level for one in family])
-    )
-    found = []
-    for k, one in enumerate(family):
-        if differ[k] and (not one.beyond or abs(one.away.value) > one.margin):
-            found.append(one.words[0 if one.away.value > 0 else 1])
-        else:
-            found.append("level" if level[k] else "open")
-    return found
+    corrected = holm([one.p for one in family]), holm([one.p_level for one in family])
+    return [one.word(*both) for one, *both in zip(family, *corrected, strict=True)]
 
 
 def to_decide(one: Hypothesis, number: int) -> str:
     """Return how many seeds would decide an open one of so many, if it were the first of them."""
 
-    def decides(seeds: int) -> bool:
-        error = one.away.error * np.sqrt((one.away.freedom + 1) / seeds)
-        more = of_estimate("", Estimate(one.away.value, error, seeds - 1), one.margin)
-        p = more.p_level
-        if not one.beyond or abs(one.away.value) > one.margin:
-            p = min(p, more.p)
-        return number * p < LEVEL
+    def word(more: list[Estimate]) -> str:
+        (away,) = more
+        return one._replace(away=away).word(number * away.p, number * away.p_level(one.margin))
 
-    needed = seeds_needed(decides)
-    return f"{needed:g}" if np.isfinite(needed) else ""
+    return seeds_to_decide([(one.away, one.away.freedom + 1)], word)

@@ -1,8 +1,8 @@
 """Means over seeds: their intervals, and the words that these license.
 
 A number beside the paper's `differs`, or there is no word (`differs`). Of two methods one is ahead,
-behind or level, or it is open (`word`). No range of three values is an interval here, and nothing
-follows from a difference alone.
+behind or level, or it is open (`word`). All verdicts of the study come from `verdict`. No range of
+three values is an interval here, and nothing follows from a difference alone.
 """
 
 from bisect import bisect_left
@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit
 
-LEVEL = 0.025
-"""What a one-sided p must be below: that the 95 % interval leaves the bound out."""
+LEVEL = 0.05
+"""What a two-sided p must be below: that the 95 % interval leaves the bound out."""
 WITHIN = 0.002
 """How near two accuracies or hypervolumes are that are level."""
 MOST = 1000
@@ -77,6 +77,11 @@ class Estimate(NamedTuple):
         mean, spread, number = Sample.of(values)
         return cls(mean, spread / np.sqrt(max(number, 1)), number - 1)
 
+    def at(self, seeds: int, known: float) -> "Estimate":
+        """Return what `seeds` seeds would estimate if value and deviation stayed as they are with
+        the `known` number of seeds."""
+        return Estimate(self.value, self.error * np.sqrt(known / seeds), seeds - 1)
+
     def interval(self, coverage: float = 0.95) -> tuple[Any, Any]:
         """Return Student's interval."""
         reach = stdtrit(self.freedom, (1 + coverage) / 2) * self.error
@@ -92,24 +97,61 @@ class Estimate(NamedTuple):
         """Return the p of its being `bound` or more."""
         return self._replace(value=-np.asarray(self.value)).above(-bound)
 
+    @property
+    def p(self) -> float:
+        """Return the two-sided p of 0; 1 where nothing tells the error."""
+        return float(np.nan_to_num(2 * min(self.above(0.0), self.below(0.0)), nan=1.0))
+
+    def p_level(self, margin: float) -> float:
+        """Return the p of `margin` or more on either side: below 5 % where the 90 % interval lies
+        within it. Return 1 where nothing tells the error."""
+        return float(np.nan_to_num(max(self.above(-margin), self.below(margin)), nan=1.0))
+
 
 def differs(away: Estimate, tolerance: Number) -> Any:
     """Return whether the 95 % interval of ours - theirs leaves out the whole tolerance, which was
     declared before, and not only 0."""
-    return np.minimum(away.above(tolerance), away.below(-tolerance)) < LEVEL
+    return 2 * np.minimum(away.above(tolerance), away.below(-tolerance)) < LEVEL
 
 
-def word(away: Estimate, within: Number = WITHIN) -> Any:
+def verdict(
+    estimate: float, p: float, p_level: float = 1.0, words: tuple[str, str] = ("ahead", "behind")
+) -> str:
+    """Return the word on what was measured.
+
+    - `estimate`: its sign chooses between the two `words`. 0 is on neither side.
+    - `p`: two-sided, of there being nothing, with every correction that applies. Below 5 % the
+      verdict is one of `words`.
+    - `p_level`: of not being level. Below 5 %, and without one of `words`, it is "level".
+
+    Otherwise it is "open".
+    """
+    if p < LEVEL and estimate != 0:
+        return words[0] if estimate > 0 else words[1]
+    return "level" if p_level < LEVEL else "open"
+
+
+def word(away: Estimate, within: float = WITHIN) -> str:
     """Return what ours - theirs says, the larger the better.
 
     "ahead" or "behind": the 95 % interval leaves out 0. "level": the 90 % interval lies `within`,
     and it is neither of the two. Else "open".
     """
-    low, high = away.interval(0.9)
-    level = np.maximum(np.abs(low), np.abs(high)) <= within
-    words = np.where(level, "level", "open")
-    words = np.where(away.below(0.0) < LEVEL, "behind", words)
-    return np.where(away.above(0.0) < LEVEL, "ahead", words)[()]
+    return verdict(away.value, away.p, away.p_level(within))
+
+
+def seeds_to_decide(
+    estimates: Sequence[tuple[Estimate, float]], word: Callable[[list[Estimate]], str]
+) -> str:
+    """Return for a page how many seeds would decide what is open if values and deviations stayed as
+    they are, "" if no number would: from estimates, each with the seeds that it rests on, and the
+    `word` on such estimates."""
+
+    def is_decided(seeds: int) -> bool:
+        return word([estimate.at(seeds, known) for estimate, known in estimates]) != "open"
+
+    needed = seeds_needed(is_decided)
+    return f"{needed:g}" if np.isfinite(needed) else ""
 
 
 def minus(
@@ -192,7 +234,7 @@ def differences(
         turned = away if is_better_high else away._replace(value=-away.value)
         rows[label] |= {
             "difference [95 %]": bracket(away),
-            "verdict": str(word(turned, within)),
+            "verdict": word(turned, within),
             "seeds": " and ".join(map(str, seeds[::-1])),
         }
     return pd.DataFrame(rows).T

@@ -15,6 +15,8 @@ from pamal_companion.study.statistics import (
     minus,
     of_parts,
     seeds_needed,
+    seeds_to_decide,
+    verdict,
     word,
 )
 
@@ -85,6 +87,31 @@ def test_the_four_words_on_two_by_hand(value, error, said):
     assert word(Estimate(value, error, 10)) == said
 
 
+@pytest.mark.parametrize(
+    ("estimate", "p", "p_level", "said"),
+    [
+        *((0.1, 0.049, 1.0, "yes"), (-0.1, 0.049, 1.0, "no"), (0.1, 0.051, 1.0, "open")),
+        *((0.1, 0.049, 0.049, "yes"), (0.1, 0.051, 0.049, "level"), (0.0, 0.0, 0.049, "level")),
+        *((0.0, 0.0, 1.0, "open"), (np.nan, np.nan, np.nan, "open")),
+    ],
+)
+def test_a_verdict_is_a_side_first_then_level_then_open(estimate, p, p_level, said):
+    assert verdict(estimate, p, p_level, ("yes", "no")) == said
+
+
+@pytest.mark.parametrize("value", [0.0, 0.001, -0.004])
+def test_the_p_of_an_estimate_are_those_of_its_intervals(value):
+    """Each p is 5 % where the interval ends on the bound."""
+    error = abs(value) / stats.t.isf(0.025, 7) or 1.0
+    assert Estimate(value, error, 7).p == pytest.approx(0.05 if value else 1.0)
+    away = Estimate(value, 0.002, 7)
+    margin = max(map(abs, away.interval(0.9)))
+    assert away.p_level(margin) == pytest.approx(0.05)
+    assert away.p_level(margin + 1e-6) < 0.05 < away.p_level(margin - 1e-6)
+    nothing = Estimate(value, np.nan, 0)
+    assert nothing.p == nothing.p_level(1.0) == 1.0
+
+
 def test_what_is_ahead_by_little_is_not_level():
     """Both could be said: the word is the one on which side."""
     assert word(Estimate(0.0015, 0.0001, 20)) == "ahead"
@@ -136,7 +163,8 @@ def test_words_on_two_are_wrong_on_bounds_in_one_case_of_twenty_at_most(ours, th
 
     def words(mean):
         away = drawn(rng, mean, ours, spread).minus(drawn(rng, 0.9, theirs, spread))
-        return word(away)
+        each = zip(away.value, away.error, np.broadcast_to(away.freedom, 4000), strict=True)
+        return np.array([word(Estimate(*one)) for one in each])
 
     null = words(0.9)
     assert np.isin(null, ["ahead", "behind"]).mean() <= AT_MOST
@@ -175,7 +203,10 @@ def test_the_seeds_that_decide_do_and_one_less_does_not():
 
         needed = int(seeds_needed(decides))
         assert decides(needed) and (needed == 2 or not decides(needed - 1))
+        known = Estimate(value, spread / np.sqrt(3), 2)
+        assert seeds_to_decide([(known, 3)], lambda more: word(*more)) == str(needed)
     assert seeds_needed(lambda seeds: False) == np.inf and seeds_needed(lambda seeds: True) == 2
+    assert seeds_to_decide([(known, 3)], lambda more: "open") == ""
 
 
 @pytest.mark.parametrize(
