@@ -3,10 +3,8 @@
 import ast
 import json
 import re
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from itertools import takewhile
 from types import ModuleType
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -201,20 +199,18 @@ class Options(BaseModel):
         """Return the options that a notebook's `globals()` hold under their names, however they got
         there, and print them.
 
-        Raise InputError for a name that is one edit or a change of case away from an option, and
-        for one in papermill's cell, that the notebook does not have: papermill runs on after it.
+        Raise InputError for a name in a cell of parameters, a notebook's own or papermill's, that
+        no option has: papermill would run on after it.
         """
         own = {*(cls.known or cls.model_fields)}
         bound = {n: v for n, v in namespace.items() if not _is_imported(n, v)}
+        cells = [cell for cell in namespace.get("In", []) if cell.startswith("# Parameters")]
+        typed = set().union(*map(names_in, cells))
         taken = {n: v for n, v in bound.items() if n in own and v is not None}
         others = bound.keys() & (cls.model_fields.keys() - own)
         # Not a `method` that is a Method: another name than the option's, which this one lacks.
         wrong = {n for n in others if isinstance(bound[n], int | float | str | Sequence)}
-        wrong |= {
-            n
-            for n in bound.keys() - cls.model_fields.keys()
-            if _is_slip(n, bound[n], own, namespace)
-        }
+        wrong |= bound.keys() & (typed - cls.model_fields.keys())
         try:
             options = cls.create(**taken, **{name: bound[name] for name in wrong})
         except InputError as error:
@@ -237,35 +233,10 @@ def names_in(source: str) -> set[str]:
     return set()
 
 
-def is_near(name: str, option: str) -> bool:
-    """Return whether two names are one edit or a change of case apart; of one letter each they have
-    nothing in common."""
-    if name.lower() == option.lower():
-        return name != option
-    short, long = sorted((name, option), key=len)
-    same = takewhile(lambda pair: pair[0] == pair[1], zip(short, long, strict=False))
-    start = len([*same])
-    if len(short) == len(long):
-        return len(short) > 1 and short[start + 1 :] == long[start + 1 :]
-    return short[start:] == long[start + 1 :]
-
-
 def _is_imported(name: str, value: Any) -> bool:
     """Return whether `name` is that of an import or a definition, which is no value."""
     is_named = callable(value) and getattr(value, "__name__", None) == name
     return is_named or isinstance(value, ModuleType)
-
-
-def _is_slip(name: str, value: Any, own: Iterable[str], namespace: Mapping[str, Any]) -> bool:
-    """Return whether `name`, which is no option's, was meant for one."""
-    cells = [cell for cell in namespace.get("In", []) if cell.startswith("# Parameters")]
-    if any(name in names_in(cell) for cell in cells):
-        return True
-    if value is namespace.get("_oh") or not any(is_near(name, option) for option in own):
-        return False
-    # A constant from a module, such as `from math import pi`, was not typed.
-    modules = (module for where, module in [*sys.modules.items()] if where != "__main__")
-    return not any(vars(module).get(name) is value for module in modules)
 
 
 def _explain(details: Any, options: type[Options]) -> str:
