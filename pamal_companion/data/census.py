@@ -27,8 +27,8 @@ FILES = {
     ),
 }
 HOW_TO_GET = (
-    "Fetch the archive of UCI data set 117, https://doi.org/10.24432/C5N30T, and put it there as "
-    "it is, or its two files."
+    "Fetch UCI data set 117, https://doi.org/10.24432/C5N30T, unpack the zip, and put what is in "
+    "it there."
 )
 VALIDATION_SHARE = 0.2
 # The files have no header; these are the Census Bureau's short names in their order.

@@ -1,10 +1,8 @@
 """Where data files live, how they are opened however packed, and how what was decoded is kept."""
 
-import bz2
 import gzip
 import hashlib
 import io
-import lzma
 import os
 import re
 import tarfile
@@ -28,12 +26,6 @@ LITTER = re.compile(
     r"(?:^|/)(?:\.[^/]|(?:__macosx|(?:eh)?thumbs\.db|desktop\.ini)(?:/|$))", re.IGNORECASE
 )
 PLAIN = (".jpg", ".jpeg", ".png", ".npy")  # no archive has such a name
-# What opens a file that is packed alone, by its first bytes.
-PACKED: dict[bytes, Callable[[Any], Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ\0": lzma.open,
-}
 LARGEST = 1 << 27  # bytes; more than any reader here asks for at once
 
 
@@ -108,50 +100,58 @@ def walk(place: Path, depth: int = 3) -> Iterator[File]:
             yield from walk(path, depth - 1)
 
 
-def inside(file: File, depth: int = 3) -> Iterator[File]:
-    """Yield the files in `file`, or itself if its first bytes are not those of something packed.
+def inside(file: File) -> Iterator[File]:
+    """Yield the files in `file` if it is a zip or a tar, or itself. A tar and every file may be
+    packed by gzip. An archive in an archive is not opened.
 
-    Each is to be read before the next is asked for. What is packed in an archive is opened, too, up
-    to `depth` times. InputError where one cannot be read.
+    Each is to be read before the next is asked for. InputError where one cannot be read.
     """
-    start = b""
-    if depth and not file.path.lower().endswith(PLAIN):
-        with reading("a whole file", file.path), file.open() as stream:
-            start = stream.read(262)
-    if start[:2] == b"PK":
+    if _start(file)[:2] == b"PK":
         with reading("a whole zip", file.path), file.open() as stream:
             zipped = zipfile.ZipFile(stream)
             for info in zipped.infolist():
                 name = info.filename.replace("\\", "/").lstrip("/")  # Windows has the other slash
                 if not name.endswith("/") and not LITTER.search(name):
                     path = f"{file.path}/{name}"
-                    one = File(path, info.file_size, partial(zipped.open, info))
-                    yield from inside(one, depth - 1)
-    elif opener := [PACKED[magic] for magic in PACKED if start.startswith(magic)]:
-        one = File(file.path, None, partial(_unpacked, file, *opener))
-        yield from inside(one, depth - 1)
-    elif start[257:] == b"ustar":
-        with reading("a whole tar", file.path), file.open() as stream:
-            wary = _Wary(stream)
-            tar: Any = tarfile.TarFile(fileobj=wary)  # type: ignore[arg-type]
-            for member in tar:  # tarfile takes one that is cut at a header for whole
-                name = member.name.lstrip("/")
-                if member.isfile() and not LITTER.search(name):
-                    path = f"{file.path}/{name}"
-                    one = File(path, member.size, partial(tar.extractfile, member))
-                    yield from inside(one, depth - 1)
-            if wary.last != bytes(512):
-                raise ValueError("it has no end")
-            while stream.read(1 << 16):  # to the checksum of what it is packed in
-                pass
-    else:
+                    yield _unpacked(File(path, info.file_size, partial(zipped.open, info)))
+        return
+    file = _unpacked(file)
+    if _start(file)[257:] != b"ustar":
         yield file
+        return
+    with reading("a whole tar", file.path), file.open() as stream:
+        wary = _Wary(stream)
+        tar: Any = tarfile.TarFile(fileobj=wary)  # type: ignore[arg-type]
+        for member in tar:  # tarfile takes one that is cut at a header for whole
+            name = member.name.lstrip("/")
+            if member.isfile() and not LITTER.search(name):
+                path = f"{file.path}/{name}"
+                yield _unpacked(File(path, member.size, partial(tar.extractfile, member)))
+        if wary.last != bytes(512):
+            raise ValueError("it has no end")
+        while stream.read(1 << 16):  # to the checksum of what it is packed in
+            pass
 
 
-@contextmanager
-def _unpacked(file: File, opener: Callable[[Any], Any]) -> Iterator[Any]:
-    with file.open() as packed, opener(packed) as stream:
-        yield stream
+def _start(file: File) -> bytes:
+    """Return the first bytes of a file, by which an archive is known; none of a `PLAIN` one."""
+    if file.path.lower().endswith(PLAIN):
+        return b""
+    with reading("a whole file", file.path), file.open() as stream:
+        return bytes(stream.read(262))
+
+
+def _unpacked(file: File) -> File:
+    """Return what gzip has packed in `file`, or `file` itself."""
+    if _start(file)[:2] != b"\x1f\x8b":
+        return file
+
+    @contextmanager
+    def unpacking() -> Iterator[Any]:
+        with file.open() as packed, gzip.open(packed) as stream:
+            yield stream
+
+    return File(file.path, None, unpacking)
 
 
 class _Wary:
@@ -184,10 +184,15 @@ def contents(place: Path, known: Known) -> tuple[dict[str, bytes], list[str]]:
             break
         try:
             for each in inside(file):
-                if each.size is None or each.size in sizes:
+                if each.size is not None and each.size not in sizes:
+                    continue
+                try:
                     whole = each.read(max(sizes))
-                    if name := names.get(hashlib.sha256(whole).hexdigest()):
-                        right[name] = whole
+                except InputError as error:  # others in the archive may be right
+                    faults.append(str(error))
+                    continue
+                if name := names.get(hashlib.sha256(whole).hexdigest()):
+                    right[name] = whole
         except InputError as error:
             faults.append(str(error))
     return right, faults

@@ -107,7 +107,6 @@ ARCHIVES = {
     "zip": zipped(FACES),
     "tar": tarred(FACES, "a.tar", "w"),
     "tar.gz": tarred(FACES),
-    "tar.xz": tarred(FACES, "a.tar.xz", "w:xz"),
 }
 
 
