@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from pamal_companion.experiments.options import options_of
+from pamal_companion.runs.folder import files
 from pamal_companion.runs.records import Record
-from pamal_companion.study.measured import files
 
 
 def convert(path: Path) -> bool:
@@ -25,5 +25,5 @@ def convert(path: Path) -> bool:
 
 
 if __name__ == "__main__":
-    paths = [path for folder in sys.argv[1:] for path in files(Path(folder))]
+    paths = [path for folder in sys.argv[1:] for path in files(Path(folder), ".json")]
     print(sum(map(convert, paths)), "of", len(paths), "records rewritten")

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,26 +30,24 @@ def runs(folder: Path) -> list[tuple[Listed, Record | None]]:
 
     A checkpoint beside the finished record of its run is no run of its own.
     """
-    paths = (
-        place / name
-        for place, names in _folders(folder)
-        for name in names
-        if not name.startswith(".") and name.endswith((".json", CHECKPOINT))
-    )
-    found = [_run(path, folder) for path in paths if path.is_file()]
+    found = [_run(path, folder) for path in files(folder, ".json", CHECKPOINT)]
     return [run for run in found if run]
 
 
-def _folders(folder: Path) -> Iterator[tuple[Path, Sequence[str]]]:
-    """`folder` and every folder below it that is no link, not hidden and not `REGISTERED`, in
-    order, with the names of its files; InputError where one cannot be read."""
+def files(folder: Path, *endings: str) -> Iterator[Path]:
+    """Yield the files in `folder`, at any depth, whose names have one of the `endings`: those of a
+    folder by name, then those of the folders in it. Hidden ones, such as JupyterLab leaves, links
+    to folders and `REGISTERED` are left out. InputError where a folder cannot be read."""
 
     def refuse(error: OSError) -> None:
         raise InputError(f"Could not read the folder {error.filename}: {error.strerror}.")
 
     for place, inside, names in os.walk(folder, onerror=refuse):
         inside[:] = sorted(n for n in inside if not n.startswith(".") and n != REGISTERED)
-        yield Path(place), sorted(names)
+        for name in sorted(names):
+            path = Path(place, name)
+            if name.endswith(endings) and not name.startswith(".") and path.is_file():
+                yield path
 
 
 def _run(path: Path, folder: Path) -> tuple[Listed, Record | None] | None:

@@ -13,11 +13,12 @@ import pandas as pd
 from pamal_companion.experiments.options import options_of
 from pamal_companion.fronts import hypervolume, union
 from pamal_companion.runs import grid
+from pamal_companion.runs.folder import files
 from pamal_companion.runs.methods import affects
 from pamal_companion.runs.options import kind_of
 from pamal_companion.runs.records import Record
 from pamal_companion.study import paper
-from pamal_companion.study.measured import FILE, Row, files, readable
+from pamal_companion.study.measured import FILE, Row, readable
 from pamal_companion.study.measured import read as measured_rows
 from pamal_companion.study.measures import check, value
 from pamal_core.errors import InputError
@@ -203,14 +204,19 @@ def read(folder: str | Path | None = None) -> Runs:
     folder is given that has none."""
     if folder is None:
         rows = measured_rows(FILE) if FILE.exists() else {}
-        paths = files(FILE.parent)
+        paths = _records(FILE.parent)
         others = dict(readable(path for path in paths if path not in rows))
         every = rows | others
         return runs(every[path] for path in paths if path in every)
-    found = runs(record for _, record in readable(files(Path(folder))))
+    found = runs(record for _, record in readable(_records(Path(folder))))
     if not found:
         raise InputError(f"`results` must be a folder with records. Found none in {folder}.")
     return found
+
+
+def _records(folder: Path) -> list[Path]:
+    """Return the paths of the records in a folder, in order; none where there is no folder."""
+    return sorted(files(folder, ".json")) if folder.is_dir() else []
 
 
 def with_others(*records: Record, known: Runs | None = None) -> Runs:

@@ -55,17 +55,6 @@ class Row:
         return getattr(self.record, name)
 
 
-def files(place: Path) -> list[Path]:
-    """Return the paths of the records in a folder, at any depth, but for those registered and
-    hidden files, such as JupyterLab leaves."""
-    parts = {path: path.relative_to(place).parts for path in sorted(place.rglob("*.json"))}
-    return [
-        path
-        for path, names in parts.items()
-        if folder.REGISTERED not in names and not any(name.startswith(".") for name in names)
-    ]
-
-
 def readable(paths: Iterable[Path]) -> Iterator[tuple[Path, Record]]:
     """Yield the records that can be read. Warn of each other one by its name, and of two records of
     one run that tell different numbers, of which the later one counts."""
@@ -135,7 +124,7 @@ def read(file: Path = FILE) -> dict[Path, Row]:
 
 def write(results: Path = RESULTS) -> Path:
     """Make the table of a folder of records anew, and return where it is."""
-    found = readable(files(results))
+    found = readable(sorted(folder.files(results, ".json")))
     records = ((path.relative_to(results).as_posix(), record) for path, record in found)
     write_atomic(results / FILE.name, table(records).to_csv(index=False).encode())
     return results / FILE.name

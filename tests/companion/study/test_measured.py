@@ -4,10 +4,11 @@ import pandas as pd
 import pytest
 from made_up import record
 
+from pamal_companion.runs.folder import files
 from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, measured, measures
 
-PATHS = measured.files(measured.RESULTS)
+PATHS = sorted(files(measured.RESULTS, ".json"))
 ROWS = measured.read()
 
 
