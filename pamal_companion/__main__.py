@@ -116,11 +116,12 @@ def runs(path: Path, experiment: str | None, method: str | None) -> Answer:
         for row, _ in folder.runs(path)
         if all(row[name] in (None, w or row[name]) for name, w in wanted.items())
     ]
-    # A table for each folder and experiment, a line for each damaged file, and the counts.
+    # A table for each folder, experiment and data, a line for each damaged file, and the counts.
     groups = defaultdict(list)
     for row in rows:
         if not row["why"]:
-            groups[f"{Path(row['path']).parent}: {row['experiment']}"].append(row)
+            place = Path(row["path"]).parent
+            groups[f"{place}: {row['experiment']} on {row['data']}"].append(row)
     parts = [_group(heading, group) for heading, group in groups.items()]
     parts += [f"damaged: {row['why']}" for row in rows if row["why"]]
     counts = Counter(row["state"] for row in rows)
@@ -241,7 +242,7 @@ def bench(
 
 def _group(heading: str, rows: list[dict[str, Any]]) -> str:
     """A table of `rows` of one experiment; what options they share is said above it."""
-    said = [{"data": row["data"], **_told(row)} for row in rows]
+    said = [_told(row) for row in rows]
     first, *others = said
     shared = {n: v for n, v in first.items() if others and all(o.get(n) == v for o in others)}
     cells = []

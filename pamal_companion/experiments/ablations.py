@@ -146,15 +146,14 @@ def subject(options: AblationOptions) -> tuple[Experiment, Options]:
     `sample_epochs` by default; on that of MultiMNIST, whose network is larger, for a fifth of
     them in batches of 64, a quarter of the usual size.
 
-    Census has the labels of the authors' code, which its numbers in the paper come from.
+    Data and rate are those of the paper's numbers, as `of_the_paper` says.
     """
     epochs, small = options.sample_epochs, options.experiment == "multimnist"
     sample = {"epochs": max(1, epochs // 5), "batch_size": 64} if small else {"epochs": epochs}
     experiment = SUBJECTS[options.experiment]
     varied = replace(experiment, defaults=experiment.defaults | {"sample": sample})
     given = options.model_dump(include={"epochs", "data", "data_root", "device"})
-    own = {} if small else {"masters": "as_released"}
-    return varied, experiment.options.create(**given, **own)
+    return varied, experiment.options.create(**given, **experiment.options.of_the_paper)
 
 
 def runs(options: AblationOptions, *, progress: bool = True) -> tuple[list[Record], Splits]:

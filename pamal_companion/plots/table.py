@@ -23,6 +23,7 @@ MARKS = {
     "open": "?",
     "cannot be told": "?",
     "not run": "\N{EN DASH}",
+    "other data": "\N{EN DASH}",
 }
 """The words of a verdict, each with its mark."""
 MOST_TOLERANCES = 5

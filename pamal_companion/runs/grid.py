@@ -20,6 +20,7 @@ import pandas as pd
 
 from pamal_companion.data.atomic import write_atomic
 from pamal_companion.runs.files import RunFiles, is_held
+from pamal_companion.runs.methods import affects
 from pamal_companion.runs.options import names_in, parse_value
 from pamal_core.errors import InputError, check_choice
 
@@ -204,8 +205,9 @@ def _all() -> tuple[Run, ...]:
     """Every run of the grid, those of equal settings joined, in the order of the table."""
     shared: dict[str, dict[str, Any]] = {}
     for row in read("grid"):
-        experiment, options = row["folder"].split("/")[-1], parameters(row["options"])
-        what = {"experiment": experiment, "method": row["method"], "options": options}
+        experiment, method = row["folder"].split("/")[-1], row["method"]
+        options = _completed(experiment, method, parameters(row["options"]))
+        what = {"experiment": experiment, "method": method, "options": options}
         for seed in map(int, row["seeds"].split()):
             fields = what | {"seed": seed, "records": (), "targets": (), "places": ()}
             run = shared.setdefault(json.dumps(fields, sort_keys=True), fields)
@@ -213,6 +215,14 @@ def _all() -> tuple[Run, ...]:
             run["targets"] += (row["target"],)
             run["places"] += (row["place"],)
     return tuple(Run(**run) for run in shared.values())
+
+
+def _completed(experiment: str, method: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a row with the paper's for those that it does not name, where our
+    default is another: all rows of an experiment are then of the same data."""
+    known = importlib.import_module("pamal_companion.experiments.options")  # of a room above
+    paper = known.options_of(experiment).of_the_paper.items()
+    return options | {n: v for n, v in paper if n not in options and affects(n, method)}
 
 
 def read(name: str) -> list[dict[str, str]]:

@@ -151,6 +151,12 @@ def _check(claim: Claim) -> None:
         ignored = [n for n in options if n != "data" and not affects(n, setting.method)]
         if ignored or options.keys() & NOT_IDENTITY - {"data"} or written != setting:
             raise InputError(f"No record would have the options of {setting}.")
+    if claim.is_compared and not callable(claim.theirs):
+        for one, two in claim.pairs():
+            if two is None or one.method == two.method or one.experiment != two.experiment:
+                continue  # alone, or a claim on what the data do
+            if one.of_data != two.of_data:
+                raise InputError(f"Two methods must have the same data. Found {one} and {two}.")
     experiment = claim.ours[0].experiment
     for measure in measures:
         if isinstance(measure, OfSeeds):

@@ -20,6 +20,7 @@ from pamal_core.errors import InputError
 from pamal_core.front import Front
 
 SPLITS = ("validation", "test")
+OTHER_DATA = "other data"
 FIVE = "LS, five runs of other weights"
 BEST = {"hypervolume ↑ ± sd": True}
 """The column of `costs` whose best is bold in a page."""
@@ -84,12 +85,17 @@ def ahead(
     named: Mapping[Setting, Any], runs: Runs, measures: Mapping[str, str], method: str = "pamal"
 ) -> pd.DataFrame:
     """Return each setting of `method`, by its name, minus each setting of another method of all
-    tasks, by each of the `measures`, on test."""
+    tasks, by each of the `measures`, on test. The verdict is "other data" where both were trained
+    on other data: the difference is not of the methods alone."""
     ours = [setting for setting in named if setting.method == method]
     others = [s for s in named if s.method not in (method, "stl") and s in runs]
     pairs = {(named[one], named[other]): (other, one) for one in ours for other in others}
     names = "other", paper.PRINTED.get(method, method)
-    return pd.concat({h: _compared(runs, pairs, names, m, "test") for h, m in measures.items()})
+    found = {h: _compared(runs, pairs, names, m, "test") for h, m in measures.items()}
+    other = [pair for pair, settings in pairs.items() if frame.have_other_data(runs, *settings)]
+    for table in found.values():
+        table.loc[other, "verdict"] = OTHER_DATA
+    return pd.concat(found)
 
 
 def contenders(data: str) -> dict[str, list[Setting]]:

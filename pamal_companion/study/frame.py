@@ -15,7 +15,7 @@ from pamal_companion.fronts import hypervolume, union
 from pamal_companion.runs import grid
 from pamal_companion.runs.folder import files
 from pamal_companion.runs.methods import affects
-from pamal_companion.runs.options import kind_of
+from pamal_companion.runs.options import OF_DATA, kind_of
 from pamal_companion.runs.records import Record
 from pamal_companion.study import paper
 from pamal_companion.study.measured import FILE, Row, readable
@@ -65,6 +65,11 @@ class Setting(NamedTuple):
     def tasks(self) -> Sequence[str]:
         """Return its tasks, which are those of the paper unless the options have others."""
         return self.values.get("tasks") or [*paper.TASKS.get(self.experiment, ())]
+
+    @property
+    def of_data(self) -> dict[str, Any]:
+        """Return the options that choose the data."""
+        return {name: value for name, value in self.values.items() if name in OF_DATA}
 
     @property
     def rate(self) -> float:
@@ -191,10 +196,18 @@ class _Recorded(dict[Setting, dict[int, Any]]):
 
 def runs(made: Iterable[AnyRun]) -> dict[Setting, dict[int, AnyRun]]:
     """Return records, or runs of the grid, by setting and seed; one that is there twice counts
-    once."""
+    once. Raise InputError for records of one setting and of other data."""
     found: dict[Setting, dict[int, AnyRun]] = {}
     for run in made:
-        found.setdefault(of(run), {})[run.seed] = run
+        by_seed = found.setdefault(of(run), {})
+        first = next(iter(by_seed.values()), run)
+        if not isinstance(run, grid.Run) and run.data != first.data:
+            name = f"{paper.DATA.get(run.experiment, run.experiment)}, {of(run).name()}"
+            raise InputError(
+                "Records of one setting must have the same data, or be in folders of their own. "
+                f"Found {first.data} and {run.data} for {name}."
+            )
+        by_seed[run.seed] = run
     return _Recorded((setting, dict(sorted(found[setting].items()))) for setting in found)
 
 
@@ -344,6 +357,12 @@ def measured(found: Runs, setting: Setting, measure: Measure, split: str) -> "pd
     else:
         numbers = {seed: value_of(run, measure, split) for seed, run in by_seed.items()}
     return pd.Series(numbers, dtype=float).dropna()
+
+
+def have_other_data(found: Runs, one: Setting, two: Setting) -> bool:
+    """Return whether no run of one setting has the data of any run of the other."""
+    ours, theirs = ({run.data for run in found.get(s, {}).values()} for s in (one, two))
+    return bool(ours and theirs) and not ours & theirs
 
 
 def are_paired(found: Runs, one: Setting, two: Setting) -> bool:

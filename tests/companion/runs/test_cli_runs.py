@@ -53,6 +53,17 @@ def test_the_text_says_what_the_json_says(swept):
     assert code == 0 and out.endswith("1 finished, 1 unfinished, 0 damaged\n")
 
 
+def test_runs_of_other_data_stand_under_another_heading(tmp_path):
+    for seed, labels in enumerate(("as_released", "mended", "mended")):
+        data = f"census/full/age+education/{labels}/seed=0/x"
+        record(experiment="census", seed=seed, data=data).write(tmp_path / f"a/{seed}.json")
+    _, out, _ = ask("runs", tmp_path)
+    parts = [part.splitlines() for part in out.split("\n\n")[:-1]]
+    for part, labels, number in zip(parts, ("as_released", "mended"), (1, 2), strict=True):
+        assert part[0].startswith(f"a: census on census/full/age+education/{labels}/seed=0/x")
+        assert len([line for line in part if line.startswith("finished")]) == number
+
+
 def test_what_is_not_of_the_method_or_experiment_is_left_out(tmp_path):
     for method, name in (("ls", "multimnist"), ("pamal", "multimnist"), ("ls", "census")):
         record(method=method, experiment=name).write(tmp_path / f"{method}-{name}.json")

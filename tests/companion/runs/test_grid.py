@@ -17,6 +17,8 @@ from pamal_companion.experiments.ablations import MultiForwardOptions, SamplingO
 from pamal_companion.experiments.options import options_of
 from pamal_companion.runs import grid
 from pamal_companion.runs.files import RunFiles
+from pamal_companion.runs.folder import files
+from pamal_companion.runs.methods import affects
 from pamal_companion.runs.records import ABOUT, Record, about
 from pamal_companion.runs.sweep import file_name
 from pamal_companion.study import frame
@@ -49,6 +51,41 @@ def identity(run, data="full"):
     options = experiment.options.create(**run.parameters)
     splits = splits_of(data)
     return experiment.about(experiment.resolved(options, splits), splits)
+
+
+@pytest.fixture
+def added_row(monkeypatch):
+    """Adds a row to the grid for a while, and returns its run with seed 0."""
+    rows = grid.read("grid")
+
+    def add(data, method, options):
+        row = {"target": "extras", "folder": data, "name": "mine", "method": method, "place": ""}
+        row |= {"options": options, "seeds": "0"}
+        monkeypatch.setattr(grid, "read", lambda name: [*rows, row])
+        grid._all.cache_clear()
+        return grid.by_record()[f"{data}/mine_seed_0.json"]
+
+    yield add
+    monkeypatch.undo()
+    grid._all.cache_clear()
+
+
+@pytest.mark.parametrize("data", ["multimnist", "census", "multimnist3", "utkface", "cityscapes"])
+@pytest.mark.parametrize("method", ["pamal", "ls", "graddrop"])
+def test_a_row_that_names_no_option_has_the_papers_setting(data, method, added_row):
+    usual = options_of(data).of_the_paper.items()
+    expected = {name: value for name, value in usual if affects(name, method)}
+    run = added_row(data, method, "")
+    assert run.options == expected and frame.of(run) == frame.Setting(data, method)
+
+
+def test_a_row_on_census_has_the_labels_of_its_baselines(added_row):
+    run, baseline = (
+        added_row("census", "pamal", "W=1; lam=0"),
+        grid.by_record()["census/ls_seed_0.json"],
+    )
+    assert run.options["masters"] == baseline.options["masters"] == "as_released"
+    assert added_row("census", "pamal", "masters=mended").options == {"masters": "mended"}
 
 
 @pytest.mark.parametrize(
@@ -134,7 +171,7 @@ def test_settings_are_the_papers():
 
 
 # The toy problem has one record that its page makes.
-RECORDS = [p for p in frame.files(RESULTS) if p.parent != RESULTS / "toy"]
+RECORDS = [p for p in sorted(files(RESULTS, ".json")) if p.parent != RESULTS / "toy"]
 
 
 def test_every_committed_record_is_in_the_grid_and_agrees_with_it():

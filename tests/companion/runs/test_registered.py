@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pamal_companion.__main__ import main
+from pamal_companion.runs.folder import files
 from pamal_companion.runs.records import Record
 from pamal_companion.study import frame
 from pamal_companion.study.registered import read
@@ -110,7 +111,7 @@ def test_nothing_else_reads_the_folder_of_registered_runs(tmp_path, capsys):
     for folder in ("census", "registered/question"):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "ls_seed_0.json").write_bytes(source.read_bytes())
-    assert [p.parent.name for p in frame.files(tmp_path)] == ["census"]
+    assert [p.parent.name for p in files(tmp_path, ".json")] == ["census"]
     assert len(frame.read(tmp_path)) == 1
     main(["runs", str(tmp_path)])
     assert "registered" not in capsys.readouterr().out

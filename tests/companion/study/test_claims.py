@@ -379,6 +379,14 @@ def test_a_claim_that_cannot_be_judged_is_refused_by_its_name(change, said):
     assert str(refused.value).startswith("The claim 'It is good' cannot be judged.")
 
 
+def test_methods_on_other_labels_are_not_compared_one_on_both_is():
+    row = claim("census/pamal", "census/ls masters=mended")
+    with pytest.raises(InputError, match=r"must have the same data\. Found .*masters"):
+        check({"a claim": row})
+    for theirs in ("census/ls masters=mended", "census/pamal"):
+        check({"a claim": claim("census/pamal masters=mended", theirs)})
+
+
 def test_seeds_to_decide_are_counted_for_several_comparisons_too():
     made = seeds(PAMAL, (0.83, 0.8, 0.82))
     made += seeds(LS, (0.8, 0.8, 0.8)) + seeds(UW, (0.81, 0.8, 0.8))

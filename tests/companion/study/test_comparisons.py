@@ -375,3 +375,16 @@ def test_draws_spread_by_their_means_and_seeds_within_them():
     assert (row["± seeds"], row["seeds"]) == (pytest.approx(np.sqrt(within)), 2)
     assert found["seeds"].dtype == int
     assert comparisons.draws(runs_of(record("multimnist/ls"))).empty
+
+
+def test_a_method_on_other_data_is_ahead_of_none_and_behind_none():
+    """Labels move the hypervolume further than methods do."""
+    other = {"masters": "mended", "data": "census/full/age+education/mended/seed=0/x"}
+    good, bad = [(0.9, 0.9), (0.8, 0.95)], [(0.6, 0.6)]
+    ours = [record("census/pamal", good, seed=seed) for seed in range(3)]
+    theirs = [record("census/ls", bad, seed=seed) for seed in range(3)]
+    mended = [record("census/uw", bad, seed=seed, **other) for seed in range(3)]
+    runs = runs_of(*ours, *theirs, *mended)
+    named = {setting: setting.method for setting in runs}
+    found = comparisons.ahead(named, runs, {"HV": "hypervolume"})["verdict"]
+    assert found.to_dict() == {("HV", "pamal", "ls"): "ahead", ("HV", "pamal", "uw"): "other data"}

@@ -127,11 +127,12 @@ def test_data_that_are_not_full_are_a_setting_of_their_own():
     assert [frame.is_full(one) for one in (full, sample, own, formula)] == [
         True, False, False, True,
     ]  # fmt: skip
-    found = runs_of(full, sample, own, formula)
+    found = runs_of(full, sample, own)
     assert {dict(s.options).get("data"): [*by_seed] for s, by_seed in found.items()} == {
-        None: [0, 3], "sample": [1], "mine": [2],
+        None: [0], "sample": [1], "mine": [2],
     }  # fmt: skip
-    assert [*found[Setting("multimnist", "pamal")]] == [0, 3]
+    assert [*found[Setting("multimnist", "pamal")]] == [0]
+    assert runs_of(formula).keys() == {Setting("multimnist", "pamal")}
 
 
 def test_of_a_seed_that_is_there_twice_the_last_record_counts():
@@ -148,6 +149,13 @@ def test_a_folder_is_read_at_any_depth_and_again_when_a_record_changes(tmp_path)
     assert frame.read(tmp_path).keys() == {Setting("census", "ls"), sample}
     record("census/ls", seed=4).write(tmp_path / "a/b/x_seed_3.json")
     assert [*frame.read(tmp_path)[Setting("census", "ls")]] == [4]
+
+
+def test_records_of_one_setting_and_of_other_data_are_refused():
+    one, two = record(), record(seed=1, data="multimnist/full/offset=6/seed=0/y")
+    with pytest.raises(InputError, match=r"same data.* Found multimnist/.*/x and multimnist/.*/y"):
+        runs_of(one, two)
+    assert len(runs_of(one, record(seed=1, data=two.data, offset=8))) == 2
 
 
 def test_a_folder_without_records_is_refused_unless_it_is_our_own(tmp_path, monkeypatch):
