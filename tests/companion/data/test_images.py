@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.utils.data import TensorDataset
 
+from pamal_companion.data import cityscapes
 from pamal_companion.data.batches import batches, resident
 from pamal_companion.data.images import Images
 
@@ -47,7 +48,8 @@ def test_data_that_fit_stay_on_the_gpu_and_others_are_prepared_ahead(monkeypatch
     stays = free > 10 and augment is None
     loader = batches(data, 3, device=gpu)
     assert (loader.num_workers == 0) == (not loader.pin_memory) == stays
-    assert (loader.dataset is data) == (not stays)
+    examples = loader.dataset if augment is None else loader.dataset.examples
+    assert (examples is data) == (not stays)
 
 
 def test_resident_data_have_the_same_batches_where_they_are():
@@ -59,6 +61,33 @@ def test_resident_data_have_the_same_batches_where_they_are():
     same = zip(batches(resident(data, torch.device("cpu")), 3), batches(data, 3), strict=True)
     for one, other in same:
         assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")  # more workers than cores
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_augmented_batches_do_not_depend_on_the_number_of_workers(shuffle):
+    """Nor do the numbers that are drawn during an epoch and after it."""
+    data = cityscapes.load("sample", augment=True, limit=22).train
+
+    def epochs(workers):
+        torch.manual_seed(5)
+        loader = batches(data, 4, shuffle=shuffle, workers=workers)
+        return [[*batch, torch.rand(3)] for _ in range(2) for batch in loader]
+
+    expected = epochs(0)
+    assert len(expected) == 12
+    for workers in (1, 4):
+        for one, other in zip(epochs(workers), expected, strict=True):
+            assert all(map(torch.equal, one, other))
+    first, second = expected[0], expected[6]
+    assert not torch.equal(first[0], second[0])  # another epoch is augmented anew
+
+
+def test_batches_are_augmented_each_by_draws_of_its_own():
+    augmented = Images(torch.zeros(6, 1, 1, 1, dtype=torch.uint8))
+    augmented.augment = lambda batch: (torch.rand(3), *batch[1:])
+    drawn = torch.cat([x for (x,) in batches(augmented, 3)])
+    assert len({*drawn.tolist()}) == 6
 
 
 def test_batches_cover_the_data_once_in_a_new_order_each_epoch():
