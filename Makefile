@@ -15,7 +15,7 @@ help:
 	@echo "make book         run six notebooks on embedded data, then build the book"
 	@echo "make test         lint, then run the tests"
 	@echo "make test-core    the tests of the core, with its own dependencies alone"
-	@echo "make test-lowest  the same with the oldest versions that pyproject.toml allows"
+	@echo "make test-lowest  these and a run of Census, with the oldest versions that pyproject.toml allows"
 	@echo "make test-faults  every fault thirty times, and a table of what was lost"
 	@echo "make lint         ruff and mypy"
 	@echo "make tables       the pages of records alone again: every table of the paper, no training"
@@ -71,17 +71,18 @@ $(CORE)/ready: $(READY)
 test-core: $(CORE)/ready
 	OMP_NUM_THREADS=1 $(CORE)/bin/python -m pytest tests/core
 
-# Without [tool.uv], which holds torch at one version.
+# Without [tool.uv], which holds torch at one version. A run of an experiment needs the companion's packages.
 LOWEST := .venv-lowest
 $(LOWEST)/ready: $(READY)
 	rm -rf $(LOWEST)
 	$(PYTHON) -m venv --without-pip $(LOWEST)
-	$(BIN)/uv --no-config pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e .
+	$(BIN)/uv --no-config pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
+	    -e '.[companion]'
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python -c constraints.txt pytest hypothesis beartype
 	touch $@
 
 test-lowest: $(LOWEST)/ready
-	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest tests/core
+	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest tests/core tests/test_one_run.py
 
 # Every fault thirty times: kills, full disks, damaged files; ends with a table.
 test-faults: $(READY)
