@@ -20,7 +20,7 @@ class SmallestLoss(LossBalancer):
         return weights * (losses == losses.amin(-1, keepdim=True))
 '''
 IMPORT = "from pamal_core.balancing.smallest import SmallestLoss as SmallestLoss\n"
-ROW = '    "rlw": Row("RLW", "RandomWeighting"),\n'
+ROW = '    "rlw": MethodRow("RLW", "RandomWeighting"),\n'
 RUNS = """\
 ablations,mine/census,smallest,smallest,masters=mended; epochs=1,0 1,tab:mine
 ablations,mine/census,ls,ls,masters=mended; epochs=1,0 1,tab:mine
@@ -76,7 +76,7 @@ def test_a_baseline_a_table_and_a_claim_are_a_file_and_an_entry_each(tmp_path):
     methods = companion / "runs" / "methods.py"
     text = methods.read_text("utf-8")
     assert text.count(ROW) == 1
-    one = ROW + '    "smallest": Row("Smallest loss", "SmallestLoss"),\n'
+    one = ROW + '    "smallest": MethodRow("Smallest loss", "SmallestLoss"),\n'
     methods.write_text(text.replace(ROW, one), "utf-8")
 
     study = companion / "study"

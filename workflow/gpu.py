@@ -398,10 +398,16 @@ class Pack:
         self.packed = len(self.records)
 
 
+def experiment_of(name: str) -> Any:
+    """Return the experiment of a name; not by the package's own function, which older code that
+    `--code` names does not have."""
+    return importlib.import_module(f"pamal_companion.experiments.{name}").EXPERIMENT
+
+
 @lru_cache(maxsize=2)
-def _load(experiment: str, given: str) -> Any:
-    module = importlib.import_module(f"pamal_companion.experiments.{experiment}")
-    return module.EXPERIMENT.load(module.EXPERIMENT.options.model_validate_json(given))
+def _load(name: str, given: str) -> Any:
+    experiment = experiment_of(name)
+    return experiment.load(experiment.options.model_validate_json(given))
 
 
 def data_of(experiment: Any, options: Any) -> Any:
@@ -419,7 +425,7 @@ def attempt(name: str, options: Any) -> tuple[str, str]:
     from pamal_core.errors import InputError
 
     try:
-        experiment = importlib.import_module(f"pamal_companion.experiments.{name}").EXPERIMENT
+        experiment = experiment_of(name)
         run(experiment, options, data_of(experiment, options), wait=False, keep_weights=False)
     except BusyError as error:
         return "busy", str(error)

@@ -16,7 +16,6 @@ making, and with `--shard 2/8` a process makes every eighth run, from the second
 """
 
 import argparse
-import importlib
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -38,11 +37,13 @@ def missing(question: Question) -> Iterator[tuple[Any, Any]]:
             if by_seed[seed].exists():
                 question.record(name, seed)
                 continue
+            from pamal_companion.runs.experiment import experiment_of  # torch: only now
+
             row = question.rows[name]
-            module = importlib.import_module(f"pamal_companion.experiments.{row.experiment}")
+            experiment = experiment_of(row.experiment)
             given = {"data": "full", **row.at(seed), "method": row.method, "seed": seed}
             given["out"] = str(by_seed[seed])
-            yield module.EXPERIMENT, module.EXPERIMENT.options.create(**given)
+            yield experiment, experiment.options.create(**given)
 
 
 def run(experiment: Any, options: Any, *, wait: bool, keep_weights: bool = False) -> Any:

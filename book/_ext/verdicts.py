@@ -20,7 +20,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from pamal_companion.study import claims, frame
-from pamal_companion.study.claim import Claim, Part, judge
+from pamal_companion.study.claim import Claim, ClaimPart, judge
 from pamal_companion.study.frame import Runs
 from pamal_companion.study.statistics import number
 
@@ -37,7 +37,7 @@ class Line(NamedTuple):
     text_of_claim: str
     claim: Claim
     word: str
-    part: Part
+    part: ClaimPart
 
     def ahead(self, value: float | np.ndarray) -> float | np.ndarray:
         """How far a number is on the side of the bound where the claim holds."""

@@ -15,7 +15,6 @@ what the file imports, are left out.
 
 import ast
 import hashlib
-import importlib
 import inspect
 import sys
 from collections import Counter
@@ -29,9 +28,9 @@ from pydantic import create_model
 from tqdm import tqdm
 
 from pamal_companion.data.splits import Splits
-from pamal_companion.runs.experiment import Experiment
+from pamal_companion.runs.experiment import Experiment, experiment_of
 from pamal_companion.runs.files import RunFiles
-from pamal_companion.runs.methods import METHODS, Row, affects
+from pamal_companion.runs.methods import METHODS, MethodRow, affects
 from pamal_companion.runs.options import OF_DATA, Options
 from pamal_companion.runs.recorder import Recorder
 from pamal_companion.runs.records import Record
@@ -61,7 +60,7 @@ class DivergedError(InputError):
 class Definitions(NamedTuple):
     """Methods and experiments by name, and by each name a digest of the text of its file."""
 
-    methods: dict[str, Row]
+    methods: dict[str, MethodRow]
     experiments: dict[str, Experiment]
     digests: dict[str, str]
 
@@ -127,7 +126,7 @@ def read(files: Sequence[Path], experiments: Collection[str] = ()) -> Definition
     return found
 
 
-def _definitions(path: Path) -> Iterator[tuple[str, Row | Experiment, str]]:
+def _definitions(path: Path) -> Iterator[tuple[str, MethodRow | Experiment, str]]:
     """Yield the name of each definition of a file, the definition, and a digest of the file."""
     try:
         text = path.read_bytes()
@@ -166,7 +165,7 @@ def _definitions(path: Path) -> Iterator[tuple[str, Row | Experiment, str]]:
         yield experiment.name, experiment, digest
 
 
-def _methods(module: ModuleType) -> dict[str, Row]:
+def _methods(module: ModuleType) -> dict[str, MethodRow]:
     """Return the methods that a module defines, by name."""
     rows = {}
     for value in _public(module):
@@ -209,11 +208,11 @@ def _arguments(make: Callable[..., Any], known: Sequence[str]) -> tuple[str, ...
     return tuple(p.name for p in named if p.name in known)
 
 
-def _of_class(balancer: type[Balancer]) -> Row:
-    return Row(balancer.__name__, balancer, _arguments(balancer, ("num_tasks",)))
+def _of_class(balancer: type[Balancer]) -> MethodRow:
+    return MethodRow(balancer.__name__, balancer, _arguments(balancer, ("num_tasks",)))
 
 
-def _of_function(function: Callable[..., Any]) -> Row:
+def _of_function(function: Callable[..., Any]) -> MethodRow:
     """Return the method that `function` makes. Adam gets M times the rate for M members, as it does
     for PaMaL."""
     name, names = function.__name__, _arguments(function, ARGUMENTS)
@@ -226,7 +225,7 @@ def _of_function(function: Callable[..., Any]) -> Row:
             raise InputError(f"{name} must return a Method. Found {type(method).__name__}.")
         return method
 
-    return Row(name, make=make, options=("lr_scaling",), one_network=False)
+    return MethodRow(name, make=make, options=("lr_scaling",), one_network=False)
 
 
 # What is run
@@ -255,11 +254,7 @@ def chosen(names: Sequence[str], found: Definitions, known: Collection[str]) -> 
             f"`experiments` must name some of {', '.join(known)}, or a file must define "
             "EXPERIMENT. Found neither."
         )
-    return [
-        found.experiments.get(name)
-        or importlib.import_module(f"pamal_companion.experiments.{name}").EXPERIMENT
-        for name in names
-    ]
+    return [found.experiments.get(name) or experiment_of(name) for name in names]
 
 
 def plan(

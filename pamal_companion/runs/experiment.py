@@ -1,6 +1,7 @@
 """An experiment of the paper: data, tasks and architecture. Methods come on top."""
 
 import copy
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -111,3 +112,9 @@ def check_start(shared_epochs: int, epochs: int) -> None:
         raise InputError(
             f"`epochs` must be above `shared_epochs`, {shared_epochs}. Found epochs={epochs}."
         )
+
+
+def experiment_of(name: str) -> Experiment:
+    """Return the experiment of this repository with a name, which a module of that name defines."""
+    found: Experiment = importlib.import_module(f"pamal_companion.experiments.{name}").EXPERIMENT
+    return found

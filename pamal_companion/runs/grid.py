@@ -113,11 +113,11 @@ def maker(
         toy = importlib.import_module("pamal_companion.toy.run")
         train = partial(toy.run, toy.ToyOptions.create(**given))
     else:
-        from pamal_companion.runs.run import run as train_run  # torch: only here
+        from pamal_companion.runs.experiment import experiment_of  # torch: only here
+        from pamal_companion.runs.run import run as train_run
 
-        module = importlib.import_module(f"pamal_companion.experiments.{run.experiment}")
-        options = module.EXPERIMENT.options.create(**given)
-        train = partial(train_run, module.EXPERIMENT, options)
+        experiment = experiment_of(run.experiment)
+        train = partial(train_run, experiment, experiment.options.create(**given))
     path, made = results / record, [results / other for other in run.records]
 
     def go() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Row:
+class MethodRow:
     """A method: its name in print, its balancer, and the options that it has beside those of all.
 
     `rule` is the balancer of one network with uniform task weights: a class, or the name of one in
@@ -39,32 +39,32 @@ _PAMAL = (*_PENALTY, *_DRAWING, *_BALANCING, "lr_scaling", "shared_epochs")
 _LOW_RANK = ("rank", "train_base", "shared_epochs", "W", *_DRAWING, "lr_scaling")
 _PHN = (*_DRAWING, "solver", "chunk", "target")
 
-METHODS: dict[str, Row] = {
-    "pamal": Row("PaMaL", options=_PAMAL, one_network=False),
-    "ls": Row("LS", options=("weights", "shared_epochs", *_BALANCING)),
-    "stl": Row("STL", options=("task", *_BALANCING), one_network=False),
-    "uw": Row("UW", "UncertaintyWeighting", ("num_tasks",)),
-    "dwa": Row("DWA", "DynamicWeightAverage", ("temperature", "steps_per_window")),
-    "rlw": Row("RLW", "RandomWeighting"),
-    "mgda": Row("MGDA", "MGDA", ("heads",)),
-    "pcgrad": Row("PCGrad", "PCGrad", ("heads",)),
-    "imtl": Row("IMTL", "IMTL", ("heads",)),
-    "graddrop": Row("Graddrop", "GradDrop"),
-    "cagrad": Row("CAGrad", "CAGrad", ("c", "heads")),
-    "nash_mtl": Row("Nash-MTL", "NashMTL", ("heads",)),
-    "auto_lambda": Row("Auto-lambda"),
-    "rotograd": Row("RotoGrad", options=("trained",)),
-    "soup": Row("Rewarded soup", options=("shared_epochs",), one_network=False),
-    "low_rank": Row("Low rank", options=_LOW_RANK, one_network=False),
-    "phn": Row("PHN", options=_PHN, published={"p": 0.2}, one_network=False),
-    "cosmos": Row(
+METHODS: dict[str, MethodRow] = {
+    "pamal": MethodRow("PaMaL", options=_PAMAL, one_network=False),
+    "ls": MethodRow("LS", options=("weights", "shared_epochs", *_BALANCING)),
+    "stl": MethodRow("STL", options=("task", *_BALANCING), one_network=False),
+    "uw": MethodRow("UW", "UncertaintyWeighting", ("num_tasks",)),
+    "dwa": MethodRow("DWA", "DynamicWeightAverage", ("temperature", "steps_per_window")),
+    "rlw": MethodRow("RLW", "RandomWeighting"),
+    "mgda": MethodRow("MGDA", "MGDA", ("heads",)),
+    "pcgrad": MethodRow("PCGrad", "PCGrad", ("heads",)),
+    "imtl": MethodRow("IMTL", "IMTL", ("heads",)),
+    "graddrop": MethodRow("Graddrop", "GradDrop"),
+    "cagrad": MethodRow("CAGrad", "CAGrad", ("c", "heads")),
+    "nash_mtl": MethodRow("Nash-MTL", "NashMTL", ("heads",)),
+    "auto_lambda": MethodRow("Auto-lambda"),
+    "rotograd": MethodRow("RotoGrad", options=("trained",)),
+    "soup": MethodRow("Rewarded soup", options=("shared_epochs",), one_network=False),
+    "low_rank": MethodRow("Low rank", options=_LOW_RANK, one_network=False),
+    "phn": MethodRow("PHN", options=_PHN, published={"p": 0.2}, one_network=False),
+    "cosmos": MethodRow(
         "COSMOS", options=(*_DRAWING, "lam"), published={"p": 1.2, "lam": 2.0}, one_network=False
     ),
 }
 
 
 @contextmanager
-def added(rows: Mapping[str, Row]) -> Iterator[None]:
+def added(rows: Mapping[str, MethodRow]) -> Iterator[None]:
     """Have the methods `rows` in the table, by their names, within a context."""
     METHODS.update(rows)
     try:

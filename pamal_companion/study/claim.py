@@ -178,7 +178,7 @@ def baselines(claim: Claim) -> list[Setting]:
     return [setting for setting in settings if setting in frame.planned(ours.experiment)]
 
 
-class Part(NamedTuple):
+class ClaimPart(NamedTuple):
     """What is estimated of two settings, or of one, by one measure; NaN without records. `seeds`
     are those that are compared one by one, or those of either side; `each` says what is counted on
     the last; `span` is that of the fronts of a share."""
@@ -203,9 +203,9 @@ class Judged(NamedTuple):
 
     claim: Claim
     word: str
-    parts: list[Part]
+    parts: list[ClaimPart]
 
-    def number(self, part: Part) -> str:
+    def number(self, part: ClaimPart) -> str:
         """Return what was measured, with its 95 % interval; nothing without records."""
         if not part.seeds or not self.claim.of_ratio:
             span = f", span {number(part.span)}" if np.isfinite(part.span) else ""
@@ -267,7 +267,7 @@ def judge(claim: Claim, runs: Runs) -> Judged:
     return Judged(claim, word, parts)
 
 
-def _parts(claim: Claim, runs: Runs) -> Iterator[Part]:
+def _parts(claim: Claim, runs: Runs) -> Iterator[ClaimPart]:
     pairs = claim.pairs()
     several = len({one for one, _ in pairs}) > 1
     for (one, two), measure in product(pairs, claim.measures):
@@ -288,14 +288,14 @@ def _parts(claim: Claim, runs: Runs) -> Iterator[Part]:
             is_clear = sides and len(claim.measures) == 1 and each is measure
             name = sides if is_clear else ", ".join(filter(None, (str(each), sides)))
             if any(its.empty for its in numbers):
-                yield Part(name)
+                yield ClaimPart(name)
             elif not two:
                 reach = frame.measured(runs, one, "span", claim.split).mean()
                 span = reach if each in SHARES else np.nan
-                yield Part(name, Estimate.of(numbers[0]), (len(numbers[0]),), span=span)
+                yield ClaimPart(name, Estimate.of(numbers[0]), (len(numbers[0]),), span=span)
             else:
                 away = minus(numbers[0], numbers[1], frame.are_paired(runs, one, two))
-                yield Part(name, *away, each=counted)
+                yield ClaimPart(name, *away, each=counted)
 
 
 def _of_objectives(measure: Measure, runs: Runs, *settings: Setting | None) -> list[Measure]:

@@ -18,7 +18,7 @@ from pamal_companion.runs.methods import affects
 from pamal_companion.runs.options import OF_DATA, kind_of
 from pamal_companion.runs.records import Record
 from pamal_companion.study import paper
-from pamal_companion.study.measured import FILE, Row, readable
+from pamal_companion.study.measured import FILE, MeasuredRun, readable
 from pamal_companion.study.measured import read as measured_rows
 from pamal_companion.study.measures import check, value
 from pamal_core.errors import InputError
@@ -136,8 +136,8 @@ def _written(name: str, value: Any) -> str:
     return form.format(value)
 
 
-AnyRun = TypeVar("AnyRun", Record | Row, grid.Run)
-Runs = Mapping[Setting, Mapping[int, Record | Row]]
+AnyRun = TypeVar("AnyRun", Record | MeasuredRun, grid.Run)
+Runs = Mapping[Setting, Mapping[int, Record | MeasuredRun]]
 """Records, or rows of the table of measures, by setting and seed."""
 
 
@@ -149,7 +149,7 @@ def setting(experiment: str, method: str, /, **options: Any) -> Setting:
     return Setting(experiment, method, tuple(sorted(differing.items())))
 
 
-def of(run: Record | Row | grid.Run) -> Setting:
+def of(run: Record | MeasuredRun | grid.Run) -> Setting:
     """Return the setting of a record, or of a run of the grid, where what is not said is our
     default."""
     known = options_of(run.experiment)
@@ -171,7 +171,7 @@ def planned(data: str, folder: str = "") -> tuple[Setting, ...]:
     return tuple(dict.fromkeys(of(run) for run in found if run.experiment == data))
 
 
-def is_full(record: Record | Row) -> bool:
+def is_full(record: Record | MeasuredRun) -> bool:
     """Return whether it was trained on the full data, or on none."""
     return record.data == "formula" or record.data.split("/")[1:2] == ["full"]
 
@@ -240,7 +240,7 @@ def with_others(*records: Record, known: Runs | None = None) -> Runs:
     return runs([*chain.from_iterable(others), *records])
 
 
-def few(found: Runs, seed: int) -> dict[int, Record | Row]:
+def few(found: Runs, seed: int) -> dict[int, Record | MeasuredRun]:
     """Return the run of `seed`, of the one setting in `found`, and as many of the first others as
     make three, for a page that draws each."""
     (by_seed,) = found.values()
@@ -261,9 +261,9 @@ def rows(
     )
 
 
-def value_of(run: Record | Row, measure: str, split: str) -> float:
+def value_of(run: Record | MeasuredRun, measure: str, split: str) -> float:
     """Return a measure of a run, NaN where it has none."""
-    if not isinstance(run, Row):
+    if not isinstance(run, MeasuredRun):
         return value(run, measure, split)
     check(measure)
     return run.measures.get(split, {}).get(measure, np.nan)
@@ -377,7 +377,7 @@ def are_paired(found: Runs, one: Setting, two: Setting) -> bool:
 
 
 def united(
-    found: Mapping[Any, Mapping[int, Record | Row]],
+    found: Mapping[Any, Mapping[int, Record | MeasuredRun]],
     settings: Iterable[Any],
     split: str = "validation",
 ) -> dict[int, Front]:

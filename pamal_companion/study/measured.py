@@ -30,7 +30,7 @@ SPLIT = "measured on"
 
 
 @dataclass(frozen=True)
-class Row:
+class MeasuredRun:
     """A run as the table has it: a record's fields, and its measures by split. What else a record
     has, such as its points, is read from its file when it is asked for."""
 
@@ -104,9 +104,9 @@ def _text(value: Any) -> str:
     return json.dumps(value) if isinstance(value, list) else str(value)
 
 
-def read(file: Path = FILE) -> dict[Path, Row]:
+def read(file: Path = FILE) -> dict[Path, MeasuredRun]:
     """Return the runs of the table by the paths of their records, which two folders may share."""
-    rows: dict[Path, Row] = {}
+    rows: dict[Path, MeasuredRun] = {}
     with file.open(encoding="utf-8", newline="") as lines:
         table = csv.DictReader(lines)
         names = [*(table.fieldnames or ())]
@@ -116,7 +116,7 @@ def read(file: Path = FILE) -> dict[Path, Row]:
             if path not in rows:
                 given = {name: grid.value(line[name]) for name in options if line[name]}
                 about = line["experiment"], line["method"], given, int(line["seed"]), line["data"]
-                rows[path] = Row(path, *about, float(line["seconds"]), {})
+                rows[path] = MeasuredRun(path, *about, float(line["seconds"]), {})
             own = {name: float(line[name]) for name in numbers if line[name]}
             rows[path].measures[line[SPLIT]] = own
     return rows

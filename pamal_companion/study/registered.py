@@ -64,13 +64,13 @@ Seeds = Annotated[
 Margin = Annotated[FiniteFloat, Field(ge=0)]
 
 
-class Part(BaseModel):
-    """What is written down, and nothing else."""
+class Written(BaseModel):
+    """A part of a registration, which has its fields and no other."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Row(Part):
+class RegisteredSetting(Written):
     """A setting: what is trained, with each of `seeds`, or with those of the registration."""
 
     name: Annotated[str, Field(pattern=r"^[\w.=+@-]+$")]
@@ -94,7 +94,7 @@ class Row(Part):
         return self
 
 
-class Comparison(Part):
+class Comparison(Written):
     """Two settings, by their names, and what of them is compared; within `margin` they are
     level."""
 
@@ -105,7 +105,7 @@ class Comparison(Part):
     margin: Margin = WITHIN
 
 
-class Asked(Part):
+class Asked(Written):
     """A hypothesis about two recipes."""
 
     text: str
@@ -130,7 +130,7 @@ class Registration(BaseModel):
 
     question: str
     seeds: Seeds
-    settings: Annotated[list[Row], Field(min_length=1)]
+    settings: Annotated[list[RegisteredSetting], Field(min_length=1)]
     comparisons: list[Comparison] = []
     hypotheses: list[str] | list[Asked] = []
     measures: list[str] = []
@@ -196,7 +196,7 @@ class Registration(BaseModel):
             )
         return self
 
-    def _check(self, asked: Asked, rows: Mapping[str, Row]) -> None:
+    def _check(self, asked: Asked, rows: Mapping[str, RegisteredSetting]) -> None:
         """Raise InputError unless both recipes are settings whose seeds are pairs."""
         seeds = []
         for recipe in (asked.ours, asked.theirs):
@@ -212,7 +212,7 @@ class Registration(BaseModel):
             raise InputError(f"Two seeds of both sides must be the same. Found fewer in {asked!r}.")
 
 
-def _check_reference(row: Row, reference: Sequence[float]) -> None:
+def _check_reference(row: RegisteredSetting, reference: Sequence[float]) -> None:
     """Raise InputError unless a reference has a number for each task of a setting, or is left out
     where all are accuracies."""
     made = OPTIONS[row.experiment].create(method=row.method, **row.at(0))
@@ -239,7 +239,7 @@ class Question:
 
     name: str
     text: str
-    rows: Mapping[str, Row]
+    rows: Mapping[str, RegisteredSetting]
     paths: Mapping[str, Mapping[int, Path]]
     comparisons: list[Comparison]
     hypotheses: list[str]

@@ -30,7 +30,7 @@ AWAY = ["difference", "error", "freedom"]
 """The columns of a report that are a `Sample`, and those of an `Estimate`."""
 
 
-class Row(NamedTuple):
+class PrintedRow(NamedTuple):
     """A row of a table: the keys, and what the seeds measured by column."""
 
     keys: Mapping[str, Any]
@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 @cache
-def rows(name: str) -> dict[Setting, Row]:
+def rows(name: str) -> dict[Setting, PrintedRow]:
     """Return the rows of the table `name` by their settings, in the paper's order, in the units
     that it prints.
 
@@ -52,12 +52,12 @@ def rows(name: str) -> dict[Setting, Row]:
     found = paper.table(of.csv).query(of.rows or "index >= 0")
     if "method" not in found:
         found = found.assign(method=paper.PRINTED.get(name.split("_")[0], "PaMaL"))
-    keys, made = [key for key in of.keys if key in found], dict[Setting, Row]()
+    keys, made = [key for key in of.keys if key in found], dict[Setting, PrintedRow]()
     for (printed, *values), group in found.groupby(["method", *keys], sort=False, dropna=False):
         given = {k: value for k, value in zip(keys, values, strict=True) if value == value}
         setting = frame.setting(of.experiment, ours[printed], **of.fixed, **given)
         numbers = {column: _printed(setting, group, column, of) for column in of.columns}
-        made[setting] = Row(given, numbers)
+        made[setting] = PrintedRow(given, numbers)
     return made
 
 
@@ -78,7 +78,7 @@ def _printed(setting: Setting, group: pd.DataFrame, name: str, of: Table) -> Sam
     return Sample(float(group[name].mean()), float(deviation), SEEDS)
 
 
-def row_of(setting: Setting, name: str) -> Row | None:
+def row_of(setting: Setting, name: str) -> PrintedRow | None:
     """Return the row of the table `name` that runs of `setting` belong to: the one that has its
     value of every option that is not free. None where it has none."""
     free = TABLES[name].any_value

@@ -1,7 +1,6 @@
 """The cell of an experiment's notebook that trains: it makes the record that `run` makes."""
 
 import copy
-import importlib
 import json
 import warnings
 from dataclasses import replace
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pamal_companion.runs.experiment import experiment_of
 from pamal_companion.runs.recorder import Recorder
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import run
@@ -47,8 +47,7 @@ class Page:
         self.name, (number, self.short) = name, FEW[name]
         cells = json.loads((ROOT / f"notebooks/{name}.ipynb").read_text())["cells"]
         self.cells = {cell["id"]: "".join(cell["source"]) for cell in cells}
-        module = importlib.import_module(f"pamal_companion.experiments.{name}")
-        self.experiment = module.EXPERIMENT
+        self.experiment = experiment_of(name)
         options = self.experiment.options.create(data="sample", **self.short)
         self.splits = cut(self.experiment.load(options), number)
 

@@ -10,7 +10,7 @@ import torch
 from tiny_experiment import load, tiny
 
 from pamal_companion.runs.judging import arc, calibration
-from pamal_companion.runs.methods import METHODS, Row
+from pamal_companion.runs.methods import METHODS, MethodRow
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import run
@@ -171,7 +171,7 @@ class Thirds(Linear):
 def test_a_row_of_the_table_and_a_class_make_a_baseline(monkeypatch, tmp_path):
     with pytest.raises(InputError, match="`method` must be one of pamal"):
         Options.create(method="thirds")
-    monkeypatch.setitem(METHODS, "thirds", Row("Thirds", Thirds))
+    monkeypatch.setitem(METHODS, "thirds", MethodRow("Thirds", Thirds))
     options = Options.create(method="thirds", device="cpu", out=str(tmp_path / "r.json"))
     record = run(tiny(), options).record
     assert Record.read(tmp_path / "r.json") == record

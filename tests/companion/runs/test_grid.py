@@ -1,6 +1,5 @@
 """The grid of the paper's runs against its tables, the committed records and what reads them."""
 
-import importlib
 import shlex
 import statistics
 from pathlib import Path
@@ -16,6 +15,7 @@ from pamal_companion.data.splits import Splits
 from pamal_companion.experiments.ablations import MultiForwardOptions, SamplingOptions, SweepOptions
 from pamal_companion.experiments.options import options_of
 from pamal_companion.runs import grid
+from pamal_companion.runs.experiment import experiment_of
 from pamal_companion.runs.files import RunFiles
 from pamal_companion.runs.folder import files
 from pamal_companion.runs.methods import affects
@@ -47,7 +47,7 @@ def identity(run, data="full"):
     if run.experiment == "toy":
         toy = ToyOptions.create(**{"epochs": 50} | run.parameters)
         return about("toy", toy, "formula")
-    experiment = importlib.import_module(f"pamal_companion.experiments.{run.experiment}").EXPERIMENT
+    experiment = experiment_of(run.experiment)
     options = experiment.options.create(**run.parameters)
     splits = splits_of(data)
     return experiment.about(experiment.resolved(options, splits), splits)

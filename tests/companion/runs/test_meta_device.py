@@ -1,12 +1,12 @@
 """A step of every method and of every network on torch's meta device, which has no numbers: what
 runs there waits for no number, and so it runs on a GPU without waiting."""
 
-import importlib
 import traceback
 
 import pytest
 
 from pamal_companion.data.batches import batches
+from pamal_companion.runs.experiment import experiment_of
 from pamal_companion.runs.methods import METHODS
 
 # These rules solve a problem of T x T numbers on the CPU by design: where they copy it.
@@ -30,7 +30,7 @@ def data():
 
 def step(name, method, data):
     """Build a method, move it to the meta device, and take a step there."""
-    experiment = importlib.import_module(f"pamal_companion.experiments.{name}").EXPERIMENT
+    experiment = experiment_of(name)
     given = {"data": "sample", "method": method, "device": "cpu", **NARROW.get(name, {})}
     options = experiment.options.create(**given)
     splits = data(experiment, options)

@@ -1,18 +1,17 @@
 """The setting of a run beside the paper's."""
 
-import importlib
-
 import pandas as pd
 import pytest
 from torch import nn
 
+from pamal_companion.runs.experiment import experiment_of
 from pamal_companion.study import settings
 
 NAMES = ("multimnist", "census", "multimnist3", "utkface", "cityscapes", "fairness")
 
 
 def made(name, **given):
-    experiment = importlib.import_module(f"pamal_companion.experiments.{name}").EXPERIMENT
+    experiment = experiment_of(name)
     options = experiment.options.create(data="sample", **given)
     splits = experiment.load(options)
     options = experiment.resolved(options, splits)
