@@ -414,17 +414,9 @@ def verdicts(question: Question) -> pd.DataFrame:
 
 def words(every: list[Hypothesis]) -> list[str]:
     """Return the word of each hypothesis, by Holm's p of it in its family."""
-    found: dict[int, str] = {}
-    for name in {one.family for one in every}:
-        places = [k for k, one in enumerate(every) if one.family == name]
-        family = [every[k] for k in places]
-        found |= dict(zip(places, _words(family), strict=True))
-    return [found[k] for k in range(len(every))]
-
-
-def _words(family: list[Hypothesis]) -> list[str]:
-    corrected = holm([one.p for one in family]), holm([one.p_level for one in family])
-    return [one.word(*both) for one, *both in zip(family, *corrected, strict=True)]
+    p = pd.DataFrame([{"differs": one.p, "level": one.p_level} for one in every])
+    corrected = p.groupby([one.family for one in every]).transform(holm)
+    return [one.word(*both) for one, both in zip(every, corrected.to_numpy(), strict=True)]
 
 
 def to_decide(one: Hypothesis, number: int) -> str:

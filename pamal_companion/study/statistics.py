@@ -143,15 +143,18 @@ def word(away: Estimate, within: float = WITHIN) -> str:
 def seeds_to_decide(
     estimates: Sequence[tuple[Estimate, float]], word: Callable[[list[Estimate]], str]
 ) -> str:
-    """Return for a page how many seeds would decide what is open if values and deviations stayed as
-    they are, "" if no number would: from estimates, each with the seeds that it rests on, and the
-    `word` on such estimates."""
+    """Return for a page the smallest number of seeds, two or more, that would decide what is open
+    if values and deviations stayed as they are; "" beyond `MOST`.
+
+    - `estimates`: each with the number of seeds that it rests on.
+    - `word`: the verdict on such estimates.
+    """
 
     def is_decided(seeds: int) -> bool:
         return word([estimate.at(seeds, known) for estimate, known in estimates]) != "open"
 
-    needed = seeds_needed(is_decided)
-    return f"{needed:g}" if np.isfinite(needed) else ""
+    needed = 2 + bisect_left(range(2, MOST + 1), True, key=is_decided)
+    return str(needed) if needed <= MOST else ""
 
 
 def minus(
@@ -165,13 +168,6 @@ def minus(
     if paired or is_same:
         return Estimate.of(ours[both] - theirs[both]), (len(both),)
     return Sample.of(ours).minus(Sample.of(theirs)), (len(ours), len(theirs))
-
-
-def seeds_needed(is_decided: Callable[[int], Any]) -> float:
-    """Return the smallest number of seeds, two or more, for which `is_decided`; infinite beyond
-    `MOST`."""
-    found = bisect_left(range(2, MOST + 1), True, key=lambda number: bool(is_decided(number)))
-    return found + 2.0 if found < MOST - 1 else np.inf
 
 
 def of_parts(p: Sequence[float] | np.ndarray, least: int) -> float:

@@ -7,6 +7,7 @@ from scipy import stats
 
 from pamal_companion.study.claim import Claim
 from pamal_companion.study.statistics import (
+    MOST,
     Estimate,
     Sample,
     differences,
@@ -14,7 +15,6 @@ from pamal_companion.study.statistics import (
     holm,
     minus,
     of_parts,
-    seeds_needed,
     seeds_to_decide,
     verdict,
     word,
@@ -201,12 +201,18 @@ def test_the_seeds_that_decide_do_and_one_less_does_not():
         def decides(seeds, value=value, spread=spread):
             return word(Estimate(value, spread / np.sqrt(seeds), seeds - 1)) != "open"
 
-        needed = int(seeds_needed(decides))
-        assert decides(needed) and (needed == 2 or not decides(needed - 1))
         known = Estimate(value, spread / np.sqrt(3), 2)
-        assert seeds_to_decide([(known, 3)], lambda more: word(*more)) == str(needed)
-    assert seeds_needed(lambda seeds: False) == np.inf and seeds_needed(lambda seeds: True) == 2
-    assert seeds_to_decide([(known, 3)], lambda more: "open") == ""
+        needed = int(seeds_to_decide([(known, 3)], lambda more: word(*more)))
+        assert decides(needed) and (needed == 2 or not decides(needed - 1))
+    known = [(Estimate(0.0, 1.0, 2), 3)]
+    assert seeds_to_decide(known, lambda more: "open") == ""
+    assert seeds_to_decide(known, lambda more: "level") == "2"
+
+    def decided_at(last):
+        return lambda more: "level" if more[0].freedom >= last - 1 else "open"
+
+    assert seeds_to_decide(known, decided_at(MOST)) == str(MOST)
+    assert seeds_to_decide(known, decided_at(MOST + 1)) == ""
 
 
 @pytest.mark.parametrize(
