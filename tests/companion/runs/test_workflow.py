@@ -11,6 +11,7 @@ import sys
 import time
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -31,6 +32,7 @@ ENV = {k: v for k, v in os.environ.items() if k != "MPLBACKEND"} | {"PYTHONPATH"
 ODD = "pamal (1) & b's é"
 TARGETS = [*grid.targets(), "pages", "smoke"]
 NOTEBOOKS = {row["notebook"] for row in grid.read("pages")}
+OF_RECORDS = {row["notebook"] for row in grid.read("pages") if row["of_records"] == "yes"}
 
 # Slurm's commands, as far as the executor calls them. No job that is handed in here succeeds.
 SBATCH = """#!/bin/sh
@@ -112,10 +114,16 @@ def begin(*_, **__):
 
 
 class Here(Engine):
-    """Papermill's engine without a kernel: the cells run in this process until training begins."""
+    """Papermill's engine without a kernel: the cells run in this process until training begins.
+
+    A notebook of records alone trains nothing. As it is, study/test_tables.py runs it to its end.
+    """
 
     @classmethod
     def execute_managed_notebook(cls, nb_man, kernel_name, **_):
+        given = nb_man.nb.metadata.papermill
+        if Path(given.input_path).stem in OF_RECORDS and not given.parameters:
+            return
         names = {"__name__": "__main__", "display": lambda *_, **__: None}
         with suppress(BegunError), plt.rc_context():
             for cell in nb_man.nb.cells:
