@@ -126,11 +126,14 @@ def command(clone, *arguments):
     )
 
 
-def test_a_run_that_fails_is_told_and_the_others_are_made_and_packed(clone, tmp_path):
+def test_a_run_that_fails_is_told_and_the_others_are_made_and_packed(
+    gpu, clone, tmp_path, monkeypatch
+):
     out = tmp_path / "out"
-    options = ("--device", "cpu", "--ratios", "0", "--minutes", "60")
-    made = command(clone, *options, "--out", str(out), "--processes", "2")
+    options = ("--device", "cpu", "--ratios", "0", "--minutes", "60", "--processes", "2")
+    made = command(clone, *options, "--out", str(out))
     assert made.returncode == 1, made.stdout + made.stderr
+    assert "Runs that are not made yet: 3. 2 at a time." in made.stdout
     assert "one/without-data_seed_3: failed. " in made.stdout
     assert "| utkface | ls | 0 | 1 | 0 |  |" in made.stdout
     assert "Made 2, failed 1, left 0" in made.stdout and made.stderr == ""
@@ -140,14 +143,18 @@ def test_a_run_that_fails_is_told_and_the_others_are_made_and_packed(clone, tmp_
         path = f"results/registered/one/{name}_seed_3.json"
         assert Record.read(tmp_path / "unpacked" / path) == Record.read(clone / path)
     assert not [*clone.rglob("*.safetensors")]
-    again = command(clone, *options)
-    assert "Runs that are not made yet: 1." in again.stdout
+    folder = clone / "results/registered"
+    monkeypatch.setattr(importlib.import_module("registered"), "FOLDER", folder)
+    assert [one.name for one in gpu.jobs([], "cpu")] == ["one/without-data_seed_3"]
 
 
-def test_nothing_is_left_where_all_is_made(clone):
-    (clone / "results/registered/one.toml").unlink()
-    made = command(clone, "--device", "cpu", "--ratios", "0")
-    assert made.returncode == 0 and "nothing is left" in made.stdout, made.stderr
+def test_nothing_is_left_where_all_is_made(gpu, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(importlib.import_module("registered"), "FOLDER", tmp_path)
+    monkeypatch.setattr(gpu, "use", lambda _: None)  # the packages are here already
+    monkeypatch.setattr(gpu.signal, "signal", lambda *_: None)
+    with pytest.raises(SystemExit) as ended:
+        gpu.main(["--device", "cpu", "--ratios", "0"])
+    assert ended.value.code == 0 and "nothing is left" in capsys.readouterr().out
 
 
 def test_without_a_gpu_it_says_what_to_do(gpu, monkeypatch):
