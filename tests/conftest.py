@@ -1,5 +1,6 @@
 """Which modules are checked at run time, and which tests share a process."""
 
+import gc
 from pathlib import Path
 
 import jaxtyping
@@ -18,9 +19,14 @@ install_import_hook([m for m in MODULES if not m.startswith(UNCHECKED)], "bearty
 # Nor are they checked where whole runs, pages and programs are tried, as for a user.
 WHOLE = {"book", "experiments", "faults", "runs", "study", "widgets"}
 WHOLE |= {"test_toy_experiment.py", "test_ablation_balancing.py", "test_what_users_write.py"}
+# The hashes of 72 trainings say more than the shapes of what is in them.
+WHOLE |= {"test_same_bits.py"}
 
 # After the hook, since it imports the package.
 pytest_plugins = ["small_problems"]
+
+# Nothing of what is imported and collected is garbage: to look for it there takes a worker seconds.
+gc.disable()
 
 # What takes longest begins first: the other worker would wait for one that begins it last.
 LONG = ["test_pages", "kernel", "test_faults", "test_workflow", "test_every_method"]
@@ -41,6 +47,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item, (_, name) in places.items():
         item.add_marker(pytest.mark.xdist_group(name))
     items.sort(key=lambda item: places[item][0])
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

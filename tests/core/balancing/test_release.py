@@ -6,6 +6,7 @@ layers with tanh and a linear head per task. The table of `book/discrepancies` s
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -55,8 +56,10 @@ def distance(got, expected):
     return float((got - expected).norm() / expected.norm())
 
 
-def step_distance(case, name):
+@cache
+def step_distance(number, name):
     """How far our gradient of all members is from the release's, in its length."""
+    case = STEPS["pamal"][number]
     rules = {"l": Linear(), "g": UnitNorm("released"), "loss": MovingAverage(25, "released")}
     rule = rules["loss" if name.startswith("loss") else name[0]]
     lam = float(name.partition("lam=")[2] or 0)
@@ -86,6 +89,7 @@ def rule_case(number):
     return jacobian, torch.full((len(jacobian),), 1 / len(jacobian)).double(), found
 
 
+@cache
 def rule_distance(number, name):
     """The same for a rule, once ours is multiplied by the scale that the page states."""
     jacobian, weights, found = rule_case(number)
@@ -102,11 +106,11 @@ def solution(jacobian, gradient):
     return np.linalg.lstsq(jacobian.numpy().T, gradient.numpy())[0]
 
 
-@pytest.mark.parametrize("case", STEPS["pamal"], ids=lambda case: f"T={case['num_tasks']}")
+@pytest.mark.parametrize("number", range(len(STEPS["pamal"])))
 @pytest.mark.parametrize("name", STEPS["pamal"][0]["gradients"])
-def test_a_step_is_the_one_of_the_release(case, name):
+def test_a_step_is_the_one_of_the_release(number, name):
     # The release keeps the averages of loss balancing in float32.
-    assert step_distance(case, name) < (1e-7 if name == "loss balancing, step 60" else 1e-9)
+    assert step_distance(number, name) < (1e-7 if name == "loss balancing, step 60" else 1e-9)
 
 
 @pytest.mark.parametrize("number", range(10))
@@ -160,10 +164,10 @@ def test_the_page_states_the_distances():
     table = PAGE.read_text().partition("| part of a step |")[2].partition("\n\n")[0]
     stated = {cells[1]: float(cells[2]) for cells in map(split, table.splitlines()[2:])}
     measured = {}
-    for case in STEPS["pamal"]:
+    for number, case in enumerate(STEPS["pamal"]):
         for name in case["gradients"]:
             part = name.partition(",")[0] + (", λ > 0" if "lam" in name else "")
-            measured.setdefault(part, []).append(step_distance(case, name))
+            measured.setdefault(part, []).append(step_distance(number, name))
     for name in RULES:
         left_out = [OPEN_SOLVER] if name == "Nash-MTL" else []
         numbers = [n for n in range(10) if name in rule_case(n)[2] and n not in left_out]
