@@ -130,7 +130,7 @@ def after(tmp_path, monkeypatch):
     torch.manual_seed(0)
     x = torch.randn(640, 4)
     data = TensorDataset(x, (x[:, 0] > 0).long(), x[:, 1] / 2)
-    loader = DataLoader(data, batch_size=16)
+    loader = DataLoader(data, batch_size=32)
     model, tasks = People(), [classification("group"), regression("age")]
     for name, weights in (("both", [0.5, 0.5]), ("group", [0.9, 0.1]), ("age", [0.1, 0.9])):
         network = WeightEnsemble([model], task_weights=[weights])
@@ -182,14 +182,14 @@ def test_the_code_of_the_pages_runs_as_it_stands(after):
     assert type(after["A balancer of your own"]["method"].balancer).__name__ == "Aggregated"
     # What was saved is there again, with the names and the examples that go with it.
     again = end["again"]
-    assert again.task_names == ("group", "age") and len(again.calibration[0][0]) == 16
+    assert again.task_names == ("group", "age") and len(again.calibration[0][0]) == 32
     matrices, others = (group["params"] for group in after["Training"]["groups"])
     assert len(matrices) == 3 and len(others) == 5  # biases, and the two weights of the norm
     named = dict(after["Training"]["named"])
     assert named["1.backbone.0.weight"].shape == (16, 4) and len(named) == 16
     history = after["Training"]["history"]
     assert 5 <= len(history) <= 100
-    steps = [*range(50, 40 * len(history) + 1, 50)]
+    steps = [*range(50, 20 * len(history) + 1, 50)]
     assert [step for _, _, step in written] == [step for step in steps for _ in "ab"]
     assert {name for name, *_ in written} == {"group/loss", "age/loss"}
     assert all(isinstance(value, float) for _, value, _ in written)
