@@ -337,7 +337,7 @@ def test_rows_of_one_method_are_called_by_what_differs(runs):
 def test_progress_has_a_row_for_each_table_that_has_a_run(runs):
     found = tables.progress(runs)
     run = {name for name in TABLES if tables.report(name, runs)["seeds"].any()}
-    assert len(found) == len(run) == 9
+    assert len(found) == len(run) == 10
     for name in run:
         ((_, row),) = (pair for pair in found.iterrows() if f">{TABLES[name].title}<" in pair[0])
         whole, report = tables.joint(name, runs), tables.report(name, runs)
