@@ -17,12 +17,12 @@ import hashlib
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import pandas as pd
 from pydantic import (
@@ -394,22 +394,60 @@ def verdicts(question: Question) -> pd.DataFrame:
         texts = [*map(_text, question.comparisons)] or question.hypotheses
         blank = {"estimate": "", "verdict": question.progress, "seeds to decide": ""}
         return pd.DataFrame(blank, index=pd.Index(texts, name="hypothesis"))
-    in_words = IN_WORDS.get(question.name)
-    if in_words:
-        family = in_words(question.records)
-    else:
-        family = recipes_compared(question) if question.asked.asked else compared(question)
+    family = hypotheses(question)
     sizes = Counter(one.family for one in family)
     rows = [
         {
             "hypothesis": one.text,
             "estimate": bracket(one.away),
             "verdict": word,
+            "by less than": _margin(one, word),
             "seeds to decide": to_decide(one, sizes[one.family]) if word == "open" else "",
         }
         for one, word in zip(family, words(family), strict=True)
     ]
-    return pd.DataFrame(rows).set_index("hypothesis")
+    found = pd.DataFrame(rows).set_index("hypothesis")
+    return found if found["by less than"].any() else found.drop(columns="by less than")
+
+
+def hypotheses(question: Question) -> list[Hypothesis]:
+    """Return what a question asks, in numbers."""
+    if in_words := IN_WORDS.get(question.name):
+        return in_words(question.records)
+    return recipes_compared(question) if question.asked.asked else compared(question)
+
+
+def _margin(one: Hypothesis, word: str) -> str:
+    """Return the margin if a difference was found that is smaller: a margin is what we would call
+    level."""
+    is_small = word in one.words and abs(one.away.value) < one.margin
+    return f"the margin, {one.margin:g}" if is_small else ""
+
+
+class Whole(NamedTuple):
+    """All judged questions as one family: the number of hypotheses and of questions, and the
+    hypotheses whose word would then be another, by the question's name."""
+
+    hypotheses: int
+    questions: int
+    changed: dict[str, list[Hypothesis]]
+
+
+def as_one_family(questions: Sequence[Question]) -> Whole:
+    """Return what Holm's correction over all judged and complete `questions` would change."""
+    judged = [q for q in questions if q.asked.judged and q.progress == "complete"]
+    every = [(q.name, one, word) for q in judged for one, word in _with_words(q)]
+    together = words([one._replace(family="") for _, one, _ in every])
+    changed: dict[str, list[Hypothesis]] = {}
+    for (name, one, word), other in zip(every, together, strict=True):
+        if other != word:
+            changed.setdefault(name, []).append(one)
+    return Whole(len(every), len(judged), changed)
+
+
+def _with_words(question: Question) -> Iterable[tuple[Hypothesis, str]]:
+    family = hypotheses(question)
+    return zip(family, words(family), strict=True)
 
 
 def words(every: list[Hypothesis]) -> list[str]:

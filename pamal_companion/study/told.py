@@ -1,5 +1,7 @@
 """What the registered comparisons of recipes found, in sentences around their numbers."""
 
+from collections.abc import Sequence
+
 from pamal_companion.study import recipes, registered
 from pamal_companion.study.registered import Question
 from pamal_companion.study.statistics import Estimate, minus
@@ -69,6 +71,21 @@ def of_constants(question: Question) -> str:
         f"of a constant answer's average precision, {rate}. By accuracy one could not tell: "
         f"{many} are within {NEAR} of {1 - rate:.3f}, the accuracy of *no* to everybody."
     )
+
+
+def of_one_family(questions: Sequence[Question]) -> str:
+    """Return what a correction over all registered hypotheses together would change."""
+    whole = registered.as_one_family(questions)
+    number = sum(map(len, whole.changed.values()))
+    said = (
+        f"Each registration corrects for its own families. If all {whole.hypotheses} hypotheses of "
+        f"{whole.questions} registrations were one family (Holm), {number} words would be *open*:"
+    )
+    lines = [
+        f"* `{name}`: {'; '.join(one.text for one in family)}"
+        for name, family in whole.changed.items()
+    ]
+    return "\n".join([said, "", *lines])
 
 
 def listed(names: list[str]) -> str:

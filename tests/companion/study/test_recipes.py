@@ -174,3 +174,37 @@ def test_the_first_page_names_who_pamal_is_ahead_of(question):
         text = " ".join((ROOT / page).read_text().split())
         said = "of one LS, of four LS with a quarter of the passes each, and of PHN."
         assert f"PaMaL is **ahead** {said}" in text
+
+
+# All registrations together
+
+
+def test_one_family_of_all_is_holm_over_all():
+    """Each p is multiplied by how many are not smaller, and never below that of a smaller one."""
+    asked = [registered.read(path.stem) for path in sorted(FOLDER.glob("*.toml"))]
+    judged = [one for one in asked if one.asked.judged]
+    every = [(q.name, h) for q in judged for h in registered.hypotheses(q)]
+    p = np.array([h.p for _, h in every])
+    order, running, differs = np.argsort(p), 0.0, np.zeros(len(p), bool)
+    for rank, k in enumerate(order):
+        running = max(running, p[k] * (len(p) - rank))
+        differs[k] = running < 0.05
+    whole = registered.as_one_family(asked)
+    assert (whole.hypotheses, whole.questions) == (len(every), len(judged)) == (43, 8)
+    changed = {(name, one.text) for name, family in whole.changed.items() for one in family}
+    for (name, one), still in zip(every, differs, strict=True):
+        said = registered.verdicts(registered.read(name))["verdict"][one.text]
+        if said in one.words:
+            is_large = not one.beyond or abs(one.away.value) > one.margin
+            assert (still and is_large) != ((name, one.text) in changed), one.text
+    text = told.of_one_family(asked)
+    assert f"all {len(every)} hypotheses" in text and f"{len(changed)} words would be" in text
+    assert all(one in text for _, one in changed)
+
+
+def test_a_word_for_a_difference_within_the_margin_is_marked():
+    found = registered.verdicts(registered.read("census-at-equal-cost"))
+    values = found["estimate"].str.split().str[0].astype(float).abs()
+    decided = found["verdict"].isin(["ahead", "behind"])
+    assert (found["by less than"] != "").tolist() == (decided & (values < 0.002)).tolist()
+    assert "by less than" not in registered.verdicts(registered.read("forty-passes"))
