@@ -105,6 +105,8 @@ class Estimate(NamedTuple):
     def p_level(self, margin: float) -> float:
         """Return the p of `margin` or more on either side: below 5 % where the 90 % interval lies
         within it. Return 1 where nothing tells the error."""
+        if self.error == 0:  # the interval is a point, which may lie on the margin
+            return float(abs(self.value) > margin)
         return float(np.nan_to_num(max(self.above(-margin), self.below(margin)), nan=1.0))
 
 

@@ -117,6 +117,8 @@ def test_what_is_ahead_by_little_is_not_level():
     assert word(Estimate(0.0015, 0.0001, 20)) == "ahead"
     assert word(Estimate(0.0015, 0.0001, 20), within=0.0) == "ahead"
     assert word(Estimate(0.0, 0.0001, 20), within=0.0) == "open"  # of no unit that is known
+    assert word(Estimate(0.0, 0.0, 20), within=0.0) == "level"  # the same numbers
+    assert word(Estimate(0.002, 0.0, 20), within=0.0) == "ahead"
 
 
 def test_three_seeds_that_are_alike_by_chance_do_not_lend_their_freedom():
