@@ -4,11 +4,13 @@ W times lambda and the sign of the penalty (appendix B1), the parameter p of the
 the grids of PHN and COSMOS (B4).
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
+import pandas as pd
 from pydantic import BeforeValidator, Field, model_validator
 
 from pamal_companion.data.splits import Splits
@@ -154,6 +156,32 @@ def subject(options: AblationOptions) -> tuple[Experiment, Options]:
     varied = replace(experiment, defaults=experiment.defaults | {"sample": sample})
     given = options.model_dump(include={"epochs", "data", "data_root", "device"})
     return varied, experiment.options.create(**given, **experiment.options.of_the_paper)
+
+
+def compared(each: Iterable[AblationOptions], is_sample: bool = False) -> pd.DataFrame:
+    """Return what an ablation compares: for each experiment and method the values of each option
+    that varies, and the number of runs, of which not every combination need be one."""
+    rows = {}
+    for options in each:
+        settings = options.settings(is_sample)
+        for method in dict.fromkeys(setting.get("method", "pamal") for setting in settings):
+            chosen = [one for one in settings if one.get("method", "pamal") == method]
+            names = dict.fromkeys(name for one in chosen for name in one if name != "method")
+            values = {
+                name: ", ".join(dict.fromkeys(f"{one[name]}" for one in chosen if name in one))
+                for name in names
+            }
+            rows[options.experiment, method] = values | {"runs": len(chosen)}
+    return pd.DataFrame(rows).T.fillna("").rename_axis(["experiment", "method"])
+
+
+def run_one(options: AblationOptions, **setting: Any) -> Record:
+    """Make one of the runs that `options` compare, and return its record. `setting` is what differs
+    from the paper's options, as in `run_one(options, W=3, lam=5.0, seed=1)`; nothing is kept."""
+    experiment, own = subject(options)
+    splits = experiment.load(own)
+    (record,) = sweep(experiment, own, [setting], None, splits, progress=False)
+    return record
 
 
 def runs(options: AblationOptions, *, progress: bool = True) -> tuple[list[Record], Splits]:

@@ -7,7 +7,6 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from pamal_companion.plots import style
-from pamal_companion.study.statistics import Estimate
 
 
 def within_figure(
@@ -22,18 +21,16 @@ def within_figure(
     limit, in a band of its 95 % interval, and a dashed line at what a `constant` answer has. The
     second panel has the same between the two values `closer`.
 
-    A frame of `found` has a row for each limit and a column for each seed. `x` and `y` name the
+    A frame of `found` has a row for each limit, with "mean", "low" and "high". `x` and `y` name the
     axes.
     """
     figure, axes = plt.subplots(1, 2, figsize=(style.WIDTH, 3.9))
     looks = style.looks([*found])
     for ax in axes:
         for (name, values), look in zip(found.items(), looks.values(), strict=True):
-            every = [Estimate.of(row) for _, row in values.iterrows()]
-            low, high = zip(*(one.interval() for one in every), strict=True)
-            ax.fill_between(values.index, low, high, color=look["color"], alpha=0.2, lw=0)
-            middle = [one.value for one in every]
-            ax.plot(values.index, middle, **look, lw=1.8, ms=5, label=name)
+            band = values["low"], values["high"]
+            ax.fill_between(values.index, *band, color=look["color"], alpha=0.2, lw=0)
+            ax.plot(values.index, values["mean"], **look, lw=1.8, ms=5, label=name)
         ax.axhline(constant, color=style.INK, ls="--", lw=0.8, label="a constant answer")
         ax.set_xscale("log")
         ticks = [*next(iter(found.values())).index]

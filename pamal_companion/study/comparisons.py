@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from pamal_companion.plots.fronts import seeds_figure
 from pamal_companion.runs import grid
 from pamal_companion.runs.options import OF_DATA
+from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, paper, tables
 from pamal_companion.study.frame import Runs, Setting, planned, united, volume
 from pamal_companion.study.measures import is_better_high, margin
@@ -254,6 +255,39 @@ def figure_4(data: str, runs: Runs) -> Figure:
         said = "one seed, the setting of their authors, and the best on validation."
         provenance += f" {' and '.join(sweeps.values())}: {said}"
     return seeds_figure(ours, points, single, provenance, baselines)
+
+
+ALIKE = {"W", "lam", "penalty"}
+"""Options of PaMaL in which a setting may differ from the paper's and still have its baselines."""
+
+
+def front_beside_ls(record: Record, by_seed: Mapping[int, Record], runs: Runs) -> Figure | None:
+    """Draw the fronts `by_seed` of the setting of `record` on validation, with LS after as many
+    epochs and after as many passes, and single-task learning, three seeds of each. Return None if
+    `runs` have no baselines of that setting: on a sample, of other tasks, and of other methods."""
+    setting, data = frame.of(record), record.experiment
+    is_usual = setting.method == "pamal" and {*dict(setting.options)} <= ALIKE
+    if not (is_usual and frame.is_full(record) and len(record.objectives) == 2):
+        return None
+    ls, epochs = Setting(data, "ls"), int(setting.values["epochs"])
+    passes = epochs * int(setting.values["W"])
+    baselines = {f"LS, {epochs} epochs": ls, f"LS, {passes} epochs": ls.having(epochs=passes)}
+    points = {
+        name: [run.front("validation") for run in [*runs.get(one, {}).values()][: paper.SEEDS]]
+        for name, one in baselines.items()
+    }
+    stl = [Setting(data, "stl").having(task=t) for t in range(2)]
+    single = [
+        frame.measured(runs, one, name, "validation")[: paper.SEEDS].mean()
+        for one, name in zip(stl, record.objectives, strict=True)
+    ]
+    if not all(points.values()) or np.isnan(single).any():
+        return None
+    fronts = {seed: one.front("validation") for seed, one in by_seed.items()}
+    said = (
+        f"{paper.DATA[data]}, full data, validation. W = {setting.values['W']}, {epochs} epochs; "
+    )
+    return seeds_figure(fronts, points, single, f"{said}LS: three seeds each.")
 
 
 def draws(runs: Runs) -> pd.DataFrame:

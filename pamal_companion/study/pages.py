@@ -114,5 +114,6 @@ def cost(record: Record) -> str:
     costs = grid.cost(record.experiment, record.method)
     if np.isnan(costs.seconds):
         return "not measured: it wants a GPU"
-    minutes = f"{costs.seconds / 60:.1f} minutes a seed with one thread"
+    where = "on a GPU that three runs shared" if costs.gpu else "with one thread"
+    minutes = f"{costs.seconds / 60:.1f} minutes a seed {where}"
     return f"{minutes}, the median of {costs.runs} runs of any options"

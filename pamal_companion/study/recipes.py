@@ -34,6 +34,16 @@ RECIPES = {
 }
 
 
+DRAWN = {
+    "soup": "Rewarded soup",
+    "pamal": "PaMaL, shared start",
+    "phn": "PHN",
+    "sweep": "LS, a sweep of four",
+    "ls": "LS, one network",
+}
+"""The recipes of a picture, by names that begin with a method."""
+
+
 def points(question: Question, recipe: str) -> dict[int, Pair]:
     """Return, by seed, the four points of a recipe that validation chooses."""
     found = per_pass.pairs(question.records, per_pass.settings_of(recipe, question.records))
@@ -61,6 +71,18 @@ def within(question: Question, limits: Sequence[float]) -> dict[str, pd.DataFram
         }
         found[recipe] = pd.DataFrame(rows).T
     return found
+
+
+def means_within(question: Question, limits: Sequence[float]) -> dict[str, pd.DataFrame]:
+    """Return `within` as means over seeds, with the ends of their 95 % intervals, for the recipes
+    that are drawn, by the name of their method."""
+    found = within(question, limits)
+    means = {}
+    for recipe, name in DRAWN.items():
+        every = {limit: Estimate.of(row) for limit, row in found[recipe].iterrows()}
+        rows = {limit: (one.value, *one.interval()) for limit, one in every.items()}
+        means[name] = pd.DataFrame(rows, index=["mean", "low", "high"]).T
+    return means
 
 
 def seconds(question: Question, recipe: str) -> float:

@@ -131,3 +131,25 @@ def test_the_sample_is_swept_and_recorded_runs_are_read_again(tmp_path):
         path.unlink()
     with pytest.raises(InputError, match="needs a record of cosmos"):
         ablations.runs(options.model_copy(update={"recorded": True}), progress=False)
+
+
+def test_what_is_compared_is_every_value_of_every_run():
+    each = [MultiForwardOptions.create(seeds=[0, 1]), SweepOptions.create(experiment="multimnist")]
+    found = ablations.compared(each)
+    for options in each:
+        for (experiment, method), row in found.iterrows():
+            if experiment != options.experiment:
+                continue
+            settings = [s for s in options.settings(False) if s.get("method", "pamal") == method]
+            assert row["runs"] == len(settings) > 0
+            for name in found.columns.drop("runs"):
+                values = {f"{s[name]}" for s in settings if name in s}
+                assert {*filter(None, row[name].split(", "))} == values, name
+    assert {method for _, method in found.index} == {"pamal", "phn", "cosmos"}
+
+
+def test_one_run_alone_is_the_one_among_all():
+    options = SamplingOptions.create(data="sample", ps=[0.1], seeds=[1], epochs=1)
+    (among,), _ = ablations.runs(options, progress=False)
+    alone = ablations.run_one(options, W=1, lam=0.0, p=0.1, seed=1)
+    assert alone.key == among.key and alone.points == among.points

@@ -55,7 +55,7 @@ def test_the_rows_are_those_of_the_study(committed):
 
 def test_differences_are_ours_minus_the_papers_and_all_of_it_is_printed(committed):
     _, out, _ = ask("compare", RESULTS)
-    lines = [line for line in out.splitlines() if "↑" in line]
+    lines = [line for line in out.splitlines() if "↑" in line or "↓" in line]
     assert len(lines) == len(committed) and max(map(len, out.splitlines())) <= 100
     for row in committed:
         assert row["difference"] == row["ours"] - row["paper"]

@@ -228,8 +228,11 @@ def test_what_is_done_and_left_adds_up(tmp_path):
     lines = lines_of(tmp_path)
     assert lines["paper"][:4] == ["762", "1", "0", "761"]
     assert lines["ablations"][1] == "1"
-    *counts, hours, unmeasured = lines["utkface"]
-    assert counts == ["57", "0", "0", "57"] and hours != hours and unmeasured == "57"
+    *counts, hours, unmeasured = lines["cityscapes"]
+    assert counts == ["96", "0", "0", "96"] and hours != hours and unmeasured == "96"
+    # Of UTKFace LS, STL of three tasks and PaMaL in four forms are measured, three seeds each.
+    assert lines["utkface"][:4] == ["57", "0", "0", "57"]
+    assert int(lines["utkface"][5]) == 57 - 3 * (1 + 3 + 4)
     rows = [row for row in grid.read("costs") if row["experiment"] == "multimnist3"]
     medians = {row["method"]: float(row["seconds"]) for row in rows if row["seconds"]}
     # Single-task learning is three settings, all others are one, and each has three seeds.

@@ -388,3 +388,25 @@ def test_a_method_on_other_data_is_ahead_of_none_and_behind_none():
     named = {setting: setting.method for setting in runs}
     found = comparisons.ahead(named, runs, {"HV": "hypervolume"})["verdict"]
     assert found.to_dict() == {("HV", "pamal", "ls"): "ahead", ("HV", "pamal", "uw"): "other data"}
+
+
+def test_the_large_front_has_ls_of_equal_epochs_and_of_equal_compute(runs):
+    by_seed = {seed: runs[select("multimnist/pamal")][seed] for seed in (0, 1, 2)}
+    record = by_seed[0]
+    (ax,) = comparisons.front_beside_ls(record, by_seed, runs).axes
+    marks = {dots.get_label(): dots.get_offsets() for dots in ax.collections}
+    epochs, passes = select("multimnist/ls"), select("multimnist/ls epochs=40")
+    for name, setting in (("LS, 10 epochs", epochs), ("LS, 40 epochs", passes)):
+        expected = [runs[setting][seed].front("validation").values[0] for seed in (0, 1, 2)]
+        assert np.asarray(marks[name]) == pytest.approx(np.array(expected)), name
+    lines = [line.get_xydata() for line in ax.lines if len(line.get_xydata()) == 11]
+    for one in by_seed.values():
+        front = one.front("validation").values
+        assert any(np.allclose(line, front) for line in lines)
+
+
+def test_no_large_front_without_baselines_of_its_setting(runs):
+    record = runs[select("multimnist/pamal")][0]
+    assert comparisons.front_beside_ls(record, {0: record}, {}) is None
+    ls = runs[select("multimnist/ls")][0]
+    assert comparisons.front_beside_ls(ls, {0: ls}, runs) is None

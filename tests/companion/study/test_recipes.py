@@ -117,12 +117,13 @@ def test_the_table_begins_with_what_reaches_most(question):
 
 
 def test_the_figure_has_a_line_for_each_recipe_twice(question):
-    found = recipes.within(question, [0.005, 0.02])
+    found, every = (f(question, [0.005, 0.02]) for f in (recipes.means_within, recipes.within))
     figure = within_figure(found, "x", "y", 0.062, (0.5, 0.6), "")
     for ax in figure.axes:
         drawn = {line.get_label(): line.get_ydata() for line in ax.lines}
-        for recipe, values in found.items():
-            assert drawn[recipe] == pytest.approx(values.mean(axis=1))
+        for recipe, name in recipes.DRAWN.items():
+            assert drawn[name] == pytest.approx(every[recipe].mean(axis=1))
+            assert (found[name]["low"] <= drawn[name]).all()
     assert figure.axes[1].get_ylim() == (0.5, 0.6)
 
 
