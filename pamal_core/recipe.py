@@ -15,7 +15,7 @@ from torch import nn
 from pamal_core.balancing import Linear
 from pamal_core.choose import scaled
 from pamal_core.ensemble import WeightEnsemble
-from pamal_core.errors import InputError, check_number
+from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.evaluation import evaluate, measure, objectives
 from pamal_core.front import Front
 from pamal_core.inputs import Batch, Inputs, check_loader, to_device
@@ -27,6 +27,9 @@ from pamal_core.statistics import Calibration, check_calibration
 from pamal_core.tasks import Task, label_counts
 from pamal_core.training import train
 
+OWN_WEIGHT = 0.9
+"""Weight of its own task in the loss of a member of a soup. The other tasks share the rest."""
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Fitted:
@@ -35,7 +38,8 @@ class Fitted:
     `front` is the front of `network` on the validation data. `baseline` is the front of one network
     that was trained by linear scalarisation (LS) for as many passes at the same `lr`; it is None if
     `fit` was called without. `history` has the losses of each epoch, as `train` returns them, and
-    `notes` has the warnings of the evaluation.
+    `notes` has the warnings of the evaluation. `recipe` says in a sentence what was trained, if
+    the training had a start.
     """
 
     network: WeightEnsemble
@@ -44,6 +48,7 @@ class Fitted:
     history: list[dict[str, Any]]
     lr: float
     notes: tuple[str, ...] = ()
+    recipe: str = ""
 
     def export(self, alpha: Alpha | None = None, **wanted: Any) -> nn.Module:
         """Return the plain module at `alpha`. If there is none, return the module at the point that
@@ -78,16 +83,17 @@ class Fitted:
         return alpha
 
     def _verdict(self) -> list[str]:
-        """Return sentences that compare LS with the front."""
+        """Return sentences that say what was trained, and compare LS with the front."""
+        lines = [self.recipe] if self.recipe else []
         is_judged = self.front.is_finite.any()
         if self.baseline is None or not self.baseline.is_finite.all() or not is_judged:
-            return []
+            return lines
         names = [objective.name for objective in self.front.objectives]
         (values,), (ls,) = self.baseline.values, self.baseline.better
         achieved = ", ".join(f"{n} {v:.4g}" for n, v in zip(names, values, strict=True))
         points = self.front.pareto.better
         beaten = int(((ls >= points).all(1) & (ls > points).any(1)).sum())
-        lines = [
+        lines += [
             f"LS (rate {self.lr:.2g}, as many passes): {achieved}",
             f"LS is better in every task than {beaten} of the {len(points)} not dominated.",
         ]
@@ -105,6 +111,8 @@ def fit(
     validation: Iterable[Batch],
     *,
     epochs: int,
+    start: int = 0,
+    soup: bool = False,
     lr: float | None = None,
     averaging: float | None = 0.1,
     baseline: bool = True,
@@ -126,10 +134,20 @@ def fit(
     - `tasks`: what is trained, and judged by.
     - `loader`, `validation`: batches to train on, and to judge on. `validation` is judged once
       before training, so that an error in a metric shows at once.
-    - `epochs`: how often `loader` is read, for the ensemble and again for LS.
-    - `lr`, `calibration`: as in `train`.
-    - `averaging`: the share of all steps over which weights are averaged, exponentially; 0.1 is an
-      `ema` of 1 - 1 / (0.1 steps) in `train`. If None, they are not averaged.
+    - `epochs`: how often `loader` is read for the ensemble, with its start. After the start an
+      epoch makes `window` passes, each with one network on every example. LS makes as many passes
+      in all, and reads `loader` once for each.
+    - `start`: the number of epochs, of one pass each, in which one LS is trained, with the same
+      balancer. All members then begin as copies of it. Adam begins anew with them. The weights of
+      the start are not averaged, as in our measurements.
+    - `soup`: whether no mixture is trained, as in a rewarded soup. After the start each member is
+      trained alone, with a weight of 0.9 for its own task; the other tasks share the rest. So an
+      epoch makes as many passes as there are tasks. Give an alpha by numbers, because no member has
+      one task only.
+    - `lr`, `calibration`: as in `train`, also for the start.
+    - `averaging`: the share of all steps after the start over which weights are averaged,
+      exponentially; 0.1 is an `ema` of 1 - 1 / (0.1 steps) in `train`. If None, they are not
+      averaged.
     - `baseline`: whether LS, one network with equal weights, is trained, too: for as many passes,
       at the same rate and with the same averaging and balancer.
     - `preference`, `balancer`, `penalty`, `window`: those of `Method`.
@@ -149,9 +167,17 @@ def fit(
             "`make_model` must make a new model at each call, such as Net in place of Net(). "
             f"Found a {type(make_model).__name__}."
         )
-    shared = shared if isinstance(shared, str | None) else [*shared]  # which two networks read
-    names = [objective.name for objective in objectives(tasks)]
-    passes_of_ls = epochs * window if baseline else 0
+    names, num_tasks = [objective.name for objective in objectives(tasks)], len(tasks)
+    rows, equal = np.eye(num_tasks), np.ones((1, num_tasks)) / num_tasks
+    _check_start(start, epochs)
+    check_type("soup", soup, bool, "True")
+    if soup:
+        _check_soup(start, num_tasks, preference=preference, penalty=penalty, window=window)
+        rows = np.where(rows == 1, OWN_WEIGHT, (1 - OWN_WEIGHT) / (num_tasks - 1))
+        # Every corner is drawn once in each step.
+        preference, window = Dirichlet(0.0, stratified=True), num_tasks
+    shared = shared if isinstance(shared, str | None) else [*shared]  # which all networks read
+    passes_of_ls = start + (epochs - start) * window if baseline else 0
     check_loader(loader, epochs + passes_of_ls)
     check_loader(validation, 2, "validation")
     check_calibration(calibration)
@@ -165,23 +191,18 @@ def fit(
             )
     if not (calibration is None or isinstance(calibration, str)):
         calibration = [*calibration]  # it is read for each training and each alpha
-    rule, num_tasks = balancer or Linear(), len(tasks)
+    rule = balancer or Linear()
     rate = 1e-3 * num_tasks if lr is None else lr
 
-    def run(
-        rows: np.ndarray, passes: int, **options: Any
-    ) -> tuple[WeightEnsemble, Front, list[dict[str, Any]], list[str]]:
+    def make(rows: np.ndarray, **options: Any) -> tuple[WeightEnsemble, Method]:
         torch.manual_seed(seed)
         members = [make_model() for _ in rows]
         network = WeightEnsemble(members, task_weights=rows, shared=shared).to(device)
         # A balancer with a memory has one for each training.
-        method = Method(network, tasks, balancer=copy.deepcopy(rule), **options)
-        with warnings.catch_warnings():  # an error in a metric shows before training
-            warnings.simplefilter("ignore")
-            table, _ = measure(network, tasks, validation, np.eye(len(rows))[:1])
-        if table[names].isna().any(axis=None):
-            _check_labels(tasks, validation)
-        history = train(
+        return network, Method(network, tasks, balancer=copy.deepcopy(rule), **options)
+
+    def train_for(passes: int, method: Method, averaging: float | None) -> list[dict[str, Any]]:
+        return train(
             method,
             loader,
             epochs=passes,
@@ -191,16 +212,33 @@ def fit(
             seed=seed,
             progress=progress,
         )
+
+    def run(
+        rows: np.ndarray, passes: int, start: int = 0, **options: Any
+    ) -> tuple[WeightEnsemble, Front, list[dict[str, Any]], list[str]]:
+        network, method = make(rows, **options)
+        with warnings.catch_warnings():  # an error in a metric shows before training
+            warnings.simplefilter("ignore")
+            table, _ = measure(network, tasks, validation, np.eye(len(rows))[:1])
+        if table[names].isna().any(axis=None):
+            _check_labels(tasks, validation)
+        history = []
+        if start:
+            one, ls_method = make(equal)
+            history = train_for(start, ls_method, averaging=None)
+            _copy_into_members(network, one)
+            method.epoch_losses = ls_method.epoch_losses  # so that no order of batches comes again
+        later = train_for(passes - start, method, averaging)
+        history += [row | {"epoch": start + row["epoch"]} for row in later]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             front = evaluate(network, tasks, validation, progress=progress)
         return network, front, history, [str(warning.message) for warning in caught]
 
     options = {"penalty": penalty, "window": window, "preference": preference or Dirichlet()}
-    network, front, history, notes = run(np.eye(num_tasks), epochs, **options)
+    network, front, history, notes = run(rows, epochs, start, **options)
     ls = None
     if baseline:
-        equal = np.full((1, num_tasks), 1 / num_tasks)
         try:
             _, ls, _, of_ls = run(equal, passes_of_ls)
         except (NonFiniteError, InputError) as error:  # the front is not lost with it
@@ -208,7 +246,44 @@ def fit(
         notes += [f"LS: {note}" for note in of_ls]
     for note in notes:
         warnings.warn(note, stacklevel=2)
-    return Fitted(network, front, ls, history, rate, tuple(notes))
+    recipe = ""
+    if start:
+        name, then = "PaMaL", "mixtures of its copies"
+        if soup:
+            name, then = "Rewarded soup", "each of its copies alone"
+        recipe = f"{name}: one LS in the first {start} of {epochs} epochs, then {then}."
+    return Fitted(network, front, ls, history, rate, tuple(notes), recipe)
+
+
+def _check_start(start: int, epochs: int) -> None:
+    """Raise InputError unless `start` is a whole number from 0 to `epochs` - 1."""
+    check_number("epochs", epochs, 1, whole=True)
+    check_number("start", start, 0, whole=True)
+    if start >= epochs:
+        raise InputError(f"`start` must be below `epochs`, {epochs}. Found start={start}.")
+
+
+def _check_soup(start: int, num_tasks: int, **options: Any) -> None:
+    """Raise InputError unless a soup has a start and two tasks, and no `options` of mixtures."""
+    if num_tasks < 2:
+        raise InputError(f"`tasks` must be at least 2 if `soup` is True. Found {num_tasks}.")
+    if not start:
+        raise InputError("`start` must be at least 1 if `soup` is True. Found start=0.")
+    defaults = {"preference": None, "penalty": None, "window": 1}
+    if given := [name for name, value in options.items() if value != defaults[name]]:
+        raise InputError(
+            "`preference`, `penalty` and `window` must be left out if `soup` is True: every member "
+            f"is drawn once in each step. Found {', '.join(given)}."
+        )
+
+
+@torch.no_grad()
+def _copy_into_members(network: WeightEnsemble, one: WeightEnsemble) -> None:
+    """Make each member of `network` a copy of the only member of `one`."""
+    network.skeleton = one.skeleton  # it has the buffers and the frozen weights
+    pairs = zip(network.stacked.parameters(), one.stacked.parameters(), strict=True)
+    for weights, weight in pairs:
+        weights.copy_(weight)  # of shape [1, *shape]
 
 
 def _decay(steps: float) -> float | None:

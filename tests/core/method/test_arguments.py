@@ -76,7 +76,12 @@ def epoch(loader=(BATCH,), **options):
 
 
 def fitted(**options):
-    return fit(Net, TASKS, [BATCH], [BATCH], epochs=1, progress=False, **options)
+    options = {"epochs": 1, "progress": False} | options
+    return fit(Net, options.pop("tasks", TASKS), [BATCH], [BATCH], **options)
+
+
+def soup(**options):
+    return fitted(**({"epochs": 2, "start": 1, "soup": True} | options))
 
 
 def front():
@@ -250,6 +255,30 @@ TRAINING = {
     "a decay in words": (lambda: epoch(ema="0.9"), "above 0 and below 1. Found ema='0.9'"),
     "a share below 0": (lambda: fitted(averaging=-0.1), "number > 0. Found averaging=-0.1"),
     "a true share": (lambda: fitted(averaging=True), "number > 0. Found averaging=True"),
+    "a start below 0": (lambda: fitted(start=-1), "whole number >= 0. Found start=-1"),
+    "half a start": (lambda: fitted(start=0.5), "whole number >= 0. Found start=0.5"),
+    "a true start": (lambda: fitted(epochs=2, start=True), "number >= 0. Found start=True"),
+    "a start in words": (lambda: fitted(start="1"), "whole number >= 0. Found start='1'"),
+    "a start of all epochs": (lambda: fitted(start=1), "below `epochs`, 1. Found start=1"),
+    "a start of words": (lambda: fitted(epochs="3", start=1), "number >= 1. Found epochs='3'"),
+    "a start before an error": (
+        lambda: fitted(epochs=2, start=1, penalty=MultiForward(1.0)),
+        "at least 2 when `lam` > 0. Found window=1, lam=1.0",
+    ),
+    "a soup in words": (lambda: soup(soup="yes"), "must be of type bool, .* Found 'yes'"),
+    "a soup without a start": (
+        lambda: soup(start=0),
+        "`start` must be at least 1 if `soup` is True. Found start=0",
+    ),
+    "a soup of one task": (lambda: soup(tasks=TASKS[:1]), "at least 2 if `soup` is True. Found 1"),
+    "a soup with a preference": (
+        lambda: soup(preference=Dirichlet(1.0)),
+        "must be left out if `soup` is True: .* Found preference",
+    ),
+    "a soup with a penalty and a window": (
+        lambda: soup(penalty=MultiForward(0.0), window=2),
+        "must be left out if `soup` is True: .* Found penalty, window",
+    ),
     "statistics by a word": (lambda: epoch(calibration="own"), "must be one of shared"),
     "an optimiser and a rate": (
         lambda: epoch(
