@@ -48,10 +48,15 @@ def test_the_command_of_a_page_is_the_one_that_made_it(name, page):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_opens_with_its_answer_and_folds_its_code(name, page):
-    cells = page(name).cells
+    """An ablation shows one cell: what it compares, and how to make one of its runs."""
+    cells, in_view = page(name).cells, []
     for cell in cells:
         tags = cell.metadata.get("tags", [])
-        assert cell.cell_type == "markdown" or {*tags} & HIDDEN
+        if cell.cell_type == "code" and not {*tags} & HIDDEN:
+            in_view.append(cell.source)
+    assert len(in_view) == (name in ABLATIONS)
+    for source in in_view:
+        assert "ablation.run_one(" in source and "ablation.compared(" in source
     given = [cell for cell in cells if "injected-parameters" in cell.metadata.get("tags", [])]
     (own,) = (cell for cell in cells if "parameters" in cell.metadata.get("tags", []))
     assert bool(given) == ("remove-cell" in own.metadata.tags)
