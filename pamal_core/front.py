@@ -66,7 +66,9 @@ class Front:
     def __getitem__(self, rows: Any) -> Any:
         if not isinstance(rows, int | np.integer):
             # As pandas takes them: a boolean Series is matched by its index.
-            places = pd.Series(range(len(self)), self.table.index).iloc[rows].to_numpy()
+            every = pd.Series(range(len(self)), self.table.index)
+            is_mask = isinstance(rows, pd.Series) and rows.dtype == bool
+            places = (every.loc if is_mask else every.iloc)[rows].to_numpy()
             table = self.table.iloc[places].reset_index(drop=True)
             return replace(self, alphas=self.alphas[places], table=table)
         row = range(len(self))[rows]

@@ -15,11 +15,13 @@ def pick_device(name: str) -> torch.device:
     """`name`, or for "auto" the first of CUDA, MPS and CPU that is there; InputError where torch
     cannot use it."""
     if name == "auto":
-        # Not `current_accelerator(check_available=True)`, which torch 2.6 does not have.
-        accelerator = torch.accelerator.current_accelerator()
-        if accelerator is None or not torch.accelerator.is_available():
-            return torch.device("cpu")
-        return accelerator
+        # Not `current_accelerator(check_available=True)`, which torch 2.6 does not have. That torch
+        # raises an error if there is none.
+        with suppress(RuntimeError):
+            accelerator = torch.accelerator.current_accelerator()
+            if accelerator is not None and torch.accelerator.is_available():
+                return accelerator
+        return torch.device("cpu")
     try:
         torch.empty(0, device=name)
     except (RuntimeError, AssertionError) as error:

@@ -419,7 +419,8 @@ def test_another_metric_has_the_direction_that_is_known_or_given():
 
 
 @pytest.mark.parametrize("num_tasks", [2, 3, 4])
-def test_a_plot_has_every_point_in_every_pair_of_tasks(num_tasks):
+def test_a_plot_has_every_point_in_every_pair_of_tasks(num_tasks, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user has it
     plt = pytest.importorskip("matplotlib.pyplot", reason="needs the `plots` extra")
     rng = np.random.default_rng(0)
     points = front(

@@ -112,7 +112,7 @@ def test_a_regression_is_judged_on_its_labelled_part_alone(loss, judge, seed, mi
         assert math.isnan(found) and math.isnan(determination)
         return
     if kept.sum() > 1:
-        expected = sk.r2_score(target[kept], output.detach()[kept, 0].double())
+        expected = sk.r2_score(target[kept].double(), output.detach()[kept, 0].double())
         assert determination == pytest.approx(expected, rel=1e-9)
     assert found == pytest.approx(judge(target[kept], output.detach()[kept, 0]), rel=1e-5)
     slope, expected = (

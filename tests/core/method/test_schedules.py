@@ -23,6 +23,9 @@ from torch.optim.lr_scheduler import (
 from pamal_core.errors import InputError
 from pamal_core.training import train
 
+# What torch 2.6 says of its own SequentialLR.
+pytestmark = pytest.mark.filterwarnings("ignore:The epoch parameter in `scheduler.step")
+
 
 @pytest.fixture
 def loader(batch):
