@@ -102,9 +102,7 @@ def load(
     training file that is for validation.
     """
     chosen_tasks = [task for task in TASKS if task in tasks]
-    place = data_root(root)
-    is_sample = takes_sample(data, place, HOME)
-    contents = people_of(COLUMNS) if is_sample else texts(place / HOME.folder)
+    is_sample, contents = _contents(data, root, people_of)
     known, tested = map(parse, contents)
     order = np.random.default_rng(seed).permutation(len(known))
     held_out, rest = map(np.sort, np.split(order, [round(VALIDATION_SHARE * len(known))]))
@@ -130,14 +128,23 @@ def shown(
 ) -> pd.DataFrame:
     """Return the first `number` people of the training file who worked in that year, in the columns
     and words of `SHOWN`. The other arguments are those of `load`."""
-    place = data_root(root)
-    contents = people_of(COLUMNS) if takes_sample(data, place, HOME) else texts(place / HOME.folder)
+    _, contents = _contents(data, root, people_of)
     frame = parse(contents[0])
     few = frame[frame["WKSWORK"] > 0].head(number)
     few = few[[*SHOWN]].rename(columns=SHOWN).astype({"age": int, "weeks worked": int})
-    above = few["income"].astype(str) != "- 50000."
-    few["income"] = above.map({True: "above 50,000", False: "up to 50,000"})
+    few["income"] = TASKS["income"][1](few["income"].astype(str)).map(
+        {True: "above 50,000", False: "up to 50,000"}
+    )
     return few.reset_index(drop=True).rename_axis("person")
+
+
+def _contents(
+    data: str, root: str | Path | None, people_of: Callable[[Sequence[str]], tuple[bytes, bytes]]
+) -> tuple[bool, Sequence[bytes]]:
+    """Return whether the people are made up, and the contents of both files."""
+    place = data_root(root)
+    is_sample = takes_sample(data, place, HOME)
+    return is_sample, people_of(COLUMNS) if is_sample else texts(place / HOME.folder)
 
 
 def texts(folder: Path) -> list[bytes]:

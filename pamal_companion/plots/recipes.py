@@ -1,4 +1,4 @@
-"""What recipes of equal compute reach within a limit that one accepts."""
+"""Draw what recipes of equal compute reach within a limit that one accepts."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ def within_figure(
     closer: tuple[float, float],
     provenance: str,
 ) -> Figure:
-    """A line for each recipe, by its name: the mean over seeds of what it reaches within each
+    """Draw a line for each recipe, by its name: the mean over seeds of what it reaches within each
     limit, in a band of its 95 % interval, and a dashed line at what a `constant` answer has. The
     second panel has the same between the two values `closer`.
 

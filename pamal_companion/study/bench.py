@@ -33,8 +33,8 @@ def tables(
     records: Mapping[str, Sequence[Record]],
     own: Iterable[str],
 ) -> dict[str, pd.DataFrame]:
-    """Return by their titles the tables of the runs of one experiment: the rates on validation, the
-    means over seeds on test, and the differences of each of one's own methods to the others.
+    """Return the tables of the runs of one experiment, by their titles: the rates on validation,
+    the means over seeds on test, and the differences of each of one's own methods to the others.
 
     - `volumes`, `chosen`: by method the hypervolume on validation at each rate, NaN if it diverged,
       and the rate that was chosen.

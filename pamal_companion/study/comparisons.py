@@ -227,9 +227,7 @@ def figure_4(data: str, runs: Runs) -> Figure:
     records: the first three seeds of PaMaL and of every baseline, and of PHN and COSMOS one run
     with their authors' setting and one with the largest hypervolume on validation of all that the
     paper tried. Raise InputError without PaMaL or single-task learning."""
-    tasks = enumerate(paper.TASKS[data])
-    stl = [(Setting(data, "stl").having(task=t), f"{task}/accuracy") for t, task in tasks]
-    single = [frame.measured(runs, *learnt, "test")[: paper.SEEDS].mean() for learnt in stl]
+    single = _single(data, runs, "test")
 
     def first(method: str) -> dict[int, Front]:
         made = [*runs.get(Setting(data, method), {}).items()][: paper.SEEDS]
@@ -257,6 +255,13 @@ def figure_4(data: str, runs: Runs) -> Figure:
     return seeds_figure(ours, points, single, provenance, baselines)
 
 
+def _single(data: str, runs: Runs, split: str) -> list[float]:
+    """Return what single-task learning reaches on each task of the paper, NaN without a record."""
+    tasks = enumerate(paper.TASKS[data])
+    stl = [(Setting(data, "stl").having(task=t), f"{task}/accuracy") for t, task in tasks]
+    return [frame.measured(runs, *learnt, split)[: paper.SEEDS].mean() for learnt in stl]
+
+
 ALIKE = {"W", "lam", "penalty"}
 """Options of PaMaL in which a setting may differ from the paper's and still have its baselines."""
 
@@ -276,11 +281,7 @@ def front_beside_ls(record: Record, by_seed: Mapping[int, Record], runs: Runs) -
         name: [run.front("validation") for run in [*runs.get(one, {}).values()][: paper.SEEDS]]
         for name, one in baselines.items()
     }
-    stl = [Setting(data, "stl").having(task=t) for t in range(2)]
-    single = [
-        frame.measured(runs, one, name, "validation")[: paper.SEEDS].mean()
-        for one, name in zip(stl, record.objectives, strict=True)
-    ]
+    single = _single(data, runs, "validation")
     if not all(points.values()) or np.isnan(single).any():
         return None
     fronts = {seed: one.front("validation") for seed, one in by_seed.items()}

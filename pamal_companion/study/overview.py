@@ -37,7 +37,7 @@ def table(runs: Runs) -> pd.DataFrame:
 
 
 def objectives(runs: Runs) -> dict[str, list[str]]:
-    """Return by what the networks of each experiment are compared, one for each task. The toy
+    """Return the objectives of the networks of each experiment, one for each task. The toy
     problem, whose data are a formula, has no networks, and STL has one task."""
     found: dict[str, list[str]] = {}
     for (experiment, method, _), by_seed in runs.items():

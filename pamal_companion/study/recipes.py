@@ -4,19 +4,20 @@ The words of the comparisons are those of `registered.verdicts`; here are the nu
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from pamal_companion.study import per_pass, registered
-from pamal_companion.study.per_pass import Measure, Pair
+from pamal_companion.study.per_pass import Pair
 from pamal_companion.study.registered import Question
 from pamal_companion.study.statistics import Estimate, number
 
 
 class Recipe(NamedTuple):
-    """How a recipe is called on pages, what it keeps, and its name in the grid that tuned it."""
+    """Name a recipe: its words on pages, what it keeps, and its name in the grid that tuned it."""
 
     words: str
     kept: str
@@ -50,23 +51,14 @@ def points(question: Question, recipe: str) -> dict[int, Pair]:
     return {seed: question.asked.measured.four(pair) for seed, pair in found.items()}
 
 
-def measured(question: Question, fours: Mapping[int, Pair]) -> "pd.Series[float]":
-    """Return, by seed, what the question measures of such points."""
-    return pd.Series({seed: question.asked.measured.value(pair) for seed, pair in fours.items()})
-
-
 def within(question: Question, limits: Sequence[float]) -> dict[str, pd.DataFrame]:
     """Return, by recipe, what the measure is within each of `limits`: a row for each limit, a
     column for each seed."""
-    base = question.asked.measured
-    found = {}
+    measure, found = question.asked.measured, {}
     for recipe in question.recipes:
         fours = points(question, recipe)
         rows = {
-            limit: {
-                seed: Measure(base.reference, limit, base.base_rate).value(pair)
-                for seed, pair in fours.items()
-            }
+            limit: {seed: replace(measure, limit=limit).value(pair) for seed, pair in fours.items()}
             for limit in limits
         }
         found[recipe] = pd.DataFrame(rows).T
@@ -117,7 +109,7 @@ def table(question: Question, grids: Sequence[Question], units: Sequence[str]) -
     beside, rates = registered.beside(question), tuned(grids)
     means, rows = {}, {}
     for recipe in question.recipes:
-        every = measured(question, points(question, recipe))
+        every = per_pass.values(question.records, recipe, asked.measured)
         low, high = Estimate.of(every).interval()
         said, row = RECIPES[recipe], beside.loc[recipe]
         means[said.words] = every.mean()

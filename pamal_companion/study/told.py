@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pamal_companion.study import recipes, registered
+from pamal_companion.study import per_pass, recipes, registered
 from pamal_companion.study.registered import Question
 from pamal_companion.study.statistics import Estimate, minus
 
@@ -18,16 +18,13 @@ def word(question: Question, ours: str, theirs: str) -> str:
 
 def away(question: Question, ours: str, theirs: str) -> Estimate:
     """Return by how much one recipe of `question` is above another one."""
-    found = {}
-    for recipe in (ours, theirs):
-        fours = recipes.points(question, recipe)
-        found[recipe] = recipes.measured(question, fours)
-    return minus(found[ours], found[theirs], paired=True)[0]
+    found = [per_pass.values(question.records, r, question.asked.measured) for r in (ours, theirs)]
+    return minus(found[0], found[1], paired=True)[0]
 
 
 def reached(question: Question, recipe: str) -> float:
     """Return what a recipe reaches, in the mean over seeds."""
-    return float(recipes.measured(question, recipes.points(question, recipe)).mean())
+    return float(per_pass.values(question.records, recipe, question.asked.measured).mean())
 
 
 def of_fairness(question: Question) -> str:
@@ -41,9 +38,10 @@ def of_fairness(question: Question) -> str:
         "PHN",
         "PaMaL with one draw and p = 1",
     ]
+    words = registered.verdicts(question)["verdict"]
     by_word: dict[str, list[str]] = {}
     for one in theirs:
-        by_word.setdefault(word(question, OURS, one), []).append(one)
+        by_word.setdefault(words[f"{OURS} - {one}"], []).append(one)
     others = " ".join(
         f"Against {listed(names)} it is **{said}**." for said, names in by_word.items()
     )
@@ -53,7 +51,7 @@ def of_fairness(question: Question) -> str:
         "The network that you would choose from a rewarded soup has an average precision of "
         f"{reached(question, 'soup'):.3f} on test, and the one from the best variant of "
         f"PaMaL {reached(question, 'pamal'):.3f}. Against the soup PaMaL is "
-        f"**{word(question, OURS, STRONGEST)}**, by {100 * low:.1f} to {100 * high:.1f} points of "
+        f"**{words[f'{OURS} - {STRONGEST}']}**, by {100 * low:.1f} to {100 * high:.1f} points of "
         f"average precision. {others} So if you need a choice of this kind, train a soup first. We "
         "do not know why it wins. One difference is that the soup trains no mixture of networks. "
         "It trains one network on both losses, then a copy for each, with nine tenths of the "
