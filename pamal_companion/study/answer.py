@@ -1,8 +1,5 @@
 """The companion's answer in three sentences, in the words of the verdicts."""
 
-import numpy as np
-import pandas as pd
-
 from pamal_companion.study import claims, dial, registered, tables, told
 from pamal_companion.study.claim import judge
 from pamal_companion.study.claims import AHEAD, FINDINGS
@@ -51,22 +48,15 @@ NUMBERS = ("Table 2", "Table 3", "Table 9")
 NEAR = 0.005
 
 
-def beside_the_paper(runs: Runs) -> pd.Series:
-    """Return how many numbers of `NUMBERS` ours have "beside" them, how many of these are "within"
-    `NEAR`, and the "median" of the differences; and of the paper's claims by their word."""
+def in_sum(runs: Runs) -> str:
+    """Return how many numbers of `NUMBERS` lie within `NEAR` of the paper's, with the median of the
+    differences, and how many of its claims have each word."""
     away = tables.compare(runs)["difference"].dropna().abs()
     away = away[away.index.get_level_values("table").str.startswith(NUMBERS)]
     words = claims.table(runs)["verdict"].value_counts()
-    counts = {"beside": len(away), "within": int((away <= NEAR).sum())}
-    return pd.Series({**counts, "median": np.median(away), "claims": words.sum(), **words})
-
-
-def in_sum(runs: Runs) -> str:
-    """Return `beside_the_paper` in three sentences."""
-    n = beside_the_paper(runs)
     return (
-        f"**In sum.** Of {n['beside']:.0f} numbers in Tables 2, 3 and 9, {n['within']:.0f} of ours "
-        f"lie within {NEAR} of the paper's, half of them within {n['median']:.4f}. Of the paper's "
-        f"{n['claims']:.0f} claims {n['holds']:.0f} hold and {n['fails']:.0f} fail. Of the others "
-        f"{n['open']:.0f} are open, and {n['not run']:.0f} are not run."
+        f"**In sum.** Of {len(away)} numbers in Tables 2, 3 and 9, {(away <= NEAR).sum()} of ours "
+        f"lie within {NEAR} of the paper's, half of them within {away.median():.4f}. Of the "
+        f"paper's {words.sum()} claims {words['holds']} hold and {words['fails']} fail. Of the "
+        f"others {words['open']} are open, and {words['not run']} are not run."
     )
