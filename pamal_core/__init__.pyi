@@ -3,13 +3,14 @@ from .classes import classification, segmentation
 from .ensemble import WeightEnsemble, member_parameters
 from .errors import InputError
 from .evaluation import evaluate
+from .fitted import Fitted
 from .front import Front
 from .labels import binary
 from .method import Method, NonFiniteError
 from .metrics import Metric
 from .numbers import depth, regression
 from .penalties import MultiForward
-from .recipe import Fitted, fit
+from .recipe import fit
 from .simplex import Dirichlet, lattice
 from .tasks import Task
 from .training import train

@@ -16,7 +16,6 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from pamal_core.errors import InputError, is_number
-from pamal_core.inputs import Batch
 from pamal_core.method import Method
 from pamal_core.skeleton import full_precision
 from pamal_core.tasks import Task, by_task, task_losses
@@ -31,11 +30,7 @@ def check_optimizer(method: Method, optimizer: Optimizer) -> None:
     closure = inspect.signature(type(optimizer).step).parameters.get("closure")
     is_needed = closure is not None and closure.default is inspect.Parameter.empty
     # SAM asks for a closure when it steps, not in its signature: its other method tells.
-    if is_needed or hasattr(optimizer, "first_step"):
-        raise InputError(
-            "`optimizer` must step along the gradient of one forward pass; for others write a loop "
-            f"around `Method.step`. Found {type(optimizer).__name__}, which needs a closure."
-        )
+    check_closure(optimizer, is_needed or hasattr(optimizer, "first_step"))
     named: dict[str, Tensor] = dict(method.network.named_parameters())
     named |= {f"entry {k} of the balancer": p for k, p in enumerate(method.balancer.parameters())}
     for name, weight in named.items():
@@ -69,17 +64,27 @@ def check_optimizer(method: Method, optimizer: Optimizer) -> None:
         )
 
 
-def check_reach(method: Method, batch: Batch, alpha: ArrayLike) -> None:
+def check_closure(optimizer: Optimizer, is_needed: bool) -> None:
+    """Raise InputError for an optimiser that computes losses several times in a step."""
+    if is_needed:
+        raise InputError(
+            "`optimizer` must step along the gradient of one forward pass; for others write a loop "
+            f"around `Method.step`. Found {type(optimizer).__name__}, which needs a closure."
+        )
+
+
+def check_reach(method: Method, runs: Sequence[Sequence[Any]], alpha: ArrayLike) -> None:
     """Run the first batch once, and raise InputError if training would be wrong without an error.
 
     - The losses train weights that do not follow from alpha: weights that the model reaches in
       another way than as its own attributes, or that were frozen when the network was made.
     - The forward pass writes into weights.
     - A loss compares each output with each target (`check_pairs`).
+    - A loss is a sum over the batch (`check_mean`).
 
-    Random numbers and buffers stay as they were.
+    `runs` is the batch as `inputs.runs_of` returns it. Random numbers and buffers stay as they
+    were.
     """
-    inputs, *targets = batch
     network, device = method.network, method.network.device
     theta = {n: w.detach().requires_grad_() for n, w in network.theta(alpha).items()}
     before = {n: w.detach().clone() for n, w in theta.items()}
@@ -89,11 +94,13 @@ def check_reach(method: Method, batch: Batch, alpha: ArrayLike) -> None:
         skeleton.train().holding(theta),
         torch.random.fork_rng([device] if device.type == "cuda" else []),
     ):
-        versions = _versions(model)
-        outputs = skeleton(theta, inputs)
-        with full_precision(device):
-            losses = task_losses(method.tasks, outputs, targets)
-            check_pairs(method.tasks, outputs, targets)
+        versions, losses = _versions(model), []
+        for inputs, *targets in runs:
+            outputs = skeleton(theta, inputs)
+            with full_precision(device):
+                losses.append(task_losses(method.tasks, outputs, targets))
+                check_pairs(method.tasks, outputs, targets)
+                check_mean(method.tasks, outputs, targets)
         replaced = versions.items() - _versions(model).items()
     written = [n for n in theta if not torch.equal(theta[n].nan_to_num(), before[n].nan_to_num())]
     if replaced or written:
@@ -102,7 +109,7 @@ def check_reach(method: Method, batch: Batch, alpha: ArrayLike) -> None:
             "or are frozen. Found one that does."
         )
     frozen = {p: f"{n}, frozen before" for n, p in model.named_parameters()}
-    nodes, seen = [losses.grad_fn], set[Any]()
+    nodes, seen = [of_run.grad_fn for of_run in losses], set[Any]()
     while nodes:
         node = nodes.pop()
         if node is None or node in seen:
@@ -145,6 +152,41 @@ def check_pairs(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> 
                 f"The loss of task {task.name} must compare each output with its own target. Found "
                 f"that it compares outputs {[*output.shape]} with all targets {[*target.shape]}."
             )
+
+
+def check_mean(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> None:
+    """Raise InputError if a loss doubles where each example is there twice: a sum over the batch
+    grows with it, and so would a task's share of the direction."""
+    for task, output, target in by_task(tasks, outputs, targets):
+        factor = repeated(task, output, target)
+        if factor is not None and abs(factor - 2) < 2e-3:
+            assert target is not None
+            half = (len(target) + 1) // 2  # two sizes, so that no other loss doubles by chance
+            factor = repeated(task, output[:half], target[:half])
+        if factor is not None and abs(factor - 2) < 2e-3:
+            raise InputError(
+                f"The loss of task {task.name} must be a mean over the batch. Found that it "
+                'doubles where each example is there twice, as with reduction="sum".'
+            )
+
+
+@torch.no_grad()
+def repeated(task: Task, output: Tensor, target: Tensor | None) -> float | None:
+    """Return by what factor the loss of `task` changes where each example is there twice, or None
+    if it cannot be said: without a target for each example, or with a loss that is random, near 0
+    or made for one size of batches."""
+    if target is None or not output.ndim or not target.ndim or len(output) != len(target):
+        return None
+    twice = torch.cat([output, output]), torch.cat([target, target])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            once, again = (float(task.loss(output, target)) for _ in range(2))
+            joined = float(task.loss(*twice))
+    except Exception:
+        return None
+    is_known = once == again and math.isfinite(once) and math.isfinite(joined)
+    return joined / once if is_known and abs(once) > 1e-6 else None
 
 
 def check_schedule(

@@ -1,6 +1,6 @@
 """Tasks of classes: of examples, tokens or pixels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -132,6 +132,9 @@ class Classes:
 
     # Answers: the first of the largest logits
 
+    def accuracy(self, name: str) -> Metric:
+        return Metric(name, True, partial(sum_of_values, self.right), reference=0.0)
+
     def answered(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return the class of each answer and of each label, a mask of the labels that count, and
         0, or NaN if a largest logit is not finite: a network without numbers has no accuracy."""
@@ -151,37 +154,6 @@ class Classes:
         """Return the confusion matrix of a batch."""
         classes, truth, counted, lost = self.answered(logits, labels)
         return exact(confusion_matrix(classes, truth, counted, logits.shape[1])) + lost
-
-    # The best constant answer follows from how often each class occurs
-
-    def frequencies(self, logits: Tensor, labels: Tensor) -> Float[Tensor, " C"]:
-        """Return the number of labels of each class; 0 if labels are probabilities."""
-        logits, labels = self.labelled(logits, labels)
-        number = logits.shape[1]
-        if labels.is_floating_point():
-            labels = labels.new_zeros(0, dtype=torch.long)
-        return exact(labels.clamp(0, number - 1).bincount(minlength=number))
-
-    def least_loss(self, frequencies: Float[Tensor, " C"]) -> float:
-        """Return the loss of answering with the weighted share of each class."""
-        weight = self.weight(frequencies)
-        mass = frequencies if weight is None else frequencies * weight
-        shares = mass / mass.sum()
-        return -float(torch.xlogy(shares, shares).sum())
-
-    def loss(self, statistic: Callable[[Tensor, Tensor], Tensor]) -> Metric:
-        constant = Metric("loss", False, self.frequencies, self.least_loss)
-        return Metric("loss", False, statistic, constant=constant)
-
-    def accuracy(self, name: str) -> Metric:
-        constant = Metric(name, True, self.frequencies, largest_share)
-        statistic = partial(sum_of_values, self.right)
-        return Metric(name, True, statistic, constant=constant, reference=0.0)
-
-
-def largest_share(frequencies: Float[Tensor, "C ..."]) -> Tensor:
-    """Return the accuracy of answering each label with its most frequent class."""
-    return frequencies.amax(0).sum() / frequencies.sum()
 
 
 def beyond(labels: Tensor, counted: Tensor, num_classes: int) -> Tensor:
@@ -214,6 +186,7 @@ def classification(
     *,
     class_weight: Weights | None = None,
     metrics: Sequence[Any] | None = None,
+    output: str | None = None,
 ) -> Task:
     """Return a task of classes, trained on cross-entropy: logits [n, C] and labels [n], or logits
     [n, C, ...] and labels [n, ...], as of tokens.
@@ -229,14 +202,16 @@ def classification(
     - `metrics`: metrics as in `Task`, or the names of the default ones, "accuracy" and "loss", the
       loss of training: `["accuracy", AUROC(...)]`. An object of torchmetrics gets logits [k, C] and
       labels [k].
+    - `output`: the name of another task, whose output this one judges, as in `Task`.
 
     The loss raises InputError for labels of another shape.
     """
     weights = None if class_weight is None else tuple(positive("class_weight", class_weight))
     classes = Classes(ignore_index, weights)
     losses = partial(sum_of_means, classes.cross_entropy, classes.count)
-    chosen = chosen_of((classes.accuracy("accuracy"), classes.loss(losses)), metrics)
-    return Task(name, classes.cross_entropy, chosen, classes.count, classes.labelled)
+    chosen = chosen_of((classes.accuracy("accuracy"), Metric("loss", False, losses)), metrics)
+    loss, labelled = classes.cross_entropy, classes.labelled
+    return Task(name, loss, chosen, classes.count, labelled, output=output)
 
 
 def segmentation(
@@ -246,6 +221,7 @@ def segmentation(
     *,
     class_weight: Weights | None = None,
     metrics: Sequence[Any] | None = None,
+    output: str | None = None,
 ) -> Task:
     """Return a task of a class for every pixel, trained on cross-entropy: logits [n, num_classes,
     H, W] and integer labels [n, H, W].
@@ -255,6 +231,7 @@ def segmentation(
       classes of intersection over union, "pixel accuracy", and "loss", the loss of training. mIoU
       comes from one confusion matrix of all pixels, without classes that neither occur nor are
       predicted. An object of torchmetrics gets logits [k, num_classes] and labels [k].
+    - `output`: the name of another task, whose output this one judges, as in `Task`.
 
     The loss raises InputError for logits of another number of classes, and for labels of another
     shape or of floats.
@@ -264,10 +241,11 @@ def segmentation(
     defaults = (
         Metric("mIoU", True, classes.confusion, mean_iou, reference=0.0),
         classes.accuracy("pixel accuracy"),
-        classes.loss(partial(sum_of_values, classes.cross_entropies)),
+        Metric("loss", False, partial(sum_of_values, classes.cross_entropies)),
     )
-    loss = partial(mean_of_values, classes.cross_entropies)
-    return Task(name, loss, chosen_of(defaults, metrics), classes.count, classes.labelled)
+    loss, labelled = partial(mean_of_values, classes.cross_entropies), classes.labelled
+    chosen = chosen_of(defaults, metrics)
+    return Task(name, loss, chosen, classes.count, labelled, output=output)
 
 
 @torch.no_grad()

@@ -1,6 +1,5 @@
 """Evaluation: the metrics of a trained network at each alpha."""
 
-import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -17,7 +16,8 @@ from tqdm.auto import tqdm
 
 from pamal_core.errors import InputError, check_type
 from pamal_core.front import Front
-from pamal_core.inputs import Batch, to_device, unchanged
+from pamal_core.inputs import runs_of, unchanged
+from pamal_core.loaders import Loader, to_judge
 from pamal_core.network import Alpha, Network, check_network
 from pamal_core.objectives import Objective
 from pamal_core.simplex import lattice, sampled
@@ -50,7 +50,7 @@ def columns(tasks: Sequence[Task]) -> tuple[Objective, ...]:
 def evaluate(
     network: Network | AveragedModel,
     tasks: Sequence[Task],
-    loader: Iterable[Batch],
+    loader: Loader,
     alphas: Alpha | None = None,
     *,
     calibration: Calibration | None = None,
@@ -63,7 +63,7 @@ def evaluate(
     keeps its mode and its statistics.
 
     - `loader`: batches, which are read once; each goes through the networks of all alphas. A
-      generator will do.
+      generator will do. Or a loader for each task, {name: loader}.
     - `alphas`: [P, M], or one [M]; or a frame or a dict of them by name. By default they are the
       lattice with 11 points along an edge, as in the paper: 11 points for two members, 66 for
       three, 286 for four. For more members they are `simplex.sampled`: the corners, the centre, and
@@ -73,11 +73,9 @@ def evaluate(
       `train` kept, or else the shared ones, with a warning where they misjudge the ends.
     - `progress`: whether there is a bar once it takes more than ten seconds.
 
-    A warning names the tasks and alphas whose metrics are not finite, and another one the tasks,
-    made by `classification` and its like, that are at no alpha better than the best constant answer
-    to these labels. Raises
-    InputError where the tasks are in another order than in training, and where something writes
-    into the inputs or the targets.
+    A warning names the tasks and alphas whose metrics are not finite. Raises InputError where the
+    tasks are in another order than in training, and where something writes into the inputs or the
+    targets.
     """
     if isinstance(network, AveragedModel):
         network = cast(Network, network.module)
@@ -94,12 +92,11 @@ def evaluate(
         points = (lattice if network.num_members <= 4 else sampled)(network.num_members)
     else:
         points = np.atleast_2d(network.alpha_array(alphas))
-    table, constants = measure(network, tasks, loader, points, calibration, progress)
+    table = measure(network, tasks, loader, points, calibration, progress)
     trained = [tasks[t] for t in network.trained_tasks]
     task_weights = network.task_weights[:, network.trained_tasks].cpu().numpy()
     front = Front(points, table, objectives(trained), task_weights, columns(trained))
     _check_finite(front, network.task_weights.dtype)
-    _check_learnt(table, trained, constants)
     return front
 
 
@@ -120,46 +117,20 @@ def _check_finite(front: Front, dtype: torch.dtype) -> None:
     warnings.warn(text, stacklevel=4)  # past `evaluate` and the decorator of torch
 
 
-def _check_learnt(
-    table: pd.DataFrame, tasks: Sequence[Task], constants: Mapping[str, float]
-) -> None:
-    """Warn of tasks that are at no alpha better than a constant, by any metric of which the best
-    one is known."""
-    not_learnt = []
-    for task in tasks:
-        texts, gains = [], []
-        for metric in (metric for metric in task.metrics if metric.constant is not None):
-            column = f"{task.name}/{metric.name}"
-            values, constant = table[column], constants[column]
-            best = values.max() if metric.maximise else values.min()
-            gain = best - constant if metric.maximise else constant - best
-            if constant == (1 if metric.maximise else 0):
-                gain = math.nan  # perfect, as where all labels are the same
-            gains.append(gain - 1e-6 * abs(constant))  # what rounding may make
-            texts.append(f"{metric.name} {best:.4g} at best, {constant:.4g} of the constant")
-        if gains and max(gains) <= 0 and np.isfinite(gains).all():
-            not_learnt.append(f"{task.name} ({texts[0]})")
-    if not_learnt:
-        warnings.warn(
-            f"At no alpha better than the best constant answer: {', '.join(not_learnt)}.",
-            stacklevel=4,
-        )
-
-
 @torch.no_grad()
 def measure(
     network: Network,
     tasks: Sequence[Task],
-    loader: Iterable[Batch],
+    loader: Loader,
     points: Float[np.ndarray, "P M"],
     calibration: Calibration = "shared",
     progress: bool = False,
-) -> tuple[pd.DataFrame, dict[str, float]]:
+) -> pd.DataFrame:
     """Return the table of `evaluate`, whatever is in it: a row for each of `points` with the value
-    of each metric over all batches; and what the best constant has in those metrics of which it is
-    known."""
+    of each metric over all batches."""
     device, names = network.device, [task.name for task in tasks]
     check_type("loader", loader, Iterable, "a DataLoader or a list of batches")
+    loader = to_judge(loader, names)
     judged = {
         f"{task.name}/{metric.name}": (t, metric)
         for t, task in enumerate(tasks)
@@ -167,7 +138,6 @@ def measure(
         if t in network.trained_tasks
     }
     totals: list[dict[str, Any]] = [dict.fromkeys(judged) for _ in points]
-    constants: dict[str, Any] = {name: None for name, (_, m) in judged.items() if m.constant}
     is_small = len(points) * network.skeleton.num_weights <= MAX_KEPT_WEIGHTS
     skeleton, caller = network.skeleton.eval_copy(), autocast_now(device)
     shared, thetas, statistics = skeleton.buffer_values(), [], []
@@ -183,38 +153,34 @@ def measure(
         # An iterator, as tqdm would make a second one of a loader, with workers of its own.
         bar = tqdm(iter(loader), total=length, delay=10, disable=not progress, unit="batch")
         for batch in bar:
-            inputs, *targets = to_device(batch, device, names)
+            runs = runs_of(batch, device, names)
             for p, total in enumerate(totals):
                 skeleton.eval()  # anew, as a model may keep what it computed at another alpha
                 put_back(statistics[p] if statistics else shared)
                 theta = thetas[p]
                 if theta is None:
                     theta = network.theta(points[p])
-                with unchanged([inputs, targets]):
-                    with caller:
-                        outputs = skeleton(theta, inputs)
-                    triples = by_task(tasks, outputs, targets)
-                    _gather(judged, triples, total, constants if p == 0 else {})
+                for inputs, *targets in runs:
+                    with unchanged([inputs, targets]):
+                        with caller:
+                            outputs = skeleton(theta, inputs)
+                        _gather(judged, by_task(tasks, outputs, targets), total)
     if batch is None:
         raise InputError("The loader must yield at least one batch. Found none.")
-    rows = [{name: m.of(total[name]) for name, (_, m) in judged.items()} for total in totals]
-    known = {name: judged[name][1].constant.of(total) for name, total in constants.items()}
-    return pd.DataFrame(rows), known
+    return pd.DataFrame(
+        [{name: m.of(total[name]) for name, (_, m) in judged.items()} for total in totals]
+    )
 
 
 def _gather(
     judged: Mapping[str, tuple[int, Any]],
     triples: Sequence[tuple[Task, Tensor, Tensor | None]],
     total: dict[str, Any],
-    constants: dict[str, Any],
 ) -> None:
-    """Add the statistics of a batch to `total`, by metric, and to `constants` those of the best
-    constant, which are of the labels alone."""
+    """Add the statistics of a batch to `total`, by metric."""
     for name, (t, metric) in judged.items():
         task, output, target = triples[t]
         if target is None:
             continue
         add = partial(metric.add, total[name])
         total[name] = taken(task, f"metric {metric.name}", add, output, target)
-        if name in constants:
-            constants[name] = metric.constant.add(constants[name], output, target)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor
@@ -16,7 +16,8 @@ or several in a dict, which are its arguments by name. Anything else is its one 
 Batch = Sequence[Any] | Mapping[str, Any]
 """(inputs, target_1, ..., target_T), with a target for each task, or None if the batch has none; or
 (inputs, {name: target}), in which the name of a task may be absent; or one dict of inputs and
-targets, in which the targets have the names of their tasks."""
+targets, in which the targets have the names of their tasks; or {name: (inputs, target)}, in which
+each task has inputs of its own, through which the network runs one after the other."""
 
 
 def arguments(inputs: Inputs) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -56,6 +57,35 @@ def to_device(batch: Batch, device: torch.device, names: Sequence[str] = ()) -> 
     return [_part_to_device(part, device) for part in batch]
 
 
+def runs_of(batch: Batch, device: torch.device, names: Sequence[str] = ()) -> list[list[Any]]:
+    """Return `batch` on `device` as what the network runs on, each as `to_device` returns it: one
+    for all tasks, or one for each task that has inputs of its own. Raise InputError as `to_device`
+    does. `names` are the names of the tasks."""
+    if not _is_by_task(batch, names):
+        return [to_device(batch, device, names)]
+    runs = []
+    for name, part in batch.items():
+        if isinstance(part, tuple | list):
+            if len(part) != 2:
+                raise InputError(
+                    f"A batch of task {name} alone must be (inputs, target). Found "
+                    f"{described(part)}."
+                )
+            inputs, target = part
+            part = inputs, target if isinstance(target, Mapping) else {name: target}
+        runs.append(to_device(part, device, names))
+    return runs
+
+
+def _is_by_task(batch: Any, names: Sequence[str]) -> TypeGuard[Mapping[str, Any]]:
+    """Return whether `batch` is {name: batch}: targets are tensors, batches are collections."""
+    return (
+        isinstance(batch, Mapping)
+        and len(batch) > 0
+        and all(n in names and isinstance(b, tuple | list | Mapping) for n, b in batch.items())
+    )
+
+
 def _targets(batch: Sequence[Any]) -> Iterable[Any]:
     if len(batch) == 2 and isinstance(batch[1], Mapping):
         return batch[1].values()
@@ -72,15 +102,6 @@ def unchanged(batch: Sequence[Any]) -> Iterator[None]:
         raise InputError(
             "A model must not write into its inputs, nor a loss or a metric into its targets: the "
             "network at the next alpha gets the same. Found one that does."
-        )
-
-
-def check_loader(loader: Any, times: int, name: str = "loader") -> None:
-    """Raise InputError if `loader`, of the argument `name`, cannot be read so many `times`."""
-    if not isinstance(loader, Iterable) or (isinstance(loader, Iterator) and times > 1):
-        raise InputError(
-            f"`{name}` must yield its batches each time that it is read, as a DataLoader or a list "
-            f"does. Found {described(loader)}."
         )
 
 

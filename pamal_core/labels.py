@@ -5,14 +5,13 @@ from functools import partial
 from typing import Any
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from pamal_core.classes import Weights, largest_share, or_nan, positive
+from pamal_core.classes import Weights, or_nan, positive
 from pamal_core.errors import InputError
 from pamal_core.inputs import described
-from pamal_core.metrics import Metric, Pair, Values, exact, mean_of_values, sum_of_values
+from pamal_core.metrics import Metric, Pair, Values, mean_of_values, sum_of_values
 from pamal_core.numbers import check_order
 from pamal_core.tasks import Task, chosen_of
 
@@ -23,6 +22,7 @@ def binary(
     *,
     pos_weight: float | int | Weights | None = None,
     metrics: Sequence[Any] | None = None,
+    output: str | None = None,
 ) -> Task:
     """Return a task of labels that hold or not, trained on the binary cross-entropy of one logit
     each: logits and labels [n], or [n, L] if an example has L labels, of which any may hold.
@@ -39,17 +39,15 @@ def binary(
       [k] and labels [k]. If an example has L labels, the object gets both [k, L], of the examples
       that have a label. If such an example lacks others, tell the object what stands for these:
       `MultilabelAUROC(L, ignore_index=-100)`.
+    - `output`: the name of another task, whose output this one judges, as in `Task`.
 
     The loss raises InputError for two logits of one label, and for labels other than 0 and 1.
     """
     weight = 1.0 if pos_weight is None else positive("pos_weight", pos_weight)
     right, entropies = partial(_right, ignore_index), partial(_entropies, ignore_index, weight)
-    frequencies = partial(_frequencies, ignore_index)
-    best = Metric("accuracy", True, frequencies, largest_share)
-    least = Metric("loss", False, frequencies, partial(_least_loss, weight))
     defaults = (
-        Metric("accuracy", True, partial(sum_of_values, right), constant=best, reference=0.0),
-        Metric("loss", False, partial(sum_of_values, entropies), constant=least),
+        Metric("accuracy", True, partial(sum_of_values, right), reference=0.0),
+        Metric("loss", False, partial(sum_of_values, entropies)),
     )
     return Task(
         name,
@@ -58,6 +56,7 @@ def binary(
         partial(_count, ignore_index),
         partial(_labelled, ignore_index),
         torch.sigmoid,
+        output,
     )
 
 
@@ -119,22 +118,3 @@ def _right(ignore_index: int, logits: Tensor, labels: Tensor) -> Values:
     mask of the labels that are not missing."""
     logits, labels, counted = checked(ignore_index, logits, labels)
     return ((logits > 0) == (labels > 0)) + 0 * logits, counted
-
-
-# The best constant answer follows from how often each label holds
-
-
-def _frequencies(ignore_index: int, logits: Tensor, labels: Tensor) -> Float[Tensor, "2 L"]:
-    """Return the number of zeros and the number of ones of each label."""
-    _, labels, counted = checked(ignore_index, logits, labels)
-    ones = exact(labels).sum(0)
-    return torch.stack([exact(counted).sum(0) - ones, ones])
-
-
-def _least_loss(
-    pos_weight: float | list[float], frequencies: Float[Tensor, "2 L"]
-) -> Float[Tensor, ""]:
-    """Return the loss of answering with the weighted share of ones of each label."""
-    zeros, ones = frequencies
-    mass = torch.stack([zeros, ones * ones.new_tensor(pos_weight)])
-    return -torch.xlogy(mass, mass / mass.sum(0)).nansum() / frequencies.sum()

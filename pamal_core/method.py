@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from pamal_core.balancing import Aggregated, Balancer, Draw, Linear
 from pamal_core.errors import InputError, check_number, check_type
-from pamal_core.inputs import Batch, to_device, unchanged
+from pamal_core.inputs import Batch, runs_of, unchanged
 from pamal_core.network import Alpha, Network, check_network
 from pamal_core.penalties import Penalty
 from pamal_core.simplex import Dirichlet
@@ -46,7 +46,8 @@ class Method:
 
     A batch is (inputs, target_1, ..., target_T), (inputs, {name: target}), or one dict of both.
     Inputs are a tensor, a tuple of several, or a dict of them by the names that the model has for
-    them. A target that is None, or has no key, adds nothing: its loss is 0.
+    them. A target that is None, or has no key, adds nothing: its loss is 0. Where each task has
+    inputs of its own, a batch is {name: (inputs, target)}.
 
     Raises InputError where the parts do not fit one another, such as a penalty in a window of one.
     """
@@ -158,21 +159,25 @@ class Method:
             )
         if alphas is None:
             alphas = self.draw(np.random.default_rng(int(torch.randint(2**62, ()))))
-        batch = to_device(batch, device, self.names)
+        runs = runs_of(batch, device, self.names)
         with full_precision(device):
             points = self.network.alpha_tensor(alphas).view(-1, self.network.num_members)
             weights = points @ self.network.task_weights
             at_once = 1 if self.active_penalty is None else len(points)
             groups = zip(torch.split(points, at_once), torch.split(weights, at_once), strict=True)
-            with unchanged(batch):
-                return torch.cat([self._backward(batch, caller, *group) for group in groups])
+            with unchanged(runs):
+                return torch.cat([self._backward(runs, caller, *group) for group in groups])
 
     def _backward(
-        self, batch: Batch, caller: AbstractContextManager[Any], alphas: ByMember, weights: ByTask
+        self,
+        runs: list[list[Any]],
+        caller: AbstractContextManager[Any],
+        alphas: ByMember,
+        weights: ByTask,
     ) -> ByTask:
         """Back-propagate some draws, free their graphs, and return their losses [W, T]."""
         pairs = zip(alphas, weights, strict=True)
-        draws = [self._forward(batch, caller, *pair) for pair in pairs]
+        draws = [self._forward(runs, caller, *pair) for pair in pairs]
         losses = torch.stack([draw.losses.detach() for _, draw in draws])
         penalties: Sequence[ByTask | None] = [None] * len(draws)
         if self.active_penalty is not None:
@@ -187,15 +192,21 @@ class Method:
         return losses
 
     def _forward(
-        self, batch: Batch, caller: AbstractContextManager[Any], alpha: ByMember, weights: ByTask
+        self,
+        runs: list[list[Any]],
+        caller: AbstractContextManager[Any],
+        alpha: ByMember,
+        weights: ByTask,
     ) -> tuple[list[Tensor], Draw]:
         """Return theta(alpha), and the draw. Its losses are differentiable in leaves that have the
         values of theta, so that the balancer sees the gradients before any member gets one."""
         theta = self.network.weights(alpha)
         leaves = {name: weight.detach().requires_grad_() for name, weight in theta.items()}
-        inputs, *targets = batch
-        with caller:
-            outputs = self.network.skeleton(leaves, inputs)
-        losses = task_losses(self.tasks, outputs, targets).to(alpha.dtype)
+        losses: Any = 0  # with inputs for each task, a task without a target adds a loss of 0
+        for number, (inputs, *targets) in enumerate(runs):
+            with caller:
+                outputs = self.network.skeleton(leaves, inputs)
+            of_run = task_losses(self.tasks, outputs, targets).to(alpha.dtype)
+            losses = losses + of_run if number else of_run
         draw = Draw(alpha, weights, leaves, losses, self.network.skeleton.num_shared)
         return [*theta.values()], draw

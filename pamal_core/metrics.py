@@ -42,7 +42,6 @@ class Metric:
       missing are there, and have to be left out.
     - `value(total)`: the metric of the added statistics; by default the first entry divided by the
       second. It is NaN if `value` divides by 0.
-    - `constant`: the same metric of the best constant answer to these labels, or None if unknown.
     - `reference`: the value that is worth nothing in a hypervolume: 0 for an accuracy, None for a
       loss.
     """
@@ -51,7 +50,6 @@ class Metric:
     maximise: bool
     statistic: Callable[[Tensor, Tensor], Any]
     value: Callable[[Any], Any] = ratio
-    constant: "Metric | None" = None
     reference: float | None = None
 
     @classmethod
@@ -104,7 +102,6 @@ class Gathered:
     name: str
     metric: Any
     labelled: Callable[[Tensor, Tensor], Pair]
-    constant: None = None
 
     @property
     def maximise(self) -> bool:

@@ -104,7 +104,7 @@ class Network(nn.Module, ABC):
         self, inputs: Inputs, alpha: Alpha, *, calibration: Calibration | None = None
     ) -> Any:
         """Return the outputs of the network at `alpha` for `inputs`: a list, or a dict, with an
-        output for each task.
+        output for each task, or the tensor that the model returns.
 
         It runs as in `evaluate`, in evaluation mode and with the statistics that `calibration`
         says. The network keeps its mode and its own statistics, so that threads may share it. For
@@ -112,6 +112,8 @@ class Network(nn.Module, ABC):
         """
         skeleton, theta = self._calibrated(alpha, self.calibration_for(calibration))
         outputs = by_name(skeleton(theta, *to_device([inputs], self.device)))
+        if isinstance(outputs, Tensor):
+            return outputs
         return dict(outputs) if isinstance(outputs, Mapping) else list(outputs)
 
     @torch.no_grad()

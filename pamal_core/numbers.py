@@ -16,13 +16,15 @@ from pamal_core.inputs import described
 from pamal_core.metrics import Metric, Pair, Values, exact, mean_of_values, sum_of_values
 from pamal_core.tasks import Loss, Task, chosen_of
 
-SAMPLE = 2**16
-"""The number of targets of a batch from which the best constant number is estimated."""
 _ZERO_AT_THE_TARGET = F.huber_loss, F.l1_loss, F.mse_loss, F.smooth_l1_loss
 
 
 def regression(
-    name: str, loss: Loss = F.huber_loss, *, metrics: Sequence[Any] | None = None
+    name: str,
+    loss: Loss = F.huber_loss,
+    *,
+    metrics: Sequence[Any] | None = None,
+    output: str | None = None,
 ) -> Task:
     """Return a task of numbers, trained on `loss`, Huber's by default, as for age in section 5.2.
 
@@ -32,21 +34,19 @@ def regression(
     - `metrics`: metrics as in `Task`, or the names of the default ones: "loss", the loss of
       training, and "R2", the coefficient of determination, NaN if all targets are equal. `["loss"]`
       leaves R2 out. An object of torchmetrics gets outputs and targets [k].
+    - `output`: the name of another task, whose output this one judges, as in `Task`.
 
     The loss raises InputError unless there are as many targets as numbers in the output, with the
     axes in the same order.
     """
     flat, count = partial(_flat, loss), partial(_count, _is_number)
     mean = Metric.mean("loss", flat, maximise=False, count=count)
-    if loss in _ZERO_AT_THE_TARGET:  # another may be costly on all targets at once
-        mean = replace(mean, constant=_constant(loss, _is_number))
-    constant = Metric("R2", True, _squares, _of_the_mean)
-    determination = Metric("R2", True, _squares, _determination, constant, reference=0.0)
+    determination = Metric("R2", True, _squares, _determination, reference=0.0)
     chosen = chosen_of((mean, determination), metrics)
-    return Task(name, flat, chosen, count, partial(_labelled, _is_number))
+    return Task(name, flat, chosen, count, partial(_labelled, _is_number), output=output)
 
 
-def depth(name: str, *, metrics: Sequence[Any] | None = None) -> Task:
+def depth(name: str, *, metrics: Sequence[Any] | None = None, output: str | None = None) -> Task:
     """Return a task of a positive number for every pixel, trained on the absolute error: outputs
     [n, 1, H, W] and targets [n, 1, H, W] or [n, H, W]. One that is NaN or not above 0 is missing.
 
@@ -54,14 +54,14 @@ def depth(name: str, *, metrics: Sequence[Any] | None = None) -> Task:
       units of the target; "relative error", the mean of |output - target| / target, a ratio, not
       per cent; and "loss", which is the absolute error again. An object of torchmetrics gets
       outputs and targets [k].
+    - `output`: the name of another task, whose output this one judges, as in `Task`.
     """
-    constant = _constant(F.l1_loss, _is_positive)
-    absolute = Metric("loss", False, partial(sum_of_values, _absolute_error), constant=constant)
+    absolute = Metric("loss", False, partial(sum_of_values, _absolute_error))
     relative = Metric("relative error", False, partial(sum_of_values, _relative_error))
     defaults = replace(absolute, name="absolute error"), relative, absolute
     loss, labelled = partial(mean_of_values, _absolute_error), partial(_labelled, _is_positive)
     count = partial(_count, _is_positive)
-    return Task(name, loss, chosen_of(defaults, metrics), count, labelled)
+    return Task(name, loss, chosen_of(defaults, metrics), count, labelled, output=output)
 
 
 def _flat(loss: Loss, output: Tensor, target: Tensor) -> Float[Tensor, ""]:
@@ -120,24 +120,6 @@ def _labelled(present: Callable[[Tensor], Tensor], output: Tensor, target: Tenso
     return output[counted], target[counted].to(output.dtype)
 
 
-def _constant(loss: Loss, present: Callable[[Tensor], Tensor]) -> Metric:
-    """Return the metric "loss" of the better constant answer of two: the mean and the median of all
-    targets, or of a sample of them."""
-    return Metric("loss", False, partial(_sample, present), partial(_constant_loss, loss))
-
-
-def _sample(
-    present: Callable[[Tensor], Tensor], output: Tensor, target: Tensor
-) -> list[Float[Tensor, " k"]]:
-    labels = _labelled(present, output, target)[1]
-    return [labels[:: max(1, len(labels) // SAMPLE)]]
-
-
-def _constant_loss(loss: Loss, batches: list[Tensor]) -> float:
-    target = exact(torch.cat(batches))
-    return min(float(loss(c.expand_as(target), target)) for c in (target.mean(), target.median()))
-
-
 def _squares(output: Tensor, target: Tensor) -> list[Float[Tensor, " 4"]]:
     """Return the number and the mean of the targets of a batch, the sum of squares about this mean,
     and the sum of squared errors. They are listed by batch, since a difference of sums of squares
@@ -158,7 +140,3 @@ def _determination(batches: list[Float[Tensor, " 4"]]) -> float:
     apart = apart - (number * apart).sum() / number.sum()
     total = (within + number * apart.square()).sum()
     return float(1 - errors.sum() / total) if total > 0 else math.nan
-
-
-def _of_the_mean(batches: list[Float[Tensor, " 4"]]) -> float:
-    return 0 * _determination(batches)

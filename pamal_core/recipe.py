@@ -1,121 +1,66 @@
-"""The recommended recipe in one call, with linear scalarisation beside it."""
+"""The recommended recipe in one call, with what it is to be compared with beside it."""
 
 import copy
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 from operator import length_hint
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
 
 from pamal_core.balancing import Linear
-from pamal_core.choose import scaled
+from pamal_core.diagnosis import Diagnosis
 from pamal_core.ensemble import WeightEnsemble
-from pamal_core.errors import InputError, check_number, check_type
-from pamal_core.evaluation import evaluate, measure, objectives
+from pamal_core.errors import InputError, check_choice, check_number, check_type
+from pamal_core.evaluation import evaluate, objectives
+from pamal_core.fitted import Fitted
 from pamal_core.front import Front
-from pamal_core.inputs import Batch, Inputs, check_loader, to_device
+from pamal_core.inputs import Batch
+from pamal_core.loaders import Loader, check_loader, to_judge, to_train
 from pamal_core.method import Method, NonFiniteError
-from pamal_core.network import Alpha
+from pamal_core.network import Network
 from pamal_core.penalties import Penalty
 from pamal_core.simplex import Dirichlet
+from pamal_core.skeleton import copied
 from pamal_core.statistics import Calibration, check_calibration
-from pamal_core.tasks import Task, label_counts
-from pamal_core.training import train
+from pamal_core.tasks import Task
+from pamal_core.training import Training, make_optimizer, make_scheduler, train
 
 OWN_WEIGHT = 0.9
 """Weight of its own task in the loss of a member of a soup. The other tasks share the rest."""
+OF_ALL = "optimizer", "scheduler", "scheduler_interval"
+"""Arguments of `train` that `fit` gives to every training."""
+OF_THE_NETWORK = "resume", "on_step", "on_epoch"
+"""Arguments of `train` that `fit` gives to the training of the network, after its start, alone."""
+CORNERS = Dirichlet(0.0, stratified=True)
+"""The draws of a soup: every member once in each step."""
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Fitted:
-    """A network for every trade-off and its front, as `fit` returns them.
+@dataclass
+class Stage:
+    """A training of `fit`: a method, and the arguments with which `train` trains it."""
 
-    `front` is the front of `network` on the validation data. `baseline` is the front of one network
-    that was trained by linear scalarisation (LS) for as many passes at the same `lr`; it is None if
-    `fit` was called without. `history` has the losses of each epoch, as `train` returns them, and
-    `notes` has the warnings of the evaluation. `recipe` says in a sentence what was trained, if
-    the training had a start.
-    """
-
-    network: WeightEnsemble
-    front: Front
-    baseline: Front | None
-    history: list[dict[str, Any]]
-    lr: float
-    notes: tuple[str, ...] = ()
-    recipe: str = ""
-
-    def export(self, alpha: Alpha | None = None, **wanted: Any) -> nn.Module:
-        """Return the plain module at `alpha`. If there is none, return the module at the point that
-        `front.choose(**wanted)` finds.
-
-        - `alpha`: as in `network.export`.
-        - `wanted`: `best`, `at_least`, `at_most` and `weights`, as `Front.choose` takes them.
-        """
-        return self.network.export(self._alpha(alpha, wanted))
-
-    def predict(self, inputs: Inputs, alpha: Alpha | None = None, **wanted: Any) -> Any:
-        """Return the outputs for `inputs` of the network at a point, which `alpha` or `wanted` give
-        as in `export`."""
-        return self.network.predict(inputs, self._alpha(alpha, wanted))
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the front, and LS beside it, on matplotlib's axes `ax`, and return the axes."""
-        return self.front.plot(ax, beside={} if self.baseline is None else {"LS": self.baseline})
-
-    def __repr__(self) -> str:
-        return "\n".join([repr(self.front), *self._verdict(), *self.notes])
-
-    def _repr_html_(self) -> str:
-        lines = "<br>".join(map(escape, [*self._verdict(), *self.notes]))
-        return f"{self.front._repr_html_()}<p>{lines}</p>"
-
-    def _alpha(self, alpha: Alpha | None, wanted: dict[str, Any]) -> Alpha:
-        if alpha is None:
-            return self.front.choose(**wanted).alpha
-        if wanted:
-            raise InputError(f"A point is an alpha or what is wanted of it. Found both, {wanted}.")
-        return alpha
-
-    def _verdict(self) -> list[str]:
-        """Return sentences that say what was trained, and compare LS with the front."""
-        lines = [self.recipe] if self.recipe else []
-        is_judged = self.front.is_finite.any()
-        if self.baseline is None or not self.baseline.is_finite.all() or not is_judged:
-            return lines
-        names = [objective.name for objective in self.front.objectives]
-        (values,), (ls,) = self.baseline.values, self.baseline.better
-        achieved = ", ".join(f"{n} {v:.4g}" for n, v in zip(names, values, strict=True))
-        points = self.front.pareto.better
-        beaten = int(((ls >= points).all(1) & (ls > points).any(1)).sum())
-        lines += [
-            f"LS (rate {self.lr:.2g}, as many passes): {achieved}",
-            f"LS is better in every task than {beaten} of the {len(points)} not dominated.",
-        ]
-        shares, _ = scaled(self.front, np.vstack([points, ls]))
-        # Where LS beats a point, some objective differs, so that there is something to compare.
-        if beaten and shares[-1].min() >= shares[:-1].min(1).max():
-            lines.append("If you need one network only, take LS.")
-        return lines
+    method: Method
+    options: dict[str, Any]
 
 
 def fit(
-    make_model: Callable[[], nn.Module],
+    model: Callable[[], nn.Module] | nn.Module,
     tasks: Sequence[Task],
-    loader: Iterable[Batch],
-    validation: Iterable[Batch],
+    loader: Loader,
+    validation: Loader,
     *,
     epochs: int,
     start: int = 0,
     soup: bool = False,
+    baseline: Literal["ls", "soup", "both"] | None = "ls",
     lr: float | None = None,
     averaging: float | None = 0.1,
-    baseline: bool = True,
     preference: Dirichlet | None = None,
     balancer: Any = None,
     penalty: Penalty | None = None,
@@ -125,134 +70,300 @@ def fit(
     device: torch.device | str | None = None,
     seed: int = 0,
     progress: bool = True,
+    **training: Any,
 ) -> Fitted:
     """Train one network per task and every mixture of them, as our measurements recommend: one draw
     a step, averaged weights, and separate running statistics for each alpha.
 
-    - `make_model`: makes a new model at each call, such as a class. The model returns one output
-      per task.
+    - `model`: makes a new model at each call, such as a class; or is a model, which all members
+      begin as; or is a network, such as a `WeightEnsemble` of your own members, which is trained in
+      place. The baselines of a network begin as its first member. A model returns one output per
+      task.
     - `tasks`: what is trained, and judged by.
-    - `loader`, `validation`: batches to train on, and to judge on. `validation` is judged once
-      before training, so that an error in a metric shows at once.
+    - `loader`, `validation`: batches to train on, and to judge on, or {name: loader} as in `train`.
+      Both are read once before training.
     - `epochs`: how often `loader` is read for the ensemble, with its start. After the start an
-      epoch makes `window` passes, each with one network on every example. LS makes as many passes
-      in all, and reads `loader` once for each.
-    - `start`: the number of epochs, of one pass each, in which one LS is trained, with the same
-      balancer. All members then begin as copies of it. Adam begins anew with them. The weights of
-      the start are not averaged, as in our measurements.
+      epoch makes `window` passes, each with one network on every example.
+    - `start`: the number of epochs, of one pass each, in which one network is trained with equal
+      weights and the same balancer. All members then begin as copies of it. Adam begins anew with
+      them. The weights of the start are not averaged, as in our measurements.
     - `soup`: whether no mixture is trained, as in a rewarded soup. After the start each member is
       trained alone, with a weight of 0.9 for its own task; the other tasks share the rest. So an
       epoch makes as many passes as there are tasks. Give an alpha by numbers, because no member has
       one task only.
-    - `lr`, `calibration`: as in `train`, also for the start.
+    - `baseline`: what is trained beside it, for as many passes, at the same rate and with the same
+      averaging. "ls" is one network with equal weights (linear scalarisation); "soup" is a rewarded
+      soup, for half of the passes one network.
+    - `lr`, `calibration`: as in `train`, for every training.
     - `averaging`: the share of all steps after the start over which weights are averaged,
       exponentially; 0.1 is an `ema` of 1 - 1 / (0.1 steps) in `train`. If None, they are not
       averaged.
-    - `baseline`: whether LS, one network with equal weights, is trained, too: for as many passes,
-      at the same rate and with the same averaging and balancer.
     - `preference`, `balancer`, `penalty`, `window`: those of `Method`.
     - `shared`: the argument of `WeightEnsemble`, for gradient balancers.
     - `device`: trains the models there; by default they are trained where they are made.
     - `seed`: decides initial weights, draws and the order of batches.
     - `progress`: whether bars are shown.
+    - `training`: other arguments of `train`. `optimizer`, `scheduler` and `scheduler_interval` are
+      for every training, so the first two must be functions; `resume`, `on_step` and `on_epoch` are
+      for the network after its start.
 
-    To log, resume or use an optimiser of your own, call `WeightEnsemble`, `Method`, `train` and
-    `evaluate`, as this function does.
+    Returns a `Fitted`, which prints the front and how the baselines stand against it.
 
-    Returns a `Fitted`, which prints the front and how LS stands against it. Raises InputError and
-    NonFiniteError as `train` and `evaluate` do; an error of LS becomes a note.
+    A note, which is also a warning, tells what may be meant otherwise: outputs that look like
+    probabilities, losses or targets of unlike scale, batches of one example, a task that is not
+    learnt. Raises InputError before training for what cannot be right, such as NaN in inputs or a
+    loss that is a sum over the batch, and InputError and NonFiniteError as `train` and `evaluate`
+    do. An error of a baseline becomes a note.
     """
-    if isinstance(make_model, nn.Module) or not callable(make_model):
-        raise InputError(
-            "`make_model` must make a new model at each call, such as Net in place of Net(). "
-            f"Found a {type(make_model).__name__}."
-        )
-    names, num_tasks = [objective.name for objective in objectives(tasks)], len(tasks)
-    rows, equal = np.eye(num_tasks), np.ones((1, num_tasks)) / num_tasks
+    names, num_tasks = [objective.task for objective in objectives(tasks)], len(tasks)
     _check_start(start, epochs)
     check_type("soup", soup, bool, "True")
     if soup:
-        _check_soup(start, num_tasks, preference=preference, penalty=penalty, window=window)
-        rows = np.where(rows == 1, OWN_WEIGHT, (1 - OWN_WEIGHT) / (num_tasks - 1))
-        # Every corner is drawn once in each step.
-        preference, window = Dirichlet(0.0, stratified=True), num_tasks
-    shared = shared if isinstance(shared, str | None) else [*shared]  # which all networks read
-    passes_of_ls = start + (epochs - start) * window if baseline else 0
-    check_loader(loader, epochs + passes_of_ls)
+        _check_soup(start, num_tasks, model, preference=preference, penalty=penalty, window=window)
+        preference, window = CORNERS, num_tasks
+    passes = start + (epochs - start) * window
+    beside = _epochs_beside(baseline, passes, num_tasks, soup)
+    check_loader(loader, epochs + sum(map(sum, beside.values())))
     check_loader(validation, 2, "validation")
+    loader, validation = to_train(loader, names), to_judge(validation, names)
     check_calibration(calibration)
-    length = length_hint(loader, 0)  # 0 if the loader does not know
-    if averaging is not None:
-        check_number("averaging", averaging, 0, above=True)
-        if not length:
-            raise InputError(
-                "`averaging` is a share of all steps, so the loader must have a length. Found one "
-                "without; None averages no weights."
-            )
     if not (calibration is None or isinstance(calibration, str)):
         calibration = [*calibration]  # it is read for each training and each alpha
+    length = length_hint(loader, 0)  # 0 if the loader does not know
+    _check_averaging(averaging, length)
+    _check_training(training, lr, is_one=not (beside or start))
+    make_network = _maker(model, shared, seed, device)
     rule = balancer or Linear()
     rate = 1e-3 * num_tasks if lr is None else lr
+    equal = np.ones((1, num_tasks)) / num_tasks
+    of_soup = _rows_of_soup(num_tasks)
 
-    def make(rows: np.ndarray, **options: Any) -> tuple[WeightEnsemble, Method]:
-        torch.manual_seed(seed)
-        members = [make_model() for _ in rows]
-        network = WeightEnsemble(members, task_weights=rows, shared=shared).to(device)
+    def stage(
+        rows: np.ndarray | None, epochs: int, share: float | None, rule: Any, **options: Any
+    ) -> Stage:
         # A balancer with a memory has one for each training.
-        return network, Method(network, tasks, balancer=copy.deepcopy(rule), **options)
+        method = Method(make_network(rows), tasks, balancer=copy.deepcopy(rule), **options)
+        ema = None if share is None else _decay(share * (epochs * length))
+        given = {"epochs": epochs, "ema": ema, "calibration": calibration, "seed": seed}
+        of_all = {name: training[name] for name in OF_ALL if name in training}
+        parts = _parts(method, epochs, length, rate, **of_all)
+        return Stage(method, given | parts | {"progress": progress})
 
-    def train_for(passes: int, method: Method, averaging: float | None) -> list[dict[str, Any]]:
-        return train(
-            method,
-            loader,
-            epochs=passes,
-            lr=rate,
-            ema=None if averaging is None else _decay(averaging * (passes * length)),
-            calibration=calibration,
-            seed=seed,
-            progress=progress,
+    rows = of_soup if soup else np.eye(num_tasks)
+    own = None if isinstance(model, Network) else rows
+    options = {"preference": preference or Dirichlet(), "penalty": penalty, "window": window}
+    stages = [stage(equal, start, None, rule)] if start else []
+    stages.append(stage(own, epochs - start, averaging, rule, **options))
+    network = stages[-1].method.network
+    if start and not isinstance(network, WeightEnsemble):
+        raise InputError(
+            "`start` gives every member weights, so a network must be a WeightEnsemble. Found a "
+            f"{type(network).__name__}."
+        )
+    baselines: dict[str, list[Stage]] = {}
+    for name, epochs_of in beside.items():
+        *before, last = epochs_of
+        if name == "LS":
+            baselines[name] = [stage(equal, last, averaging, Linear())]
+        else:
+            corners = {"preference": CORNERS, "window": num_tasks}
+            baselines[name] = [stage(equal, n, None, Linear()) for n in before]
+            baselines[name].append(stage(of_soup, last, averaging, Linear(), **corners))
+
+    diagnosis = Diagnosis(network, tasks, loader, validation)
+    notes: list[str] = []
+
+    def note(found: Iterable[str]) -> None:
+        for text in found:
+            notes.append(text)
+            warnings.warn(text, stacklevel=3)
+
+    def after_epoch(state: Training) -> None:
+        if state.epoch == 1 and isinstance(rule, Linear):
+            note(diagnosis.after_first_epoch())
+        if training.get("on_epoch") is not None:
+            training["on_epoch"](state)
+
+    note(diagnosis.before())
+    of_network = {name: training[name] for name in OF_THE_NETWORK if name in training}
+    history = _trained(stages, loader, **of_network | {"on_epoch": after_epoch})
+    front, found = _judged(network, tasks, validation, progress)
+    note([*found, *diagnosis.after(front)])
+    fronts: dict[str, Front] = {}
+    for name, of_baseline in baselines.items():
+        try:
+            _trained(of_baseline, loader)
+            trained = of_baseline[-1].method.network
+            fronts[name], found = _judged(trained, tasks, validation, progress)
+        except (NonFiniteError, InputError) as error:  # the front is not lost with it
+            found = [str(error)]
+        note(f"{name}: {text}" for text in found)
+    told = _told(start, epochs, soup, rule)
+    rate_of = None if training.get("optimizer") is not None else rate
+    return Fitted(network, front, fronts, history, rate_of, tuple(notes), told)
+
+
+def _maker(
+    model: Any, shared: Any, seed: int, device: torch.device | str | None
+) -> Callable[[np.ndarray | None], Network]:
+    """Return a function that makes a network with the given task weights, or returns the network
+    that `model` is if they are None. Raise InputError unless `model` is one of three things."""
+    is_maker = callable(model) and not isinstance(model, nn.Module)
+    if not is_maker and not isinstance(model, nn.Module):
+        raise InputError(
+            "`model` must make a new model at each call, such as Net, or be a model or a network. "
+            f"Found a {type(model).__name__}."
+        )
+    first = model
+    if isinstance(model, Network):
+        if shared is not None:
+            raise InputError("`shared` must be left out: a network was made with it. Found both.")
+        first, shared = _first_member(model), [*model.skeleton.shared]
+    elif not isinstance(shared, str | None):
+        shared = [*shared]  # which all networks read
+
+    def make(rows: np.ndarray | None) -> Network:
+        if rows is None:
+            network: Network = model.to(device)
+            return network
+        torch.manual_seed(seed)
+        members = [model() if is_maker else copied(first) for _ in rows]
+        return WeightEnsemble(members, task_weights=rows, shared=shared).to(device)
+
+    return make
+
+
+@torch.no_grad()
+def _first_member(network: Network) -> nn.Module:
+    """Return the module at the first corner of `network`, in training mode as its members were."""
+    model = network.skeleton.export(network.theta(np.eye(network.num_members)[0])).train()
+    for name in network.skeleton.frozen_modules:
+        model.get_submodule(name).eval()
+    return model
+
+
+def _rows_of_soup(num_tasks: int) -> np.ndarray:
+    """Return the task weights of the members of a soup."""
+    others = (1 - OWN_WEIGHT) / max(num_tasks - 1, 1)
+    return np.where(np.eye(num_tasks) == 1, OWN_WEIGHT, others)
+
+
+def _parts(
+    method: Method,
+    epochs: int,
+    length: int,
+    rate: float,
+    optimizer: Any = None,
+    scheduler: Any = None,
+    scheduler_interval: Literal["epoch", "step"] = "epoch",
+) -> dict[str, Any]:
+    """Return the arguments of `train` that say how `method` steps. An optimiser and a schedule are
+    made here, so that one that does not fit is refused before anything is trained."""
+    if optimizer is None and scheduler is None:
+        return {"lr": rate}
+    made = make_optimizer(method, rate, optimizer)
+    with warnings.catch_warnings():  # `train` warns of it
+        warnings.simplefilter("ignore")
+        schedule = make_scheduler(scheduler, made, epochs, scheduler_interval, length)
+    return {"optimizer": made, "scheduler": schedule, "scheduler_interval": scheduler_interval}
+
+
+def _trained(stages: Sequence[Stage], loader: Iterable[Batch], **more: Any) -> list[dict[str, Any]]:
+    """Train the stages, each from where the one before ended, and return the losses of each epoch.
+    The last gets the arguments `more`; to resume it, no other is trained."""
+    *before, last = stages
+    for stage in before if more.get("resume") is None else ():
+        train(stage.method, loader, **stage.options)
+        _copy_into_members(last.method.network, stage.method.network)
+        last.method.epoch_losses = stage.method.epoch_losses  # no order of batches comes again
+    later = train(last.method, loader, **(last.options | more))
+    every = last.method.epoch_losses
+    number = len(every) - len(later)
+    named = [
+        {f"{name}/loss": loss for name, loss in zip(last.method.names, losses, strict=True)}
+        for losses in every[:number]
+    ]
+    rows = [{"epoch": epoch} | row for epoch, row in enumerate(named, start=1)]
+    return rows + [row | {"epoch": number + row["epoch"]} for row in later]
+
+
+def _judged(
+    network: Network, tasks: Sequence[Task], validation: Iterable[Batch], progress: bool
+) -> tuple[Front, list[str]]:
+    """Return the front of `network`, and the warnings of the evaluation."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        front = evaluate(network, tasks, validation, progress=progress)
+    return front, [str(warning.message) for warning in caught]
+
+
+def _told(start: int, epochs: int, soup: bool, rule: Any) -> str:
+    """Return a sentence on what was trained, if the training had a start."""
+    if not start:
+        return ""
+    one = "one LS"
+    if not isinstance(rule, Linear):
+        one = f"one network with {type(rule).__name__}"
+    name, then = "PaMaL", "mixtures of its copies"
+    if soup:
+        name, then = "Rewarded soup", "each of its copies alone"
+    return f"{name}: {one} in the first {start} of {epochs} epochs, then {then}."
+
+
+def _epochs_beside(baseline: Any, passes: int, num_tasks: int, soup: bool) -> dict[str, list[int]]:
+    """Return the epochs of each stage of each baseline, by name. Raise InputError if one cannot
+    have as many `passes`. An epoch of the members of a soup takes a pass for each of them."""
+    if baseline is None:
+        return {}
+    check_choice("baseline", baseline, ["ls", "soup", "both"])
+    beside = {}
+    if baseline != "soup":
+        beside["LS"] = [passes]
+    if baseline != "ls":
+        if soup:
+            raise InputError("`baseline` must be another recipe than the soup. Found soup=True.")
+        apart = max(passes // (2 * num_tasks), 1)
+        if num_tasks < 2 or passes <= apart * num_tasks:
+            raise InputError(
+                "`baseline` can be a soup if there are two tasks or more, and more passes than "
+                f"tasks. Found {num_tasks} tasks and {passes} passes."
+            )
+        beside["soup"] = [passes - apart * num_tasks, apart]
+    return beside
+
+
+def _check_averaging(averaging: float | None, length: int) -> None:
+    """Raise InputError unless `averaging` is a share of a number of steps that is known."""
+    if averaging is None:
+        return
+    check_number("averaging", averaging, 0, above=True)
+    if not length:
+        raise InputError(
+            "`averaging` is a share of all steps, so the loader must have a length. Found one "
+            "without; None averages no weights."
         )
 
-    def run(
-        rows: np.ndarray, passes: int, start: int = 0, **options: Any
-    ) -> tuple[WeightEnsemble, Front, list[dict[str, Any]], list[str]]:
-        network, method = make(rows, **options)
-        with warnings.catch_warnings():  # an error in a metric shows before training
-            warnings.simplefilter("ignore")
-            table, _ = measure(network, tasks, validation, np.eye(len(rows))[:1])
-        if table[names].isna().any(axis=None):
-            _check_labels(tasks, validation)
-        history = []
-        if start:
-            one, ls_method = make(equal)
-            history = train_for(start, ls_method, averaging=None)
-            _copy_into_members(network, one)
-            method.epoch_losses = ls_method.epoch_losses  # so that no order of batches comes again
-        later = train_for(passes - start, method, averaging)
-        history += [row | {"epoch": start + row["epoch"]} for row in later]
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            front = evaluate(network, tasks, validation, progress=progress)
-        return network, front, history, [str(warning.message) for warning in caught]
 
-    options = {"penalty": penalty, "window": window, "preference": preference or Dirichlet()}
-    network, front, history, notes = run(rows, epochs, start, **options)
-    ls = None
-    if baseline:
-        try:
-            _, ls, _, of_ls = run(equal, passes_of_ls)
-        except (NonFiniteError, InputError) as error:  # the front is not lost with it
-            of_ls = [str(error)]
-        notes += [f"LS: {note}" for note in of_ls]
-    for note in notes:
-        warnings.warn(note, stacklevel=2)
-    recipe = ""
-    if start:
-        name, then = "PaMaL", "mixtures of its copies"
-        if soup:
-            name, then = "Rewarded soup", "each of its copies alone"
-        recipe = f"{name}: one LS in the first {start} of {epochs} epochs, then {then}."
-    return Fitted(network, front, ls, history, rate, tuple(notes), recipe)
+def _check_training(training: dict[str, Any], lr: float | None, is_one: bool) -> None:
+    """Raise InputError unless `training` are arguments of `train` that `fit` passes on."""
+    for name in training:
+        if name == "ema":
+            raise InputError(
+                "`averaging` is the argument of `fit`: a share of all steps. Found `ema`."
+            )
+        check_choice("argument of `fit`", name, [*OF_ALL, *OF_THE_NETWORK])
+    optimizer, scheduler = training.get("optimizer"), training.get("scheduler")
+    if lr is not None and optimizer is not None:
+        raise InputError("`lr` is for a training without `optimizer`. Found both.")
+    for name, part, kind in (
+        ("optimizer", optimizer, Optimizer),
+        ("scheduler", scheduler, LRScheduler),
+    ):
+        if isinstance(part, kind) and not is_one:
+            raise InputError(
+                f"`{name}` must be a function that makes one, because each training has its own. "
+                f"Found a {type(part).__name__}."
+            )
 
 
 def _check_start(start: int, epochs: int) -> None:
@@ -263,8 +374,10 @@ def _check_start(start: int, epochs: int) -> None:
         raise InputError(f"`start` must be below `epochs`, {epochs}. Found start={start}.")
 
 
-def _check_soup(start: int, num_tasks: int, **options: Any) -> None:
+def _check_soup(start: int, num_tasks: int, model: Any, **options: Any) -> None:
     """Raise InputError unless a soup has a start and two tasks, and no `options` of mixtures."""
+    if isinstance(model, Network):
+        raise InputError("`soup` makes its own members: give a model. Found a network.")
     if num_tasks < 2:
         raise InputError(f"`tasks` must be at least 2 if `soup` is True. Found {num_tasks}.")
     if not start:
@@ -278,8 +391,9 @@ def _check_soup(start: int, num_tasks: int, **options: Any) -> None:
 
 
 @torch.no_grad()
-def _copy_into_members(network: WeightEnsemble, one: WeightEnsemble) -> None:
+def _copy_into_members(network: Network, one: Network) -> None:
     """Make each member of `network` a copy of the only member of `one`."""
+    assert isinstance(network, WeightEnsemble) and isinstance(one, WeightEnsemble)
     network.skeleton = one.skeleton  # it has the buffers and the frozen weights
     pairs = zip(network.stacked.parameters(), one.stacked.parameters(), strict=True)
     for weights, weight in pairs:
@@ -289,15 +403,3 @@ def _copy_into_members(network: WeightEnsemble, one: WeightEnsemble) -> None:
 def _decay(steps: float) -> float | None:
     """Return the decay of an exponential average over so many `steps`; None for a single one."""
     return 1 - 1 / steps if steps > 1 else None
-
-
-def _check_labels(tasks: Sequence[Task], validation: Iterable[Batch]) -> None:
-    """Raise InputError if no batch has a label of a task."""
-    cpu, counts = torch.device("cpu"), torch.zeros(len(tasks))
-    for batch in validation:
-        _, *targets = to_device(batch, cpu, [task.name for task in tasks])
-        counts += label_counts(tasks, targets, cpu)
-    if bare := [task.name for task, count in zip(tasks, counts, strict=True) if not count]:
-        raise InputError(
-            f"`validation` must have labels of each task. Found none of {', '.join(bare)}."
-        )

@@ -61,7 +61,9 @@ class Skeleton(nn.Module):
         """All places of each weight, by its first one, which is its name; shared weights first."""
         self.like = {n: model.get_parameter(n).detach().to("meta") for n in self.places}
         """A tensor without memory for each weight: its shape, and its order in memory."""
-        self.num_shared = sum(self.like[name].numel() for name in shared_names)
+        self.shared = [name for name in self.places if name in shared_names]
+        """The names of the weights that all tasks share."""
+        self.num_shared = sum(self.like[name].numel() for name in self.shared)
         self.num_weights = sum(weight.numel() for weight in self.like.values())
         self.model = copied(model)
         self._slots = self._slots_of(self.model)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_map_only
 
 from pamal_core.errors import InputError, check_choice, check_type
-from pamal_core.inputs import Batch, Inputs, arguments, num_examples, to_device
+from pamal_core.inputs import Batch, Inputs, arguments, num_examples, runs_of, to_device
 from pamal_core.skeleton import Skeleton, full_precision
 from pamal_core.weights import Weights
 
@@ -76,10 +76,10 @@ def estimate(
         first = next(iter(theta.values()))
         with skeleton.holding(theta), full_precision(first.device):
             for batch in calibration:
-                inputs = to_device(batch, first.device, names)[0]
-                inputs = tree_map_only(Tensor, partial(_of_dtype, first.dtype), inputs)
-                args, named = arguments(inputs)
-                skeleton.model(*args, **named)
+                for inputs, *_ in runs_of(batch, first.device, names):
+                    inputs = tree_map_only(Tensor, partial(_of_dtype, first.dtype), inputs)
+                    args, named = arguments(inputs)
+                    skeleton.model(*args, **named)
     finally:
         for hook, (layer, momentum) in zip(hooks, momenta.items(), strict=True):
             hook.remove()

@@ -43,6 +43,8 @@ class Task:
       loss must be 0 with a gradient of 0.
     - `labelled(output, target)`: both without missing labels, as torchmetrics' objects get them.
     - `chances(output)`: the probabilities of labels that hold or not, from their logits.
+    - `output`: the name of another task, whose output this one judges, too; the network then
+      returns outputs for the other tasks alone. None means an output of its own.
 
     The tasks made by `classification` and its like pickle. A task with functions of your own
     pickles if the functions do.
@@ -54,6 +56,7 @@ class Task:
     count: Callable[[Tensor], Tensor | int] = len
     labelled: Callable[[Tensor, Tensor], Pair] = as_given
     chances: Callable[[Tensor], Tensor] | None = None
+    output: str | None = None
 
     def __post_init__(self) -> None:
         metrics = tuple(self._named(metric) for metric in self.metrics)
@@ -86,14 +89,15 @@ def task_losses(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> 
 def label_counts(tasks: Sequence[Task], targets: Sequence[Any], device: torch.device) -> ByTask:
     """Return the number of labels that each task has in a batch."""
     counts = torch.zeros(len(tasks), device=device)
-    for t, (task, target) in enumerate(zip(tasks, _targets(tasks, targets), strict=True)):
+    for t, (task, target) in enumerate(zip(tasks, targets_by_task(tasks, targets), strict=True)):
         if target is not None:  # a target for the whole batch has no length
             counts[t] = target.numel() if task.count is len else task.count(target)
     return counts
 
 
 def check_names(tasks: Sequence[Task]) -> None:
-    """Raise InputError unless all tasks, and all columns of a front, have unlike names."""
+    """Raise InputError unless all tasks, and all columns of a front, have unlike names, and each
+    task judges an output that the network has."""
     slashed = any("/" in metric.name for task in tasks for metric in task.metrics)
     columns = [f"{task.name}/{metric.name}" for task in tasks for metric in task.metrics]
     for what, names in (("task", [task.name for task in tasks]), ("column of a front", columns)):
@@ -102,6 +106,14 @@ def check_names(tasks: Sequence[Task]) -> None:
                 f"Every {what} must have a name of its own, and a metric one without a slash. "
                 f"Found {', '.join(map(str, names))}."
             )
+    for task in tasks:
+        if task.output is not None:
+            check_choice(f"output of task {task.name}", task.output, _with_outputs(tasks))
+
+
+def _with_outputs(tasks: Sequence[Task]) -> list[str]:
+    """Return the names of the tasks that have an output of the network of their own."""
+    return [task.name for task in tasks if task.output is None]
 
 
 def by_task(
@@ -114,7 +126,7 @@ def by_task(
     another number of examples than its output.
     """
     ordered = outputs_by_task(tasks, outputs)
-    wanted = _targets(tasks, targets)
+    wanted = targets_by_task(tasks, targets)
     if not len(ordered) == len(wanted) == len(tasks):
         raise InputError(
             f"There must be an output of the network and a target of the batch for each of "
@@ -131,20 +143,32 @@ def by_task(
 
 
 def outputs_by_task(tasks: Sequence[Task], outputs: Any) -> list[Any]:
-    """Return the outputs of a network in the order of the tasks, also if it named them."""
-    names = [task.name for task in tasks]
+    """Return the output that each task judges. The network has them in the order of the tasks with
+    an output of their own, or in a dict by the names of these; a single one may be a tensor."""
+    names = _with_outputs(tasks)
     named = by_name(outputs)
+    if isinstance(named, Tensor) and len(names) == 1 < len(tasks):
+        named = {names[0]: named}
     if isinstance(named, Mapping) and set(named) == set(names):
-        return [named[name] for name in names]
+        return [named[task.output or task.name] for task in tasks]
     if not isinstance(outputs, tuple | list):
         raise InputError(
             "The network must return a tuple or list with one tensor per task, or a dict with the "
             f"keys {', '.join(names)}. Found {described(outputs)}."
         )
-    return list(outputs)
+    if len(names) == len(tasks):
+        return list(outputs)
+    if len(outputs) != len(names):
+        raise InputError(
+            f"The network must return one output for each of {', '.join(names)}; the other tasks "
+            f"judge these. Found {len(outputs)} outputs."
+        )
+    own = dict(zip(names, outputs, strict=True))
+    return [own[task.output or task.name] for task in tasks]
 
 
-def _targets(tasks: Sequence[Task], targets: Sequence[Any]) -> list[Tensor | None]:
+def targets_by_task(tasks: Sequence[Task], targets: Sequence[Any]) -> list[Tensor | None]:
+    """Return the targets of a batch in the order of the tasks, None where it has none."""
     if len(targets) != 1 or not isinstance(targets[0], Mapping):
         return list(targets)
     names = [task.name for task in tasks]

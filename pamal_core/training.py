@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import length_hint
 from typing import Any, Literal, cast
@@ -16,9 +16,10 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils._pytree import tree_map_only
 from tqdm.auto import tqdm
 
-from pamal_core.checks import check_optimizer, check_reach, check_schedule
+from pamal_core.checks import check_closure, check_optimizer, check_reach, check_schedule
 from pamal_core.errors import InputError, check_choice, check_number, check_type, is_number
-from pamal_core.inputs import Batch, check_loader, to_device
+from pamal_core.inputs import runs_of
+from pamal_core.loaders import Loader, check_loader, to_train
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.network import Network
 from pamal_core.skeleton import copied
@@ -131,7 +132,7 @@ class Training:
 
 def train(
     method: Method,
-    loader: Iterable[Batch],
+    loader: Loader,
     *,
     epochs: int,
     lr: float | None = None,
@@ -152,7 +153,9 @@ def train(
 
     - `method`: the network, its tasks, and what a step does.
     - `loader`: yields the batches of an epoch each time it is iterated. If it draws from a
-      generator of its own or from numpy's, it has to seed that for each epoch.
+      generator of its own or from numpy's, it has to seed that for each epoch. `{name: loader}`
+      gives each task inputs of its own: a step has a batch of every loader, through which the
+      network runs one after the other. An epoch is the longest; the others begin again.
     - `epochs`: how often the loader is read, including the epochs before a `resume`.
     - `lr`: the learning rate of Adam, by default 0.001 times the number of tasks. A baseline of one
       network has the same rate: Adam hardly notices that alpha scales the gradient of a member.
@@ -193,28 +196,16 @@ def train(
     check_number("seed", seed, 0, whole=True)
     check_choice("scheduler_interval", scheduler_interval, ("epoch", "step"))
     check_loader(loader, epochs)
+    loader = to_train(loader, method.names)
     check_calibration(calibration)
     if ema is not None and not (is_number(ema) and 0 < ema < 1):
         raise InputError(f"`ema` must be a decay above 0 and below 1. Found ema={ema!r}.")
-    if lr is not None:
-        check_number("lr", lr, 0, above=True)
-        if optimizer is not None:
-            raise InputError("`lr` is for a training without `optimizer`. Found both.")
+    if lr is not None and optimizer is not None:
+        raise InputError("`lr` is for a training without `optimizer`. Found both.")
     network, device = method.network, method.network.device
-    parameters = [p for p in method.parameters() if p.requires_grad]
-    if optimizer is None:
-        rate = 1e-3 * len(method.tasks) if lr is None else lr
-        # On a CPU the loop over weights takes longest: `foreach` has the same bits without it.
-        is_gpu, is_cpu = device.type == "cuda", device.type == "cpu"
-        optimizer = torch.optim.Adam(parameters, rate, foreach=is_cpu or None, fused=is_gpu or None)
-    elif not isinstance(optimizer, Optimizer):
-        optimizer = optimizer(parameters)
-    check_optimizer(method, optimizer)
+    optimizer = make_optimizer(method, lr, optimizer)
     length = length_hint(loader, 0)  # 0 if the loader does not know
-    if scheduler is not None:
-        if not isinstance(scheduler, LRScheduler):
-            scheduler = scheduler(optimizer)
-        check_schedule(scheduler, optimizer, epochs, scheduler_interval, length)
+    scheduler = make_scheduler(scheduler, optimizer, epochs, scheduler_interval, length)
     average = None
     if ema is not None:
         decay = get_ema_multi_avg_fn(ema)  # type: ignore[no-untyped-call]
@@ -238,13 +229,14 @@ def train(
         total, labelled = torch.zeros(2, len(method.tasks), device=device)
         number = 0
         for number, batch in enumerate(loader, start=1):
-            batch = to_device(batch, device, method.names)
+            runs = runs_of(batch, device, method.names)
             into_epoch = (number - 1) / length if length else 0.0
             alphas = method.draw(rng, min((epoch - 1 + into_epoch) / epochs, 1.0))
             if training.losses is None:
-                check_reach(method, batch, alphas[0])
+                check_reach(method, runs, alphas[0])
             if keeps_examples:  # not before the check: a refused batch changes nothing
-                examples.add(batch[0])
+                for inputs, *_ in runs:
+                    examples.add(inputs)
                 training.set_calibration(examples.batches)
             optimizer.zero_grad()
             for parameter in method.parameters():  # an optimiser of views clears the views alone
@@ -254,14 +246,14 @@ def train(
             training.unchecked.append((f"epoch {epoch}, step {number}", losses, alphas))
             if device.type in CHECKED_EVERY_STEP or number % CHECK_INTERVAL == 0:
                 training.check_finite()
-            optimizer.step()
+            _step(optimizer)
             training.step += 1
             if average is not None:
                 average.update_parameters(network)
             if scheduler is not None and scheduler_interval == "step":
                 scheduler.step()
             total += losses.mean(0)
-            labelled += label_counts(method.tasks, batch[1:], device) > 0
+            labelled += sum(label_counts(method.tasks, targets, device) for _, *targets in runs) > 0
             if on_step is not None:
                 _switch(optimizer, "eval")
                 on_step(training)
@@ -294,6 +286,52 @@ def train(
             for weight, mean in zip(network.parameters(), average.module.parameters(), strict=True):
                 weight.copy_(mean)
     return history
+
+
+def make_optimizer(
+    method: Method, lr: float | None, optimizer: Optimizer | Callable[..., Optimizer] | None
+) -> Optimizer:
+    """Return `optimizer`, or what it makes of the parameters of `method`, or Adam at the rate `lr`.
+    Raise InputError unless it can train `method`."""
+    parameters = [p for p in method.parameters() if p.requires_grad]
+    if optimizer is None:
+        rate = 1e-3 * len(method.tasks) if lr is None else lr
+        check_number("lr", rate, 0, above=True)
+        # On a CPU the loop over weights takes longest: `foreach` has the same bits without it.
+        kind = method.network.device.type
+        is_gpu, is_cpu = kind == "cuda", kind == "cpu"
+        optimizer = torch.optim.Adam(parameters, rate, foreach=is_cpu or None, fused=is_gpu or None)
+    elif not isinstance(optimizer, Optimizer):
+        optimizer = optimizer(parameters)
+    check_optimizer(method, optimizer)
+    return optimizer
+
+
+def make_scheduler(
+    scheduler: LRScheduler | Callable[[Optimizer], LRScheduler] | None,
+    optimizer: Optimizer,
+    epochs: int,
+    interval: Literal["epoch", "step"],
+    length: int,
+) -> LRScheduler | None:
+    """Return `scheduler`, or what it makes of `optimizer`. Raise InputError as `check_schedule`
+    does."""
+    if scheduler is None:
+        return None
+    if not isinstance(scheduler, LRScheduler):
+        scheduler = scheduler(optimizer)
+    check_schedule(scheduler, optimizer, epochs, interval, length)
+    return scheduler
+
+
+def _step(optimizer: Optimizer) -> None:
+    """Take a step. Raise InputError for an optimiser that asks for a closure only now."""
+    try:
+        optimizer.step()
+    except (AssertionError, RuntimeError, TypeError) as error:
+        if "closure" in str(error) or isinstance(error, AssertionError):
+            check_closure(optimizer, is_needed=True)
+        raise
 
 
 def _switch(optimizer: Optimizer, mode: Literal["train", "eval"]) -> None:

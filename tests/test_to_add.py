@@ -85,7 +85,7 @@ def test_a_baseline_a_table_and_a_claim_are_a_file_and_an_entry_each(tmp_path):
     add(tmp_path / "workflow" / "grid.csv", RUNS)
     add(study / "of_the_paper.py", CLAIM)
 
-    learnt = "ignore:At no alpha better"  # one epoch on few people
+    learnt = "ignore:At no alpha"  # one epoch on few people
     command = [sys.executable, "-W", "error", "-W", learnt, "-c", USE]
     used = subprocess.run(
         command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)},

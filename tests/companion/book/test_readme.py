@@ -28,7 +28,7 @@ assert type(model) is TwoDigits and not model.training
 text = repr(fitted)
 assert "LS (rate 0.002, as many passes): left/accuracy" in text
 assert "LS is better in every task than" in text
-assert len(fitted.front) == 11 and len(fitted.baseline) == 1
+assert len(fitted.front) == 11 and len(fitted.baselines["LS"]) == 1
 assert Path("front.png").stat().st_size > 5000
 assert not any(type(m).__module__.startswith("pamal_core") for m in model.modules())
 """

@@ -110,7 +110,7 @@ def decays(monkeypatch):
     return found
 
 
-@pytest.mark.filterwarnings("ignore:.*At no alpha better")
+@pytest.mark.filterwarnings("ignore:.*At no alpha")
 @pytest.mark.parametrize(
     ("averaging", "expected"),
     [
@@ -129,9 +129,9 @@ def test_fit_averages_over_a_share_of_the_steps_of_each_training(
     assert decays == expected
 
 
-@pytest.mark.filterwarnings("ignore:.*At no alpha better")
+@pytest.mark.filterwarnings("ignore:.*At no alpha")
 def test_fit_averages_over_a_tenth_by_default(make_mlp, tasks, loader, decays):
-    pamal.fit(make_mlp, tasks, loader, loader, epochs=5, baseline=False, progress=False)
+    pamal.fit(make_mlp, tasks, loader, loader, epochs=5, baseline=None, progress=False)
     assert decays == [(2, 1 - 1 / 2)]
 
 
@@ -143,7 +143,7 @@ class Lengthless:
         return iter(self.batches)
 
 
-@pytest.mark.filterwarnings("ignore:.*At no alpha better")
+@pytest.mark.filterwarnings("ignore:.*At no alpha")
 def test_fit_needs_the_number_of_steps_for_a_share_of_them(make_mlp, tasks, loader):
     given = {"epochs": 2, "progress": False}
     with pytest.raises(InputError, match="`averaging` is a share of all steps, so the loader must"):

@@ -182,41 +182,6 @@ def test_references_and_directions_are_those_of_a_classification():
         assert [m.name for m in pamal.binary("t").metrics] == ["accuracy", "loss"]
 
 
-# The best constant answer
-
-
-@settings(max_examples=10, deadline=None)
-@given(seed=st.integers(0, 2**31), weight=st.sampled_from([None, 4.0, [0.3, 1.0, 9.0]]))
-@pytest.mark.parametrize("kind", SHAPES)
-def test_no_constant_answer_is_better_than_the_best_one(kind, seed, weight):
-    if kind == "one" and isinstance(weight, list):
-        weight = weight[2]
-    logits, labels, there = made(kind, seed, 30, 0.3)
-    task = pamal.binary("t", pos_weight=weight)
-    accuracy, loss = (gathered(m.constant, logits, labels, 4) for m in task.metrics)
-    w = torch.ones(3 if kind == "several" else 1).double() * torch.tensor(weight or 1.0)
-    columns = labels.view(30, -1)
-    ones, zeros = (columns == 1).sum(0), (columns == 0).sum(0)
-    assert accuracy == pytest.approx((torch.maximum(ones, zeros).sum() / there.sum()).item())
-    best = (ones * w / zeros).log().clamp(-40, 40).float()
-    best = best.expand(30, -1).reshape(logits.shape)
-    assert task.loss(best, labels).item() == pytest.approx(loss, rel=1e-5, abs=1e-6)
-    for step in (-0.3, 0.2):
-        assert task.loss(best + step, labels).item() > loss
-    rng = torch.Generator().manual_seed(seed)
-    for other in torch.randn(20, *logits.shape[1:], generator=rng):
-        assert judged(task, other.expand_as(logits), labels)[0] <= accuracy + 1e-9
-
-
-def test_a_task_that_is_no_better_than_a_constant_is_told():
-    network = pamal.WeightEnsemble([net(), net()])
-    with torch.no_grad():
-        for weight in network.stacked.parameters():
-            weight.fill_(1.0)
-    with pytest.warns(UserWarning, match=r"At no alpha .* sold \(accuracy .* constant\), tags \("):
-        pamal.evaluate(network, TASKS, [(torch.ones_like(X), SOLD, ~TAGS)])
-
-
 # Missing labels
 
 

@@ -60,7 +60,7 @@ def test_the_first_of_equal_points_is_chosen():
 )
 def test_ls_is_recommended_where_it_is_the_network_to_choose(points, ls, is_said):
     network = WeightEnsemble([Normed(), Normed()])
-    fitted = Fitted(network, front(*points), front(ls), [], 0.001)
+    fitted = Fitted(network, front(*points), {"LS": front(ls)}, [], 0.001)
     assert (TAKE_LS in repr(fitted)) == is_said
 
 
@@ -141,8 +141,8 @@ def test_examples_are_kept_once_however_many_epochs_there_are(number, kept):
     torch.testing.assert_close(found, x[:kept])
 
 
-@pytest.mark.filterwarnings("ignore:.*At no alpha better")
-def test_ls_begins_with_a_balancer_that_remembers_nothing():
+@pytest.mark.filterwarnings("ignore:.*At no alpha")
+def test_a_start_begins_with_a_balancer_that_remembers_nothing():
     begun = []
 
     class Remembering(Linear):
@@ -156,5 +156,6 @@ def test_ls_begins_with_a_balancer_that_remembers_nothing():
 
     x = torch.randn(40, 3)
     loader, tasks = [(x, x[:, 0], x[:, 1])], [regression("one"), regression("two")]
-    fit(Normed, tasks, loader, loader, epochs=2, balancer=Remembering(), progress=False)
-    assert len(begun) == 2 and begun[1] == [0.5, 0.5]  # of the ensemble, and of LS
+    options = {"epochs": 2, "start": 1, "progress": False}
+    fit(Normed, tasks, loader, loader, balancer=Remembering(), **options)
+    assert len(begun) == 2 and begun[0] == [0.5, 0.5]  # of the start, and of the ensemble

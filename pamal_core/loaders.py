@@ -1,0 +1,96 @@
+"""Loaders: one for all tasks, or one for each task, read together."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pamal_core.errors import InputError
+from pamal_core.inputs import Batch, described
+
+Loader = Iterable[Batch] | Mapping[str, Iterable[Batch]]
+"""Yields batches each time that it is read, as a DataLoader or a list does; or one of these for
+each task, {name: loader}, whose batches are (inputs, target)."""
+
+
+class ReadTogether:
+    """Yield a batch of every loader in each step, as {name: batch}.
+
+    An epoch is one pass of the longest loader. The others begin again when they end.
+    """
+
+    def __init__(self, loaders: Mapping[str, Iterable[Batch]]) -> None:
+        self.loaders = dict(loaders)
+
+    def __len__(self) -> int:
+        return max(map(_length, self.loaders.values()))
+
+    def __iter__(self) -> Iterator[Batch]:
+        iterators = {name: iter(loader) for name, loader in self.loaders.items()}
+        begun_again: set[str] = set()
+        while True:
+            batch = {}
+            for name, loader in self.loaders.items():
+                part = next(iterators[name], None)
+                if part is None:
+                    begun_again.add(name)
+                    if len(begun_again) == len(iterators):
+                        return  # all have been read to their end
+                    iterators[name] = iter(loader)
+                    part = next(iterators[name], None)
+                if part is None:
+                    raise InputError(f"The loader of task {name} must yield a batch. Found none.")
+                batch[name] = part
+            yield batch
+
+
+class ReadInTurn:
+    """Yield the batches of one loader after the other, once each, as {name: batch}."""
+
+    def __init__(self, loaders: Mapping[str, Iterable[Batch]]) -> None:
+        self.loaders = dict(loaders)
+
+    def __len__(self) -> int:
+        return sum(map(_length, self.loaders.values()))
+
+    def __iter__(self) -> Iterator[Batch]:
+        for name, loader in self.loaders.items():
+            for batch in loader:
+                yield {name: batch}
+
+
+def _length(loader: Any) -> int:
+    return len(loader)  # a TypeError if it does not know, as torch's iterable data do not
+
+
+def to_train(loader: Loader, names: Sequence[str]) -> Iterable[Batch]:
+    """Return `loader`, or the loaders of the tasks `names` read together."""
+    if isinstance(loader, Mapping):
+        _check_names(loader, names)
+        return ReadTogether(loader)
+    return loader
+
+
+def to_judge(loader: Loader, names: Sequence[str]) -> Iterable[Batch]:
+    """Return `loader`, or the loaders of the tasks `names` read in turn."""
+    if isinstance(loader, Mapping):
+        _check_names(loader, names)
+        return ReadInTurn(loader)
+    return loader
+
+
+def check_loader(loader: Any, times: int, name: str = "loader") -> None:
+    """Raise InputError if `loader`, of the argument `name`, cannot be read so many `times`."""
+    for part in loader.values() if isinstance(loader, Mapping) else [loader]:
+        if not isinstance(part, Iterable) or (isinstance(part, Iterator) and times > 1):
+            raise InputError(
+                f"`{name}` must yield its batches each time that it is read, as a DataLoader or a "
+                f"list does. Found {described(part)}."
+            )
+
+
+def _check_names(loaders: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Raise InputError unless each task has a loader."""
+    if {*loaders} != {*names}:
+        raise InputError(
+            f"Loaders by name must be one for each of {', '.join(names)}. Found "
+            f"{', '.join(map(str, loaders)) or 'none'}."
+        )
