@@ -46,8 +46,9 @@ def gap_of_sums(sums: Float[Tensor, "2 2"]) -> Tensor:
     return (means[0] - means[1]).abs()
 
 
-def parity(name: str) -> Task:
-    """Return a task of demographic parity: logits [n] and groups [n], 0 or 1, trained on `gap`.
+def parity(name: str, output: str) -> Task:
+    """Return a task of demographic parity: logits [n] and groups [n], 0 or 1, trained on `gap`. The
+    logits are the output of the task `output`.
 
     Its metrics are of all rows together, lower is better, with reference 1: "gap", that of the mean
     scores; "gap of positive answers", of logits above 0; and "loss", which is the first again.
@@ -58,7 +59,7 @@ def parity(name: str) -> Task:
         Metric("gap of positive answers", False, of_answers, gap_of_sums, reference=1.0),
         Metric("loss", False, of_scores, gap_of_sums),
     )
-    return Task(name, gap, metrics)
+    return Task(name, gap, metrics, output=output)
 
 
 def scores_and_labels(
@@ -92,7 +93,7 @@ PRECISION = Metric("average precision", True, scores_and_labels, average_precisi
 EXPERIMENT = Experiment(
     name="fairness",
     options=FairnessOptions,
-    tasks=(binary("income", metrics=[PRECISION, "accuracy", "loss"]), parity("parity")),
+    tasks=(binary("income", metrics=[PRECISION, "accuracy", "loss"]), parity("parity", "income")),
     load=lambda o: fairness.load(o.data, o.data_root, seed=o.draw),
     make_network=lambda _options, splits, extra: OneScore(splits.train.tensors[0].shape[1] + extra),
     # Nobody is found, and the groups are as far apart as can be.

@@ -76,18 +76,17 @@ def channels_last(model: SharedBottom) -> SharedBottom:
 
 
 class OneScore(nn.Module):
-    """A perceptron with one layer of 64 for features [n, num_features], whose one logit [n] is the
-    output of both tasks."""
+    """A perceptron with one layer of 64 for features [n, num_features], whose one logit [n] both
+    tasks judge."""
 
     def __init__(self, num_features: int) -> None:
         super().__init__()
         self.encoder = nn.Sequential(nn.Linear(num_features, 64), nn.ReLU())
         self.head = nn.Linear(64, 1)
 
-    def forward(self, x: Tensor) -> list[Tensor]:
-        """Return the logit twice."""
-        score = self.head(self.encoder(x)).squeeze(1)
-        return [score, score]
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the logit."""
+        return self.head(self.encoder(x)).squeeze(1)
 
 
 def mlp(num_features: int, num_tasks: int = 2) -> SharedBottom:

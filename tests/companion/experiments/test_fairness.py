@@ -65,7 +65,7 @@ def test_a_batch_without_one_of_the_groups_has_no_gap_and_no_gradient(group):
 
 def test_the_metrics_of_parity_are_of_all_rows_and_not_means_over_batches():
     logits, groups = torch.randn(90), torch.randint(2, (90,))
-    for metric in parity("parity").metrics:
+    for metric in parity("parity", "income").metrics:
         total = None
         for part in torch.arange(90).split(7):
             total = metric.add(total, logits[part], groups[part])
