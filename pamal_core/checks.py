@@ -172,9 +172,11 @@ def check_mean(tasks: Sequence[Task], outputs: Any, targets: Sequence[Any]) -> N
 
 @torch.no_grad()
 def repeated(task: Task, output: Tensor, target: Tensor | None) -> float | None:
-    """Return by what factor the loss of `task` changes where each example is there twice, or None
-    if it cannot be said: without a target for each example, or with a loss that is random, near 0
-    or made for one size of batches."""
+    """Return the factor by which the loss of `task` changes where each example is there twice.
+
+    It is None if it cannot be said: without a target for each example, or with a loss that is
+    random, near 0, or made for batches of one size.
+    """
     if target is None or not output.ndim or not target.ndim or len(output) != len(target):
         return None
     twice = torch.cat([output, output]), torch.cat([target, target])

@@ -63,6 +63,21 @@ def scaled(front: Front, better: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (better - low)[:, differs] / span[differs], differs
 
 
+def spread(front: Front, number: int) -> np.ndarray:
+    """Return the rows of at most `number` non-dominated points that are far from each other: the
+    one of `choose` without wishes, the best of each task, and then each time the farthest."""
+    rows = np.flatnonzero(front.is_finite)
+    rows = rows[moocore.is_nondominated(front.better[rows], maximise=True, keep_weakly=True)]
+    shares, _ = scaled(front[rows], front.better[rows])
+    first = choose(front[rows], None, {}, {}, None).row
+    chosen = [*dict.fromkeys([first, *shares.argmax(0).tolist()])][:number]
+    while len(chosen) < min(number, len(rows)):
+        distances = np.linalg.norm(shares[:, None] - shares[chosen], axis=2).min(1)
+        distances[chosen] = -1
+        chosen.append(int(distances.argmax()))
+    return np.asarray(rows[chosen])
+
+
 def _misses(front: Front, at_least: Bounds, at_most: Bounds) -> dict[str, np.ndarray]:
     """Return for each bound, in words, by what share of the extent of its column each point misses
     it: [P], 0 if the bound is met, inf if there is no number."""

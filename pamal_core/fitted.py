@@ -1,4 +1,4 @@
-"""What `fit` returns: a network for every trade-off, its front, and what stands beside it."""
+"""The result of `fit`: a network for every trade-off, its front, and what stands beside it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from html import escape
-from itertools import combinations
 from types import MappingProxyType
 from typing import Any
 
@@ -12,7 +10,7 @@ import moocore
 import numpy as np
 import pandas as pd
 
-from pamal_core.errors import InputError, check_choice, check_type
+from pamal_core.errors import InputError, check_choice
 from pamal_core.objectives import (
     NO_BOUNDS,
     Bounds,
@@ -20,7 +18,6 @@ from pamal_core.objectives import (
     PerObjective,
     Point,
     by_objective,
-    check_same_objectives,
 )
 
 
@@ -78,20 +75,14 @@ class Front:
         return (self[row] for row in range(len(self)))
 
     def __repr__(self) -> str:
-        return f"{self._summary()}\n{self._brief().to_string(max_rows=11, max_cols=8)}"
+        from pamal_core.printed import text  # which knows fronts, and so comes after them
+
+        return text(self)
 
     def _repr_html_(self) -> str:
-        table = self._brief().to_html(max_rows=11, max_cols=8, border=0)
-        return f"<p>{escape(self._summary())}</p>\n{table}"
+        from pamal_core.printed import html
 
-    def _summary(self) -> str:
-        labels, kept = ", ".join(o.label for o in self.objectives), self._non_dominated().sum()
-        points, members = self.alphas.shape
-        return f"{points} points of {members} members, {kept} not dominated, by {labels}"
-
-    def _brief(self) -> pd.DataFrame:
-        others = {*self.table} - {o.name for o in self.objectives}
-        return self.to_frame().drop(columns=[*others]).round(4)
+        return html(self)
 
     @property
     def values(self) -> np.ndarray:
@@ -123,6 +114,15 @@ class Front:
     def preferences(self) -> np.ndarray:
         r"""Return how much each point prefers each objective, $\alpha^\top W$: [P, T]."""
         return (self.alphas @ self.matrix).round(9)  # sums that are equal but for rounding
+
+    @property
+    def alpha_names(self) -> list[str]:
+        """Return the names of the entries of alpha: alpha/task if each member is trained on one
+        task, else alpha_1 to alpha_M."""
+        num_members, tasks = self.alphas.shape[1], [o.task for o in self.objectives]
+        if len({*tasks}) == num_members and np.array_equal(self.matrix, np.eye(num_members)):
+            return [f"alpha/{task}" for task in tasks]
+        return [f"alpha_{k + 1}" for k in range(num_members)]
 
     @property
     def known(self) -> dict[str, Objective]:
@@ -170,9 +170,10 @@ class Front:
         """Return which points no other point dominates (Definition 1): bool [P]. Equal points are
         all kept."""
         self.finite()  # for its warning
-        return self._non_dominated()
+        return self.kept()
 
-    def _non_dominated(self) -> np.ndarray:
+    def kept(self) -> np.ndarray:
+        """Return `non_dominated`, without a warning of points that are not finite."""
         kept = self.is_finite
         if kept.any():
             values = self.values[kept]
@@ -200,7 +201,7 @@ class Front:
             reference = {o.name: o.reference for o in self.objectives}
         ref, front = by_objective(self.objectives, "reference", reference), self.finite()
         is_better = front.better > np.where(front.maximise, ref, -ref)
-        inside = front._non_dominated() & is_better.all(1)
+        inside = front.kept() & is_better.all(1)
         if not inside.any():
             return 0.0
         # Other points add no volume, but time: with many objectives too much.
@@ -268,51 +269,22 @@ class Front:
         return choose(self, best, at_least, at_most, weights)
 
     def plot(self, ax: Any = None, beside: Mapping[str, "Front"] = MappingProxyType({})) -> Any:
-        """Draw the front, the points that are not dominated filled, and return the axes.
+        """Draw the front, and return the first axes; their `figure` is the picture.
 
-        - `ax`: matplotlib's axes, one for every two tasks; by default new ones.
+        Up to four tasks have a panel for each two, with the points that are not dominated filled
+        and a line where there are two members. Three have the triangle of alphas as well, if
+        mpltern is installed. More have one panel with a line for each front: its best in each task.
+
+        - `ax`: matplotlib's axes, one for each panel but the triangle; by default new ones.
         - `beside`: other fronts with the same objectives, by the name that the legend gives them.
         """
-        check_type("beside", beside, Mapping, '{"LS": front}')
-        try:
-            from matplotlib import pyplot as plt
-        except ImportError:
-            raise ImportError(
-                "Found no matplotlib. The extra `plots` brings it: pip install '.[plots]'."
-            ) from None
-        check_same_objectives([self, *beside.values()])
-        pairs = [*combinations(range(len(self.objectives)), 2)]
-        if ax is None:
-            size = 4.5 * len(pairs), 4
-            ax = plt.subplots(1, len(pairs), figsize=size, layout="constrained")[1]
-        front = self.finite()
-        kept, along = front._non_dominated(), front.alphas[:, 0].argsort(kind="stable")
-        for panel, pair in zip(np.ravel(ax), pairs, strict=True):
-            points = front.values[:, pair]
-            if front.alphas.shape[1] == 2 and not front.is_union:
-                panel.plot(*points[along].T, color="C0", lw=1)
-            panel.plot(*points[kept].T, "o", color="C0", label="not dominated")
-            if not kept.all():
-                panel.plot(*points[~kept].T, "o", color="C0", mfc="none", label="dominated")
-            for number, (name, other) in enumerate(beside.items(), start=1):
-                values = other.finite().values[:, pair]
-                panel.plot(*values.T, "*", color=f"C{number}", ms=12, label=name)
-            x, y = (self.objectives[t].label for t in pair)
-            panel.set(xlabel=x, ylabel=y)
-        panel.legend()
-        return ax
+        from pamal_core.plot import plot  # which knows fronts, and so comes after them
+
+        return plot(self, ax, beside)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row per point: its alpha, every metric, and "non_dominated".
-
-        The entries of alpha are alpha/task if each member is trained on one task, else alpha_1 ...
-        alpha_M.
-        """
-        num_members, tasks = self.alphas.shape[1], [o.task for o in self.objectives]
-        names = [f"alpha_{k + 1}" for k in range(num_members)]
-        if len({*tasks}) == num_members and np.array_equal(self.matrix, np.eye(num_members)):
-            names = [f"alpha/{task}" for task in tasks]
-        alphas = dict(zip(names, self.alphas.T, strict=True))
-        return self.table.assign(**alphas, non_dominated=self._non_dominated())[
+        """Return a row per point: its alpha, every metric, and "non_dominated"."""
+        alphas = dict(zip(self.alpha_names, self.alphas.T, strict=True))
+        return self.table.assign(**alphas, non_dominated=self.kept())[
             [*alphas, *self.table, "non_dominated"]
         ]

@@ -429,8 +429,8 @@ def test_a_plot_has_every_point_in_every_pair_of_tasks(num_tasks, monkeypatch):
     other = front(rng.random((3, num_tasks)), maximise=False, alphas=np.ones((3, 1)))
     with pytest.raises(InputError, match=r"`beside` must be of type Mapping, such .* Found list"):
         points.plot(beside=[other])
-    axes = np.ravel(points.plot(beside={"LS": other}))
-    assert len(axes) == num_tasks * (num_tasks - 1) // 2
+    first = points.plot(beside={"LS": other})
+    axes = first.figure.axes[: num_tasks * (num_tasks - 1) // 2]
     drawn = {line.get_label(): line.get_xydata() for line in axes[-1].lines}
     pair, kept = (num_tasks - 2, num_tasks - 1), points.non_dominated()
     for label, values in (
@@ -439,9 +439,92 @@ def test_a_plot_has_every_point_in_every_pair_of_tasks(num_tasks, monkeypatch):
         ("LS", other.values),
     ):
         np.testing.assert_array_equal(drawn[label], values[:, pair])
-    assert axes[0].get_xlabel() == "loss on a (lower is better)"
-    assert points.plot(ax=axes) is axes
+    assert first is axes[0] and first.get_xlabel() == "loss on a (lower is better)"
+    assert points.plot(ax=axes) is axes[0]
     plt.close("all")
+
+
+def simplex(num_members, num_points=66):
+    rng = np.random.default_rng(0)
+    return {"alphas": rng.dirichlet([1] * num_members, num_points), "maximise": True}
+
+
+@pytest.mark.parametrize("has_mpltern", [True, False])
+def test_three_tasks_have_a_triangle_where_mpltern_is(has_mpltern, monkeypatch):
+    plt = pytest.importorskip("matplotlib.pyplot", reason="needs the `plots` extra")
+    if has_mpltern:
+        pytest.importorskip("mpltern", reason="needs mpltern")
+    else:
+        monkeypatch.setitem(sys.modules, "mpltern", None)
+    points = front(np.random.default_rng(1).random((66, 3)), **simplex(3))
+    figure = points.plot().figure
+    triangles = [ax for ax in figure.axes if ax.name == "ternary"]
+    assert len(triangles) == has_mpltern and len(figure.axes) == 3 + 2 * has_mpltern
+    if has_mpltern:  # the star is where `choose` is
+        star = triangles[0].collections[1].get_offsets()[0]
+        dots = triangles[0].collections[0].get_offsets()
+        np.testing.assert_allclose(star, dots[points.choose().row])
+    plt.close("all")
+
+
+def test_more_than_four_tasks_have_a_line_for_each_front():
+    plt = pytest.importorskip("matplotlib.pyplot", reason="needs the `plots` extra")
+    values = np.random.default_rng(2).random((30, 6))
+    points = front(values, **simplex(6, 30), names="abcdef")
+    ls = front([[0.5] * 6], alphas=[[1.0]], names="abcdef")
+    (panel,) = points.plot(beside={"LS": ls}).figure.axes
+    lines = {line.get_label(): line.get_ydata() for line in panel.lines}
+    kept = np.vstack([values[points.non_dominated()], ls.values])
+    low, high = kept.min(0), kept.max(0)
+    np.testing.assert_allclose(lines["best of each task"], (values.max(0) - low) / (high - low))
+    np.testing.assert_allclose(lines["LS"], (0.5 - low) / (high - low))
+    chosen = values[points.choose().row]
+    np.testing.assert_allclose(lines["the point of choose()"], (chosen - low) / (high - low))
+    plt.close("all")
+
+
+@pytest.mark.parametrize("num_tasks", [2, 3, 6])
+def test_a_dollar_in_a_name_is_no_mathematics(num_tasks):
+    plt = pytest.importorskip("matplotlib.pyplot", reason="needs the `plots` extra")
+    names = ["$a_{", "cost $", "c", "d", "e", "f"][:num_tasks]
+    table = pd.DataFrame(np.random.default_rng(3).random((20, num_tasks)), columns=names)
+    table = table.add_suffix("/loss")
+    objectives = tuple(Objective(name, False) for name in table)
+    points = Front(simplex(num_tasks, 20)["alphas"], table, objectives)
+    figure = points.plot(beside={"$LS": points[:1]}).figure
+    figure.canvas.draw()  # which would read mathematics, and fail at the first of them
+    plt.close("all")
+
+
+def test_many_points_are_printed_spread_with_the_chosen_one():
+    values = np.random.default_rng(4).random((66, 3))
+    values /= np.linalg.norm(values, axis=1, keepdims=True)  # no point dominates another
+    values[:6] *= 0.3
+    points = front(values, **simplex(3))
+    lines = repr(points).splitlines()
+    rows = [int(line.split()[0]) for line in lines[2:-1]]
+    kept, chosen = points.non_dominated(), points.choose().row
+    assert len(rows) == 11 == len({*rows}) and kept[rows].all() and chosen in rows
+    assert {*values.argmax(0)} <= {*rows}
+    left = kept.sum() - 11
+    assert lines[-1] == (
+        f"55 points are left out, {left} of them not dominated. Row {chosen} is the one of "
+        "choose()."
+    )
+    assert lines[-1] in points._repr_html_()
+    gaps = np.linalg.norm(values[rows][:, None] - values[rows], axis=2) + 9 * np.eye(11)
+    random = np.random.default_rng(5)
+    others = [random.choice(np.flatnonzero(kept), 11, replace=False) for _ in range(50)]
+    nearest = [
+        (np.linalg.norm(values[o][:, None] - values[o], axis=2) + 9 * np.eye(11)).min()
+        for o in others
+    ]
+    assert gaps.min() > max(nearest)  # farther apart than any of fifty draws
+
+
+def test_few_points_are_all_printed():
+    points = front(np.random.default_rng(6).random((11, 2)))
+    assert len(repr(points).splitlines()) == 13 and "left out" not in repr(points)
 
 
 def test_a_line_is_drawn_through_a_front_of_two_members_or_of_one_network():

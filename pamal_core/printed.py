@@ -1,0 +1,57 @@
+"""The text of a front."""
+
+from html import escape
+
+import numpy as np
+import pandas as pd
+
+from pamal_core.choose import spread
+from pamal_core.front import Front
+
+MAX_ROWS = 11
+"""The number of points up to which all are printed."""
+MAX_COLUMNS = 8
+"""The number of columns beyond which alphas are not printed."""
+
+
+def text(front: Front) -> str:
+    """Return a summary of `front`, its table, and a line on what the table leaves out."""
+    table = _table(front).to_string(max_cols=MAX_COLUMNS)
+    return "\n".join([_summary(front), table, *_left_out(front)])
+
+
+def html(front: Front) -> str:
+    """Return the same as HTML, for a notebook."""
+    table = _table(front).to_html(max_cols=MAX_COLUMNS, border=0)
+    before, *after = (f"<p>{escape(line)}</p>" for line in [_summary(front), *_left_out(front)])
+    return "\n".join([before, table, *after])
+
+
+def _summary(front: Front) -> str:
+    labels, (points, members) = ", ".join(o.label for o in front.objectives), front.alphas.shape
+    return f"{points} points of {members} members, {front.kept().sum()} not dominated, by {labels}"
+
+
+def _table(front: Front) -> pd.DataFrame:
+    columns = [*front.alpha_names, *(o.name for o in front.objectives), "non_dominated"]
+    if len(columns) > MAX_COLUMNS:
+        columns = columns[len(front.alpha_names) :]
+    return front.to_frame()[columns].round(4).iloc[np.sort(_rows(front, MAX_ROWS))]
+
+
+def _rows(front: Front, number: int) -> np.ndarray:
+    """Return the rows to print: all of a few, or some that are spread over the front."""
+    if len(front) <= number or not front.is_finite.any():
+        return np.arange(min(len(front), number))
+    return spread(front, number)
+
+
+def _left_out(front: Front) -> list[str]:
+    """Return a line on the points that are not printed, if there are any."""
+    left = np.delete(front.kept(), _rows(front, MAX_ROWS))
+    if not len(left):
+        return []
+    line = f"{len(left)} points are left out, {left.sum() or 'none'} of them not dominated."
+    if front.is_finite.any():
+        line += f" Row {_rows(front, 1)[0]} is the one of choose()."
+    return [line]
