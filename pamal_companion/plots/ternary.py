@@ -1,7 +1,7 @@
 """Fronts of three members, as in the paper's Figure 5: a map of each objective over the simplex,
 and the objectives two by two."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from math import isqrt
@@ -9,6 +9,7 @@ from typing import Any
 
 import mpltern  # noqa: F401  # brings the projection "ternary"
 import numpy as np
+from jaxtyping import Float
 from matplotlib import pyplot as plt
 from matplotlib.axis import Axis
 from matplotlib.collections import PolyCollection
@@ -42,15 +43,18 @@ def cells(alphas: np.ndarray) -> np.ndarray:
     return alphas[:, None] + HEXAGON / _steps(alphas)
 
 
-def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Figure:
+def triangles_figure(
+    fronts: Front | Mapping[str, Front], provenance: str, alike: Sequence[Front] = ()
+) -> Figure:
     """One triangle per objective, each point of the lattice a cell with the colour of its value,
     yellow where that is better. Corners are the members, the first on top, then left and right. Of
-    several fronts, by their titles, each has a row; an objective has the same colours in all.
-    InputError unless each is a whole lattice of three members.
+    several fronts, by their titles, each has a row; an objective has the same colours in all, and
+    in other figures of the fronts `alike`. InputError unless each is a whole lattice of three
+    members.
     """
     titled = fronts if isinstance(fronts, Mapping) else {"": fronts}
     count, last = len(next(iter(titled.values())).objectives), [*titled.values()][-1]
-    every = np.concatenate([front.values for front in titled.values()])
+    every = np.concatenate([front.values for front in (*titled.values(), *alike)])
     every = np.where(np.isfinite(every), every, np.nan)
     figure = plt.figure(figsize=(style.WIDTH, 1 + 2.6 * len(titled)), layout="constrained")
     columns: list[list[Any]] = [[] for _ in range(count)]
@@ -71,7 +75,7 @@ def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fi
             dots = {"c": "w", "edgecolors": "k", "lw": 0.8, "clip_on": False}
             ax.scatter(*front.alphas[kept].T, s=12, zorder=4, label=KEPT, **dots)
             ax.scatter(*front.alphas[best], s=130, zorder=5, marker="*", label=BEST, **dots)
-            for k, (side, name) in enumerate(zip("tlr", _members(front), strict=True)):
+            for k, (side, name) in enumerate(zip("tlr", member_names(front), strict=True)):
                 getattr(ax, f"{side}axis").set_ticks([])
                 share, look = np.eye(3)[k], {"ha": "center", "fontsize": style.SMALL}
                 corner = share + (0.03 if k == 0 else -0.06) * np.array((1, -0.5, -0.5))
@@ -86,7 +90,7 @@ def triangles_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fi
                 way: dict[str, Any] = {"orientation": "horizontal", "shrink": 0.85}
                 way |= {"extend": "min" if objective.maximise else "max", "extendfrac": 0.04}
                 bar = figure.colorbar(mapped, ax=columns[t], label=named(objective, "\n"), **way)
-                _number(bar.ax.xaxis, objective)
+                few_ticks(bar.ax.xaxis, objective)
     words = "Each cell is one network, each corner a member; a side has no share of the opposite"
     words += " one. The worst tenth of the networks has one colour."
     return style.finish(figure, provenance, None, words, ncols=2)
@@ -105,16 +109,14 @@ def pairwise_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fig
     for row, (title, front) in zip(axes, titled.items(), strict=True):
         if len(front.objectives) != 3:
             raise InputError(f"Pairs of 3 objectives are drawn. Found {len(front.objectives)}.")
-        distances = np.abs(front.alphas[:, None] - front.alphas).max(-1) * _steps(front.alphas)
-        edges = front.values[np.argwhere(np.triu(np.isclose(distances, 1)))]  # one step apart
-        mesh = np.insert(edges, 2, np.nan, axis=1).reshape(-1, 3)  # one line, broken by nan
+        mesh = net(front)
         kept, member = front.non_dominated(), front.alphas.max(1) == 1
         for ax, pair in zip(row, combinations(range(3), 2), strict=True):
             ax.plot(*mesh[:, pair].T, color=style.COLOURS["other"], lw=0.5, zorder=1)
             ax.scatter(*front.values[kept & ~member][:, pair].T, c=style.BLUE, label=KEPT, **blue)
             hollow = {"c": style.PAPER, "label": "dominated", **blue}
             ax.scatter(*front.values[~kept & ~member][:, pair].T, **hollow)
-            marks = zip(np.eye(3), _members(front), "^<>", MEMBERS, strict=True)
+            marks = zip(np.eye(3), member_names(front), "^<>", MEMBERS, strict=True)
             for alpha, name, marker, colour in marks:
                 point = front.values[(front.alphas == alpha).all(1).argmax(), pair]
                 look = {"s": 70, "c": colour, "marker": marker, "zorder": 3}
@@ -123,13 +125,21 @@ def pairwise_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fig
                 objective = front.objectives[t]
                 if axis is ax.yaxis or ax in axes[-1]:
                     axis.set_label_text(objective.words)
-                _number(axis, objective)
+                few_ticks(axis, objective)
         row[0].set_title(title)
     lower = [o.words for o in front.objectives if not o.maximise]
     words = "Each point is one network, joined to its neighbours in the triangle. Higher is better"
     words += f", but for {' and '.join(lower)}." if lower else "."
     tight = {"columnspacing": 1, "handletextpad": 0.3}
     return style.finish(figure, provenance, None, words, ncols=5, **tight)
+
+
+def net(front: Front) -> Float[np.ndarray, "n 3"]:
+    """Return the lines between neighbours on the lattice of `front` as one line through its values,
+    broken by NaN. Raise InputError unless the front is a whole lattice of three members."""
+    distances = np.abs(front.alphas[:, None] - front.alphas).max(-1) * _steps(front.alphas)
+    edges = front.values[np.argwhere(np.triu(np.isclose(distances, 1)))]  # one step apart
+    return np.insert(edges, 2, np.nan, axis=1).reshape(-1, 3)
 
 
 def _steps(alphas: np.ndarray) -> int:
@@ -155,7 +165,7 @@ def upwards(front: Front) -> Front:
     return replace(front, table=negated.rename(columns=names), objectives=objectives)
 
 
-def _members(front: Front) -> list[str]:
+def member_names(front: Front) -> list[str]:
     """Each member by the task it is for, or by its number where there is none."""
     tasks = [objective.task for objective in front.objectives]
     weights = np.eye(3, len(tasks)) if front.task_weights is None else front.task_weights
@@ -165,7 +175,7 @@ def _members(front: Front) -> list[str]:
     ]
 
 
-def _number(axis: Axis, objective: Objective) -> None:
+def few_ticks(axis: Axis, objective: Objective) -> None:
     """Few ticks; an accuracy is a share, shown in per cent."""
     axis.set_major_locator(MaxNLocator(3))
     if objective.name.endswith("/accuracy"):
