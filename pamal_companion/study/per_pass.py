@@ -125,15 +125,21 @@ def pairs(records: Records, names: Iterable[str]) -> dict[int, Pair]:
     return {seed: Pair(parts[0][seed], parts[1][seed]) for seed in parts[0]}
 
 
-def values(records: Records, recipe: str, measure: Measure) -> "pd.Series[float]":
-    """Return, by seed, what is measured of four points of a recipe."""
-    networks = pairs(records, settings_of(recipe, records))
-    return pd.Series({seed: measure.value(measure.four(pair)) for seed, pair in networks.items()})
+class Chosen(NamedTuple):
+    """The networks of a recipe by seed: all of them, and the four that validation chooses."""
+
+    every: dict[int, Pair]
+    four: dict[int, Pair]
+
+
+def chosen(records: Records, recipe: str, measure: Measure) -> Chosen:
+    """Return the networks of a recipe. To choose four of them takes long."""
+    every = pairs(records, settings_of(recipe, records))
+    return Chosen(every, {seed: measure.four(pair) for seed, pair in every.items()})
 
 
 def beside(
-    records: Records,
-    recipes: Iterable[str],
+    recipes: Mapping[str, Chosen],
     measure: Measure,
     limits: Sequence[float] = (),
     constant_loss: float | None = None,
@@ -148,9 +154,7 @@ def beside(
       `constant_loss`; "as a constant, of four" the same at the four points; "tasks": of how many.
     """
     rows = {}
-    for recipe in recipes:
-        by_seed = pairs(records, settings_of(recipe, records))
-        fours = {seed: measure.four(pair) for seed, pair in by_seed.items()}
+    for recipe, (by_seed, fours) in recipes.items():
         row: dict[str, float] = {
             "four points": mean(measure.volume(pair.test) for pair in fours.values()),
             "all points": mean(measure.volume(pair.test) for pair in by_seed.values()),
@@ -165,9 +169,9 @@ def beside(
             row[f"on test, within {limit:g}"] = mean(second)
             row[f"none within {limit:g}"] = len(found) - len(second)
         if constant_loss is not None:
-            for column, chosen in (("", by_seed), (", of four", fours)):
+            for column, points in (("", by_seed), (", of four", fours)):
                 row[f"as a constant{column}"] = sum(
-                    untrained(pair.test, constant_loss) for pair in chosen.values()
+                    untrained(pair.test, constant_loss) for pair in points.values()
                 )
             row["tasks"] = sum(len(pair.test.objectives) for pair in by_seed.values())
         rows[recipe] = row

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from pamal_companion.study import per_pass, registered
-from pamal_companion.study.per_pass import Pair
 from pamal_companion.study.registered import Question
 from pamal_companion.study.statistics import Estimate, number
 
@@ -45,18 +44,12 @@ DRAWN = {
 """The recipes of a picture, by names that begin with a method."""
 
 
-def points(question: Question, recipe: str) -> dict[int, Pair]:
-    """Return, by seed, the four points of a recipe that validation chooses."""
-    found = per_pass.pairs(question.records, per_pass.settings_of(recipe, question.records))
-    return {seed: question.asked.measured.four(pair) for seed, pair in found.items()}
-
-
 def within(question: Question, limits: Sequence[float]) -> dict[str, pd.DataFrame]:
     """Return, by recipe, what the measure is within each of `limits`: a row for each limit, a
     column for each seed."""
     measure, found = question.asked.measured, {}
     for recipe in question.recipes:
-        fours = points(question, recipe)
+        fours = question.chosen[recipe].four
         rows = {
             limit: {seed: replace(measure, limit=limit).value(pair) for seed, pair in fours.items()}
             for limit in limits
@@ -109,7 +102,7 @@ def table(question: Question, grids: Sequence[Question], units: Sequence[str]) -
     beside, rates = registered.beside(question), tuned(grids)
     means, rows = {}, {}
     for recipe in question.recipes:
-        every = per_pass.values(question.records, recipe, asked.measured)
+        every = question.values(recipe)
         low, high = Estimate.of(every).interval()
         said, row = RECIPES[recipe], beside.loc[recipe]
         means[said.words] = every.mean()

@@ -41,7 +41,7 @@ from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, measures, paper, per_pass
 from pamal_companion.study.frame import Setting
 from pamal_companion.study.hypotheses import IN_WORDS, Hypothesis, Records, of_estimate
-from pamal_companion.study.per_pass import Measure
+from pamal_companion.study.per_pass import Chosen, Measure
 from pamal_companion.study.statistics import WITHIN, Estimate, bracket, holm, minus, seeds_to_decide
 from pamal_core.errors import InputError, check_choice
 
@@ -282,6 +282,17 @@ class Question:
             for name, by_seed in self.paths.items()
         }
 
+    @cached_property
+    def chosen(self) -> Mapping[str, Chosen]:
+        """Return the networks of each recipe. Four of them are chosen once."""
+        measure = self.asked.measured
+        return {name: per_pass.chosen(self.records, name, measure) for name in self.recipes}
+
+    def values(self, recipe: str) -> "pd.Series[float]":
+        """Return, by seed, what is measured of the four points of a recipe."""
+        measure, four = self.asked.measured, self.chosen[recipe].four
+        return pd.Series({seed: measure.value(pair) for seed, pair in four.items()})
+
 
 def read(name: str, folder: Path = FOLDER) -> Question:
     """Return the registration `name`; InputError where it is not the one whose hash is in HASHES,
@@ -341,11 +352,9 @@ def compared(question: Question) -> list[Hypothesis]:
 
 def recipes_compared(question: Question) -> list[Hypothesis]:
     """Return the hypotheses of a question about recipes."""
-    asked, records = question.asked, question.records
-    found = {name: per_pass.values(records, name, asked.measured) for name in question.recipes}
-    family = []
+    asked, family = question.asked, []
     for row in asked.asked:
-        away, _ = minus(found[row.ours], found[row.theirs], paired=True)
+        away, _ = minus(question.values(row.ours), question.values(row.theirs), paired=True)
         one = of_estimate(row.text, away, asked.margin)
         family.append(one._replace(family=row.family, beyond=asked.rule is not None))
     return family
@@ -357,10 +366,7 @@ def beside(question: Question) -> pd.DataFrame:
     if question.progress != "complete":
         raise InputError(f"{question.name} must be complete. Found it {question.progress}.")
     asked = question.asked
-    recipes = question.recipes
-    return per_pass.beside(
-        question.records, recipes, asked.measured, asked.limits, asked.constant_loss
-    )
+    return per_pass.beside(question.chosen, asked.measured, asked.limits, asked.constant_loss)
 
 
 def best(questions: Sequence[Question]) -> pd.DataFrame:

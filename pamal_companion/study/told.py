@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pamal_companion.study import per_pass, recipes, registered
+from pamal_companion.study import recipes, registered
 from pamal_companion.study.registered import Question
 from pamal_companion.study.statistics import Estimate, minus
 
@@ -18,13 +18,12 @@ def word(question: Question, ours: str, theirs: str) -> str:
 
 def away(question: Question, ours: str, theirs: str) -> Estimate:
     """Return by how much one recipe of `question` is above another one."""
-    found = [per_pass.values(question.records, r, question.asked.measured) for r in (ours, theirs)]
-    return minus(found[0], found[1], paired=True)[0]
+    return minus(question.values(ours), question.values(theirs), paired=True)[0]
 
 
 def reached(question: Question, recipe: str) -> float:
     """Return what a recipe reaches, in the mean over seeds."""
-    return float(per_pass.values(question.records, recipe, question.asked.measured).mean())
+    return float(question.values(recipe).mean())
 
 
 def of_fairness(question: Question) -> str:
