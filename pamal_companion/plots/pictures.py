@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Integer, UInt8
+from matplotlib import colormaps
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
@@ -109,6 +110,18 @@ def prediction_figure(
     for ax, title in zip(axes[0], ("picture", "truth", *titles), strict=True):
         ax.set_title(title)
     return style.finish(figure, provenance, KEY, HATCHED, ncols=4)
+
+
+def prediction_images(
+    labels: Integer[Array, "P H W"], depths: Float[Array, "P 1 H W"], top: float
+) -> UInt8[Array, "P H V 3"]:
+    """Return P predictions of a scene as images: the classes, and right of them the inverse depths,
+    in the colours of `prediction_figure`, which reach up to `top`."""
+    classes = ListedColormap(list(CLASSES.values()))(labels)
+    far = colormaps["cividis"](np.clip(depths[:, 0] / top, 0, 1))
+    gap = np.ones_like(classes[:, :, :2])
+    pixels = np.concatenate([classes, gap, far], axis=2)[..., :3]
+    return np.rint(255 * pixels).astype(np.uint8)
 
 
 def _show(ax: Axes, pixels: Array, **look: Any) -> AxesImage:

@@ -266,29 +266,50 @@ ALIKE = {"W", "lam", "penalty"}
 """Options of PaMaL in which a setting may differ from the paper's and still have its baselines."""
 
 
-def front_beside_ls(record: Record, by_seed: Mapping[int, Record], runs: Runs) -> Figure | None:
-    """Draw the fronts `by_seed` of the setting of `record` on validation, with LS after as many
-    epochs and after as many passes, and single-task learning, three seeds of each. Return None if
-    `runs` have no baselines of that setting: on a sample, of other tasks, and of other methods."""
-    setting, data = frame.of(record), record.experiment
+def ls_beside(record: Record) -> dict[str, Setting]:
+    """Return LS after as many epochs as the run of `record` and after as many passes, by name, or
+    nothing if its setting has no baselines: on a sample, of other tasks, and of other methods."""
+    setting = frame.of(record)
     is_usual = setting.method == "pamal" and {*dict(setting.options)} <= ALIKE
     if not (is_usual and frame.is_full(record) and len(record.objectives) == 2):
-        return None
-    ls, epochs = Setting(data, "ls"), int(setting.values["epochs"])
+        return {}
+    ls, epochs = Setting(record.experiment, "ls"), int(setting.values["epochs"])
     passes = epochs * int(setting.values["W"])
-    baselines = {f"LS, {epochs} epochs": ls, f"LS, {passes} epochs": ls.having(epochs=passes)}
+    return {f"LS, {epochs} epochs": ls, f"LS, {passes} epochs": ls.having(epochs=passes)}
+
+
+def front_beside_ls(record: Record, by_seed: Mapping[int, Record], runs: Runs) -> Figure | None:
+    """Draw the fronts `by_seed` of the setting of `record` on validation, with `ls_beside` and
+    single-task learning, three seeds of each. Return None if `runs` have no such baselines."""
+    setting, data = frame.of(record), record.experiment
     points = {
         name: [run.front("validation") for run in [*runs.get(one, {}).values()][: paper.SEEDS]]
-        for name, one in baselines.items()
+        for name, one in ls_beside(record).items()
     }
+    if not points:
+        return None
     single = _single(data, runs, "validation")
     if not all(points.values()) or np.isnan(single).any():
         return None
     fronts = {seed: one.front("validation") for seed, one in by_seed.items()}
     said = (
-        f"{paper.DATA[data]}, full data, validation. W = {setting.values['W']}, {epochs} epochs; "
+        f"{paper.DATA[data]}, full data, validation. W = {setting.values['W']}, "
+        f"{setting.values['epochs']} epochs; "
     )
     return seeds_figure(fronts, points, single, f"{said}LS: three seeds each.")
+
+
+def at_seed(record: Record, runs: Runs) -> dict[str, dict[str, float]]:
+    """Return what `ls_beside` and single-task learning achieve on validation with the seed of
+    `record`, by name the columns of its front, as far as `runs` have them."""
+    named = ls_beside(record)
+    if named:
+        stl = Setting(record.experiment, "stl")
+        tasks = enumerate(paper.TASKS[record.experiment])
+        named |= {f"{task} alone": stl.having(task=t) for t, task in tasks}
+    made = {name: runs.get(one, {}).get(record.seed) for name, one in named.items()}
+    fronts = {name: run.front("validation") for name, run in made.items() if run is not None}
+    return {name: front.table.round(6).iloc[0].to_dict() for name, front in fronts.items()}
 
 
 def draws(runs: Runs) -> pd.DataFrame:

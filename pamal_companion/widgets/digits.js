@@ -83,12 +83,30 @@ function yourDigits(field, beside) {
     h("div", { class: "pw-panels pw-draw" }, field, beside)];
 }
 
-/** The chosen inputs, whose predictions come from the kernel. */
-function kernelPanel(model) {
+/** The chosen inputs with their predictions, from the kernel or of each measured point. */
+function cardsPanel(model) {
   const tasks = model.get("tasks");
+  const [answers, points] = [model.get("answers"), model.get("points")];
   const grid = cards(model.get("pictures"), model.get("names"), tasks);
-  const show = () => grid.show(model.get("predictions"));
+  const show = (alpha) => grid.show(answers ? answers[nearest(points, alpha)] : model.get("predictions"));
   model.on("change:predictions", show);
-  show();
-  return { node: answersLayout(tasks, grid.node), below: [], show: () => {} };
+  return { node: answersLayout(tasks, grid.node), below: [], show, what: "the answers to the inputs" };
+}
+
+/** A picture of what each measured point says. */
+function viewsPanel(model) {
+  const [views, points] = [model.get("views"), model.get("points")];
+  const picture = h("img", { class: "pw-view dark-light" });
+  const show = (alpha) => fill(picture, { src: views[nearest(points, alpha)],
+    alt: `Its answers at α = ${bracketed(alpha)}` }, []);
+  return { node: h("div", {}, picture, h("p", { class: "pw-note" }, model.get("viewed"))), below: [], show,
+    what: "its answers" };
+}
+
+/** What the networks say of inputs, as far as the model has it: { node, below, show(alpha), what }. */
+function inputsPanel(model, control) {
+  if (model.get("network")) return { ...inPagePanel(model, control()), what: "the answers to the digits" };
+  if (model.get("views")) return viewsPanel(model);
+  if (model.get("names")) return cardsPanel(model);
+  return { node: h("div"), below: [], show: () => {}, what: "the numbers" };
 }

@@ -3,8 +3,9 @@
 // Values of the model: tasks [T], alpha [M], points (a front, see fronts.js), gram [M][M], about, and
 // beside, what others achieve: { label, values by column }[].
 // With a kernel: pictures, names, predictions [inputs][T], measured { alpha, metrics }.
-// In a page: network (stacked, layers), images (pixels, range, labels), drawing; alpha then moves on
-// the measured points, so that every number shown was measured.
+// In a page alpha moves on the measured points, so that every number shown was measured. It may have
+// network (stacked, layers), images (pixels, range, labels) and drawing; or pictures, names and
+// answers, the predictions by point; or views, a picture for each point, and viewed, what it shows.
 
 /** Sends alpha to the kernel, but no second one before the first is answered, or five seconds.
  * `adopt(alpha)` is called when Python, or another view, has moved it. */
@@ -67,9 +68,7 @@ function explorerRead(state, front, alpha) {
 function place(model, el, { control, row, ask, quick, front, table, notes, inputs }) {
   el.classList.add("pw", "pw-explorer");
   el.setAttribute("data-lm-suppress-shortcuts", "true"); // else JupyterLab takes arrow keys and Enter
-  const inputsName = model.get("network") ? "digits" : "inputs";
-  el.append(hintLine("Every point is one network. ", "Drag the ring", ` or the slider: the answers to the ${inputsName} `
-    + "change."), quick.node,
+  el.append(hintLine("Every point is one network. ", "Drag the ring", ` or the slider: ${inputs.what} change.`), quick.node,
     h("div", { class: "pw-panels" }, h("div", {}, front.node, control.node), h("div", {}, inputs.node, table.node, notes)),
     h("div", { class: "pw-panels" }, h("div", {}, row.node, front.axes, h("p", { class: "pw-note" }, model.get("about"))),
       h("div", {}, ask.node)), ...inputs.below);
@@ -79,7 +78,7 @@ function place(model, el, { control, row, ask, quick, front, table, notes, input
 export default {
   render({ model, el, address = NO_ADDRESS }) {
     const [points, tasks] = [model.get("points"), model.get("tasks")];
-    const isPage = Boolean(model.get("network"));
+    const isPage = !model.get("measured");
     const opened = { alpha: model.get("alpha"), axes: firstAxes(points).join("|") };
     const read = explorerRead(address.read(), points, opened.alpha);
     const view = read.view;
@@ -122,8 +121,7 @@ function explorerParts(model, view, alpha, { move, toPoint, show }) {
     onAxes });
   const ask = askPanel(points, view, onAxes, toPoint);
   const quick = presets(points, view, toPoint);
-  const inputs = model.get("network") ? inPagePanel(model, control("alpha for your digits"))
-    : kernelPanel(model);
+  const inputs = inputsPanel(model, () => control("alpha for your digits"));
   [ask, quick].forEach((part) => part.show());
   return { front, ask, quick, inputs, control: control("alpha"), row: alphaRow(alpha.length, move),
     table: metricsTable(points, tasks), notes: h("div", { class: "pw-note pw-facts" }) };

@@ -16,7 +16,6 @@ from pamal_companion.runs.judging import calibration
 from pamal_companion.runs.options import Options
 from pamal_companion.runs.records import Record
 from pamal_companion.widgets import explorer_data, html
-from pamal_core.errors import InputError, is_number
 from pamal_core.evaluation import measure
 from pamal_core.front import Front
 from pamal_core.inputs import Batch, Inputs, num_examples, to_device
@@ -68,27 +67,14 @@ class Explorer(anywidget.AnyWidget):
         beside: Mapping[str, Mapping[str, Any]] | None = None,
         about: str = "",
     ) -> None:
-        for name, values in (beside or {}).items():
-            if unknown := values.keys() - set(front.table):
-                raise InputError(
-                    f"`beside` must have columns of `front`: {', '.join(front.table)}. Found "
-                    f"{', '.join(sorted(unknown))} of {name}."
-                )
-            if endless := [f"{n}={v!r}" for n, v in values.items() if not is_number(v)]:
-                raise InputError(
-                    f"`beside` must have finite numbers; leave out what was not measured. Found "
-                    f"{', '.join(endless)} of {name}."
-                )
+        others = explorer_data.beside(front, beside or {})
         self._network, self._tasks, self._loader = network, list(tasks), loader
         self._calibration, self._inputs, self._targets = calibration, inputs, targets
         super().__init__(
             tasks=[task.name for task in tasks],
             alpha=front.choose().alpha.tolist(),
             points=explorer_data.points(front),
-            beside=[
-                {"label": name, "values": {column: float(value) for column, value in row.items()}}
-                for name, row in (beside or {}).items()
-            ],
+            beside=others,
             gram=explorer_data.gram(network),
             about=about,
             pictures=explorer_data.pictures(inputs),

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 from torch import Tensor, nn
 from torchvision.transforms.functional import to_pil_image
 
 from pamal_companion.experiments.models import SharedBottom
-from pamal_core.errors import InputError
+from pamal_core.errors import InputError, is_number
 from pamal_core.front import Front
 from pamal_core.inputs import Inputs, num_examples
 from pamal_core.network import Network
@@ -28,6 +28,26 @@ def points(front: Front) -> dict[str, Any]:
     objectives = [{"name": o.name, "maximise": o.maximise} for o in front.objectives]
     columns = table.to_dict("list")
     return {"alphas": front.alphas.tolist(), "columns": columns, "objectives": objectives}
+
+
+def beside(front: Front, others: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what other networks achieve as a page has it. Raise InputError for names that are no
+    columns of `front`, and for values that are not finite."""
+    for name, values in others.items():
+        if unknown := values.keys() - set(front.table):
+            raise InputError(
+                f"`beside` must have columns of `front`: {', '.join(front.table)}. Found "
+                f"{', '.join(sorted(unknown))} of {name}."
+            )
+        if endless := [f"{n}={v!r}" for n, v in values.items() if not is_number(v)]:
+            raise InputError(
+                f"`beside` must have finite numbers; leave out what was not measured. Found "
+                f"{', '.join(endless)} of {name}."
+            )
+    return [
+        {"label": name, "values": {column: float(value) for column, value in row.items()}}
+        for name, row in others.items()
+    ]
 
 
 def gram(network: Network) -> list[list[float]]:
@@ -45,10 +65,15 @@ def pictures(inputs: Inputs) -> list[str]:
     for image in inputs.detach().float().cpu():
         low, high = image.aminmax()
         grey = ((image - low) / (high - low).clamp(min=1e-6) * 255).round().to(torch.uint8)
-        file = io.BytesIO()
-        to_pil_image(grey).save(file, "png")
-        found.append(f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}")
+        found.append(as_png(grey))
     return found
+
+
+def as_png(image: UInt8[Tensor, "_ H W"] | UInt8[np.ndarray, "H W 3"]) -> str:
+    """Return an image as a PNG in a data URI."""
+    file = io.BytesIO()
+    to_pil_image(image).save(file, "png", optimize=True)
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
 def named(targets: Sequence[Tensor], i: int) -> str:

@@ -158,14 +158,15 @@ function facts(model, view, alpha, { values, at }, onPoint) {
   const isKnown = goals.every(({ name }) => Number.isFinite(values[name]));
   const above = dominators(front, goals, values);
   const found = above.length ? choose(front, goals, null, above) : null;
-  const far = distances(model.get("gram"), alpha).map((d, k) => `${d.toFixed(1)} to member ${k + 1}`);
+  const gram = model.get("gram"); // a record has no weights
+  const far = gram ? distances(gram, alpha).map((d, k) => `${d.toFixed(1)} to member ${k + 1}`) : [];
   const line = (...children) => h("div", {}, ...children);
   const none = "Not dominated in the quantities shown.";
   return [
     found === null ? line(isKnown ? none : "The network here has no finite numbers.") : line(`Dominated by ${above.length} of ${front.alphas.length} measured points. Better in what is `
       + "shown: ", h("button", { type: "button", class: "pw-link", click: () => onPoint(found) },
       `α = ${bracketed(front.alphas[found])}`)),
-    line(`Distance of the weights: ${far.join(", ")}.`),
+    ...(gram ? [line(`Distance of the weights: ${far.join(", ")}.`)] : []),
     ...(isSame(at, alpha) ? [] : [line(`Measured at the nearest point, ${bracketed(at)}.`)]),
   ];
 }

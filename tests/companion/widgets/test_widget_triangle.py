@@ -10,7 +10,7 @@ from browser import overflow, serious
 from gestures import PHONE
 
 from pamal_companion.widgets.explorer_data import points
-from pamal_companion.widgets.triangle import triangle
+from pamal_companion.widgets.in_page import triangle
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 from pamal_core.objectives import Objective
