@@ -78,7 +78,7 @@ def as_png(image: UInt8[Tensor, "_ H W"] | UInt8[np.ndarray, "H W 3"]) -> str:
 
 def named(targets: Sequence[Tensor], i: int) -> str:
     """What input `i` is: its targets where they are single numbers, else its place."""
-    shown = [f"{target[i].item():g}" for target in targets if target.ndim == 1]
+    shown = [f"{round(target[i].item(), 3):g}" for target in targets if target.ndim == 1]
     return " and ".join(shown) or f"input {i + 1}"
 
 

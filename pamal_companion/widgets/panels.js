@@ -67,20 +67,24 @@ function linked(alpha, k, value) {
   return alpha.map((v, j) => (j === k ? value : share(v)));
 }
 
-/** A table with a row for each task and a column for each of its metrics. */
+/** A table of all quantities: a row for each task and a column for each metric, or, where tasks have
+ * metrics of their own, a row for each quantity. */
 function metricsTable(front, tasks) {
-  const cells = {};
-  const metrics = [...new Set(Object.keys(front.columns).map((n) => n.split("/").pop()))];
-  const arrow = (m) => (isMaximised(front, Object.keys(front.columns)
-    .find((n) => n.endsWith(`/${m}`))) ? "↑" : "↓");
-  const head = headOf(["task", ...metrics.map((m) => `${m} ${arrow(m)}`)]);
-  const rows = tasks.map((task) => h("tr", {},
-    h("th", { scope: "row", class: `pw-task ${taskKind(tasks.indexOf(task))}` }, task),
-    ...metrics.map((m) => (cells[`${task}/${m}`] = h("td")))));
+  const names = Object.keys(front.columns);
+  const metrics = [...new Set(names.map((n) => n.split("/").pop()))];
+  const cells = Object.fromEntries(names.map((name) => [name, h("td")]));
+  const arrow = (name) => (isMaximised(front, name) ? "↑" : "↓");
+  const row = (task, words, own) => h("tr", {},
+    h("th", { scope: "row", class: `pw-task ${taskKind(tasks.indexOf(task))}` }, words), ...own);
+  const isFull = tasks.every((task) => metrics.every((m) => `${task}/${m}` in cells));
+  const head = isFull ? [headOf(["task", ...metrics.map((m) => `${m} ${arrow(names.find((n) => n.endsWith(`/${m}`)))}`)])]
+    : [];
+  const rows = isFull ? tasks.map((task) => row(task, task, metrics.map((m) => cells[`${task}/${m}`])))
+    : names.map((name) => row(taskOf(name), `${inWords(name)} ${arrow(name)}`, [cells[name]]));
   const show = ({ values }) => Object.entries(cells).forEach(([name, cell]) => {
     cell.textContent = name in values ? values[name].toFixed(4) : "";
   });
-  return { node: h("table", { class: "pw-table pw-numbers" }, head, h("tbody", {}, ...rows)), show };
+  return { node: h("table", { class: "pw-table pw-numbers" }, ...head, h("tbody", {}, ...rows)), show };
 }
 
 /** One prediction: what is said, how sure, and whether it is right (by sign, word and weight), behind
