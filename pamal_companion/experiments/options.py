@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import BeforeValidator, Field, model_validator
 
 from pamal_companion.experiments import listed
+from pamal_companion.runs.methods import METHODS
 from pamal_companion.runs.options import (
     Count,
     Natural,
@@ -23,6 +24,12 @@ Question = Literal[
 QUESTIONS: tuple[str, ...] = get_args(Question)
 SWEEP = (0.1, 0.3, 0.5, 0.7, 0.9)
 """The weight of the first digit, in the sweeps of the dial of conflict."""
+UNBALANCED: dict[str, dict[str, Any]] = {
+    method: {"balancing": "none", **Options.by_method.get(method, {})}
+    for method in METHODS
+    if method != "pamal"
+}
+"""The defaults of methods where gradient balancing is PaMaL's alone."""
 
 
 class MultiMNISTOptions(Options):
@@ -138,7 +145,7 @@ class UTKFaceOptions(Options):
             "batch_norm": "recalibrated",
         },
     }
-    unless_pamal: ClassVar = {"balancing": "none"}
+    by_method: ClassVar = UNBALANCED
     W: Count = 3
     p: NonNegative | list[NonNegative] = 2.0
     balancing: Literal["none", "loss", "gradient"] = "gradient"
@@ -172,7 +179,7 @@ class CityScapesOptions(Options):
             "batch_norm": "recalibrated",
         },
     }
-    unless_pamal: ClassVar = {"balancing": "none"}
+    by_method: ClassVar = UNBALANCED
     W: Count = 3
     lam: Strength = 1.0
     p: NonNegative | list[NonNegative] = 7.0

@@ -5,7 +5,7 @@ No torch here: `pamal_companion.runs.build`, which builds a method, is imported 
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -20,14 +20,12 @@ class MethodRow:
     with neither are cases of `pamal_companion.runs.build.build`.
 
     An option that any method lists is that of the methods that list it: the others neither use nor
-    record it. `published` are the defaults of the method's own authors where they are not those of
-    `Options`. `one_network` says whether a run ends with a single network for all tasks.
+    record it. `one_network` says whether a run ends with a single network for all tasks.
     """
 
     printed: str
     rule: str | Callable[..., Any] = ""
     options: tuple[str, ...] = ()
-    published: Mapping[str, float] = field(default_factory=dict)
     one_network: bool = True
     make: Callable[..., Any] | None = None
 
@@ -56,10 +54,8 @@ METHODS: dict[str, MethodRow] = {
     "rotograd": MethodRow("RotoGrad", options=("trained",)),
     "soup": MethodRow("Rewarded soup", options=("shared_epochs",), one_network=False),
     "low_rank": MethodRow("Low rank", options=_LOW_RANK, one_network=False),
-    "phn": MethodRow("PHN", options=_PHN, published={"p": 0.2}, one_network=False),
-    "cosmos": MethodRow(
-        "COSMOS", options=(*_DRAWING, "lam"), published={"p": 1.2, "lam": 2.0}, one_network=False
-    ),
+    "phn": MethodRow("PHN", options=_PHN, one_network=False),
+    "cosmos": MethodRow("COSMOS", options=(*_DRAWING, "lam"), one_network=False),
 }
 
 

@@ -59,8 +59,8 @@ class Options(BaseModel):
     paper's number on full data and a small one on the sample; of `p` and `lam`, what the method's
     authors chose; of `weights`, equal ones. A run ends with its last weights, or for
     `average` above 0 with the mean over its steps, where a step counts `average` times the next.
-    `known` are the names that a notebook takes, if not all; `unless_pamal` are the defaults that
-    PaMaL does not share, and `by_data` those that depend on whether the data are "full" or a
+    `known` are the names that a notebook takes, if not all. Beside the fields, `by_method` has the
+    defaults of single methods, and `by_data` those that depend on whether the data are "full" or a
     "sample". `of_the_paper` is what the paper's runs have and our default is not. `title` and
     `task_names` are an experiment's in print.
     """
@@ -69,7 +69,11 @@ class Options(BaseModel):
     title: ClassVar[str] = ""
     task_names: ClassVar[tuple[str, ...]] = ()
     known: ClassVar[tuple[str, ...]] = ()
-    unless_pamal: ClassVar[Mapping[str, Any]] = {}
+    # As the methods' own authors have them.
+    by_method: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "phn": {"p": 0.2},
+        "cosmos": {"p": 1.2, "lam": 2.0},
+    }
     by_data: ClassVar[dict[str, dict[str, Any]]] = {"full": {}, "sample": {}}
     of_the_paper: ClassVar[Mapping[str, Any]] = {}
 
@@ -117,9 +121,7 @@ class Options(BaseModel):
     def _fill_in(cls, values: dict[str, Any]) -> dict[str, Any]:
         """None, which a notebook's cell can hold, is the same as silence."""
         given = {n: v for n, v in values.items() if v is not None or n not in cls.model_fields}
-        method = str(given.get("method", "pamal"))
-        published = METHODS[method].published if method in METHODS else {}
-        return {**published, **({} if method == "pamal" else cls.unless_pamal), **given}
+        return {**cls.by_method.get(str(given.get("method", "pamal")), {}), **given}
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
@@ -162,9 +164,7 @@ class Options(BaseModel):
     @classmethod
     def defaults_of(cls, method: str, data: str = "full") -> dict[str, Any]:
         """Return every option of `method` with its default on "full" data or a "sample"."""
-        published = METHODS[method].published if method in METHODS else {}
-        others = {} if method == "pamal" else cls.unless_pamal
-        return cls._field_defaults() | cls.by_data[data] | dict(published) | dict(others)
+        return cls._field_defaults() | cls.by_data[data] | dict(cls.by_method.get(method, {}))
 
     @classmethod
     def completed(cls, method: str, options: Mapping[str, Any]) -> dict[str, Any]:
