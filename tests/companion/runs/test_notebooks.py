@@ -54,7 +54,7 @@ def test_multimnist3_shows_the_triangles_of_66_networks_and_their_front(tmp_path
     setting = {"W": 1, "lam": 0.0, "p": 1.0, "balancing": "none", "lr_scaling": "plain"}
     assert record.options.items() >= (setting | {"epochs": 1}).items()
     assert len(record.points) == 2 * 66
-    assert figures(shown) == 3
+    assert figures(shown) == 4
 
 
 def test_census_trains_on_the_sample_for_three_tasks_and_writes_a_record(tmp_path, execute):
@@ -82,7 +82,7 @@ def test_utkface_shows_faces_triangles_and_a_front(tmp_path, execute):
     setting = {"W": 3, "lam": 0.0, "balancing": "gradient", "limit": 64, "epochs": 1}
     assert setting.items() <= record.options.items() and record.options["batch_norm"] == "shared"
     assert len(record.points) == 2 * 66
-    assert figures(shown) == 4  # one of them is of real faces, from the records
+    assert figures(shown) == 7  # four of them are of real faces, from the records
     texts = [str(output.get("text", "")) for output in shown]
     assert any("No row of the paper has these runs." in text for text in texts)
 
