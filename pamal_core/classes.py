@@ -62,7 +62,7 @@ class Classes:
         ask for. On the CPU a class out of range is torch's to refuse; an accelerator would lose the
         process with it.
         """
-        given, soft = labels, labels.is_floating_point() and labels.ndim > 1
+        soft = labels.is_floating_point() and labels.ndim > 1
         number = logits.shape[1] if logits.ndim > 1 else 0
         needed = logits.shape if soft else logits.shape[:1] + logits.shape[2:]
         if self.num_classes is None:
@@ -73,22 +73,35 @@ class Classes:
             wanted = f"[n, {self.num_classes}, H, W] labels must be integers [n, H, W]"
             fits = number == self.num_classes and not soft
         if not fits or labels.shape != needed:
-            found = f"{described(logits)} and {described(given)}"
+            found = f"{described(logits)} and {described(labels)}"
             raise InputError(f"For logits {wanted}. Found {found}.")
-        labels, counted = self.read(labels)
         if soft:
-            labels = labels.to(logits.dtype).where(counted.unsqueeze(1), 1 / number)
-            sums = labels.sum(1)
-            wrong = ((sums - 1).abs() > 0.01) | (labels < 0).any(1)
-            rule = "Probabilities must be at least 0, with sum 1 over the classes; several labels "
-            rule += "at once are for a `binary`."
-            return or_nan(logits, wrong, sums, rule), labels, counted
-        on_cpu = labels.device.type == "cpu"
-        if on_cpu and not given.is_floating_point():
-            return logits, labels, counted
+            return self._checked_probabilities(logits, labels)
+        if labels.is_floating_point() or labels.device.type != "cpu":
+            return self._checked_whole_numbers(logits, labels)
+        return logits, *self.read(labels)
+
+    def _checked_probabilities(
+        self, logits: Tensor, labels: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Do the work of `checked` for labels that are probabilities of the classes."""
+        labels, counted = self.read(labels)
+        labels = labels.to(logits.dtype).where(counted.unsqueeze(1), 1 / logits.shape[1])
+        sums = labels.sum(1)
+        wrong = ((sums - 1).abs() > 0.01) | (labels < 0).any(1)
+        rule = "Probabilities must be at least 0, with sum 1 over the classes; several labels "
+        rule += "at once are for a `binary`."
+        return or_nan(logits, wrong, sums, rule), labels, counted
+
+    def _checked_whole_numbers(
+        self, logits: Tensor, labels: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Do the work of `checked` for classes that are floats, or on an accelerator."""
+        given = labels
+        labels, counted = self.read(given)
         wrong = (given != labels) & ~given.isnan()  # of floats: half a class, or an infinite one
-        if not on_cpu:
-            wrong |= beyond(labels, counted, number)
+        if given.device.type != "cpu":
+            wrong |= beyond(labels, counted, logits.shape[1])
             labels = labels.masked_fill(wrong, 0)
         rule = "Labels of classes must be integers, whole numbers or NaN."
         return or_nan(logits, wrong, given, rule), labels, counted
