@@ -9,6 +9,15 @@ ROOT = Path(__file__).parents[2]
 # As in a kernel that has just started: no names, and no cells, among which a notebook looks for
 # its parameters.
 FRESH = "%reset -f\n%reset -f in\nimport os\nos.chdir({!r})"
+# Samples of a tenth. What the tests ask of a notebook does not depend on how much it is trained on;
+# papermill trains on a whole sample in runs/test_notebooks.py, and on all of them in `make book`.
+SMALL = """
+from pamal_companion.data import multimnist, utkface
+from pamal_companion.data.samples import people
+multimnist.SIZES = {"disjoint": (6_000, 1_000, 1_000)}
+people.SIZES = 800, 200
+utkface.SAMPLE_NUM = 300
+"""
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +47,7 @@ def executed(kernel):
     def run(name, folder, **parameters):
         source = load_notebook_node(str(ROOT / "notebooks" / f"{name}.ipynb"))
         notebook = parameterize_notebook(source, parameters)
-        notebook.cells.insert(0, nbformat.v4.new_code_cell(FRESH.format(str(folder))))
+        notebook.cells.insert(0, nbformat.v4.new_code_cell(FRESH.format(str(folder)) + SMALL))
         client = NotebookClient(notebook, km=kernel)
         try:
             client.execute()
