@@ -14,6 +14,7 @@ from typing import NamedTuple
 import moocore
 import numpy as np
 import pandas as pd
+from jaxtyping import Float
 
 from pamal_companion.runs.records import Record
 from pamal_companion.study.frame import united
@@ -84,7 +85,11 @@ class Measure:
             # Of a Front it would take ten times as long.
             return float(moocore.hypervolume(better[[*rows]], ref=reference, maximise=True))
 
-        return pair.at(max(combinations(rows.tolist(), POINTS), key=their_volume))
+        choices = np.array([*combinations(rows.tolist(), POINTS)])
+        if len(reference) == 2:  # hundreds of choices at once, and then one by one the few that tie
+            volumes = areas(better[choices] - reference)
+            choices = choices[volumes >= volumes.max() * (1 - 1e-9)]
+        return pair.at(max(choices.tolist(), key=their_volume))
 
     def value(self, pair: Pair) -> float:
         """Return what is measured on test."""
@@ -100,6 +105,15 @@ class Measure:
         first, second = validation.better[:, 0], validation.values[:, 1]
         rows = np.flatnonzero((second <= limit) & np.isfinite(first))
         return int(rows[first[rows].argmax()]) if len(rows) else None
+
+
+def areas(points: Float[np.ndarray, "C P 2"]) -> Float[np.ndarray, " C"]:
+    """Return the hypervolume from (0, 0) of each of C sets of P points, larger is better."""
+    points = points.clip(0)
+    order = points[..., :1].argsort(axis=1)[:, ::-1]
+    lengths, heights = np.moveaxis(np.take_along_axis(points, order, axis=1), -1, 0)
+    widths = -np.diff(lengths, axis=1, append=0)
+    return (widths * np.maximum.accumulate(heights, axis=1)).sum(axis=1)
 
 
 def settings_of(recipe: str, names: Iterable[str]) -> list[str]:

@@ -171,6 +171,17 @@ def test_the_four_points_are_the_best_of_all_330_by_another_sum(seed):
     assert area(map(tuple, kept)) == pytest.approx(max(map(area, combinations(points, 4))))
 
 
+def test_of_choices_with_one_hypervolume_the_first_is_taken():
+    """Three points span the front, so the fourth may be any of those below them."""
+    front = [(0.9, 0.2), (0.5, 0.5), (0.2, 0.9)]
+    below = [(0.1 * k, 0.1) for k in (3, 1, 2)] + [(0.3, 0.3), (0.1, 0.5)]
+    kept = Measure().four(pair([*below, *front]))
+    assert [tuple(row) for row in kept.validation.values.tolist()] == [below[0], *front]
+    gaps = [[(x, 0.4 - y / 4) for x, y in points] for points in (below, front)]
+    kept = Measure(reference=(0.05, 0.4)).four(pair([*gaps[0], *gaps[1]], (True, False)))
+    assert [tuple(row) for row in kept.validation.values.tolist()] == [gaps[0][0], *gaps[1]]
+
+
 def test_a_gap_is_better_low_and_is_counted_from_the_reference():
     measure = Measure(reference=(0.1, 0.05))
     both = pair([(0.6, 0.03), (0.5, 0.01), (0.05, 0.0)], maximise=(True, False))
