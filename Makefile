@@ -9,7 +9,7 @@ RUN := $(BIN)/python -m pamal_companion run
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-core test-lowest test-faults lint measured tables notebooks constraints clean
+.PHONY: help book test pytest test-core test-lowest test-faults lint measured tables notebooks constraints clean
 
 help:
 	@echo "make book         run six notebooks on embedded data, then build the book"
@@ -56,7 +56,11 @@ book: $(READY)
 # One thread for each of the two workers: torch would start as many as there are cores in both. A third
 # worker gains nothing on two cores.
 # tests/conftest.py says which tests are a group, and in which order they begin.
-test: lint
+# mypy reads a fresh clone for twenty seconds on one core, so it runs beside the tests.
+test: $(READY)
+	$(MAKE) --no-print-directory --jobs=2 lint pytest
+
+pytest: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 # What `pip install .` brings, and what runs the tests: an oracle of another library is left out.
