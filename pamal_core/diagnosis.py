@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,58 +20,24 @@ from pamal_core.errors import InputError
 from pamal_core.evaluation import measure
 from pamal_core.front import Front
 from pamal_core.inputs import Batch, Inputs, arguments, num_examples, runs_of
+from pamal_core.judged import Judged, Moments, by_answer, disturbed, is_between_0_and_1, is_bound
 from pamal_core.network import Network
-from pamal_core.skeleton import full_precision
 from pamal_core.tasks import Task, by_task, label_counts, targets_by_task
 from pamal_core.weights import Weights
 
 UNLIKE = 30
 """How many times one loss may be another before a balancer is recommended."""
+UNLIKE_AT_FIRST = 10
+"""How many times it is then so before training: a loss is also small once its task is learnt."""
 SMALL = 1e-3
 """A loss below which nothing is said of its scale."""
 WIDE = 10
 """The standard deviation of targets above which they should be divided by it."""
-CHANGED = 0.01
-"""By what share a loss changes that depends on the size of a batch, if examples are there twice."""
+CHANGED = 0.05
+"""By what share a loss changes that depends on the size of a batch, if examples are there twice. A
+standard deviation over the batch changes by less."""
 DRAWS = 4
 """At so many random weights outputs must be in [0, 1] to be there at all weights."""
-
-
-class Judged(NamedTuple):
-    """A task, its output for some inputs at some weights, and the target of these inputs."""
-
-    task: Task
-    output: Tensor
-    target: Tensor
-
-    def loss(self, output: Tensor) -> float:
-        """Return the loss of another output, NaN if it has none."""
-        with suppress(Exception), torch.no_grad(), full_precision(output.device):
-            return float(self.task.loss(output, self.target))
-        return math.nan
-
-
-@dataclass
-class Moments:
-    """The number, the mean and the sum of squares about the mean of the values seen so far."""
-
-    number: int = 0
-    mean: float = 0.0
-    squares: float = 0.0
-
-    def add(self, values: Tensor) -> None:
-        values = values[values.isfinite()].double()
-        if not len(values):
-            return
-        total, shift = self.number + len(values), float(values.mean()) - self.mean
-        within = float((values - values.mean()).square().sum())
-        self.squares += within + shift**2 * self.number * len(values) / total
-        self.mean += shift * len(values) / total
-        self.number = total
-
-    @property
-    def deviation(self) -> float:
-        return math.sqrt(self.squares / self.number) if self.number else 0.0
 
 
 @dataclass
@@ -87,6 +53,8 @@ class Diagnosis:
     validation: Iterable[Batch]
     samples: dict[str, list[Any]] = field(default_factory=dict)
     """For each task the first [inputs, targets ...] of the validation that have a target of it."""
+    losses: dict[str, float] = field(default_factory=dict)
+    """The loss of each task, for its sample, before training."""
 
     def before(self) -> list[str]:
         """Return notes on the data, the outputs and the losses.
@@ -106,17 +74,19 @@ class Diagnosis:
             raise InputError(
                 f"`validation` must have labels of each task. Found none of {', '.join(bare)}."
             )
-        theta = self.network.theta(self.middle)
-        first = [judged for task in self.tasks for judged in self._judged(task, theta)]
-        numbers = {judged.task.name: Moments() for judged in first if _is_of_numbers(judged)}
+        first = self._all_judged(self.network)
+        self.losses = {judged.task.name: judged.loss(judged.output) for judged in first}
+        numbers = {judged.task.name: Moments() for judged in first if judged.asks_for_numbers()}
         notes = [*self._read_loader(numbers)]
-        for name, moments in numbers.items():
-            if (deviation := moments.deviation) > WIDE:
-                notes.append(
-                    f"Targets of task {name} have a standard deviation of {deviation:.3g}, and "
-                    f"networks begin with answers near 0: divide them by {deviation:.2g}."
-                )
         for judged in first:
+            deviation = numbers.get(judged.task.name, Moments()).deviation
+            # A model may be made for its targets: then its answers are as far from each other.
+            if deviation > WIDE * max(1.0, float(judged.output.double().std(correction=0))):
+                notes.append(
+                    f"Targets of task {judged.task.name} have a standard deviation of "
+                    f"{deviation:.3g}, and the network begins with answers near each other: divide "
+                    f"them by {deviation:.2g}."
+                )
             notes += self._on_probabilities(judged)
             factor = repeated(*judged)
             if factor is not None and abs(factor - 1) > CHANGED:
@@ -127,17 +97,19 @@ class Diagnosis:
                 )
         return notes
 
-    def after_first_epoch(self) -> list[str]:
-        """Return a note if two losses at the middle of the front are of unlike scale. The loss of a
-        task whose metric is perfect for a constant answer is no measure of it."""
-        losses, theta = {}, self.network.theta(self.middle)
-        for task in self.tasks:
-            for judged in self._judged(task, theta):
-                loss = judged.loss(judged.output)
-                if loss > SMALL and math.isfinite(loss) and not _is_perfect_if_constant(judged):
-                    losses[task.name] = loss
-        least, *_, largest = sorted(losses, key=losses.__getitem__) or ["", ""]
-        if not losses or losses[largest] <= UNLIKE * losses[least]:
+    def after_first_epoch(self, network: Network) -> list[str]:
+        """Return a note if two losses of `network` at the middle of its front are of unlike scale.
+        The loss of a task whose metric is perfect for a constant answer is no measure of it."""
+        losses = {}
+        for judged in self._all_judged(network):
+            loss = judged.loss(judged.output)
+            if loss > SMALL and math.isfinite(loss) and not judged.is_perfect_if_constant():
+                losses[judged.task.name] = loss
+        if not losses:
+            return []
+        least, largest = min(losses, key=losses.__getitem__), max(losses, key=losses.__getitem__)
+        is_unlike = losses[largest] > UNLIKE * losses[least]
+        if not is_unlike or self.losses[largest] < UNLIKE_AT_FIRST * self.losses[least]:
             return []
         return [
             f"After an epoch the loss of task {largest}, {losses[largest]:.3g}, is "
@@ -147,18 +119,20 @@ class Diagnosis:
 
     def after(self, front: Front) -> list[str]:
         """Return a note for each task that is at no alpha better than a constant answer, the mean
-        of the network's own outputs. If that is perfect, such as a gap of 0, none can be better."""
+        of the network's own outputs. If this answer or 0 is perfect, as for a gap or for outputs
+        that are losses, none can be better."""
         notes = []
         for objective, better in zip(front.objectives, front.better.T, strict=True):
             if not np.isfinite(better).any():
                 continue
             row = int(np.where(np.isfinite(better), better, -np.inf).argmax())
             task = next(task for task in self.tasks if task.name == objective.task)
-            best, constant = front.values[row, front.objectives.index(objective)], math.nan
+            best, constant, of_zero = front.table[objective.name].iloc[row], math.nan, math.nan
             with suppress(Exception):  # a metric may fail if all outputs are equal
-                constant = self._constant(task, front.alphas[row])
+                constant, of_zero = self._constants(task, front.alphas[row])
             gain = best - constant if objective.maximise else constant - best
-            if gain <= 1e-6 * abs(constant) and not _is_bound(constant, objective.maximise):
+            is_best = any(is_bound(value, objective.maximise) for value in (constant, of_zero))
+            if gain <= 1e-6 * abs(constant) and not is_best:
                 notes.append(
                     f"At no alpha is task {task.name} better than a constant answer: "
                     f"{task.metrics[0].name} {best:.4g} at best, {constant:.4g} with the mean "
@@ -203,10 +177,18 @@ class Diagnosis:
                     f"{wrong} that are NaN or infinite{where}, in {place}."
                 )
 
-    @torch.no_grad()
     def _is_finite(self, inputs: Inputs) -> bool:
-        outputs = self.network.skeleton.eval_copy()(self.network.theta(self.middle), inputs)
-        return all(bool(o.isfinite().all()) for o in tree_leaves(outputs) if torch.is_tensor(o))
+        """Return whether outputs for `inputs` are finite, and their gradient by the weights, too:
+        the one or the other alone may saturate."""
+        theta = self.network.theta(middle(self.network))
+        leaves = {name: weight.detach().requires_grad_() for name, weight in theta.items()}
+        outputs = self.network.skeleton.eval_copy()(leaves, inputs)
+        sums = [part.sum() for part in tree_leaves(outputs) if isinstance(part, Tensor)]
+        trained = [part for part in sums if part.requires_grad]
+        with torch.backends.cudnn.flags(enabled=False):  # has no gradient in evaluation mode
+            slopes = torch.autograd.grad(trained, [*leaves.values()], allow_unused=True)
+        parts = [*sums, *(slope for slope in slopes if slope is not None)]
+        return all(bool(part.isfinite().all()) for part in parts)
 
     def _normalises(self, inputs: Inputs) -> bool:
         """Return whether some BatchNorm takes its statistics from `inputs`, a single example. Raise
@@ -217,7 +199,7 @@ class Diagnosis:
         device = self.network.device
         try:
             with torch.no_grad(), torch.random.fork_rng([device] if device.type == "cuda" else []):
-                skeleton(self.network.theta(self.middle), inputs)
+                skeleton(self.network.theta(middle(self.network)), inputs)
         except ValueError as error:
             if "more than 1 value" not in str(error):
                 raise
@@ -240,12 +222,12 @@ class Diagnosis:
                 judged.loss(output), judged.loss(output + 1), rel_tol=1e-5, abs_tol=1e-7
             )
         rng = torch.Generator().manual_seed(0)
-        if not takes_logits or not _is_between_0_and_1(output):
+        if not takes_logits or not is_between_0_and_1(output):
             return
         for _ in range(DRAWS):
-            theta = self.network.theta(self.middle)
-            moved = {name: _moved(weight, rng) for name, weight in theta.items()}
-            if not all(_is_between_0_and_1(at.output) for at in self._judged(task, moved)):
+            theta = self.network.theta(middle(self.network))
+            moved = {name: disturbed(weight, rng) for name, weight in theta.items()}
+            if not all(is_between_0_and_1(at.output) for at in self._judged(task, moved)):
                 return
         adds_up = of_classes and bool((output.sum(1) - 1).abs().max() < SMALL)
         yield (
@@ -254,9 +236,9 @@ class Diagnosis:
         )
 
     @torch.no_grad()
-    def _constant(self, task: Task, alpha: np.ndarray) -> float:
+    def _constants(self, task: Task, alpha: np.ndarray) -> list[float]:
         """Return the objective of `task` on the validation data if each output is the mean of the
-        outputs at `alpha`."""
+        outputs at `alpha`, and if each is 0."""
         model = self.network.export(alpha)
 
         def outputs() -> Iterator[Judged]:
@@ -267,14 +249,21 @@ class Diagnosis:
 
         total, number = torch.zeros(1, dtype=torch.float64), 0
         for judged in outputs():
-            each = _by_answer(judged.output)
+            each = by_answer(judged.output)
             total, number = total.to(each.device) + each.double().sum(0), number + len(each)
-        metric, gathered = task.metrics[0], None
+        metric, gathered = task.metrics[0], [None, None]
         for _, output, target in outputs():
             mean = (total / number).to(output)
             answer = mean.view(1, -1, *[1] * (output.ndim - 2)) if output.ndim > 1 else mean
-            gathered = metric.add(gathered, answer.expand_as(output).clone(), target)
-        return float(metric.of(gathered))
+            answers = answer.expand_as(output).clone(), torch.zeros_like(output)
+            pairs = zip(gathered, answers, strict=True)
+            gathered = [metric.add(statistic, answer, target) for statistic, answer in pairs]
+        return [float(metric.of(statistic)) for statistic in gathered]
+
+    def _all_judged(self, network: Network) -> list[Judged]:
+        """Return the tasks with their outputs at the middle of `network`."""
+        theta = network.theta(middle(network))
+        return [judged for task in self.tasks for judged in self._judged(task, theta)]
 
     @torch.no_grad()
     def _judged(self, task: Task, theta: Weights) -> list[Judged]:
@@ -297,45 +286,7 @@ class Diagnosis:
     def _runs(self, batch: Batch) -> list[list[Any]]:
         return runs_of(batch, self.network.device, [task.name for task in self.tasks])
 
-    @property
-    def middle(self) -> np.ndarray:
-        return np.full(self.network.num_members, 1 / self.network.num_members)
 
-
-def _by_answer(output: Tensor) -> Tensor:
-    """Return outputs [n, C, ...] as answers [n ..., C], and outputs [n] as they are."""
-    return output.movedim(1, -1).flatten(0, -2) if output.ndim > 1 else output
-
-
-def _is_of_numbers(judged: Judged) -> bool:
-    """Return whether a task asks for its targets themselves: if they are the output, the loss is 0,
-    and otherwise above."""
-    task, output, target = judged
-    if task.chances is not None or target.numel() != output.numel():
-        return False
-    answer = target.reshape(output.shape).to(output.dtype).nan_to_num()
-    return abs(judged.loss(answer)) <= 1e-6 < judged.loss(answer + 1)
-
-
-def _is_perfect_if_constant(judged: Judged) -> bool:
-    """Return whether the mean output in place of each output attains the bound of the metric."""
-    metric, output = judged.task.metrics[0], judged.output
-    with suppress(Exception):
-        constant = float(metric(output.mean(0, keepdim=True).expand_as(output), judged.target))
-        return _is_bound(constant, metric.maximise)
-    return False
-
-
-def _is_bound(value: float, maximise: bool) -> bool:
-    """Return whether `value` is the best that a metric can be: 1 if higher is better, else 0."""
-    return abs(value - (1 if maximise else 0)) < 1e-6
-
-
-def _is_between_0_and_1(output: Tensor) -> bool:
-    return bool(((output >= 0) & (output <= 1)).all())
-
-
-def _moved(weight: Tensor, rng: torch.Generator) -> Tensor:
-    """Return `weight` with noise that is large beside it."""
-    scale = 3 * max(float(weight.std()) if weight.numel() > 1 else 0.0, 0.1)
-    return weight + scale * torch.randn(weight.shape, generator=rng).to(weight)
+def middle(network: Network) -> np.ndarray:
+    """Return the alpha with equal entries."""
+    return np.full(network.num_members, 1 / network.num_members)

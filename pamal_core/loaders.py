@@ -25,20 +25,18 @@ class ReadTogether:
 
     def __iter__(self) -> Iterator[Batch]:
         iterators = {name: iter(loader) for name, loader in self.loaders.items()}
-        begun_again: set[str] = set()
+        read_to_their_end: set[str] = set()
         while True:
-            batch = {}
-            for name, loader in self.loaders.items():
-                part = next(iterators[name], None)
-                if part is None:
-                    begun_again.add(name)
-                    if len(begun_again) == len(iterators):
-                        return  # all have been read to their end
-                    iterators[name] = iter(loader)
-                    part = next(iterators[name], None)
-                if part is None:
+            batch = {name: next(iterator, None) for name, iterator in iterators.items()}
+            ended = [name for name, part in batch.items() if part is None]
+            read_to_their_end.update(ended)
+            if len(read_to_their_end) == len(iterators):
+                return
+            for name in ended:
+                iterators[name] = iter(self.loaders[name])
+                batch[name] = next(iterators[name], None)
+                if batch[name] is None:
                     raise InputError(f"The loader of task {name} must yield a batch. Found none.")
-                batch[name] = part
             yield batch
 
 

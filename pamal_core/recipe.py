@@ -3,7 +3,6 @@
 import copy
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from operator import length_hint
 from typing import Any, Literal
 
@@ -26,27 +25,17 @@ from pamal_core.method import Method, NonFiniteError
 from pamal_core.network import Network
 from pamal_core.penalties import Penalty
 from pamal_core.simplex import Dirichlet
-from pamal_core.skeleton import copied
+from pamal_core.stages import Stage, epochs_beside, maker, parts_of, rows_of_soup, train_stages
 from pamal_core.statistics import Calibration, check_calibration
 from pamal_core.tasks import Task
-from pamal_core.training import Training, make_optimizer, make_scheduler, train
+from pamal_core.training import INTERVALS, Training
 
-OWN_WEIGHT = 0.9
-"""Weight of its own task in the loss of a member of a soup. The other tasks share the rest."""
 OF_ALL = "optimizer", "scheduler", "scheduler_interval"
 """Arguments of `train` that `fit` gives to every training."""
 OF_THE_NETWORK = "resume", "on_step", "on_epoch"
 """Arguments of `train` that `fit` gives to the training of the network, after its start, alone."""
 CORNERS = Dirichlet(0.0, stratified=True)
 """The draws of a soup: every member once in each step."""
-
-
-@dataclass
-class Stage:
-    """A training of `fit`: a method, and the arguments with which `train` trains it."""
-
-    method: Method
-    options: dict[str, Any]
 
 
 def fit(
@@ -122,7 +111,7 @@ def fit(
         _check_soup(start, num_tasks, model, preference=preference, penalty=penalty, window=window)
         preference, window = CORNERS, num_tasks
     passes = start + (epochs - start) * window
-    beside = _epochs_beside(baseline, passes, num_tasks, soup)
+    beside = epochs_beside(baseline, passes, num_tasks, soup)
     check_loader(loader, epochs + sum(map(sum, beside.values())))
     check_loader(validation, 2, "validation")
     loader, validation = to_train(loader, names), to_judge(validation, names)
@@ -132,11 +121,11 @@ def fit(
     length = length_hint(loader, 0)  # 0 if the loader does not know
     _check_averaging(averaging, length)
     _check_training(training, lr, is_one=not (beside or start))
-    make_network = _maker(model, shared, seed, device)
+    make_network = maker(model, shared, seed, device)
     rule = balancer or Linear()
     rate = 1e-3 * num_tasks if lr is None else lr
     equal = np.ones((1, num_tasks)) / num_tasks
-    of_soup = _rows_of_soup(num_tasks)
+    of_soup = rows_of_soup(num_tasks)
 
     def stage(
         rows: np.ndarray | None, epochs: int, share: float | None, rule: Any, **options: Any
@@ -146,7 +135,7 @@ def fit(
         ema = None if share is None else _decay(share * (epochs * length))
         given = {"epochs": epochs, "ema": ema, "calibration": calibration, "seed": seed}
         of_all = {name: training[name] for name in OF_ALL if name in training}
-        parts = _parts(method, epochs, length, rate, **of_all)
+        parts = parts_of(method, epochs, length, rate, **of_all)
         return Stage(method, given | parts | {"progress": progress})
 
     rows = of_soup if soup else np.eye(num_tasks)
@@ -179,20 +168,22 @@ def fit(
             warnings.warn(text, stacklevel=3)
 
     def after_epoch(state: Training) -> None:
-        if state.epoch == 1 and isinstance(rule, Linear):
-            note(diagnosis.after_first_epoch())
-        if training.get("on_epoch") is not None:
+        is_first = state.epoch == 1 and state.method is stages[0].method
+        if is_first and isinstance(rule, Linear):
+            note(diagnosis.after_first_epoch(state.method.network))
+        if state.method.network is network and training.get("on_epoch") is not None:
             training["on_epoch"](state)
 
     note(diagnosis.before())
+    stages[0].options["on_epoch"] = after_epoch
     of_network = {name: training[name] for name in OF_THE_NETWORK if name in training}
-    history = _trained(stages, loader, **of_network | {"on_epoch": after_epoch})
+    history = train_stages(stages, loader, **of_network | {"on_epoch": after_epoch})
     front, found = _judged(network, tasks, validation, progress)
     note([*found, *diagnosis.after(front)])
     fronts: dict[str, Front] = {}
     for name, of_baseline in baselines.items():
         try:
-            _trained(of_baseline, loader)
+            train_stages(of_baseline, loader)
             trained = of_baseline[-1].method.network
             fronts[name], found = _judged(trained, tasks, validation, progress)
         except (NonFiniteError, InputError) as error:  # the front is not lost with it
@@ -201,90 +192,6 @@ def fit(
     told = _told(start, epochs, soup, rule)
     rate_of = None if training.get("optimizer") is not None else rate
     return Fitted(network, front, fronts, history, rate_of, tuple(notes), told)
-
-
-def _maker(
-    model: Any, shared: Any, seed: int, device: torch.device | str | None
-) -> Callable[[np.ndarray | None], Network]:
-    """Return a function that makes a network with the given task weights, or returns the network
-    that `model` is if they are None. Raise InputError unless `model` is one of three things."""
-    is_maker = callable(model) and not isinstance(model, nn.Module)
-    if not is_maker and not isinstance(model, nn.Module):
-        raise InputError(
-            "`model` must make a new model at each call, such as Net, or be a model or a network. "
-            f"Found a {type(model).__name__}."
-        )
-    first = model
-    if isinstance(model, Network):
-        if shared is not None:
-            raise InputError("`shared` must be left out: a network was made with it. Found both.")
-        first, shared = _first_member(model), [*model.skeleton.shared]
-    elif not isinstance(shared, str | None):
-        shared = [*shared]  # which all networks read
-
-    def make(rows: np.ndarray | None) -> Network:
-        if rows is None:
-            network: Network = model.to(device)
-            return network
-        torch.manual_seed(seed)
-        members = [model() if is_maker else copied(first) for _ in rows]
-        return WeightEnsemble(members, task_weights=rows, shared=shared).to(device)
-
-    return make
-
-
-@torch.no_grad()
-def _first_member(network: Network) -> nn.Module:
-    """Return the module at the first corner of `network`, in training mode as its members were."""
-    model = network.skeleton.export(network.theta(np.eye(network.num_members)[0])).train()
-    for name in network.skeleton.frozen_modules:
-        model.get_submodule(name).eval()
-    return model
-
-
-def _rows_of_soup(num_tasks: int) -> np.ndarray:
-    """Return the task weights of the members of a soup."""
-    others = (1 - OWN_WEIGHT) / max(num_tasks - 1, 1)
-    return np.where(np.eye(num_tasks) == 1, OWN_WEIGHT, others)
-
-
-def _parts(
-    method: Method,
-    epochs: int,
-    length: int,
-    rate: float,
-    optimizer: Any = None,
-    scheduler: Any = None,
-    scheduler_interval: Literal["epoch", "step"] = "epoch",
-) -> dict[str, Any]:
-    """Return the arguments of `train` that say how `method` steps. An optimiser and a schedule are
-    made here, so that one that does not fit is refused before anything is trained."""
-    if optimizer is None and scheduler is None:
-        return {"lr": rate}
-    made = make_optimizer(method, rate, optimizer)
-    with warnings.catch_warnings():  # `train` warns of it
-        warnings.simplefilter("ignore")
-        schedule = make_scheduler(scheduler, made, epochs, scheduler_interval, length)
-    return {"optimizer": made, "scheduler": schedule, "scheduler_interval": scheduler_interval}
-
-
-def _trained(stages: Sequence[Stage], loader: Iterable[Batch], **more: Any) -> list[dict[str, Any]]:
-    """Train the stages, each from where the one before ended, and return the losses of each epoch.
-    The last gets the arguments `more`; to resume it, no other is trained."""
-    *before, last = stages
-    for stage in before if more.get("resume") is None else ():
-        train(stage.method, loader, **stage.options)
-        _copy_into_members(last.method.network, stage.method.network)
-        last.method.epoch_losses = stage.method.epoch_losses  # no order of batches comes again
-    later = train(last.method, loader, **(last.options | more))
-    every = last.method.epoch_losses
-    number = len(every) - len(later)
-    named = [
-        {f"{name}/loss": loss for name, loss in zip(last.method.names, losses, strict=True)}
-        for losses in every[:number]
-    ]
-    rows = [{"epoch": epoch} | row for epoch, row in enumerate(named, start=1)]
-    return rows + [row | {"epoch": number + row["epoch"]} for row in later]
 
 
 def _judged(
@@ -310,28 +217,6 @@ def _told(start: int, epochs: int, soup: bool, rule: Any) -> str:
     return f"{name}: {one} in the first {start} of {epochs} epochs, then {then}."
 
 
-def _epochs_beside(baseline: Any, passes: int, num_tasks: int, soup: bool) -> dict[str, list[int]]:
-    """Return the epochs of each stage of each baseline, by name. Raise InputError if one cannot
-    have as many `passes`. An epoch of the members of a soup takes a pass for each of them."""
-    if baseline is None:
-        return {}
-    check_choice("baseline", baseline, ["ls", "soup", "both"])
-    beside = {}
-    if baseline != "soup":
-        beside["LS"] = [passes]
-    if baseline != "ls":
-        if soup:
-            raise InputError("`baseline` must be another recipe than the soup. Found soup=True.")
-        apart = max(passes // (2 * num_tasks), 1)
-        if num_tasks < 2 or passes <= apart * num_tasks:
-            raise InputError(
-                "`baseline` can be a soup if there are two tasks or more, and more passes than "
-                f"tasks. Found {num_tasks} tasks and {passes} passes."
-            )
-        beside["soup"] = [passes - apart * num_tasks, apart]
-    return beside
-
-
 def _check_averaging(averaging: float | None, length: int) -> None:
     """Raise InputError unless `averaging` is a share of a number of steps that is known."""
     if averaging is None:
@@ -352,6 +237,11 @@ def _check_training(training: dict[str, Any], lr: float | None, is_one: bool) ->
                 "`averaging` is the argument of `fit`: a share of all steps. Found `ema`."
             )
         check_choice("argument of `fit`", name, [*OF_ALL, *OF_THE_NETWORK])
+    check_choice("scheduler_interval", training.get("scheduler_interval", "epoch"), INTERVALS)
+    for name in ("optimizer", "scheduler", "on_step", "on_epoch"):
+        given = training.get(name)
+        if not (given is None or callable(given) or isinstance(given, Optimizer | LRScheduler)):
+            raise InputError(f"`{name}` must be a function. Found {given!r}.")
     optimizer, scheduler = training.get("optimizer"), training.get("scheduler")
     if lr is not None and optimizer is not None:
         raise InputError("`lr` is for a training without `optimizer`. Found both.")
@@ -388,16 +278,6 @@ def _check_soup(start: int, num_tasks: int, model: Any, **options: Any) -> None:
             "`preference`, `penalty` and `window` must be left out if `soup` is True: every member "
             f"is drawn once in each step. Found {', '.join(given)}."
         )
-
-
-@torch.no_grad()
-def _copy_into_members(network: Network, one: Network) -> None:
-    """Make each member of `network` a copy of the only member of `one`."""
-    assert isinstance(network, WeightEnsemble) and isinstance(one, WeightEnsemble)
-    network.skeleton = one.skeleton  # it has the buffers and the frozen weights
-    pairs = zip(network.stacked.parameters(), one.stacked.parameters(), strict=True)
-    for weights, weight in pairs:
-        weights.copy_(weight)  # of shape [1, *shape]
 
 
 def _decay(steps: float) -> float | None:

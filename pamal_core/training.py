@@ -16,18 +16,21 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils._pytree import tree_map_only
 from tqdm.auto import tqdm
 
-from pamal_core.checks import check_closure, check_optimizer, check_reach, check_schedule
+from pamal_core.checks import check_reach
 from pamal_core.errors import InputError, check_choice, check_number, check_type, is_number
-from pamal_core.inputs import runs_of
+from pamal_core.inputs import described, runs_of
 from pamal_core.loaders import Loader, check_loader, to_train
 from pamal_core.method import Method, NonFiniteError
 from pamal_core.network import Network
+from pamal_core.optimizers import make_optimizer, make_scheduler, step, switch
 from pamal_core.skeleton import copied
 from pamal_core.statistics import Calibration, CalibrationCache, check_calibration
 from pamal_core.tasks import label_counts
 
 PARTS = ("network", "optimizer", "balancer", "scheduler", "average")
 """Parts of a training that have a state. The last two may be missing."""
+INTERVALS = "epoch", "step"
+"""After what a schedule may be stepped."""
 CHECKED_EVERY_STEP = {"cpu"}
 """Device types on which losses are checked every step. On others a check would synchronise."""
 CHECK_INTERVAL = 50
@@ -82,8 +85,12 @@ class Training:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from `state`, which `state_dict` returned after a whole epoch, and which stays
-        as it is. Raise InputError if it was taken within an epoch, or of a training with other
-        parts."""
+        as it is. Raise InputError if it is something else, or was taken within an epoch, or of a
+        training with other parts."""
+        if not isinstance(state, Mapping) or not {"network", "epoch", "history"} <= state.keys():
+            raise InputError(
+                f"`resume` must be what `Training.state_dict` returned. Found {described(state)}."
+            )
         if state["epoch"] > len(state["history"]):
             raise InputError(
                 "A training goes on after a whole epoch: take its state in `on_epoch`. Found one "
@@ -194,7 +201,7 @@ def train(
     check_type("method", method, Method, "Method(network, tasks)")
     check_number("epochs", epochs, 1, whole=True)
     check_number("seed", seed, 0, whole=True)
-    check_choice("scheduler_interval", scheduler_interval, ("epoch", "step"))
+    check_choice("scheduler_interval", scheduler_interval, INTERVALS)
     check_loader(loader, epochs)
     loader = to_train(loader, method.names)
     check_calibration(calibration)
@@ -224,7 +231,7 @@ def train(
         training.epoch = epoch
         rng = seed_everything(seed, len(method.epoch_losses) + 1)
         network.train()
-        _switch(optimizer, "train")
+        switch(optimizer, "train")
         method.balancer.start_epoch(method.epoch_losses)
         total, labelled = torch.zeros(2, len(method.tasks), device=device)
         number = 0
@@ -246,7 +253,7 @@ def train(
             training.unchecked.append((f"epoch {epoch}, step {number}", losses, alphas))
             if device.type in CHECKED_EVERY_STEP or number % CHECK_INTERVAL == 0:
                 training.check_finite()
-            _step(optimizer)
+            step(optimizer)
             training.step += 1
             if average is not None:
                 average.update_parameters(network)
@@ -255,9 +262,9 @@ def train(
             total += losses.mean(0)
             labelled += sum(label_counts(method.tasks, targets, device) for _, *targets in runs) > 0
             if on_step is not None:
-                _switch(optimizer, "eval")
+                switch(optimizer, "eval")
                 on_step(training)
-                _switch(optimizer, "train")
+                switch(optimizer, "train")
             if training.stop:
                 break
         if number == 0:
@@ -266,7 +273,7 @@ def train(
                 "Found none."
             )
         training.check_finite()
-        _switch(optimizer, "eval")
+        switch(optimizer, "eval")
         means: list[float] = (total / labelled).tolist()
         if isinstance(scheduler, ReduceLROnPlateau):
             scheduler.step(sum(mean for mean in means if mean == mean))
@@ -286,59 +293,6 @@ def train(
             for weight, mean in zip(network.parameters(), average.module.parameters(), strict=True):
                 weight.copy_(mean)
     return history
-
-
-def make_optimizer(
-    method: Method, lr: float | None, optimizer: Optimizer | Callable[..., Optimizer] | None
-) -> Optimizer:
-    """Return `optimizer`, or what it makes of the parameters of `method`, or Adam at the rate `lr`.
-    Raise InputError unless it can train `method`."""
-    parameters = [p for p in method.parameters() if p.requires_grad]
-    if optimizer is None:
-        rate = 1e-3 * len(method.tasks) if lr is None else lr
-        check_number("lr", rate, 0, above=True)
-        # On a CPU the loop over weights takes longest: `foreach` has the same bits without it.
-        kind = method.network.device.type
-        is_gpu, is_cpu = kind == "cuda", kind == "cpu"
-        optimizer = torch.optim.Adam(parameters, rate, foreach=is_cpu or None, fused=is_gpu or None)
-    elif not isinstance(optimizer, Optimizer):
-        optimizer = optimizer(parameters)
-    check_optimizer(method, optimizer)
-    return optimizer
-
-
-def make_scheduler(
-    scheduler: LRScheduler | Callable[[Optimizer], LRScheduler] | None,
-    optimizer: Optimizer,
-    epochs: int,
-    interval: Literal["epoch", "step"],
-    length: int,
-) -> LRScheduler | None:
-    """Return `scheduler`, or what it makes of `optimizer`. Raise InputError as `check_schedule`
-    does."""
-    if scheduler is None:
-        return None
-    if not isinstance(scheduler, LRScheduler):
-        scheduler = scheduler(optimizer)
-    check_schedule(scheduler, optimizer, epochs, interval, length)
-    return scheduler
-
-
-def _step(optimizer: Optimizer) -> None:
-    """Take a step. Raise InputError for an optimiser that asks for a closure only now."""
-    try:
-        optimizer.step()
-    except (AssertionError, RuntimeError, TypeError) as error:
-        if "closure" in str(error) or isinstance(error, AssertionError):
-            check_closure(optimizer, is_needed=True)
-        raise
-
-
-def _switch(optimizer: Optimizer, mode: Literal["train", "eval"]) -> None:
-    """Switch an optimiser that has modes, as schedule-free ones do."""
-    switch = getattr(optimizer, mode, None)
-    if switch is not None:
-        switch()
 
 
 def seed_everything(seed: int, epoch: int = 0) -> np.random.Generator:

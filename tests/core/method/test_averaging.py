@@ -106,7 +106,7 @@ def decays(monkeypatch):
         found.append((method.network.num_members, ema))
         return train(method, *arguments, ema=ema, **options)
 
-    monkeypatch.setattr("pamal_core.recipe.train", watched)
+    monkeypatch.setattr("pamal_core.stages.train", watched)
     return found
 
 

@@ -109,7 +109,7 @@ def test_members_with_a_spectral_norm_are_of_one_architecture():
     ],
 )
 def test_what_cannot_be_judged_is_not_trained(tasks, validation, said, monkeypatch):
-    monkeypatch.setattr("pamal_core.recipe.train", lambda *_, **__: pytest.fail("it was trained"))
+    monkeypatch.setattr("pamal_core.stages.train", lambda *_, **__: pytest.fail("it was trained"))
     with pytest.raises(InputError, match=said):
         pamal.fit(Net, tasks, [BATCH], validation, epochs=1, progress=False)
 
@@ -203,7 +203,7 @@ def test_a_front_is_not_lost_with_ls(monkeypatch):
             raise error
         return train(method, *arguments, **options)
 
-    monkeypatch.setattr("pamal_core.recipe.train", failing)
+    monkeypatch.setattr("pamal_core.stages.train", failing)
     with pytest.warns(UserWarning, match="LS: The loss of task left is nan"):
         found = pamal.fit(Net, TASKS, [BATCH], [BATCH], epochs=2, progress=False)
     assert len(found.front) == 11 and not found.baselines

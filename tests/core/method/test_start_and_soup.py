@@ -110,7 +110,7 @@ def test_three_tasks_share_a_tenth_of_the_weight_of_a_soups_member(monkeypatch):
         rows.append(method.network.task_weights)
         return train(method, *arguments, **options)
 
-    monkeypatch.setattr("pamal_core.recipe.train", watched)
+    monkeypatch.setattr("pamal_core.stages.train", watched)
     x = torch.randn(8, 4)
     tasks = [pamal.regression(name) for name in "abc"]
     data = [(x, x[:, 0], x[:, 1], x[:, 2])]
@@ -225,7 +225,7 @@ def trainings(monkeypatch):
         found.append((network.num_members, epochs, ema, copy.deepcopy(network)))
         return train(method, *arguments, epochs=epochs, ema=ema, **options)
 
-    monkeypatch.setattr("pamal_core.recipe.train", watched)
+    monkeypatch.setattr("pamal_core.stages.train", watched)
     return found
 
 

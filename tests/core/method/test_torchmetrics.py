@@ -200,7 +200,7 @@ class Errors(Largest):
 
 @pytest.mark.parametrize("form", [torch.tensor, list, lambda seen: {"worst": max(seen)}, str])
 def test_what_fit_judges_by_is_one_number_before_anything_is_trained(form, monkeypatch):
-    monkeypatch.setattr("pamal_core.recipe.train", lambda *args, **options: pytest.fail("trained"))
+    monkeypatch.setattr("pamal_core.stages.train", lambda *args, **options: pytest.fail("trained"))
     tasks = [pamal.classification("kind"), pamal.regression("size", metrics=[Errors(form)])]
 
     def make():
