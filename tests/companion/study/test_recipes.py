@@ -139,6 +139,8 @@ PLACES = {
 def promised():
     for path in sorted(FOLDER.glob("*.toml")):
         asked = tomllib.loads(path.read_text())
+        if registered.read(path.stem).progress != "complete":
+            continue  # until its last run a question has no word
         for place, page in PLACES.items():
             if asked.get("judged", True) and place in asked["says"]:
                 yield pytest.param(path.stem, page, id=f"{path.stem} on {place}")
