@@ -16,6 +16,7 @@ from source import put_source_in
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from verdicts import Verdicts
+from whole import begin, end
 from widget import WIDGETS, Widget
 
 # The parameters of a long signature, one on each line.
@@ -78,6 +79,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("measured", Measured)
     app.add_directive("verdicts", Verdicts)
     app.add_directive("widget", Widget)
+    app.connect("config-inited", begin)
     app.connect("config-inited", configure, priority=100)
     app.connect("config-inited", configure_buttons)
     app.connect("doctree-read", take_title_from_toc, priority=600)  # titles are collected at 500
@@ -86,4 +88,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", point_at_sources, priority=900)
     app.connect("html-page-context", put_figures_in)
     app.connect("build-finished", put_source_in)
+    app.connect("build-finished", end, priority=900)  # when all else is written
     return {"parallel_read_safe": True, "parallel_write_safe": True}
