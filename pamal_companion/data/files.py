@@ -109,6 +109,7 @@ def inside(file: File) -> Iterator[File]:
     if _start(file)[:2] == b"PK":
         with reading("a whole zip", file.path), file.open() as stream:
             zipped = zipfile.ZipFile(stream)
+            _check_number(zipped, stream)
             for info in zipped.infolist():
                 name = info.filename.replace("\\", "/").lstrip("/")  # Windows has the other slash
                 if not name.endswith("/") and not LITTER.search(name):
@@ -131,6 +132,23 @@ def inside(file: File) -> Iterator[File]:
             raise ValueError("it has no end")
         while stream.read(1 << 16):  # to the checksum of what it is packed in
             pass
+
+
+END_OF_ZIP = b"PK\5\6"
+IN_ZIP64 = 0xFFFF
+"""A number of files that stands for a larger one, which another record has."""
+
+
+def _check_number(zipped: zipfile.ZipFile, stream: Any) -> None:
+    """Raise ValueError unless a zip lists as many files as its last record says. Where the length
+    of a comment is damaged zipfile takes the entries that follow for the comment."""
+    end = 22 + 0xFFFF  # bytes of the record with the longest comment
+    stream.seek(max(0, stream.seek(0, os.SEEK_END) - end))
+    record = stream.read()
+    record = record[record.rindex(END_OF_ZIP) :]
+    said, found = int.from_bytes(record[10:12], "little"), len(zipped.infolist())
+    if said not in (found, IN_ZIP64):
+        raise ValueError(f"it lists {found} files and says that it has {said}")
 
 
 def _start(file: File) -> bytes:

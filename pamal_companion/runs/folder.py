@@ -7,11 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import safetensors
-
-from pamal_companion.data.atomic import READ_ERRORS
 from pamal_companion.runs.files import CHECKPOINT, WEIGHTS
 from pamal_companion.runs.records import ABOUT, About, Record
+from pamal_companion.runs.state_files import outline
 from pamal_core.errors import InputError
 
 REGISTERED = "registered"
@@ -57,11 +55,11 @@ def _run(path: Path, folder: Path) -> tuple[Listed, Record | None] | None:
     try:
         if path.suffix == ".json":
             record, weights = Record.read(path), path.with_suffix(WEIGHTS)
-            if weights.exists() and _header(weights)["key"] != record.key:
+            if weights.exists() and outline(weights, whole=False)["key"] != record.key:
                 raise InputError(f"{weights} has the weights of another run than {path}.")
             measured = {"hypervolume": record.hypervolume(), "seconds": round(record.seconds, 3)}
             return row | record.about | measured | {"state": "finished"}, record
-        state = _header(path)
+        state = outline(path, whole=True)
         own = path.with_name(path.name.removesuffix(CHECKPOINT) + ".json")
         with suppress(InputError):
             if Record.find(own, state["key"]):
@@ -73,14 +71,3 @@ def _run(path: Path, folder: Path) -> tuple[Listed, Record | None] | None:
     except (KeyError, TypeError, ValueError, RecursionError):
         why = f"{path} is not a checkpoint."
     return (row | {"state": "damaged", "why": why}, None) if path.exists() else None
-
-
-def _header(path: Path) -> dict[str, Any]:
-    """What `save_state` wrote to `path`, by name, tensors and all below left as they are written;
-    InputError where the file is damaged or another."""
-    try:
-        with safetensors.safe_open(path, framework="numpy") as file:
-            state = dict(json.loads(file.metadata()["state"])["dict"])
-        return state | {"key": str(state["key"])}
-    except (safetensors.SafetensorError, *READ_ERRORS) as error:
-        raise InputError(f"{path} is damaged or another file: {error}.") from error

@@ -1,6 +1,5 @@
 """Keep nested states in files: tensors as safetensors, all else as text in their header."""
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,8 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from pamal_companion.data.atomic import READ_ERRORS, write_atomic
+from pamal_companion.data.atomic import write_atomic
+from pamal_companion.runs import state_files
 from pamal_core.errors import InputError
 
 
@@ -29,15 +29,12 @@ def load_state(path: Path) -> dict[str, Any]:
         with safetensors.safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             metadata = file.metadata() or {}
-        text, checksum = metadata.get("state"), metadata.get("checksum")
-        if text is None:
-            raise ValueError("it has tensors alone")
-        if checksum != _checksum(text, tensors):
-            raise ValueError("its checksum is that of other values")
+        text = metadata.get("state", "")
+        state_files.check(metadata, _checksum(text, tensors))
         state: dict[str, Any] = json.loads(text, object_hook=lambda node: _restore(node, tensors))
         if not isinstance(state, dict):
             raise ValueError("it holds no dict")
-    except (safetensors.SafetensorError, *READ_ERRORS) as error:
+    except state_files.READ_STATE_ERRORS as error:
         raise InputError(
             f"Expected a file written by `save_state`. {path} is damaged or another: {error}."
         ) from error
@@ -45,12 +42,17 @@ def load_state(path: Path) -> dict[str, Any]:
 
 
 def _checksum(text: str, tensors: dict[str, Tensor]) -> str:
-    """Return the SHA-256 of `text` and of the key, shape, dtype and bytes of each tensor."""
-    digest = hashlib.sha256(text.encode())
-    for key, tensor in sorted(tensors.items()):
-        digest.update(f"{key} {tuple(tensor.shape)} {tensor.dtype}".encode())
-        digest.update(tensor.flatten().view(torch.uint8).numpy().data)
-    return digest.hexdigest()
+    """Return the checksum of `text` and of all tensors."""
+    parts = (
+        (key, tuple(tensor.shape), str(tensor.dtype), _bytes(tensor))
+        for key, tensor in tensors.items()
+    )
+    return state_files.checksum(text, parts)
+
+
+def _bytes(tensor: Tensor) -> Any:
+    """Return the memory of a contiguous tensor."""
+    return tensor.flatten().view(torch.uint8).numpy().data
 
 
 def _take_tensors(node: Any, tensors: dict[str, Tensor]) -> Any:
