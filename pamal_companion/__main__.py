@@ -12,10 +12,16 @@ from textwrap import fill
 from typing import Any
 
 # isort: split
-import click
+try:
+    import click
+except ModuleNotFoundError:
+    raise SystemExit(
+        "error: The commands need more than the core. Type: pip install '.[companion]'"
+    ) from None
 import pandas as pd
 from tqdm import tqdm
 
+from pamal_companion.data.places import user_path
 from pamal_companion.experiments.options import OPTIONS, differing
 from pamal_companion.runs import folder, grid
 from pamal_companion.runs.methods import added
@@ -30,7 +36,20 @@ SHORT = 21
 """The most points of a front that are all shown."""
 
 _size = partial(tqdm.format_sizeof, suffix="B")
-_in_folder = click.argument("path", type=click.Path(path_type=Path), default=Path("results"))
+
+
+class UserPath(click.ParamType[Path]):
+    """A path in which "~" is home, also where no shell has expanded it."""
+
+    name = "path"
+
+    def convert(self, value: Any, param: click.Parameter | None, _: click.Context | None) -> Path:
+        """Return the path; raise InputError if there can be none."""
+        name = param.opts[0] if param else "path"
+        return user_path(value, name)
+
+
+_in_folder = click.argument("path", type=UserPath(), default=Path("results"))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,9 +74,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 2
 
 
-@click.group(no_args_is_help=False)
-def cli() -> None:
+@click.group(invoke_without_command=True)
+@click.pass_context
+def cli(context: click.Context) -> int:
     """Data, runs and results of PaMaL."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+    return 0
 
 
 def command(function: Callable[..., Answer], name: str | None = None) -> click.Command:
@@ -169,7 +192,7 @@ def grid_status(path: Path) -> Answer:
 @command
 @click.argument("what", nargs=-1, required=True, metavar="RECORD... | SOURCE.ipynb TARGET.ipynb")
 @click.option("-p", "given", nargs=2, multiple=True, metavar="NAME VALUE", help="A parameter.")
-@click.option("--results", type=click.Path(path_type=Path), default=grid.RESULTS)
+@click.option("--results", type=UserPath(), default=grid.RESULTS)
 def run(what: tuple[str, ...], given: tuple[tuple[str, str], ...], results: Path) -> Answer:
     """Make records of the grid, or execute a notebook.
 
@@ -184,7 +207,8 @@ def run(what: tuple[str, ...], given: tuple[tuple[str, str], ...], results: Path
             raise InputError(f"Expected SOURCE and TARGET of a notebook. Found {' '.join(what)}.")
         if results != grid.RESULTS:
             raise InputError("`--results` is where records go; a notebook has its parameters, -p.")
-        notebooks.run(Path(what[0]), Path(what[1]), changes)
+        source, target = (user_path(name, "path") for name in what)
+        notebooks.run(source, target, changes)
         return {"made": [what[1]]}, [what[1]], True
     for make in [grid.maker(record, results, changes) for record in what]:
         make()
@@ -197,7 +221,7 @@ def run(what: tuple[str, ...], given: tuple[tuple[str, str], ...], results: Path
 @click.option("--experiments", default="", metavar="A,B", help="Default: those of the files.")
 @click.option("--seeds", default="0,1,2", metavar="N,N", help="Seeds that judge.")
 @click.option("--epochs", type=click.IntRange(1), help="Epochs of PaMaL; default: the paper's.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("bench"), help="A folder.")
+@click.option("--out", type=UserPath(), default=Path("bench"), help="A folder.")
 @click.option("-p", "given", nargs=2, multiple=True, metavar="NAME VALUE", help="A parameter.")
 def bench(
     files: tuple[str, ...],
@@ -217,7 +241,10 @@ def bench(
     from pamal_companion.study import bench as study  # and this matplotlib
 
     known = [name for name, options in OPTIONS.items() if options.task_names]
-    found, numbers = own.read([*map(Path, files)], OPTIONS), own.seeds_of(seeds)
+    found, numbers = (
+        own.read([user_path(name, "path") for name in files], OPTIONS),
+        own.seeds_of(seeds),
+    )
     names = [name.strip() for name in experiments.split(",") if name.strip()]
     changes = {name: grid.value(value) for name, value in given}
     document, parts = dict[str, Any](), list[str]()

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from pamal_companion.baselines.peft import check_layers, write_adapters
+from pamal_companion.data.places import user_path
 from pamal_core.ensemble import WeightEnsemble, check_kinds, rows_of
 from pamal_core.errors import InputError, check_number, check_type
 from pamal_core.network import Network
@@ -133,7 +134,7 @@ class LowRankEnsemble(Network):
         ]
         base: Weights = {name: self.base.get_parameter(name) for name in self.skeleton.places}
         model = self.skeleton.export(base)
-        write_adapters(Path(folder), model, members, self.rank, float(self.scaling))
+        write_adapters(user_path(folder, "folder"), model, members, self.rank, float(self.scaling))
 
 
 MIXTURES = WeightEnsemble, LowRankEnsemble

@@ -12,9 +12,9 @@ import torch
 from jaxtyping import Float, Int
 from torch.utils.data import TensorDataset
 
-from pamal_companion.data.files import complete, data_root
+from pamal_companion.data.files import complete
 from pamal_companion.data.samples import people
-from pamal_companion.data.splits import Home, Splits, splits, takes_sample
+from pamal_companion.data.splits import Home, Splits, full_folder, splits
 
 FILES = {
     "census-income.data": (
@@ -142,9 +142,8 @@ def _contents(
     data: str, root: str | Path | None, people_of: Callable[[Sequence[str]], tuple[bytes, bytes]]
 ) -> tuple[bool, Sequence[bytes]]:
     """Return whether the people are made up, and the contents of both files."""
-    place = data_root(root)
-    is_sample = takes_sample(data, place, HOME)
-    return is_sample, people_of(COLUMNS) if is_sample else texts(place / HOME.folder)
+    folder = full_folder(data, root, HOME)
+    return folder is None, people_of(COLUMNS) if folder is None else texts(folder)
 
 
 def texts(folder: Path) -> list[bytes]:

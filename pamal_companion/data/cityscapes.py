@@ -16,10 +16,10 @@ import torch
 from jaxtyping import Float32, Int8, Num, UInt8, UInt16
 from PIL import Image
 
-from pamal_companion.data.files import LITTER, cached, data_root, entries, expect, reading, shown
+from pamal_companion.data.files import LITTER, cached, entries, expect, reading, shown
 from pamal_companion.data.images import DepthScaling, Images, zoom_and_flip
 from pamal_companion.data.samples import streets
-from pamal_companion.data.splits import Home, Splits, fingerprint, splits, takes_sample
+from pamal_companion.data.splits import Home, Splits, fingerprint, full_folder, splits
 from pamal_core.errors import InputError
 
 FULL_SIZE, SAMPLE_SIZE = (128, 256), (32, 64)
@@ -109,15 +109,15 @@ def load(
     128 x 256, of the sample 32 x 64. Decoded scenes are kept under $PAMAL_CACHE (1 GB; the first
     time takes minutes). `limit` keeps at most so many scenes of each part.
     """
-    place = data_root(root)
-    is_sample = takes_sample(data, place, HOME)
+    folder = full_folder(data, root, HOME)
+    is_sample = folder is None
     size = size or (SAMPLE_SIZE if is_sample else FULL_SIZE)
-    if is_sample:  # the same scenes for every seed
+    if folder is None:  # the same scenes for every seed
         drawn = streets.scenes(SAMPLE_SCENES + SAMPLE_TEST, size, 0)
         train, test = zip(*(np.split(values, [SAMPLE_SCENES]) for values in drawn), strict=True)
         digest = _digest((train, test))
     else:
-        train, test, digest = _full(place / HOME.folder, size)
+        train, test, digest = _full(folder, size)
     augment = not is_sample if augment is None else augment
     held_out = np.zeros(len(train[0]), bool)
     if setting == "II":

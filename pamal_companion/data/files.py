@@ -6,11 +6,13 @@ import io
 import os
 import re
 import tarfile
+import urllib.request
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +20,7 @@ import numpy as np
 from PIL import UnidentifiedImageError
 
 from pamal_companion.data.atomic import replacing
+from pamal_companion.data.places import default_path, user_path
 from pamal_core.errors import InputError
 
 Arrays = dict[str, np.ndarray]
@@ -33,8 +36,8 @@ DEFAULT_ROOT = Path("~/.cache/pamal")
 
 
 def data_root(given: str | Path | None = None) -> Path:
-    """The folder that holds all data: `given`, else $PAMAL_DATA, else `DEFAULT_ROOT`."""
-    return Path(given or os.environ.get("PAMAL_DATA") or DEFAULT_ROOT).expanduser()
+    """Return the folder that holds all data: `given`, else $PAMAL_DATA, else `DEFAULT_ROOT`."""
+    return user_path(given, "data_root") if given else default_path("PAMAL_DATA", DEFAULT_ROOT)
 
 
 def expect(holds: object, what: str, found: object) -> None:
@@ -243,8 +246,9 @@ def complete(
     return [right[name] for name in known]
 
 
-def fetch(url: str, sha256: str, path: Path) -> None:
-    """Download `url` to `path`, where it appears only when it is whole and has this SHA-256.
+def fetch(url: str, size: int, sha256: str, path: Path) -> None:
+    """Download `url` to `path`, where it appears only when it is whole and has this SHA-256. No
+    more than `size` bytes are taken from a server that sends more.
 
     A file that is there is never replaced: it may be all the user has. InputError on failure.
     """
@@ -252,9 +256,18 @@ def fetch(url: str, sha256: str, path: Path) -> None:
         return
     import pooch  # here, so that reading what is there needs no network library
 
+    def download(url: str, file: str, _: Any) -> None:
+        with urllib.request.urlopen(url, timeout=60) as answer, open(file, "wb") as out:
+            content = answer.read(size + 1)
+            if len(content) > size:
+                raise ValueError(f"it has more than the {size:,} bytes that are expected")
+            out.write(content)
+
     try:
-        pooch.retrieve(url, f"sha256:{sha256}", fname=path.name, path=path.parent)
-    except (OSError, ValueError) as error:  # ValueError is pooch's word for a wrong checksum
+        pooch.retrieve(
+            url, f"sha256:{sha256}", fname=path.name, path=path.parent, downloader=download
+        )
+    except (OSError, ValueError, HTTPException) as error:  # pooch's ValueError: a wrong checksum
         raise InputError(
             f"Could not fetch {url} to {path}: {error}. Put the file there by hand, or name "
             "another data root."
@@ -262,8 +275,8 @@ def fetch(url: str, sha256: str, path: Path) -> None:
 
 
 def cache_root() -> Path:
-    """The folder of what can be made again: $PAMAL_CACHE, else ~/.cache/pamal/cache."""
-    return Path(os.environ.get("PAMAL_CACHE") or "~/.cache/pamal/cache").expanduser()
+    """Return the folder of what can be made again: $PAMAL_CACHE, else ~/.cache/pamal/cache."""
+    return default_path("PAMAL_CACHE", DEFAULT_ROOT / "cache")
 
 
 def cached(name: str, identity: str, make: Callable[[], Arrays]) -> Arrays:
@@ -273,7 +286,12 @@ def cached(name: str, identity: str, make: Callable[[], Arrays]) -> Arrays:
     must change it. A file that is damaged or has another identity is made again. Where the cache
     cannot be written a warning says so, and the arrays are returned all the same.
     """
-    path = cache_root() / f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.npz"
+    try:
+        root = cache_root()
+    except InputError as error:
+        warnings.warn(f"The decoded data are not kept. {error}", stacklevel=2)
+        return make()
+    path = root / f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.npz"
     with suppress(Exception), zipfile.ZipFile(path) as archive:
         # Nothing in it unpacks to more than it is. It has a CRC of each, but not of their number.
         if all(info.compress_type == zipfile.ZIP_STORED for info in archive.infolist()):

@@ -11,16 +11,26 @@ from jaxtyping import Int
 from torch.nn import functional as F
 from torch.utils.data import TensorDataset
 
-from pamal_companion.data.files import complete, data_root, fetch
-from pamal_companion.data.splits import Home, Splits, splits, takes_sample
+from pamal_companion.data.files import complete, fetch
+from pamal_companion.data.splits import Home, Splits, full_folder, splits
 
-# The mirror that torchvision uses, and the SHA-256 of its files, with "-ubyte.gz" to their names.
+# The mirror that torchvision uses, and size and SHA-256 of its files, whose names end in
+# "-ubyte.gz" there.
 MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 PACKED = {
-    "train-images-idx3": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
-    "train-labels-idx1": "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
-    "t10k-images-idx3": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-    "t10k-labels-idx1": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+    "train-images-idx3": (
+        9_912_422,
+        "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+    ),
+    "train-labels-idx1": (
+        28_881,
+        "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+    ),
+    "t10k-images-idx3": (
+        1_648_877,
+        "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+    ),
+    "t10k-labels-idx1": (4_542, "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"),
 }
 SUMS = (
     "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
@@ -102,9 +112,9 @@ def load(
     layout = LAYOUTS[num_digits, offset]
     if antialias is not None:
         layout = layout._replace(antialias=antialias)
-    place = data_root(root)
-    is_sample = takes_sample(data, place, HOME)
-    pools = sample() if is_sample else mnist(place / HOME.folder, download=data == "full")
+    folder = full_folder(data, root, HOME)
+    is_sample = folder is None
+    pools = sample() if folder is None else mnist(folder, download=data == "full")
     if split == "released":
         train, validation, test = pools
         both = Pool(*map(np.concatenate, zip(train, validation, strict=True)))
@@ -166,7 +176,7 @@ def files(folder: Path, *, download: bool = False) -> list[bytes]:
     with `download` once those that are missing have been fetched; InputError as `complete`."""
 
     def get(name: str) -> None:
-        fetch(f"{MIRROR}{name}-ubyte.gz", PACKED[name], folder / f"{name}-ubyte.gz")
+        fetch(f"{MIRROR}{name}-ubyte.gz", *PACKED[name], folder / f"{name}-ubyte.gz")
 
     return complete(folder, FILES, HOW_TO_GET, get if download else None)
 

@@ -1,6 +1,7 @@
 """What every data set is handed over as, and what all loaders have in common."""
 
 import hashlib
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -12,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from torch.utils.data import TensorDataset
 
-from pamal_companion.data.files import DEFAULT_ROOT, entries
+from pamal_companion.data.files import data_root, entries
+from pamal_companion.data.places import NoHomeError
 from pamal_core.errors import InputError, check_choice
 
 
@@ -43,23 +45,34 @@ class Home(NamedTuple):
     find: Callable[[Path], object]
 
 
-def takes_sample(data: str, root: Path, home: Home) -> bool:
-    """Return True for the sample: if `data` is "sample", or "auto" and nothing is in the folder.
+def full_folder(data: str, root: str | Path | None, home: Home) -> Path | None:
+    """Return the folder of the full data under the data root `root`, None for the sample: if `data`
+    is "sample", or "auto" and nothing is in the folder.
 
-    Where nothing is there but the data are in another folder of `root`, "auto" warns and "full"
-    raises InputError.
+    Where nothing is there but the data are in another folder of the root, "auto" warns and "full"
+    raises InputError. So it is for a user without a home folder who names no root.
     """
     check_choice("data", data, ("auto", "sample", "full"))
+    if data == "sample":
+        return None
+    try:
+        place = data_root(root)
+    except NoHomeError as error:
+        if data == "full" or root:
+            raise
+        warnings.warn(f"{error} The sample is taken.", stacklevel=3)
+        return None
+    folder = place / home.folder
     # An incomplete set is to be mended, not passed over.
-    if data == "sample" or entries(root / home.folder):
-        return data == "sample"
-    if said := elsewhere(root, home):
+    if entries(folder):
+        return folder
+    if said := elsewhere(place, home):
         if data == "full":
             raise InputError(said)
         warnings.warn(f"{said} Until then the sample is taken.", stacklevel=3)
-    elif data == "auto" and root != DEFAULT_ROOT.expanduser() and not root.is_dir():
-        warnings.warn(f"Found no folder {root} of data: the sample is taken.", stacklevel=3)
-    return data == "auto"
+    elif data == "auto" and not place.is_dir() and (root or os.environ.get("PAMAL_DATA")):
+        warnings.warn(f"Found no folder {place} of data: the sample is taken.", stacklevel=3)
+    return folder if data == "full" else None
 
 
 def elsewhere(root: Path, home: Home) -> str:

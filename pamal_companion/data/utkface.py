@@ -15,10 +15,10 @@ import torch
 from jaxtyping import Int64, UInt8
 from PIL import Image
 
-from pamal_companion.data.files import File, cached, data_root, expect, inside, reading, shown, walk
+from pamal_companion.data.files import File, cached, expect, inside, reading, shown, walk
 from pamal_companion.data.images import Images
 from pamal_companion.data.samples import faces as drawn_faces
-from pamal_companion.data.splits import Home, Splits, fingerprint, splits, takes_sample
+from pamal_companion.data.splits import Home, Splits, fingerprint, full_folder, splits
 from pamal_core.errors import InputError
 
 # Tenths for training, validation and test; the paper leaves none for validation.
@@ -82,14 +82,14 @@ def load(
 
     InputError also where too few images are left to split or all ages are equal.
     """
-    place = data_root(root)
-    is_sample = takes_sample(data, place, HOME)
+    folder = full_folder(data, root, HOME)
+    is_sample = folder is None
     size = size or (SAMPLE_SIZE if is_sample else FULL_SIZE)
-    if is_sample:
+    if folder is None:
         drawn = drawn_faces.faces(SAMPLE_NUM, size, SAMPLE_SEED)
         faces = Faces(*drawn, fingerprint(*drawn))
     else:
-        faces = read(place / HOME.folder, size)
+        faces = read(folder, size)
     rows = _rows(len(faces.ages), split, limit, seed)
     known = faces.ages if split == "paper" else faces.ages[rows[0]]
     expect(len({*known}) > 1, "different ages to standardise by", f"only {known[0]}")

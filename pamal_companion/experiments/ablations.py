@@ -17,7 +17,7 @@ from pamal_companion.data.splits import Splits
 from pamal_companion.experiments import census, listed, multimnist
 from pamal_companion.runs import grid
 from pamal_companion.runs.experiment import Experiment
-from pamal_companion.runs.options import Count, Natural, NonNegative, Options
+from pamal_companion.runs.options import Count, Folder, Natural, NonNegative, Options
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.sweep import file_name, sweep
 from pamal_core.errors import InputError
@@ -44,7 +44,7 @@ class AblationOptions(Options):
     sample_epochs: ClassVar[int] = 3
     experiment: Literal["census", "multimnist"] = "census"
     seeds: Annotated[tuple[Natural, ...], Listed, Some] = (0,)
-    results: str | None = None
+    results: Folder | None = None
 
     def settings(self, is_sample: bool) -> list[Setting]:
         """What is trained, as what differs from the experiment's options."""

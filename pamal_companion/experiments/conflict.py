@@ -9,7 +9,7 @@ from pamal_companion.experiments.multimnist import EXPERIMENT
 from pamal_companion.experiments.options import SWEEP, MultiMNISTOptions
 from pamal_companion.fronts import union
 from pamal_companion.plots.dial import FIVE, ONE, PAMAL
-from pamal_companion.runs.options import Count, Options
+from pamal_companion.runs.options import Count, Folder, Options
 from pamal_companion.runs.sweep import sweep
 from pamal_core.front import Front
 
@@ -25,7 +25,7 @@ class ConflictOptions(Options):
 
     known = ("bottleneck", "seed", "epochs", "data", "data_root", "device", "results")
     bottleneck: Count = 6
-    results: str | None = None
+    results: Folder | None = None
 
     @model_validator(mode="after")
     def _share_epochs(self) -> "ConflictOptions":

@@ -5,31 +5,36 @@ Beside the record `name.json` are the weights, the checkpoint while it trains, a
 lock, and what `write_atomic` is writing.
 """
 
+import errno
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from pamal_companion.data.atomic import HALF_WRITTEN, beside
+from pamal_companion.data.places import user_path
 from pamal_core.errors import InputError
 
 WEIGHTS = ".safetensors"
 CHECKPOINT = ".checkpoint.safetensors"
+UNTIL_SAID = 10.0
+"""Seconds of waiting for another process, after which it is said what is waited for."""
+WITHOUT_LOCKS = {errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOLCK, errno.ENOSYS}
+"""How a file system says that it has no locks."""
 
 
 def checked_name(out: str) -> str:
-    """Return `out`; raise ValueError where it cannot be the path of a file."""
-    name = os.path.basename(out)  # not Path's, which forgets "sub/" and "sub/."
-    try:
-        is_text = "\0" not in out and bool(out.encode())
-    except UnicodeEncodeError:
-        is_text = False
-    if not is_text or name.strip() in ("", ".", ".."):
+    """Return `out` with the home folder for "~"; raise ValueError if it cannot be the path of a
+    file."""
+    path = user_path(out, "out")
+    # Not Path's name, which forgets "sub/" and "sub/.".
+    if os.path.basename(out).strip() in ("", ".", "..", "~"):
         raise ValueError(f"`out` must name a file, such as runs/mine.json. Found {out!r}.")
-    return out
+    return str(path)
 
 
 def named_record(out: str) -> str:
@@ -97,11 +102,9 @@ class RunFiles:
         check_writable(self.shared.checkpoint)  # the longest name; a lock waits where it cannot be
         lock = FileLock(self.lock, blocking=wait)
         try:
-            lock.acquire()
+            acquire(lock, self.lock)
         except Timeout:
             raise BusyError(f"{self.record} is being made by another process.") from None
-        except OSError as error:
-            raise InputError(f"Could not write {self.lock}: {error.strerror or error}.") from error
         try:
             own = (self.record, self.weights, self.checkpoint, self.shared.checkpoint)
             names = "|".join(re.escape(path.name) for path in own)
@@ -111,6 +114,37 @@ class RunFiles:
             yield
         finally:
             lock.release()
+
+
+def acquire(lock: BaseFileLock, path: Path) -> None:
+    """Acquire `lock`, whose file is `path`. While another process holds it, say so after
+    `UNTIL_SAID` seconds. Raise Timeout if the lock does not block and is held, and InputError if
+    the file system refuses."""
+    try:
+        if not lock.blocking:
+            lock.acquire()
+            return
+        try:
+            lock.acquire(timeout=UNTIL_SAID)
+        except Timeout:
+            print(
+                f"Waiting for the process that holds {path}, on this machine or on another one "
+                "with the same disk. Ctrl-C ends the waiting. If no such process runs any more, "
+                "delete that file and start again.",
+                file=sys.stderr,
+            )
+            lock.acquire()
+    except Timeout:
+        raise
+    except OSError as error:
+        if error.errno in WITHOUT_LOCKS:
+            raise InputError(
+                f"The file system of {path.parent} has no locks ({error.strerror}), so that two "
+                "processes could write one run. Give an `out` on another disk and copy the record "
+                "afterwards, or have the disk mounted with locks (NFS: with a lock daemon, or "
+                "local_lock=flock on one machine)."
+            ) from error
+        raise InputError(f"Could not write {path}: {error.strerror or error}.") from error
 
 
 def is_held(lock: Path) -> bool:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from pamal_companion.data.places import user_path
 from pamal_companion.runs.files import named_record
 from pamal_companion.runs.methods import METHODS, affects
 from pamal_core.errors import InputError, check_choice
@@ -39,6 +40,14 @@ OF_DATA |= {"size", "limit", "setting", "augment", "depth_scaling", "validation"
 
 
 NOT_BUILT |= OF_DATA | NOT_IDENTITY
+
+
+def _folder(given: str) -> str:
+    return str(user_path(given, "results"))
+
+
+Folder = Annotated[str, AfterValidator(_folder)]
+"""An option that is a folder for records, with the home folder for "~"."""
 
 
 def _known(method: str) -> str:

@@ -52,6 +52,8 @@ def _plain(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _are_whole(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    if not points:
+        raise ValueError("there are none")
     members: dict[str, int] = {}
     for point in points:
         if missing := {"alpha", "split", "metrics"} - point.keys():

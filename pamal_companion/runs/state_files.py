@@ -59,7 +59,7 @@ def outline(path: Path, *, whole: bool) -> dict[str, Any]:
                 content = b"".join((length.to_bytes(8, "little"), header, file.read()))
                 tensors = (
                     (name, tuple(one["shape"]), TORCH_NAMES[one["dtype"]], one["data"])
-                    for name, one in safetensors.deserialize(content)
+                    for name, one in safetensors.deserialize(content)  # type: ignore[no-untyped-call]
                 )
                 check(metadata, checksum(metadata.get("state", ""), tensors))
         state = dict(json.loads(metadata["state"])["dict"])

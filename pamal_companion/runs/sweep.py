@@ -7,6 +7,7 @@ from typing import Any
 
 from tqdm.auto import tqdm
 
+from pamal_companion.data.places import user_path
 from pamal_companion.data.splits import Splits
 from pamal_companion.runs.experiment import Experiment
 from pamal_companion.runs.files import BusyError
@@ -35,9 +36,9 @@ def sweep(
     trained.
     """
     common = options.model_dump(exclude_unset=True)
-    chosen = []
+    chosen, place = [], None if folder is None else user_path(folder, "folder")
     for setting in settings:
-        out = {} if folder is None else {"out": str(Path(folder) / file_name(setting))}
+        out = {} if place is None else {"out": str(place / file_name(setting))}
         one = type(options).create(**{**common, **setting, **out})
         if own := sorted(setting.keys() & OF_DATA):
             raise InputError(

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pandas as pd
 
+from pamal_companion.data.places import user_path
 from pamal_companion.experiments.options import options_of
 from pamal_companion.fronts import hypervolume, union
 from pamal_companion.runs import grid
@@ -221,7 +222,7 @@ def read(folder: str | Path | None = None) -> Runs:
         others = dict(readable(path for path in paths if path not in rows))
         every = rows | others
         return runs(every[path] for path in paths if path in every)
-    found = runs(record for _, record in readable(_records(Path(folder))))
+    found = runs(record for _, record in readable(_records(user_path(folder, "results"))))
     if not found:
         raise InputError(f"`results` must be a folder with records. Found none in {folder}.")
     return found

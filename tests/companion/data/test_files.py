@@ -15,7 +15,9 @@ from pamal_core.errors import InputError
 
 CONTENT = b"ten digits"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
-KNOWN = {"digits": (len(CONTENT), SHA256)}
+RIGHT = len(CONTENT), SHA256
+KNOWN = {"digits": RIGHT}
+GONE = "http://127.0.0.1:1/gone"
 ADVICE = "Fetch it from https://example.org."
 
 
@@ -72,7 +74,12 @@ def test_a_right_file_is_used_and_nothing_is_asked_of_a_network(path):
 def test_a_wrong_file_is_named_and_kept(path, content):
     put(path, content)
     with pytest.raises(InputError) as caught:
-        complete(path.parent, KNOWN, ADVICE, lambda _: fetch("http://127.0.0.1:1/", SHA256, path))
+        complete(
+            path.parent,
+            KNOWN,
+            ADVICE,
+            lambda _: fetch(GONE, *RIGHT, path),
+        )
     for part in (str(path.parent), path.name, "another file", "Remove that first", ADVICE):
         assert part in str(caught.value)
     assert path.read_bytes() == content
@@ -87,8 +94,8 @@ def test_a_missing_file_says_where_it_is_expected_and_how_to_get_it(path):
 
 
 def test_a_missing_file_is_downloaded_once(path, server):
-    fetch(f"{server}/digits.gz", SHA256, path)
-    fetch("http://127.0.0.1:1/gone", SHA256, path)
+    fetch(f"{server}/digits.gz", *RIGHT, path)
+    fetch(GONE, *RIGHT, path)
     assert path.read_bytes() == CONTENT
     assert list(path.parent.iterdir()) == [path]
 
@@ -97,15 +104,22 @@ def test_a_missing_file_is_downloaded_once(path, server):
 def test_a_download_that_fails_is_one_error_and_leaves_no_file(path, server, name):
     url = "http://127.0.0.1:1/digits.gz" if name == "no network" else f"{server}/{name}"
     with pytest.raises(InputError, match=f"Could not fetch {url}"):
-        fetch(url, SHA256, path)
+        fetch(url, *RIGHT, path)
     assert not path.parent.exists() or list(path.parent.iterdir()) == []
+
+
+def test_no_more_is_downloaded_than_the_file_has(path, server, tmp_path):
+    (tmp_path / "www" / "digits.gz").write_bytes(CONTENT * 10_000)
+    with pytest.raises(InputError, match="more than the 10 bytes that are expected"):
+        fetch(f"{server}/digits.gz", *RIGHT, path)
+    assert list(path.parent.iterdir()) == []
 
 
 def test_a_file_where_a_folder_is_needed_is_one_error(tmp_path, server):
     (tmp_path / "home").write_bytes(b"")
     path = tmp_path / "home" / "digits.gz"
     with pytest.raises(InputError, match=r"Could not fetch .*home"):
-        fetch(f"{server}/digits.gz", SHA256, path)
+        fetch(f"{server}/digits.gz", *RIGHT, path)
     assert (tmp_path / "home").read_bytes() == b""
 
 
@@ -116,5 +130,5 @@ def test_a_disk_that_takes_no_file_is_one_error(path, server, monkeypatch, code)
 
     monkeypatch.setattr("shutil.move", refuse)
     with pytest.raises(InputError, match="the disk says no"):
-        fetch(f"{server}/digits.gz", SHA256, path)
+        fetch(f"{server}/digits.gz", *RIGHT, path)
     assert list(path.parent.iterdir()) == []

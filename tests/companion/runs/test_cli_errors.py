@@ -1,5 +1,6 @@
 """`python -m pamal_companion`: one line for what is wrong, and no torch where none is needed."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,6 @@ ROOT = Path(__file__).parents[3]
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "Missing command"),
         (["runz"], "No such command 'runz'"),
         (["runs", "--what"], "--what"),
         (["runs", "nowhere"], "Could not read the folder nowhere: No such file"),
@@ -60,6 +60,25 @@ def test_the_help_of_a_command_is_one_line(capsys):
     for name, command in cli.commands.items():
         what = command.help.split("\n\n")[0].rstrip(".")
         assert [name, *what.split()] in [" ".join(line).rstrip(".").split() for line in lines]
+
+
+def test_a_bare_command_lists_the_commands(capsys):
+    assert main([]) == 0
+    said = capsys.readouterr().out
+    assert all(f"  {name} " in said for name in cli.commands)
+
+
+def test_without_the_companions_packages_a_command_names_the_extra(tmp_path):
+    (tmp_path / "click.py").write_text("raise ModuleNotFoundError(name='click')")
+    paths = os.pathsep.join([str(tmp_path), str(ROOT)])
+    command = [sys.executable, "-m", "pamal_companion", "grid"]
+    run = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": paths}
+    )
+    assert run.returncode == 1
+    assert run.stderr == (
+        "error: The commands need more than the core. Type: pip install '.[companion]'\n"
+    )
 
 
 def test_a_run_that_is_stopped_says_how_to_go_on(monkeypatch):
