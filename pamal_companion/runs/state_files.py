@@ -51,10 +51,14 @@ def outline(path: Path, *, whole: bool) -> dict[str, Any]:
     try:
         with path.open("rb") as file:  # once: a run may replace it meanwhile
             length = int.from_bytes(file.read(8), "little")
-            if length > os.fstat(file.fileno()).st_size:
+            rest = os.fstat(file.fileno()).st_size - 8 - length
+            if rest < 0:
                 raise ValueError("it is shorter than it says")
             header = file.read(length)
-            metadata = json.loads(header)["__metadata__"]
+            entries = json.loads(header)
+            metadata = entries.pop("__metadata__")
+            if max((one["data_offsets"][1] for one in entries.values()), default=0) != rest:
+                raise ValueError("it is shorter or longer than it says")
             if whole:
                 content = b"".join((length.to_bytes(8, "little"), header, file.read()))
                 tensors = (
@@ -64,5 +68,5 @@ def outline(path: Path, *, whole: bool) -> dict[str, Any]:
                 check(metadata, checksum(metadata.get("state", ""), tensors))
         state = dict(json.loads(metadata["state"])["dict"])
         return state | {"key": str(state["key"])}
-    except READ_STATE_ERRORS as error:
+    except (*READ_STATE_ERRORS, LookupError, AttributeError) as error:
         raise InputError(f"{path} is damaged or another file: {error}.") from error
