@@ -134,9 +134,11 @@ def runs(path: Path, experiment: str | None, method: str | None) -> Answer:
     if path.is_file() or (path.suffix == ".json" and not path.is_dir()):
         return _shown(path)
     wanted = {"experiment": experiment, "method": method}
+    found = folder.runs(path)
+    twice = folder.contradictions(found)
     rows = [
         row
-        for row, _ in folder.runs(path)
+        for row, _ in found
         if all(row[name] in (None, w or row[name]) for name, w in wanted.items())
     ]
     # A table for each folder, experiment and data, a line for each damaged file, and the counts.
@@ -149,7 +151,8 @@ def runs(path: Path, experiment: str | None, method: str | None) -> Answer:
     parts += [f"damaged: {row['why']}" for row in rows if row["why"]]
     counts = Counter(row["state"] for row in rows)
     said = ", ".join(f"{counts[state]} {state}" for state in ("finished", "unfinished", "damaged"))
-    return {"folder": path, "runs": rows}, [*parts, said], not counts["damaged"]
+    document = {"folder": path, "runs": rows, "contradictions": twice}
+    return document, [*parts, *twice, said], not counts["damaged"]
 
 
 @command
@@ -173,8 +176,10 @@ def compare(path: Path) -> Answer:
             }
             parts.append(f"{title}\n{_table(table.assign(**texts)[columns])}")
     damaged = [row["why"] for row, _ in found if row["why"]]
-    parts += [f"damaged: {why}" for why in damaged]
+    twice = folder.contradictions(found)
+    parts += [f"damaged: {why}" for why in damaged] + twice
     document = {"folder": path, "rows": rows.to_dict("records"), "damaged": damaged}
+    document["contradictions"] = twice
     return document, parts, not damaged
 
 

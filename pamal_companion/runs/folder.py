@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,28 @@ def runs(folder: Path) -> list[tuple[Listed, Record | None]]:
     """
     found = [_run(path, folder) for path in files(folder, ".json", CHECKPOINT)]
     return [run for run in found if run]
+
+
+def contradiction(known: dict[str, tuple[str, Record]], path: str, record: Record) -> str:
+    """Return a sentence that names both files if `record`, in `path`, is of a run in `known` and
+    tells other numbers, else an empty text. `known` has records by their keys, and gets this one.
+    """
+    other, before = known.setdefault(record.key, (path, record))
+    numbers = [(one.objectives, one.points, one.summary) for one in (before, record)]
+    if numbers[0] == numbers[1]:
+        return ""
+    return (
+        f"{other} and {path} are records of one run and tell different numbers, such as a "
+        f"hypervolume of {before.hypervolume():.4f} and {record.hypervolume():.4f}. The second "
+        "counts: delete the one that is wrong."
+    )
+
+
+def contradictions(found: Iterable[tuple[Listed, Record | None]]) -> list[str]:
+    """Return what `contradiction` says of the runs in a folder."""
+    known: dict[str, tuple[str, Record]] = {}
+    said = [contradiction(known, row["path"], record) for row, record in found if record]
+    return [sentence for sentence in said if sentence]
 
 
 def files(folder: Path, *endings: str) -> Iterator[Path]:

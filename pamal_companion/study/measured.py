@@ -58,21 +58,15 @@ class MeasuredRun:
 def readable(paths: Iterable[Path]) -> Iterator[tuple[Path, Record]]:
     """Yield the records that can be read. Warn of each other one by its name, and of two records of
     one run that tell different numbers, of which the later one counts."""
-    known: dict[str, tuple[Path, Record]] = {}
+    known: dict[str, tuple[str, Record]] = {}
     for path in paths:
         try:
             record = Record.read(path)
         except InputError as error:
             warnings.warn(f"Left out: {error}", stacklevel=2)
             continue
-        other, before = known.setdefault(record.key, (path, record))
-        if before.points != record.points:
-            warnings.warn(
-                f"{other} and {path} are records of one run and tell different numbers, such as a "
-                f"hypervolume of {before.hypervolume():.4f} and {record.hypervolume():.4f}. The "
-                "second counts: delete the one that is wrong.",
-                stacklevel=2,
-            )
+        if said := folder.contradiction(known, str(path), record):
+            warnings.warn(said, stacklevel=2)
         yield path, record
 
 

@@ -20,7 +20,7 @@ from pamal_core.errors import InputError
 UNFIT = {
     Options: [
         ({"W": 0}, "`W` must be greater than or equal to 1. Found W=0."),
-        ({"W": "3"}, "`W` must be a valid integer. Found W='3'."),
+        ({"W": "three"}, "`W` must be a valid integer. Found W='three'."),
         ({"lam": -1}, "`lam` must be greater than or equal to 0. Found lam=-1."),
         ({"lam": math.nan}, "`lam` must be a finite number. Found lam=nan."),
         ({"W": 1, "lam": 5.0}, "`W` must be at least 2 when `lam` > 0. Found W=1, lam=5.0."),
@@ -47,7 +47,7 @@ UNFIT = {
         *(({n: 10**18}, f"`{n}` must be less than 10000000") for n in ("seed", "draw", "epochs")),
     ],
     UTKFaceOptions: [
-        ({"size": "48"}, "`size` must be a valid integer. Found size='48'."),
+        ({"size": "48"}, "`size` must be a multiple of 32. Found size=48."),
         ({"size": 48}, "`size` must be a multiple of 32. Found size=48."),
         ({"split": "50/50"}, "`split` must be '70/10/20' or 'paper'. Found split='50/50'."),
         ({"limit": 1}, "`limit` must be greater than or equal to 2. Found limit=1."),

@@ -5,12 +5,14 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from commands_on_disk import ask
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pamal_companion.experiments.options import MultiMNISTOptions
-from pamal_companion.runs import grid
+from pamal_companion.runs import folder, grid
 from pamal_companion.runs.records import Record, _digest, about, chosen, run_key, to_points
+from pamal_companion.study import frame
 from pamal_companion.study.measured import readable
 from pamal_core.errors import InputError
 from pamal_core.front import Front
@@ -83,7 +85,7 @@ def test_the_key_names_the_run(change):
 
 
 def test_the_key_does_not_depend_on_results_cost_or_the_order_of_options():
-    other = record(points=[], cost={}, options={"epochs": 10, "W": 4}, versions={})
+    other = record(summary={}, cost={}, options={"epochs": 10, "W": 4}, versions={})
     assert record().key == other.key
     said = {"experiment": "e", "method": "m", "options": {"a": 1, "b": 2}, "seed": 0, "data": "d"}
     turned = dict(reversed(said.items())) | {"options": {"b": 2, "a": 1}}
@@ -186,3 +188,16 @@ def test_two_records_of_one_run_that_tell_different_numbers_are_named(tmp_path):
     with pytest.warns(UserWarning, match=r"a\.json and .*c\.json are records of one run and tell"):
         found = dict(readable([tmp_path / "a.json", tmp_path / "c.json"]))
     assert found[tmp_path / "c.json"] == other
+
+
+def test_two_records_of_one_run_that_sum_it_up_otherwise_are_named(tmp_path):
+    """An older copy beside a record; `runs` and `compare` name both, too."""
+    record().write(tmp_path / "a.json")
+    record(summary={"test": {"hypervolume": 0.5}}).write(tmp_path / "a_old.json")
+    (said,) = folder.contradictions(folder.runs(tmp_path))
+    assert said.startswith("a.json and a_old.json are records of one run and tell different")
+    with pytest.warns(UserWarning, match=r"a\.json and .*a_old\.json are records of one run"):
+        frame.read(tmp_path)
+    for command in ("runs", "compare"):
+        _, out, _ = ask(command, tmp_path)
+        assert "a.json and a_old.json are records of one run" in out
