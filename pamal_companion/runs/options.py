@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import ModuleType
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -129,7 +129,11 @@ class Options(BaseModel):
     @classmethod
     def _fill_in(cls, values: dict[str, Any]) -> dict[str, Any]:
         """None, which a notebook's cell can hold, is the same as silence."""
-        given = {n: v for n, v in values.items() if v is not None or n not in cls.model_fields}
+        given = {
+            name: _number(value) if cls._takes_number(name) else value
+            for name, value in values.items()
+            if value is not None or name not in cls.model_fields
+        }
         return {**cls.by_method.get(str(given.get("method", "pamal")), {}), **given}
 
     @model_validator(mode="after")
@@ -157,6 +161,12 @@ class Options(BaseModel):
         if self.draws == "stratified" and self.p == float("inf"):
             raise ValueError("`draws` of p=inf are all the centre. Found draws='stratified'.")
         return self
+
+    @classmethod
+    def _takes_number(cls, name: str) -> bool:
+        """Return whether an option is a number, or a list of numbers, and never a text."""
+        kinds = _types(cls.model_fields[name].annotation) if name in cls.model_fields else set()
+        return bool(kinds & {int, float}) and str not in kinds
 
     def of_method(self) -> dict[str, Any]:
         """Return every option of the method with its value, as a record has them; None is as the
@@ -227,9 +237,30 @@ class Options(BaseModel):
                 raise
             forget = f"A kernel keeps a name: once it is mended, `del {', '.join(sorted(wrong))}`."
             raise InputError(f"{error} {forget}") from None
-        said = ", ".join(f"{name}={value!r}" for name, value in taken.items())
+        shown = {n: _number(v) if cls._takes_number(n) else v for n, v in taken.items()}
+        said = ", ".join(f"{name}={value!r}" for name, value in shown.items())
         print(f"Parameters: {said or 'all as by default'}.")
         return options
+
+
+def _types(annotation: Any) -> set[Any]:
+    """Return the types that an annotation is made of; a text among choices is one of str."""
+    inner = get_args(annotation)
+    if get_origin(annotation) is Literal:
+        return {type(choice) for choice in inner}
+    return set().union(*map(_types, inner)) if inner else {annotation}
+
+
+def _number(value: Any) -> Any:
+    """Return the number that a text spells, or numbers of a list: YAML 1.1, which papermill's `-y`
+    reads, takes 1e-3 and inf for texts. Others stay as they are."""
+    if isinstance(value, list | tuple):
+        return type(value)(map(_number, value))
+    if isinstance(value, str):
+        for read in (int, float):
+            with suppress(ValueError):
+                return read(value)
+    return value
 
 
 def names_in(source: str) -> set[str]:
