@@ -3,23 +3,29 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+UV := _build/uv/bin/uv
 RUN := $(BIN)/python -m pamal_companion run
 
 # Kept even where the environment says not to: each process would compile torch for two seconds.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help book test pytest test-core test-lowest test-faults lint measured tables notebooks constraints clean
+.PHONY: help book sphinx test pytest test-core test-lowest test-newest test-wheel test-faults lint measured tables \
+    notebooks wheel constraints hashed clean
 
 help:
 	@echo "make book         run six notebooks on embedded data, then build the book"
+	@echo "make sphinx       the same pages by Sphinx alone, without jupyter-book's command"
 	@echo "make test         lint, then run the tests"
 	@echo "make test-core    the tests of the core, with its own dependencies alone"
 	@echo "make test-lowest  these and a run of Census, with the oldest versions that pyproject.toml allows"
+	@echo "make test-newest  the same with the newest of everything, without constraints.txt"
+	@echo "make test-wheel   README's example with the wheel alone, in an environment of its own"
 	@echo "make test-faults  every fault thirty times, and a table of what was lost"
 	@echo "make lint         ruff and mypy"
 	@echo "make tables       the pages of records alone again: every table of the paper, no training"
 	@echo "make notebooks    run the notebooks again into book/results/ (full data: set PAMAL_DATA)"
+	@echo "make wheel        the wheel, byte for byte the same from the same commit"
 	@echo "make constraints  resolve constraints.txt again, as of the day in pyproject.toml"
 	@echo "make clean        remove everything that was made, .venv included"
 
@@ -31,8 +37,28 @@ $(READY): pyproject.toml constraints.txt
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
+ifdef HASHED
+	mkdir -p _build
+	$(BIN)/$(HASH)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r _build/hashed.txt
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+else
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -b constraints.txt \
 	    -e '.[book,workflow,test,dev]'
+endif
+	touch $@
+
+# constraints.txt has no hashes, because pip takes none beside `-e .`. With `make HASHED=1`, as in
+# continuous integration, what others made is installed by a copy that has them.
+HASH := uv --no-config pip compile --quiet --no-deps --universal --python-version 3.11 --generate-hashes \
+    --no-annotate --no-header -o _build/hashed.txt constraints.txt
+hashed: $(UV)
+	_build/uv/bin/$(HASH)
+
+# A uv of its own, for environments that .venv has no part in.
+$(UV): constraints.txt
+	$(PYTHON) -m venv _build/uv
+	_build/uv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
 	touch $@
 
 # Two at a time, each with one thread; what takes longest begins first. The two slowest train less
@@ -53,6 +79,13 @@ book: $(READY)
 	@echo "  whether it reproduces        file://$(CURDIR)/_build/html/results/reproduction.html"
 	@echo "  your own model               file://$(CURDIR)/_build/html/results/your_model.html"
 
+# The way out of jupyter-book 1 (CONTRIBUTING.md): its settings as a conf.py, and Sphinx as it is.
+sphinx: $(READY)
+	$(BIN)/jupyter-book config sphinx book/
+	mv conf.py book/conf.py
+	PYTHONPATH=book/_ext $(BIN)/python -m sphinx -W --keep-going -q -b html -d _build/.sphinx book _build/sphinx
+	rm book/conf.py
+
 # One thread for each of the two workers: torch would start as many as there are cores in both. A third
 # worker gains nothing on two cores.
 # tests/conftest.py says which tests are a group, and in which order they begin.
@@ -65,10 +98,10 @@ pytest: $(READY)
 
 # What `pip install .` brings, and what runs the tests: an oracle of another library is left out.
 CORE := .venv-core
-$(CORE)/ready: $(READY)
+$(CORE)/ready: pyproject.toml constraints.txt $(UV)
 	rm -rf $(CORE)
 	$(PYTHON) -m venv --without-pip $(CORE)
-	$(BIN)/uv pip install --quiet --python $(CORE)/bin/python -c constraints.txt -b constraints.txt \
+	$(UV) pip install --quiet --python $(CORE)/bin/python -c constraints.txt -b constraints.txt \
 	    -e . pytest hypothesis beartype
 	touch $@
 
@@ -77,16 +110,37 @@ test-core: $(CORE)/ready
 
 # Without [tool.uv], which holds torch at one version. A run of an experiment needs the companion's packages.
 LOWEST := .venv-lowest
-$(LOWEST)/ready: $(READY)
+$(LOWEST)/ready: pyproject.toml constraints.txt $(UV)
 	rm -rf $(LOWEST)
 	$(PYTHON) -m venv --without-pip $(LOWEST)
-	$(BIN)/uv --no-config pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
+	$(UV) --no-config pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
 	    -e '.[companion]'
-	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python -c constraints.txt pytest hypothesis beartype
+	$(UV) pip install --quiet --python $(LOWEST)/bin/python -c constraints.txt pytest hypothesis beartype
 	touch $@
 
 test-lowest: $(LOWEST)/ready
 	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest tests/core tests/test_one_run.py
+
+# Made anew each time: what is the newest changes without a file that changes here.
+NEWEST := .venv-newest
+test-newest: $(UV)
+	rm -rf $(NEWEST)
+	$(PYTHON) -m venv --without-pip $(NEWEST)
+	$(UV) --no-config pip install --quiet --python $(NEWEST)/bin/python --upgrade \
+	    -e '.[companion]' 'pytest<9.2' hypothesis beartype
+	OMP_NUM_THREADS=1 $(NEWEST)/bin/python -m pytest tests/core tests/test_one_run.py
+
+# The time of the last commit stands for that of all files.
+wheel: $(UV)
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(UV) build --quiet --wheel --no-build-logs \
+	    -b constraints.txt -o dist .
+
+WHEEL := .venv-wheel
+test-wheel: wheel
+	rm -rf $(WHEEL)
+	$(PYTHON) -m venv --without-pip $(WHEEL)
+	$(UV) pip install --quiet --python $(WHEEL)/bin/python -c constraints.txt dist/*.whl
+	$(PYTHON) tests/of_the_wheel.py README.md $(WHEEL)/bin/python
 
 # Every fault thirty times: kills, full disks, damaged files; ends with a table.
 test-faults: $(READY)
@@ -113,14 +167,12 @@ ifneq ($(wildcard $(PAMAL_DATA)/MNIST),)
 	$(BIN)/python book/_assets/multimnist_explorer.py
 endif
 
-# From an environment of its own: after an edit of pyproject.toml $(READY) cannot be made before this.
-constraints:
-	$(PYTHON) -m venv _build/uv
-	_build/uv/bin/python -m pip install --quiet --disable-pip-version-check uv
-	_build/uv/bin/uv pip compile --quiet --upgrade --universal --fork-strategy fewest --python-version 3.11 \
+# After an edit of pyproject.toml $(READY) cannot be made before this.
+constraints: $(UV)
+	$(UV) pip compile --quiet --upgrade --universal --fork-strategy fewest --python-version 3.11 \
 	    --all-extras --strip-extras --no-annotate --custom-compile-command \
 	    'make constraints   (pyproject.toml says why a version is held back)' \
 	    -o constraints.txt pyproject.toml
 
 clean:
-	rm -rf $(VENV) $(CORE) $(LOWEST) _build book/fresh build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(CORE) $(LOWEST) $(NEWEST) $(WHEEL) dist _build book/fresh build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

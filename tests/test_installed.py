@@ -1,5 +1,6 @@
 """What somebody gets who installs the project: its files, and the types that a checker finds."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -65,6 +66,24 @@ def test_a_wheel_has_the_packages_whole_and_nothing_else(built):
     files = {path.relative_to(ROOT).as_posix() for path in inside if path.suffix != ".pyc"}
     assert names == {name for name in files if not name.endswith(".md")}
     assert {f"{one}/py.typed" for one in PACKAGES} | {"pamal_core/__init__.pyi"} <= names
+
+
+def test_two_builds_of_one_commit_give_the_same_wheel(built):
+    """By `SOURCE_DATE_EPOCH`, whenever the files were written."""
+    code = "from setuptools.build_meta import *; import sys; build_wheel(sys.argv[1])"
+    wheels = []
+    for number, name in enumerate(("first", "second")):
+        for path in (built.parent / "pamal_core").rglob("*.py"):
+            os.utime(path, (number * 10**8 + 10**9,) * 2)
+        subprocess.run(
+            [sys.executable, "-c", code, name],
+            cwd=built.parent,
+            env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"},
+            check=True,
+            capture_output=True,
+        )
+        wheels.append(next((built.parent / name).glob("*.whl")).read_bytes())
+    assert wheels[0] == wheels[1]
 
 
 def test_an_sdist_has_what_makes_the_wheel_and_nothing_else(built):
