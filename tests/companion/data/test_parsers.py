@@ -1,5 +1,7 @@
 """Whatever a parser is given, it returns what was written or says in one line what is wrong."""
 
+import keyword
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,7 +21,8 @@ QUICK = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-NAMES = st.from_regex(r"[A-Za-z_]\w{0,8}", fullmatch=True, alphabet=st.characters(codec="ascii"))
+WORDS = st.from_regex(r"[A-Za-z_]\w{0,8}", fullmatch=True, alphabet=st.characters(codec="ascii"))
+NAMES = WORDS.filter(lambda word: not keyword.iskeyword(word))
 SIMPLE = st.one_of(
     st.booleans(), st.none(), st.integers(-(10**6), 10**6), st.floats(allow_nan=False), NAMES
 )
@@ -147,7 +150,7 @@ def test_what_a_parameters_cell_assigns_is_what_is_checked(values):
         NAMES.filter(lambda name: name not in NUMBERS),
         st.one_of(st.integers(-9, 9), st.text(max_size=5)),
     ),
-    losses=st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=4),
+    losses=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=4),
     seed=st.integers(0, 2**31),
 )
 def test_a_record_is_read_as_it_was_written(tmp_path, options, losses, seed):
