@@ -98,7 +98,7 @@ class Explorer(anywidget.AnyWidget):
         alpha, network, calibration = list(self.alpha), self._network, self._calibration
         point = network.alpha_tensor(alpha)[None].double().cpu().numpy()
         known = network.calibration_for(calibration)
-        table, _ = measure(network, self._tasks, self._loader, point, known)
+        table = measure(network, self._tasks, self._loader, point, known)
         outputs = network.predict(self._inputs, alpha, calibration=calibration)
         metrics = table.iloc[0][np.isfinite(table.iloc[0])].to_dict()
         with self.hold_sync():
