@@ -80,8 +80,9 @@ class Diagnosis:
         notes = [*self._read_loader(numbers)]
         for judged in first:
             deviation = numbers.get(judged.task.name, Moments()).deviation
-            # A model may be made for its targets: then its answers are as far from each other.
-            if deviation > WIDE * max(1.0, float(judged.output.double().std(correction=0))):
+            spread = float(judged.output.double().std(correction=0))
+            is_made_for_them = spread > 1 and UNLIKE * spread > deviation
+            if deviation > WIDE and not is_made_for_them:
                 notes.append(
                     f"Targets of task {judged.task.name} have a standard deviation of "
                     f"{deviation:.3g}, and the network begins with answers near each other: divide "

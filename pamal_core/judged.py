@@ -87,5 +87,5 @@ def is_between_0_and_1(output: Tensor) -> bool:
 def disturbed(weight: Tensor, rng: torch.Generator) -> Tensor:
     """Return `weight` with noise that is large beside it."""
     weight = weight.detach()
-    scale = 3 * max(float(weight.std()) if weight.numel() > 1 else 0.0, 0.1)
+    scale = 10 * max(float(weight.std()) if weight.numel() > 1 else 0.0, 0.1)
     return weight + scale * torch.randn(weight.shape, generator=rng).to(weight)
