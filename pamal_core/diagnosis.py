@@ -1,4 +1,4 @@
-"""What `fit` says of a problem: what cannot be right, and what may be meant otherwise.
+"""Diagnosis of a problem by `fit`: what cannot be right, and what may be meant otherwise.
 
 `train` obeys, `fit` advises. A note is one sentence with what was found and what to change.
 """
@@ -26,9 +26,9 @@ from pamal_core.tasks import Task, by_task, label_counts, targets_by_task
 from pamal_core.weights import Weights
 
 UNLIKE = 30
-"""How many times one loss may be another before a balancer is recommended."""
+"""Ratio of two losses above which a balancer is recommended."""
 UNLIKE_AT_FIRST = 10
-"""How many times it is then so before training: a loss is also small once its task is learnt."""
+"""Least ratio that they then have before training: a loss is also small once its task is learnt."""
 SMALL = 1e-3
 """A loss below which nothing is said of its scale."""
 WIDE = 10

@@ -25,6 +25,8 @@ from pamal_core.skeleton import autocast_now, full_precision, put_back
 from pamal_core.statistics import Calibration, estimate
 from pamal_core.tasks import Task, by_task, check_names, taken
 
+NOT_FINITE = "Metrics that are not finite"
+"""Beginning of the warning of `evaluate`."""
 MAX_KEPT_WEIGHTS = 2**26
 """Weights of all alphas together, up to which they are kept: 256 MB in float32. More are mixed anew
 for each batch, so that memory does not grow with the number of alphas."""
@@ -111,7 +113,7 @@ def _check_finite(front: Front, dtype: torch.dtype) -> None:
         for name, column in zip(front.table, bad.T, strict=True)
         if column.any()
     ]
-    text = f"Metrics that are not finite: {'; '.join(places)}."
+    text = f"{NOT_FINITE}: {'; '.join(places)}."
     if dtype == torch.float16:
         text += " The weights are float16, which overflows early: use float32 or bfloat16."
     warnings.warn(text, stacklevel=4)  # past `evaluate` and the decorator of torch

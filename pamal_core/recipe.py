@@ -16,7 +16,7 @@ from pamal_core.balancing import Linear
 from pamal_core.diagnosis import Diagnosis
 from pamal_core.ensemble import WeightEnsemble
 from pamal_core.errors import InputError, check_choice, check_number, check_type
-from pamal_core.evaluation import evaluate, objectives
+from pamal_core.evaluation import NOT_FINITE, evaluate, objectives
 from pamal_core.fitted import Fitted
 from pamal_core.front import Front
 from pamal_core.inputs import Batch
@@ -197,11 +197,19 @@ def fit(
 def _judged(
     network: Network, tasks: Sequence[Task], validation: Iterable[Batch], progress: bool
 ) -> tuple[Front, list[str]]:
-    """Return the front of `network`, and the warnings of the evaluation."""
+    """Return the front of `network`, and the warning of metrics that are not finite. Warnings of
+    others, such as of a model, stay warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         front = evaluate(network, tasks, validation, progress=progress)
-    return front, [str(warning.message) for warning in caught]
+    found = []
+    for warning in caught:
+        if str(warning.message).startswith(NOT_FINITE):
+            found.append(str(warning.message))
+        else:
+            place = warning.filename, warning.lineno
+            warnings.warn_explicit(warning.message, warning.category, *place)
+    return front, found
 
 
 def _told(start: int, epochs: int, soup: bool, rule: Any) -> str:

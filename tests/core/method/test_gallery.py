@@ -20,6 +20,7 @@ from pamal_core import (
     classification,
     depth,
     evaluate,
+    fit,
     lattice,
     regression,
     segmentation,
@@ -554,3 +555,15 @@ def test_the_gradient_of_a_member_is_alpha_times_the_plain_ones(name):
                 torch.testing.assert_close(
                     slopes[n][k], alpha[k] * slope, rtol=1e-3, atol=1e-5, msg=lambda m, n=n: n + m
                 )
+
+
+@pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")  # reentrant, no_grad
+@pytest.mark.filterwarnings("ignore:At no alpha")  # of labels at random
+@pytest.mark.parametrize("name", GALLERY)
+def test_fit_finds_nothing_wrong_with_a_model(name):
+    exhibit = GALLERY[name]
+    ensemble = WeightEnsemble(plain_members(exhibit), **exhibit.options)
+    batches = [(exhibit.inputs(), *exhibit.targets()) for _ in range(2)]
+    given = {"epochs": 2, "calibration": "shared", "baseline": None, "progress": False}
+    found = fit(ensemble, exhibit.tasks, batches, batches, **given)
+    assert [note for note in found.notes if not note.startswith("At no alpha")] == []

@@ -183,6 +183,7 @@ def test_a_label_that_is_no_class_is_no_wrong_answer(task, wrong):
         task.metrics[0].statistic(logits, labels)
 
 
+@pytest.mark.filterwarnings("ignore:At no alpha")
 @pytest.mark.filterwarnings("ignore:LS")
 def test_fit_reads_a_calibration_that_can_be_read_once():
     options = {"epochs": 2, "progress": False, "calibration": iter([(INPUTS,)])}
@@ -195,6 +196,7 @@ def test_fit_refuses_a_loader_that_ls_would_find_empty():
         pamal.fit(Net, TASKS, iter([BATCH]), [BATCH], epochs=1, progress=False)
 
 
+@pytest.mark.filterwarnings("ignore:At no alpha")
 def test_a_front_is_not_lost_with_ls(monkeypatch):
     train, error = pamal.train, pamal.NonFiniteError("The loss of task left is nan.")
 
