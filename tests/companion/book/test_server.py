@@ -1,5 +1,6 @@
 """The server that the page shows, asked over loopback."""
 
+import functools
 import json
 import re
 import sys
@@ -37,6 +38,8 @@ def server(tmp_path, monkeypatch):
     cells = ["".join(cell["source"]) for cell in json.loads(PAGE.read_text("utf-8"))["cells"]]
     blocks = re.findall(r"```python\n(.*?)```", "\n".join(cells), re.DOTALL)
     (code,) = (block for block in blocks if "FastAPI" in block)
+    (cache,) = (block for block in blocks if "lru_cache" in block)
+    assert len(cache.splitlines()) == 3
     network = LowRankEnsemble(Net(), 2, rank=2, train_base=True)
     with torch.no_grad():
         for adapter in network.adapters.parameters():
@@ -45,8 +48,8 @@ def server(tmp_path, monkeypatch):
     torch.save(network.state_dict(), tmp_path / "network.pt")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "model", SimpleNamespace(Net=Net))
-    names = {}
-    exec(code, names)
+    names = {"functools": functools}
+    exec(code + cache, names)
     one = uvicorn.Server(uvicorn.Config(names["app"], port=0, log_level="critical"))
     thread = threading.Thread(target=one.run)
     thread.start()
@@ -78,6 +81,39 @@ def test_each_request_is_answered_by_the_network_at_its_trade_off(server):
         expected = [output.argmax(1).tolist() for output in model(rows)]
         assert [answer["digit"], answer["even"]] == expected
     assert answers[0] != answers[4]
+
+
+@pytest.mark.parametrize("shares", [[0.0, 0.25, 1.0], [0.5], [0.1, 0.2, 0.1, 0.2, 0.1]])
+def test_a_module_that_is_kept_answers_as_predict_does_and_is_made_once(server, shares):
+    names, _ = server
+    rows, model_at = torch.randn(20, 64), names["model_at"]
+    for share in shares:
+        with torch.inference_mode():
+            kept = model_at(share)(rows)
+        for ours, theirs in zip(
+            kept, names["network"].predict(rows, [share, 1 - share]), strict=True
+        ):
+            torch.testing.assert_close(ours, theirs)
+    assert model_at.cache_info().misses == len({*shares})
+    assert model_at.cache_info().hits == len(shares) - len({*shares})
+
+
+def median_time(call):
+    times = []
+    for _ in range(30):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return sorted(times)[15]
+
+
+def test_a_module_that_is_kept_answers_faster_than_predict(server):
+    names, _ = server
+    row, model_at = torch.randn(1, 64), names["model_at"]
+    with torch.inference_mode():
+        model_at(0.2)
+        kept = median_time(lambda: model_at(0.2)(row))
+    assert 3 * kept < median_time(lambda: names["network"].predict(row, [0.2, 0.8]))
 
 
 ROW = [0.0] * 64
