@@ -23,6 +23,21 @@ class OverSeeds(NamedTuple):
     half_width: pd.DataFrame
     attained: np.ndarray
 
+    def table(self, digits: int = 3) -> pd.DataFrame:
+        """Return a row of text for each point, its alpha and "mean ± half width" of each objective
+        to so many digits, which `DataFrame.to_latex` takes."""
+        names = [objective.name for objective in self.mean.objectives]
+        values, widths = self.mean.table[names], self.half_width[names]
+        rows = {
+            name: [
+                f"{value:.{digits}f} ± {width:.{digits}f}"
+                for value, width in zip(values[name], widths[name], strict=True)
+            ]
+            for name in names
+        }
+        alphas = {name: self.mean.to_frame()[name] for name in self.mean.alpha_names}
+        return pd.DataFrame(alphas | rows)
+
 
 def over_seeds(fronts: Sequence[Front]) -> OverSeeds:
     """Return the means of `fronts`, half the width of their 95% intervals, and the surface that

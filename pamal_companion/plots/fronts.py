@@ -1,7 +1,7 @@
 """Two-task fronts, as in the paper's Figure 4."""
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -9,13 +9,17 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy.spatial import ConvexHull
 
+from pamal_companion.fronts.seeds import OverSeeds
 from pamal_companion.plots import style
 from pamal_core.errors import InputError
 from pamal_core.front import Front
-from pamal_core.objectives import Objective
+from pamal_core.objectives import Objective, check_same_objectives
 
 COLUMNS, HELD = 4, 0.25
+SIGNS = np.array([(1, 1), (1, -1), (-1, -1), (-1, 1)])
+"""Of the corners of an interval of two objectives."""
 
 
 def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> Figure:
@@ -55,7 +59,7 @@ def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> F
             if len(values) > 1:
                 for end, k, inner in (("1", share.argmax(), -2), ("0", share.argmin(), 1)):
                     style.beside(ax, f"α₁ = {end}", values[k], values[share.argsort()[inner]])
-            ax.set_title(title if view is titled else "")
+            ax.set_title(style.literal(title) if view is titled else "")
             ax.locator_params(nbins=4)
             ax.margins(0.2)
         x, y = next(iter(view.values())).objectives
@@ -134,6 +138,54 @@ def seeds_figure(
     return style.stamp(figure, provenance, words)
 
 
+def band_figure(fronts: Mapping[str, OverSeeds], provenance: str = "") -> Figure:
+    """Draw the means over seeds of fronts of two tasks, by the names of their methods, with the 95%
+    interval of each mean.
+
+    A front is a line along alpha in a band, and one network, such as LS, a point in a cross. The
+    band joins the intervals of both objectives of one point after the other.
+    """
+    first = next(iter(fronts.values())).mean
+    if len(first.objectives) != 2:
+        raise InputError(f"A band has two objectives. Found {len(first.objectives)}.")
+    check_same_objectives([over.mean for over in fronts.values()])
+    figure, ax = plt.subplots(figsize=(4.5, 3.6), layout="constrained")
+    names = [objective.name for objective in first.objectives]
+    for (name, look), over in zip(style.looks([*fronts]).items(), fronts.values(), strict=True):
+        means, widths = over.mean.values, over.half_width[names].to_numpy()
+        color = look["color"]
+        if len(means) == 1:
+            x, y = (over.half_width[column].to_numpy() for column in names)
+            ax.errorbar(
+                *means.T,
+                y,
+                x,
+                fmt=look["marker"],
+                color=color,
+                capsize=3,
+                label=style.literal(name),
+            )
+            continue
+        along = over.mean.alphas[:, 0].argsort(kind="stable")
+        for k, j in pairwise(along):
+            corners = [means[i] + widths[i] * sign for i in (k, j) for sign in SIGNS]
+            ax.fill(*_hull(np.array(corners)).T, color=color, alpha=0.2, lw=0)
+        ax.plot(*means[along].T, **look, lw=1.2, ms=4, label=style.literal(name))
+    ax.legend(loc="best")
+    name_axes(ax, first)
+    seeds = (
+        "Means over seeds, and the 95% interval of each mean: a band, or a cross of one network."
+    )
+    return style.stamp(figure, provenance, seeds)
+
+
+def _hull(points: np.ndarray) -> np.ndarray:
+    """Return the corners of the convex hull of `points` [n, 2], which may lie on one line."""
+    if np.linalg.matrix_rank(points - points[0]) < 2:
+        return points
+    return points[ConvexHull(points).vertices]
+
+
 def draw_line(ax: Axes, front: Front, first: Mapping[str, Any], **look: Any) -> None:
     """The front as a line along alpha with a mark per network; that of the first member has the
     look `first` besides."""
@@ -144,7 +196,7 @@ def draw_line(ax: Axes, front: Front, first: Mapping[str, Any], **look: Any) -> 
 
 def named(objective: Objective, gap: str = "  ") -> str:
     """The objective in words, with the direction that is better."""
-    return f"{objective.words}{gap}({style.WORDS[objective.maximise]})"
+    return f"{style.literal(objective.words)}{gap}({style.WORDS[objective.maximise]})"
 
 
 def name_axes(ax: Axes, front: Front, gap: str = "  ") -> None:

@@ -40,14 +40,16 @@ def space_figure(fronts: Mapping[str, Front], provenance: str) -> Figure:
         _draw(ax, front)
         for axis, objective, ends in zip("xyz", front.objectives, limits, strict=True):
             getattr(ax, f"set_{axis}lim")(*ends)
-            getattr(ax, f"set_{axis}label")(objective.task, labelpad=6 if axis == "z" else 0)
+            getattr(ax, f"set_{axis}label")(
+                style.literal(objective.task), labelpad=6 if axis == "z" else 0
+            )
             its = getattr(ax, f"{axis}axis")
             its.set_pane_color((0, 0, 0, 0))
             its.set_tick_params(pad=3 if axis == "z" else -1)
             few_ticks(its, objective)
         ax.view_init(**FROM)
         ax.set_box_aspect((1, 1, 0.85), zoom=0.9)
-        ax.set_title(title, loc="center", y=0.95)
+        ax.set_title(style.literal(title), loc="center", y=0.95)
     named = ", ".join(objective.words for objective in front.objectives)
     words = f"Axes: {named}. Each point is one network, joined to its neighbours in the triangle."
     words += " The corner that is nearest to you is the best in all three."
@@ -72,4 +74,4 @@ def _draw(ax: Any, front: Front) -> None:
     for alpha, name, marker, colour in marks:
         point = front.values[(front.alphas == alpha).all(1).argmax()]
         look: dict[str, Any] = {"s": 60, "c": colour, "marker": marker, "depthshade": False}
-        ax.scatter(*point, label=f"member of {name}", **look)
+        ax.scatter(*point, label=f"member of {style.literal(name)}", **look)

@@ -172,6 +172,11 @@ def count_outside(ax: Axes, values: Float[np.ndarray, "P 2"]) -> None:
         ax.add_artist(note)
 
 
+def literal(text: str) -> str:
+    """Return `text` as matplotlib writes it without mathematics: a dollar of a name is a dollar."""
+    return text.replace("$", r"\$")
+
+
 def label_losses(ax: Axes) -> None:
     """Name the axes by the losses of two tasks, at the rim of the figure only."""
     ax.set(xlabel=LOSSES[0], ylabel=LOSSES[1])

@@ -79,12 +79,17 @@ def triangles_figure(
                 getattr(ax, f"{side}axis").set_ticks([])
                 share, look = np.eye(3)[k], {"ha": "center", "fontsize": style.SMALL}
                 corner = share + (0.03 if k == 0 else -0.06) * np.array((1, -0.5, -0.5))
-                ax.text(*corner, f"α{INDEX[k]} = 1\n{name}", va="top" if k else "bottom", **look)
+                ax.text(
+                    *corner,
+                    f"α{INDEX[k]} = 1\n{style.literal(name)}",
+                    va="top" if k else "bottom",
+                    **look,
+                )
                 opposite = np.where(share == 1, -0.09, 0.545)
                 look |= {"rotation": (0, -60, 60)[k], "va": "center"}
                 ax.text(*opposite, f"α{INDEX[k]} = 0", **look)
             ax.grid(False)
-            ax.set_title("" if t else title)
+            ax.set_title("" if t else style.literal(title))
             columns[t].append(ax)
             if front is last:  # one bar says the colours of all rows
                 way: dict[str, Any] = {"orientation": "horizontal", "shrink": 0.85}
@@ -120,13 +125,13 @@ def pairwise_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fig
             for alpha, name, marker, colour in marks:
                 point = front.values[(front.alphas == alpha).all(1).argmax(), pair]
                 look = {"s": 70, "c": colour, "marker": marker, "zorder": 3}
-                ax.scatter(*point, label=f"member of {name}", **look)
+                ax.scatter(*point, label=f"member of {style.literal(name)}", **look)
             for axis, t in zip((ax.xaxis, ax.yaxis), pair, strict=True):
                 objective = front.objectives[t]
                 if axis is ax.yaxis or ax in axes[-1]:
-                    axis.set_label_text(objective.words)
+                    axis.set_label_text(style.literal(objective.words))
                 few_ticks(axis, objective)
-        row[0].set_title(title)
+        row[0].set_title(style.literal(title))
     lower = [o.words for o in front.objectives if not o.maximise]
     words = "Each point is one network, joined to its neighbours in the triangle. Higher is better"
     words += f", but for {' and '.join(lower)}." if lower else "."
