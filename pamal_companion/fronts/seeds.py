@@ -24,8 +24,9 @@ class OverSeeds(NamedTuple):
     attained: np.ndarray
 
     def table(self, digits: int = 3) -> pd.DataFrame:
-        """Return a row of text for each point, its alpha and "mean ± half width" of each objective
-        to so many digits, which `DataFrame.to_latex` takes."""
+        """Return a row of text for each point, "mean ± half width" of each objective to so many
+        digits, as `DataFrame.to_latex` takes it. Its alpha goes before, if there are several
+        members."""
         names = [objective.name for objective in self.mean.objectives]
         values, widths = self.mean.table[names], self.half_width[names]
         rows = {
@@ -36,6 +37,8 @@ class OverSeeds(NamedTuple):
             for name in names
         }
         alphas = {name: self.mean.to_frame()[name] for name in self.mean.alpha_names}
+        if len(alphas) == 1:  # one network, whose only share is 1
+            return pd.DataFrame(rows)
         return pd.DataFrame(alphas | rows)
 
 
