@@ -49,7 +49,7 @@ def test_the_number_of_lines_that_it_promises_is_what_its_reader_writes():
 
 def test_the_blocks_to_paste_run_as_they_stand_and_leave_files(tmp_path, monkeypatch, capsys):
     """With fewer epochs and digits, and a condition that these meet."""
-    block, loop, saved, hook, tasks = PASTED
+    block, seeds, loop, saved, hook, tasks = PASTED
     changes = ("epochs=12", "epochs=2"), ("0.9}", "0.1}")
     sizes = 'load("sample")', 'load("sample", sizes=(640, 200, 200))'
     for ours, small in (*changes, sizes):
@@ -63,6 +63,9 @@ def test_the_blocks_to_paste_run_as_they_stand_and_leave_files(tmp_path, monkeyp
     assert (tmp_path / "front.png").exists()
     weights = torch.load(tmp_path / "model.pt", weights_only=True)
     assert {"trunk.1.weight", "left.bias", "right.bias"} <= set(weights)
+    exec(compile(seeds.replace('"epochs": 12', '"epochs": 1'), "seeds", "exec"), names)
+    shown = capsys.readouterr().out
+    assert (tmp_path / "band.png").exists() and shown.count("±") == 8
     exec(saved, names)
     images = names["digits"].validation[:8][0]
     again = names["again"].predict(images, {"left": 0.3, "right": 0.7})
