@@ -157,9 +157,10 @@ def band_figure(fronts: Mapping[str, OverSeeds], provenance: str = "") -> Figure
         if len(means) == 1:
             x, y = (over.half_width[column].to_numpy() for column in names)
             ax.errorbar(
-                *means.T,
-                y,
-                x,
+                means[:, 0],
+                means[:, 1],
+                yerr=y,
+                xerr=x,
                 fmt=look["marker"],
                 color=color,
                 capsize=3,
