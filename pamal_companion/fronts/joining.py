@@ -16,7 +16,7 @@ def union(*fronts: Front) -> Front:
 
     If the networks differ in `num_members` or `task_weights`, the alphas are how much each point
     prefers each objective. `plot` draws no line through the points. Raises InputError for no front,
-    and for unlike objectives.
+    for unlike objectives, and for a column "run" that is not of numbers.
     """
     if not fronts:
         raise InputError("A union needs a front or more. Found none.")
@@ -24,6 +24,11 @@ def union(*fronts: Front) -> Front:
     tables, num_runs = [], 0
     for front in fronts:
         runs = front.table.get("run", pd.Series(0, front.table.index))
+        if not pd.api.types.is_numeric_dtype(runs) or runs.isna().any():
+            raise InputError(
+                "The column `run` of a front in a union must count its runs from 0: give another "
+                f"name to a column of your own. Found {runs.iloc[0]!r}."
+            )
         tables.append(front.table.assign(run=runs + num_runs))
         num_runs += int(runs.max()) + 1
     alphas, task_weights = [front.alphas for front in fronts], fronts[0].task_weights

@@ -1,6 +1,6 @@
 """Means over seeds, and their intervals."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -42,14 +42,16 @@ class OverSeeds(NamedTuple):
         return pd.DataFrame(alphas | rows)
 
 
-def over_seeds(fronts: Sequence[Front]) -> OverSeeds:
+def over_seeds(fronts: Iterable[Front]) -> OverSeeds:
     """Return the means of `fronts`, half the width of their 95% intervals, and the surface that
     half of them attain, as `OverSeeds` has them.
 
     - `fronts`: at least two with the same alphas, each from another seed.
 
-    Raises InputError for fewer, and for unlike alphas, `task_weights` or objectives.
+    Columns of texts, such as a name of the run, have no mean and are left out. Raises InputError
+    for fewer fronts, and for unlike alphas, `task_weights`, objectives or columns.
     """
+    fronts = [*fronts]
     are_alike = all(
         np.array_equal(front.alphas, fronts[0].alphas)
         and np.array_equal(front.matrix, fronts[0].matrix)
@@ -60,7 +62,13 @@ def over_seeds(fronts: Sequence[Front]) -> OverSeeds:
             "Means over seeds need two fronts or more, all with the same alphas and `task_weights`."
         )
     check_same_objectives(fronts)
-    first, columns = fronts[0], [*fronts[0].table]
+    first, columns = fronts[0], [*fronts[0].table.select_dtypes("number")]
+    for front in fronts[1:]:
+        if others := {*first.table} ^ {*front.table}:
+            raise InputError(
+                "Means over seeds need fronts with the same columns. Found "
+                f"{', '.join(sorted(others))} in some of them alone."
+            )
     tables = np.stack([front.table[columns].to_numpy(float) for front in fronts])
     half_width = stdtrit(len(fronts) - 1, 0.975) * tables.std(0, ddof=1) / len(fronts) ** 0.5
     mean = replace(first, table=pd.DataFrame(tables.mean(0), columns=columns))

@@ -1,5 +1,7 @@
 """Means over seeds, their intervals and what half of the runs attain."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from small_fronts import front
@@ -41,3 +43,15 @@ def test_runs_of_unlike_tasks_have_no_mean():
     one, other = front([[0.9, 0.1]]), front([[0.9, 0.1]], maximise=False)
     with pytest.raises(InputError, match="the same objectives"):
         over_seeds([one, other])
+
+
+def test_unlike_columns_are_named_and_texts_have_no_mean():
+    first = front([[0.9, 0.5], [0.8, 0.8]])
+    more = replace(first, table=first.table.assign(**{"a/loss": 0.1}))
+    for pair in ([first, more], [more, first]):
+        with pytest.raises(InputError, match="the same columns. Found a/loss in some"):
+            over_seeds(pair)
+    named = replace(first, table=first.table.assign(run=["x", "y"]))
+    assert "run" not in over_seeds([named, named]).mean.table
+    expected = over_seeds([first, first]).mean.table
+    assert over_seeds(one for one in (first, first)).mean.table.equals(expected)

@@ -64,3 +64,11 @@ def test_unlike_fronts_and_none_are_refused():
         union(front([[1, 2]]), front([[1, 2]], maximise=False))
     with pytest.raises(InputError, match="needs a front or more"):
         union()
+
+
+@pytest.mark.parametrize("runs", [["x", "y"], [float("nan"), 0.0], [None, 1]])
+def test_a_column_run_that_counts_nothing_is_refused(runs):
+    first = front([[0.9, 0.5], [0.8, 0.8]])
+    other = replace(first, table=first.table.assign(run=runs))
+    with pytest.raises(InputError, match="column `run` of a front in a union must count"):
+        union(first, other)
