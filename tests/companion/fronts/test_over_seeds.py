@@ -49,7 +49,7 @@ def test_unlike_columns_are_named_and_texts_have_no_mean():
     first = front([[0.9, 0.5], [0.8, 0.8]])
     more = replace(first, table=first.table.assign(**{"a/loss": 0.1}))
     for pair in ([first, more], [more, first]):
-        with pytest.raises(InputError, match="the same columns. Found a/loss in some"):
+        with pytest.raises(InputError, match=r"the same columns\. Found a/loss in some"):
             over_seeds(pair)
     named = replace(first, table=first.table.assign(run=["x", "y"]))
     assert "run" not in over_seeds([named, named]).mean.table
