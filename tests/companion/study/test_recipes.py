@@ -195,8 +195,9 @@ def test_one_family_of_all_is_holm_over_all():
     whole = registered.as_one_family(asked)
     assert (whole.hypotheses, whole.questions) == (len(every), len(judged)) == (43, 8)
     changed = {(name, one.text) for name, family in whole.changed.items() for one in family}
+    words = {q.name: registered.verdicts(q)["verdict"] for q in judged}
     for (name, one), still in zip(every, differs, strict=True):
-        said = registered.verdicts(registered.read(name))["verdict"][one.text]
+        said = words[name][one.text]
         if said in one.words:
             is_large = not one.beyond or abs(one.away.value) > one.margin
             assert (still and is_large) != ((name, one.text) in changed), one.text
