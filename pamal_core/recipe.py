@@ -244,7 +244,11 @@ def _check_training(training: dict[str, Any], lr: float | None, is_one: bool) ->
             raise InputError(
                 "`averaging` is the argument of `fit`: a share of all steps. Found `ema`."
             )
-        check_choice("argument of `fit`", name, [*OF_ALL, *OF_THE_NETWORK])
+        if name not in (*OF_ALL, *OF_THE_NETWORK):
+            raise InputError(
+                "`fit` takes its own arguments, and of those of `train` "
+                f"{', '.join([*OF_ALL, *OF_THE_NETWORK])}. Found `{name}`."
+            )
     check_choice("scheduler_interval", training.get("scheduler_interval", "epoch"), INTERVALS)
     for name in ("optimizer", "scheduler", "on_step", "on_epoch"):
         given = training.get(name)

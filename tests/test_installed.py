@@ -105,8 +105,8 @@ def test_a_users_mypy_finds_what_is_wrong_and_nothing_else(built, tmp_path):
         wheel.extractall(site)
     (site / "rest.pth").write_text(sysconfig.get_path("purelib"))
     (tmp_path / "mypy.ini").write_text(BRIEFLY)
-    recipe, by_hand, loop = RIGHT
-    scripts = {"recipe.py": recipe, "by_hand.py": by_hand + loop, "wrong.py": WRONG}
+    recipe, by_hand = RIGHT
+    scripts = {"recipe.py": recipe, "by_hand.py": by_hand, "wrong.py": WRONG}
     for name, code in scripts.items():
         (tmp_path / name).write_text(code, "utf-8")
     command = [sys.executable, "-m", "mypy", "--python-executable", python, *scripts]

@@ -31,8 +31,10 @@ def checked_name(out: str) -> str:
     """Return `out` with the home folder for "~"; raise ValueError if it cannot be the path of a
     file."""
     path = user_path(out, "out")
+    # Bytes that are no text can be a name, but no record could tell it.
+    is_text = not any("\ud800" <= letter <= "\udfff" for letter in out)
     # Not Path's name, which forgets "sub/" and "sub/.".
-    if os.path.basename(out).strip() in ("", ".", "..", "~"):
+    if not is_text or os.path.basename(out).strip() in ("", ".", "..", "~"):
         raise ValueError(f"`out` must name a file, such as runs/mine.json. Found {out!r}.")
     return str(path)
 

@@ -20,6 +20,7 @@ import pamal_core.choose
 from pamal_companion import fronts
 from pamal_companion.baselines.low_rank import LowRankEnsemble
 from pamal_core import Method, WeightEnsemble, classification, evaluate, regression, train
+from pamal_core.errors import InputError
 
 TEXT = (Path(__file__).parents[3] / "CHANGELOG.md").read_text("utf-8")
 TABLE = TEXT.split("| you wrote | now write |\n| --- | --- |\n")[1].split("\n\n")[0]
@@ -111,6 +112,7 @@ def alone(monkeypatch):
 @pytest.mark.filterwarnings("ignore:All alphas share")
 @pytest.mark.filterwarnings("ignore:The members do not belong together")
 @pytest.mark.filterwarnings("ignore:LS. ")
+@pytest.mark.filterwarnings("ignore:At no alpha")
 def test_what_is_to_be_written_now_runs(row, names, alone):
     code = written(row[1])
     if "distributed" in row[0] and FIRST not in code:
@@ -126,7 +128,7 @@ def test_what_was_written_does_not_run(row, names):
     if code in MEANS_SOMETHING_ELSE:
         exec(code, names)
         return
-    with pytest.raises((AttributeError, ImportError, TypeError, RuntimeError)):
+    with pytest.raises((AttributeError, ImportError, InputError, TypeError, RuntimeError)):
         exec(code, names)
 
 

@@ -208,7 +208,8 @@ def test_a_nan_that_appears_in_training(place, whole, tmp_path, times, tally, mo
         def bad_draw(self, batch, *rest, draw=draw, calls=calls, when=when):
             calls.append(1)
             if place == "batch" and len(calls) == when:
-                batch = [batch[0] * float("nan"), *batch[1:]]
+                (inputs, *targets), *others = batch
+                batch = [[inputs * float("nan"), *targets], *others]
             theta, found = draw(self, batch, *rest)
             if place == "loss" and len(calls) == when:
                 found = replace(found, losses=found.losses * float("nan"))

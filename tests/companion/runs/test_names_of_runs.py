@@ -65,7 +65,7 @@ def test_what_names_no_file_of_its_own_is_refused_in_a_sentence(out, known):
 
 @pytest.mark.parametrize("out", ["", ".", "sub/", "a\0b", "\udcff.pt"])
 def test_weights_of_an_own_model_need_the_name_of_a_file_too(out):
-    with pytest.raises(InputError, match=r"`out` must name a file"):
+    with pytest.raises(InputError, match=r"`out` must (name a file|be a path)"):
         YourModelOptions.create(out=out)
     assert YourModelOptions.create(out="model.pt").out == "model.pt"
 

@@ -91,7 +91,8 @@ def test_a_page_of_a_sample_says_so_first_and_concludes_nothing(name):
     assert not any("full-data" in cell["metadata"].get("tags", []) for cell in shown)
     outputs = [output for cell in shown for output in cell.get("outputs", [])]
     texts = [output.get("text", output.get("data", {}).get("text/html", "")) for output in outputs]
-    assert "NaN" not in json.dumps(texts)
+    words = re.sub(r"[A-Za-z0-9+/=]{40,}", "", json.dumps(texts))  # without pictures
+    assert "NaN" not in words
 
 
 def test_the_page_of_faces_opens_with_the_records_of_real_ones(runs):

@@ -315,7 +315,7 @@ def ensemble(**options):
         ({"model": lambda width: Untouched(width)}, "without arguments.*missing a required"),
         ({"model": ensemble(shared="layer"), "shared": "layer"}, "`shared` must be left out"),
         ({"model": ensemble(), "soup": True, "start": 1}, "`soup` makes its own members"),
-        ({"epoch": 3}, "`argument of `fit`` must be one of optimizer, .*on_epoch. Found 'epoch'"),
+        ({"epoch": 3}, "of those of `train` optimizer, .*on_epoch. Found `epoch`"),
         ({"ema": 0.9}, "`averaging` is the argument of `fit`"),
         ({"baseline": "LS"}, "`baseline` must be one of ls, soup, both. Found 'LS'"),
         ({"baseline": False}, "`baseline` must be one of ls, soup, both. Found False"),

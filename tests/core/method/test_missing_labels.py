@@ -3,8 +3,6 @@
 import math
 import multiprocessing
 import pickle
-import re
-from pathlib import Path
 
 import jaxtyping
 import numpy as np
@@ -353,16 +351,6 @@ def test_batches_of_one_source_per_task_train_and_are_judged(balancer):
     _, rows, table = trained(tuple, both, balancer, window=2)
     assert np.isfinite([[*row.values()] for row in rows]).all()
     assert np.isfinite(table).all(axis=None)
-
-
-def test_the_loader_of_two_sources_on_the_api_page_does_what_it_says():
-    page = (Path(__file__).parents[3] / "book" / "api.md").read_text("utf-8")
-    (code,) = re.findall(r"```python\n(class Both.*?)```", page, re.DOTALL)
-    names = {"kinds": [(X[:5], KIND[:5])], "sizes": [(X[5:], SIZE[5:])]}
-    exec(code.replace("group", "kind").replace("age", "size"), names)  # as the tasks here are
-    by_hand = [(X[:5], {"kind": KIND[:5]}), (X[5:], {"size": SIZE[5:]})]
-    found, expected = trained(tuple, names["both"]), trained(tuple, by_hand)
-    assert found[1] == expected[1] and found[2].equals(expected[2])
 
 
 def test_labels_that_stand_for_none_train_as_no_target_does():

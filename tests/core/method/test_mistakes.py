@@ -112,7 +112,7 @@ MISTAKES = {
     "a negative rate": ({"lr": -0.1}, "`lr` must be a finite number > 0"),
     "a start without an end": ({"epochs": 2, "start": 2}, "`start` must be below `epochs`"),
     "a decay": ({"ema": 0.9}, "`averaging` is the argument of `fit`"),
-    "an argument of others": ({"max_epochs": 3}, "Found 'max_epochs'"),
+    "an argument of others": ({"max_epochs": 3}, "Found `max_epochs`"),
     "an optimiser that is made": ({"optimizer": ADAM}, "must be a function that makes one"),
     "a rate beside an optimiser": ({"lr": 0.1, "optimizer": torch.optim.Adam}, "Found both"),
     "no such baseline": ({"baseline": "stl"}, "must be one of ls, soup, both"),
