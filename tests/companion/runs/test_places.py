@@ -237,6 +237,8 @@ def test_a_record_without_points_is_named_and_skipped(tmp_path):
     record().write(tmp_path / "a.json")
     fields = record(seed=1).model_copy(update={"points": []})
     fields.write(tmp_path / "b.json")
-    with pytest.warns(UserWarning, match=r"b\.json is not a whole record: .*points: there are none"):
+    with pytest.warns(
+        UserWarning, match=r"b\.json is not a whole record: .*points: there are none"
+    ):
         found = frame.read(tmp_path)
     assert [len(by_seed) for by_seed in found.values()] == [1]
