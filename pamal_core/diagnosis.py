@@ -155,6 +155,8 @@ class Diagnosis:
                 for task, target in self._targets(run):
                     if task.name in numbers:
                         numbers[task.name].add(target.flatten())
+        if not number:
+            raise InputError("`loader` must yield at least one batch. Found none.")
         if single is not None and self._normalises(single):
             change = "drop_last=True" if singles == 1 < number else "a larger batch_size"
             yield (

@@ -33,7 +33,9 @@ for each batch, so that memory does not grow with the number of alphas."""
 
 
 def objectives(tasks: Sequence[Task]) -> tuple[Objective, ...]:
-    """Return the first metric of each task; raise InputError where one has none."""
+    """Return the first metric of each task; raise InputError where one has none, or is no task."""
+    for task in tasks:
+        check_type("each task", task, Task, 'regression("price")')
     if bare := [task.name for task in tasks if not task.metrics]:
         raise InputError(f"Every task must have a metric. Found none of {', '.join(bare)}.")
     return tuple(columns([task])[0] for task in tasks)

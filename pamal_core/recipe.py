@@ -119,7 +119,7 @@ def fit(
     if not (calibration is None or isinstance(calibration, str)):
         calibration = [*calibration]  # it is read for each training and each alpha
     length = length_hint(loader, 0)  # 0 if the loader does not know
-    _check_averaging(averaging, length)
+    _check_averaging(averaging, loader)
     _check_training(training, lr, is_one=not (beside or start))
     make_network = maker(model, shared, seed, device)
     rule = balancer or Linear()
@@ -225,12 +225,12 @@ def _told(start: int, epochs: int, soup: bool, rule: Any) -> str:
     return f"{name}: {one} in the first {start} of {epochs} epochs, then {then}."
 
 
-def _check_averaging(averaging: float | None, length: int) -> None:
+def _check_averaging(averaging: float | None, loader: Iterable[Batch]) -> None:
     """Raise InputError unless `averaging` is a share of a number of steps that is known."""
     if averaging is None:
         return
     check_number("averaging", averaging, 0, above=True)
-    if not length:
+    if length_hint(loader, -1) < 0:
         raise InputError(
             "`averaging` is a share of all steps, so the loader must have a length. Found one "
             "without; None averages no weights."

@@ -265,6 +265,11 @@ TRAINING = {
         lambda: fitted(epochs=2, start=1, penalty=MultiForward(1.0)),
         "at least 2 when `lam` > 0. Found window=1, lam=1.0",
     ),
+    "a name for a task": (lambda: fitted(tasks=["price"]), "`each task` must be .* Found 'price'"),
+    "no batch for fit": (
+        lambda: fit(Net, TASKS, [], [BATCH], epochs=1),
+        "`loader` must yield at least one batch. Found none",
+    ),
     "a soup in words": (lambda: soup(soup="yes"), "must be of type bool, .* Found 'yes'"),
     "a soup without a start": (
         lambda: soup(start=0),
