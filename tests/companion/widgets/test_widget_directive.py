@@ -75,7 +75,8 @@ def test_two_widgets_share_the_address_and_leave_the_pages_own_anchor(built, ope
     page.wait_for_function("scrollY > 0")
     assert [alphas.nth(i).input_value() for i in range(2)] == ["[1, 0]", "[0.3, 0.7]"]
     page.locator("a[href='#a-page']").evaluate("a => a.click()")
-    assert page.evaluate("location.hash") == "#a-page"
+    # A widget may already have written its state behind the anchor again.
+    assert page.evaluate("location.hash.split('&')[0]") == "#a-page"
     assert alphas.nth(1).input_value() == "[0.3, 0.7]"
 
 
