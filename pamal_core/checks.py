@@ -30,7 +30,8 @@ def check_optimizer(method: Method, optimizer: Optimizer) -> None:
     closure = inspect.signature(type(optimizer).step).parameters.get("closure")
     is_needed = closure is not None and closure.default is inspect.Parameter.empty
     # SAM asks for a closure when it steps, not in its signature: its other method tells.
-    check_closure(optimizer, is_needed or hasattr(optimizer, "first_step"))
+    if is_needed or hasattr(optimizer, "first_step"):
+        raise needs_closure(optimizer)
     named: dict[str, Tensor] = dict(method.network.named_parameters())
     named |= {f"entry {k} of the balancer": p for k, p in enumerate(method.balancer.parameters())}
     for name, weight in named.items():
@@ -64,13 +65,12 @@ def check_optimizer(method: Method, optimizer: Optimizer) -> None:
         )
 
 
-def check_closure(optimizer: Optimizer, is_needed: bool) -> None:
-    """Raise InputError for an optimiser that computes losses several times in a step."""
-    if is_needed:
-        raise InputError(
-            "`optimizer` must step along the gradient of one forward pass; for others write a loop "
-            f"around `Method.step`. Found {type(optimizer).__name__}, which needs a closure."
-        )
+def needs_closure(optimizer: Optimizer) -> InputError:
+    """Return the error for an optimiser that computes losses several times in a step."""
+    return InputError(
+        "`optimizer` must step along the gradient of one forward pass; for others write a loop "
+        f"around `Method.step`. Found {type(optimizer).__name__}, which needs a closure."
+    )
 
 
 def check_reach(method: Method, runs: Sequence[Sequence[Any]], alpha: ArrayLike) -> None:

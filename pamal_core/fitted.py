@@ -1,7 +1,7 @@
 """The result of `fit`: a network for every trade-off, its front, and what stands beside it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -32,7 +32,7 @@ class Fitted:
     history: list[dict[str, Any]]
     lr: float | None
     notes: tuple[str, ...] = ()
-    recipe: str = field(default="")
+    recipe: str = ""
 
     def export(self, alpha: Alpha | None = None, **wanted: Any) -> nn.Module:
         """Return the plain module at `alpha`. If there is none, return the module at the point that

@@ -1,6 +1,7 @@
 """Loaders: one for all tasks, or one for each task, read together."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pamal_core.errors import InputError
@@ -11,14 +12,14 @@ Loader = Iterable[Batch] | Mapping[str, Iterable[Batch]]
 each task, {name: loader}, whose batches are (inputs, target)."""
 
 
+@dataclass
 class ReadTogether:
     """Yield a batch of every loader in each step, as {name: batch}.
 
     An epoch is one pass of the longest loader. The others begin again when they end.
     """
 
-    def __init__(self, loaders: Mapping[str, Iterable[Batch]]) -> None:
-        self.loaders = dict(loaders)
+    loaders: Mapping[str, Iterable[Batch]]
 
     def __len__(self) -> int:
         return max(map(_length, self.loaders.values()))
@@ -40,11 +41,11 @@ class ReadTogether:
             yield batch
 
 
+@dataclass
 class ReadInTurn:
     """Yield the batches of one loader after the other, once each, as {name: batch}."""
 
-    def __init__(self, loaders: Mapping[str, Iterable[Batch]]) -> None:
-        self.loaders = dict(loaders)
+    loaders: Mapping[str, Iterable[Batch]]
 
     def __len__(self) -> int:
         return sum(map(_length, self.loaders.values()))

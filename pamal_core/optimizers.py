@@ -7,7 +7,7 @@ import torch
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
-from pamal_core.checks import check_closure, check_optimizer, check_schedule
+from pamal_core.checks import check_optimizer, check_schedule, needs_closure
 from pamal_core.errors import check_number
 from pamal_core.method import Method
 
@@ -54,7 +54,7 @@ def step(optimizer: Optimizer) -> None:
         optimizer.step()
     except (AssertionError, RuntimeError, TypeError) as error:
         if "closure" in str(error) or isinstance(error, AssertionError):
-            check_closure(optimizer, is_needed=True)
+            raise needs_closure(optimizer) from error
         raise
 
 

@@ -1,4 +1,4 @@
-"""What continuous integration may do, and by which commits its actions are named."""
+"""Rights of continuous integration, and the commits by which its actions are named."""
 
 import re
 from pathlib import Path

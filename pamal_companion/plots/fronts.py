@@ -19,7 +19,7 @@ from pamal_core.objectives import Objective, check_same_objectives
 
 COLUMNS, HELD = 4, 0.25
 SIGNS = np.array([(1, 1), (1, -1), (-1, -1), (-1, 1)])
-"""Of the corners of an interval of two objectives."""
+"""Signs of the four corners of an interval of two objectives."""
 
 
 def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> Figure:

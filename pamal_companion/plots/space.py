@@ -16,7 +16,7 @@ from pamal_core.front import Front
 
 COLUMNS = 3
 FROM: dict[str, Any] = {"elev": 22, "azim": 50}
-"""Where one looks from: the corner that is best in all three objectives is nearest."""
+"""Point of view: the corner that is best in all three objectives is nearest."""
 
 
 def space_figure(fronts: Mapping[str, Front], provenance: str) -> Figure:

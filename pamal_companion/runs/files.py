@@ -24,7 +24,7 @@ CHECKPOINT = ".checkpoint.safetensors"
 UNTIL_SAID = 10.0
 """Seconds of waiting for another process, after which it is said what is waited for."""
 WITHOUT_LOCKS = {errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOLCK, errno.ENOSYS}
-"""How a file system says that it has no locks."""
+"""Errors by which a file system says that it has no locks."""
 
 
 def checked_name(out: str) -> str:

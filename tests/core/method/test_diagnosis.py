@@ -1,4 +1,4 @@
-"""What `fit` says of a problem: refusals and notes, and silence where a program is right."""
+"""The words of `fit` on a problem: refusals and notes, and silence where a program is right."""
 
 import functools
 import math
@@ -82,7 +82,7 @@ def batches(*parts, size=24):
 
 
 def said(make=Net, first=None, second=None, targets=(SIZE, KIND), inputs=X, loader=None, **options):
-    """What `fit` says of a program: its notes, or its refusal."""
+    """Return what `fit` says of a program: its notes, or its refusal."""
     tasks = [first or regression("size"), second or classification("kind")]
     validation = loader or [(inputs, *targets)]
     loader = loader or batches(inputs, *targets)

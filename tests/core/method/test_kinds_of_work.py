@@ -12,6 +12,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from small_problems import SharedBottom
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, TensorDataset
@@ -21,17 +22,12 @@ import pamal_core as pamal
 pytestmark = pytest.mark.filterwarnings("error")
 
 
-class Heads(nn.Module):
+class Heads(SharedBottom):
     """A trunk, and a head of so many outputs for each task."""
 
     def __init__(self, inputs=6, outputs=(1, 2)):
-        super().__init__()
-        self.trunk = nn.Sequential(nn.Linear(inputs, 16), nn.ReLU())
-        self.heads = nn.ModuleList([nn.Linear(16, size) for size in outputs])
-
-    def forward(self, x):
-        features = self.trunk(x)
-        return [head(features) for head in self.heads]
+        trunk = nn.Sequential(nn.Linear(inputs, 16), nn.ReLU())
+        super().__init__(trunk, [nn.Linear(16, size) for size in outputs])
 
 
 def houses(num=600, seed=0):
@@ -141,7 +137,7 @@ def test_adapters_of_peft_are_the_members():
     loader = DataLoader(houses(), batch_size=60)
     finished = Heads()
     # ----
-    lora = peft.LoraConfig(r=4, target_modules=["trunk.0", "heads.0", "heads.1"])
+    lora = peft.LoraConfig(r=4, target_modules=["encoder.0", "heads.0", "heads.1"])
     members = [peft.get_peft_model(copy_of(finished), lora) for _ in range(2)]
     network = pamal.WeightEnsemble(members)
     given = {"epochs": 8, "lr": 0.02, "progress": False}
@@ -209,7 +205,7 @@ def test_a_fit_that_was_stopped_goes_on(stopped):
 
 class Recomputing(Heads):
     def forward(self, x):
-        features = checkpoint(self.trunk, x, use_reentrant=False)
+        features = checkpoint(self.encoder, x, use_reentrant=False)
         return [head(features) for head in self.heads]
 
 
