@@ -1,71 +1,100 @@
-"""The directive `verdicts`: what the records say of a few claims, drawn.
+"""The directive `verdicts`: what a few comparisons of PaMaL with a baseline found, drawn.
 
     ```{verdicts}
-    # Is PaMaL's front better than linear scalarisation (LS)?
-    - MultiMNIST: the name of a claim
+    # At equal epochs, is PaMaL's front better than LS?
+    - MultiMNIST: the name of a claim of the paper, or of a finding of ours
+    - MultiMNIST, one draw: the name of a registered question: one of its hypotheses
     ```
 
-A line names a claim of the paper or a finding of ours that is one comparison or one level, and
-links to it in the page that has the evidence. Estimate, interval and word are the study's. Nothing
-here needs torch.
+A line links to the page that has its evidence. Estimate, interval and word are the study's; here
+they are told in points: of 100 times the measure, and of a hypervolume in points of accuracy on
+each task. Nothing here needs torch.
 """
 
 import html
 import re
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from pamal_companion.study import claims, frame
-from pamal_companion.study.claim import Claim, ClaimPart, judge
-from pamal_companion.study.frame import Runs
-from pamal_companion.study.statistics import number
+from pamal_companion.study import claims, frame, registered
+from pamal_companion.study.claim import Claim, judge
+from pamal_companion.study.frame import Runs, Setting
+from pamal_companion.study.registered import Question
+from pamal_companion.study.statistics import Estimate
 
 WIDTH, HEIGHT = 200, 20
 RULE = re.compile(r"- (.+?): (.+)")
 PAGES = {"results/claims.html": claims.CLAIMS, "results/beyond.html": claims.FINDINGS}
+DECIDED = "decided-in-advance"
+"""The section that has the registered words of a page."""
 
 
 class Line(NamedTuple):
-    """A label, the page of the evidence, a claim, its text, its verdict, and what that rests on."""
+    """A label, the address of its evidence, what was compared in words, the verdict, the estimate,
+    how many points its unit is, and how many seeds it has, with "registered" behind it."""
 
     label: str
-    page: str
-    text_of_claim: str
-    claim: Claim
+    address: str
+    compared: str
     word: str
-    part: ClaimPart
+    estimate: Estimate
+    points: float
+    seeds: str
 
-    def ahead(self, value: float | np.ndarray) -> float | np.ndarray:
-        """How far a number is on the side of the bound where the claim holds."""
-        side, bound = 1, self.claim.bounds[0]
-        if not np.isfinite(self.claim.low):
-            side, bound = -1, self.claim.bounds[1]
-        return side * (value - bound)
-
-    def text(self, value: float) -> str:
-        """A number of this claim in words."""
-        if self.claim.of_ratio:
-            return f"{np.exp(value):.2f}\N{MULTIPLICATION SIGN}"
-        return f"{value:{'+.4f' if self.claim.is_compared else '.2f'}}".replace(
-            "-", "\N{MINUS SIGN}"
-        )
-
-    def edge(self) -> float:
-        """How far from the bound the further end of the interval is."""
-        estimate = self.part.estimate
-        ends = np.array([estimate.value, *estimate.interval()])
-        return float(np.nanmax(np.abs(self.ahead(ends))))
+    def in_points(self) -> tuple[float, float, float]:
+        """The estimate and the ends of its 95 % interval."""
+        low, high = self.estimate.interval()
+        return self.points * self.estimate.value, self.points * low, self.points * high
 
 
-def read(label: str, page: str, text: str, claim: Claim, runs: Runs) -> Line:
-    """The line of `claim`; ValueError where it is several comparisons."""
+@cache
+def points_of(experiment: str) -> float:
+    """How many points of accuracy on each task a hypervolume of 1 is, near what LS reaches on an
+    experiment of accuracies: v is the hypervolume of one network with the accuracy v^(1/T) on each
+    of T tasks, of which this is the slope."""
+    setting = Setting(experiment, "ls")
+    runs = frame.read()
+    tasks = len(next(iter(runs[setting].values())).objectives)
+    volume = frame.measured(runs, setting, "hypervolume", "validation").mean()
+    return float(100 * volume ** (1 / tasks - 1) / tasks)
+
+
+def of_claim(label: str, text: str, page: str, claim: Claim, runs: Runs) -> Line:
+    """The line of a claim; ValueError where it is not one comparison of hypervolumes."""
     judged = judge(claim, runs)
     (part,) = judged.parts
-    return Line(label, page, text, claim, judged.word, part)
+    if not claim.is_compared or claim.of_ratio or "hypervolume" not in str(claim.measures[0]):
+        raise ValueError(text)
+    points = points_of(claim.ours[0].experiment)
+    seeds = part.in_seeds if part.seeds else ""
+    address = f"{page}#{claims.anchor(text)}"
+    return Line(label, address, text, judged.word, part.estimate, points, seeds)
+
+
+def of_question(label: str, question: Question, text: str) -> Line:
+    """The line of a registered hypothesis; its progress is the word until its last run."""
+    row = registered.verdicts(question).loc[text]
+    experiment = next(iter(question.rows.values())).experiment
+    is_volume = question.asked.measure == "hypervolume"
+    page = "results/beyond.html" if is_volume else f"results/{experiment}.html"
+    estimate = Estimate(np.nan, np.nan, 0)
+    if question.progress == "complete":
+        (estimate,) = (one.away for one in registered.hypotheses(question) if one.text == text)
+    points = points_of(experiment_of(question, text)) if is_volume else 100.0
+    seeds = f"{len(question.asked.seeds)} seeds, registered"
+    address = f"{page}#{DECIDED}"
+    return Line(label, address, text, row["verdict"], estimate, points, seeds)
+
+
+def experiment_of(question: Question, text: str) -> str:
+    """The experiment of a hypothesis: the one that its text names, or that of all settings."""
+    known = {row.experiment for row in question.rows.values()}
+    named = [name for name in known if text.lower().startswith(name)]
+    return (named or [*known])[0]
 
 
 class Verdicts(SphinxDirective):
@@ -76,87 +105,88 @@ class Verdicts(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """The picture, and the intervals in numbers."""
         self.env.note_dependency(str(frame.FILE))
-        runs = frame.read()
-        known = {
-            text: (page, text, claim)
-            for page, every in PAGES.items()
-            for text, claim in every.items()
-        }
-        rows: list[str | Line] = []
-        for text in filter(None, map(str.strip, self.content)):
-            if text.startswith("# "):
-                rows.append(text[2:])
-                continue
-            if not (match := RULE.fullmatch(text)) or match[2] not in known:
-                raise self.error(f"Expected '- label: claim', a known one. Found {text!r}.")
-            try:
-                rows.append(read(match[1], *known[match[2]], runs))
-            except ValueError:
-                raise self.error(f"Expected one comparison. {match[2]!r} has several.") from None
-        return [raw(picture(rows))]
+        rows = [
+            text[2:] if text.startswith("# ") else self._line(text)
+            for text in filter(None, map(str.strip, self.content))
+        ]
+        return [nodes.raw("", picture(rows), format="html")]
+
+    def _line(self, text: str) -> Line:
+        match = RULE.fullmatch(text)
+        label, name = match.groups() if match else ("", "")
+        question, _, hypothesis = name.partition(": ")
+        if (registered.FOLDER / f"{question}.toml").exists():
+            self.env.note_dependency(str(registered.FOLDER / f"{question}.toml"))
+            found = registered.read(question)
+            if hypothesis in registered.verdicts(found).index:
+                return of_question(label, found, hypothesis)
+        for page, known in PAGES.items():
+            if name in known:
+                try:
+                    return of_claim(label, name, page, known[name], frame.read())
+                except ValueError:
+                    raise self.error(f"Expected one comparison of hypervolumes: {name!r}") from None
+        raise self.error(f"Expected '- label: claim' or '- label: question: hypothesis': {text!r}.")
 
 
 def picture(rows: list[str | Line]) -> str:
     """Questions and lines as a table; intervals in numbers below it, folded."""
     lines = [row for row in rows if isinstance(row, Line)]
-    ends = pd.Series([line.edge() for line in lines], dtype=float)
-    edges = ends.groupby([kind(line) for line in lines]).max()
+    edge = float(np.nanmax(np.abs([line.in_points() for line in lines])))
     texts = [
         '<table class="verdicts"><thead><tr><td></td> <td class="v-sides" aria-hidden="true">'
-        '<span>no</span> <span>yes</span></td> <th scope="col">verdict</th></tr></thead><tbody>'
+        '<span>behind</span> <span>ahead</span></td> <th scope="col">PaMaL is</th></tr></thead>'
+        "<tbody>"
     ]
     for row in rows:
         if isinstance(row, str):
             head = f'<th colspan="3" scope="colgroup">{html.escape(row)}</th>'
             texts.append(f'<tr class="v-question">{head}</tr>')
             continue
-        link = f'<a href="{row.page}#{claims.anchor(row.text_of_claim)}">{row.label}</a>'
-        plot = f'<td class="v-plot">{drawing(row, edges[kind(row)])}</td>'
+        link = f'<a href="{row.address}">{html.escape(row.label)}</a>'
+        plot = f'<td class="v-plot">{drawing(row, edge)}</td>'
         texts.append(f'<tr><th scope="row">{link}</th> {plot} {cell(row)}</tr>')
     numbers = "".join(
-        f'<tr><th scope="row">{one.text_of_claim}</th> <td>{in_numbers(one)}</td></tr>'
+        f'<tr><th scope="row">{html.escape(one.compared)}</th> <td>{in_numbers(one)}</td></tr>'
         for one in lines
     )
     details = f"<summary>The intervals in numbers</summary><table>{numbers}</table>"
     return f'{"".join(texts)}</tbody></table><details class="v-numbers">{details}</details>'
 
 
-def kind(line: Line) -> str:
-    """Lines of one kind have one scale."""
-    return str(line.claim.measures[0]).split()[-1]
+def text_of(points: float) -> str:
+    """A number of points with its sign."""
+    return f"{points:+.1f}".replace("-", "\N{MINUS SIGN}")
 
 
 def cell(line: Line) -> str:
-    """The word, the number and its seeds."""
-    part = line.part
-    found = line.text(part.estimate.value) if np.isfinite(part.estimate.value) else ""
-    about = f"span {number(part.span, 3)}, " if np.isfinite(part.span) else ""
-    seeds = f' <span class="v-seeds">{about}{part.in_seeds}</span>' if part.seeds else ""
+    """The word, the number of points and the seeds."""
+    found = f"{text_of(line.in_points()[0])} points" if np.isfinite(line.estimate.value) else ""
+    seeds = f' <span class="v-seeds">{line.seeds}</span>' if line.seeds else ""
     return f'<td><span class="v-word {css(line.word)}">{line.word}</span> {found}{seeds}</td>'
 
 
 def in_numbers(line: Line) -> str:
-    """The estimate with its 95 % interval and its number of seeds."""
-    part = line.part
-    text = line.text(part.estimate.value) if np.isfinite(part.estimate.value) else line.word
-    if part.seeds:
-        low, high = map(line.text, part.estimate.interval())
-        text += f" ({low} to {high}; {part.in_seeds})"
-    return f"{line.claim.measures[0]}, {line.claim.split}: {text}"
+    """The estimate with its 95 % interval, in points and as it was measured."""
+    if not np.isfinite(line.estimate.value):
+        return line.word
+    value, low, high = map(text_of, line.in_points())
+    ends = ", ".join(f"{end:+.4f}" for end in line.estimate.interval())
+    measured = f"{line.estimate.value:+.4f} [{ends}]".replace("-", "\N{MINUS SIGN}")
+    return f"{value} points ({low} to {high}), as measured {measured}, {line.seeds}"
 
 
 def drawing(line: Line, edge: float) -> str:
-    """The number with its interval, to the right of the middle where the claim holds."""
+    """The number with its interval, to the right of the middle where PaMaL is better."""
 
-    def x(value: float) -> float:
-        return round(WIDTH / 2 * (1 + 0.95 * line.ahead(value) / edge), 1)
+    def x(points: float) -> float:
+        return round(WIDTH / 2 * (1 + 0.95 * points / edge), 1)
 
-    estimate, bar, mark = line.part.estimate, "", ""
-    low, high = map(x, estimate.interval())
-    if np.isfinite(low):
-        bar = f'<path d="M{low} {HEIGHT / 2}H{high}"/>'
-    if np.isfinite(estimate.value):
-        mark = f'<circle r="4.5" cx="{x(estimate.value)}" cy="{HEIGHT / 2}"/>'
+    value, low, high = line.in_points()
+    bar = f'<path d="M{x(low)} {HEIGHT / 2}H{x(high)}"/>' if np.isfinite(low) else ""
+    mark = ""
+    if np.isfinite(value):
+        mark = f'<circle r="4.5" cx="{x(value)}" cy="{HEIGHT / 2}"/>'
     bound = f'<path class="v-bound" d="M{WIDTH / 2} 0v{HEIGHT}"/>'
     drawn = f'{bound}<g class="{css(line.word)}">{bar}{mark}</g>'
     return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true">{drawn}</svg>'
@@ -164,9 +194,4 @@ def drawing(line: Line, edge: float) -> str:
 
 def css(word: str) -> str:
     """The class of a verdict."""
-    return f"v-{word.replace(' ', '-')}"
-
-
-def raw(text: str) -> nodes.raw:
-    """Markup of our own."""
-    return nodes.raw("", text, format="html")
+    return f"v-{re.sub('[^a-z]+', '-', word)}"

@@ -83,14 +83,21 @@ function yourDigits(field, beside) {
     h("div", { class: "pw-panels pw-draw" }, field, beside)];
 }
 
-/** The chosen inputs with their predictions, from the kernel or of each measured point. */
+/** The chosen inputs with their predictions, from the kernel or of each measured point; above them
+ * what the point does, where the model tells it, and below them what the inputs are. */
 function cardsPanel(model) {
-  const tasks = model.get("tasks");
-  const [answers, points] = [model.get("answers"), model.get("points")];
+  const tasks = model.get("asked") ?? model.get("tasks");
+  const [answers, points, told] = ["answers", "points", "told"].map((name) => model.get(name));
   const grid = cards(model.get("pictures"), model.get("names"), tasks);
-  const show = (alpha) => grid.show(answers ? answers[nearest(points, alpha)] : model.get("predictions"));
+  const words = h("p", { class: "pw-told" });
+  const show = (alpha) => {
+    grid.show(answers ? answers[nearest(points, alpha)] : model.get("predictions"));
+    if (told) words.textContent = told[nearest(points, alpha)];
+  };
   model.on("change:predictions", show);
-  return { node: answersLayout(tasks, grid.node), below: [], show, what: "the answers to the inputs" };
+  const notes = model.get("shown") ? [h("p", { class: "pw-note" }, model.get("shown"))] : [];
+  const node = h("div", {}, ...(told ? [words] : []), answersLayout(tasks, grid.node, ...notes));
+  return { node, below: [], show, what: "the answers to the inputs" };
 }
 
 /** A picture of what each measured point says. */

@@ -5,7 +5,8 @@
 // With a kernel: pictures, names, predictions [inputs][T], measured { alpha, metrics }.
 // In a page alpha moves on the measured points, so that every number shown was measured. It may have
 // network (stacked, layers), images (pixels, range, labels) and drawing; or pictures, names and
-// answers, the predictions by point; or views, a picture for each point, and viewed, what it shows.
+// answers, the predictions by point, with asked, the tasks that they are of, told, what each point
+// does, and shown, what the inputs are; or views, a picture for each point, and viewed, what it shows.
 
 /** Sends alpha to the kernel, but no second one before the first is answered, or five seconds.
  * `adopt(alpha)` is called when Python, or another view, has moved it. */

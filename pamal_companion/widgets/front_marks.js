@@ -124,7 +124,8 @@ function labelsOf(front, { marks, frame }, places) {
   const [firm, thin] = [false, true].map((isThin) => marks.filter((mark) => Boolean(mark.isThin) === isThin));
   // What the ring covers, as wide as it is, cannot be read.
   const inTheWay = [...thin.map(({ box }) => box), ...places.map((place) => boxAround(place, 11))];
-  return placedLabels([...members, ...marks.map(({ label }) => label)], frame, firm.map(({ box }) => box),
+  const named = marks.map(({ label }) => label).filter(({ text }) => text);
+  return placedLabels([...members, ...named], frame, firm.map(({ box }) => box),
     inTheWay);
 }
 

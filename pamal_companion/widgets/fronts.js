@@ -115,10 +115,11 @@ function inWords(name) {
   return `${name.slice(name.lastIndexOf("/") + 1)} on ${taskOf(name)}`;
 }
 
-/** Whether more is better in a column: as its objective says, else by its name. */
+/** Whether more is better in a column: as its objective says, else by its name, which begins with
+ * "gap" or ends with "loss" or "error" where less is better. */
 function isMaximised({ objectives }, name) {
   const objective = objectives.find((o) => o.name === name);
-  return objective ? objective.maximise : !/(loss|error)$/.test(name);
+  return objective ? objective.maximise : !/(loss|error)$|\/gap\b/.test(name);
 }
 
 /** An axis title with the direction that is better. */

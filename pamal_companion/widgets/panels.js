@@ -111,7 +111,8 @@ function cards(pictures, names, tasks) {
   const show = (predictions) => predictions.forEach((ofTasks, i) => {
     lines[i].replaceChildren(...ofTasks.map((p, t) => predictionLine(tasks, t, p)));
   });
-  return { node: h("div", { class: "pw-cards" }, ...nodes), show };
+  const kind = pictures.some(Boolean) ? "pw-cards" : "pw-cards pw-in-words";
+  return { node: h("div", { class: kind }, ...nodes), show };
 }
 
 /** The tasks with their dots, as the lines of the cards have them. */

@@ -1,21 +1,25 @@
 """The first page answers: what holds, as a picture, and where it leads."""
 
 import html
+import json
 import re
 from pathlib import Path
 from urllib.parse import unquote
 
+import numpy as np
 import pytest
 import yaml
 
-from pamal_companion.study import claims, frame
+from pamal_companion.study import claims, frame, registered
 from pamal_companion.study.claim import judge
 
 ROOT = Path(__file__).parents[3]
 SOURCE = (ROOT / "book" / "index.md").read_text("utf-8")
+TEXT = " ".join(SOURCE.split())
 LINES = re.findall(
     r"^- (.+?): (.+)$", re.search("(?s)```{verdicts}(.*?)```", SOURCE)[1], re.MULTILINE
 )
+EXPLORER = json.loads((ROOT / "book/_assets/widgets/fairness.json").read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -33,32 +37,53 @@ def rows(first):
             yield text, re.findall(r'href="([^"]*)"', row)
 
 
-@pytest.fixture(scope="module")
-def known():
-    return claims.CLAIMS | claims.FINDINGS
+def judged(name):
+    """The word and the estimate of a line: of a registered hypothesis, or of a claim."""
+    known = claims.CLAIMS | claims.FINDINGS
+    if name in known:
+        found = judge(known[name], frame.read())
+        return found.word, found.parts[0].estimate.value
+    question, _, text = name.partition(": ")
+    row = registered.verdicts(registered.read(question)).loc[text]
+    return row["verdict"], float(row["estimate"].split()[0].replace("\N{MINUS SIGN}", "-"))
 
 
-def test_what_holds_has_eight_lines_at_most_with_the_words_of_the_study(first, known):
-    runs, found = frame.read(), [*rows(first)]
+def test_what_holds_has_the_words_of_the_study(first):
+    found = [*rows(first)]
     assert "nan" not in re.search(r'<table class="verdicts">.*?</details>', first, re.DOTALL)[0]
-    assert 0 < len(found) == len(LINES) <= 8
+    assert 0 < len(found) == len(LINES) <= 14
     for (cells, _), (_, name) in zip(found, LINES, strict=True):
-        epochs = judge(known[name], runs)
-        assert cells[1].startswith(epochs.word)
-        value = epochs.parts[0].estimate.value
-        if known[name].is_compared and not known[name].of_ratio:
-            assert f" {value:+.4f} ".replace("-", "\N{MINUS SIGN}") in cells[1]
+        word, value = judged(name)
+        assert cells[1].startswith(word)
+        (points,) = re.findall(r" ([+\N{MINUS SIGN}][\d.]+) points", cells[1])
+        points = float(points.replace("\N{MINUS SIGN}", "-"))
+        # A hypervolume is a product of two accuracies between one half and 1, so that a point is
+        # between .01 and .02 of it; an average precision is one as it is.
+        least, most = sorted((100 * value, 50 * value))
+        assert least - 0.051 <= points <= most * 1.3 + 0.051
+        assert ("registered" in cells[1]) == (name.partition(": ")[0] in REGISTERED)
 
 
-def test_a_mark_is_on_the_right_where_its_number_is_on_the_claims_side(first, known):
-    runs = frame.read()
+REGISTERED = {path.stem for path in (ROOT / "results/registered").glob("*.toml")}
+
+
+def test_a_point_is_the_slope_of_an_accuracy_on_each_task(monkeypatch):
+    """By two accuracies: a hypervolume v is that of one network with the root of v on each task."""
+    monkeypatch.syspath_prepend(ROOT / "book" / "_ext")
+    import verdicts
+
+    volume = frame.measured(
+        frame.read(), frame.Setting("multimnist", "ls"), "hypervolume", "validation"
+    ).mean()
+    step = 1e-6
+    expected = 100 * ((volume + step) ** 0.5 - volume**0.5) / step
+    assert verdicts.points_of("multimnist") == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_mark_is_on_the_right_where_pamal_is_better(first):
     for row, (_, name) in zip(first.split('<td class="v-plot">')[1:], LINES, strict=True):
         drawn = re.search(r'<circle r="4.5" cx="([\d.]+)"', row)
-        value = judge(known[name], runs).parts[0].estimate.value
-        if known[name].of_ratio:
-            value = 2.718281828**value
-        is_right = known[name].low < value < known[name].high
-        assert (float(drawn[1]) > 100) == is_right, name
+        assert (float(drawn[1]) > 100) == (judged(name)[1] > 0), name
 
 
 def test_each_line_opens_its_evidence(first, built_book):
@@ -69,24 +94,78 @@ def test_each_line_opens_its_evidence(first, built_book):
         assert section and f'id="{unquote(section)}"' in text
 
 
-def test_no_claims_are_counted_and_a_share_has_its_span_beside_it(first, known):
-    text = re.sub("<[^>]*>", "", first)
-    assert not re.search(r"\d+ (hold|fail|open|undecided|ahead|behind)\b", text)
-    ((cells, _),) = [
-        row for row, (_, name) in zip(rows(first), LINES, strict=True) if "non-dominated" in name
-    ]
-    (name,) = [name for _, name in LINES if "non-dominated" in name]
-    span = judge(known[name], frame.read()).parts[0].span
-    assert f"span {span:.3f}" in cells[1]
+def test_the_four_words_of_forty_passes_are_lines_of_the_chart():
+    """What its registration promises of the first page."""
+    asked = registered.verdicts(registered.read("forty-passes")).index
+    assert {f"forty-passes: {text}" for text in asked} <= {name for _, name in LINES}
+
+
+def test_the_sums_are_those_of_the_study():
+    words = claims.table(frame.read())["verdict"].value_counts()
+    said = (
+        f"Of its {words.sum()} [claims](results/claims) {words['holds']} hold, {words['fails']} "
+        f"fail, {words['open']} are open and {words['not run']} are not run"
+    )
+    assert said in TEXT
+
+
+def test_the_code_is_that_of_the_readme_with_what_it_prints():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", SOURCE, re.DOTALL)
+    (shown,) = re.findall(r"```\n(11 points .*?)```", SOURCE, re.DOTALL)
+    lines = shown.splitlines()
+    assert code in readme and "..." in lines
+    lines.remove("...")
+    assert all(f"{line}\n" in readme for line in lines)
+
+
+def test_the_explorer_shows_the_registered_runs():
+    """Its numbers are those of the records, though its networks were trained again."""
+    columns, alphas = EXPLORER["points"]["columns"], np.array(EXPLORER["points"]["alphas"])
+    names = [one["name"] for one in EXPLORER["points"]["objectives"]]
+
+    def recorded(setting):
+        path = ROOT / f"results/registered/fairness-front/{setting}_seed_40.json"
+        points = json.loads(path.read_text())["points"]
+        return {
+            tuple(point["alpha"]): [point["metrics"][name] for name in names]
+            for point in points
+            if point["split"] == "validation"
+        }
+
+    for alpha, expected in recorded("pamal").items():
+        (p,) = np.flatnonzero(np.abs(alphas - alpha).max(1) < 1e-9)
+        assert [columns[name][p] for name in names] == pytest.approx(expected, abs=1e-6)
+    shown = [[one["values"][name] for name in names] for one in EXPLORER["beside"]]
+    expected = [*recorded("ls").values(), *recorded("soup").values()]
+    assert np.array(shown) == pytest.approx(np.array(expected), abs=1e-6)
+    assert [one["label"] for one in EXPLORER["beside"] if one["label"]] == ["LS", "soup"]
+
+
+def test_the_sentences_of_the_explorer_say_its_picks():
+    """The gap is that of both shares, and a pick of a card is right where the person earns more."""
+    columns = EXPLORER["points"]["columns"]
+    said = r"picks ([\d.]+) of 100 women and ([\d.]+) of 100 men\. Of 100 .* picks, (\d+) earn"
+    for p, told in enumerate(EXPLORER["told"]):
+        women, men, right = map(float, re.search(said, told).groups())
+        assert men - women == pytest.approx(100 * columns["parity/gap in picks"][p], abs=0.11)
+        assert right == pytest.approx(100 * columns["income/right picks"][p], abs=0.51)
+    answers = [[one["text"] for (one,) in point] for point in EXPLORER["answers"]]
+    for i, name in enumerate(EXPLORER["names"]):
+        texts = {point[i] for point in answers}
+        assert len(texts) == (2 if i < 4 else 1)  # as the note below the cards says
+        for point in EXPLORER["answers"]:
+            is_right = (point[i][0]["text"] == "picked") == ("above" in name)
+            assert point[i][0]["right"] == is_right
 
 
 @pytest.mark.parametrize("width", [380, 1400])
-def test_the_picture_fits_and_no_cell_is_longer_than_a_line(built_book, open_page, width):
+def test_the_picture_fits_and_no_cell_is_longer_than_three_lines(built_book, open_page, width):
     page = open_page(built_book / "index.html", viewport={"width": width, "height": 900})
     boxes = page.locator(".verdicts :is(td, th[scope=row])").evaluate_all(
         "(all) => all.filter((cell) => cell.offsetParent).map((cell) => cell.scrollHeight)"
     )
-    assert len(boxes) > 20 and max(boxes) < (45 if width == 1400 else 60)
+    assert len(boxes) > 20 and max(boxes) < (45 if width == 1400 else 75)
     right = page.locator(".verdicts").evaluate("(table) => table.getBoundingClientRect().right")
     assert right <= width
 
@@ -98,8 +177,10 @@ def test_a_phone_shows_plot_slider_and_answers_at_once(built_book, open_page):
         "widget => widget.scrollIntoView({ behavior: 'instant' })"
     )
     top = page.locator(".bd-header-article").bounding_box()
-    for part in (".pw-plot", ".pw-control", ".pw-cards"):
-        box = page.locator(part).first.bounding_box()
+    cards = page.locator(".pw-card")
+    parts = [page.locator(part).first for part in (".pw-plot", ".pw-control", ".pw-told")]
+    for part in [*parts, *(cards.nth(k) for k in range(4))]:  # the four whose answers change
+        box = part.bounding_box()
         assert box["y"] >= top["y"] + top["height"] and box["y"] + box["height"] <= 844
 
 
