@@ -12,6 +12,6 @@ with sync_playwright() as playwright:
     page.goto((HERE.parents[1] / "_build/html/index.html").as_uri())
     page.locator(".pw-ready").scroll_into_view_if_needed()
     box = page.locator(".pw-ready > .pw-panels").first.bounding_box()
-    clip = {**box, "y": box["y"] - 45, "height": 456}
+    clip = {**box, "y": box["y"] - 45, "height": 500}
     page.screenshot(path=HERE / "explorer.png", clip=clip)
     browser.close()
