@@ -7,7 +7,7 @@ second asks for demographic parity: that the mean scores, sigmoid(z), of both gr
 from functools import partial
 
 import torch
-from jaxtyping import Float, Num
+from jaxtyping import Bool, Float, Num
 from torch import Tensor
 
 from pamal_companion.data import fairness
@@ -46,27 +46,58 @@ def gap_of_sums(sums: Float[Tensor, "2 2"]) -> Tensor:
     return (means[0] - means[1]).abs()
 
 
-def parity(name: str, output: str) -> Task:
-    """Return a task of demographic parity: logits [n] and groups [n], 0 or 1, trained on `gap`. The
-    logits are the output of the task `output`.
-
-    Its metrics are of all rows together, lower is better, with reference 1: "gap", that of the mean
-    scores; "gap of positive answers", of logits above 0; and "loss", which is the first again.
-    """
-    of_scores, of_answers = partial(sums_by_group, False), partial(sums_by_group, True)
-    metrics = (
-        Metric("gap", False, of_scores, gap_of_sums, reference=1.0),
-        Metric("gap of positive answers", False, of_answers, gap_of_sums, reference=1.0),
-        Metric("loss", False, of_scores, gap_of_sums),
-    )
-    return Task(name, gap, metrics, output=output)
-
-
 def scores_and_labels(
     logits: Float[Tensor, " n"], labels: Num[Tensor, " n"]
 ) -> list[Float[Tensor, "n 2"]]:
     """Return the logits beside their labels: of an average precision nothing less will do."""
     return [torch.stack([exact(logits.detach()), exact(labels)], 1)]
+
+
+PICKED = 0.062
+"""The share of people who are picked, those with the highest scores: as many of the training file
+earn above 50,000 dollars."""
+
+
+def picked(scores: Float[Tensor, " n"]) -> Bool[Tensor, " n"]:
+    """Return who is picked. Of equal scores the first are."""
+    best = scores.argsort(descending=True, stable=True)[: round(PICKED * len(scores))]
+    return torch.zeros_like(scores, dtype=torch.bool).index_fill(0, best, value=True)
+
+
+def right_picks(parts: list[Float[Tensor, "n 2"]]) -> float:
+    """Return the share of the picked whose label is 1, of logits and labels, in [0, 1], higher is
+    better. NaN where a logit is not finite, or nobody is picked."""
+    logits, labels = torch.cat(parts).unbind(1)
+    return float(labels[picked(logits)].mean()) if bool(logits.isfinite().all()) else float("nan")
+
+
+def gap_in_picks(parts: list[Float[Tensor, "n 2"]]) -> float:
+    """Return the absolute difference of the shares of the groups 0 and 1 who are picked, of logits
+    and groups, in [0, 1], lower is better. NaN where a logit is not finite, or a group is empty."""
+    logits, groups = torch.cat(parts).unbind(1)
+    if not bool(logits.isfinite().all()):
+        return float("nan")
+    chosen = exact(picked(logits))
+    zeros, ones = (chosen[groups == group].mean() for group in (0, 1))
+    return float((ones - zeros).abs())
+
+
+def parity(name: str, output: str) -> Task:
+    """Return a task of demographic parity: logits [n] and groups [n], 0 or 1, trained on `gap`. The
+    logits are the output of the task `output`.
+
+    Its metrics are of all rows together, lower is better, with reference 1: "gap", that of the mean
+    scores; "gap of positive answers", of logits above 0; "gap in picks"; and "loss", which is the
+    first again.
+    """
+    of_scores, of_answers = partial(sums_by_group, False), partial(sums_by_group, True)
+    metrics = (
+        Metric("gap", False, of_scores, gap_of_sums, reference=1.0),
+        Metric("gap of positive answers", False, of_answers, gap_of_sums, reference=1.0),
+        Metric("gap in picks", False, scores_and_labels, gap_in_picks, reference=1.0),
+        Metric("loss", False, of_scores, gap_of_sums),
+    )
+    return Task(name, gap, metrics, output=output)
 
 
 def average_precision(parts: list[Float[Tensor, "n 2"]]) -> float:
@@ -89,11 +120,15 @@ def average_precision(parts: list[Float[Tensor, "n 2"]]) -> float:
 
 
 PRECISION = Metric("average precision", True, scores_and_labels, average_precision, reference=0.0)
+RIGHT_PICKS = Metric("right picks", True, scores_and_labels, right_picks, reference=0.0)
 
 EXPERIMENT = Experiment(
     name="fairness",
     options=FairnessOptions,
-    tasks=(binary("income", metrics=[PRECISION, "accuracy", "loss"]), parity("parity", "income")),
+    tasks=(
+        binary("income", metrics=[PRECISION, "accuracy", RIGHT_PICKS, "loss"]),
+        parity("parity", "income"),
+    ),
     load=lambda o: fairness.load(o.data, o.data_root, seed=o.draw),
     make_network=lambda _options, splits, extra: OneScore(splits.train.tensors[0].shape[1] + extra),
     # Nobody is found, and the groups are as far apart as can be.

@@ -22,8 +22,9 @@ from pamal_core.errors import InputError, is_number
 from pamal_core.front import Front
 from pamal_core.objectives import Objective, Point
 
-BETTER_HIGH = "accuracy", "mIoU", "pixel accuracy", "R2", "average precision"
-BETTER_LOW = "loss", "absolute error", "relative error", "gap", "gap of positive answers"
+BETTER_HIGH = "accuracy", "mIoU", "pixel accuracy", "R2", "average precision", "right picks"
+GAPS = "gap", "gap of positive answers", "gap in picks"
+BETTER_LOW = "loss", "absolute error", "relative error", *GAPS
 HIGHER = dict.fromkeys(BETTER_HIGH, True) | dict.fromkeys(BETTER_LOW, False)
 """Whether higher is better, of each metric of the experiments: a record says it of objectives."""
 ABOUT = ("experiment", "method", "options", "seed", "data")

@@ -7,6 +7,7 @@ over.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +19,10 @@ from pamal_companion.runs.records import Record
 from pamal_companion.study.frame import united, volume
 from pamal_companion.study.fronts import middle, span
 from pamal_companion.study.measures import value
-from pamal_companion.study.per_pass import Measure, Pair
+from pamal_companion.study.per_pass import Measure, Pair, pairs, settings_of
 from pamal_companion.study.statistics import WITHIN, Estimate, minus, verdict
 from pamal_core.front import Front
+from pamal_core.objectives import Objective
 
 Records = Mapping[str, Mapping[int, Record]]
 WIDTHS = (2, 3, 4, 6, 10, 50)
@@ -209,6 +211,33 @@ def tasks(records: Records) -> list[Hypothesis]:
     ]
 
 
+BY_PICKS = Objective("income/right picks", True), Objective("parity/gap in picks", False)
+WITHIN_PICKS = Measure(reference=(0.062, 0.08), limit=0.03, base_rate=0.062)
+"""Nobody who is better than chance at picking, and a gap that no network should have."""
+
+
+def by_picks(records: Records, recipe: str) -> "pd.Series[float]":
+    """Return by seed, of four points of a recipe that validation chooses by their picks, the share
+    of right picks on test of the best one whose gap in picks on validation is at most 0.03."""
+    values = {}
+    for seed, pair in pairs(records, settings_of(recipe, records)).items():
+        judged = Pair(*(replace(front, objectives=BY_PICKS) for front in pair))
+        values[seed] = WITHIN_PICKS.value(WITHIN_PICKS.four(judged))
+    return pd.Series(values)
+
+
+def fairness_by_picks(records: Records) -> list[Hypothesis]:
+    """The best variant of PaMaL against the soup, one LS and a sweep, by whom they pick."""
+    ours = by_picks(records, "pamal")
+    others = {"a rewarded soup": "soup", "one LS": "ls", "a sweep of four LS": "sweep"}
+    family = []
+    for words, recipe in others.items():
+        away, _ = minus(ours, by_picks(records, recipe), paired=True)
+        one = of_estimate(f"the best variant of PaMaL - {words}: right picks", away, 0.005)
+        family.append(one._replace(beyond=True))
+    return family
+
+
 IN_WORDS: dict[str, Callable[[Records], list[Hypothesis]]] = {
     "dial-of-conflict": dial_of_conflict,
     "dial-at-fresh-seeds": dial_at_fresh_seeds,
@@ -216,5 +245,6 @@ IN_WORDS: dict[str, Callable[[Records], list[Hypothesis]]] = {
     "forty-passes": forty_passes,
     "claim-1": claim_1,
     "tasks": tasks,
+    "fairness-by-picks": fairness_by_picks,
 }
 """By the name of the registration."""

@@ -1,6 +1,7 @@
 """Income against the gap between women and men: data, losses, metrics, and runs."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.metrics import average_precision_score
@@ -10,6 +11,7 @@ from pamal_companion.data import census, fairness
 from pamal_companion.experiments.fairness import (
     EXPERIMENT,
     PRECISION,
+    RIGHT_PICKS,
     FairnessOptions,
     gap,
     parity,
@@ -55,6 +57,38 @@ def test_the_gap_is_the_difference_of_mean_scores_by_a_plain_loop():
     assert slope[groups == 0].sign().unique().numel() == 1 and slope.abs().min() > 0
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_picks_are_those_of_pandas_over_all_rows(seed):
+    """The 6.2 % with the highest scores, in batches of any size."""
+    rng = np.random.default_rng(seed)
+    people = pd.DataFrame(
+        {
+            "z": rng.normal(size=701),
+            "earns": rng.integers(0, 2, 701),
+            "male": rng.integers(0, 2, 701),
+        }
+    )
+    best = people.nlargest(round(0.062 * 701), "z")
+    shares = best.groupby("male").size() / people.groupby("male").size()
+    gap_metric = next(m for m in parity("p", "income").metrics if m.name == "gap in picks")
+    for metric, label, expected in (
+        (RIGHT_PICKS, "earns", best["earns"].mean()),
+        (gap_metric, "male", abs(shares[1] - shares[0])),
+    ):
+        total = None
+        for part in np.array_split(np.arange(701), 5):
+            rows = people.iloc[part]
+            given = (torch.from_numpy(rows[name].to_numpy(copy=True)) for name in ("z", label))
+            total = metric.add(total, *given)
+        assert metric.of(total) == pytest.approx(expected, abs=1e-12)
+
+
+def test_picks_of_scores_that_are_not_finite_are_none():
+    scores, labels = torch.tensor([0.0, torch.nan]), torch.tensor([0, 1])
+    for metric in (RIGHT_PICKS, parity("p", "income").metrics[2]):
+        assert np.isnan(metric(scores, labels))
+
+
 @pytest.mark.parametrize("group", [0, 1])
 def test_a_batch_without_one_of_the_groups_has_no_gap_and_no_gradient(group):
     logits = torch.randn(5, requires_grad=True)
@@ -66,6 +100,8 @@ def test_a_batch_without_one_of_the_groups_has_no_gap_and_no_gradient(group):
 def test_the_metrics_of_parity_are_of_all_rows_and_not_means_over_batches():
     logits, groups = torch.randn(90), torch.randint(2, (90,))
     for metric in parity("parity", "income").metrics:
+        if metric.name == "gap in picks":
+            continue  # whose oracle is pandas, above
         total = None
         for part in torch.arange(90).split(7):
             total = metric.add(total, logits[part], groups[part])

@@ -29,6 +29,34 @@ def dial(width, ours, theirs):
     return {f"{width}-pamal": runs(*ours), **short}
 
 
+def people(*points, shift=0.0):
+    """By seed a record whose points have right picks and gaps in picks, beside any objectives."""
+    noise = np.random.default_rng(1).normal(scale=1e-4, size=len(SEEDS)) + shift
+    others = {"top-left/accuracy": 0.5, "bottom-right/accuracy": 0.5}
+    others |= {"top-left/loss": 0.5, "bottom-right/loss": 0.5}
+    return {
+        seed: record(
+            points=[
+                {"income/right picks": right + more, "parity/gap in picks": gap} | others
+                for right, gap in points
+            ],
+            seed=seed,
+        )
+        for seed, more in zip(SEEDS, noise, strict=True)
+    }
+
+
+def test_by_picks_the_fair_network_of_four_counts_and_chance_where_none_is():
+    fair = [(0.6, 0.07), (0.55, 0.04), (0.5, 0.029), (0.45, 0.01)]
+    records = {"pamal": people(*fair), "soup": people((0.7, 0.05), (0.51, 0.02), shift=0.001)}
+    records["ls"] = people((0.6, 0.05))
+    records |= {f"sweep-{k}": people(point) for k, point in enumerate(fair, 1)}
+    found = hypotheses.fairness_by_picks(records)
+    assert [one.away.value for one in found] == pytest.approx([-0.011, 0.5 - 0.062, 0.0], abs=2e-4)
+    assert words(found) == ["behind", "ahead", "level"]
+    assert {one.margin for one in found} == {0.005}
+
+
 def test_a_sweep_counts_with_all_its_networks():
     pairs = zip(hypotheses.sweep(3, 10), [*LINE, LINE[0]], strict=True)
     records = {"3-pamal": runs(*LINE)} | {name: ls(*point) for name, point in pairs}
