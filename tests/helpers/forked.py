@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import socket
 import sys
 import traceback
 from importlib.util import find_spec
@@ -37,6 +38,16 @@ def run(code, folder, environments=({},)):
         process.join(120)
         process.kill()
     return [process.exitcode for process in started], [log.read_text() for log in logs]
+
+
+def ranks(number=2):
+    """Return the environments of `number` processes that know of each other, as `torchrun` sets
+    them."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    shared = {"WORLD_SIZE": str(number), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    return [shared | {"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(number)]
 
 
 def _execute(code, folder, environment, log):

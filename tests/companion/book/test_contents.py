@@ -16,7 +16,7 @@ ENTRIES = [entry for part in TOC["parts"] for entry in part["chapters"] if "file
 OWN = {
     name: ROOT / ("" if name == "README" else "book") / f"{name}.md"
     for name in (
-        *("index", "running", "figures", "bibliography", "README"),
+        *("index", "running", "recipes", "figures", "bibliography", "README"),
         *("ten_minutes", "glossary", "method", "discrepancies", "your_method"),
     )
 }

@@ -13,6 +13,7 @@ PAGES = (
     "results/your_model",
     "results/from_what_you_have",
     "running",
+    "recipes",
     "baselines",
     "your_method",
     "discrepancies",

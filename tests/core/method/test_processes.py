@@ -2,7 +2,6 @@
 
 import copy
 import re
-import socket
 from pathlib import Path
 
 import forked
@@ -10,15 +9,14 @@ import pytest
 import torch
 from small_problems import SharedBottom
 from torch import nn
-from torch.utils.data import TensorDataset
+from torch.utils.data import DataLoader, TensorDataset
 
 import pamal_core as pamal
 from pamal_core.balancing import MGDA, UncertaintyWeighting
 
-PAGE = (Path(__file__).parents[3] / "book" / "running.md").read_text("utf-8")
-(CODE,) = re.findall(
-    r"```python\n(.*?)```", PAGE.partition("\n## Several devices\n")[2].partition("\n## ")[0], re.S
-)
+PAGE = (Path(__file__).parents[3] / "book" / "recipes.md").read_text("utf-8")
+SECTION = PAGE.partition("\n## Several processes\n")[2].partition("\n## ")[0]
+(CODE,) = re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)
 X = torch.randn(96, 4, generator=torch.Generator().manual_seed(0))
 LABELS = [(X[:, 0] > 0).long(), (X[:, 1] + X[:, 2] > 0).long()]
 MASKED = LABELS[0].where(X[:, 3] > 0.3, -100)
@@ -75,19 +73,10 @@ def run_the_page(setting, rank):
         assert code != CODE
     method = make_method(**given)
     data = TensorDataset(X, *given.get("labels", LABELS))
-    exec(code, {"torch": torch, "pamal": pamal, "method": method, "data": data})
+    names = {"torch": torch, "pamal": pamal, "DataLoader": DataLoader}
+    exec(code, names | {"method": method, "data": data})
     torch.distributed.destroy_process_group()
     return weights(method)
-
-
-def torchrun(code, folder, number=2):
-    """Run `code` in `number` processes that know of each other, as those of `torchrun` do."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    shared = {"WORLD_SIZE": str(number), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    ranks = ({"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(number))
-    return forked.run(code, folder, [shared | rank for rank in ranks])
 
 
 class Shuffled:
@@ -121,7 +110,7 @@ def in_one_process(setting):
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_two_processes_by_the_page_are_one_in_the_settings_that_it_names(setting, tmp_path):
     code = PROCESS.format(setting=setting, tests=str(Path(__file__).parent))
-    codes, errors = torchrun(code, tmp_path)
+    codes, errors = forked.run(code, tmp_path, forked.ranks())
     assert codes == [0, 0], errors
     first, second = (torch.load(tmp_path / f"{rank}.pt") for rank in range(2))
     expected = in_one_process(setting)
