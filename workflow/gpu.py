@@ -33,6 +33,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from multiprocessing.connection import wait
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -86,7 +87,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="NAME", help="registrations; all by default")
     parser.add_argument("--minutes", type=number(0.01), default=10.0)
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="for ratios.csv and records")
+    parser.add_argument("--out", metavar="FOLDER", help="for ratios.csv and records")
     parser.add_argument("--code", type=Path, metavar="PATH", default=ROOT, help="the clone")
     parser.add_argument("--processes", type=processes, metavar="N")
     parser.add_argument("--ratios", type=number(0), default=1.0, metavar="MINUTES", help="0: none")
@@ -113,11 +114,6 @@ def check(options: argparse.Namespace) -> None:
 
     if options.device == "cuda" and not torch.cuda.is_available():
         sys.exit("error: `--device` is cuda. Found no GPU; try --device cpu.")
-    if options.out is not None:
-        try:
-            options.out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            sys.exit(f"error: Could not make the folder {options.out}: {error.strerror}.")
 
 
 def use(code: Path) -> None:
@@ -126,6 +122,23 @@ def use(code: Path) -> None:
     Spawned processes get `sys.path` from this one.
     """
     sys.path[:0] = [str(code), str(code / "workflow"), str(ROOT / "benchmarks")]
+
+
+def made_folder(out: str) -> Path:
+    """Make the folder `out`, with the home folder for "~". Exit with a sentence if that cannot
+    be."""
+    from pamal_core.errors import InputError
+
+    # The function of this repository, because an older clone has none.
+    user_path = run_path(str(ROOT / "pamal_companion" / "data" / "places.py"))["user_path"]
+    try:
+        folder: Path = user_path(out, "out")
+        folder.mkdir(parents=True, exist_ok=True)
+    except InputError as error:
+        sys.exit(f"error: {error}")
+    except OSError as error:
+        sys.exit(f"error: Could not make the folder {out}: {error.strerror}.")
+    return folder
 
 
 # Ratios
@@ -591,6 +604,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parsed(arguments)
     check(options)
     use(options.code)
+    if options.out is not None:
+        options.out = made_folder(options.out)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that records are packed
     from pamal_core.errors import InputError
 

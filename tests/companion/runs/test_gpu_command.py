@@ -188,7 +188,15 @@ def test_a_folder_that_is_no_clone_is_refused(gpu, tmp_path):
 def test_a_folder_that_cannot_be_made_is_refused(gpu, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(SystemExit, match=r"^error: Could not make the folder"):
-        gpu.check(gpu.parsed(["--device", "cpu", "--out", str(tmp_path / "file" / "out")]))
+        gpu.made_folder(str(tmp_path / "file" / "out"))
+
+
+def test_the_folder_of_what_comes_out_is_a_path_like_any_other(gpu, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert gpu.made_folder("~/out") == tmp_path / "out" and (tmp_path / "out").is_dir()
+    for path, message in (("~no-such-user/out", "there is no user"), ("", "must be a path")):
+        with pytest.raises(SystemExit, match=rf"^error: `out` .*{message}"):
+            gpu.made_folder(path)
 
 
 def test_packages_that_are_missing_are_named(gpu, monkeypatch):
