@@ -266,8 +266,21 @@ def test_a_checkpoint_of_lightning_has_what_is_no_weight(begin):
     line = "self.method, self.network, self.lr = method, method.network, lr"
     without = replaced(fitted, line, "self.method, self.lr = method, lr")
     paste(replaced(without, "trainer(3)", "trainer(1)"), begin(), "lightning")
-    (file,) = Path("checkpoints").glob("epoch=0-*.ckpt")
-    assert not torch.load(file)["state_dict"]
+    assert not torch.load("checkpoints/last.ckpt")["state_dict"]
+
+    automatic = fitted
+    for line in (
+        "        self.automatic_optimization = False\n",
+        "        optimizer = self.optimizers()\n        optimizer.zero_grad()\n",
+        "        optimizer.step()\n",
+    ):
+        automatic = replaced(automatic, line)
+    returned = "        return losses.sum()\n"
+    automatic = replaced(
+        automatic, "\n    def configure_optimizers", f"{returned}\n    def configure_optimizers"
+    )
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        paste(automatic, begin(), "lightning")
 
 
 def test_the_trainer_reports_the_hypervolume_of_each_epoch(begin):
@@ -284,7 +297,9 @@ def test_the_trainer_reports_the_hypervolume_of_each_epoch(begin):
 
     evaluation = code[code.index("    def evaluate(") : code.index("def as_rows(")]
     with pytest.raises(TypeError, match="unexpected keyword argument"):
-        paste(code.replace(evaluation, "\n\n"), begin(), "transformers")
+        paste(replaced(code, evaluation, "\n\n"), begin(), "transformers")
+    with pytest.raises(ValueError, match="batch received was empty"):
+        paste(replaced(code, '"remove_unused_columns": False, '), begin(), "transformers")
 
 
 def test_the_trainer_takes_the_steps_of_plain_torch(begin, monkeypatch):
