@@ -83,8 +83,8 @@ book: $(READY)
 sphinx: $(READY)
 	$(BIN)/jupyter-book config sphinx book/
 	mv conf.py book/conf.py
-	PYTHONPATH=book/_ext $(BIN)/python -m sphinx -W --keep-going -q -b html -d _build/.sphinx book _build/sphinx
-	rm book/conf.py
+	PYTHONPATH=book/_ext $(BIN)/python -m sphinx -W --keep-going -q -b html -d _build/.sphinx book _build/sphinx; \
+	    status=$$?; rm book/conf.py; exit $$status
 
 # One thread for each of the two workers: torch would start as many as there are cores in both. A third
 # worker gains nothing on two cores.
@@ -130,8 +130,10 @@ test-newest: $(UV)
 	    -e '.[companion]' 'pytest<9.2' hypothesis beartype
 	OMP_NUM_THREADS=1 $(NEWEST)/bin/python -m pytest tests/core tests/test_one_run.py
 
-# The time of the last commit stands for that of all files.
+# The time of the last commit stands for that of all files. A module that is gone would come back from
+# build/, and an older wheel would be installed beside this one.
 wheel: $(UV)
+	rm -rf build dist
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(UV) build --quiet --wheel --no-build-logs \
 	    -b constraints.txt -o dist .
 
