@@ -164,8 +164,8 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
             single = np.concatenate([front.values for front in of_method])
             ax.plot(*single.T, marker=look["marker"], ls="", color=colour, ms=6, mec="w")
     name_axes(ax, fronts[0])
-    words = "What lies below and left of a line at least half of the seeds attain; its band runs"
-    words += " from what all attain to what one does. Markers are single networks, one per seed."
+    words = "A line is what the median seed reaches; its band runs from what every seed reaches to"
+    words += " what the best one does. Markers are single networks, one for each seed."
     return style.finish(figure, provenance, None, words, ncols=2)
 
 

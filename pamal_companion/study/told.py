@@ -1,6 +1,6 @@
 """What the registered comparisons of recipes found, in sentences around their numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pamal_companion.study import recipes, registered
 from pamal_companion.study.registered import Question
@@ -19,6 +19,26 @@ def word(question: Question, ours: str, theirs: str) -> str:
 def away(question: Question, ours: str, theirs: str) -> Estimate:
     """Return by how much one recipe of `question` is above another one."""
     return minus(question.values(ours), question.values(theirs), paired=True)[0]
+
+
+def check(question: Question, ours: str, theirs: str, written: str) -> None:
+    """Raise ValueError unless a comparison of recipes has the word that a sentence is `written`
+    for."""
+    if (found := word(question, ours, theirs)) != written:
+        raise ValueError(
+            f"A sentence on {question.name} is written for {ours} being {written} against "
+            f"{theirs}. Found {found}."
+        )
+
+
+def between(numbers: Iterable[float], digits: int = 1) -> str:
+    """Return positive numbers for a sentence: "0.3 to 0.4", or "0.3" if all are alike when they are
+    rounded. Raise ValueError for others, since a sentence says who is better."""
+    low, *_, high = sorted(numbers)
+    if low <= 0:
+        raise ValueError(f"A sentence is written for positive numbers. Found {low}.")
+    texts = dict.fromkeys(f"{number:.{digits}f}" for number in (low, high))
+    return " to ".join(texts)
 
 
 def reached(question: Question, recipe: str) -> float:

@@ -1,0 +1,95 @@
+"""What the page of equal compute says of its registered questions is what their records say."""
+
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up import front_of
+
+from pamal_companion.study import equal_compute, registered, told
+from pamal_companion.study.registered import verdicts
+from pamal_core.simplex import lattice
+
+
+def accuracies(question, name, split):
+    """By seed the accuracies of a setting's networks, a row for each network."""
+    return {seed: run.front(split).values for seed, run in question.records[name].items()}
+
+
+def test_a_specialist_is_picked_on_validation_and_judged_on_test():
+    def run(*values):
+        ways = {"maximise": (True, True), "metric": "accuracy"}
+        fronts = [front_of(of, lattice(2, 2)[: len(of)], **ways) for of in values]
+        return SimpleNamespace(
+            front=dict(zip(("validation", "test"), fronts, strict=True)).__getitem__
+        )
+
+    records = {
+        "one": {0: run([(0.9, 0.1), (0.2, 0.3)], [(0.5, 0.4), (0.6, 0.7)])},
+        "two": {0: run([(0.1, 0.2)], [(1.0, 0.8)])},
+    }
+    question = SimpleNamespace(records=records)
+    assert equal_compute.specialists(question, ["one"]) == pytest.approx([50, 70])
+    records["two"][0] = run([(0.95, 0.2)], [(0.1, 0.8)])
+    assert equal_compute.specialists(question, ["one", "two"]) == pytest.approx([10, 70])
+
+
+def test_points_on_a_digit_are_those_of_the_records():
+    question = equal_compute.forty()
+    picked = {}
+    for name in ("pamal-four-stratified", "soup-0.002", "ls-0.002"):
+        on, by = (accuracies(question, name, split) for split in ("validation", "test"))
+        seeds = [[by[s][on[s][:, k].argmax(), k] for k in (0, 1)] for s in on]
+        picked[name] = 100 * np.mean(seeds, axis=0)
+    gains = picked["pamal-four-stratified"] - picked["soup-0.002"]
+    text = equal_compute.against_the_soup()
+    assert "read it {:.2f} and {:.2f} points better".format(*gains) in text
+    text = equal_compute.against_one_ls()
+    for name in ("pamal-four-stratified", "ls-0.002"):
+        assert "{:.1f} % and {:.1f} %".format(*picked[name]) in text
+    over = picked["pamal-four-stratified"] - picked["ls-0.002"]
+    said = re.search(r"reads it ([\d.]+) points better", equal_compute.answer())
+    assert abs(over - float(said[1])).max() < 0.1
+
+
+@pytest.mark.parametrize(
+    ("name", "sentences"),
+    [
+        ("forty-passes", ("against_the_soup", "against_one_ls")),
+        ("one-run-against-a-sweep", ("against_a_sweep",)),
+        ("tasks", ("with_more_tasks",)),
+    ],
+)
+def test_the_page_has_the_estimates_of_its_registrations(name, sentences):
+    text = " ".join(getattr(equal_compute, sentence)() for sentence in sentences)
+    found = verdicts(registered.read(name))["estimate"]
+    assert [one for one in found[~found.index.str.contains("eleven")] if one not in text] == []
+
+
+def test_no_sentence_is_told_for_other_words(monkeypatch, runs):
+    def other(question):
+        found = verdicts(question)
+        words = {"ahead": "behind", "behind": "ahead", "level": "open", "open": "level"}
+        return found.assign(verdict=found["verdict"].map(words))
+
+    monkeypatch.setattr(registered, "verdicts", other)
+    told_by = ("answer", "against_the_soup", "against_one_ls", "against_a_sweep", "tuned_on_census")
+    for name in (*told_by, "with_more_tasks"):
+        with pytest.raises(ValueError, match="is written for"):
+            getattr(equal_compute, name)()
+    with pytest.raises(ValueError, match="is written for"):
+        equal_compute.against_phn(runs)
+
+
+def test_phn_is_told_where_its_runs_are_open():
+    with pytest.raises(ValueError, match="Found not run"):
+        equal_compute.against_phn({})
+
+
+def test_a_range_is_of_positive_numbers():
+    assert told.between(pd.Series([0.34, 0.26])) == "0.3"
+    assert told.between([0.12, 0.25, 0.2], 2) == "0.12 to 0.25"
+    with pytest.raises(ValueError, match=r"Found -0\.1"):
+        told.between([-0.1, 0.2])
