@@ -118,7 +118,7 @@ def dial_of_conflict(records: Records) -> list[Hypothesis]:
     spans = [numbers(records, [f"{width}-pamal"], "validation", span) for width in WIDTHS]
     rising = np.column_stack(spans[::-1])  # as Page's test has it: from k = 50 to k = 2
     falls = Hypothesis(
-        "the span of the front falls from k = 2 to k = 50",
+        "the spread of the front falls from k = 2 to k = 50",
         Estimate.of(rising[:, -1] - rising[:, 0]),
         float(page_trend_test(rising).pvalue),
         margin=0.0,
