@@ -117,16 +117,18 @@ FINDINGS: dict[str, Claim] = {
     "validation against LS, on test": chosen(
         [LONG.having(average=0.99)], [LS_LONG.having(average=0.99)]
     ),
-    "MultiMNIST, equal passes, an EMA and the best rate on both sides: the network of "
-    "PaMaL chosen on validation against LS, on test": chosen(
+    "MultiMNIST, equal passes, an EMA and the best rate for both: the network "
+    "of PaMaL chosen on validation against LS, on test": chosen(
         [STRATIFIED.having(lr=0.002)], [LS_LONG.having(average=0.99, lr=0.002)]
     ),
     "Census, the paper's rates: the network of PaMaL chosen on validation against "
     "LS, on test": chosen([CENSUS], [census("ls")]),
     "MultiMNIST3, rate 0.001: the network of PaMaL chosen on validation against LS, "
     "on test": chosen([multimnist3("pamal")], [multimnist3("ls")]),
-    "MultiMNIST, equal passes and steps: PaMaL's front against LS with a batch four "
-    "times as large": front("cost", [MULTIMNIST], [multimnist("ls", epochs=40, batch_size=1024)]),
+    "MultiMNIST, equal passes and equal steps: PaMaL's front against LS with "
+    "a batch four times as large": front(
+        "cost", [MULTIMNIST], [multimnist("ls", epochs=40, batch_size=1024)]
+    ),
     "MultiMNIST: LS against LS with an EMA over a thousand steps": front(
         "tricks", [multimnist("ls")], [multimnist("ls", average=0.999)]
     ),
@@ -139,7 +141,7 @@ FINDINGS: dict[str, Claim] = {
     "MultiMNIST3: LS at three times the rate against LS at its own": front(
         "rates", [multimnist3("ls", lr=0.003)], [multimnist3("ls")]
     ),
-    "Census: LS, RLW and Nash-MTL against each of them with twice the epochs": front(
+    "Census: LS, RLW and Nash-MTL, each against itself with twice the epochs": front(
         "cost",
         [census(method) for method in OVERFITTING],
         [census(method, epochs=20) for method in OVERFITTING],
@@ -262,10 +264,10 @@ FINDINGS: dict[str, Claim] = {
         measures=["objectives"],
         low=-0.001,
     ),
-    "MultiMNIST: most of the subspace is within 0.005 of LS at every task, on test": Claim(
+    "MultiMNIST: most networks of one run are within 0.005 of LS at every task, on test": Claim(
         "seen", [MULTIMNIST], measures=[Near(0.005, multimnist("ls"))], low=0.5
     ),
-    "Census: most of the subspace is within 0.001 of LS at every task, on test": Claim(
+    "Census: most networks of one run are within 0.001 of LS at every task, on test": Claim(
         "seen", [CENSUS], measures=[Near(0.001, census("ls"))], low=0.5
     ),
     "MultiMNIST: PaMaL at M times the rate against PaMaL at the plain rate": front(
