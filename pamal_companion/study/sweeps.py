@@ -104,6 +104,58 @@ def effects(runs: Runs, penalties: Sequence[str]) -> pd.DataFrame:
     return pd.concat(parts).rename_axis(["measure", "penalty", "λ"])
 
 
+DRAWS = {
+    "ahead": "**Several draws per step make the front better** if there is no penalty: from {} the "
+    "hypervolume changes by {}.",
+    "behind": "**Several draws per step make the front worse** if there is no penalty: from {} the "
+    "hypervolume changes by {}.",
+    "level": "**Several draws per step leave the front as it is** if there is no penalty: from {} "
+    "the hypervolume changes by {}.",
+    "open": "It is **open** whether several draws per step make the front better if there is no "
+    "penalty: from {} the hypervolume changes by {}.",
+}
+"""By verdict: what more draws change, with the two W and the difference."""
+VOLUME = {
+    "ahead": "With {} (λ = {}) the front is **better**: the hypervolume changes by {}.",
+    "behind": "With {} (λ = {}) the front is **worse**: the hypervolume changes by {}.",
+    "level": "With {} (λ = {}) the front is **as good** as without: the hypervolume changes by {}.",
+    "open": "With {} (λ = {}) it is **open** whether the front is better: the hypervolume changes "
+    "by {}.",
+}
+"""By verdict: what a penalty changes, with its name, lambda and the difference."""
+ORDER = {
+    "ahead": "Its losses are in **better order** (rank correlation {}).",
+    "behind": "Its losses are in **worse order** (rank correlation {}).",
+    "level": "Its losses are in **the same order** (rank correlation {}).",
+    "open": "Whether its losses are in better order is **open** (rank correlation {}).",
+}
+"""By verdict: how a penalty changes the order of the losses, with the difference."""
+SIGNS = {
+    "ordered": "the penalty of the paper's text",
+    "printed": "the penalty as printed",
+    "ordered+as_released": "the penalty of the paper's text and the rule of the code",
+    "printed+as_released": "the penalty as printed and the rule of the code",
+}
+"""A penalty in a sentence, by its name as `penalty` gives it."""
+
+
+def in_words(runs: Runs, penalties: Sequence[str]) -> str:
+    """Return what more draws change, and each penalty at the largest lambda, on validation."""
+    free, found = more_draws(runs), effects(runs, penalties)
+    largest = found.index[-1][-1]
+
+    def told(sentences: Mapping[str, str], row: "pd.Series[str]", *before: object) -> str:
+        # A single seed has no verdict: its sign may be chance.
+        sentence = sentences.get(row["verdict"], sentences["open"])
+        return sentence.format(*before, row["difference [95 %]"])
+
+    texts = [told(DRAWS, free, free.name)]
+    for sign in penalties:
+        area, order = (found.loc[(measure, sign, largest)] for measure in [*CHANGED][:2])
+        texts += [told(VOLUME, area, SIGNS[sign], largest), told(ORDER, order)]
+    return " ".join(texts)
+
+
 def maps(runs: Runs, penalties: Sequence[str], measures: Mapping[str, str]) -> dict[str, Any]:
     """Return means over seeds for each penalty and measure (by the text that names it): a row for
     each W, a column for each lambda, NaN where there is no run."""
@@ -141,6 +193,21 @@ def sampled(runs: Runs) -> pd.DataFrame:
     return found.drop(columns=["setting", "seed"]).join([middles, best])
 
 
+def drawn_in_words(runs: Runs) -> str:
+    """Return how alike the members become, and how good the middle is, with the least p and the
+    largest, and which p has the largest hypervolume: means over seeds on test."""
+    means = sampled(runs).groupby("p").mean()
+    few, many = means.index.min(), means.index.max()
+    cosine, middles = means["cosine of the members"], means.filter(like="middle").mean(axis=1)
+    return (
+        f"With p = {few:g} the members end with a cosine of {abs(cosine[few]):.2f}, and the "
+        f"network in the middle has a mean accuracy of {100 * middles[few]:.1f} %. With p = "
+        f"{many:g} the cosine is {abs(cosine[many]):.2f} and the accuracy of the middle "
+        f"{100 * middles[many]:.1f} %. The mean hypervolume is largest with p = "
+        f"{means['hypervolume'].idxmax():g}."
+    )
+
+
 # PHN and COSMOS (appendix B4)
 
 
@@ -168,6 +235,16 @@ def beside_the_paper(name: str, runs: Runs) -> pd.DataFrame:
     if theirs.notna().any(axis=None):
         both = both.join(theirs.rename(columns=TITLES).add_prefix("paper: "))
     return both
+
+
+def backwards_in_words(found: pd.DataFrame) -> str:
+    """Return how many settings of `swept` have a trade-off, and how many of these run backwards."""
+    low = found[found["spearman"] < -0.5]
+    return (
+        f"We tried {len(found)} settings. In {len(low)} of them one accuracy falls where the other "
+        f"rises (S < \N{MINUS SIGN}0.5), and **{(low['order'] < 0).sum()} of these run "
+        "backwards**."
+    )
 
 
 def winner(table: pd.DataFrame, threshold: float | None) -> tuple[Any, ...] | None:

@@ -307,3 +307,10 @@ def test_the_sampling_figure_has_a_curve_per_run():
     assert whole.get_xlim()[0] < 0.1 and 0.7 < close.get_xlim()[0] < 0.8 < close.get_ylim()[1]
     assert [line.get_ydata().tolist() for line in cosine.lines] == [[0.1, 0.25]] * 3
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["p = 0", "p = 1"]
+
+
+@pytest.mark.parametrize("sentences", [sweeps.DRAWS, sweeps.VOLUME, sweeps.ORDER])
+def test_a_change_has_a_whole_sentence_for_each_verdict(sentences):
+    assert {*sentences} == {"ahead", "behind", "level", "open"}
+    assert len({*sentences.values()}) == 4
+    assert all(text.endswith(".") and text.count("{}") for text in sentences.values())
