@@ -78,7 +78,7 @@ def who_should_use_it() -> str:
     """Return for whom PaMaL is, and for whom LS or a soup."""
     told.check(registered.read("fairness-front"), told.OURS, told.STRONGEST, "behind")
     census = registered.read("census-at-equal-cost")
-    equal_compute.verdict(census, "pamal-W=1 - ls: chosen hypervolume, test", "behind")
+    equal_compute.verdict(census, "PaMaL, W = 1 - LS: the network you would choose, test", "behind")
     question, four = equal_compute.forty(), equal_compute.FOUR
     equal_compute.verdict(question, f"chosen network of PaMaL, {four} - the better LS", "level")
     if (middle := dial.word(OF_THE_PAPER, "the middle")) != "behind":

@@ -232,13 +232,13 @@ def with_more_tasks() -> str:
 def tuned_on_census() -> str:
     """Return how PaMaL compares with LS on Census if both are tuned."""
     question = registered.read("census-at-equal-cost")
-    ours = ("pamal-W=1", "pamal-W=2-lam=0", "pamal-W=2-lam=5")
+    ours = ("PaMaL, W = 1", "PaMaL, W = 2, λ = 0", "PaMaL, W = 2, λ = 5")
     for name in ours:
-        verdict(question, f"{name} - ls: chosen hypervolume, test", "behind")
+        verdict(question, f"{name} - LS: the network you would choose, test", "behind")
     for name, word in zip(ours, ("behind", "level", "ahead"), strict=True):
-        verdict(question, f"{name} - ls: hypervolume, test", word)
+        verdict(question, f"{name} - LS: the front, test", word)
     family = registered.hypotheses(question)
-    chosen = sorted(-one.away.value for one in family if "chosen" in one.text)
+    chosen = sorted(-one.away.value for one in family if "you would choose" in one.text)
     return (
         "We then tuned learning rate, length and averaging for both methods on Census, at three "
         "other seeds. **One LS of ten epochs is ahead of the network that you would choose from "

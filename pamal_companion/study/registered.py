@@ -388,8 +388,23 @@ def best(questions: Sequence[Question]) -> pd.DataFrame:
     return per_pass.best(records, Measure(reference))
 
 
+MEASURED = {"hypervolume": "the front", "chosen hypervolume": "the network you would choose"}
+"""How the name of a comparison says what was measured, where that is a hypervolume."""
+SPOKEN = {
+    "pamal": "PaMaL",
+    "ls": "LS",
+    "-W=": ", W = ",
+    "-lam=": ", \N{GREEK SMALL LETTER LAMDA} = ",
+}
+"""How the name of a comparison says the parts of the name of a setting."""
+
+
 def _text(row: Comparison) -> str:
-    return f"{row.ours} - {row.theirs}: {row.measure}, {row.split}"
+    """Return the name of a comparison for readers."""
+    ours, theirs = row.ours, row.theirs
+    for part, text in SPOKEN.items():
+        ours, theirs = ours.replace(part, text), theirs.replace(part, text)
+    return f"{ours} - {theirs}: {MEASURED.get(row.measure, row.measure)}, {row.split}"
 
 
 def verdicts(question: Question) -> pd.DataFrame:

@@ -84,9 +84,10 @@ def of_constants(question: Question) -> str:
     none, every = recipes.as_constant(question, "income/average precision", rate, NEAR)
     many, _ = recipes.as_constant(question, "income/accuracy", 1 - rate, NEAR)
     return (
-        f"**No network is dead.** Of all {every:,} networks on this page {none} are within {NEAR} "
-        f"of a constant answer's average precision, {rate}. By accuracy one could not tell: "
-        f"{many} are within {NEAR} of {1 - rate:.3f}, the accuracy of *no* to everybody."
+        f"**No network is dead.** A constant answer has an average precision of {rate}, and of all "
+        f"{every:,} networks on this page {none} are within {NEAR} of that. Accuracy would not "
+        f"tell you: {many} of them are within {NEAR} of {1 - rate:.3f}, the accuracy of *no* to "
+        "everybody."
     )
 
 
@@ -95,8 +96,9 @@ def of_one_family(questions: Sequence[Question]) -> str:
     whole = registered.as_one_family(questions)
     number = sum(map(len, whole.changed.values()))
     said = (
-        f"Each registration corrects for its own families. If all {whole.hypotheses} hypotheses of "
-        f"{whole.questions} registrations were one family (Holm), {number} words would be *open*:"
+        "Each registration corrects its verdicts for its own questions. If we corrected for all "
+        f"{whole.hypotheses} hypotheses of {whole.questions} registrations together, {number} "
+        "words would be *open* instead:"
     )
     lines = [
         f"* `{name}`: {'; '.join(one.text for one in family)}"

@@ -217,7 +217,7 @@ def test_pages_say_of_a_sweep_what_was_decided():
 def test_pages_say_of_census_at_equal_cost_what_was_decided():
     words = verdicts(read("census-at-equal-cost"))["verdict"]
     chosen, fronts = (
-        words[[row for row in words.index if ("chosen" in row) == is_chosen]].tolist()
+        words[[row for row in words.index if ("you would choose" in row) == is_chosen]].tolist()
         for is_chosen in (True, False)
     )
     assert chosen == ["behind"] * 3 and fronts == ["behind", "level", "ahead"]
