@@ -65,7 +65,7 @@ def what_it_buys() -> str:
     """Return what one run of PaMaL is worth beside a sweep of LS."""
     question = equal_compute.sweeps()
     for data, word in (("MultiMNIST", "ahead"), ("Census", "behind")):
-        equal_compute.verdict(question, f"{data}: four points of one run - four LS", word)
+        equal_compute.verdict(question, f"{data}: four points of PaMaL - four LS", word)
     return (
         "**What does it buy?** A choice of networks from one training. At equal compute you could "
         "train four LS with different weights instead. On MultiMNIST one run of PaMaL is ahead of "
@@ -86,10 +86,10 @@ def who_should_use_it() -> str:
     return (
         "**Who should use it?** You, if your tasks compete and you do not know yet which "
         "compromise you want. Train a rewarded soup as well, because on [fairness](fairness) the "
-        "soup is ahead of PaMaL. If you need a single network, train LS: on MultiMNIST it is ahead "
-        "of the middle of PaMaL's front, and on Census, if both are tuned, of the network that you "
-        "would choose from the front. The exception is MultiMNIST after 40 passes, where the "
-        "network that you would choose from a front of four draws is level with LS."
+        "soup is ahead of PaMaL. If you need a single network, train LS. On MultiMNIST LS is ahead "
+        "of the middle of PaMaL's front. On Census, if both are tuned, LS is ahead of the network "
+        "that you would choose from the front. The exception is MultiMNIST after 40 passes: the "
+        "network that you would choose from a front of four draws is then level with LS."
     )
 
 

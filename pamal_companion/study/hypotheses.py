@@ -96,7 +96,7 @@ def fronts_along_the_dial(records: Records, widths: Iterable[int]) -> list[Hypot
     """One run against five LS of as many passes, at each number of features."""
     return [
         difference(
-            f"k = {width}: the front of one run - five LS of two epochs",
+            f"k = {width}: the front of PaMaL - five LS of two epochs",
             numbers(records, [f"{width}-pamal"], "validation"),
             numbers(records, sweep(width, 10), "validation"),
         )
@@ -109,7 +109,7 @@ def dial_of_conflict(records: Records) -> list[Hypothesis]:
     number of features."""
     middles = [
         difference(
-            f"k = {width}: the middle of one run - one LS of ten epochs",
+            f"k = {width}: the middle of PaMaL's front - one LS of ten epochs",
             numbers(records, [f"{width}-pamal"], "validation", middle_volume),
             numbers(records, [f"{width}-ls-0.5"], "validation"),
         )
@@ -148,8 +148,8 @@ def one_run_against_a_sweep(records: Records) -> list[Hypothesis]:
         eleven = numbers(records, [f"{data}-pamal"], "test")
         four = pd.Series({seed: best_four(record) for seed, record in ours.items()})
         family += [
-            difference(f"{name}: eleven points of one run - four LS", eleven, theirs),
-            difference(f"{name}: four points of one run - four LS", four, theirs),
+            difference(f"{name}: eleven points of PaMaL - four LS", eleven, theirs),
+            difference(f"{name}: four points of PaMaL - four LS", four, theirs),
         ]
     return family
 
@@ -204,7 +204,7 @@ def tasks(records: Records) -> list[Hypothesis]:
     """The front of one run against the sweep of one LS for each task, with two, four and eight."""
     return [
         difference(
-            f"{count} tasks: the front of one run - {count} LS",
+            f"{count} tasks: the front of PaMaL - {count} LS",
             *(numbers(records, of_tasks(records, count, side), "test") for side in ("pamal", "ls")),
         )
         for count in NUMBERS_OF_TASKS

@@ -13,7 +13,7 @@ SPLIT = "test"
 
 
 def table(records: Records, counts: Iterable[int] = NUMBERS_OF_TASKS) -> pd.DataFrame:
-    """Return what each side reaches and costs, a row for each number of tasks and side: mean ±
+    """Return what each method reaches and costs, a row for each number of tasks and method: mean ±
     standard deviation over seeds (n - 1).
 
     The hypervolume is that of accuracies, from 0; networks of one task each have none. The order is
@@ -22,12 +22,16 @@ def table(records: Records, counts: Iterable[int] = NUMBERS_OF_TASKS) -> pd.Data
     """
     rows = []
     for count in counts:
-        for side, label in (("pamal", "one run"), ("ls", f"{count} LS"), ("stl", f"{count} STL")):
+        for side, label in (
+            ("pamal", "PaMaL, one run"),
+            ("ls", f"{count} LS"),
+            ("stl", f"{count} STL"),
+        ):
             names = of_tasks(records, count, side)
             runs = [next(iter(records[name].values())) for name in names]
             row = {
                 "tasks": count,
-                "side": label,
+                "method": label,
                 "hypervolume": "",
                 "best accuracy": summary(best_accuracy(records, names)),
                 "order": "",
@@ -42,7 +46,7 @@ def table(records: Records, counts: Iterable[int] = NUMBERS_OF_TASKS) -> pd.Data
                     pd.Series({seed: order(run, SPLIT) for seed, run in by_seed})
                 )
             rows.append(row)
-    return pd.DataFrame(rows).set_index(["tasks", "side"])
+    return pd.DataFrame(rows).set_index(["tasks", "method"])
 
 
 def best_accuracy(records: Records, names: Iterable[str]) -> "pd.Series[float]":

@@ -107,9 +107,15 @@ def test_digits_that_no_network_reads_are_counted_for_each_method():
                 unread += (np.concatenate(rows).max(axis=0) < 0.2).sum()
         counts.append(unread)
     said = (
-        "of 40 digits, two for each run, PaMaL leaves {} unread, a soup {}, and five short LS {}."
+        "Of 40 digits, two for each run, PaMaL leaves {} unread, a soup {}, and five short LS {}."
     )
     assert said.format(*counts) in dial.untrained()
+    short = [
+        records[name].values() for width in (2, 3, 4, 6) for name in dial.settings(width)[FIVE]
+    ]
+    accuracies = np.array([run.front("test").values for runs in short for run in runs])
+    said = f"of {accuracies.size} tasks {(accuracies < 0.2).sum()} have so low an accuracy"
+    assert said in dial.untrained()
 
 
 def test_no_number_of_features_that_cannot_die_is_told_before_the_last_run():

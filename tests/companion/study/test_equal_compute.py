@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from made_up import front_of
 
-from pamal_companion.study import equal_compute, registered, told
+from pamal_companion.study import equal_compute, frame, registered, told
 from pamal_companion.study.registered import verdicts
 from pamal_core.simplex import lattice
 
@@ -45,7 +45,12 @@ def test_points_on_a_digit_are_those_of_the_records():
         picked[name] = 100 * np.mean(seeds, axis=0)
     gains = picked["pamal-four-stratified"] - picked["soup-0.002"]
     text = equal_compute.against_the_soup()
-    assert "read it {:.2f} and {:.2f} points better".format(*gains) in text
+    assert f"reads it {told.between(gains, 2)} points better" in text
+    settings = [
+        frame.of(question.records[f"pamal-{name}"][20]) for name in ("four-stratified", "one-draw")
+    ]
+    assert settings[0].rate > settings[1].rate
+    assert "has a higher learning rate" in text
     text = equal_compute.against_one_ls()
     for name in ("pamal-four-stratified", "ls-0.002"):
         assert "{:.1f} % and {:.1f} %".format(*picked[name]) in text

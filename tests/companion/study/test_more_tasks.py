@@ -22,7 +22,7 @@ def test_each_side_has_its_best_its_passes_and_its_networks():
         "2-stl-education": runs("stl", (0.75,), task=1, epochs=24),
     }
     found = more_tasks.table(records, counts=[2]).xs(2)
-    assert found.index.tolist() == ["one run", "2 LS", "2 STL"]
+    assert found.index.tolist() == ["PaMaL, one run", "2 LS", "2 STL"]
     columns = [
         [text.split(" ")[0] for text in found[name]] for name in ("hypervolume", "best accuracy")
     ]
