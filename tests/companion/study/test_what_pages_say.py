@@ -186,14 +186,16 @@ SAYS = {
         ("it is open which is better", "Census, each at the best rate tried"),
     ],
     "index": [
-        ("is ahead of LS on MultiMNIST", "MultiMNIST, the paper's rates: PaMaL's"),
-        ("of LS on MultiMNIST and on Census", "Census, the paper's rates: PaMaL's front"),
+        ("than LS holds on MultiMNIST and on Census", "MultiMNIST, the paper's rates: PaMaL's"),
+        ("than LS holds on MultiMNIST and on Census", "Census, the paper's rates: PaMaL's front"),
         ("LS is ahead of PaMaL with four draws", "MultiMNIST, equal passes: one network"),
         ("LS is ahead of PaMaL with four draws", "MultiMNIST, equal passes, on test: one"),
         (
             "PaMaL with one draw is ahead of LS",
             "MultiMNIST, 40 passes: PaMaL with W = 1 against LS",
         ),
+    ],
+    "method": [
         ("makes PaMaL's front better on Multi", "MultiMNIST: PaMaL with an EMA of the weights"),
     ],
     "runs": [
@@ -259,12 +261,9 @@ def test_what_a_page_says_is_no_stronger_than_its_interval(where, words, finding
 
 
 def test_the_first_page_says_what_is_open_on_three_digits(runs):
-    assert "On MultiMNIST3 that is open." in page("index")
-    assert "[Some claims fail](results/claims), more are open." in page("index")
+    assert "and is open on MultiMNIST3." in page("index")
     claim = claims.FINDINGS["MultiMNIST3, rate 0.001: PaMaL's front against LS"]
     assert claims.judge(claim, runs).word == "open"
-    counts = claims.table(runs)["verdict"].value_counts()
-    assert 1 < counts["fails"] < counts["open"]
 
 
 def test_what_is_counted_in_groups_of_seeds_is_said_to_be(findings, runs):
@@ -520,8 +519,8 @@ def test_what_the_page_of_tables_says_is_what_its_tables_say(runs):
     assert {first, clear} <= made
 
 
-def test_what_the_first_page_says_of_the_sign_and_of_the_ends(runs):
-    text = page("index")
+def test_what_the_page_of_the_method_says_of_the_sign_and_of_the_ends(runs):
+    text = page("method")
     better = "of the text brings the front of Census into better order"
     assert better in page("discrepancies")
     start = "The penalty brings losses into order, W = 2, lambda = 5 against 0, with the sign "
