@@ -461,6 +461,11 @@ def test_what_the_page_of_phn_and_cosmos_says_is_what_the_points_say(data, runs)
             said = "Look at how `order` falls as λ rises on Census."
             assert np.mean(by_lam[most]) < np.mean(by_lam[least])
             assert said in passage("ablation_phn_cosmos", "cosmos-text")
+        if method == "phn":
+            assert backwards == 0
+        assert "So only COSMOS has fronts that run backwards." in passage(
+            "ablation_phn_cosmos", "criterion"
+        )
         if method == "cosmos":
             assert backwards > low / 2  # as the title of the page says
         if name == "cosmos_multimnist":
