@@ -70,7 +70,7 @@ def what_it_buys() -> str:
         "**What does it buy?** A choice of networks from one training. At equal compute you could "
         "train four LS with different weights instead. On MultiMNIST one run of PaMaL is ahead of "
         "them, because four runs that share the compute are short. On Census it is behind them, "
-        "probably because long training overfits there ([the comparisons](beyond))."
+        "probably because long training overfits there ([the comparisons](beyond.html))."
     )
 
 
@@ -85,8 +85,8 @@ def who_should_use_it() -> str:
         raise ValueError(f"A sentence is written for a middle that is behind LS. Found {middle}.")
     return (
         "**Who should use it?** You, if your tasks compete and you do not know yet which "
-        "compromise you want. Train a rewarded soup as well, because on [fairness](fairness) the "
-        "soup is ahead of PaMaL. If you need a single network, train LS. On MultiMNIST LS is ahead "
+        "compromise you want. Train a rewarded soup as well, because on "
+        f"{equal_compute.FAIRNESS} the soup is ahead of PaMaL. If you need a single network, train LS. On MultiMNIST LS is ahead "
         "of the middle of PaMaL's front. On Census, if both are tuned, LS is ahead of the network "
         "that you would choose from the front. The exception is MultiMNIST after 40 passes: the "
         "network that you would choose from a front of four draws is then level with LS."

@@ -19,6 +19,8 @@ from pamal_companion.study.statistics import Estimate, bracket, minus
 FOUR, ONE = "four stratified draws", "one draw"
 SETTINGS = {FOUR: "pamal-four-stratified", ONE: "pamal-one-draw"}
 WEIGHTS = (0.2, 0.4, 0.6, 0.8)
+FAIRNESS = "[fairness](fairness.html)"
+"""The link to a page from the output of a cell, which has no other name for it than its file."""
 PHN = "MultiMNIST: PHN tuned on one seed, p = 2, against PaMaL"
 
 
@@ -86,8 +88,8 @@ def answer() -> str:
         "level.\n\n"
         "*On Census with two tasks it is not.* Four short runs of LS share the compute there, and "
         f"they are better by {told.between(census)} points on each task.\n\n"
-        "*On [fairness](fairness) a soup is better than PaMaL*, and PaMaL is better than LS, a "
-        "sweep and PHN.\n\n"
+        f"*On {FAIRNESS} a soup is better than PaMaL*, and PaMaL is better than LS, a sweep and "
+        "PHN.\n\n"
         "So train one LS if a single balanced network is all you need. If you need a choice, train "
         "a soup as well as PaMaL. On the digits no other front that we trained for as long comes "
         "as near to PaMaL's, and on fairness the soup is better."
@@ -114,7 +116,7 @@ def against_the_soup() -> str:
         "\n\n"
         "We do not know why four draws help. The setting with four draws has a higher learning "
         "rate, too, so that the draws need not be what makes the difference. And the exception is "
-        "large. On [fairness](fairness) the soup is ahead of every variant of PaMaL that we tried, "
+        f"large. On {FAIRNESS} the soup is ahead of every variant of PaMaL that we tried, "
         f"of the best one by {low:.1f} to {high:.1f} points of average precision."
     )
 
@@ -195,7 +197,7 @@ def against_phn(runs: Runs) -> str:
         "so did we. PaMaL with four draws has four times the passes after as many epochs. Still it "
         "is **open** which of the two has the better front (hypervolume of PHN minus PaMaL "
         f"{judged.estimate.replace('-0.0000', '0.0000')}).\n\n"
-        "At equal compute we compared both on [fairness](fairness) only, and **PaMaL is ahead of "
+        f"At equal compute we compared both on {FAIRNESS} only, and **PaMaL is ahead of "
         f"PHN**, by {low:.1f} to {high:.1f} points of average precision. PHN also takes more than "
         "ten times as long, because in each step a second network computes all weights of the "
         "first."
