@@ -87,9 +87,10 @@ def who_should_use_it() -> str:
         "**Who should use it?** You, if your tasks compete and you do not know yet which "
         "compromise you want. Train a rewarded soup as well, because on "
         f"{equal_compute.FAIRNESS} the soup is ahead of PaMaL. If you need a single network, train "
-        "LS. On MultiMNIST LS is ahead of the middle of PaMaL's front. On Census, if both are tuned, LS is ahead of the network "
-        "that you would choose from the front. The exception is MultiMNIST after 40 passes: the "
-        "network that you would choose from a front of four draws is then level with LS."
+        "LS. On MultiMNIST LS is ahead of the middle of PaMaL's front. On Census, if both are "
+        "tuned, LS is ahead of the network that you would choose from the front. The exception is "
+        "MultiMNIST after 40 passes: the network that you would choose from a front of four draws "
+        "is then level with LS."
     )
 
 
