@@ -40,11 +40,13 @@ def word(ours, theirs):
 def test_on_multimnist_adapters_of_a_finished_network_are_open_or_behind(of):
     text = passage("from_what_you_have", "c00")
     volume = {way: of("multimnist", way) for way in WAYS}
-    open_against = "PaMaL with W = 1, which has ten passes, and a plain network of fifteen"
-    assert f"is behind PaMaL with W = 4, and open against {open_against}" in text
+    assert "Adapters of a finished network are behind PaMaL with four draws per step" in text
+    assert "Their comparison with PaMaL with one draw is open, and so is" in text
+    assert "comparison with one plain network of fifteen epochs, which has as many passes" in text
     for baseline, said in (("W = 1", "open"), ("W = 4", "behind"), ("plain longer", "open")):
         assert word(volume["finished"], volume[baseline]) == said
-    assert "adapters are behind PaMaL with W = 1, and so are fine-tuned copies" in text
+    assert "is trained, too, adapters are behind PaMaL with one draw. Fine-tuned copies" in text
+    assert "copies are behind it as well" in text
     for way in ("base", "annealed", "copies"):
         assert word(volume[way], volume["W = 1"]) == "behind"
 
@@ -52,19 +54,21 @@ def test_on_multimnist_adapters_of_a_finished_network_are_open_or_behind(of):
 def test_their_front_is_short_and_that_of_copies_as_wide_as_pamals(of):
     text = passage("from_what_you_have", "c00")
     widths = {way: of("multimnist", way, "span").mean() for way in WAYS}
-    assert "Its points hardly differ" in text and "as wide as PaMaL's" in text
+    assert "on a digit differ by less than half a point" in text
+    assert "although their front is wider than PaMaL's" in text
     assert widths["finished"] < 0.005 < 0.01 < widths["W = 1"] < widths["copies"]
 
 
 def test_on_census_copies_are_ahead_and_others_are_open_or_behind(of):
     text = passage("from_what_you_have", "c00")
     volume = {way: of("census", way) for way in WAYS}
-    assert "ahead of every other way that was tried, by less than 0.01" in text
+    said = "ahead of every other way that we tried, by well under one point of accuracy on each"
+    assert f"{said} task (less than 0.01 in hypervolume)" in text
     for way in WAYS.keys() - {"copies"}:
         assert word(volume["copies"], volume[way]) == "ahead"
         assert (volume["copies"] - volume[way]).mean() < 0.01
     assert "nearly a point" in text and of("census", "copies", "span").max() < 0.001
-    assert "with a trained base are open against PaMaL with W = 1, and those of a finished" in text
+    assert "base are open against PaMaL with one draw, and adapters of a finished" in text
     for way, said in (("base", "open"), ("annealed", "open"), ("finished", "behind")):
         assert word(volume[way], volume["W = 1"]) == said
 
