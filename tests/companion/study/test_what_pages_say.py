@@ -221,7 +221,7 @@ SAYS = {
             "is behind a soup after ten passes",
             "Census, 10 passes: PaMaL with W = 1 against a soup",
         ),
-        ("On Census long training overfits", "Census: LS, RLW and Nash-MTL against"),
+        ("long training overfits on Census", "Census: LS, RLW and Nash-MTL against"),
         ("is [ahead of four draws]", "40 passes: PaMaL with W = 1 against PaM"),
         ("one draw is behind two draws", "Census, 20 passes: PaMaL with W = 1"),
         ("[raise PaMaL's hypervolume]", "MultiMNIST: PaMaL with an EMA of the weights"),
