@@ -204,7 +204,10 @@ SAYS = {
     ],
     "your_model methods": [
         ("LS is ahead of PaMaL with four draws", "MultiMNIST, equal passes: one network of LS"),
-        ("LS then makes four times as many steps", "MultiMNIST, equal passes and steps: PaMaL"),
+        (
+            "LS then makes four times as many steps",
+            "MultiMNIST, equal passes and equal steps: PaMaL",
+        ),
         ("and its front is ahead of LS.", "MultiMNIST, 40 passes: PaMaL with W = 1 against LS"),
         ("front is ahead of LS on Multi", "MultiMNIST, 40 passes: PaMaL with W = 1 against LS"),
         (
@@ -221,7 +224,7 @@ SAYS = {
             "is behind a soup after ten passes",
             "Census, 10 passes: PaMaL with W = 1 against a soup",
         ),
-        ("long training overfits on Census", "Census: LS, RLW and Nash-MTL against"),
+        ("long training overfits on Census", "Census: LS, RLW and Nash-MTL, each against"),
         ("is [ahead of four draws]", "40 passes: PaMaL with W = 1 against PaM"),
         ("one draw is behind two draws", "Census, 20 passes: PaMaL with W = 1"),
         ("[raise PaMaL's hypervolume]", "MultiMNIST: PaMaL with an EMA of the weights"),
