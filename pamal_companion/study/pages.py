@@ -9,59 +9,123 @@ from pamal_companion.runs import grid
 from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, paper, tables
 from pamal_companion.study.frame import Runs, Setting
-from pamal_companion.study.fronts import span
+from pamal_companion.study.registered import OF_ACCURACIES
+from pamal_companion.study.statistics import number
 from pamal_core.front import Front
 
 
 def opening(record: Record, runs: Runs) -> str:
     """Return what the run of `record` ends with, in the mean over `runs`, which are those of its
-    setting, what they are beside the paper, and beside LS, in Markdown."""
-    setting, full = frame.of(record), frame.is_full(record)
-    data, count = paper.DATA[record.experiment], len(record.front("validation").alphas)
-    what = setting.label() if full else paper.PRINTED[record.method]
-    told = f"One run of {what} on {data if full else f'the built-in sample of {data}'} ends with "
+    setting, and how it stands beside LS and beside the paper, in Markdown."""
+    full, data = frame.is_full(record), paper.DATA[record.experiment]
+    fronts = [one.front("validation") for one in next(iter(runs.values())).values()]
+    count, method = len(fronts[0].alphas), paper.PRINTED[record.method]
     if count == 1:
-        told += "one network."
+        told = [f"One run of {method} on {data} ends with one network, so there is no choice."]
     else:
-        fronts = [one.front("validation") for one in next(iter(runs.values())).values()]
-        told += f"**{count} networks to choose from**. {trade(fronts)}"
+        told = [f"**One run of {method} on {data} leaves you {count} networks to choose from.**"]
+        told.append(trade(fronts))
     if not full:
-        said = "A sample shows how a method behaves; it says nothing of the paper's numbers."
-        return f"{told} {said}"
-    said, one = beside_the_paper(runs), Setting(setting.experiment, "ls")
-    if not setting.options and setting.method != "ls":
-        both = {**frame.read(), **runs}
-        ls, own, best = (
-            frame.measured(both, of, measure, "validation").mean()
-            for of, measure in (
-                (one, "hypervolume"),
-                (setting, "hypervolume"),
-                (setting, "chosen hypervolume"),
-            )
+        told.append(
+            f"This run is on the built-in sample of {data}, so it shows how the method behaves and "
+            "says nothing of the paper's numbers."
         )
-        if not np.isnan([ls, own]).any():
-            said += f" At equal epochs the mean hypervolume is {ls:.4f} for the one network of LS "
-            said += f"and {own:.4f} for {paper.PRINTED[setting.method]}."
-            if count > 1:
-                said += f" The best of its networks has {best:.4f}."
-    return f"{told} {said}"
+        return " ".join(told)
+    setting = frame.of(record)
+    if not setting.options and setting.method != "ls":
+        told.append(beside_ls(setting, runs))
+    told.append(beside_the_paper(runs))
+    return " ".join(filter(None, told))
 
 
 def trade(fronts: Sequence[Front]) -> str:
-    """Return how many networks are not dominated and how far these reach, and whether a gain on one
-    task costs another, by the rank correlation of what they achieve: means over `fronts`, one for
-    each seed."""
-    reach = np.mean([span(front) for front in fronts])
+    """Return how many networks are not dominated and how far apart these are, and whether a gain on
+    one task costs another, by the rank correlation of what they achieve: means over `fronts`, one
+    for each seed."""
     kept = np.mean([front.non_dominated().sum() for front in fronts])
     competition = np.mean([front.task_correlation() for front in fronts])
-    mean = f", on average over {len(fronts)} seeds" if len(fronts) > 1 else ""
-    told = "a gain on one task costs another" if competition < -0.3 else "there is little to trade"
-    number = f"{competition:.2f}".replace("-", "\N{MINUS SIGN}")
+    over = f"On average over {len(fronts)} seeds" if len(fronts) > 1 else "On validation"
+    tasks = "both tasks" if len(fronts[0].objectives) == 2 else "every task"
+    price = f"{competition:.2f}".replace("-", "\N{MINUS SIGN}")
     few = f"{kept:.1f}".removesuffix(".0")
+    worth = f"{over} {few} of them are worth choosing, because no other one beats them at {tasks}"
+    if kept == 1:
+        return f"{worth}. So there is nothing to trade."
+    reach = f"{worth}. From one end of these to the other, {furthest(fronts)}."
+    if competition < -0.3:
+        return (
+            f"{reach} What you gain on one task you pay for on another: along the front the rank "
+            f"correlation of what two tasks achieve is {price}, and \N{MINUS SIGN}1 would be a "
+            "price for every gain."
+        )
     return (
-        f"On validation {few} of them are not dominated{mean}, with a span of {reach:.3f}. Along "
-        f"the front {told} (rank correlation {number})."
+        f"{reach} But there is little to trade: the rank correlation of what two tasks achieve is "
+        f"{price}, where \N{MINUS SIGN}1 would be a price for every gain."
     )
+
+
+def furthest(fronts: Sequence[Front]) -> str:
+    """Return the objective that changes most between networks that are not dominated, and by how
+    much: the spread of the front, in the mean over `fronts`."""
+    spreads = np.mean([np.ptp(one.values[one.non_dominated()], axis=0) for one in fronts], axis=0)
+    most = int(spreads.argmax())
+    name, _, task = fronts[0].objectives[most].name.partition("/")[::-1]
+    if name in SHARES:
+        return f"the {name} on {task} changes by {100 * spreads[most]:.1f} points"
+    return f"the {name} on {task} changes by {number(spreads[most])}"
+
+
+SHARES = ("accuracy", "mIoU", "pixel accuracy", "average precision")
+"""Metrics between 0 and 1, of which a hundredth is a point."""
+
+
+def beside_ls(setting: Setting, runs: Runs) -> str:
+    """Return how the front of `setting`, and its best network, stand beside one network of LS after
+    as many epochs; nothing where LS has not been run."""
+    both, ls = {**frame.read(), **runs}, Setting(setting.experiment, "ls")
+    theirs, front, best = (
+        frame.measured(both, of, measure, "validation").mean()
+        for of, measure in (
+            (ls, "hypervolume"),
+            (setting, "hypervolume"),
+            (setting, "chosen hypervolume"),
+        )
+    )
+    if np.isnan([theirs, front]).any():
+        return ""
+    method = paper.PRINTED[setting.method]
+    text = (
+        f"After as many epochs the mean hypervolume is {theirs:.4f} for the one network of LS and "
+        f"{front:.4f} for {method}{in_points(setting, front, theirs)}."
+    )
+    if not np.isnan(best) and setting.method in OF_MANY:
+        side = "above" if best > theirs else "below"
+        text += f" The best single network of the front has {best:.4f}, which is {side} LS."
+    draws = setting.values.get("W", 1)
+    if setting.method == "pamal" and draws > 1:
+        text += (
+            f" But PaMaL had {draws:g} times the compute of LS, because each of its {draws:g} "
+            "draws is a pass. [At equal compute](../results/beyond.ipynb) has both after as many "
+            "passes."
+        )
+    return text
+
+
+def in_points(setting: Setting, ours: float, theirs: float) -> str:
+    """Return two hypervolumes of accuracies as points of accuracy on each task: v is that of one
+    network with the accuracy v^(1/T) on each of T tasks. Nothing where a task has no accuracy."""
+    if setting.experiment not in OF_ACCURACIES:
+        return ""
+    root = 1 / len(paper.TASKS[setting.experiment])
+    away = 100 * (ours**root - theirs**root)
+    if abs(away) < 0.05:
+        return ", the same to a tenth of a point of accuracy"
+    side = "above" if away > 0 else "below"
+    return f", that is {abs(away):.1f} points of accuracy on each task {side} LS"
+
+
+OF_MANY = ("pamal", "soup", "low_rank", "phn", "cosmos")
+"""The methods that end with more than one network."""
 
 
 def beside_the_paper(runs: Runs) -> str:
@@ -73,10 +137,11 @@ def beside_the_paper(runs: Runs) -> str:
     volumes = found[found.index.get_level_values(-1) == "hypervolume ↑"]
     row = volumes.iloc[-1] if len(volumes) else found.iloc[0]
     measure, _, percent = str(row.name[-1]).rstrip(" ↑↓").partition(", ")
-    best = "" if len(volumes) else "of the best "
+    best = "" if len(volumes) else "best "
     ours, theirs = (f"{value:#.4g} {percent}".strip() for value in (row.ours, row.paper))
-    word = ", which differs" if row["verdict"] == "differs" else ""
-    return f"The mean {best}{measure} is {ours}; the paper has {theirs}{word}."
+    if row["verdict"] == "differs":
+        return f"The paper has a mean {best}{measure} of {theirs}. Ours is {ours}, which differs."
+    return f"The paper has a mean {best}{measure} of {theirs}, and ours is {ours}."
 
 
 def making(notebook: str, namespace: Mapping[str, Any], record: Record, runs: Runs) -> str:

@@ -71,13 +71,16 @@ def test_the_command_on_a_page_makes_that_page(name):
 
 @pytest.mark.parametrize("name", ["multimnist", "census"])
 def test_a_page_of_full_data_opens_with_the_mean_of_its_records(name):
-    first = next(text for text in said(page(name)) if text.startswith("One run"))
-    ours, ls = points(f"{name}/pamal"), points(f"{name}/ls")
-    assert f"The mean hypervolume is {np.mean([*ours.values()]):.4f}; the paper has" in first
-    means = (np.mean([*of.values()]) for of in (ls, ours))
-    assert "{:.4f} for the one network of LS and {:.4f} for PaMaL.".format(*means) in first
+    first = next(text for text in said(page(name)) if text.startswith("**One run"))
+    ours, ls = (np.mean([*points(f"{name}/{of}").values()]) for of in ("pamal", "ls"))
+    assert f"and ours is {ours:.4f}." in first
+    assert f"{ls:.4f} for the one network of LS and {ours:.4f} for PaMaL, that is" in first
+    away = 100 * (ours**0.5 - ls**0.5)
+    assert f"{away:.1f} points of accuracy on each task above LS." in first
     single = np.mean([*best_networks(f"{name}/pamal")])
-    assert f"The best of its networks has {single:.4f}." in first
+    assert single > ls and f"of the front has {single:.4f}, which is above LS." in first
+    draws = {record["options"]["W"] for record in records(f"{name}/pamal")}
+    assert f"PaMaL had {draws.pop()} times the compute of LS" in first
     expected = f"{ours[0]:.4f} with seed 0; {np.mean([*ours.values()]):.4f} ± "
     assert any(expected in text for text in said(page(name)))
 
@@ -85,8 +88,8 @@ def test_a_page_of_full_data_opens_with_the_mean_of_its_records(name):
 @pytest.mark.parametrize("name", ["utkface", "cityscapes"])
 def test_a_page_of_a_sample_says_so_first_and_concludes_nothing(name):
     found = page(name)
-    first = next(text for text in said(found) if text.startswith("One run"))
-    assert "on the built-in sample of" in first
+    first = next(text for text in said(found) if text.startswith("**One run"))
+    assert "on the built-in sample of" in first and "says nothing of the paper" in first
     shown = [c for c in found["cells"] if "remove-cell" not in c["metadata"].get("tags", [])]
     assert not any("full-data" in cell["metadata"].get("tags", []) for cell in shown)
     outputs = [output for cell in shown for output in cell.get("outputs", [])]
@@ -148,18 +151,36 @@ def test_whether_there_is_a_trade_is_said_by_the_means_over_seeds():
         return Front(np.c_[up, 4 - up] / 4, table, objectives)
 
     strict, none, some = front(-up), front(up), front(noise)
-    costs, little = "a gain on one task costs another", "there is little to trade"
-    assert pages.trade([strict]) == (
-        "On validation 5 of them are not dominated, with a span of 4.000. Along the front "
-        f"{costs} (rank correlation \N{MINUS SIGN}1.00)."
-    )
-    assert pages.trade([none]).startswith("On validation 1 of them") and little in pages.trade(
-        [none]
-    )
+    found = pages.trade([strict])
+    assert found.startswith("On validation 5 of them are worth choosing")
+    assert "What you gain on one task you pay for on another" in found
+    assert "achieve is \N{MINUS SIGN}1.00" in found
+    assert "the accuracy on a changes by 400.0 points." in found
+    found = pages.trade([none])
+    assert found.startswith("On validation 1 of them") and "nothing to trade" in found
     found = pages.trade([strict, none, some])
     correlation = spearmanr(up, noise).statistic / 3
-    assert "2.7 of them are not dominated, on average over 3 seeds" in found  # 5, 1 and 2
-    assert f"{little} (rank correlation {correlation:.2f})" in found
+    assert found.startswith("On average over 3 seeds 2.7 of them are worth choosing")  # 5, 1, 2
+    assert "there is little to trade" in found and f"achieve is {correlation:.2f}" in found
+
+
+def test_what_changes_most_is_told_in_points_or_in_its_own_unit():
+    objectives = Objective("age/loss", False), Objective("gender/accuracy", True)
+
+    def front(losses, accuracies):
+        table = pd.DataFrame({"age/loss": losses, "gender/accuracy": accuracies})
+        return Front(np.eye(2), table, objectives)
+
+    assert pages.furthest([front([0.1, 0.7], [0.8, 0.9])]) == "the loss on age changes by 0.6000"
+    two = [front([0.1, 0.15], [0.8, 0.9]), front([0.1, 0.15], [0.7, 0.9])]
+    assert pages.furthest(two) == "the accuracy on gender changes by 15.0 points"
+
+
+def test_two_hypervolumes_that_are_the_same_in_points_are_said_to_be():
+    three = Setting("multimnist3", "pamal")
+    assert pages.in_points(three, 0.8885, 0.8893) == ", the same to a tenth of a point of accuracy"
+    assert "1.0 points of accuracy on each task below LS" in pages.in_points(three, 0.9**3, 0.91**3)
+    assert pages.in_points(Setting("utkface", "pamal"), 0.5, 0.4) == ""
 
 
 def test_one_network_has_no_trade_and_a_sample_no_paper():
@@ -168,7 +189,7 @@ def test_one_network_has_no_trade_and_a_sample_no_paper():
     record = made_up(points=points)
     assert len(record.front("validation").alphas) == 1
     text = pages.opening(record, frame.runs([record]))
-    assert "ends with one network." in text and "trade" not in text and "paper has" not in text
+    assert "ends with one network" in text and "trade" not in text and "paper has" not in text
 
 
 def test_a_setting_that_the_paper_does_not_have_is_compared_with_nothing():
