@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Sequence
 
 from pamal_companion.study import recipes, registered
+from pamal_companion.study.hypotheses import WITHIN_PICKS, by_picks
 from pamal_companion.study.registered import Question
 from pamal_companion.study.statistics import Estimate, minus
 
 OURS, STRONGEST = "the best variant of PaMaL", "the best other recipe, a rewarded soup"
+BY_PICKS = "a rewarded soup: right picks"
 NEAR = 0.002
 """How near to a constant answer's value a network counts as no better than that answer."""
 
@@ -76,6 +78,36 @@ def of_fairness(question: Question) -> str:
         "It trains one network on both losses, then a copy for each, with nine tenths of the "
         "weight on that loss."
     )
+
+
+def of_picks(question: Question) -> str:
+    """Return what came of the comparison by whom a network picks; the progress alone until the last
+    run is made."""
+    if question.progress != "complete":
+        return f"**This comparison is {question.progress}.**"
+    check(question, OURS, BY_PICKS, "open")
+    ours, theirs = (by_picks(question.records, recipe) for recipe in ("pamal", "soup"))
+    away = minus(ours, theirs, paired=True)[0]
+    low, high = away.interval()
+    none, above = int((theirs == WITHIN_PICKS.base_rate).sum()), int((ours > theirs).sum())
+    both = theirs != WITHIN_PICKS.base_rate
+    typical = 100 * float((ours - theirs)[both].mean())
+    return (
+        "**It is open whether PaMaL or the soup is better by this measure.** PaMaL's picks are "
+        f"right more often by {100 * away.value:.1f} points, but the interval reaches from "
+        f"{in_points(low)} to {in_points(high)}. It is so wide because at {none} of {len(ours)} "
+        "seeds none of the soup's four networks picks women and men that evenly, so that picking "
+        "at random is all that is left of the soup, while at the other seeds the difference is "
+        f"{typical:.1f} points. PaMaL is above the soup at {above} of the {len(ours)} seeds. So "
+        "the soup's lead by mean scores does not carry over to the people who are picked. The two "
+        "can disagree, because a mean score depends on how high a network scores everybody, and a "
+        "pick only on the order. Why they do so here we do not know."
+    )
+
+
+def in_points(share: float) -> str:
+    """Return a difference of shares in points."""
+    return f"{100 * share:.1f}".replace("-", "\N{MINUS SIGN}")
 
 
 def of_constants(question: Question) -> str:

@@ -164,6 +164,16 @@ def test_what_was_promised_is_said_there(name, page):
             assert f"by {low:.1f} to {high:.1f} points" in text
             assert all(row["estimate"] in text for _, row in found.iterrows())
             assert all(f"{limit:g}</td>" in text for limit in ASKED["limits"])
+    elif name == "fairness-by-picks":
+        away = registered.hypotheses(question)[0].away
+        low, high = (f"{100 * end:.1f}" for end in away.interval())
+        words = f"**{found['verdict'].iloc[0]}** whether PaMaL or the soup is better"
+        if page.endswith(".md"):
+            assert f"Judged by whom they pick, it is {words}: PaMaL's picks are right" in text
+            assert f"often by {100 * away.value:.1f} points, but the interval is {low} to" in text
+            assert f"{high} points." in text
+        else:
+            assert all(row["estimate"] in text for _, row in found.iterrows())
     elif "```{verdicts}" in text:  # whose lines have the words, as test_front_page says
         assert all(f"{name}: {hypothesis}" in text for hypothesis in found.index)
     else:
@@ -181,6 +191,42 @@ def test_the_first_page_names_who_pamal_is_ahead_of(question):
         assert f"PaMaL is **ahead** {said}" in text
 
 
+def test_other_code_finds_by_how_much_the_picks_differ():
+    """From the JSON alone: the best fair one of four points, or the share by chance."""
+    right, gap = "income/right picks", "parity/gap in picks"
+    folder = FOLDER / "fairness-by-picks"
+
+    def picks(recipe, seed):
+        record = json.loads((folder / f"{recipe}_seed_{seed}.json").read_text())
+        points = [
+            np.array([[p["metrics"][right], p["metrics"][gap]] for p in record["points"]])[
+                [p["split"] == split for p in record["points"]]
+            ]
+            for split in ("validation", "test")
+        ]
+        validation, test = points
+
+        def covered(rows):
+            total, least = 0.0, 0.08
+            for x, y in sorted(map(tuple, validation[[*rows]]), reverse=True):
+                if x > 0.062 and y < least:
+                    total += (x - 0.062) * (least - y)
+                    least = y
+            return total
+
+        four = max(itertools.combinations(range(len(validation)), 4), key=covered)
+        fair = [k for k in four if validation[k, 1] <= 0.03]
+        return test[max(fair, key=lambda k: validation[k, 0]), 0] if fair else 0.062
+
+    away = np.array([picks("pamal", seed) - picks("soup", seed) for seed in range(60, 80)])
+    reach = t.ppf(0.975, 19) * away.std(ddof=1) / 20**0.5
+    (found, *_) = registered.hypotheses(registered.read("fairness-by-picks"))
+    assert found.away.value == pytest.approx(away.mean(), abs=1e-9)
+    assert found.away.interval() == pytest.approx((away.mean() - reach, away.mean() + reach))
+    text = told.of_picks(registered.read("fairness-by-picks"))
+    assert f"above the soup at {(away > 0).sum()} of the 20 seeds" in text
+
+
 # All registrations together
 
 
@@ -195,7 +241,7 @@ def test_one_family_of_all_is_holm_over_all():
         running = max(running, p[k] * (len(p) - rank))
         differs[k] = running < 0.05
     whole = registered.as_one_family(asked)
-    assert (whole.hypotheses, whole.questions) == (len(every), len(judged)) == (43, 8)
+    assert (whole.hypotheses, whole.questions) == (len(every), len(judged)) == (46, 9)
     changed = {(name, one.text) for name, family in whole.changed.items() for one in family}
     words = {q.name: registered.verdicts(q)["verdict"] for q in judged}
     for (name, one), still in zip(every, differs, strict=True):
