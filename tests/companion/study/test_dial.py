@@ -4,7 +4,6 @@ import re
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 from made_up import staircase
 from notebook_text import readme
@@ -124,20 +123,30 @@ def test_no_number_of_features_that_cannot_die_is_told_before_the_last_run():
     assert "**running, 12 of 300**" in text and "We do not know yet" in text
 
 
-def test_the_two_words_of_features_that_cannot_die_are_told_at_the_end(monkeypatch):
-    """With the tasks that no network of a run reads, as the registration promises."""
-    registered = dial.undying()
-    primary = [one.text for one in registered.asked.asked if one.family == "primary"]
-    found = pd.DataFrame({"estimate": ["+0.1", "-0.2"], "verdict": ["ahead", "behind"]}, primary)
-    counted = pd.DataFrame({"as a constant": [1.0, 2, 3, 4], "tasks": [24.0] * 4})
-    counted.index = ["k=3-pamal", "k=3-phn", "k=6-pamal", "k=6-soup"]
-    monkeypatch.setattr(dial, "verdicts", lambda question: found)
-    monkeypatch.setattr(dial, "beside", lambda question: counted)
-    text = dial.of_the_undying(SimpleNamespace(progress="complete", asked=registered.asked))
-    assert "**ahead** against PHN" in text and "(hypervolume +0.1)" in text
-    assert "**behind** against a rewarded soup (-0.2)" in text
-    assert "1 of 24 of PaMaL and 2 of 24 of PHN" in text and "above 2.25" in text
-    assert "3 of 24 of PaMaL and 4 of 24 of the soup" in text
+def test_the_two_words_of_features_that_cannot_die_are_told_at_the_end():
+    """With their differences, and the tasks at the loss of a constant answer, which are none."""
+    question = dial.undying()
+    text, found = dial.of_the_undying(question), verdicts(question)
+    primary = [one.text for one in question.asked.asked if one.family == "primary"]
+    words = re.findall(r"\*\*(\w+)\*\* whether PaMaL is better", text)
+    assert words == found.loc[primary, "verdict"].tolist()
+    assert all(f"(hypervolume {found.loc[name, 'estimate']})" in text for name in primary)
+    runs = {}  # the smallest losses of a recipe and a seed, of all four networks of a sweep
+    for name, by_seed in question.records.items():
+        for seed, record in by_seed.items():
+            losses = record.front("test").table.filter(like="/loss").min()
+            key = re.sub(r"-\d$", "", name), seed
+            runs[key] = np.minimum(runs.get(key, np.inf), losses.to_numpy())
+    assert len(runs) == 13 * 12 and max(losses.max() for losses in runs.values()) < 2.25
+    assert "ends at a loss above 2.25" in text
+
+
+def test_a_sentence_on_features_that_cannot_die_is_written_for_its_word(monkeypatch):
+    found = verdicts(dial.undying())
+    changed = found.assign(verdict="behind")
+    monkeypatch.setattr(dial, "verdicts", lambda question: changed)
+    with pytest.raises(ValueError, match=r"being open\. Found behind"):
+        dial.of_the_undying(dial.undying())
 
 
 def test_networks_that_gave_up_a_digit_are_counted_by_their_accuracies():
