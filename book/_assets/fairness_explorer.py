@@ -133,7 +133,7 @@ def in_words(person: pd.Series) -> str:
 
 _, network, options = made("pamal")
 splits = EXPERIMENT.load(options)
-alphas = pamal.lattice(2, 41)
+alphas = pamal.lattice(2, 101)
 table = judged(network, alphas, splits.validation)
 measured = [*(objective.name for objective in JUDGED), RIGHT, UNEQUAL]
 front = pamal.Front(alphas, table[measured], JUDGED)

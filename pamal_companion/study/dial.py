@@ -101,8 +101,8 @@ def of_the_undying(question: Question) -> str:
     return (
         "**Behind features that cannot die, a front of PaMaL shows no lead over the strongest "
         "other recipe, and none over one LS.** We put a LeakyReLU behind 3 and 6 features, gave "
-        "each recipe eight passes, and asked with twelve seeds. Of each front the four points that are "
-        "best on validation were compared on test. Behind 3 features it is "
+        "each recipe eight passes, and asked with twelve seeds. Of each front the four points that "
+        "are best on validation were compared on test. Behind 3 features it is "
         f"**{told(question, 3, 'the best other recipe, PHN', 'open')}** whether PaMaL is better "
         f"than PHN, the strongest other recipe: PaMaL is {lead(question, 3, 'phn')}. Behind 6 "
         "features it is "

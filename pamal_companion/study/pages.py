@@ -105,7 +105,7 @@ def beside_ls(setting: Setting, runs: Runs) -> str:
     if setting.method == "pamal" and draws > 1:
         text += (
             f" But PaMaL had {draws:g} times the compute of LS, because each of its {draws:g} "
-            "draws is a pass. [At equal compute](../results/beyond.ipynb) has both after as many "
+            "draws is a pass. [At equal compute](beyond.html) has both after as many "
             "passes."
         )
     return text

@@ -86,11 +86,15 @@ def watch(page, problems):
         if not request.url.startswith(ALLOWED):
             problems.append(f"asked the network for {request.url}")
 
+    def failed(request):
+        if request.failure != "net::ERR_ABORTED":  # the icon of a page that was left at once
+            problems.append(f"failed: {request.url}: {request.failure}")
+
     handlers = {
         "request": ask,
         "console": lambda m: m.type == "error" and problems.append(f"console: {m.text}"),
         "pageerror": lambda error: problems.append(f"thrown: {error}"),
-        "requestfailed": lambda request: problems.append(f"failed: {request.url}"),
+        "requestfailed": failed,
     }
     for event, handler in handlers.items():
         page.on(event, handler)

@@ -54,7 +54,7 @@ PROSE = """() => {
     .join(" ");
 }"""
 LONG = """() => [...document.querySelectorAll("article table")].filter((table) =>
-  !table.closest("details, .pw")
+  !table.closest("details, .pw, .verdicts")
   && table.querySelectorAll("tbody tr:not(.v-question)").length > 10).length"""
 
 
