@@ -40,6 +40,10 @@ def plot(front: Front, ax: Any, beside: Mapping[str, Front]) -> Any:
     place = {} if pairs else {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
     for text in panels[0].legend(**place).get_texts():
         text.set_parse_math(False)
+    if ax is None:
+        others = f", beside {' and '.join(beside)}" if beside else ""
+        caption = f"{len(front)} networks, mixtures of {front.alphas.shape[1]} members{others}."
+        panels[0].figure.set_label(caption)
     return panels[0]
 
 
