@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import pamal_core as pamal
 from pamal_companion.data import census
-from pamal_companion.experiments.fairness import EXPERIMENT, FairnessOptions
+from pamal_companion.experiments.fairness import EXPERIMENT, FairnessOptions, picked
 from pamal_companion.runs.records import Record
 from pamal_companion.runs.run import run
 from pamal_companion.widgets import explorer_data
@@ -37,13 +37,12 @@ ABOUT = (
     "Average precision says how well the scores rank those who earn more than 50,000 dollars above "
     "all others. The gap is the mean score of the men minus that of the women. For the sentence "
     "and the people, a network picks those with the highest scores, as many as earn so much: 6 of "
-    "100. "
-    "Diamonds are baselines of equal compute: LS, and the eleven networks of a rewarded soup."
+    "100. Diamonds are baselines of equal compute: LS, and the eleven networks of a rewarded soup."
 )
 
 
 def made(setting: str) -> tuple[Record, Network, FairnessOptions]:
-    """The run of a registered setting, made again, with its network and its options."""
+    """Return the run of a registered setting, made again, with its network and its options."""
     path = ROOT / f"results/registered/fairness-front/{setting}_seed_{SEED}.json"
     record = Record.read(path)
     options = FairnessOptions(method=record.method, data="full", seed=SEED, **record.options)
@@ -53,33 +52,31 @@ def made(setting: str) -> tuple[Record, Network, FairnessOptions]:
     return record, network, options
 
 
-def picked(network: Network, alpha: np.ndarray, people: TensorDataset) -> Tensor:
-    """Whether each of the people is picked, [n]: as many are as earn above 50,000 dollars."""
+def picks(network: Network, alpha: np.ndarray, people: TensorDataset) -> Tensor:
+    """Return who is picked, [n]: as many people as earn above 50,000 dollars."""
     features, income, _ = people.tensors
-    scores = network.predict(features, alpha)
-    best = scores.argsort(descending=True)[: int(income.sum())]
-    return torch.zeros(len(features), dtype=torch.bool).index_fill(0, best, value=True)
+    return picked(network.predict(features, alpha), int(income.sum()))
 
 
 def of_picks(network: Network, alpha: np.ndarray, people: TensorDataset) -> dict[str, float]:
-    """What the picks at `alpha` achieve, and how many of the women and of the men they are."""
+    """Return what the picks at `alpha` achieve, and the shares of women and men who are picked."""
     _, income, male = people.tensors
-    chosen = picked(network, alpha, people)
+    chosen = picks(network, alpha, people)
     women, men = (float(chosen[male == sex].double().mean()) for sex in (0, 1))
     right = float(income[chosen].double().mean())
     return {RIGHT: right, UNEQUAL: abs(men - women), "women": women, "men": men}
 
 
 def judged(network: Network, alphas: np.ndarray, people: TensorDataset) -> pd.DataFrame:
-    """The picks at each of the `alphas`, and the measures by which recipes were compared."""
+    """Return the picks at each of the `alphas`, and the measures by which recipes were compared."""
     tasks = EXPERIMENT.tasks
     front = pamal.evaluate(network, tasks, DataLoader(people, 5000), alphas, progress=False)
-    picks = pd.DataFrame([of_picks(network, alpha, people) for alpha in alphas])
-    return picks.join(front.table[["income/average precision", "parity/gap"]]).round(6)
+    rows = pd.DataFrame([of_picks(network, alpha, people) for alpha in alphas])
+    return rows.join(front.table[["income/average precision", "parity/gap"]]).round(6)
 
 
 def sentence(row: pd.Series) -> str:
-    """What a network does, in people out of a hundred."""
+    """Return what a network does, in people out of a hundred."""
     women, men, right = (100 * row[name] for name in ("women", "men", RIGHT))
     return (
         f"It picks {women:.1f} of 100 women and {men:.1f} of 100 men. Of 100 people whom it picks, "
@@ -88,11 +85,11 @@ def sentence(row: pd.Series) -> str:
 
 
 def shown(network: Network, alphas: np.ndarray, people: TensorDataset) -> dict[str, Any]:
-    """Eight test people and whether each network picks them. Of the women and the men who earn
-    more, and of those who do not, these are the first whose answer changes along the front, and the
-    first whom all networks pick."""
+    """Return eight test people and whether each network picks them. Of the women and the men who
+    earn more, and of those who do not, these are the first whose answer changes along the front,
+    and the first whom all networks pick."""
     _, income, male = people.tensors
-    answers = torch.stack([picked(network, alpha, people) for alpha in alphas])  # [P, n]
+    answers = torch.stack([picks(network, alpha, people) for alpha in alphas])  # [P, n]
     changes, always = (answers != answers[0]).any(0), answers.all(0)
     chosen = [
         int(((male == sex) & (income == earns) & kind).nonzero()[0, 0])
@@ -119,12 +116,12 @@ def shown(network: Network, alphas: np.ndarray, people: TensorDataset) -> dict[s
 
 
 def words_of(is_picked: Tensor) -> str:
-    """A pick in words."""
+    """Return a pick in words."""
     return "picked" if is_picked else "not picked"
 
 
 def in_words(person: pd.Series) -> str:
-    """A person in words, with what is asked."""
+    """Return a person in words, with what is asked."""
     sex = "man" if person["ASEX"] == "Male" else "woman"
     earns = "above" if census.TASKS["income"][1](pd.Series([person["INCOME"]])).item() else "below"
     school = person["AHGA"].split("(")[0].strip()

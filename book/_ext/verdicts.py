@@ -53,9 +53,8 @@ class Line(NamedTuple):
 
 @cache
 def points_of(experiment: str) -> float:
-    """How many points of accuracy on each task a hypervolume of 1 is, near what LS reaches on an
-    experiment of accuracies: v is the hypervolume of one network with the accuracy v^(1/T) on each
-    of T tasks, of which this is the slope."""
+    """Return how many points of accuracy on each task a hypervolume of 1 is, near what LS reaches
+    on an experiment of accuracies: the slope of `measures.points_apart` there."""
     setting = Setting(experiment, "ls")
     runs = frame.read()
     tasks = len(next(iter(runs[setting].values())).objectives)
@@ -75,19 +74,27 @@ def of_claim(label: str, text: str, page: str, claim: Claim, runs: Runs) -> Line
     return Line(label, address, text, judged.word, part.estimate, points, seeds)
 
 
-def of_question(label: str, question: Question, text: str) -> Line:
-    """The line of a registered hypothesis; its progress is the word until its last run."""
-    row = registered.verdicts(question).loc[text]
-    experiment = next(iter(question.rows.values())).experiment
+@cache
+def judged_question(name: str) -> tuple[Question, dict[str, str], dict[str, Estimate]]:
+    """Return a registered question with the words of its hypotheses, which are its progress until
+    its last run, and the estimates that there are. It is judged once for all lines."""
+    question = registered.read(name)
+    words = registered.verdicts(question)["verdict"].to_dict()
+    is_complete = question.progress == "complete"
+    every = registered.hypotheses(question) if is_complete else []
+    return question, words, {one.text: one.away for one in every}
+
+
+def of_question(label: str, name: str, text: str) -> Line:
+    """Return the line of a registered hypothesis."""
+    question, words, estimates = judged_question(name)
+    experiment = experiment_of(question, text)
     is_volume = question.asked.measure == "hypervolume"
     page = "results/beyond.html" if is_volume else f"results/{experiment}.html"
-    estimate = Estimate(np.nan, np.nan, 0)
-    if question.progress == "complete":
-        (estimate,) = (one.away for one in registered.hypotheses(question) if one.text == text)
-    points = points_of(experiment_of(question, text)) if is_volume else 100.0
+    estimate = estimates.get(text, Estimate(np.nan, np.nan, 0))
+    points = points_of(experiment) if is_volume else 100.0
     seeds = f"{len(question.asked.seeds)} seeds, registered"
-    address = f"{page}#{DECIDED}"
-    return Line(label, address, text, row["verdict"], estimate, points, seeds)
+    return Line(label, f"{page}#{DECIDED}", text, words[text], estimate, points, seeds)
 
 
 def experiment_of(question: Question, text: str) -> str:
@@ -117,9 +124,8 @@ class Verdicts(SphinxDirective):
         question, _, hypothesis = name.partition(": ")
         if (registered.FOLDER / f"{question}.toml").exists():
             self.env.note_dependency(str(registered.FOLDER / f"{question}.toml"))
-            found = registered.read(question)
-            if hypothesis in registered.verdicts(found).index:
-                return of_question(label, found, hypothesis)
+            if hypothesis in judged_question(question)[1]:
+                return of_question(label, question, hypothesis)
         for page, known in PAGES.items():
             if name in known:
                 try:

@@ -58,9 +58,11 @@ PICKED = 0.062
 earn above 50,000 dollars."""
 
 
-def picked(scores: Float[Tensor, " n"]) -> Bool[Tensor, " n"]:
-    """Return who is picked. Of equal scores the first are."""
-    best = scores.argsort(descending=True, stable=True)[: round(PICKED * len(scores))]
+def picked(scores: Float[Tensor, " n"], number: int | None = None) -> Bool[Tensor, " n"]:
+    """Return who is picked: `number` people, or the share `PICKED`. Of equal scores the first
+    are."""
+    number = round(PICKED * len(scores)) if number is None else number
+    best = scores.argsort(descending=True, stable=True)[:number]
     return torch.zeros_like(scores, dtype=torch.bool).index_fill(0, best, value=True)
 
 

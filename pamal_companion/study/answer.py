@@ -8,6 +8,7 @@ import numpy as np
 
 from pamal_companion.study import (
     claims,
+    comparisons,
     dial,
     equal_compute,
     frame,
@@ -19,7 +20,7 @@ from pamal_companion.study import (
 from pamal_companion.study.claim import judge
 from pamal_companion.study.claims import FINDINGS
 from pamal_companion.study.frame import Runs, Setting
-from pamal_companion.study.statistics import Sample
+from pamal_companion.study.measures import points_apart
 
 OF_THE_PAPER = 50
 """Features of the dial, as the paper's network has."""
@@ -52,20 +53,19 @@ def whether_it_holds(runs: Runs) -> str:
 
 
 def on_each_task(runs: Runs, data: str) -> float:
-    """Return by how many points of accuracy on each of two tasks PaMaL is ahead of LS if the gain
-    is equal on both: a hypervolume is the product of two accuracies."""
+    """Return how far PaMaL is ahead of LS on validation, in points of accuracy on each task."""
     ours, theirs = (
         frame.measured(runs, Setting(data, method), "hypervolume", "validation").mean()
         for method in ("pamal", "ls")
     )
-    return float(100 * (np.sqrt(ours) - np.sqrt(theirs)))
+    return points_apart(ours, theirs, len(paper.TASKS[data]))
 
 
 def what_it_buys() -> str:
     """Return what one run of PaMaL is worth beside a sweep of LS."""
     question = equal_compute.sweeps()
     for data, word in (("MultiMNIST", "ahead"), ("Census", "behind")):
-        equal_compute.verdict(question, f"{data}: four points of PaMaL - four LS", word)
+        registered.estimate(question, f"{data}: four points of PaMaL - four LS", word)
     return (
         "**What does it buy?** A choice of networks from one training. At equal compute you could "
         "train four LS with different weights instead. On MultiMNIST one run of PaMaL is ahead of "
@@ -76,11 +76,12 @@ def what_it_buys() -> str:
 
 def who_should_use_it() -> str:
     """Return for whom PaMaL is, and for whom LS or a soup."""
-    told.check(registered.read("fairness-front"), told.OURS, told.STRONGEST, "behind")
+    fairness = registered.read("fairness-front")
+    registered.estimate(fairness, f"{told.OURS} - {told.STRONGEST}", "behind")
     census = registered.read("census-at-equal-cost")
-    equal_compute.verdict(census, "PaMaL, W = 1 - LS: the network you would choose, test", "behind")
+    registered.estimate(census, "PaMaL, W = 1 - LS: the network you would choose, test", "behind")
     question, four = equal_compute.forty(), equal_compute.FOUR
-    equal_compute.verdict(question, f"chosen network of PaMaL, {four} - the better LS", "level")
+    registered.estimate(question, f"chosen network of PaMaL, {four} - the better LS", "level")
     if (middle := dial.word(OF_THE_PAPER, "the middle")) != "behind":
         raise ValueError(f"A sentence is written for a middle that is behind LS. Found {middle}.")
     return (
@@ -117,17 +118,13 @@ def in_sum(runs: Runs) -> str:
 def of_the_lead(runs: Runs) -> str:
     """Return how PaMaL's lead over LS on MultiMNIST compares with that in the authors' own seeds;
     nothing without our runs."""
-    leads = {}
-    for split in ("test", "validation"):
-        theirs = [paper.authors_volumes(method, split) for method in ("pamal", "ls")]
-        ours = [
-            Sample.of(frame.measured(runs, Setting("multimnist", method), "hypervolume", split))
-            for method in ("pamal", "ls")
-        ]
-        leads[split] = [pamal.minus(ls) for pamal, ls in (ours, theirs)]
-    if np.isnan(leads["test"][0].value):
+    leads = {
+        split: [pamal.minus(ls) for pamal, ls in comparisons.of_the_lead(runs, split).values()]
+        for split in ("test", "validation")
+    }
+    if np.isnan(leads["test"][1].value):
         return ""
-    (test, authors), (validation, on_validation) = leads["test"], leads["validation"]
+    (authors, test), (on_validation, validation) = leads["test"], leads["validation"]
     low, high = authors.interval()
     if not (
         authors.value < test.value < high and abs(validation.value - on_validation.value) < 0.002

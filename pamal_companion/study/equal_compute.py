@@ -5,6 +5,7 @@ records say otherwise.
 """
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from pamal_companion.study.claim import judge
 from pamal_companion.study.findings import FINDINGS
 from pamal_companion.study.frame import Runs, united
 from pamal_companion.study.hypotheses import better, middle_volume, numbers, of_tasks
-from pamal_companion.study.registered import Question
+from pamal_companion.study.registered import Question, estimate
 from pamal_companion.study.statistics import Estimate, bracket, minus
 
 FOUR, ONE = "four stratified draws", "one draw"
@@ -24,11 +25,13 @@ FAIRNESS = "[fairness](fairness.html)"
 PHN = "MultiMNIST: PHN tuned on one seed, p = 2, against PaMaL"
 
 
+@cache
 def forty() -> Question:
     """Return the registration of forty passes on MultiMNIST."""
     return registered.read("forty-passes")
 
 
+@cache
 def sweeps() -> Question:
     """Return the registration of one run against four LS."""
     return registered.read("one-run-against-a-sweep")
@@ -51,32 +54,20 @@ def specialists(question: Question, names: Sequence[str]) -> np.ndarray:
     return np.asarray(100 * np.mean(picked, axis=0))
 
 
-def verdict(question: Question, hypothesis: str, written: str) -> str:
-    """Return the estimate of a hypothesis. Raise ValueError unless it has the word that a sentence
-    is `written` for."""
-    row = registered.verdicts(question).loc[hypothesis]
-    if row["verdict"] != written:
-        raise ValueError(
-            f"A sentence on {question.name} is written for {hypothesis!r} being {written}. Found "
-            f"{row['verdict']}."
-        )
-    return str(row["estimate"])
-
-
 def answer() -> str:
     """Return the answer to the question of the page, before its parts."""
     question, best = forty(), specialists(forty(), [SETTINGS[FOUR]])
-    verdict(question, f"chosen network of PaMaL, {FOUR} - the better LS", "level")
-    verdict(question, f"front of PaMaL, {FOUR} - front of the better soup", "ahead")
-    verdict(question, f"front of PaMaL, {ONE} - front of the better soup", "level")
-    verdict(sweeps(), "Census: four points of PaMaL - four LS", "behind")
+    estimate(question, f"chosen network of PaMaL, {FOUR} - the better LS", "level")
+    estimate(question, f"front of PaMaL, {FOUR} - front of the better soup", "ahead")
+    estimate(question, f"front of PaMaL, {ONE} - front of the better soup", "level")
+    estimate(sweeps(), "Census: four points of PaMaL - four LS", "behind")
     over_ls = best - specialists(question, [better(question.records, "ls")])
     over_soup = best - specialists(question, [better(question.records, "soup")])
     census = specialists(sweeps(), sweep("census")) - specialists(sweeps(), ["census-pamal"])
     fairness = registered.read("fairness-front")
-    told.check(fairness, told.OURS, told.STRONGEST, "behind")
+    estimate(fairness, f"{told.OURS} - {told.STRONGEST}", "behind")
     for other in ("one LS", "a sweep of four LS", "PHN"):
-        told.check(fairness, told.OURS, other, "ahead")
+        estimate(fairness, f"{told.OURS} - {other}", "ahead")
     return (
         "**You have compute for 40 epochs of LS. Is one run of PaMaL the better use of it?**\n\n"
         "*On MultiMNIST it is, by a little.* You get a choice of networks, and lose nothing for "
@@ -101,8 +92,8 @@ def against_the_soup() -> str:
     question = forty()
     soup = specialists(question, [better(question.records, "soup")])
     gain = told.between(specialists(question, [SETTINGS[FOUR]]) - soup, digits=2)
-    four = verdict(question, f"front of PaMaL, {FOUR} - front of the better soup", "ahead")
-    one = verdict(question, f"front of PaMaL, {ONE} - front of the better soup", "level")
+    four = estimate(question, f"front of PaMaL, {FOUR} - front of the better soup", "ahead")
+    one = estimate(question, f"front of PaMaL, {ONE} - front of the better soup", "level")
     ours = told.away(registered.read("fairness-front"), "pamal", "soup")
     low, high = sorted(100 * abs(end) for end in ours.interval())
     return (
@@ -126,9 +117,9 @@ def against_one_ls() -> str:
     question = forty()
     ls = specialists(question, [better(question.records, "ls")])
     first, second = specialists(question, [SETTINGS[FOUR]])
-    four = verdict(question, f"chosen network of PaMaL, {FOUR} - the better LS", "level")
+    four = estimate(question, f"chosen network of PaMaL, {FOUR} - the better LS", "level")
     hypothesis = f"chosen network of PaMaL, {ONE} - the better LS"
-    one = verdict(question, hypothesis, "open")
+    one = estimate(question, hypothesis, "open")
     seeds = registered.verdicts(question)["seeds to decide"][hypothesis]
     return (
         "LS of 40 epochs leaves you one network. We compared it with the one network that you "
@@ -146,8 +137,8 @@ def against_one_ls() -> str:
 def against_a_sweep() -> str:
     """Return how four points of one run compare with four LS of as many passes in all."""
     question = sweeps()
-    digits = verdict(question, "MultiMNIST: four points of PaMaL - four LS", "ahead")
-    census = verdict(question, "Census: four points of PaMaL - four LS", "behind")
+    digits = estimate(question, "MultiMNIST: four points of PaMaL - four LS", "ahead")
+    census = estimate(question, "Census: four points of PaMaL - four LS", "behind")
     gain, loss = (
         specialists(question, [f"{data}-pamal"]) - specialists(question, sweep(data))
         for data in ("multimnist", "census")
@@ -190,7 +181,7 @@ def against_phn(runs: Runs) -> str:
     if judged.word != "open":
         raise ValueError(f"A sentence is written for {PHN!r} being open. Found {judged.word}.")
     fairness = registered.read("fairness-front")
-    told.check(fairness, told.OURS, "PHN", "ahead")
+    estimate(fairness, f"{told.OURS} - PHN", "ahead")
     low, high = (100 * end for end in told.away(fairness, "pamal", "phn").interval())
     return (
         "On MultiMNIST we have not trained PHN for forty passes. Its authors train it for ten, and "
@@ -208,7 +199,7 @@ def with_more_tasks() -> str:
     """Return how one run compares with a sweep if the tasks are two, four and eight."""
     question = registered.read("tasks")
     away = {
-        count: verdict(question, f"{count} tasks: the front of PaMaL - {count} LS", word)
+        count: estimate(question, f"{count} tasks: the front of PaMaL - {count} LS", word)
         for count, word in ((2, "behind"), (4, "open"), (8, "ahead"))
     }
     points = {}
@@ -237,9 +228,9 @@ def tuned_on_census() -> str:
     question = registered.read("census-at-equal-cost")
     ours = ("PaMaL, W = 1", "PaMaL, W = 2, λ = 0", "PaMaL, W = 2, λ = 5")
     for name in ours:
-        verdict(question, f"{name} - LS: the network you would choose, test", "behind")
+        estimate(question, f"{name} - LS: the network you would choose, test", "behind")
     for name, word in zip(ours, ("behind", "level", "ahead"), strict=True):
-        verdict(question, f"{name} - LS: the front, test", word)
+        estimate(question, f"{name} - LS: the front, test", word)
     family = registered.hypotheses(question)
     chosen = sorted(-one.away.value for one in family if "you would choose" in one.text)
     return (

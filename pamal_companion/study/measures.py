@@ -31,6 +31,13 @@ ENDS, AT_TASK_2 = "ends on the front of ", "ends at task 2 of "
 front, and the share of these in the half where task 2 is better."""
 
 
+def points_apart(ours: float, theirs: float, num_tasks: int) -> float:
+    """Return how far a hypervolume of accuracies is above another one, in points of accuracy on
+    each task: v is that of one network with the accuracy v^(1/T) on each of T tasks."""
+    root = 1 / num_tasks
+    return float(100 * (ours**root - theirs**root))
+
+
 def order(record: Record, split: str) -> float:
     """Return the mean over the tasks of the rank correlation of how much a point cares about a task
     with its loss: -1 where the front is in order, NaN where all losses of a task are equal."""

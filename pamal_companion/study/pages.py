@@ -9,6 +9,7 @@ from pamal_companion.runs import grid
 from pamal_companion.runs.records import Record
 from pamal_companion.study import frame, paper, tables
 from pamal_companion.study.frame import Runs, Setting
+from pamal_companion.study.measures import points_apart
 from pamal_companion.study.registered import OF_ACCURACIES
 from pamal_companion.study.statistics import number
 from pamal_core.front import Front
@@ -98,7 +99,7 @@ def beside_ls(setting: Setting, runs: Runs) -> str:
         f"After as many epochs the mean hypervolume is {theirs:.4f} for the one network of LS and "
         f"{front:.4f} for {method}{in_points(setting, front, theirs)}."
     )
-    if not np.isnan(best) and setting.method in OF_MANY:
+    if not np.isnan(best) and setting.method not in paper.ONE_NETWORK:
         side = "above" if best > theirs else "below"
         text += f" The best single network of the front has {best:.4f}, which is {side} LS."
     draws = setting.values.get("W", 1)
@@ -112,20 +113,15 @@ def beside_ls(setting: Setting, runs: Runs) -> str:
 
 
 def in_points(setting: Setting, ours: float, theirs: float) -> str:
-    """Return two hypervolumes of accuracies as points of accuracy on each task: v is that of one
-    network with the accuracy v^(1/T) on each of T tasks. Nothing where a task has no accuracy."""
+    """Return two hypervolumes of accuracies as points of accuracy on each task; nothing where a
+    task has no accuracy."""
     if setting.experiment not in OF_ACCURACIES:
         return ""
-    root = 1 / len(paper.TASKS[setting.experiment])
-    away = 100 * (ours**root - theirs**root)
+    away = points_apart(ours, theirs, len(paper.TASKS[setting.experiment]))
     if abs(away) < 0.05:
         return ", the same to a tenth of a point of accuracy"
     side = "above" if away > 0 else "below"
     return f", that is {abs(away):.1f} points of accuracy on each task {side} LS"
-
-
-OF_MANY = ("pamal", "soup", "low_rank", "phn", "cosmos")
-"""The methods that end with more than one network."""
 
 
 def beside_the_paper(runs: Runs) -> str:

@@ -431,6 +431,18 @@ def verdicts(question: Question) -> pd.DataFrame:
     return found if found["by less than"].any() else found.drop(columns="by less than")
 
 
+def estimate(question: Question, hypothesis: str, written: str) -> str:
+    """Return the estimate of a hypothesis, with its interval. Raise ValueError unless it has the
+    word that a sentence is `written` for."""
+    row = verdicts(question).loc[hypothesis]
+    if row["verdict"] != written:
+        raise ValueError(
+            f"A sentence on {question.name} is written for {hypothesis!r} being {written}. Found "
+            f"{row['verdict']}."
+        )
+    return str(row["estimate"])
+
+
 def hypotheses(question: Question) -> list[Hypothesis]:
     """Return what a question asks, in numbers."""
     if in_words := IN_WORDS.get(question.name):

@@ -10,7 +10,7 @@ from notebook_text import readme
 
 from pamal_companion.plots.dial import FIVE, LONG, ONE, PAMAL, SOUP
 from pamal_companion.runs import grid
-from pamal_companion.study import answer, claims, comparisons, dial, frame, tables
+from pamal_companion.study import answer, claims, comparisons, dial, frame, registered, tables
 from pamal_companion.study.frame import RESULTS
 from pamal_companion.study.hypotheses import WIDTHS
 from pamal_companion.study.registered import read, verdicts
@@ -144,7 +144,7 @@ def test_the_two_words_of_features_that_cannot_die_are_told_at_the_end():
 def test_a_sentence_on_features_that_cannot_die_is_written_for_its_word(monkeypatch):
     found = verdicts(dial.undying())
     changed = found.assign(verdict="behind")
-    monkeypatch.setattr(dial, "verdicts", lambda question: changed)
+    monkeypatch.setattr(registered, "verdicts", lambda question: changed)
     with pytest.raises(ValueError, match=r"being open\. Found behind"):
         dial.of_the_undying(dial.undying())
 
