@@ -40,16 +40,6 @@ def table(runs: Runs, claims: Mapping[str, Claim] = CLAIMS) -> pd.DataFrame:
     return pd.DataFrame(rows, pd.RangeIndex(1, len(rows) + 1))
 
 
-AHEAD = {
-    "ahead": "is ahead of",
-    "behind": "is behind",
-    "level": "is level with",
-    "open": "is open against",
-    "not run": "is not run against",
-}
-"""What the verdict on two says in a sentence."""
-
-
 PRINTED, TEXT = ", with the sign as printed", ", with the sign of the text"
 """How a claim says which sign the penalty has."""
 

@@ -13,11 +13,6 @@ NEAR = 0.002
 """How near to a constant answer's value a network counts as no better than that answer."""
 
 
-def word(question: Question, ours: str, theirs: str) -> str:
-    """Return the word of a registered comparison of recipes."""
-    return str(registered.verdicts(question)["verdict"][f"{ours} - {theirs}"])
-
-
 def away(question: Question, ours: str, theirs: str) -> Estimate:
     """Return by how much one recipe of `question` is above another one."""
     return minus(question.values(ours), question.values(theirs), paired=True)[0]
