@@ -82,13 +82,12 @@ class Fitted:
         rate = "" if self.lr is None else f"rate {self.lr:.2g}, "
         who = name
         if len(baseline) > 1:
-            who, best = f"A point of the {name}", f"best of each task {best}"
+            who, best = f"the {name}", f"best of each task {best}"
         at_least_as_good = (others[:, None] >= points).all(2)
         beaten = int((at_least_as_good & (others[:, None] > points).any(2)).any(0).sum())
         lines = [
             f"{name} ({rate}as many passes): {best}",
-            f"{who} is better in every task than {beaten or 'none'} of the {len(points)} not "
-            "dominated.",
+            f"Of the {len(points)} non-dominated points {who} dominates {beaten or 'none'}.",
         ]
         if len(baseline) == 1 and beaten:
             # Where LS beats a point, some objective differs, so that there is something to compare.

@@ -90,8 +90,8 @@ def of_the_undying(question: Question) -> str:
     progress alone until the last run is made."""
     if question.progress != "complete":
         return (
-            "**Does a front pay where features cannot die?** We do not know yet. Behind 3 and 6 "
-            "features with a LeakyReLU we compare one run of PaMaL with the strongest other recipe "
+            "**Does a front pay where features cannot die?** We do not know yet. With 3 and 6 "
+            "features and a LeakyReLU we compare one run of PaMaL with the strongest other recipe "
             f"at equal compute. The question is registered and **{question.progress}**. Its two "
             "words will stand here, and until the last run nobody looks at a number."
         )
@@ -103,22 +103,22 @@ def of_the_undying(question: Question) -> str:
         estimate(question, name, word)
     tasks = int(networks.loc["k=3-pamal", "tasks"])
     return (
-        "**Behind features that cannot die, a front of PaMaL shows no lead over the strongest "
-        "other recipe, and none over one LS.** We put a LeakyReLU behind 3 and 6 features, gave "
-        "each recipe eight passes, and asked with twelve seeds. Of each front the four points that "
-        "are best on validation were compared on test. Behind 3 features it is **open** whether "
-        "PaMaL is better than PHN, the strongest other recipe: PaMaL is "
-        f"{lead(question, 3, 'phn')}. Behind 6 features it is **open** whether PaMaL is better "
+        "**With features that cannot die we could not show that a front of PaMaL is better than "
+        "that of the strongest other recipe, nor better than one LS.** We took 3 and 6 features "
+        "with a LeakyReLU, gave each recipe eight passes, and asked with twelve seeds. Of each "
+        "front the four points that are best on validation were compared on test. With 3 features "
+        "it is **open** whether PaMaL is better than PHN, the strongest other recipe: PaMaL is "
+        f"{lead(question, 3, 'phn')}. With 6 features it is **open** whether PaMaL is better "
         "than a rewarded soup, the strongest other recipe there: PaMaL is "
         f"{lead(question, 6, 'soup')}.\n\n"
         f"No network is stuck here: of {tasks} tasks of each recipe, two for each seed, not one "
         f"ends at a loss above {question.asked.constant_loss:g} in all networks of its run. So the "
         "large lead over LS that the older runs show at few features is probably one over networks "
-        "that had not trained. Here it is open behind 3 features and open behind 6 whether PaMaL "
-        "is better than one LS with as many passes. Behind 3 features PaMaL is behind a soup, "
+        "that had not trained. Here it is open with 3 features and open with 6 whether PaMaL is "
+        "better than one LS with as many passes. With 3 features PaMaL is behind a soup, "
         f"being {lead(question, 3, 'soup')}. What stays is the lead over a sweep: PaMaL is ahead "
-        f"of four LS that share its passes, {lead(question, 3, 'sweep')} behind 3 features and "
-        f"{lead(question, 6, 'sweep')} behind 6, probably because each LS of the sweep trains for "
+        f"of four LS that share its passes, {lead(question, 3, 'sweep')} with 3 features and "
+        f"{lead(question, 6, 'sweep')} with 6, probably because each LS of the sweep trains for "
         "two epochs only."
     )
 
@@ -161,7 +161,7 @@ def unread_in(width: int, method: str) -> int:
 
 
 def untrained() -> str:
-    """Return how many networks behind few features were never trained, on both sides."""
+    """Return how many networks with few features were never trained, on both sides."""
     records = [
         record
         for width in FEW
@@ -182,7 +182,7 @@ def untrained() -> str:
     runs = 2 * sum(len(fronts(width)[PAMAL]) for width in FEW)
     return (
         "**What the older runs are worth.** All other runs of this page have a ReLU behind the "
-        "features, and behind few features many networks were never trained. With "
+        "features, and with few features many networks were never trained. With "
         f"{FEW[0]} to {FEW[-1]} features we trained {len(records)} networks of LS for ten epochs. "
         f"Of their {accuracies.size} tasks, {unread.sum()} have a test accuracy below {CHANCE:g}. "
         f"Of these, {stuck.sum()} end with a loss within {STUCK:g} of ln 10, the loss "
@@ -223,8 +223,8 @@ def answer() -> str:
     return (
         "**What the dial shows.** At each number of features k, one run of PaMaL and five LS of "
         "different weights have ten passes over the training data in all, and there are five "
-        "seeds. The fewer features the two digits share, the further apart are the ends of "
-        f"PaMaL's front. They differ by {reach[paper]:.0f} points of accuracy on a digit with the "
+        "seeds. If the two digits share few features, the ends of PaMaL's front are far apart. "
+        f"They differ by {reach[paper]:.0f} points of accuracy on a digit with the "
         f"paper's {paper} features, and by {reach[few]:.0f} points with {few}. That this "
         f"spread falls from k = 2 to k = {paper} was registered, and it **holds**.\n\n"
         f"With {paper} features **one run of PaMaL is ahead of five LS** (hypervolume "

@@ -58,10 +58,12 @@ def of_fairness(question: Question) -> str:
         f"{reached(question, 'soup'):.3f} on test, and the one from the best variant of "
         f"PaMaL {reached(question, 'pamal'):.3f}. Against the soup PaMaL is "
         f"**{words[f'{OURS} - {STRONGEST}']}**, by {100 * low:.1f} to {100 * high:.1f} points of "
-        f"average precision. {others} So if you need a choice of this kind, train a soup first. We "
-        "do not know why it wins. One difference is that the soup trains no mixture of networks. "
-        "It trains one network on both losses, then a copy for each, with nine tenths of the "
-        "weight on that loss."
+        f"average precision. {others} So if you need a choice by mean scores, train a soup first. "
+        "If you judge by the people who are picked, "
+        "[it is open](#and-by-the-people-who-are-picked) which of the two is better. We do not "
+        "know why the soup wins by mean scores. One difference is that the soup trains no mixture "
+        "of networks. It trains one network on both losses, then a copy for each, with nine tenths "
+        "of the weight on that loss."
     )
 
 

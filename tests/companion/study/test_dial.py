@@ -1,6 +1,7 @@
 """What the page of the dial and the three sentences say is what the records say."""
 
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,8 +13,11 @@ from pamal_companion.plots.dial import FIVE, LONG, ONE, PAMAL, SOUP
 from pamal_companion.runs import grid
 from pamal_companion.study import answer, claims, comparisons, dial, frame, registered, tables
 from pamal_companion.study.frame import RESULTS
+from pamal_companion.study.fronts import span
 from pamal_companion.study.hypotheses import WIDTHS
 from pamal_companion.study.registered import read, verdicts
+
+ROOT = Path(__file__).parents[3]
 
 
 def test_every_side_of_the_dial_has_as_many_passes_as_it_says():
@@ -283,3 +287,20 @@ def span_of(width):
         kept = [p for p in points if not any((q >= p).all() and (q > p).any() for q in points)]
         spans.append(np.ptp(kept, axis=0).max())
     return f"{np.mean(spans):.2f}"
+
+
+def test_the_caption_says_where_the_lead_is_largest_and_why():
+    caption = (ROOT / "notebooks/conflict.ipynb").read_text()
+    assert "its lead over five LS is largest at k = 6" in caption
+    leads = np.subtract(*(np.mean(dial.volumes()[method], axis=1) for method in (PAMAL, FIVE)))
+    assert WIDTHS[leads.argmax()] == 6
+    assert "four of five networks of LS leave one digit unread" in caption
+    short = np.concatenate([front.values for front in dial.fronts(6)[FIVE]])
+    assert (short < 0.2).any(axis=1).mean() == pytest.approx(0.8)
+
+
+def test_the_caption_says_where_the_ends_of_the_front_are_far_apart():
+    caption = (ROOT / "notebooks/conflict.ipynb").read_text()
+    assert "far apart if the digits share six features or fewer, and almost together" in caption
+    spreads = {k: np.mean([span(front) for front in dial.fronts(k)[PAMAL]]) for k in WIDTHS}
+    assert min(spreads[k] for k in WIDTHS if k <= 6) > 0.4 and spreads[50] < 0.03

@@ -179,7 +179,7 @@ def test_what_was_promised_is_said_there(name, page):
         primary = [one.text for one in question.asked.asked if one.family == "primary"]
         for width, (_, row) in zip((3, 6), found.loc[primary].iterrows(), strict=True):
             if page.endswith(".md"):
-                assert f"**{row['verdict']}** behind {width}" in text
+                assert f"**{row['verdict']}** with {width}" in text
             assert row["estimate"] in text
         assert page.endswith(".md") or all(one in text for one in found["estimate"])
     elif "```{verdicts}" in text:  # whose lines have the words, as test_front_page says
