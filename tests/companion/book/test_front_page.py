@@ -112,7 +112,7 @@ def test_the_sums_are_those_of_the_study():
 def test_the_code_is_that_of_the_readme_with_what_it_prints():
     readme = (ROOT / "README.md").read_text("utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", SOURCE, re.DOTALL)
-    (shown,) = re.findall(r"```\n(11 points .*?)```", SOURCE, re.DOTALL)
+    (shown,) = re.findall(r"```text\n(11 points .*?)```", SOURCE, re.DOTALL)
     lines = shown.splitlines()
     assert code in readme and "..." in lines
     lines.remove("...")
