@@ -65,7 +65,7 @@ class JoinAlpha(nn.Module):
         self.is_image = bool(image_size)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The features of `x` [n, F] or [n, C, H, W] at alpha."""
+        """Return the features of `x` [n, F] or [n, C, H, W] at alpha."""
         alpha = self.alpha[None, :, None, None] if self.is_image else self.alpha[None]
         joined = self.upsample(alpha)
         return self.encoder(torch.cat([x, joined.expand(len(x), *joined.shape[1:])], 1))

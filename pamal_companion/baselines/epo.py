@@ -36,7 +36,7 @@ class EPO(Balancer):
 
 
 def solve(losses: Coefficients, gram: Gram, preference: Coefficients) -> Coefficients:
-    """The b on the simplex that multiplies the gradients, whose inner products are `gram`.
+    """Return the b on the simplex that multiplies the gradients, whose inner products are `gram`.
 
     A task without preference or without loss is left out.
     """

@@ -69,7 +69,7 @@ class Hypernetwork(Network):
 
 
 def main_memory() -> int | None:
-    """Bytes of this machine's main memory; None where the system does not tell."""
+    """Return the bytes of this machine's main memory; None where the system does not tell."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # Windows has no sysconf

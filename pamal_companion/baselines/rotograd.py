@@ -59,7 +59,7 @@ class Rotated(nn.Module):
 
 
 def rotate(rotation: Float[Tensor, "d d"], features: Float[Tensor, "n d ..."]) -> Tensor:
-    """R z for every example and, in feature maps, at every place."""
+    """Return R z for every example and, in feature maps, at every place."""
     return torch.einsum("ij,nj...->ni...", rotation, features)
 
 
@@ -108,7 +108,7 @@ class RotoGrad(Balancer):
         return flatten(heads, leaves) + flatten(rest, leaves)
 
     def _length(self, norms: ByTask) -> Tensor:
-        """C."""
+        """Return C, the length that all gradients get."""
         # From the CPU, where a file was read. One that was 0, without labels, is yet to come.
         first = norms if self.first is None else self.first.to(norms)
         self.first = first.where(first > 0, norms)

@@ -28,8 +28,8 @@ def batches(
     device: torch.device | None = None,
     workers: int | None = None,
 ) -> DataLoader[tuple[Tensor, ...]]:
-    """Batches of `dataset`, the last one smaller; a new order each epoch if `shuffle`, from torch's
-    global generator.
+    """Return batches of `dataset`, the last one smaller; a new order each epoch if `shuffle`, from
+    torch's global generator.
 
     A whole batch is taken by one indexing operation, not example by example. Data for a CUDA
     `device` are put there as a whole if they need at most a quarter of its free memory and are not
@@ -95,7 +95,7 @@ class Augmented(Dataset[tuple[Tensor, ...]]):
 
 
 def resident(dataset: TensorDataset, device: torch.device) -> TensorDataset:
-    """`dataset` with its tensors on `device`; the given one keeps its own."""
+    """Return `dataset` with its tensors on `device`; the given one keeps its own."""
     moved = copy.copy(dataset)
     moved.tensors = tuple(tensor.to(device) for tensor in dataset.tensors)
     return moved

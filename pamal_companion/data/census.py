@@ -84,7 +84,8 @@ def load(
     seed: int = 0,
     people_of: Callable[[Sequence[str]], tuple[bytes, bytes]] = people.texts,
 ) -> Splits:
-    """Features float32 [n, D] and one label int64 [n] per task, 1 for yes, in the order of `TASKS`.
+    """Return features float32 [n, D] and one label int64 [n] per task, 1 for yes, in the order of
+    `TASKS`.
 
     The questions are whether somebody is at least 40 years old ("age"), has been to college
     ("education"), earns more than 50,000 dollars a year ("income"), has "never-married", has
@@ -155,8 +156,8 @@ HOME = Home("census", ("census*.*",), texts)
 
 
 def parse(text: bytes) -> pd.DataFrame:
-    """The rows of a file with the content `text`, which its checksum has vouched for, without those
-    of `ODD_HOUSEHOLD`: numbers as float64, the other columns as categories."""
+    """Return the rows of a file with the content `text`, which its checksum has vouched for,
+    without those of `ODD_HOUSEHOLD`: numbers as float64, the other columns as categories."""
     frame = pd.read_csv(
         io.BytesIO(text),
         names=COLUMNS,
@@ -171,7 +172,8 @@ def parse(text: bytes) -> pd.DataFrame:
 def labels(
     frame: pd.DataFrame, tasks: Sequence[str], masters: str = "mended"
 ) -> list[Int[np.ndarray, " n"]]:
-    """One array of 0 and 1 for each of `tasks`; `masters="as_released"` counts Masters as low."""
+    """Return one array of 0 and 1 for each of `tasks`; `masters="as_released"` counts Masters as
+    low."""
     answers = {task: TASKS[task][1](frame[TASKS[task][0]]) for task in tasks}
     if masters == "as_released" and "education" in tasks:
         answers["education"] &= ~frame.AHGA.str.startswith("Masters")
@@ -181,8 +183,8 @@ def labels(
 def features(
     frame: pd.DataFrame, known: pd.DataFrame, rows: Int[np.ndarray, " n"], tasks: Sequence[str]
 ) -> Float[np.ndarray, "m D"]:
-    """The features of all rows of `frame`, float32: scaled numbers, one column for each category,
-    and sex (1 is male).
+    """Return the features of all rows of `frame`, float32: scaled numbers, one column for each
+    category, and sex (1 is male).
 
     Columns keep the order of the files, and categories are sorted as text. The scales are those of
     the `rows` of the training file `known` that are trained on, but the categories all of that

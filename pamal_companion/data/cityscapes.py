@@ -90,8 +90,8 @@ def load(
     limit: int | None = None,
     seed: int = 0,
 ) -> Splits:
-    """Images float32 [n, 3, H, W] in [0, 1], classes int64 [n, H, W] and inverse depth float32
-    [n, 1, H, W].
+    """Return images float32 [n, 3, H, W] in [0, 1], classes int64 [n, H, W] and inverse depth
+    float32 [n, 1, H, W].
 
     Classes are those of `CLASSES`, -1 where a pixel is to be ignored; inverse depth is in the unit
     of `inverse_depth`, 0 where it was not measured. The official validation scenes are for test, as
@@ -144,7 +144,7 @@ def load(
 
 
 def _full(folder: Path, size: Size) -> tuple[Scenes, Scenes, str]:
-    """The scenes for training and for test, and a digest of them."""
+    """Return the scenes for training and for test, and a digest of them."""
     source = find(folder)
     parts = {"train": source.train, "test": source.val}
     shapes = {"image": ("u1", (3, *size)), "label": ("i1", size), "depth": ("f4", (1, *size))}
@@ -173,8 +173,8 @@ def _full(folder: Path, size: Size) -> tuple[Scenes, Scenes, str]:
 
 
 def _digest(parts: Iterable[Scenes]) -> str:
-    """A SHA-256 over all pixels; depth in the steps of the files, because the last bits of drawn
-    depth may depend on the processor."""
+    """Return a SHA-256 over all pixels; depth in the steps of the files, because the last bits of
+    drawn depth may depend on the processor."""
     return "".join(
         fingerprint(images, labels, np.rint(depth * 65535).astype("<u4"))
         for images, labels, depth in parts
@@ -329,7 +329,7 @@ def read_official(scene: Scene, size: Size) -> Maps:
 
 
 def inverse_depth(disparity: UInt16[np.ndarray, "*size"]) -> Float32[np.ndarray, "*size"]:
-    """Pixels of an official disparity map in MTAN's unit: p / 65535.
+    """Return pixels of an official disparity map in MTAN's unit: p / 65535.
 
     The disparity is (p - 1) / 256 pixels of the original image, so this is 1/256 of it up to
     3.1e-5; 0 means not measured. How MTAN's files were made was never published. Their largest
@@ -341,7 +341,8 @@ def inverse_depth(disparity: UInt16[np.ndarray, "*size"]) -> Float32[np.ndarray,
 
 
 def _maps(scene: Scene, image: Any, label: Any, depth: Any) -> Maps:
-    """Channels first; InputError where there is no depth to learn from or to be measured by."""
+    """Return the maps with channels first; InputError where there is no depth to learn from or to
+    be measured by."""
     expect(depth.any(), f"some depth in {scene.depth}", "0, not measured, throughout")
     return image.transpose(2, 0, 1), label, depth[None]
 

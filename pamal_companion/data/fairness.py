@@ -15,8 +15,8 @@ UNEQUAL = partial(people.texts, gap=GAP)
 
 
 def load(data: str = "auto", root: str | Path | None = None, *, seed: int = 0) -> Splits:
-    """Features float32 [n, D], and int64 [n] labels of income (1 is above 50,000 dollars a year)
-    and groups (1 is male). Neither column is an input; all others are those of `census.load`.
+    """Return features float32 [n, D], and int64 [n] labels of income (1 is above 50,000 dollars a
+    year) and groups (1 is male). Neither column is an input; all others are those of `census.load`.
 
     The sample has people of its own, with a gap between women and men that we put in. `seed` draws
     the fifth of the training file that is for validation.

@@ -41,14 +41,14 @@ def data_root(given: str | Path | None = None) -> Path:
 
 
 def expect(holds: object, what: str, found: object) -> None:
-    """InputError, what was expected and what was found, unless it `holds`."""
+    """Raise InputError with what was expected and what was found, unless it `holds`."""
     if not holds:
         raise InputError(f"Expected {what}. Found {found}.")
 
 
 @contextmanager
 def reading(what: str, place: Path | str) -> Iterator[None]:
-    """InputError in place of whatever reading `what` from `place` raises."""
+    """Raise InputError in place of whatever reading `what` from `place` raises."""
     try:
         yield
     except InputError:
@@ -280,7 +280,7 @@ def cache_root() -> Path:
 
 
 def cached(name: str, identity: str, make: Callable[[], Arrays]) -> Arrays:
-    """The arrays of `make()`, from the cache where an earlier call has left them.
+    """Return the arrays of `make()`, from the cache where an earlier call has left them.
 
     `name` is for the eyes, `identity` says what the arrays follow from: other files or another size
     must change it. A file that is damaged or has another identity is made again. Where the cache

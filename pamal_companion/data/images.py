@@ -24,7 +24,8 @@ class Images(TensorDataset):
     augment: Callable[[Tensors], Tensors] | None = None
 
     def __getitem__(self, index: Any) -> Tensors:
-        """The examples of a slice or of a list of indices, or a single one (never augmented)."""
+        """Return the examples of a slice or of a list of indices, or a single one (never
+        augmented)."""
         images, *targets = (tensor[index] for tensor in self.tensors)
         labels = (t.long() if t.dtype == torch.int8 else t for t in targets)
         batch = (images.float() / 255, *labels)

@@ -57,8 +57,8 @@ DATA_SETS = {
 
 
 def status(name: str, root: Path, *, download: bool = False) -> dict[str, Any]:
-    """What there is of data set `name`, one of `DATA_SETS`, under `root`; with `download` once what
-    is missing has been fetched, where it may be.
+    """Return what there is of data set `name`, one of `DATA_SETS`, under `root`; with `download`
+    once what is missing has been fetched, where it may be.
 
     Its state is "ready", "missing" or "damaged"; "what" says what there is or what is wrong with
     it, "bytes" is the size of all files in its "place", and "advice" makes it ready, "" where it

@@ -91,7 +91,7 @@ def load(
     seed: int = 0,
     sizes: Sequence[int] | None = None,
 ) -> Splits:
-    """Images float32 [n, 1, 28, 28] and one label tensor int64 [n] per digit, 0 to 9.
+    """Return images float32 [n, 1, 28, 28] and one label tensor int64 [n] per digit, 0 to 9.
 
     As in appendices C1 and C3, with the authors' code where the text leaves a choice: digits are
     drawn with replacement, pasted on an empty canvas at the places of `LAYOUTS`, the brighter pixel
@@ -148,7 +148,8 @@ def load(
 def _compose(
     pool: Pool, draw: Int[np.ndarray, "n T"], layout: Layout, chunk: int = 4096
 ) -> TensorDataset:
-    """Digits `draw` of `pool` laid out and resized, in chunks so that the canvases stay few."""
+    """Return digits `draw` of `pool` laid out and resized, in chunks so that the canvases stay
+    few."""
     images = torch.empty(len(draw), 1, 28, 28)
     for start in range(0, len(draw), chunk):
         rows = draw[start : start + chunk]
@@ -165,7 +166,8 @@ def _compose(
 
 
 def mnist(folder: Path, *, download: bool = False) -> tuple[Pool, Pool, Pool]:
-    """Disjoint pools of 50,000, 10,000 and 10,000 MNIST digits, from the files in `folder`."""
+    """Return disjoint pools of 50,000, 10,000 and 10,000 MNIST digits, from the files in
+    `folder`."""
     arrays = [read_idx(whole) for whole in files(folder, download=download)]
     test, cut = Pool(*arrays[2:]), len(arrays[1]) - VALIDATION_DIGITS
     return Pool(*(a[:cut] for a in arrays[:2])), Pool(*(a[cut:] for a in arrays[:2])), test
@@ -198,7 +200,7 @@ def read_idx(whole: bytes) -> np.ndarray:
 
 
 def sample() -> tuple[Pool, Pool, Pool]:
-    """Disjoint pools of 1,197, 300 and 300 real handwritten digits, made to look like MNIST.
+    """Return disjoint pools of 1,197, 300 and 300 real handwritten digits, made to look like MNIST.
 
     scikit-learn's are 8x8 with grey levels 0 to 16 and fill their frame; MNIST's fill the inner
     20x20 of 28x28. They are shuffled before they are cut because neighbours are by the same

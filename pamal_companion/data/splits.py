@@ -97,8 +97,8 @@ def elsewhere(root: Path, home: Home) -> str:
 def splits(
     parts: Sequence[TensorDataset], is_sample: bool, options: Sequence[str], content: bytes, of: str
 ) -> Splits:
-    """`parts` with their id, made of the name of the data set, its `options` and a SHA-256 of the
-    `content` that they follow from, and the sentence that says what they are."""
+    """Return `parts` with their id, made of the name of the data set, its `options` and a SHA-256
+    of the `content` that they follow from, and the sentence that says what they are."""
     train, validation, test = parts
     name, *others = options
     mark = hashlib.sha256(content).hexdigest()[:12]
@@ -112,6 +112,6 @@ def splits(
 
 
 def fingerprint(*arrays: np.ndarray) -> str:
-    """A SHA-256 of the content of `arrays`, one after the other."""
+    """Return a SHA-256 of the content of `arrays`, one after the other."""
     each = (hashlib.sha256(np.ascontiguousarray(array).data).digest() for array in arrays)
     return hashlib.sha256(b"".join(each)).hexdigest()

@@ -64,8 +64,8 @@ def load(
     limit: int | None = None,
     seed: int = 0,
 ) -> Splits:
-    """Images uint8 [n, 3, size, size] (out as floats in [0, 1]), ages float32 [n], genders int64
-    [n], 0 or 1, and ethnicities int64 [n], 0 to 4.
+    """Return images uint8 [n, 3, size, size] (out as floats in [0, 1]), ages float32 [n], genders
+    int64 [n], 0 or 1, and ethnicities int64 [n], 0 to 4.
 
     `split` is "70/10/20", training, validation and test as in the authors' code, with ages
     standardised by the mean and deviation of the training part; or "paper", its 80/20 with ages
@@ -109,7 +109,7 @@ def load(
 
 
 def _rows(num: int, split: str, limit: int | None, seed: int) -> list[Int64[np.ndarray, " _"]]:
-    """The rows of training, validation and test; rounded down as in the authors' code."""
+    """Return the rows of training, validation and test; rounded down as in the authors' code."""
     train, validation, _ = SHARES[split]
     order = np.random.default_rng(seed).permutation(num)
     cuts = [num * train // 10, num * train // 10 + num * validation // 10]

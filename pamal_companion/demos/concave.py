@@ -19,19 +19,20 @@ STEPS = 300
 
 
 def losses(theta: Float[Array, "*batch 2"]) -> Float[Array, "*batch 2"]:
-    """1 - exp(-|theta - c_t|^2) for both targets c_t: Fonseca and Fleming's problem (1995)."""
+    """Return 1 - exp(-|theta - c_t|^2) for both targets c_t: Fonseca and Fleming's problem
+    (1995)."""
     return 1 - np.exp(-((theta[..., None, :] - TARGETS) ** 2).sum(-1))
 
 
 def exact(num_points: int = 201) -> Float[Array, "P 2"]:
-    """The Pareto front: the losses on the segment between the targets. It is concave: no point but
-    its ends has the least weighted sum of losses, whatever the weights."""
+    """Return the Pareto front: the losses on the segment between the targets. It is concave: no
+    point but its ends has the least weighted sum of losses, whatever the weights."""
     return losses(lattice(2, num_points) @ TARGETS)
 
 
 def trained(balancer: Balancer, *, alpha: float | None = None) -> WeightEnsemble:
-    """PaMaL from two points near the origin, with `balancer` and seed 0; or for one `alpha` a
-    single network with these task weights."""
+    """Return PaMaL from two points near the origin, with `balancer` and seed 0; or for one `alpha`
+    a single network with these task weights."""
     torch.manual_seed(0)
     rows = np.eye(2) if alpha is None else np.array([[alpha, 1 - alpha]])
     network = WeightEnsemble([Point() for _ in rows], task_weights=rows)
@@ -44,7 +45,7 @@ def trained(balancer: Balancer, *, alpha: float | None = None) -> WeightEnsemble
 
 @torch.no_grad()
 def found(network: WeightEnsemble, num_points: int = 11) -> Float[Array, "P 2"]:
-    """The losses at so many alphas of an ensemble of two, or of the single network."""
+    """Return the losses at so many alphas of an ensemble of two, or of the single network."""
     thetas = [network.theta(alpha)["theta"] for alpha in lattice(network.num_members, num_points)]
     return losses(torch.stack(thetas).double().numpy())
 
@@ -61,5 +62,5 @@ class Point(nn.Module):
 
 
 def loss(theta: Tensor, target: Tensor) -> Tensor:
-    """`losses` of one target, for training."""
+    """Return `losses` of one target, for training."""
     return 1 - torch.exp(-(theta - target).square().sum())

@@ -34,7 +34,7 @@ class SchematicsOptions(Options):
 
 
 def bowls(thetas: Float[Array, "*batch 2"]) -> Float[Array, "*batch 2"]:
-    """Two losses of two weights, the squared distances to `CENTRES`; lower is better.
+    """Return two losses of two weights, the squared distances to `CENTRES`; lower is better.
 
     The Pareto set is the segment between the centres. The ensemble whose members are the centres
     has it as its subspace: theta(alpha) has the losses (alpha_2^2, alpha_1^2), the exact front.
@@ -43,8 +43,8 @@ def bowls(thetas: Float[Array, "*batch 2"]) -> Float[Array, "*batch 2"]:
 
 
 def four_situations(window: int) -> tuple[Float[Array, "W 2"], dict[str, Float[Array, "W 2"]]]:
-    """`window` evenly spaced draws of alpha, and their losses under four ensembles (Figure 3). From
-    four draws on the one that is off the front is out of order for both tasks."""
+    """Return `window` evenly spaced draws of alpha, and their losses under four ensembles (Figure
+    3). From four draws on the one that is off the front is out of order for both tasks."""
     alphas = lattice(2, window)
     on, aside = alphas @ CENTRES, np.array([0.0, OFF])
     one_off = on + aside * (np.arange(window) == window // 2)[:, None]
@@ -60,7 +60,8 @@ def four_situations(window: int) -> tuple[Float[Array, "W 2"], dict[str, Float[A
 def penalties(
     alphas: Float[Array, "W T"], situations: Mapping[str, Float[Array, "W T"]]
 ) -> pd.DataFrame:
-    """The value of `MultiForward` (Eq. 3) in each situation, lower is better: a column per sign."""
+    """Return the value of `MultiForward` (Eq. 3) in each situation, lower is better: a column per
+    sign."""
     losses = torch.as_tensor(np.stack([*situations.values()]))
     weights = torch.as_tensor(alphas).expand(losses.shape)
     signs: tuple[Literal["ordered", "printed"], ...] = ("ordered", "printed")
@@ -69,10 +70,9 @@ def penalties(
 
 
 def three_members(seed: int) -> tuple[int, Float[Array, "3 2"]]:
-    """The number of weights N of the paper's perceptron for three tasks and 468 features, and
-    where three members of it, initialised independently, lie in the plane through them. Every
-    alpha^T Theta lies in this plane, at the same combination of the three points.
-    """
+    """Return the number of weights N of the paper's perceptron for three tasks and 468 features,
+    and where three members of it, initialised independently, lie in the plane through them. Every
+    alpha^T Theta lies in this plane, at the same combination of the three points."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         ensemble = WeightEnsemble([mlp(468, num_tasks=3) for _ in range(3)])
@@ -81,8 +81,8 @@ def three_members(seed: int) -> tuple[int, Float[Array, "3 2"]]:
 
 
 def in_plane(stacked: Float[Array, "3 N"]) -> Float[Array, "3 2"]:
-    """Three points of any space as the same triangle in a plane, its centre at the origin and the
-    first point straight above it."""
+    """Return three points of any space as the same triangle in a plane, its centre at the origin
+    and the first point straight above it."""
     centred = stacked - stacked.mean(0)
     up = centred[0] / np.linalg.norm(centred[0])
     across = centred[2] - centred[1]
@@ -91,6 +91,6 @@ def in_plane(stacked: Float[Array, "3 N"]) -> Float[Array, "3 2"]:
 
 
 def bowls_front(alphas: Float[Array, "P 2"], losses: Float[Array, "P 2"]) -> Front:
-    """Points of the two bowls as a front of losses."""
+    """Return points of the two bowls as a front of losses."""
     objectives = Objective("task 1/loss", False), Objective("task 2/loss", False)
     return Front(alphas, pd.DataFrame(losses, columns=[o.name for o in objectives]), objectives)

@@ -35,7 +35,8 @@ class Family:
     curvature: float
 
     def bound(self, pieces: int) -> float:
-        """The largest error of joining the values of f at `pieces` + 1 even points by lines."""
+        """Return the largest error of joining the values of f at `pieces` + 1 even points by
+        lines."""
         h = 2 / pieces
         return min(self.slope * h / 2, self.curvature * h**2 / 8)
 
@@ -72,8 +73,8 @@ class Perceptron(NamedTuple):
 
 
 def two_settings(g: Perceptron) -> WeightEnsemble:
-    """The two weight settings of the proof as an ensemble: f(x; [a, 1 - a]) = g(x, a) for all x and
-    all a in [0, 1].
+    """Return the two weight settings of the proof as an ensemble: f(x; [a, 1 - a]) = g(x, a) for
+    all x and all a in [0, 1].
 
     The first layer passes on the positive and the negative parts of x, and its last bias, which is
     1 in the first setting and 0 in the second. All other weights are equal.
@@ -95,7 +96,8 @@ def two_settings(g: Perceptron) -> WeightEnsemble:
 
 
 def comb(family: Family, num_functions: int, pieces: int) -> Perceptron:
-    """g for N functions of the family, (n - 1) / (N - 1) the a of the n-th, as the theorem wants.
+    """Return g for N functions of the family, (n - 1) / (N - 1) the a of the n-th, as the theorem
+    wants.
 
     All hidden units look along one direction, s = x + c a, with c so large that the N copies of
     [-1, 1] are apart on the line of s. There g is the polygon through the values of f_n at
@@ -114,7 +116,8 @@ def comb(family: Family, num_functions: int, pieces: int) -> Perceptron:
 
 
 def fitted(family: Family, pieces: int) -> Perceptron:
-    """g for the whole family at once, a dense in [0, 1]: fixed hidden units, M' by least squares.
+    """Return g for the whole family at once, a dense in [0, 1]: fixed hidden units, M' by least
+    squares.
 
     The units look along `pieces` directions of the plane of x and 2 a - 1, and bend at `pieces`
     even points of each: with the constant Q = pieces^2 + 1. The proof takes any such g; no bound is
@@ -139,7 +142,8 @@ def fitted(family: Family, pieces: int) -> Perceptron:
 def along_the_line(
     ensemble: WeightEnsemble, x: Float[Array, " X"], a: Float[Array, " A"]
 ) -> Float[Array, "A X"]:
-    """The ensemble's functions of one variable with one output, for each alpha = [a, 1 - a]."""
+    """Return the ensemble's functions of one variable with one output, for each alpha = [a, 1 -
+    a]."""
     inputs = torch.as_tensor(x)[:, None]
     return np.stack([ensemble(inputs, [one, 1 - one])[:, 0].numpy() for one in a])
 
@@ -147,7 +151,7 @@ def along_the_line(
 def losses(
     outputs: Float[Array, "A X"], first: Float[Array, " X"], second: Float[Array, " X"]
 ) -> Float[Array, "A 2"]:
-    """Mean squared errors against two targets, lower is better.
+    """Return mean squared errors against two targets, lower is better.
 
     Their exact Pareto set are the functions (1 - a) first + a second, with the losses (a^2 D,
     (1 - a)^2 D) and D the mean squared distance of the targets.

@@ -47,7 +47,7 @@ class AblationOptions(Options):
     results: Folder | None = None
 
     def settings(self, is_sample: bool) -> list[Setting]:
-        """What is trained, as what differs from the experiment's options."""
+        """Return what is trained, as what differs from the experiment's options."""
         raise NotImplementedError
 
 
@@ -65,8 +65,8 @@ class MultiForwardOptions(AblationOptions):
         return self
 
     def settings(self, is_sample: bool = False) -> list[Setting]:
-        """For each seed every W and lambda with each penalty. At lambda = 0 there is none, so that
-        it is in the list once; W = 1 has no other."""
+        """Return for each seed every W and lambda with each penalty. At lambda = 0 no penalty acts,
+        so that it is in the list once; W = 1 has no other lambda."""
         free = [{"W": W, "lam": 0.0, "seed": s} for s, W in product(self.seeds, self.windows)]
         every = product(self.seeds, self.penalties, self.windows, LAMS[1:])
         names = "penalty", "skip"  # of the words of "printed+as_released"; others have the first
@@ -89,7 +89,7 @@ class SamplingOptions(AblationOptions):
     ps: Annotated[tuple[NonNegative, ...], Listed, Some] = (0.0, 0.1, 1.0, 100.0)
 
     def settings(self, is_sample: bool = False) -> list[Setting]:
-        """A setting for each p and each seed."""
+        """Return a setting for each p and each seed."""
         fixed = {"W": self.W, "lam": self.lam}
         return [fixed | {"p": p, "seed": seed} for p, seed in product(self.ps, self.seeds)]
 
@@ -107,7 +107,7 @@ class SweepOptions(AblationOptions):
     recorded: bool = False
 
     def settings(self, is_sample: bool) -> list[Setting]:
-        """For each seed PaMaL and both grids, on the sample an excerpt of them."""
+        """Return for each seed PaMaL and both grids, on the sample an excerpt of them."""
         grids = [setting for m in self.methods for setting in self._grid(m, is_sample)]
         each = product(self.seeds, [{"method": "pamal"}, *grids])
         chosen = [setting | {"seed": seed} for seed, setting in each]
@@ -123,8 +123,8 @@ class SweepOptions(AblationOptions):
         return kept
 
     def _grid(self, method: str, is_sample: bool) -> list[Setting]:
-        """The settings of `method` in `workflow/grid.csv`, which are those of the paper's table, as
-        the names of their records say them."""
+        """Return the settings of `method` in `workflow/grid.csv`, which are those of the paper's
+        table, as the names of their records say them."""
         folder = f"ablation_phn_cosmos/{self.experiment}"
         rows = [r for r in grid.read("grid") if (r["folder"], r["method"]) == (folder, method)]
         settings = [grid.parameters(r["name"].replace("-", ";").partition(";")[2]) for r in rows]
@@ -144,8 +144,8 @@ class SweepOptions(AblationOptions):
 
 
 def subject(options: AblationOptions) -> tuple[Experiment, Options]:
-    """The experiment that is varied, and its options: the paper's, but on the sample trained for
-    `sample_epochs` by default; on that of MultiMNIST, whose network is larger, for a fifth of
+    """Return the experiment that is varied, and its options: the paper's, but on the sample trained
+    for `sample_epochs` by default; on that of MultiMNIST, whose network is larger, for a fifth of
     them in batches of 64, a quarter of the usual size.
 
     Data and rate are those of the paper's numbers, as `of_the_paper` says.
@@ -185,7 +185,7 @@ def run_one(options: AblationOptions, **setting: Any) -> Record:
 
 
 def runs(options: AblationOptions, *, progress: bool = True) -> tuple[list[Record], Splits]:
-    """A record for each of the settings, and the data that they are of. Those in the folder
+    """Return a record for each of the settings, and the data that they are of. Those in the folder
     `options.results` are read, others made and kept there."""
     experiment, own = subject(options)
     splits = experiment.load(own)

@@ -27,7 +27,8 @@ SETTINGS: dict[str, Balancing] = {
 
 
 def scaled(task: Task, scale: float) -> Task:
-    """`task` whose loss is multiplied by `scale` when it trains; its metrics stay as they are."""
+    """Return `task` whose loss is multiplied by `scale` when it trains; its metrics stay as they
+    are."""
 
     def loss(output: Tensor, target: Tensor) -> Tensor:
         return scale * task.loss(output, target)
@@ -36,7 +37,8 @@ def scaled(task: Task, scale: float) -> Task:
 
 
 def record(scales: Sequence[float], epochs: int, seed: int, balancing: Balancing) -> Record:
-    """PaMaL on the sample with losses times `scales`, no penalty and one draw a step."""
+    """Return the record of PaMaL on the sample with losses times `scales`, no penalty and one
+    draw a step."""
     fixed = {"W": 1, "lam": 0.0, "data": "sample", "device": "cpu"}
     questions = ("age", "education", "income")
     options = CensusOptions.create(**fixed, tasks=questions, epochs=epochs, seed=seed, **balancing)
@@ -46,7 +48,7 @@ def record(scales: Sequence[float], epochs: int, seed: int, balancing: Balancing
 
 
 def records(scales: Sequence[float], epochs: int, seed: int) -> dict[str, Record]:
-    """A run in each of `SETTINGS`, by its name."""
+    """Return a run in each of `SETTINGS`, by its name."""
     return {
         name: record([1.0] * len(scales) if name == UNSCALED else scales, epochs, seed, balancing)
         for name, balancing in SETTINGS.items()
@@ -54,7 +56,7 @@ def records(scales: Sequence[float], epochs: int, seed: int) -> dict[str, Record
 
 
 def table(found: dict[str, Record]) -> pd.DataFrame:
-    """A row for each record, on test: the best accuracy and the best loss of each task, not
+    """Return a row for each record, on test: the best accuracy and the best loss of each task, not
     rescaled (lower is better), the hypervolume of the accuracies from (0, 0, 0) (higher is better),
     and the smallest cosine of two members."""
     rows = {}

@@ -40,9 +40,9 @@ EXPERIMENT = Experiment(
 def predictions(
     network: Network, options: CityScapesOptions, splits: Splits, alphas: ArrayLike, scene: int
 ) -> tuple[Int[np.ndarray, "P H W"], Float[np.ndarray, "P 1 H W"]]:
-    """A class and an inverse depth for each pixel of test scene number `scene`: what `network`,
-    trained with `options` on `splits`, predicts at each of `alphas` [P, M], with the statistics of
-    BatchNorm that its record was measured with."""
+    """Return a class and an inverse depth for each pixel of test scene number `scene`: what
+    `network`, trained with `options` on `splits`, predicts at each of `alphas` [P, M], with the
+    statistics of BatchNorm that its record was measured with."""
     image = splits.test[scene : scene + 1][0]
     seen = calibration(EXPERIMENT, EXPERIMENT.resolved(options, splits), splits)
     outputs = [network.predict(image, alpha, calibration=seen) for alpha in np.asarray(alphas)]

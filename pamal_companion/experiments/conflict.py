@@ -37,7 +37,8 @@ class ConflictOptions(Options):
         return self
 
     def settings(self, is_sample: bool) -> list[dict[str, Any]]:
-        """One run of PaMaL, five of LS of a fifth of its passes, and one of LS of as many."""
+        """Return one run of PaMaL, five of LS of a fifth of its passes, and one of LS of as
+        many."""
         passes = self.epochs or EPOCHS
         usual = MultiMNISTOptions.defaults_of("pamal", "sample" if is_sample else "full")
         fixed = {

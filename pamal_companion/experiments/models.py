@@ -17,7 +17,7 @@ class SharedBottom(nn.Module):
         self.heads = nn.ModuleList(heads)
 
     def forward(self, x: Tensor) -> list[Tensor]:
-        """One output per task."""
+        """Return one output per task."""
         features = self.encoder(x)
         return [head(features) for head in self.heads]
 
@@ -28,8 +28,8 @@ def lenet(
     bottleneck: int = 50,
     activation: Literal["relu", "leaky_relu"] = "relu",
 ) -> SharedBottom:
-    """LeNet of appendix C1 for images [n, in_channels, 28, 28]: with one channel 21,330 shared
-    weights, and 3,060 for each head of 10 classes.
+    """Return LeNet of appendix C1 for images [n, in_channels, 28, 28]: with one channel 21,330
+    shared weights, and 3,060 for each head of 10 classes.
 
     `bottleneck` is the number of features between encoder and heads, 50 in the paper. Fewer make
     the tasks compete. `activation` is what the features pass through: a LeakyReLU has slope 0.1.
@@ -53,8 +53,8 @@ def lenet(
 
 
 def released_target(in_channels: int = 1, bottleneck: int = 50) -> SharedBottom:
-    """LeNet as the hypernetwork of the authors' code writes it: no ReLU after the encoder's last
-    layer, and heads that are one linear layer."""
+    """Return LeNet as the hypernetwork of the authors' code writes it: no ReLU after the encoder's
+    last layer, and heads that are one linear layer."""
     whole = lenet(in_channels=in_channels, bottleneck=bottleneck)
     encoder = nn.Sequential(*[*whole.encoder.children()][:-1])
     return SharedBottom(encoder, (nn.Linear(bottleneck, 10) for _ in whole.heads))
@@ -90,7 +90,7 @@ class OneScore(nn.Module):
 
 
 def mlp(num_features: int, num_tasks: int = 2) -> SharedBottom:
-    """The perceptron of appendix C1 for features [n, num_features]: one layer of 256, and 514
-    weights for each head of two classes."""
+    """Return the perceptron of appendix C1 for features [n, num_features]: one layer of 256, and
+    514 weights for each head of two classes."""
     encoder = nn.Sequential(nn.Linear(num_features, 256), nn.ReLU())
     return SharedBottom(encoder, (nn.Linear(256, 2) for _ in range(num_tasks)))

@@ -19,8 +19,8 @@ def resnet18(
     in_channels: int = 3,
     size: int = 64,
 ) -> SharedBottom:
-    """ResNet18 without its last layer for images [n, in_channels, size, size], and one linear layer
-    for each of `outputs` (appendix C).
+    """Return ResNet18 without its last layer for images [n, in_channels, size, size], and one
+    linear layer for each of `outputs` (appendix C).
 
     `stem="released"` follows the authors' code: a 3x3 convolution of stride 1, no pooling before
     the blocks, averages over 4x4 after them, so 2,048 features for images of 64x64 and 512 for
@@ -52,7 +52,8 @@ def resnet18(
 
 
 def _stage(inputs: int, outputs: int, stride: int) -> nn.Module:
-    """Two blocks of torchvision. Its ResNet would make them, too, but only 64 channels wide."""
+    """Return two blocks of torchvision. Its ResNet would make them, too, but only 64 channels
+    wide."""
     shortcut = None
     if (inputs, stride) != (outputs, 1):
         convolution = nn.Conv2d(inputs, outputs, kernel_size=1, stride=stride, bias=False)

@@ -14,9 +14,9 @@ STAGES = ((1, 2), (2, 2), (4, 3), (8, 3), (8, 3))
 def segnet(
     outputs: Sequence[int] = (7, 1), *, width: int = 64, in_channels: int = 3
 ) -> SharedBottom:
-    """SegNet for images [n, in_channels, H, W], H and W multiples of 32: `encoder` is the network
-    down to H/32 and back up, shared by all tasks; each head is a 3x3 and a 1x1 convolution, without
-    anything between them, to one of `outputs` channels [n, c, H, W].
+    """Return SegNet for images [n, in_channels, H, W], H and W multiples of 32: `encoder` is the
+    network down to H/32 and back up, shared by all tasks; each head is a 3x3 and a 1x1 convolution,
+    without anything between them, to one of `outputs` channels [n, c, H, W].
 
     This is the network that multi-task papers share ("split", standard, in the code of MTAN: Liu,
     Johns and Davison, CVPR 2019) and that the authors' code trains. With three channels it has
@@ -54,7 +54,7 @@ class DownAndUp(nn.Module):
         self.unpool = nn.MaxUnpool2d(2)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The features of `x`, at its own resolution."""
+        """Return the features of `x`, at its own resolution."""
         places = []
         for stage in self.down:
             x, place = self.pool(stage(x))
@@ -65,7 +65,7 @@ class DownAndUp(nn.Module):
 
 
 def _stage(inputs: int, outputs: int, depth: int) -> nn.Module:
-    """`depth` 3x3 convolutions, the first to `outputs` channels."""
+    """Return `depth` 3x3 convolutions, the first to `outputs` channels."""
     layers: list[nn.Module] = []
     for before, after in pairwise([inputs] + [outputs] * depth):
         layers += [_convolution(before, after, 3), nn.BatchNorm2d(after), nn.ReLU(inplace=True)]

@@ -34,7 +34,7 @@ def build(
     shared: str,
     train: TensorDataset,
 ) -> Method:
-    """The method of `options`.
+    """Return the method of `options`.
 
     `make_network(extra)` makes one member, freshly initialised, whose first layer takes `extra`
     features (or channels) more than the inputs of `train` have. `shared` names its encoder.
@@ -98,7 +98,7 @@ def build(
 
 
 def task_weights(options: Options, num_tasks: int) -> np.ndarray:
-    """The matrix W [M, T] that makes a weight ensemble the method `options` name."""
+    """Return the matrix W [M, T] that makes a weight ensemble the method `options` name."""
     match options.method:
         case "pamal" | "low_rank":
             return np.eye(num_tasks)
@@ -124,12 +124,12 @@ def preference(options: Options) -> Dirichlet | Annealed:
 
 
 def multi_forward(options: Options) -> MultiForward:
-    """PaMaL's penalty."""
+    """Return PaMaL's penalty."""
     return MultiForward(options.lam, options.penalty, options.edges, options.skip)
 
 
 def balancer(options: Options) -> balancing.LossBalancer | balancing.GradientBalancer:
-    """The balancer of `options.balancing`."""
+    """Return the balancer of `options.balancing`."""
     match options.balancing:
         case "loss":
             return balancing.MovingAverage(options.history, options.balancing_form)

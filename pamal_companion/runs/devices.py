@@ -12,8 +12,8 @@ from pamal_core.errors import InputError
 
 
 def pick_device(name: str) -> torch.device:
-    """`name`, or for "auto" the first of CUDA, MPS and CPU that is there; InputError where torch
-    cannot use it."""
+    """Return `name`, or for "auto" the first of CUDA, MPS and CPU that is there; InputError where
+    torch cannot use it."""
     if name == "auto":
         # Not `current_accelerator(check_available=True)`, which torch 2.6 does not have. That torch
         # raises an error if there is none.
@@ -88,7 +88,8 @@ def reset_peak_memory(device: torch.device) -> None:
 
 
 def peak_memory(device: torch.device) -> float | None:
-    """Bytes at the peak, on a CPU of the whole process; None where the system does not tell."""
+    """Return the bytes at the peak, on a CPU of the whole process; None where the system does not
+    tell."""
     if device.type == "cuda":
         return float(torch.cuda.max_memory_allocated(device))
     try:

@@ -46,16 +46,16 @@ class Experiment:
     evaluation_batch: int = 1000
 
     def tasks_of(self, options: Options) -> tuple[Task, ...]:
-        """The tasks of a run with `options`."""
+        """Return the tasks of a run with `options`."""
         return self.tasks(options) if callable(self.tasks) else self.tasks
 
     def reference_of(self, options: Options) -> tuple[float, ...]:
-        """`reference`, a number for each task."""
+        """Return `reference`, a number for each task."""
         return self.reference[: len(self.tasks_of(options))]
 
     def check(self, options: Options) -> None:
-        """InputError where `options` do not fit the tasks or this machine: before data are loaded,
-        which may take a while."""
+        """Raise InputError where `options` do not fit the tasks or this machine: before data are
+        loaded, which may take a while."""
         num_tasks, p = len(self.tasks_of(options)), options.p
         if options.epochs is not None and options.shared_epochs is not None:
             check_start(options.shared_epochs, options.epochs)
@@ -70,7 +70,7 @@ class Experiment:
             raise InputError(f"Runs are made in float32. Found torch's default dtype {dtype}.")
 
     def resolved(self, options: Options, splits: Splits) -> Options:
-        """`options` with the `defaults` for `splits` where they were left unset."""
+        """Return `options` with the `defaults` for `splits` where they were left unset."""
         values = self.defaults["sample" if splits.is_sample else "full"]
         unset = {n: v for n, v in values.items() if n not in options.model_fields_set}
         begins_as_one = options.method == "low_rank" and (

@@ -92,7 +92,8 @@ class RunFiles:
         return RunFiles(self.record.with_name(f"{self.record.stem}.shared.json"))
 
     def start(self, key: str) -> "RunFiles":
-        """Those of the start `key`, which several runs in a folder begin from and which stays."""
+        """Return the files of the start `key`, which several runs in a folder begin from and which
+        stays."""
         return RunFiles(self.record.with_name(f".start-{key}.json"))
 
     @contextmanager
@@ -150,7 +151,7 @@ def acquire(lock: BaseFileLock, path: Path) -> None:
 
 
 def is_held(lock: Path) -> bool:
-    """Whether a process holds `lock`; True, too, where that cannot be told."""
+    """Return whether a process holds `lock`; True, too, where that cannot be told."""
     try:
         with FileLock(lock, timeout=0) if lock.exists() else nullcontext():
             return False

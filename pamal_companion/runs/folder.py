@@ -24,7 +24,8 @@ validation (higher is better)."""
 
 
 def runs(folder: Path) -> list[tuple[Listed, Record | None]]:
-    """Every run below `folder`, in the order of their paths, with its record if it is finished.
+    """Return every run below `folder`, in the order of their paths, with its record if it is
+    finished.
 
     A checkpoint beside the finished record of its run is no run of its own.
     """
@@ -71,7 +72,8 @@ def files(folder: Path, *endings: str) -> Iterator[Path]:
 
 
 def _run(path: Path, folder: Path) -> tuple[Listed, Record | None] | None:
-    """The run of the record or checkpoint `path`, None where it has ended while we were looking."""
+    """Return the run of the record or checkpoint `path`, None where it has ended while we were
+    looking."""
     row: Listed = {"path": path.relative_to(folder).as_posix()}
     row |= dict.fromkeys(("state", "why", "epochs", *ABOUT, "hypervolume", "seconds"))
     try:

@@ -61,23 +61,23 @@ class Run:
         return cost(self.experiment, self.method)
 
     def is_done(self, results: Path) -> bool:
-        """Whether one of its records is in the folder `results`."""
+        """Return whether one of its records is in the folder `results`."""
         return any((results / record).exists() for record in self.records)
 
 
 def runs(target: str = "paper") -> list[Run]:
-    """The runs of `target`, each once; InputError for an unknown target."""
+    """Return the runs of `target`, each once; InputError for an unknown target."""
     check_choice("target", target, targets())
     return [run for run in _all() if any(_belongs(of, target) for of in run.targets)]
 
 
 def targets() -> list[str]:
-    """The names that `runs` knows, `paper` last."""
+    """Return the names that `runs` knows, `paper` last."""
     return [*dict.fromkeys(row["target"] for row in read("grid")), "paper"]
 
 
 def records(target: str = "paper") -> list[str]:
-    """The records that the tables of `target` read, copies included."""
+    """Return the records that the tables of `target` read, copies included."""
     return [
         record
         for run in runs(target)
@@ -87,7 +87,7 @@ def records(target: str = "paper") -> list[str]:
 
 
 def by_record() -> dict[str, Run]:
-    """Every run by each of its records."""
+    """Return every run by each of its records."""
     return {record: run for run in _all() for record in run.records}
 
 
@@ -135,7 +135,7 @@ def maker(
 
 
 def _of_another_seed(record: str) -> Run | None:
-    """The run of `record` where the grid has its setting with other seeds only."""
+    """Return the run of `record` where the grid has its setting with other seeds only."""
     if found := re.fullmatch(r"(.+_seed_)(0|[1-9][0-9]*)\.json", record):
         for name, run in by_record().items():
             if name.startswith(found[1]):
@@ -162,9 +162,9 @@ def _parameters_cell(path: Path) -> str:
 
 
 def cost(experiment: str, method: str) -> Any:
-    """What a run takes, a row of `costs.csv`: `seconds` is the median of the measured wall time of
-    one thread, NaN where no run of the kind has been made; `gpu_share` is in per cent of one GPU,
-    `minutes` are the limit for a scheduler."""
+    """Return what a run takes, a row of `costs.csv`: `seconds` is the median of the measured wall
+    time of one thread, NaN where no run of the kind has been made; `gpu_share` is in per cent of
+    one GPU, `minutes` are the limit for a scheduler."""
     rows = _costs()
     row = rows.get((experiment, method), rows.get((experiment, "*")))
     if row is None:
@@ -178,8 +178,8 @@ def _costs() -> dict[tuple[str, str], Any]:
 
 
 def status(results: Path) -> pd.DataFrame:
-    """A row per target: runs that are made, being made and left, and hours of one thread for the
-    latter two, as far as runs of their kind were measured; NaN where none was."""
+    """Return a row per target: runs that are made, being made and left, and hours of one thread for
+    the latter two, as far as runs of their kind were measured; NaN where none was."""
     rows = []
     for target in targets():
         every = runs(target)
@@ -195,14 +195,14 @@ def status(results: Path) -> pd.DataFrame:
 
 
 def _belongs(of: str, target: str) -> bool:
-    """Whether a table that is `of` one target is part of `target`; of `paper` are all but "extras",
-    the runs that are ours."""
+    """Return whether a table that is `of` one target is part of `target`; of `paper` are all but
+    "extras", the runs that are ours."""
     return of != "extras" if target == "paper" else of == target
 
 
 @cache
 def _all() -> tuple[Run, ...]:
-    """Every run of the grid, those of equal settings joined, in the order of the table."""
+    """Return every run of the grid, those of equal settings joined, in the order of the table."""
     shared: dict[str, dict[str, Any]] = {}
     for row in read("grid"):
         experiment, method = row["folder"].split("/")[-1], row["method"]
@@ -226,7 +226,8 @@ def _completed(experiment: str, method: str, options: dict[str, Any]) -> dict[st
 
 
 def read(name: str) -> list[dict[str, str]]:
-    """The rows of `workflow/NAME.csv`; InputError where the package is not in its repository."""
+    """Return the rows of `workflow/NAME.csv`; InputError where the package is not in its
+    repository."""
     return _table(name, dtype=str, keep_default_na=False).to_dict("records")
 
 
@@ -238,7 +239,8 @@ def _table(name: str, **options: Any) -> pd.DataFrame:
 
 
 def papermill(notebook: str, given: Mapping[str, Any]) -> str:
-    """The command that executes a notebook of this repository with the parameters `given`."""
+    """Return the command that executes a notebook of this repository with the parameters
+    `given`."""
     words = ["papermill", f"notebooks/{notebook}.ipynb", "out.ipynb"]
     for name, value in given.items():
         # `-p` knows no lists.
@@ -247,7 +249,7 @@ def papermill(notebook: str, given: Mapping[str, Any]) -> str:
 
 
 def parameters(text: str) -> dict[str, Any]:
-    """`"W=2; p=[1, 2]"` is `{"W": 2, "p": [1, 2]}`."""
+    """Return the parameters that a row names: `"W=2; p=[1, 2]"` is `{"W": 2, "p": [1, 2]}`."""
     pairs = (part.strip().partition("=") for part in text.split(";") if part.strip())
     return {name: value(written) for name, _, written in pairs}
 

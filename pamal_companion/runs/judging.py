@@ -54,8 +54,8 @@ def parts(
 
 
 def calibration(experiment: Experiment, options: Options, splits: Splits) -> Calibration:
-    """The statistics of BatchNorm in a run of `options`: "shared", or, for "both" too, the batches
-    on which they are re-estimated for each alpha, inputs alone."""
+    """Return the statistics of BatchNorm in a run of `options`: "shared", or, for "both" too, the
+    batches on which they are re-estimated for each alpha, inputs alone."""
     if options.batch_norm == "shared":
         return "shared"
     started: bool = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]

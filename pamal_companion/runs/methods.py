@@ -71,7 +71,7 @@ def added(rows: Mapping[str, MethodRow]) -> Iterator[None]:
 
 
 def affects(option: str, method: str) -> bool:
-    """Whether `method` uses `option`, or no method in particular does; a name that is not in the
-    table stands for several methods, and may use any."""
+    """Return whether `method` uses `option`, or no method in particular does; a name that is not in
+    the table stands for several methods, and may use any."""
     owners = [name for name, row in METHODS.items() if option in row.options]
     return not owners or method in owners or method not in METHODS

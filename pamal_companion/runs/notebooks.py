@@ -26,7 +26,7 @@ INSTEAD = "*In JupyterLab this cell shows a widget. A page has no kernel, which 
 
 
 def normalise(notebook: NotebookNode) -> NotebookNode:
-    """A copy of an executed notebook without what differs between two identical runs.
+    """Return a copy of an executed notebook without what differs between two identical runs.
 
     Timings, paths, versions of the kernel, cell ids, memory addresses, stderr (progress bars), and
     how stdout was cut into pieces. In place of a widget stands what it is. The name of the source
@@ -98,8 +98,8 @@ def run(source: Path, target: Path, parameters: dict[str, Any]) -> None:
 
 
 def _of_its_own(notebook: NotebookNode, source: Path, parameters: dict[str, Any]) -> NotebookNode:
-    """The executed `notebook` with the command that makes it in its row "| command |", and the
-    parameters that it was given folded in the place of those of the source."""
+    """Return the executed `notebook` with the command that makes it in its row "| command |", and
+    the parameters that it was given folded in the place of those of the source."""
     command = grid.papermill(source.stem, parameters)
     for cell in notebook.cells:
         tags = cell.metadata.get("tags", [])

@@ -128,7 +128,8 @@ class Options(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _fill_in(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """None, which a notebook's cell can hold, is the same as silence."""
+        """Return the options without None, which a notebook's cell can hold and which says
+        nothing."""
         given = {
             name: _number(value) if cls._takes_number(name) else value
             for name, value in values.items()
@@ -205,7 +206,8 @@ class Options(BaseModel):
 
     @classmethod
     def create(cls, **values: Any) -> Self:
-        """The options with `values` for defaults; InputError in one line where one is wrong."""
+        """Return the options with `values` for defaults; InputError in one line where one is
+        wrong."""
         try:
             return cls(**values)
         except ValidationError as error:
@@ -280,7 +282,7 @@ def _is_imported(name: str, value: Any) -> bool:
 
 
 def _explain(details: Any, options: type[Options]) -> str:
-    """One sentence for one error of pydantic's."""
+    """Return one sentence for one error of pydantic's."""
     if details["type"] == "value_error":
         return str(details["ctx"]["error"])
     name = str(details["loc"][0])
@@ -293,7 +295,8 @@ def _explain(details: Any, options: type[Options]) -> str:
 
 
 def parse_value(text: str) -> Any:
-    """The value of `-p NAME TEXT`, by papermill's rules: True, False, None, a number, or text."""
+    """Return the value of `-p NAME TEXT`, by papermill's rules: True, False, None, a number, or
+    text."""
     for read in ({"True": True, "False": False, "None": None}.__getitem__, int, float):
         with suppress(KeyError, ValueError):
             return read(text)

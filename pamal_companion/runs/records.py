@@ -153,7 +153,7 @@ class Record(About):
         return sum(self.cost.get(part) or 0.0 for part in ("train_seconds", "evaluate_seconds"))
 
     def front(self, split: str = "validation") -> Front:
-        """The points of one split as a front."""
+        """Return the points of one split as a front."""
         points = [point for point in self.points if point["split"] == split]
         table = pd.DataFrame([point["metrics"] for point in points])
         objectives = (Objective(name, way == "max") for name, way in self.objectives.items())
@@ -163,8 +163,8 @@ class Record(About):
         return Front(alphas, table, tuple(objectives), metrics=tuple(metrics))
 
     def hypervolume(self, split: str = "validation") -> float:
-        """Of all points of `split`, from the reference of the experiment; higher is better. NaN
-        where there is none: single-task learning, the toy problem."""
+        """Return the hypervolume of all points of `split`, from the reference of the experiment;
+        higher is better. NaN where there is none: single-task learning, the toy problem."""
         value = self.part(split).get("hypervolume")
         return float("nan") if value is None else float(value)
 
@@ -192,7 +192,8 @@ class Record(About):
 
     @classmethod
     def find(cls, path: Path, key: str) -> "Record | None":
-        """The record of run `key` in `path`, None where there is no file; InputError for others."""
+        """Return the record of run `key` in `path`, None where there is no file; InputError for
+        others."""
         if not os.path.exists(path):  # of Path it raises where a name is too long
             return None
         found = cls.read(path)
@@ -206,7 +207,8 @@ class Record(About):
 
     @classmethod
     def read(cls, path: Path) -> "Record":
-        """The record in `path`; InputError where the file is missing, damaged or something else."""
+        """Return the record in `path`; InputError where the file is missing, damaged or something
+        else."""
         fields: Any = None
         try:
             text = path.read_bytes()
@@ -252,7 +254,7 @@ def _of_newer(path: Path, fields: Any) -> str:
 
 
 def versions() -> dict[str, str]:
-    """What a record says of the software that made it."""
+    """Return what a record says of the software that made it."""
     found = {"python": platform.python_version()}
     for name in ("pamal-core", "torch", "numpy"):
         with suppress(PackageNotFoundError):  # our own, where it is run from its folder
@@ -288,7 +290,7 @@ def _cell() -> str:
 
 
 def run_key(about: Mapping[str, Any]) -> str:
-    """16 hexadecimal digits that name the run with the fields `ABOUT`, in any order."""
+    """Return 16 hexadecimal digits that name the run with the fields `ABOUT`, in any order."""
     return _digest([about[name] for name in ABOUT])
 
 
@@ -310,9 +312,9 @@ def chosen(front: Front) -> Point:
 
 
 def summarise(fronts: Mapping[str, Front], reference: tuple[float, ...]) -> dict[str, Any]:
-    """What a record says of `fronts`: per split what the paper reports, with the hypervolume from
-    `reference`, null where tasks were left out; and on test the one network that is `chosen` on
-    validation."""
+    """Return what a record says of `fronts`: per split what the paper reports, with the hypervolume
+    from `reference`, null where tasks were left out; and on test the one network that is `chosen`
+    on validation."""
     alpha = chosen(fronts["validation"]).alpha
     row = (fronts["test"].alphas == alpha).all(1).argmax()
     metrics = fronts["test"].table.iloc[row].to_dict()
@@ -335,5 +337,5 @@ def _describe(front: Front, reference: tuple[float, ...]) -> dict[str, Any]:
 
 
 def _or_none(value: float) -> float | None:
-    """JSON has no NaN: a correlation that is not defined is null."""
+    """Return `value`, or None for NaN, which JSON has not: an undefined correlation is null."""
     return None if value != value else value

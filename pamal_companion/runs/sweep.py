@@ -26,7 +26,7 @@ def sweep(
     *,
     progress: bool = True,
 ) -> list[Record]:
-    """One record per setting, in their order; each setting is what differs from `options`.
+    """Return one record per setting, in their order; each setting is what differs from `options`.
 
     With `folder` every record is kept there under `file_name(setting)` and read if it is there
     already, so that a sweep which was stopped goes on where it was. Runs that another process is
@@ -59,7 +59,8 @@ def sweep(
 
 
 def file_name(setting: Mapping[str, Any]) -> str:
-    """`{"method": "pamal", "W": 4, "seed": 0}` is `pamal-W=4_seed_0.json`."""
+    """Return the name of a setting's record: `{"method": "pamal", "W": 4, "seed": 0}` is
+    `pamal-W=4_seed_0.json`."""
     rest = dict(setting)
     method, seed = rest.pop("method", "pamal"), rest.pop("seed", 0)
     return "-".join([method, *(f"{k}={v}" for k, v in rest.items())]) + f"_seed_{seed}.json"

@@ -93,7 +93,7 @@ def sweep(width: int, passes: int) -> list[str]:
 
 
 def fronts_along_the_dial(records: Records, widths: Iterable[int]) -> list[Hypothesis]:
-    """One run against five LS of as many passes, at each number of features."""
+    """Return whether one run is ahead of five LS of as many passes, at each number of features."""
     return [
         difference(
             f"k = {width}: the front of PaMaL - five LS of two epochs",
@@ -105,8 +105,8 @@ def fronts_along_the_dial(records: Records, widths: Iterable[int]) -> list[Hypot
 
 
 def dial_of_conflict(records: Records) -> list[Hypothesis]:
-    """One run against five LS of as many passes, its middle against one LS, and the span, at each
-    number of features."""
+    """Return the hypotheses of the dial: one run against five LS of as many passes, its middle
+    against one LS, and the span, at each number of features."""
     middles = [
         difference(
             f"k = {width}: the middle of PaMaL's front - one LS of ten epochs",
@@ -128,7 +128,7 @@ def dial_of_conflict(records: Records) -> list[Hypothesis]:
 
 
 def dial_at_fresh_seeds(records: Records) -> list[Hypothesis]:
-    """The fronts once more, where five seeds left them open."""
+    """Return the hypotheses on fronts that five seeds left open, at fresh seeds."""
     return fronts_along_the_dial(records, (3, 4, 6, 10))
 
 
@@ -139,7 +139,8 @@ def best_four(record: Record) -> float:
 
 
 def one_run_against_a_sweep(records: Records) -> list[Hypothesis]:
-    """The front of one run, and four of its points, against four LS of as many passes in all."""
+    """Return the hypotheses on one run against a sweep: its front, and four of its points,
+    against four LS of as many passes in all."""
     family = []
     for data, name in (("multimnist", "MultiMNIST"), ("census", "Census")):
         names = [f"{data}-ls-{weight}" for weight in (0.2, 0.4, 0.6, 0.8)]
@@ -161,8 +162,8 @@ def better(records: Records, method: str) -> str:
 
 
 def forty_passes(records: Records) -> list[Hypothesis]:
-    """Two settings of PaMaL against the better soup, and their chosen network against the better
-    LS."""
+    """Return the hypotheses on forty passes: two settings of PaMaL against the better soup, and
+    their chosen network against the better LS."""
     soup = numbers(records, [better(records, "soup")], "test")
     single = numbers(records, [better(records, "ls")], "test")
     fronts, networks = [], []
@@ -180,7 +181,7 @@ def forty_passes(records: Records) -> list[Hypothesis]:
 
 
 def claim_1(records: Records) -> list[Hypothesis]:
-    """Are more than half of the points undominated in loss, with long averages?"""
+    """Return whether more than half of the points are undominated in loss, with long averages."""
     family = []
     for data, name in (("multimnist", "MultiMNIST"), ("census", "Census")):
         share = numbers(
@@ -201,7 +202,8 @@ def of_tasks(records: Records, count: int, side: str) -> list[str]:
 
 
 def tasks(records: Records) -> list[Hypothesis]:
-    """The front of one run against the sweep of one LS for each task, with two, four and eight."""
+    """Return the hypotheses on more tasks: the front of one run against the sweep of one LS for
+    each task, with two, four and eight."""
     return [
         difference(
             f"{count} tasks: the front of PaMaL - {count} LS",
@@ -227,7 +229,8 @@ def by_picks(records: Records, recipe: str) -> "pd.Series[float]":
 
 
 def fairness_by_picks(records: Records) -> list[Hypothesis]:
-    """The best variant of PaMaL against the soup, one LS and a sweep, by whom they pick."""
+    """Return the hypotheses on picks: the best variant of PaMaL against the soup, one LS and a
+    sweep, by whom they pick."""
     ours = by_picks(records, "pamal")
     others = {"a rewarded soup": "soup", "one LS": "ls", "a sweep of four LS": "sweep"}
     family = []

@@ -20,7 +20,7 @@ STRIPES = [(0, 0), (0, 26), (18, 0), (9, 13), (0, 13)]  # to the right and down
 def faces(
     num: int, size: int, seed: int
 ) -> tuple[UInt8[Array, "num 3 size size"], Labels, Labels, Labels]:
-    """Images, ages in years (1 to 100), genders (0 or 1) and groups (0 to 4), the labels
+    """Return images, ages in years (1 to 100), genders (0 or 1) and groups (0 to 4), the labels
     independent of each other.
 
     Age shows in proportions, lines, eyes and grey hair; gender in the length and outline of the
@@ -45,7 +45,7 @@ def faces(
 
 
 def _draw(size: int, rng: np.random.Generator, age: int, gender: int, group: int) -> Array:
-    """A face [3, size, size], painted back to front.
+    """Return a face [3, size, size], painted back to front.
 
     `x` and `y` run to the right and down in units of the face, whose head is about one wide around
     (0, 0). Edges are about a pixel soft, so that a face looks the same at any size.

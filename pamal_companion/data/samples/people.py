@@ -17,8 +17,8 @@ SCHOOLS = "Less than 1st grade|7th and 8th grade|10th grade|High school graduate
 
 
 def texts(header: Sequence[str], gap: float = 0.0) -> tuple[bytes, bytes]:
-    """The contents of the two files, 8,000 and 2,000 people, always the same, with the columns of
-    `header`.
+    """Return the contents of the two files, 8,000 and 2,000 people, always the same, with the
+    columns of `header`.
 
     Age and a talent for school are drawn first. Schooling, work, pay and family follow from them
     with much chance, so that every task can be learnt, but not without error and not by one column.

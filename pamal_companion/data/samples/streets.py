@@ -40,8 +40,8 @@ SHAPES: dict[str, list[tuple[int, float, float, float, Any]]] = {
 def scenes(
     num: int, size: tuple[int, int], seed: int
 ) -> tuple[UInt8[Array, "num 3 H W"], Int8[Array, "num H W"], Float32[Array, "num 1 H W"]]:
-    """`num` streets as pictures of `size` (H, W), the classes and the inverse depths of their
-    pixels; equal arguments give equal bytes, on one kind of processor.
+    """Return `num` streets as pictures of `size` (H, W), the classes and the inverse depths of
+    their pixels; equal arguments give equal bytes, on one kind of processor.
 
     Classes: 0 flat, 1 construction, 2 object, 3 nature, 4 sky, 5 human, 6 vehicle, -1 void. Inverse
     depth is 1.85 over the distance in metres; 0 where it is unknown: sky, bonnet, what a second
@@ -62,15 +62,16 @@ def scenes(
 
 
 def hidden(inverse: Array) -> Array:
-    """Whether a camera to the right does not see a pixel: something in front of it lands on the
-    same or a farther left column there."""
+    """Return whether a camera to the right does not see a pixel: something in front of it lands on
+    the same or a farther left column there."""
     lands = np.arange(inverse.shape[1]) - DISPARITY * inverse.shape[1] * inverse
     farthest_left = np.minimum.accumulate(lands[:, :0:-1], 1)[:, ::-1]
     return np.pad(farthest_left <= lands[:, :-1], ((0, 0), (0, 1)))
 
 
 def things(rng: Generator) -> Iterator[Thing]:
-    """What stands in a street: kind, metres right of the camera and ahead of it, and a colour.
+    """Yield what stands in a street: kind, metres right of the camera and ahead of it, and a
+    colour.
 
     Distances are even on a logarithmic scale: a small picture shows as many things near as far.
     """
