@@ -38,18 +38,12 @@ SHORT = 21
 _size = partial(tqdm.format_sizeof, suffix="B")
 
 
-class UserPath(click.ParamType[Path]):
-    """A path in which "~" is home, also where no shell has expanded it."""
-
-    name = "path"
-
-    def convert(self, value: Any, param: click.Parameter | None, _: click.Context | None) -> Path:
-        """Return the path; raise InputError if there can be none."""
-        name = param.opts[0] if param else "path"
-        return user_path(value, name)
+def _user_path(_: click.Context, param: click.Parameter, value: str) -> Path:
+    """Return the path, with the home folder for "~"; raise InputError if there can be none."""
+    return user_path(value, param.opts[0])
 
 
-_in_folder = click.argument("path", type=UserPath(), default=Path("results"))
+_in_folder = click.argument("path", callback=_user_path, default="results")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -197,7 +191,7 @@ def grid_status(path: Path) -> Answer:
 @command
 @click.argument("what", nargs=-1, required=True, metavar="RECORD... | SOURCE.ipynb TARGET.ipynb")
 @click.option("-p", "given", nargs=2, multiple=True, metavar="NAME VALUE", help="A parameter.")
-@click.option("--results", type=UserPath(), default=grid.RESULTS)
+@click.option("--results", metavar="PATH", callback=_user_path, default=str(grid.RESULTS))
 def run(what: tuple[str, ...], given: tuple[tuple[str, str], ...], results: Path) -> Answer:
     """Make records of the grid, or execute a notebook.
 
@@ -226,7 +220,7 @@ def run(what: tuple[str, ...], given: tuple[tuple[str, str], ...], results: Path
 @click.option("--experiments", default="", metavar="A,B", help="Default: those of the files.")
 @click.option("--seeds", default="0,1,2", metavar="N,N", help="Seeds that judge.")
 @click.option("--epochs", type=click.IntRange(1), help="Epochs of PaMaL; default: the paper's.")
-@click.option("--out", type=UserPath(), default=Path("bench"), help="A folder.")
+@click.option("--out", metavar="PATH", callback=_user_path, default="bench", help="A folder.")
 @click.option("-p", "given", nargs=2, multiple=True, metavar="NAME VALUE", help="A parameter.")
 def bench(
     files: tuple[str, ...],
