@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help book sphinx test pytest test-core test-lowest test-newest test-wheel test-faults lint measured tables \
-    notebooks wheel constraints hashed clean
+    notebooks wheel constraints upgrade hashed clean
 
 help:
 	@echo "make book         run six notebooks on embedded data, then build the book"
@@ -26,7 +26,8 @@ help:
 	@echo "make tables       the pages of records alone again: every table of the paper, no training"
 	@echo "make notebooks    run the notebooks again into book/results/ (full data: set PAMAL_DATA)"
 	@echo "make wheel        the wheel, byte for byte the same from the same commit"
-	@echo "make constraints  resolve constraints.txt again, as of the day in pyproject.toml"
+	@echo "make constraints  write constraints.txt again, with other versions only where pyproject.toml asks for them"
+	@echo "make upgrade      write it again with the newest versions that are a week old"
 	@echo "make clean        remove everything that was made, .venv included"
 
 # `ready` is written last and removed first: an interrupted install is done again from the start.
@@ -169,12 +170,18 @@ ifneq ($(wildcard $(PAMAL_DATA)/MNIST),)
 	$(BIN)/python book/_assets/multimnist_explorer.py
 endif
 
+# uv keeps the versions that are in the file where pyproject.toml allows them. So a file that fits stays as it is,
+# whatever is released, and a version changes only where it must, or by `make upgrade`.
 # After an edit of pyproject.toml $(READY) cannot be made before this.
 constraints: $(UV)
-	$(UV) pip compile --quiet --upgrade --universal --fork-strategy fewest --python-version 3.11 \
+	$(UV) pip compile --quiet $(UPGRADE) --universal --fork-strategy fewest --python-version 3.11 \
 	    --all-extras --strip-extras --no-annotate --custom-compile-command \
 	    'make constraints   (pyproject.toml says why a version is held back)' \
 	    -o constraints.txt pyproject.toml
+
+# A release that is a week old has been looked at by others.
+upgrade: UPGRADE := --upgrade --exclude-newer '1 week'
+upgrade: constraints
 
 clean:
 	rm -rf $(VENV) $(CORE) $(LOWEST) $(NEWEST) $(WHEEL) dist _build book/fresh build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
