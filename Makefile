@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help book sphinx test pytest test-core test-lowest test-newest test-wheel test-faults lint measured tables \
-    notebooks wheel constraints upgrade hashed clean
+    notebooks wheel constraints upgrade clean
 
 help:
 	@echo "make book         run six notebooks on embedded data, then build the book"
@@ -30,36 +30,39 @@ help:
 	@echo "make upgrade      write it again with the newest versions that are a week old"
 	@echo "make clean        remove everything that was made, .venv included"
 
-# `ready` is written last and removed first: an interrupted install is done again from the start.
-$(READY): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
-	    "Python 3.11 or newer is needed, %s is %s. Try: make PYTHON=python3.12" % \
-	    (sys.executable, sys.version.split()[0]))'
-	rm -rf $(VENV)
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
+# With `make HASHED=1`, as in continuous integration, what others made must have the hashes in a copy of
+# constraints.txt, which has none itself: pip takes no hash beside `-e .`. Only this uv comes without.
+PINS := constraints.txt
 ifdef HASHED
-	mkdir -p _build
-	$(BIN)/$(HASH)
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r _build/hashed.txt
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
-else
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -b constraints.txt \
-	    -e '.[book,workflow,test,dev]'
+PINS := _build/hashed.txt
 endif
+PINNED := -c $(PINS) -b $(PINS)
+
+_build/hashed.txt: constraints.txt $(UV)
+	$(UV) --no-config pip compile --quiet --no-deps --universal --python-version 3.11 --generate-hashes \
+	    --no-annotate --no-header -o $@ constraints.txt
 	touch $@
 
-# constraints.txt has no hashes, because pip takes none beside `-e .`. With `make HASHED=1`, as in
-# continuous integration, what others made is installed by a copy that has them.
-HASH := uv --no-config pip compile --quiet --no-deps --universal --python-version 3.11 --generate-hashes \
-    --no-annotate --no-header -o _build/hashed.txt constraints.txt
-hashed: $(UV)
-	_build/uv/bin/$(HASH)
+define IS_NEW_ENOUGH
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+    "Python 3.11 or newer is needed, %s is %s. Try: make PYTHON=python3.12" % \
+    (sys.executable, sys.version.split()[0]))'
+endef
 
 # A uv of its own, for environments that .venv has no part in.
 $(UV): constraints.txt
+	$(IS_NEW_ENOUGH)
 	$(PYTHON) -m venv _build/uv
 	_build/uv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
+	touch $@
+
+# `ready` is written last and removed first: an interrupted install is done again from the start.
+$(READY): pyproject.toml $(PINS)
+	$(IS_NEW_ENOUGH)
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python $(PINNED) -e '.[book,workflow,test,dev]'
 	touch $@
 
 # Two at a time, each with one thread; what takes longest begins first. The two slowest train less
@@ -99,24 +102,24 @@ pytest: $(READY)
 
 # What `pip install .` brings, and what runs the tests: an oracle of another library is left out.
 CORE := .venv-core
-$(CORE)/ready: pyproject.toml constraints.txt $(UV)
+$(CORE)/ready: pyproject.toml $(PINS) $(UV)
 	rm -rf $(CORE)
 	$(PYTHON) -m venv --without-pip $(CORE)
-	$(UV) pip install --quiet --python $(CORE)/bin/python -c constraints.txt -b constraints.txt \
-	    -e . pytest hypothesis beartype
+	$(UV) pip install --quiet --python $(CORE)/bin/python $(PINNED) -e . pytest hypothesis beartype
 	touch $@
 
 test-core: $(CORE)/ready
 	OMP_NUM_THREADS=1 $(CORE)/bin/python -m pytest tests/core
 
 # Without [tool.uv], which holds torch at one version. A run of an experiment needs the companion's packages.
+# The oldest versions are not those of constraints.txt, so HASHED=1 is for what runs the tests alone.
 LOWEST := .venv-lowest
-$(LOWEST)/ready: pyproject.toml constraints.txt $(UV)
+$(LOWEST)/ready: pyproject.toml $(PINS) $(UV)
 	rm -rf $(LOWEST)
 	$(PYTHON) -m venv --without-pip $(LOWEST)
 	$(UV) --no-config pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
 	    -e '.[companion]'
-	$(UV) pip install --quiet --python $(LOWEST)/bin/python -c constraints.txt pytest hypothesis beartype
+	$(UV) pip install --quiet --python $(LOWEST)/bin/python $(PINNED) pytest hypothesis beartype
 	touch $@
 
 test-lowest: $(LOWEST)/ready
@@ -133,16 +136,16 @@ test-newest: $(UV)
 
 # The time of the last commit stands for that of all files. A module that is gone would come back from
 # build/, and an older wheel would be installed beside this one.
-wheel: $(UV)
+wheel: $(PINS) $(UV)
 	rm -rf build dist
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(UV) build --quiet --wheel --no-build-logs \
-	    -b constraints.txt -o dist .
+	    -b $(PINS) -o dist .
 
 WHEEL := .venv-wheel
 test-wheel: wheel
 	rm -rf $(WHEEL)
 	$(PYTHON) -m venv --without-pip $(WHEEL)
-	$(UV) pip install --quiet --python $(WHEEL)/bin/python -c constraints.txt dist/*.whl
+	$(UV) pip install --quiet --python $(WHEEL)/bin/python $(PINNED) dist/*.whl
 	$(PYTHON) tests/of_the_wheel.py README.md $(WHEEL)/bin/python
 
 # Every fault thirty times: kills, full disks, damaged files; ends with a table.

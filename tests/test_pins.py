@@ -1,4 +1,4 @@
-"""`constraints.txt` changes where it must, and by `make upgrade`."""
+"""`constraints.txt` changes where it must, and by `make upgrade`; HASHED=1 checks hashes."""
 
 import os
 import re
@@ -51,7 +51,7 @@ def project(tmp_path):
 
 def make(project, *arguments):
     """Run our Makefile with the uv that is here, and with the packages of `index` alone."""
-    found = {name: value for name, value in os.environ.items() if not name.startswith("UV_")}
+    found = {k: v for k, v in os.environ.items() if not k.startswith(("UV_", "MAKE", "HASHED"))}
     found |= {"UV_NO_INDEX": "1", "UV_FIND_LINKS": str(project / "index")}
     found |= {"UV_CACHE_DIR": str(project / "cache"), "UV_OFFLINE": "1"}
     subprocess.run(
@@ -88,6 +88,20 @@ def test_a_file_that_is_no_solution_is_written_anew(project, wrong):
     (project / "constraints.txt").write_text(wrong)
     make(project, "constraints")
     assert pins(project) == ["first==1.0", "second==1.0"]
+
+
+@pytest.mark.parametrize("target", [".venv/ready", "test-core", "test-lowest", "test-wheel"])
+def test_what_has_a_pin_is_installed_by_its_hash_on_demand(target):
+    for arguments, file in ([], "constraints.txt"), (["HASHED=1"], "_build/hashed.txt"):
+        command = [MAKE, "--dry-run", "--always-make", *arguments, target]
+        # A variable of the outer `make` would be read as one of this.
+        said = subprocess.check_output(
+            command, cwd=ROOT, text=True, env={"PATH": os.environ["PATH"]}
+        )
+        lines = re.findall(r"uv (?:pip install|build) .*", said.replace("\\\n", " "))
+        pinned = [line for line in lines if "--resolution lowest-direct" not in line]
+        assert pinned and all(re.findall(r" -b (\S+)", line) == [file] for line in pinned)
+        assert all(file in re.findall(r" -c (\S+)", line) or "build" in line for line in pinned)
 
 
 def test_an_upgrade_is_asked_for(project):
