@@ -25,7 +25,7 @@ help:
 	@echo "make lint         ruff and mypy"
 	@echo "make tables       the pages of records alone again: every table of the paper, no training"
 	@echo "make notebooks    run the notebooks again into book/results/ (full data: set PAMAL_DATA)"
-	@echo "make wheel        the wheel, byte for byte the same from the same commit"
+	@echo "make wheel        the wheel and the sdist, byte for byte the same from the same commit"
 	@echo "make constraints  write constraints.txt again, with other versions only where pyproject.toml asks for them"
 	@echo "make upgrade      write it again with the newest versions that are a week old"
 	@echo "make clean        remove everything that was made, .venv included"
@@ -134,12 +134,16 @@ test-newest: $(UV)
 	    -e '.[companion]' 'pytest<9.2' hypothesis beartype
 	OMP_NUM_THREADS=1 $(NEWEST)/bin/python -m pytest tests/core tests/test_one_run.py
 
-# The time of the last commit stands for that of all files. A module that is gone would come back from
-# build/, and an older wheel would be installed beside this one.
+# The time of the last commit stands for that of all files; without git it is the first day a zip can name. What
+# an older build or install has left is removed, because setuptools would take files from it. The wheel is built
+# from the sdist, so that its files have the same rights whatever the umask is.
+EPOCH = $$(git log -1 --format=%ct 2>/dev/null || echo 315532800)
 wheel: $(PINS) $(UV)
-	rm -rf build dist
-	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(UV) build --quiet --wheel --no-build-logs \
-	    -b $(PINS) -o dist .
+	rm -rf build dist *.egg-info
+	$(UV) build --quiet --sdist --no-build-logs -b $(PINS) -o dist .
+	$(PYTHON) .ci/same_sdist.py dist/*.tar.gz $(EPOCH)
+	umask 022 && SOURCE_DATE_EPOCH=$(EPOCH) $(UV) build --quiet --wheel --no-build-logs -b $(PINS) \
+	    -o dist dist/*.tar.gz
 
 WHEEL := .venv-wheel
 test-wheel: wheel

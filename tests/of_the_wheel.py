@@ -15,13 +15,19 @@ from textwrap import dedent
 HINT = "The commands need more than the core."
 
 
+def of_the_core(readme: str) -> str:
+    """Return the one example that needs nothing but the core."""
+    examples = re.findall(r" *```python\n(.*?)```", readme, re.DOTALL)
+    (code,) = [dedent(code) for code in examples if "pamal_companion" not in code]
+    return code
+
+
 def main(readme: str, python: str) -> int:
     """Return 0 if the example runs and the command names the extra that it needs."""
-    text = Path(readme).read_text("utf-8")
-    _, by_hand, _ = re.findall(r" *```python\n(.*?)```", text, re.DOTALL)
+    example = of_the_core(Path(readme).read_text("utf-8"))
     python = str(Path(python).absolute())
     with tempfile.TemporaryDirectory() as folder:
-        code = "import torch; torch.manual_seed(0)\n" + dedent(by_hand)
+        code = "import torch; torch.manual_seed(0)\n" + example
         subprocess.run([python, "-I", "-c", code], cwd=folder, check=True)
         command = [python, "-I", "-m", "pamal_companion", "grid"]
         said = subprocess.run(command, cwd=folder, capture_output=True, text=True).stderr

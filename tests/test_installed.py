@@ -1,5 +1,6 @@
 """What somebody gets who installs the project: its files, and the types that a checker finds."""
 
+import io
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ from textwrap import dedent
 from zipfile import ZipFile
 
 import pytest
+from of_the_wheel import of_the_core
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("pamal_core", "pamal_companion")
@@ -84,6 +86,34 @@ def test_two_builds_of_one_commit_give_the_same_wheel(built):
         )
         wheels.append(next((built.parent / name).glob("*.whl")).read_bytes())
     assert wheels[0] == wheels[1]
+
+
+def test_an_sdist_depends_on_its_files_alone(built, tmp_path):
+    (first,) = built.glob("*.tar.gz")
+    second = tmp_path / "second.tar.gz"
+    with tarfile.open(first) as source, tarfile.open(second, "w:gz") as target:
+        for entry in reversed(source.getmembers()):
+            entry.mtime, entry.mode, entry.uid, entry.uname = 10**9, 0o700, 1000, "somebody"
+            target.addfile(entry, source.extractfile(entry))
+    script = str(ROOT / ".ci" / "same_sdist.py")
+    for path in (first, second):
+        shutil.copy(path, tmp_path / f"same_{path.name}")
+        subprocess.run([sys.executable, script, tmp_path / f"same_{path.name}", "10"], check=True)
+    (same, _) = written = [path.read_bytes() for path in tmp_path.glob("same_*")]
+    assert len({*written}) == 1 and same != first.read_bytes()
+    with tarfile.open(first) as made, tarfile.open(fileobj=io.BytesIO(same)) as again:
+        assert {*made.getnames()} == {*again.getnames()}
+        assert all(file_of(made, name) == file_of(again, name) for name in made.getnames())
+
+
+def file_of(archive, name):
+    """What the file of this name has in it; None for a folder."""
+    file = archive.extractfile(name)
+    return file and file.read()
+
+
+def test_the_wheel_alone_is_tried_by_the_example_of_the_core():
+    assert of_the_core(README) == RIGHT[1]
 
 
 def test_an_sdist_has_what_makes_the_wheel_and_nothing_else(built):
