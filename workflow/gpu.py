@@ -16,31 +16,29 @@ that lie there.
 import argparse
 import csv
 import importlib
-import importlib.util
 import io
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import tarfile
 import threading
 import time
+import tomllib
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from importlib import metadata
 from multiprocessing.connection import wait
 from pathlib import Path
 from runpy import run_path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-NEEDED = (
-    *("torch", "torchvision", "numpy", "scipy", "pandas", "pydantic", "moocore"),
-    *("tqdm", "jaxtyping", "safetensors", "filelock"),
-)
 PACK_EVERY = 30.0  # seconds
 STOP_WITHIN = 5.0  # seconds, in which a run that is stopped may write its checkpoint
 RATE = {"cuda": 1e13, "cpu": 2e10}  # operations a second of one process
@@ -98,9 +96,27 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
+def needed() -> list[str]:
+    """Return the names of the packages that `pip install '.[companion]'` asks for."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    # `companion` has the extra `plots` in it, as "pamal-core[plots]".
+    listed = [*project["dependencies"], *extras["companion"], *extras["plots"]]
+    return [re.split(r"[<>=!~; ]", one)[0] for one in listed if "[" not in one]
+
+
+def is_here(name: str) -> bool:
+    """Return whether a package of this name is installed, or in a folder of PYTHONPATH."""
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
 def check(options: argparse.Namespace) -> None:
     """Exit with a sentence if the machine lacks what is asked for."""
-    if lacking := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
+    if lacking := [name for name in needed() if not is_here(name)]:
         listed = " ".join(lacking)
         sys.exit(
             f"error: The runs need packages that are not here: {', '.join(lacking)}. Install them, "

@@ -5,10 +5,12 @@ import hashlib
 import importlib
 import itertools
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
+from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -200,9 +202,29 @@ def test_the_folder_of_what_comes_out_is_a_path_like_any_other(gpu, tmp_path, mo
 
 
 def test_packages_that_are_missing_are_named(gpu, monkeypatch):
-    monkeypatch.setattr(gpu, "NEEDED", ("torch", "no_such_a", "no_such_b"))
-    with pytest.raises(SystemExit, match=r"not here: no_such_a, no_such_b\. Install"):
+    installed = gpu.is_here
+    monkeypatch.setattr(gpu, "is_here", lambda name: installed(name) and name != "scikit-learn")
+    monkeypatch.setattr(gpu, "needed", lambda: ["torch", "scikit-learn", "no-such"])
+    with pytest.raises(SystemExit) as ended:
         gpu.check(gpu.parsed(["--device", "cpu"]))
+    assert "not here: scikit-learn, no-such. Install" in str(ended.value)
+    assert "-m pip install scikit-learn no-such`" in str(ended.value)
+
+
+def test_all_that_an_experiment_imports_is_asked_for(gpu):
+    code = "import pkgutil, importlib, sys, pamal_companion.experiments as all_of\n"
+    code += "for one in pkgutil.iter_modules(all_of.__path__, f'{all_of.__name__}.'):\n"
+    code += "    importlib.import_module(one.name)\n"
+    code += "print(*{name.partition('.')[0] for name in sys.modules})"
+    imported = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True).split()
+    distributions = metadata.packages_distributions()
+    found = {one for name in imported for one in distributions.get(name, ())}
+    needed = {*gpu.needed()}
+    direct = {re.split(r"[^\w-]", one)[0] for one in metadata.requires("pamal-core")}
+    # setuptools is torch's, and an extra asks for it as well.
+    assert found & direct <= needed | {"pamal-core", "setuptools"}
+    assert {"scikit-learn", "pillow", "pooch"} <= needed
+    assert all(gpu.is_here(name) for name in needed)
 
 
 def test_steps_are_compared_and_written(gpu, tmp_path, monkeypatch, capsys):
