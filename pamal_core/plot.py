@@ -107,7 +107,7 @@ def _draw_triangle(panel: Any, front: Front) -> None:
         return
     shares, _ = scaled(front, front.better)
     worst = shares.min(1).clip(0, 1) if shares.size else np.ones(len(front))
-    drawn = panel.scatter(*front.alphas.T, c=worst, cmap="cividis", s=40, vmin=0, vmax=1)
+    drawn = panel.scatter(*front.alphas.T, c=worst, cmap="viridis", s=40, vmin=0, vmax=1)
     chosen = front.alphas[front.choose().row]
     panel.scatter(*chosen[:, None], marker="*", s=120, color="C3")
     names = front.alpha_names

@@ -48,7 +48,7 @@ addEventListener("DOMContentLoaded", () => {
     const seen = [...svg.querySelectorAll("*")];
     [...copy.querySelectorAll("*")].forEach((element, at) => {
       const style = getComputedStyle(seen[at]);
-      for (const name of ["fill", "stroke", "font-family", "font-weight"]) {
+      for (const name of ["fill", "stroke", "stroke-width", "paint-order", "font-family", "font-weight"]) {
         element.style.setProperty(name, style.getPropertyValue(name), "important");
       }
     });

@@ -7,6 +7,7 @@ from typing import Any
 
 from address import configure_buttons, point_at_sources
 from api import Api
+from card import describe
 from citation import Citation
 from docutils import nodes
 from figures import put_figures_in
@@ -17,7 +18,9 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from verdicts import Verdicts
 from whole import begin, end
-from widget import WIDGETS, Widget
+from widget import Widget
+
+from pamal_companion.widgets.html import style
 
 # The parameters of a long signature, one on each line.
 PARAMETERS = re.compile(r'<dl>\n(<dd><em class="sig-param">.*?)</dl>', re.DOTALL)
@@ -30,7 +33,10 @@ def configure(app: Sphinx, config: Config) -> None:
     also works over file://."""
     config.external_toc_path = str(Path(app.srcdir).parent / "_toc.yml")
     config.mathjax_path = MATHJAX.name
-    config.html_static_path = [*config.html_static_path, str(MATHJAX), str(WIDGETS / "widgets.css")]
+    sheet = Path(app.doctreedir) / "widgets.css"
+    sheet.parent.mkdir(parents=True, exist_ok=True)
+    sheet.write_text(style(), "utf-8")
+    config.html_static_path = [*config.html_static_path, str(MATHJAX), str(sheet)]
     config.html_css_files = [*config.html_css_files, "widgets.css"]
 
 
@@ -83,6 +89,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", configure, priority=100)
     app.connect("config-inited", configure_buttons)
     app.connect("doctree-read", take_title_from_toc, priority=600)  # titles are collected at 500
+    app.connect("html-page-context", describe)
     app.connect("html-page-context", mend_lists)
     app.connect("html-page-context", name_toggles, priority=900)  # after the theme
     app.connect("html-page-context", point_at_sources, priority=900)

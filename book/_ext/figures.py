@@ -1,11 +1,13 @@
 """Figures of notebooks as part of the page: its font and its colours, light and dark, a number and
-the caption below."""
+the caption below; on a phone the figure for phones that `pamal_companion.plots.style` draws."""
 
 import re
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+
+from pamal_companion.widgets.html import PALETTE
 
 DRAWN = re.compile(
     r'(?:<p>)?<img alt="([^"]*)" src="((?:\.\./)*_images/([^"]+\.svg))" />(?:</p>)?'
@@ -15,8 +17,9 @@ DRAWN = re.compile(
 # What is not for a page: how matplotlib names itself, and a style that would hold for all of it.
 OUTSIDE = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>|<defs>\s*<style.*?</defs>", re.DOTALL)
 POINT = 4 / 3
-BLUE = "#0072b2"
-"""That of `pamal_companion.plots.style`: thin lines of it are hard to see on a dark ground."""
+HUES = {light: name for name, (light, _) in PALETTE["hues"].items()}
+"""The colours of figures that the page changes in the dark, and their names in its style sheet."""
+PHONE = re.compile(r'<defs class="phone">(.*)</defs><!-- phone -->', re.DOTALL)
 SMALLEST = 0.85
 """How far a figure shrinks in a narrow page, before it scrolls."""
 
@@ -34,10 +37,13 @@ def put_figures_in(
         nonlocal number
         number += 1
         alt, link, name, caption = found.groups()
-        svg = inline(files[name].read_text("utf-8"), f"f{number}-", alt)
+        text = files[name].read_text("utf-8")
+        group = f'role="group" aria-label="Figure {number}"'
+        svg = f'<div tabindex="0" {group}>{inline(PHONE.sub("", text), f"f{number}-", alt)}</div>'
+        if narrow := PHONE.search(text):
+            svg += f'<div class="for-phones" {group}>{inline(narrow[1], f"p{number}-", alt)}</div>'
         return (
-            f'<figure class="drawn" id="figure-{number}">'
-            f'<div tabindex="0" role="group" aria-label="Figure {number}">{svg}</div>'
+            f'<figure class="drawn" id="figure-{number}">{svg}'
             f"<figcaption><b>Figure {number}.</b> {caption or ''} "
             f'<a href="{link}" download="{page}_figure_{number}.svg" target="_blank" '
             f'aria-label="Save figure {number} as SVG">SVG</a></figcaption></figure>'
@@ -49,8 +55,10 @@ def put_figures_in(
 
 def inline(svg: str, prefix: str, alt: str) -> str:
     """`svg` for a page that has others: the names in it begin with `prefix`, and those that nothing
-    refers to are left out; blue is the page's, which is lighter in the dark. `alt` is escaped."""
-    svg = OUTSIDE.sub("", svg).replace(BLUE, f"var(--figure-blue, {BLUE})")
+    refers to are left out; hues are the page's, which are others in the dark. `alt` is escaped."""
+    svg = OUTSIDE.sub("", svg)
+    for colour, hue in HUES.items():
+        svg = svg.replace(colour, f"var(--hue-{hue}, {colour})")
     used = {*re.findall(r'(?:url\(|href=")#([^")]+)', svg)}
     named = re.compile(r' id="([^"]*)"')
     svg = named.sub(lambda m: f' id="{prefix}{m[1]}"' if m[1] in used else "", svg)

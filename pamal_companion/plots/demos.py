@@ -34,6 +34,7 @@ IN_ORDER: dict[str, Any] = {"color": style.COLOURS["other"], "lw": 0.8}
 DROPPED: dict[str, Any] = {"color": style.COLOURS["other"], "ls": "--", "lw": 0.9}
 
 
+@style.twice
 def parameter_space_figure(
     corners: Float[Array, "3 2"],
     sets: Mapping[str, Float[Array, "_ 3"]],
@@ -60,10 +61,12 @@ def parameter_space_figure(
         ax.margins(0.14)
     axes[0].set_ylabel("distance in weight space")
     words = " + ".join(f"{a:g} θ{INDEX[k]}" for k, a in enumerate(shown))
-    figure.suptitle(f"θ(α) = {words}, each θ with {num_weights:,} weights")
+    gap = "\n" if style.on_phone() else " "
+    figure.suptitle(f"θ(α) = {words},{gap}each θ with {num_weights:,} weights")
     return style.stamp(figure, provenance, "Members in the plane through them; dots are networks.")
 
 
+@style.twice
 def penalty_figure(
     situations: Mapping[str, Points],
     edges: Graphs,
@@ -97,6 +100,7 @@ def penalty_figure(
     return style.finish(figure, provenance, style.key(looks), ncols=2)
 
 
+@style.twice
 def two_tasks_figure(
     alphas: Float[Array, "W 2"], full: Graphs, kept: Graphs, provenance: str
 ) -> Figure:
@@ -121,15 +125,20 @@ def two_tasks_figure(
     return style.finish(figure, provenance, handles, ncols=3)
 
 
+@style.twice
 def three_tasks_figure(
     alphas: Float[Array, "W 3"], full: Graphs, kept: Graphs, provenance: str
 ) -> Figure:
     """Appendix B1: draws in the triangle, one triangle per task; edges that are not kept dashed."""
     # The layout engine takes ten seconds for ternary axes; known margins need none.
-    figure = plt.figure(figsize=(style.WIDTH, 2.9), layout="none")
-    figure.subplots_adjust(0.06, 0.16, 0.94, 0.72, wspace=0.6)
+    size, shape = (style.WIDTH, 2.9), (1, len(full))
+    if style.on_phone():
+        size, shape = (style.width(), 3.1 * len(full)), (len(full), 1)
+    figure = plt.figure(figsize=size, layout="none")
+    margins = (0.14, 0.05, 0.86, 0.92) if style.on_phone() else (0.06, 0.16, 0.94, 0.72)
+    figure.subplots_adjust(*margins, wspace=0.6, hspace=0.8)
     for t, (graph, chosen) in enumerate(zip(full, kept, strict=True)):
-        ax: Any = figure.add_subplot(1, 3, t + 1, projection="ternary")
+        ax: Any = figure.add_subplot(*shape, t + 1, projection="ternary")
         for i, j in graph:
             if [i, j] in chosen.tolist():
                 step = alphas[j] - alphas[i]
@@ -162,6 +171,7 @@ def _numbered(ax: Axes, points: Points) -> None:
         ax.text(x, y, str(w), ha="center", va="center", zorder=4)
 
 
+@style.twice
 def hypervolume_figure(
     fronts: Sequence[Front], reference: tuple[float, float], provenance: str
 ) -> Figure:
@@ -188,6 +198,7 @@ def hypervolume_figure(
     return style.finish(figure, provenance, ncols=3)
 
 
+@style.twice
 def densities_figure(
     draws: Mapping[float, Float[Array, " _"]], densities: Mapping[float, Curve], provenance: str
 ) -> Figure:
@@ -207,6 +218,7 @@ def densities_figure(
     return style.finish(figure, provenance, ncols=2)
 
 
+@style.twice
 def functions_figure(
     x: Array, a: Array, wanted: Outputs, found: Mapping[str, Outputs], provenance: str
 ) -> Figure:
@@ -219,10 +231,12 @@ def functions_figure(
             label = f"α = {a[n]:.2f}" if len(a) <= 12 else None
             ax.plot(x, outputs[n], color=shade, ls="--", lw=1.3, label=label)
         ax.set_xlabel("x")
-    axes[0].set_ylabel("f(x; αθ + (1 - α)θ′)")
-    return style.finish(figure, provenance, loc="outside right center")
+        ax.set_ylabel("f(x; αθ + (1 - α)θ′)")
+        ax.label_outer()
+    return style.finish(figure, provenance, loc="outside right center", ncols=1)
 
 
+@style.twice
 def errors_figure(x: Array, a: Array, errors: Mapping[str, Outputs], provenance: str) -> Figure:
     """Absolute errors over x and alpha, each evenly spaced, a map for each network; darker is
     better."""
@@ -234,18 +248,22 @@ def errors_figure(x: Array, a: Array, errors: Mapping[str, Outputs], provenance:
     pixels: dict[str, Any] = {"origin": "lower", "aspect": "auto", "interpolation": "none"}
     extent = (x[0] - dx, x[-1] + dx, a[0] - da, a[-1] + da)
     for ax, error in zip(axes, errors.values(), strict=True):
-        image = ax.imshow(error[:, ::thin], norm=norm, cmap="cividis", extent=extent, **pixels)
+        image = ax.imshow(error[:, ::thin], norm=norm, cmap=style.MAP, extent=extent, **pixels)
         ax.set_xlabel("x")
         ax.grid(False)
     axes[0].set_ylabel("α")
-    figure.colorbar(image, ax=axes, label="absolute error  (lower is better)", extend="min")
+    bar: dict[str, Any] = {"location": "bottom" if style.on_phone() else "right"}
+    figure.colorbar(
+        image, ax=axes, **bar, label="absolute error  (log scale; lower is better)", extend="min"
+    )
     return style.stamp(figure, provenance)
 
 
+@style.twice
 def sizes_figure(curves: Mapping[str, Curve], bound: Curve, provenance: str) -> Figure:
     """Largest errors over the number Q of hidden units, a line for each network, and the bound of
     the comb."""
-    figure, ax = plt.subplots(figsize=(6.5, 4))
+    figure, ax = plt.subplots(figsize=(style.width(6.5), 4))
     for name, look in style.looks([*curves]).items():
         ax.loglog(*curves[name], label=name, **look)
     ax.loglog(*bound, color=style.INK, ls="--", label="bound of the comb")
@@ -253,10 +271,12 @@ def sizes_figure(curves: Mapping[str, Curve], bound: Curve, provenance: str) -> 
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.set_major_formatter("{x:g}")
         axis.set_minor_formatter(NullFormatter())
-    ax.set(xlabel="hidden units Q", ylabel=f"largest error  ({style.WORDS[False]})")
+    rest = f"log scale; {style.WORDS[False]}"
+    ax.set(xlabel="hidden units Q  (log scale)", ylabel=f"largest error  ({rest})")
     return style.finish(figure, provenance, ncols=2)
 
 
+@style.twice
 def lines_figure(
     front: Points,
     lines: Mapping[str, Points],
@@ -274,6 +294,7 @@ def lines_figure(
     return style.finish(figure, provenance, ncols=3)
 
 
+@style.twice
 def claim_figure(fronts: Mapping[str, tuple[Front, Front]], provenance: str) -> Figure:
     """Each pair of a subspace and a baseline twice: losses on the left, accuracies on the right."""
     figure, axes = style.panels([""] * 2 * len(fronts), 2, 2.8)
@@ -282,7 +303,7 @@ def claim_figure(fronts: Mapping[str, tuple[Front, Front]], provenance: str) -> 
         view, other = (one.on(metric, metric == "accuracy") for one in (front, baseline))
         kept = view.non_dominated()
         ax.plot(*view.values.T, color=style.COLOURS["other"], lw=1, zorder=1)
-        shade: dict[str, Any] = {"cmap": "cividis", "vmin": 0, "vmax": 1, "zorder": 2}
+        shade: dict[str, Any] = {"cmap": style.MAP, "vmin": 0, "vmax": 1, "zorder": 2}
         x, y = view.values.T
         hollow: dict[str, Any] = {"fc": style.PAPER, "ec": style.INK, "zorder": 2}
         ax.scatter(x[~kept], y[~kept], s=40, label="dominated", **hollow)

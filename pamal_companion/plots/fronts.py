@@ -22,6 +22,7 @@ SIGNS = np.array([(1, 1), (1, -1), (-1, -1), (-1, 1)])
 """Signs of the four corners of an interval of two objectives."""
 
 
+@style.twice
 def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> Figure:
     """A front of two tasks by its objectives and by its losses, a line along alpha whose ends are
     named; by its objectives alone where these are the losses, or a task has none. Of several, by
@@ -45,9 +46,12 @@ def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> F
         shape, size = (1, len(views)), (style.WIDTH if len(views) > 1 else 4.5, 3.1)
     else:
         shape, size = (len(views), 1), (style.WIDTH, 2.5 * len(views))
+    if style.on_phone():
+        shape, size = (len(views), 1), (style.width(), 2.9 * len(titled) * len(views))
     figure = plt.figure(figsize=size, layout="constrained")
     for part, view in zip(figure.subfigures(*shape, squeeze=False).flat, views, strict=True):
-        axes = part.subplots(1, len(view), squeeze=False, sharex=True, sharey=True)[0]
+        grid = (len(view), 1) if style.on_phone() else (1, len(view))
+        axes = part.subplots(*grid, squeeze=False, sharex=True, sharey=True).flat
         for ax, (title, one) in zip(axes, view.items(), strict=True):
             front = one.finite()
             kept, values, color = front.non_dominated(), front.values, style.METHODS["PaMaL"][0]
@@ -68,6 +72,7 @@ def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> F
     return style.stamp(figure, provenance, words)
 
 
+@style.twice
 def seeds_figure(
     fronts: Mapping[int, Front],
     points: Mapping[str, Sequence[Front]],
@@ -91,7 +96,7 @@ def seeds_figure(
     many = len(methods) > 3
     titles, columns = (methods, COLUMNS) if many else ([""], 1)
     size = (1.6, style.WIDTH) if many else (4.0, 6.0)
-    figure, axes = style.panels(titles, columns, *size, sharex=True, sharey=True)
+    figure, axes = style.panels(titles, columns, *size, phone=2, sharex=True, sharey=True)
     values = np.concatenate([front.values for front in (*ours, *chain(*dots.values()))])
     low, high = values.min(0), values.max(0)
     rest = np.concatenate([values, *(front.values for front in lines.values())])
@@ -138,6 +143,7 @@ def seeds_figure(
     return style.stamp(figure, provenance, words)
 
 
+@style.twice
 def band_figure(fronts: Mapping[str, OverSeeds], provenance: str = "") -> Figure:
     """Draw the means over seeds of fronts of two tasks, by the names of their methods, with the 95%
     interval of each mean.
@@ -149,7 +155,7 @@ def band_figure(fronts: Mapping[str, OverSeeds], provenance: str = "") -> Figure
     if len(first.objectives) != 2:
         raise InputError(f"A band has two objectives. Found {len(first.objectives)}.")
     check_same_objectives([over.mean for over in fronts.values()])
-    figure, ax = plt.subplots(figsize=(4.5, 3.6), layout="constrained")
+    figure, ax = plt.subplots(figsize=(style.width(4.5), 3.6), layout="constrained")
     names = [objective.name for objective in first.objectives]
     for (name, look), over in zip(style.looks([*fronts]).items(), fronts.values(), strict=True):
         means, widths = over.mean.values, over.half_width[names].to_numpy()

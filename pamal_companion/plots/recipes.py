@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 
 import pandas as pd
-from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from pamal_companion.plots import style
 
 
+@style.twice
 def within_figure(
     found: Mapping[str, pd.DataFrame],
     x: str,
@@ -24,7 +24,7 @@ def within_figure(
     A frame of `found` has a row for each limit, with "mean", "low" and "high". `x` and `y` name the
     axes.
     """
-    figure, axes = plt.subplots(1, 2, figsize=(style.WIDTH, 3.9))
+    figure, axes = style.panels(["all", f"from {closer[0]:g} to {closer[1]:g}"], 2, 3.9)
     looks = style.looks([*found])
     for ax in axes:
         for (name, values), look in zip(found.items(), looks.values(), strict=True):
@@ -37,8 +37,6 @@ def within_figure(
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.minorticks_off()
     axes[1].set_ylim(closer)
-    axes[0].set_title("all")
-    axes[1].set_title(f"from {closer[0]:g} to {closer[1]:g}")
-    style.label_once(figure, x, y)
+    style.label_once(figure, f"{x}, log scale", y)
     words = "Lines are means over seeds, bands their 95 % intervals."
     return style.finish(figure, provenance, None, words, ncols=3)

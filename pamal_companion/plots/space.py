@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from pamal_companion.plots import style
-from pamal_companion.plots.ternary import KEPT, MEMBERS, few_ticks, member_names, net
+from pamal_companion.plots.ternary import KEPT, MEMBERS, POINTS, few_ticks, member_names, net
 from pamal_core.errors import InputError
 from pamal_core.front import Front
 
@@ -19,18 +19,20 @@ FROM: dict[str, Any] = {"elev": 22, "azim": 50}
 """Point of view: the corner that is best in all three objectives is nearest."""
 
 
+@style.twice
 def space_figure(fronts: Mapping[str, Front], provenance: str) -> Figure:
     """Draw fronts by their titles, each in a panel in space, on equal axes: a network is a point,
     joined to its neighbours in the triangle. Raise InputError unless each front is a whole lattice
     of three members with three objectives, of all of which higher is better."""
-    rows = -(-len(fronts) // COLUMNS)
-    size = (style.WIDTH, 0.4 + 2.6 * rows)
+    columns = 1 if style.on_phone() else COLUMNS
+    rows = -(-len(fronts) // columns)
+    size = (style.width(), 0.4 + (3.2 if style.on_phone() else 2.6) * rows)
     # The layout does not know of names beside an axis in space.
     layout = ConstrainedLayoutEngine(rect=(0.05, 0, 0.95, 1))
     how: dict[str, Any] = {"figsize": size, "layout": layout, "squeeze": False}
     how["subplot_kw"] = {"projection": "3d"}
     with plt.rc_context({"grid.color": to_rgba(style.INK, 0.15)}):  # read as axes are made
-        figure, axes = plt.subplots(rows, COLUMNS, **how)
+        figure, axes = plt.subplots(rows, columns, **how)
     every = np.concatenate([front.values[front.is_finite] for front in fronts.values()])
     margin = 0.05 * np.ptp(every, axis=0)
     limits = np.stack([every.min(0) - margin, every.max(0) + margin], axis=1)
@@ -65,9 +67,9 @@ def _draw(ax: Any, front: Front) -> None:
             f"{', '.join(o.name for o in front.objectives)}."
         )
     kept, member = front.non_dominated(), front.alphas.max(1) == 1
-    blue: dict[str, Any] = {"s": 14, "edgecolors": style.BLUE, "depthshade": False}
+    blue: dict[str, Any] = {"s": 14, "edgecolors": POINTS, "depthshade": False}
     ax.plot(*net(front).T, color=style.COLOURS["other"], lw=0.5)
-    ax.scatter(*front.values[kept & ~member].T, c=style.BLUE, label=KEPT, **blue)
+    ax.scatter(*front.values[kept & ~member].T, c=POINTS, label=KEPT, **blue)
     hollow = {"c": style.PAPER, "label": "dominated", **blue}
     ax.scatter(*front.values[~kept & ~member].T, **hollow)
     marks = zip(np.eye(3), member_names(front), "^<>", MEMBERS, strict=True)

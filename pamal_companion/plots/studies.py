@@ -30,6 +30,7 @@ Winner = tuple[str, Sequence[Front]]
 """A setting in words, and its fronts, one per seed; none where nothing meets the criterion."""
 
 
+@style.twice
 def heat_maps_figure(
     maps: Mapping[str, Mapping[str, pd.DataFrame]], bounded: Sequence[str], provenance: str
 ) -> Figure:
@@ -40,11 +41,18 @@ def heat_maps_figure(
     """
     quantities = list(next(iter(maps.values())))
     titles = [name for name in maps for _ in quantities]
-    how: dict[str, Any] = {"figsize": (style.WIDTH, 0.8 + 2.1 * len(maps))}
-    figure, axes = style.panels(titles, len(quantities), 2.1, sharex=True, sharey=True, **how)
+    cells: dict[str, Any] = {"figsize": (style.WIDTH, 0.8 + 2.1 * len(maps))}
+    if style.on_phone():  # the maps of a quantity follow one another, above their bar
+        titles = [
+            f"{name}: {quantity.partition('  ')[0]}" for quantity in quantities for name in maps
+        ]
+        cells = {"figsize": (style.width(), 2.5 * len(titles))}
+    figure, axes = style.panels(titles, len(quantities), 2.1, sharex=True, sharey=True, **cells)
     for k, quantity in enumerate(quantities):
         tables, column = [row[quantity] for row in maps.values()], axes[k :: len(quantities)]
-        low, high, colours = np.nanmin(tables), np.nanmax(tables), "cividis"
+        if style.on_phone():
+            column = axes[k * len(maps) : (k + 1) * len(maps)]
+        low, high, colours = np.nanmin(tables), np.nanmax(tables), style.MAP
         if quantity in bounded:
             low, high, colours = -1.0, 1.0, "PuOr_r"
         for ax, table in zip(column, tables, strict=True):
@@ -67,6 +75,7 @@ def heat_maps_figure(
     return style.stamp(figure, provenance, "Means over seeds.")
 
 
+@style.twice
 def fronts_figure(
     panels: Mapping[tuple[int, float], Mapping[str, Sequence[Front]]], provenance: str
 ) -> Figure:
@@ -101,6 +110,7 @@ def fronts_figure(
     return style.finish(figure, provenance, handles, words, ncols=len(handles))
 
 
+@style.twice
 def sampling_figure(
     fronts: Mapping[float, Sequence[Front]],
     similarities: Mapping[float, Sequence[np.ndarray]],
@@ -130,6 +140,7 @@ def sampling_figure(
     return style.finish(figure, provenance, handles, words, ncols=len(fronts))
 
 
+@style.twice
 def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -> Figure:
     """For each method, by name, the empirical attainment surfaces of its fronts, one per seed.
 
@@ -141,7 +152,7 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
     if not methods or not all(methods.values()):
         found = ", ".join(f"{len(every)} of {name}" for name, every in methods.items()) or "none"
         raise InputError(f"Attainment needs fronts of each method ({provenance}). Found {found}.")
-    figure, ax = plt.subplots(figsize=(style.WIDTH, 4.6))
+    figure, ax = plt.subplots(figsize=(style.width(), 4.6))
     fronts = [front for of_method in methods.values() for front in of_method]
     style.fit_axes(ax, np.concatenate([front.values[front.non_dominated()] for front in fronts]))
     looks = zip(style.looks([*methods]).items(), methods.values(), cycle(HATCHES))
@@ -169,6 +180,7 @@ def attainment_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -
     return style.finish(figure, provenance, None, words, ncols=2)
 
 
+@style.twice
 def methods_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -> Figure:
     """For every two objectives, six pairs at most, a panel with the networks of each method, by its
     name: a line along alpha for each front of two members, a marker for each other network.
@@ -192,18 +204,25 @@ def methods_figure(methods: Mapping[str, Sequence[Front]], provenance: str) -> F
     return style.finish(figure, provenance, None, words, ncols=4)
 
 
+@style.twice
 def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) -> Figure:
     """A column for each criterion, whose title has the setting of every method: above the fronts by
     their objectives, below by their losses, on equal axes. `panels` maps criteria to methods to
     winners, the same methods for each."""
     how: dict[str, Any] = {"sharex": "row", "sharey": "row", "squeeze": False}
-    figure, axes = plt.subplots(2, len(panels), figsize=(style.WIDTH, 6.6), **how)
+    columns = [*panels.items()]
+    if style.on_phone():  # the criteria follow one another, each with both its panels
+        size = (style.width(), 5.8 * len(columns))
+        figure, stacked = plt.subplots(2 * len(columns), 1, figsize=size, squeeze=False)
+        axes = stacked.reshape(len(columns), 2).T
+    else:
+        figure, axes = plt.subplots(2, len(columns), figsize=(style.WIDTH, 6.6), **how)
     looks = style.looks([*next(iter(panels.values()))])
     hollow: dict[str, Any] = {"ms": 10, "mfc": "none", "ls": ""}
-    for (above, below), (title, winners) in zip(axes.T, panels.items(), strict=True):
+    for (above, below), (title, winners) in zip(axes.T, columns, strict=True):
         texts = [title]
         for name, (setting, fronts) in winners.items():
-            texts.append(fill(f"{name}: {setting}", 96 // len(panels)))
+            texts.append(fill(f"{name}: {setting}", 48 if style.on_phone() else 96 // len(columns)))
             for front in fronts:
                 some = front
                 for ax, view in ((above, front), (below, front.on("loss", maximise=False))):
@@ -214,7 +233,7 @@ def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) 
             name_axes(ax, view, "\n")
             ax.locator_params(axis="x", nbins=4)
         for ax in row[1:]:
-            ax.set_ylabel("")
+            ax.set_ylabel(ax.get_ylabel() if style.on_phone() else "")
     grey = {"color": style.COLOURS["other"], "marker": "o", **hollow, "ms": 9}
     key = {name: look | {"ms": 5} for name, look in looks.items()}
     handles = style.key(key | {"all weight on the first task": grey})
@@ -222,6 +241,7 @@ def winners_figure(panels: Mapping[str, Mapping[str, Winner]], provenance: str) 
     return style.finish(figure, provenance, handles, words, ncols=len(handles))
 
 
+@style.twice
 def rates_figure(found: pd.DataFrame, weights: list[str], provenance: str) -> Figure:
     """For each of `weights` a panel, with a line for each setting over the rate of Adam.
 
@@ -239,11 +259,12 @@ def rates_figure(found: pd.DataFrame, weights: list[str], provenance: str) -> Fi
             beside = [rate * 1.02 ** (k - 2) for rate in volumes.groups]  # not one on another
             look = looks[name] | {"capsize": 3, "ms": 5, "label": name}
             drawn[name] = ax.errorbar(beside, volumes.mean(), volumes.std(), **look)
-        ax.set(xscale="log", xlabel="learning rate of Adam")
+        ax.set(xscale="log", xlabel="learning rate of Adam  (log scale)")
         ticks = sorted(measured.rate.unique())
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks], rotation=45)
         ax.xaxis.set_minor_locator(NullLocator())
-    panels[0].set_ylabel(f"hypervolume, validation  ({style.WORDS[True]})")
+    for ax in panels if style.on_phone() else panels[:1]:
+        ax.set_ylabel(f"hypervolume, validation  ({style.WORDS[True]})")
     handles = [drawn[name] for name in looks if name in drawn]
     words = "Means over seeds, with one standard deviation."
     return style.finish(figure, provenance, handles, words, ncols=2, handlelength=4)

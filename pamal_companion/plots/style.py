@@ -1,17 +1,25 @@
 """One look for every figure: sizes, colours, names of axes, captions.
 
 A figure is `WIDTH` inches wide or less, 720 pixels in a page, so that its letters have the size
-that they are given here. Its caption says what its marks mean, and what data it shows.
+that they are given here. Its caption says what its marks mean, and what data it shows. A function
+that is `twice` draws its figure again for a phone, `PHONE` inches wide, with its panels stacked.
 """
 
+import json
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from functools import partial, wraps
 from io import StringIO
-from typing import Any
+from pathlib import Path
+from typing import Any, ParamSpec
+from weakref import WeakKeyDictionary
 
 import matplotlib.pyplot as plt
 import numpy as np
+from cycler import cycler
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, hsv_to_rgb, to_hex
@@ -20,34 +28,48 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 
 WIDTH = 7.5
+PHONE = 3.7
+"""Inches, 355 pixels: what a page has on a phone of 390."""
+LARGEST = 200_000
+"""Bytes of a figure for phones. One that is larger is left out, and phones show the wide one."""
 SMALL, NORMAL = 8.25, 9  # points: 11 and 12 pixels
 INK, PAPER = "#1b1f24", "#fdfdfe"
 """Letters, axes and ground: a page gives both other values in the dark (`--figure-ink`)."""
-BLUE, SKY, RED, GREEN, PINK = "#0072B2", "#56B4E9", "#D55E00", "#009E73", "#CC79A7"
-COLOURS = {"front": SKY, "first": BLUE, "second": RED, "other": "#7F7F7F"}
-"""Okabe and Ito's, which colour-blind readers can tell apart."""
-SEEDS = (BLUE, RED, GREEN, PINK, SKY)
+PALETTE: dict[str, Any] = json.loads(
+    (Path(__file__).parents[1] / "palette.json").read_text("utf-8")
+)
+"""The one palette of figures, widgets and pages: of each hue its colour on a light ground and on a
+dark one, and the hue of each task and method. Hues differ for colour-blind readers, too."""
+HUES = {name: light for name, (light, _) in PALETTE["hues"].items()}
+TASKS = tuple(HUES[name] for name in PALETTE["tasks"])
+"""The colours of tasks, and of the members trained for them."""
+COLOURS = {
+    "front": HUES[PALETTE["front"]],
+    "first": TASKS[0],
+    "second": TASKS[1],
+    "other": HUES["grey"],
+}
+CYCLE = ("blue", "orange", "green", "red", "pink", "cyan")
+SEEDS = (*TASKS, HUES["pink"], HUES["orange"])
 MARKERS = "osD^v<>PXhdp"
 DASHES = ("-", "--", ":", "-.")
-METHODS = {
-    "PaMaL": (BLUE, "o"),
-    "LS": ("#E69F00", "D"),
-    "STL": (INK, "+"),
-    "PHN": (GREEN, "s"),
-    "COSMOS": (PINK, "^"),
+METHODS: dict[str, tuple[str, Any]] = {
+    row["name"]: (HUES.get(row["hue"], INK), row["marker"]) for row in PALETTE["methods"].values()
 } | {
     name: (COLOURS["other"], marker)
     for name, marker in {
-        "UW": "P", "DWA": "X", "RLW": "v", "MGDA": "<", "PCGrad": ">", "IMTL": "h", "Graddrop": "p",
-        "CAGrad": "*", "Nash-MTL": "d", "Auto-lambda": "H", "RotoGrad": "8", "Rewarded soup": "4",
+        "UW": (4, 1, 0), "DWA": "X", "RLW": (6, 1, 0), "MGDA": "<", "PCGrad": ">", "IMTL": "h",
+        "Graddrop": "p", "CAGrad": "*", "Nash-MTL": "d", "Auto-lambda": "H", "RotoGrad": "8",
         "Low rank": "3",
     }.items()
 }  # fmt: skip
 """The colour and marker of a method, by its printed name, in every figure."""
+MAP = PALETTE["map"]["name"]
+"""The colours of alpha and of all other numbers: dark is low, yellow is high."""
 SEQUENTIAL = LinearSegmentedColormap.from_list(
-    "sequential", plt.get_cmap("viridis")(np.linspace(0.3, 0.85, 64))
+    "sequential", plt.get_cmap(MAP)(np.linspace(0.3, 0.85, 64))
 )
-"""Lines from first to last: the ends of viridis would vanish on a dark or on a light ground."""
+"""Lines from first to last: the ends of the map would vanish on a dark or on a light ground."""
 # How a figure is written as SVG: without a date, so that equal figures are equal files, and what is
 # rasterised in it at 150 dots an inch.
 VECTOR: dict[str, Any] = {"metadata": {"Date": None}, "dpi": 150}
@@ -74,6 +96,8 @@ def use() -> None:
         "axes.spines.right": False,
         "axes.linewidth": 0.7,
         "axes.grid": True,
+        # `Front.plot` draws a front in the first colour, and LS beside it in the second.
+        "axes.prop_cycle": cycler(color=[HUES[name] for name in CYCLE]),
         "grid.alpha": 0.12,
         "legend.frameon": False,
         "svg.hashsalt": "pamal",  # equal figures are equal files
@@ -92,7 +116,7 @@ def show(figure: Figure) -> None:
     """Display `figure` in a notebook as SVG, and its caption below."""
     from IPython.display import display
 
-    display({"image/svg+xml": svg(figure), "text/plain": repr(figure)}, raw=True)  # type: ignore[no-untyped-call]
+    display({"image/svg+xml": both(figure), "text/plain": repr(figure)}, raw=True)  # type: ignore[no-untyped-call]
     if caption := str(figure.get_label()):
         display({"text/markdown": f"*{caption}*", "text/plain": caption}, raw=True)  # type: ignore[no-untyped-call]
 
@@ -107,6 +131,67 @@ def svg(figure: Figure) -> str:
     return text
 
 
+_for_phone: ContextVar[bool] = ContextVar("for_phone", default=False)
+_again: WeakKeyDictionary[Figure, Callable[[], Figure]] = WeakKeyDictionary()
+P = ParamSpec("P")
+
+
+def twice(draw: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Return `draw`, whose figures `both` draws again for a phone. While it does, `panels` stacks
+    what it makes, `width()` is that of a phone, and `on_phone()` is true."""
+
+    @wraps(draw)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
+        figure = draw(*args, **kwargs)
+        if not on_phone():
+            _again[figure] = partial(draw, *args, **kwargs)
+        return figure
+
+    return drawn
+
+
+def on_phone() -> bool:
+    """Return whether a figure is drawn for a phone."""
+    return _for_phone.get()
+
+
+def width(most: float = WIDTH) -> float:
+    """Return the width of a figure in inches: `most`, or on a phone what a phone has."""
+    return min(most, PHONE) if on_phone() else most
+
+
+def phone_figure(figure: Figure) -> Figure | None:
+    """Return `figure` as a phone has it, or None if its function is not `twice`."""
+    if figure not in _again:
+        return None
+    token = _for_phone.set(True)
+    try:
+        narrow = _again[figure]()
+    finally:
+        _for_phone.reset(token)
+    plt.close(narrow)  # a notebook shows all that are open
+    return narrow
+
+
+PHONE_BEGINS, PHONE_ENDS = '<defs class="phone">', "</defs><!-- phone -->"
+
+
+def both(figure: Figure) -> str:
+    """Return `figure` as SVG, and in it, among what is not drawn, the figure for phones. The book
+    takes it from there (`figures.py`)."""
+    wide = svg(figure)
+    if (narrow := phone_figure(figure)) is None:
+        return wide
+    inner = svg(narrow)
+    inner = inner[inner.index("<svg") :].strip()
+    for name in ('id="', "url(#", 'href="#'):
+        inner = inner.replace(name, f"{name}phone-")
+    if len(inner.encode()) > LARGEST:
+        return wide
+    head, end, rest = wide.rpartition("</svg>")
+    return f"{head}{PHONE_BEGINS}{inner}{PHONE_ENDS}{end}{rest}"
+
+
 def colours(count: int, first: Sequence[str] = SEEDS) -> list[str]:
     """That many colours, no two alike: those of `first`, then hues spread by the golden ratio."""
     hues = [(0.55 + 0.618034 * k) % 1 for k in range(count - len(first))]
@@ -114,23 +199,36 @@ def colours(count: int, first: Sequence[str] = SEEDS) -> list[str]:
     return [*first, *rest][:count]
 
 
-def markers(count: int) -> list[str]:
+def markers(count: int) -> list[Any]:
     """That many markers, no two alike: `MARKERS`, then numbers."""
     return [*MARKERS, *(f"${k}$" for k in range(len(MARKERS) + 1, count + 1))][:count]
 
 
+def method_of(name: str) -> str | None:
+    """Return the printed name of the method that `name` is of, such as "LS" of "one LS, as many
+    passes", or None for a name that no method has."""
+    head = name.partition(",")[0]
+    if head in METHODS:
+        return head
+    patterns = ((row["pattern"], row["name"]) for row in PALETTE["methods"].values())
+    return next((found for pattern, found in patterns if re.search(pattern, head)), None)
+
+
 def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """A colour, a marker and dashes for each name, no two alike. What stands before a comma may be
-    a method of `METHODS`, whose colour it has then."""
+    """A colour, a marker and dashes for each name, no two alike. A name of a method, as `method_of`
+    finds it, has the colour of the method."""
     found: dict[str, dict[str, Any]] = {}
-    methods, seen = [name.partition(",")[0] for name in names], Counter[str]()
-    taken = {METHODS[method][0] for method in methods if method in METHODS}
+    methods, seen = [method_of(name) for name in names], Counter[str]()
+    taken = {METHODS[method][0] for method in methods if method}
     free = [colour for colour in colours(len(names) + len(taken)) if colour not in taken]
     others = zip(free, markers(len(free)), strict=True)
     for name, method in zip(names, methods, strict=True):
-        colour, marker = METHODS.get(method) or next(others)
-        k = seen[method]
-        if k and method in METHODS:
+        if method is None:
+            colour, marker = next(others)
+            found[name] = {"color": colour, "marker": marker, "ls": "-"}
+            continue
+        (colour, marker), k = METHODS[method], seen[method]
+        if k:
             marker = [other for other in markers(k + 2) if other != marker][k]
         found[name] = {"color": colour, "marker": marker, "ls": DASHES[k % len(DASHES)]}
         seen[method] += 1
@@ -138,13 +236,20 @@ def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def panels(
-    titles: Iterable[str], columns: int, height: float, width: float = WIDTH, **how: Any
+    titles: Iterable[str],
+    columns: int,
+    height: float,
+    most: float = WIDTH,
+    phone: int = 1,
+    **how: Any,
 ) -> tuple[Figure, list[Axes]]:
     """A panel of that height for each title, row by row, as wide as fits; what is left of the last
-    row is empty. `how` is what `plt.subplots` takes besides."""
+    row is empty. On a phone there are at most `phone` columns. `how` is what `plt.subplots` takes
+    besides."""
     named = [*titles]
+    columns = min(columns, phone) if on_phone() else columns
     rows = -(-len(named) // columns)
-    how = {"figsize": (width, height * rows), "squeeze": False, **how}
+    how = {"figsize": (width(most), height * rows), "squeeze": False, **how}
     figure, axes = plt.subplots(rows, columns, **how)
     for k, (ax, title) in enumerate(zip(axes.flat, named, strict=False)):
         ax.set_title(title)
@@ -217,6 +322,10 @@ def finish(
                 named.setdefault(text, handle)
         handles = [*named.values()]
     look: dict[str, Any] = {"loc": "outside upper left"} | legend
+    if on_phone():
+        longest = max((len(str(handle.get_label())) for handle in handles), default=0)
+        fits = int(PHONE / (0.6 + 0.075 * longest))
+        look |= {"loc": "outside upper left", "ncols": max(1, min(look.get("ncols", 1), fits))}
     figure.legend(handles, [str(handle.get_label()) for handle in handles], **look)
     return stamp(figure, provenance, words)
 

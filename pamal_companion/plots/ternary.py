@@ -25,7 +25,8 @@ from pamal_core.simplex import lattice
 
 KEPT, BEST = "not dominated", "best of this objective"
 INDEX = "₁₂₃"
-MEMBERS = (style.RED, style.GREEN, style.PINK)
+POINTS = style.COLOURS["other"]
+MEMBERS = style.TASKS
 LOWEST = 0.1
 """The share of the networks that have the darkest colour: the worst few would take all shades."""
 # The corners of the part of the plane nearest to a point of the lattice with spacing 1, about the
@@ -43,6 +44,7 @@ def cells(alphas: np.ndarray) -> np.ndarray:
     return alphas[:, None] + HEXAGON / _steps(alphas)
 
 
+@style.twice
 def triangles_figure(
     fronts: Front | Mapping[str, Front], provenance: str, alike: Sequence[Front] = ()
 ) -> Figure:
@@ -56,18 +58,22 @@ def triangles_figure(
     count, last = len(next(iter(titled.values())).objectives), [*titled.values()][-1]
     every = np.concatenate([front.values for front in (*titled.values(), *alike)])
     every = np.where(np.isfinite(every), every, np.nan)
-    figure = plt.figure(figsize=(style.WIDTH, 1 + 2.6 * len(titled)), layout="constrained")
+    shape = (len(titled), count)
+    size = (style.WIDTH, 1 + 2.6 * len(titled))
+    if style.on_phone():  # an objective below the other
+        shape, size = (len(titled) * count, 1), (style.width(), 3.4 * count * len(titled))
+    figure = plt.figure(figsize=size, layout="constrained")
     columns: list[list[Any]] = [[] for _ in range(count)]
     for row, (title, front) in enumerate(titled.items()):
         kept = front.non_dominated()
         for t, objective in enumerate(front.objectives):
-            place = (len(titled), count, row * count + t + 1)
-            ax: Any = figure.add_subplot(*place, projection="ternary")
+            place = t * len(titled) + row if style.on_phone() else row * count + t
+            ax: Any = figure.add_subplot(*shape, place + 1, projection="ternary")
             # A point with any objective that is not finite is a blank cell.
             values = np.where(front.is_finite, front.values[:, t], np.nan)
             best = np.nanargmax(values) if objective.maximise else np.nanargmin(values)
             projected = [ax.transProjection.transform(cell) for cell in cells(front.alphas)]
-            cmap = "cividis" if objective.maximise else "cividis_r"
+            cmap = style.MAP if objective.maximise else f"{style.MAP}_r"
             mapped = PolyCollection(projected, array=values, cmap=cmap, edgecolors="face", lw=0.8)
             ends = (LOWEST, 1) if objective.maximise else (0, 1 - LOWEST)
             mapped.set_clim(*np.nanquantile(every[:, t], ends))
@@ -89,7 +95,7 @@ def triangles_figure(
                 look |= {"rotation": (0, -60, 60)[k], "va": "center"}
                 ax.text(*opposite, f"α{INDEX[k]} = 0", **look)
             ax.grid(False)
-            ax.set_title("" if t else style.literal(title))
+            ax.set_title("" if t and not style.on_phone() else style.literal(title))
             columns[t].append(ax)
             if front is last:  # one bar says the colours of all rows
                 way: dict[str, Any] = {"orientation": "horizontal", "shrink": 0.85}
@@ -101,6 +107,7 @@ def triangles_figure(
     return style.finish(figure, provenance, None, words, ncols=2)
 
 
+@style.twice
 def pairwise_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Figure:
     """The three objectives of a front two by two, a panel for each pair; neighbours on the lattice
     are joined. Of several fronts, by their titles, each has a row, on equal axes. InputError unless
@@ -109,8 +116,13 @@ def pairwise_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fig
     titled = fronts if isinstance(fronts, Mapping) else {"": fronts}
     size = (style.WIDTH, 0.5 + 2.4 * len(titled))
     how: dict[str, Any] = {"sharex": "col", "sharey": "col", "squeeze": False, "figsize": size}
-    figure, axes = plt.subplots(len(titled), 3, **how)
-    blue: dict[str, Any] = {"s": 14, "edgecolors": style.BLUE, "zorder": 2}
+    if style.on_phone():  # the pairs of a front follow one another
+        size = (style.width(), 2.4 * 3 * len(titled))
+        figure, stacked = plt.subplots(3 * len(titled), 1, squeeze=False, figsize=size)
+        axes = stacked.reshape(len(titled), 3)
+    else:
+        figure, axes = plt.subplots(len(titled), 3, **how)
+    blue: dict[str, Any] = {"s": 14, "edgecolors": POINTS, "zorder": 2}
     for row, (title, front) in zip(axes, titled.items(), strict=True):
         if len(front.objectives) != 3:
             raise InputError(f"Pairs of 3 objectives are drawn. Found {len(front.objectives)}.")
@@ -118,7 +130,7 @@ def pairwise_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fig
         kept, member = front.non_dominated(), front.alphas.max(1) == 1
         for ax, pair in zip(row, combinations(range(3), 2), strict=True):
             ax.plot(*mesh[:, pair].T, color=style.COLOURS["other"], lw=0.5, zorder=1)
-            ax.scatter(*front.values[kept & ~member][:, pair].T, c=style.BLUE, label=KEPT, **blue)
+            ax.scatter(*front.values[kept & ~member][:, pair].T, c=POINTS, label=KEPT, **blue)
             hollow = {"c": style.PAPER, "label": "dominated", **blue}
             ax.scatter(*front.values[~kept & ~member][:, pair].T, **hollow)
             marks = zip(np.eye(3), member_names(front), "^<>", MEMBERS, strict=True)
@@ -128,8 +140,9 @@ def pairwise_figure(fronts: Front | Mapping[str, Front], provenance: str) -> Fig
                 ax.scatter(*point, label=f"member of {style.literal(name)}", **look)
             for axis, t in zip((ax.xaxis, ax.yaxis), pair, strict=True):
                 objective = front.objectives[t]
-                if axis is ax.yaxis or ax in axes[-1]:
-                    axis.set_label_text(style.literal(objective.words))
+                if axis is ax.yaxis or ax in axes[-1] or style.on_phone():
+                    label = objective.words if objective.maximise else f"{objective.words} ↓"
+                    axis.set_label_text(style.literal(label))
                 few_ticks(axis, objective)
         row[0].set_title(style.literal(title))
     lower = [o.words for o in front.objectives if not o.maximise]

@@ -18,10 +18,12 @@ from pamal_companion.toy.outcomes import SCALES, VARIANTS, Outcome
 from pamal_companion.toy.rules import EPOCH
 from pamal_companion.toy.run import ToyRun
 
-MEMBERS = (style.COLOURS["first"], style.COLOURS["second"])
+MEMBERS = style.TASKS[:2]
 FRONT: dict[str, Any] = {"color": style.COLOURS["front"], "lw": 5, "alpha": 0.6, "zorder": 1}
 ENDS = "Dots are starts, crosses are ends."
 SHADES = 100
+NEAR = 1.0
+"""A network this close to the lowest loss, in the plane of the weights, is drawn on it."""
 SHOWN = (0.0, 0.04, 0.08, 0.16, 0.32, 1.0)
 """When Figure 1 shows the subspace, as shares of the run: most of the way is made early."""
 
@@ -34,6 +36,7 @@ def figure_1(result: ToyRun) -> list[Figure]:
     return [trajectories_figure(one, num_steps, result.provenance) for one in by_scale if one]
 
 
+@style.twice
 def trajectories_figure(
     panels: Mapping[str, Outcome], num_steps: int, provenance: str, small: bool = False
 ) -> Figure:
@@ -42,7 +45,7 @@ def trajectories_figure(
     members dashed lines, stronger with time, show the subspace.
     """
     columns, height, size = (4, 1.9, 5) if small else (2, 3.3, 8)
-    figure, axes = style.panels(panels, columns, height, sharex=True, sharey=True)
+    figure, axes = style.panels(panels, columns, height, phone=1 + small, sharex=True, sharey=True)
     for ax, (name, outcome) in zip(axes, panels.items(), strict=True):
         ax.plot(*outcome.front.T, **FRONT, label="analytic front")
         if outcome.num_members == 1:
@@ -63,7 +66,8 @@ def trajectories_figure(
     if any(outcome.num_members == 1 for outcome in panels.values()):
         label = "step, where a run is one network" if small else "step, of the LS trajectories"
         colours = plt.cm.ScalarMappable(Normalize(0, num_steps), style.SEQUENTIAL)
-        figure.colorbar(colours, ax=figure.axes, pad=0.01, label=label)
+        side: dict[str, Any] = {"location": "bottom" if style.on_phone() else "right"}
+        figure.colorbar(colours, ax=figure.axes, pad=0.01, label=label, **side)
     return style.finish(figure, provenance, None, ENDS, ncols=3)
 
 
@@ -94,35 +98,49 @@ def pairs(result: ToyRun, variant: str) -> list[Figure]:
 def surfaces(result: ToyRun, variant: str) -> list[Figure]:
     """Appendix A2: the weighted loss over the plane of weights as alpha sweeps, darker is lower,
     with the final subspace of the worst pair."""
-    if variant not in result.outcomes:
-        return []
+    return [surface_figure(result, variant)] if variant in result.outcomes else []
+
+
+@style.twice
+def surface_figure(result: ToyRun, variant: str) -> Figure:
+    """Appendix A2 for one variant that ran."""
     outcome = result.outcomes[variant]
     members = outcome.stacked[-1, outcome.worst]
     sides = np.linspace(-11, 11, 221), np.linspace(-12, 10, 221)
     grid = np.stack(np.meshgrid(*sides), -1)
     losses, alphas = outcome.problem.losses(grid), (0.0, 0.25, 0.5, 0.75, 1.0)
     titles = [f"α = {a:g}" for a in alphas]
-    figure, axes = style.panels(titles, len(alphas), 3.2, sharey=True)
+    figure, axes = style.panels(titles, len(alphas), 3.2, phone=2, sharey=True)
     levels = np.arange(np.floor(losses.min()), np.ceil(losses.max()) + 1)
+    gaps = []
     for ax, a in zip(axes, alphas, strict=True):
         weighted = losses @ np.array([a, 1 - a])
-        surface = ax.contourf(*sides, weighted, levels=levels, cmap="cividis")
+        surface = ax.contourf(*sides, weighted, levels=levels, cmap=style.MAP)
         surface.set_rasterized(True)  # its outlines would be megabytes
         best = grid[np.unravel_index(weighted.argmin(), weighted.shape)]
         here = np.array([a, 1 - a]) @ members
-        ax.plot(*members.T, color=style.COLOURS["front"], lw=3, label="subspace")
+        gaps.append(np.linalg.norm(best - here))
+        ax.plot(*members.T, color="white", lw=3, label="subspace")
         ax.plot(*best, "o", ms=11, mfc="none", mec="white", mew=1.5, label="lowest loss")
         ax.plot(*here, "X", ms=8, mfc=MEMBERS[1], mec="white", label="θ(α)")
         ax.set_xlabel("θ₁")
         ax.grid(False)
-    axes[0].set_ylabel("θ₂")
-    bar = figure.colorbar(surface, ax=axes, label="weighted loss  (lower is better)", pad=0.01)
+    for ax in axes[:: 2 if style.on_phone() else len(axes)]:
+        ax.set_ylabel("θ₂")
+    side: dict[str, Any] = {"location": "bottom" if style.on_phone() else "right"}
+    label = "weighted loss  (lower is better)"
+    bar = figure.colorbar(surface, ax=axes, label=label, pad=0.01, **side)
     bar.set_ticks(levels[levels % 5 == 0])
     for bands in bar.ax.collections:
         bands.set_rasterized(True)  # browsers leave seams between them
     dark = {"labelcolor": "white", "frameon": True, "facecolor": "0.25"}
-    words = "The loss α times that of task 1 plus 1 - α times that of task 2, over the two weights."
-    return [style.finish(figure, result.provenance, None, words, ncols=3, **dark)]
+    follows = (
+        "The lowest loss moves along the subspace as α does, so θ(α) is the best network for α. "
+    )
+    words = follows if max(gaps) < NEAR else ""
+    words += "Colours are α times the loss of task 1 plus 1 - α times that of task 2, over the two"
+    words += " weights; a step of colour is a contour, one for each unit of loss."
+    return style.finish(figure, result.provenance, None, words, ncols=3, **dark)
 
 
 def _draw_members(ax: Axes, run: Float[Array, "S 2 2"], size: int) -> None:

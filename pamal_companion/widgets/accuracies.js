@@ -9,10 +9,11 @@ function nines(accuracy) {
  * @param {string[]} titles [2] @param {number[][]} values [n][2], what has to fit in */
 function accuracyPlot(label, titles, values) {
   const [x, y] = [0, 1].map((t) => extent(values.map((v) => nines(v[t])), 0.08));
-  const frame = plot({ label, x, y, titles, height: 330 });
+  const frame = plot({ label, x, y, titles, height: 346, top: 26 });
   const axes = frame.node.querySelector(".pw-axes");
   axes.replaceChildren(...[...axes.querySelectorAll(".pw-title")]);
   const { left, right, top, bottom } = frame.box;
+  axes.append(s("text", { x: left, y: 12 }, "stretched axes: 0.9 to 0.99 is as far as 0 to 0.9"));
   let last = left - 30; // where two would touch, the second has no text
   for (const value of [0.1, 0.5, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99]) {
     const at = [frame.x(nines(value)), frame.y(nines(value))];

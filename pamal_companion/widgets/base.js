@@ -177,6 +177,23 @@ function taskKind(t) {
   return ["pw-one", "pw-two", "pw-three"][t] ?? "pw-chosen";
 }
 
+/** The class that gives marks the colour of the method of which `name` speaks. */
+function methodKind(name) {
+  const found = Object.entries(PALETTE.methods).find(([, { pattern }]) => new RegExp(pattern).test(name.split(",")[0]));
+  return found ? `pw-${found[0]}` : "";
+}
+
+/** A button that shows `el` on the full screen; there it, or Escape, leaves. None where the browser cannot. */
+function fullScreenButton(el) {
+  const words = ["Full screen", "Leave full screen (Esc)"];
+  const isFull = () => document.fullscreenElement === el;
+  const button = h("button", { type: "button", class: "pw-full", click: () => (isFull()
+    ? document.exitFullscreen() : el.requestFullscreen()).catch(() => { button.hidden = true; }) }, words[0]);
+  el.addEventListener("fullscreenchange", () => { button.textContent = words[Number(isFull())]; });
+  button.hidden = !document.fullscreenEnabled;
+  return button;
+}
+
 /** What there is to do, in a line; what to begin with is bold. */
 function hintLine(before, bold, after) {
   return h("p", { class: "pw-hint" }, before, h("b", {}, bold), after);

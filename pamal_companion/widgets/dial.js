@@ -5,9 +5,9 @@
 // [seeds][networks][2], and hypervolumes means over the seeds.
 
 const SIDES = {
-  pamal: { kind: "pw-one", name: "one run of PaMaL", shape: "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0Z" },
-  five: { kind: "pw-two", name: "five short runs of LS", shape: "m0 -5l4 5l-4 5l-4 -5Z" },
-  one: { kind: "pw-chosen", name: "one run of LS", shape: "m-4 -4h8v8h-8Z" },
+  pamal: { kind: "pw-pamal", name: "one run of PaMaL", shape: "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0Z" },
+  five: { kind: "pw-sweep", name: "five short runs of LS", shape: "m-2 -6h4v4h4v4h-4v4h-4v-4h-4v-4h4Z" },
+  one: { kind: "pw-ls", name: "one run of LS", shape: "m0 -5l5 5l-5 5l-5 -5Z" },
 };
 
 /** The mark of a network of a side, at a place. */
@@ -42,7 +42,7 @@ export default {
     const at = (k) => steps.findIndex((step) => `${step.k}` === `${k}`);
     const opened = at(model.get("opened"));
     const read = at(address.read().k);
-    const frame = accuracyPlot("The fronts of all runs", names.map((name) => `${name} (better →)`),
+    const frame = accuracyPlot("The fronts of all runs", names.map((name) => `${name} (higher is better →)`),
       steps.flatMap(({ values }) => Object.values(values).flat(2)));
     const words = h("p", { class: "pw-numbers pw-words" });
     const show = () => {

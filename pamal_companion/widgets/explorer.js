@@ -104,6 +104,7 @@ export default {
     model.on("change:measured", show);
     parts.front.draw();
     show();
+    if (!isPage) el.append(h("div", { class: "pw-foot" }, fullScreenButton(el)));
     parts.front.hint();
   },
 };

@@ -26,7 +26,7 @@ function drawFlat(front, tasks, view, beside) {
 /** A mark with its name. A mark is { nodes, label, box, isThin }: no label may lie on the box, or
  * where it is thin, none should. */
 function diamond([x, y], text) {
-  return { nodes: [s("path", { class: "pw-other", d: `M${x} ${y}m0 -7l6 7l-6 7l-6 -7Z` })],
+  return { nodes: [s("path", { class: `pw-other ${methodKind(text)}`, d: `M${x} ${y}m0 -7l6 7l-6 7l-6 -7Z` })],
     label: { text, kind: "", places: placesAround([x, y], 10) }, box: boxAround([x, y], 7) };
 }
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+PALETTE = json.loads((HERE.parent / "palette.json").read_text("utf-8"))
+"""The one palette of figures, widgets and pages (`plots.style` reads it, too)."""
 SHARED = ("base", "page")
 # A widget is made of the shared files and these, in this order; of its own where it is not listed.
 PARTS: dict[str, tuple[str, ...]] = {
@@ -28,12 +30,25 @@ PARTS: dict[str, tuple[str, ...]] = {
 def source(name: str) -> str:
     """The widget `name` as one ES module, which exports anywidget's `{ render }`."""
     parts = (*SHARED, *PARTS.get(name, (name,)))
-    return "\n".join((HERE / f"{part}.js").read_text("utf-8") for part in parts)
+    colours = f"const PALETTE = {json.dumps(PALETTE, separators=(',', ':'))};"
+    return "\n".join((colours, *((HERE / f"{part}.js").read_text("utf-8") for part in parts)))
 
 
 def style() -> str:
-    """The style sheet of all widgets."""
-    return (HERE / "widgets.css").read_text("utf-8")
+    """The style sheet of all widgets, with the colours of the palette."""
+    return f"{colours()}\n{(HERE / 'widgets.css').read_text('utf-8')}"
+
+
+def colours() -> str:
+    """The palette as properties of a style sheet: each hue, light or dark as the scheme of the
+    element is, and what has it: tasks, methods, the front, the alpha that is looked at."""
+    hues = {f"hue-{name}": f"light-dark({', '.join(two)})" for name, two in PALETTE["hues"].items()}
+    roles = {f"task-{k}": hue for k, hue in enumerate(PALETTE["tasks"], start=1)}
+    roles |= {f"method-{name}": row["hue"] for name, row in PALETTE["methods"].items()}
+    roles |= {name: PALETTE[name] for name in ("front", "here")}
+    named = {name: f"var(--hue-{hue})" if hue else "var(--pw-ink)" for name, hue in roles.items()}
+    lines = "\n".join(f"  --{name}: {value};" for name, value in (hues | named).items())
+    return f".pw, figure.drawn {{\n{lines}\n}}"
 
 
 def fragment(name: str, values: dict[str, Any], identifier: str) -> str:

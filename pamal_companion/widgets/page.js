@@ -58,7 +58,8 @@ function mount(widget, id) {
     el.widgetModel = plainModel({ ...values });
     el.replaceChildren();
     widget.render({ model: el.widgetModel, el, address });
-    if (isBook) el.append(copyButton("Copy link", () => location.href));
+    el.append(h("div", { class: "pw-foot" }, ...(isBook ? [copyButton("Copy link", () => location.href)] : []),
+      fullScreenButton(el)));
     el.classList.add("pw-ready");
   };
   const scroll = () => {

@@ -61,7 +61,7 @@ function replayPlayer(slider, go) {
 function render({ model, el, address = NO_ADDRESS }) {
   const frames = model.get("frames").slice(1); // before training all points are those of guessing
   const names = model.get("objectives");
-  const plane = accuracyPlot("The front of each epoch", names.map((name) => `${name} (→)`),
+  const plane = accuracyPlot("The front of each epoch", names.map((name) => `${name} (higher is better →)`),
     frames.flatMap(({ values }) => values));
   const drawFronts = frontMarks(plane, frames);
   const volume = volumePlot(frames);

@@ -3,7 +3,12 @@
 const TOY_PLANE = [[-11, 11], [-15, 11]];
 const TOY_LOSSES = [-21, 13];
 // Of shades and of the lines of loss 1 and 2; they are seen on light and dark ground.
-const TOY_COLOURS = [[128, 132, 140], [0, 114, 178], [213, 94, 0]];
+const TOY_COLOURS = [[128, 132, 140], ...PALETTE.tasks.slice(0, 2).map((hue) => rgbOf(PALETTE.hues[hue][0]))];
+
+/** The red, green and blue of "#rrggbb". */
+function rgbOf(hex) {
+  return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+}
 
 /** Both losses at the middle of every pixel, and where a line of one of them passes, one every 4:
  * { losses: [2][height * width], lines: [height * width] of 0, 1 or 2, width, height }. */
@@ -120,7 +125,7 @@ function toyPlaces(frame, kinds) {
 /** What the lines are. */
 function toyLegend() {
   return legend([
-    ["pw-trail pw-one", "contours of loss 1, path of member 1"],
+    ["pw-trail pw-one", "contours of loss 1 (where it is the same), path of member 1"],
     ["pw-trail pw-two", "contours of loss 2, path of member 2"],
     ["pw-now", "the segment between the members"],
     ["pw-past", "the segment at the start"],

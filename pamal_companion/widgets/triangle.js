@@ -3,13 +3,13 @@
 // Values of the model: tasks [3], points (a front on a lattice, see fronts.js), about.
 
 const TRIANGLE = [[150, 30], [30, 238], [270, 238]]; // with equal sides
-const VIRIDIS = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
+const { stops: STOPS } = PALETTE.map;
 
 /** The colour of a share, from 0 for the worst to 1 for the best. */
 function shade(share) {
-  const at = share * (VIRIDIS.length - 1);
-  const k = Math.min(Math.floor(at), VIRIDIS.length - 2);
-  return `rgb(${VIRIDIS[k].map((v, i) => Math.round(v + (at - k) * (VIRIDIS[k + 1][i] - v))).join(" ")})`;
+  const at = share * (STOPS.length - 1);
+  const k = Math.min(Math.floor(at), STOPS.length - 2);
+  return `rgb(${STOPS[k].map((v, i) => Math.round(v + (at - k) * (STOPS[k + 1][i] - v))).join(" ")})`;
 }
 
 /** A hexagon around (x, y); those of a lattice touch. */
@@ -62,7 +62,7 @@ function trianglesTable(points, p) {
 /** What the marks are. */
 function trianglesLegend() {
   const circle = (kind, r) => [s("circle", { class: kind, cx: 14, cy: 6, r })];
-  const stripes = VIRIDIS.map((_, k) => s("rect", { x: 5.6 * k, width: 5.7, height: 12, fill: shade(k / 4) }));
+  const stripes = STOPS.map((_, k) => s("rect", { x: 5.6 * k, width: 5.7, height: 12, fill: shade(k / 4) }));
   return legendOf([stripes, "from the worst to the best of a task"], [circle("pw-cell-kept", 4), "not dominated"],
     [[s("text", { x: 14, y: 11, "text-anchor": "middle" }, "★")], "the best of a task"],
     [circle("pw-dot", 5), "where you are"]);

@@ -56,9 +56,9 @@ def test_the_blue_of_figures_can_be_seen_on_the_ground_of_the_page(built_book, o
     page = open_page(built_book / "results" / "census.html", color_scheme=theme)
     strokes = page.evaluate("""() => [...document.querySelectorAll("figure.drawn svg path")]
         .map((line) => getComputedStyle(line).stroke)""")
-    light = "rgb({}, {}, {})".format(*(int(style.BLUE[k : k + 2], 16) for k in (1, 3, 5)))
+    light = "rgb({}, {}, {})".format(*(int(style.HUES["blue"][k : k + 2], 16) for k in (1, 3, 5)))
     assert (light in strokes) == (theme == "light")
-    assert ("rgb(42, 143, 208)" in strokes) == (theme == "dark")
+    assert ("rgb(86, 180, 233)" in strokes) == (theme == "dark")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -139,26 +139,26 @@ def test_classes_and_depths_can_be_learnt_but_not_by_colour_and_place(sample):
     assert 0.01 < error < abs(mean_map[at_new[1:]] - d_new)[known].mean()
 
 
-def test_a_figure_of_scenes_has_three_rows_a_legend_and_a_scale(sample):
+def test_a_figure_of_scenes_has_three_columns_a_legend_and_a_scale(sample):
     figure = pictures.scenes_figure(*(part[:4] for part in sample), "made up")
     assert len(figure.axes) == 3 * 4 + 1  # the scale is one of them
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names == [*pictures.CLASSES, "void, unknown"]
     assert "disparity" in figure.axes[-1].get_xlabel()
-    classes, depths = (figure.axes[i].images[0].get_array() for i in (4, 8))
+    classes, depths = (figure.axes[i].images[0].get_array() for i in (1, 2))
     assert np.array_equal(np.ma.getmaskarray(classes), sample[1][0] < 0)
     assert np.array_equal(np.ma.getmaskarray(depths), sample[2][0, 0] == 0)
-    colours = figure.axes[4].images[0].cmap
+    colours = figure.axes[1].images[0].cmap
     assert [to_hex(colours(k)).upper() for k in range(7)] == list(pictures.CLASSES.values())
 
 
-def test_a_figure_of_predictions_has_a_titled_column_for_each(sample):
+def test_a_figure_of_predictions_has_a_titled_row_for_each(sample):
     images, labels, depths = sample
     figure = pictures.prediction_figure(
         images[0], labels[0], depths[0], labels[1:4], depths[1:4] - 0.01, "abc", "made up"
     )
-    titles = [ax.get_title() for ax in figure.axes[:5]]
+    titles = [ax.get_ylabel() for ax in figure.axes[:10:2]]
     assert titles == ["picture", "truth", "a", "b", "c"] and len(figure.axes) == 2 * 5 + 1
-    scales = {ax.images[0].get_clim() for ax in figure.axes[6:10]}
+    scales = {ax.images[0].get_clim() for ax in figure.axes[3:10:2]}
     assert scales == {(0, float(depths[0].max()))}
     assert not np.ma.getmaskarray(figure.axes[9].images[0].get_array()).any()

@@ -4,7 +4,7 @@ import pytest
 from matplotlib import colormaps
 from matplotlib.path import Path
 
-from pamal_companion.plots import pictures, ternary
+from pamal_companion.plots import pictures, style, ternary
 from pamal_companion.plots.fronts import front_figure
 from pamal_core.errors import InputError
 from pamal_core.front import Front
@@ -135,7 +135,7 @@ def test_the_best_cell_is_yellow_and_starred_whatever_the_direction(maximise):
     (ax,) = panels(ternary.triangles_figure(made, "made up"))
     ax.figure.canvas.draw()
     cells, kept, star = ax.collections
-    np.testing.assert_allclose(cells.get_facecolors()[best], colormaps["cividis"](1.0))
+    np.testing.assert_allclose(cells.get_facecolors()[best], colormaps[style.MAP](1.0))
     expected = ax.transProjection.transform(alphas[[best]])
     np.testing.assert_allclose(star.get_offsets(), expected)
     np.testing.assert_allclose(kept.get_offsets(), expected)  # one objective has one best point
@@ -175,7 +175,7 @@ def test_objectives_two_by_two_join_neighbours_and_mark_the_dominated():
         _, _, *members = ax.collections
         at = [m.get_offsets()[0] for m in members]
         np.testing.assert_allclose(at, np.eye(3)[:, pair])
-        names = np.array(["accuracy on first", "score on second", "loss on third"])[pair]
+        names = np.array(["accuracy on first", "score on second", "loss on third ↓"])[pair]
         assert [ax.get_xlabel(), ax.get_ylabel()] == list(names)
     assert "Higher is better, but for loss on third." in figure.get_label()
     higher = ternary.pairwise_figure(front(values, directions=(True,) * 3), "made up").axes[0]
