@@ -31,6 +31,10 @@ Outputs = Float[Array, "A X"]
 Curve = tuple[Float[Array, " K"], Float[Array, " K"]]
 FRONT: dict[str, Any] = {"color": style.COLOURS["front"], "lw": 6, "alpha": 0.4}
 IN_ORDER: dict[str, Any] = {"color": style.COLOURS["other"], "lw": 0.8}
+KEPT_EDGES = (
+    "For each task an edge to the next draw in its order is enough, because draws of which each is "
+    "in order with the next are all in order."
+)
 DROPPED: dict[str, Any] = {"color": style.COLOURS["other"], "ls": "--", "lw": 0.9}
 
 
@@ -63,7 +67,12 @@ def parameter_space_figure(
     words = " + ".join(f"{a:g} θ{INDEX[k]}" for k, a in enumerate(shown))
     gap = "\n" if style.on_phone() else " "
     figure.suptitle(f"θ(α) = {words},{gap}each θ with {num_weights:,} weights")
-    return style.stamp(figure, provenance, "Members in the plane through them; dots are networks.")
+    words = (
+        "Every point of the triangle is a network, because mixtures of members lie between them:"
+    )
+    words += " the larger the share of a member (the width of its line), the nearer it is. Dots are"
+    words += " networks."
+    return style.stamp(figure, provenance, words)
 
 
 @style.twice
@@ -97,7 +106,14 @@ def penalty_figure(
         ax.margins(0.1)
     looks = {f"violated edge of task {t}": {"color": c, "lw": 2} for t, c in enumerate(colours, 1)}
     looks |= {"edges in order": IN_ORDER, "exact front": FRONT}
-    return style.finish(figure, provenance, style.key(looks), ncols=2)
+    words = (
+        "The penalty looks at the order of the draws alone, because it compares the losses of two"
+    )
+    words += (
+        " draws, an edge, at a time: it can vanish far from the front, and be large on it. An arrow"
+    )
+    words += " is a violated edge: its end has a larger share of the task and yet the higher loss."
+    return style.finish(figure, provenance, style.key(looks), words, ncols=2)
 
 
 @style.twice
@@ -122,7 +138,7 @@ def two_tasks_figure(
     axes[1].set_xlabel("α₁ = 1 - α₂")
     looks = {f"task {t}": {"color": c, "lw": 1.8} for t, c in enumerate(colours, 1)}
     handles = style.key({**looks, "not kept": DROPPED})
-    return style.finish(figure, provenance, handles, ncols=3)
+    return style.finish(figure, provenance, handles, KEPT_EDGES, ncols=3)
 
 
 @style.twice
@@ -156,7 +172,7 @@ def three_tasks_figure(
         ax.set(**{f"{side}label": f"α{INDEX[k]}" for k, side in enumerate("tlr")})
         ax.grid(alpha=0.4)
         ax.set_title(f"task {t + 1}: {len(graph)} edges, {len(chosen)} kept", pad=26, loc="center")
-    return style.stamp(figure, provenance)
+    return style.stamp(figure, provenance, f"{KEPT_EDGES} Dashed: not kept.")
 
 
 def _arrow(ax: Axes, start: Array, end: Array, *, bend: float, **look: Any) -> None:
@@ -195,7 +211,11 @@ def hypervolume_figure(
         ax.plot(*reference, "*", ms=16, color=style.INK, label="reference", clip_on=False)
         style.label_losses(ax)
         ax.set_aspect("equal")
-    return style.finish(figure, provenance, ncols=3)
+    words = (
+        "Each network that is not dominated adds the box between it and the reference, so a denser"
+    )
+    words += " front covers more, and a dominated network adds nothing."
+    return style.finish(figure, provenance, None, words, ncols=3)
 
 
 @style.twice
@@ -215,7 +235,11 @@ def densities_figure(
         ax.stairs(heights, bins, fill=True, color=colour, label="histogram of draws")
         ax.plot(x, density, color=style.INK, lw=1.5, label="density of Beta(p, p)")
         ax.set(xlabel="α₁", ylabel="density", ylim=(0, top))
-    return style.finish(figure, provenance, ncols=2)
+    words = (
+        "If p is below 1 most draws lie near a member, and if it is above 1 most lie in the middle,"
+    )
+    words += " because Beta(p, p) has its mass there."
+    return style.finish(figure, provenance, None, words, ncols=2)
 
 
 @style.twice
@@ -233,7 +257,11 @@ def functions_figure(
         ax.set_xlabel("x")
         ax.set_ylabel("f(x; αθ + (1 - α)θ′)")
         ax.label_outer()
-    return style.finish(figure, provenance, loc="outside right center", ncols=1)
+    words = (
+        "A line in weight space holds a whole family of functions: the network at α (dashed) gives"
+    )
+    words += " the function for α (the thick line below it), as near as its hidden units allow."
+    return style.finish(figure, provenance, None, words, loc="outside right center", ncols=1)
 
 
 @style.twice
@@ -256,7 +284,11 @@ def errors_figure(x: Array, a: Array, errors: Mapping[str, Outputs], provenance:
     figure.colorbar(
         image, ax=axes, **bar, label="absolute error  (log scale; lower is better)", extend="min"
     )
-    return style.stamp(figure, provenance)
+    words = (
+        "A network is accurate at the alphas for which it was made, and need not be between them,"
+    )
+    words += " because nothing asked it to be: the darker, the better."
+    return style.stamp(figure, provenance, words)
 
 
 @style.twice
@@ -273,7 +305,12 @@ def sizes_figure(curves: Mapping[str, Curve], bound: Curve, provenance: str) -> 
         axis.set_minor_formatter(NullFormatter())
     rest = f"log scale; {style.WORDS[False]}"
     ax.set(xlabel="hidden units Q  (log scale)", ylabel=f"largest error  ({rest})")
-    return style.finish(figure, provenance, ncols=2)
+    falls = all((np.diff(errors) < 0).all() for _, errors in curves.values())
+    words = (
+        "More hidden units make the largest error smaller, because each adds a corner to a function"
+    )
+    words += " that is straight between them."
+    return style.finish(figure, provenance, None, words if falls else "", ncols=2)
 
 
 @style.twice
@@ -291,7 +328,11 @@ def lines_figure(
         ax.plot(*line.T, color=style.INK, lw=1, label="the line in weight space")
         ax.plot(*marked[name].T, "o", color=style.COLOURS["second"], label=points)
         style.label_losses(ax)
-    return style.finish(figure, provenance, ncols=3)
+    words = (
+        "A straight line of networks is a curve of losses. It lies on the exact front where every"
+    )
+    words += " network of it is Pareto optimal, and leaves it where only the marked ones are."
+    return style.finish(figure, provenance, None, words, ncols=3)
 
 
 @style.twice
@@ -299,9 +340,11 @@ def claim_figure(fronts: Mapping[str, tuple[Front, Front]], provenance: str) -> 
     """Each pair of a subspace and a baseline twice: losses on the left, accuracies on the right."""
     figure, axes = style.panels([""] * 2 * len(fronts), 2, 2.8)
     shown = product(fronts.items(), ("loss", "accuracy"))
+    numbers: dict[str, list[int]] = {"loss": [], "accuracy": []}
     for ax, ((name, (front, baseline)), metric) in zip(axes, shown, strict=True):
         view, other = (one.on(metric, metric == "accuracy") for one in (front, baseline))
         kept = view.non_dominated()
+        numbers[metric].append(int(kept.sum()))
         ax.plot(*view.values.T, color=style.COLOURS["other"], lw=1, zorder=1)
         shade: dict[str, Any] = {"cmap": style.MAP, "vmin": 0, "vmax": 1, "zorder": 2}
         x, y = view.values.T
@@ -312,5 +355,14 @@ def claim_figure(fronts: Mapping[str, tuple[Front, Front]], provenance: str) -> 
         name_axes(ax, view, "\n")
         ax.locator_params(nbins=5)
         ax.set_title(f"{name}: {kept.sum()} of {len(kept)} non-dominated")
-    figure.colorbar(dots, ax=axes, label="α₁ of non-dominated points", aspect=60)
-    return style.finish(figure, provenance, ncols=2)
+    place: dict[str, Any] = {"aspect": 60}
+    if style.on_phone():
+        place = {"location": "bottom", "aspect": 30, "pad": 0.01}
+    figure.colorbar(dots, ax=axes, label="α₁ of non-dominated points", **place)
+    by_loss, by_accuracy = (np.array(numbers[metric]) for metric in ("loss", "accuracy"))
+    words = f"In {(by_accuracy < by_loss).sum()} of {len(fronts)} fronts fewer networks are"
+    words += (
+        " non-dominated by accuracy (right) than by loss (left), probably because training lowers"
+    )
+    words += " the loss and accuracy only follows. Hollow networks are dominated."
+    return style.finish(figure, provenance, None, words, ncols=2)

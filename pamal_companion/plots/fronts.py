@@ -68,7 +68,16 @@ def front_figure(fronts: Front | Mapping[str, Front], provenance: str = "") -> F
             ax.margins(0.2)
         x, y = next(iter(view.values())).objectives
         style.label_once(part, named(x), named(y, "\n"))
-    words = "A line of networks along α₁, the share of the first member; filled: not dominated."
+    counts = sorted({int(one.finite().non_dominated().sum()) for one in titled.values()})
+    number = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+    words = (
+        f"The run leaves a choice of {number} networks of which none dominates another (filled), "
+        f"of {len(first.finite())} along α₁, the share of the first member."
+    )
+    if len(titled) > 1:
+        words = words.replace("The run leaves", "Each run leaves")
+    if counts[-1] == 1:
+        words = "One network dominates all others along α₁, the share of the first member."
     return style.stamp(figure, provenance, words)
 
 
@@ -127,9 +136,10 @@ def seeds_figure(
             ax.axvline(single[0], **dashes, label="single-task, each on its own axis")
             ax.axhline(single[1], **dashes)
         ax.locator_params(nbins=4 if many else 7)
-    words = "Each line is one run of PaMaL, its thick part not dominated."
+    words = _beaten(ours, [run.values for runs in dots.values() for run in runs])
+    words += "Each line is one run of PaMaL, its thick part not dominated."
     if lines and not many:
-        words = "Each line is one run; the thick part of PaMaL's is not dominated."
+        words = words.replace("Each line is one run of PaMaL, its", "Each line is one run, PaMaL's")
     if single is not None:
         words += " Dashed straight lines: single-task learning, each on its own axis."
     if many:
@@ -141,6 +151,21 @@ def seeds_figure(
         shown = dict(zip(*reversed(axes[0].get_legend_handles_labels()), strict=True))
         axes[0].legend(shown.values(), shown, loc="lower left")
     return style.stamp(figure, provenance, words)
+
+
+def _beaten(fronts: Sequence[Front], others: Sequence[np.ndarray]) -> str:
+    """Return a sentence that counts those of the `others` than which a network of one of the
+    `fronts`, of objectives of which higher is better, is better in both; nothing of none."""
+    if not others or not all(fronts[0].maximise):
+        return ""
+    ours = np.concatenate([front.values for front in fronts])
+    points = np.concatenate(others)
+    beaten = (ours[:, None] > points).all(2).any(0).sum()
+    reason = ", because its fronts reach further" if 2 * beaten > len(points) else ""
+    number = "1 network" if len(points) == 1 else f"{len(points)} networks"
+    return (
+        f"Of {number} of other methods PaMaL has a better one on both tasks for {beaten}{reason}. "
+    )
 
 
 @style.twice

@@ -72,7 +72,11 @@ def heat_maps_figure(
         bar = figure.colorbar(image, ax=column, location="bottom", pad=0.02)
         bar.locator = MaxNLocator(4)
         bar.set_label(quantity.replace("  (", "\n("))
-    return style.stamp(figure, provenance, "Means over seeds.")
+    first = quantities[0]
+    best = {name: row[first].stack().idxmax() for name, row in maps.items()}
+    places = "; ".join(f"{name}: W = {W}, λ = {lam:g}" for name, (W, lam) in best.items())
+    words = f"Where the {first.partition('  ')[0]} is largest: {places}. Means over seeds."
+    return style.stamp(figure, provenance, words)
 
 
 @style.twice
@@ -87,9 +91,9 @@ def fronts_figure(
     penalties = dict.fromkeys(name for panel in panels.values() for name in panel)
     palette = style.colours(len(penalties), (style.INK, *style.SEEDS))
     colours = dict(zip(penalties, palette, strict=True))
-    pairs = [*product(windows, lams)]
+    pairs = [pair for pair in product(windows, lams) if pair in panels or not style.on_phone()]
     titles = ["W = {}, λ = {:g}".format(*pair) if pair in panels else "" for pair in pairs]
-    figure, axes = style.panels(titles, len(lams), 1.5, sharex=True, sharey=True)
+    figure, axes = style.panels(titles, len(lams), 1.5, phone=2, sharex=True, sharey=True)
     values: dict[Axes, list[np.ndarray]] = {}
     for ax, pair in zip(axes, pairs, strict=True):
         if pair not in panels:
@@ -136,7 +140,14 @@ def sampling_figure(
     cosine.xaxis.set_major_locator(MaxNLocator(integer=True))
     cosine.set(xlabel="epoch", ylabel="cosine of the members", ylim=(-0.05, 1.05))
     handles, _ = cosine.get_legend_handles_labels()
-    words = "A line for each seed; large dots are first members."
+    ends = [np.mean([curve[-1] for curve in similarities[p]]) for p in sorted(fronts)]
+    words = ""
+    if len(ends) > 1 and (np.diff(ends) > 0).all():
+        words = (
+            "The larger p, the more alike the members become, because more draws lie in the middle"
+        )
+        words += " and train both alike: so the front becomes shorter (left). "
+    words += "A line for each seed; large dots are first members."
     return style.finish(figure, provenance, handles, words, ncols=len(fronts))
 
 
@@ -266,5 +277,12 @@ def rates_figure(found: pd.DataFrame, weights: list[str], provenance: str) -> Fi
     for ax in panels if style.on_phone() else panels[:1]:
         ax.set_ylabel(f"hypervolume, validation  ({style.WORDS[True]})")
     handles = [drawn[name] for name in looks if name in drawn]
-    words = "Means over seeds, with one standard deviation."
+    best = (
+        found[found.weights == which].groupby(["setting", "rate"], observed=True).validation.mean()
+        for which in weights
+    )
+    winners = (f"{means.idxmax()[0]} at {means.idxmax()[1]:g}" for means in best)
+    texts = [f"with {which} weights by {one}" for which, one in zip(weights, winners, strict=True)]
+    words = f"The largest hypervolume is reached {' and '.join(texts)}."
+    words += " Means over seeds, with one standard deviation."
     return style.finish(figure, provenance, handles, words, ncols=2, handlelength=4)

@@ -170,6 +170,7 @@ def phone_figure(figure: Figure) -> Figure | None:
     finally:
         _for_phone.reset(token)
     plt.close(narrow)  # a notebook shows all that are open
+    narrow.draw_without_rendering()  # axes of equal units find their places at the second drawing
     return narrow
 
 
@@ -207,11 +208,11 @@ def markers(count: int) -> list[Any]:
 def method_of(name: str) -> str | None:
     """Return the printed name of the method that `name` is of, such as "LS" of "one LS, as many
     passes", or None for a name that no method has."""
+    for row in PALETTE["methods"].values():
+        if re.search(row["pattern"], name):
+            return str(row["name"])
     head = name.partition(",")[0]
-    if head in METHODS:
-        return head
-    patterns = ((row["pattern"], row["name"]) for row in PALETTE["methods"].values())
-    return next((found for pattern, found in patterns if re.search(pattern, head)), None)
+    return head if head in METHODS else None
 
 
 def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:

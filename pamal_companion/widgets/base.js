@@ -179,7 +179,7 @@ function taskKind(t) {
 
 /** The class that gives marks the colour of the method of which `name` speaks. */
 function methodKind(name) {
-  const found = Object.entries(PALETTE.methods).find(([, { pattern }]) => new RegExp(pattern).test(name.split(",")[0]));
+  const found = Object.entries(PALETTE.methods).find(([, { pattern }]) => new RegExp(pattern).test(name));
   return found ? `pw-${found[0]}` : "";
 }
 

@@ -111,6 +111,7 @@ def test_the_figure_and_the_widget_of_the_dial_have_the_same_colours(functions):
         ("LS, same cost", "ls"),
         ("one LS, as many passes", "ls"),
         ("four LS", "sweep"),
+        ("LS, five runs of other weights", "sweep"),
         ("a sweep of four LS", "sweep"),
         ("rewarded soup, as many passes", "soup"),
         ("PHN, tuned", "phn"),
