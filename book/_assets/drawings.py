@@ -19,6 +19,7 @@ from torch.nn.utils import vector_to_parameters
 from pamal_companion.demos import schematics
 from pamal_companion.experiments.models import lenet
 from pamal_companion.plots.edges import edges
+from pamal_companion.plots.style import PALETTE
 from pamal_companion.toy.pairs import Pairs
 from pamal_companion.toy.problem import INITIAL_POINTS, ToyProblem, pareto_set
 from pamal_companion.widgets.explorer_data import pictures
@@ -35,8 +36,7 @@ LEFT, TOP, RIGHT, BOTTOM = 16, 34, 344, 268
 """The frame of a panel in its picture."""
 STYLE = """
 .sketch { color-scheme: light dark; display: block; width: 100%; max-width: 30rem; height: auto;
-  margin: 0.5rem auto; --one: light-dark(#0072b2, #56b4e9); --two: light-dark(#b04d00, #e69f00);
-  --good: light-dark(#00694d, #3fd0a4); --ink: light-dark(#1f2328, #e6edf3);
+  margin: 0.5rem auto; --one: ONE; --two: TWO; --good: GOOD; --ink: light-dark(#1f2328, #e6edf3);
   --soft: light-dark(#57606a, #9ea7b1); --faint: light-dark(#d0d7de, #3d444d);
   --paper: var(--pst-color-background, light-dark(#ffffff, #14181e)); }
 html[data-theme=light] .sketch { color-scheme: light; }
@@ -57,6 +57,8 @@ html[data-theme=dark] .sketch { color-scheme: dark; }
 .sketch .band { stroke-width: 9; opacity: 0.35; stroke-linecap: round; }
 .sketch .dashed { stroke-dasharray: 5 4; } .sketch .heavy { stroke-width: 3.5; }
 """.strip()
+for word, hue in zip(("ONE", "TWO", "GOOD"), PALETTE["tasks"], strict=True):
+    STYLE = STYLE.replace(f" {word};", f" light-dark({', '.join(PALETTE['hues'][hue])});")
 
 
 class Panel:
@@ -189,6 +191,7 @@ def idea() -> None:
     weights.text("member 2", last[1], "two", "middle", (0, 22))
     weights.text("every point between", last.mean(0), "", "middle", (0, -26))
     weights.text("is a network", last.mean(0), "", "middle", (0, -11))
+    weights.text("thin rings: lines of equal loss", (0, -12), "soft", "middle", (0, 18))
     start = problem.losses(first.mean(0))
     plane.text("member 1", problem.losses(last[0]), "one", shift=(12, 4))
     plane.text("member 2", problem.losses(last[1]), "two", shift=(12, 0))

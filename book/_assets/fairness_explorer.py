@@ -141,7 +141,8 @@ for label, setting in (("LS", "ls"), ("soup", "soup")):
     points = record.front("validation").alphas
     rows = judged(other, points, splits.validation)[[*front.table]].to_dict("records")
     named = len(rows) // 2  # one name for all networks of a baseline
-    beside += [{"label": label if k == named else "", "values": row} for k, row in enumerate(rows)]
+    for k, row in enumerate(rows):
+        beside.append({"label": label if k == named else "", "method": label, "values": row})
 values = {
     "tasks": [task.name for task in EXPERIMENT.tasks],
     "alpha": alphas[fair["income/average precision"].idxmax()].tolist(),

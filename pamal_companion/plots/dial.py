@@ -91,8 +91,9 @@ def _ahead(widths: Sequence[int], volumes: Mapping[str, Sequence[Sequence[float]
         return ""
     listed = " and ".join(filter(None, (", ".join(where[:-1]), where[-1])))
     return (
-        "The fewer features the digits share, the more the choice of a compromise costs: with "
-        f"k = {listed} one run of PaMaL covers the most in the mean over seeds. "
+        "The fewer features there are, the more the digits compete for them, so that no network "
+        f"reads both well. With k = {listed} one run of PaMaL covers the most in the mean of these "
+        "seeds. "
     )
 
 

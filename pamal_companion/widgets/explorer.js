@@ -1,7 +1,7 @@
 // The explorer of a trained ensemble: move alpha, see what the network there achieves and says.
 //
 // Values of the model: tasks [T], alpha [M], points (a front, see fronts.js), gram [M][M], about, and
-// beside, what others achieve: { label, values by column }[].
+// beside, what others achieve: { label, values by column }[], and of nameless ones the method.
 // With a kernel: pictures, names, predictions [inputs][T], measured { alpha, metrics }.
 // In a page alpha moves on the measured points, so that every number shown was measured. It may have
 // network (stacked, layers), images (pixels, range, labels) and drawing; or pictures, names and

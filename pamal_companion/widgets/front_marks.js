@@ -23,10 +23,10 @@ function drawFlat(front, tasks, view, beside) {
     at: (values) => [frame.x(values[axes[0]]), frame.y(values[axes[1]])] };
 }
 
-/** A mark with its name. A mark is { nodes, label, box, isThin }: no label may lie on the box, or
+/** A mark with its name, in the colour of its method, which is that of which its name speaks. A mark is { nodes, label, box, isThin }: no label may lie on the box, or
  * where it is thin, none should. */
-function diamond([x, y], text) {
-  return { nodes: [s("path", { class: `pw-other ${methodKind(text)}`, d: `M${x} ${y}m0 -7l6 7l-6 7l-6 -7Z` })],
+function diamond([x, y], text, method = text) {
+  return { nodes: [s("path", { class: `pw-other ${methodKind(method)}`, d: `M${x} ${y}m0 -7l6 7l-6 7l-6 -7Z` })],
     label: { text, kind: "", places: placesAround([x, y], 10) }, box: boxAround([x, y], 7) };
 }
 
@@ -39,10 +39,10 @@ function lineAcross(t, at, { left, right, top, bottom }, kind, text) {
 }
 
 /** What one other network achieves: a diamond, or a line across where it has only one of the two. */
-function besideMarks({ label, values }, tasks, axes, { x, y, box }) {
+function besideMarks({ label, method, values }, tasks, axes, { x, y, box }) {
   const at = [x(values[axes[0]]), y(values[axes[1]])];
   const known = [0, 1].filter((t) => Number.isFinite(at[t]));
-  if (known.length === 2) return [diamond(at, label)];
+  if (known.length === 2) return [diamond(at, label, method)];
   return known.map((t) => lineAcross(t, at[t], box,
     `pw-alone ${taskKind(tasks.indexOf(taskOf(axes[t])))}`, label));
 }
@@ -75,7 +75,7 @@ function drawTurned(front, view, beside) {
     "aria-label": axes.map(inWords).join(", "), style: "max-width: 400px" });
   const layer = s("g");
   const marks = beside.filter(({ values }) => axes.every((name) => name in values))
-    .map(({ label, values }) => diamond(at(values), label));
+    .map(({ label, method, values }) => diamond(at(values), label, method));
   svg.append(s("g", { class: "pw-axes", "aria-hidden": "true" },
     ...[0, 1, 2].flatMap((t) => [...edgesAlong(t, flat), ...ticksAlong(t, flat, ranges[t])])), layer);
   return { svg, layer, at, marks, frame: { left: 0, right: 340, top: 0, bottom: 290 } };

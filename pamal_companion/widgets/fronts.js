@@ -124,7 +124,7 @@ function isMaximised({ objectives }, name) {
 
 /** An axis title with the direction that is better. */
 function titled(front, name) {
-  return isMaximised(front, name) ? `${inWords(name)} (better →)` : `(← better) ${inWords(name)}`;
+  return `${inWords(name)} (${isMaximised(front, name) ? "higher" : "lower"} is better)`;
 }
 
 /** "[0.25, 0.75]", as short as it can be without losing what matters. */

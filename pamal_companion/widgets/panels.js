@@ -84,7 +84,8 @@ function metricsTable(front, tasks) {
   const show = ({ values }) => Object.entries(cells).forEach(([name, cell]) => {
     cell.textContent = name in values ? values[name].toFixed(4) : "";
   });
-  return { node: h("table", { class: "pw-table pw-numbers" }, ...head, h("tbody", {}, ...rows)), show };
+  return { node: h("table", { class: "pw-table pw-numbers" },
+    h("caption", { class: "pw-note" }, "↑ higher is better, ↓ lower is better"), ...head, h("tbody", {}, ...rows)), show };
 }
 
 /** One prediction: what is said, how sure, and whether it is right (by sign, word and weight), behind
