@@ -191,7 +191,7 @@ def idea() -> None:
     weights.text("member 2", last[1], "two", "middle", (0, 22))
     weights.text("every point between", last.mean(0), "", "middle", (0, -26))
     weights.text("is a network", last.mean(0), "", "middle", (0, -11))
-    weights.text("thin rings: lines of equal loss", (0, -12), "soft", "middle", (0, 18))
+    weights.text("thin lines: where a loss is the same", (0, -12), "soft", "middle", (0, 18))
     start = problem.losses(first.mean(0))
     plane.text("member 1", problem.losses(last[0]), "one", shift=(12, 4))
     plane.text("member 2", problem.losses(last[1]), "two", shift=(12, 0))
