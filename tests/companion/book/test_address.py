@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 from built_book import build
+from PIL import Image
 
 ROOT = Path(__file__).parents[3]
 ADDRESS = "https://github.com/somebody/some-book"
+SITE = "https://somebody.github.io/some-book"
 CITED = (ROOT / "CITATION.cff").read_text("utf-8")
 TOC = "format: jb-book\nroot: index\nchapters:\n  - file: results/schematics\n"
 FILES = (
@@ -33,7 +35,10 @@ def public(tracked, tmp_path_factory):
     cited = re.sub(r"^repository-code:.*\n", "", CITED, flags=re.MULTILINE)
     index = "# First\n\n```{citation}\n```\n"
     cited += f"repository-code: {ADDRESS}\n"
-    build(files, copy, **{"CITATION.cff": cited, "_toc.yml": TOC, "book/index.md": index})
+    config = (ROOT / "_config.yml").read_text("utf-8")
+    config = re.sub('html_baseurl: ""', f"html_baseurl: {SITE}", config)
+    texts = {"CITATION.cff": cited, "_config.yml": config}
+    build(files, copy, **texts, **{"_toc.yml": TOC, "book/index.md": index})
     return copy / "_build" / "html"
 
 
@@ -51,6 +56,33 @@ def test_with_an_address_pages_have_buttons_to_edit_them_and_to_run_them(public)
 @pytest.mark.parametrize("page", ["index", "running", "results/schematics", "results/census"])
 def test_without_an_address_no_page_has_such_buttons(built_book, page):
     assert not [link for link in links(built_book, page) if "mybinder" in link or "/edit/" in link]
+
+
+def properties(html, page):
+    """What a messenger reads on a page: the properties of Open Graph."""
+    text = (html / f"{page}.html").read_text("utf-8")
+    pairs = re.findall(r'<meta content="([^"]*)" property="(og:[^"]*)"', text)
+    return {name: value for value, name in pairs}
+
+
+def test_a_public_book_has_a_picture_beside_a_link_to_each_page(public):
+    for page in ("index", "results/schematics", "genindex", "search"):
+        found = properties(public, page)
+        assert found["og:image"] == f"{SITE}/_static/card.png"
+        assert found["og:url"] == f"{SITE}/{page}.html"
+        assert found["og:title"] and found["og:image:alt"]
+    with Image.open(public / "_static" / "card.png") as picture:
+        assert picture.size == (1200, 630)
+
+
+def test_without_a_place_on_the_web_pages_have_titles_and_no_picture(built_book):
+    titles = set()
+    for page in ("index", "running", "results/schematics", "search"):
+        found = properties(built_book, page)
+        assert not {"og:image", "og:url"} & {*found}
+        titles.add(found["og:title"])
+    assert len(titles) == 4
+    assert properties(built_book, "index")["og:description"]
 
 
 def badges(address):
