@@ -32,14 +32,14 @@ LOW, HIGH = -0.25, 1.25  # bicubic resizing overshoots [0, 1]
 NUM_IMAGES = 24
 OTHERS = {
     "LS": "multimnist/ls",
-    "LS, same cost": "beyond/multimnist/ls-40-epochs",
+    "LS, equal compute": "beyond/multimnist/ls-40-epochs",
     "top-left alone": "multimnist/stl-0",
     "bottom-right alone": "multimnist/stl-1",
 }
 ABOUT = (
     "MultiMNIST; PaMaL with W = 4, λ = 0 and seed 0, measured on 10,000 validation images: the "
-    "standard error of an accuracy is 0.002. LS is one network for both tasks: with ten epochs, as "
-    "PaMaL has, and with forty, as many passes. Dotted lines are networks for one task alone."
+    "standard error of an accuracy is 0.002. LS is one network for both tasks: after ten epochs, as "
+    "PaMaL has, and after forty, with equal compute. Dotted lines are networks for one task alone."
 )
 
 

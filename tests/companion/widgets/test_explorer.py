@@ -378,7 +378,7 @@ def test_what_others_achieve_is_that_of_their_records_and_is_drawn(open_widget):
         assert other["values"] == pytest.approx(table.iloc[0].to_dict(), abs=1e-6)
     page = open_widget("explorer", VALUES)
     labels = page.locator(".pw-plot .pw-tip").all_text_contents()
-    assert {"LS", "LS, same cost", "top-left alone", "bottom-right alone"} < {*labels}
+    assert {"LS", "LS, equal compute", "top-left alone", "bottom-right alone"} < {*labels}
     assert page.locator(".pw-other").count() == 2 and page.locator("line.pw-alone").count() == 2
     page.get_by_label("horizontal axis").select_option("loss on bottom-right")
     assert page.locator(".pw-other").count() == 3  # of its own task a single network has both
