@@ -33,9 +33,14 @@ class ToyRun(NamedTuple):
     @property
     def provenance(self) -> str:
         """One sentence that a figure can be stamped with."""
-        chosen = ToyOptions.create(method=self.record.method, **self.record.options).identity()
-        options = ", ".join(f"{name} {value}" for name, value in chosen.items())
-        return f"No data: the formula of appendix B2. Seed {self.record.seed}; {options}."
+        made = ToyOptions.create(method=self.record.method, **self.record.options)
+        steps = EPOCH * self.record.options["epochs"]
+        draws = "one draw of α" if made.W == 1 else f"{made.W} draws of α"
+        others = f", p = {made.p:g}, λ = {made.lam:g}" if (made.p, made.lam) != (1, 0) else ""
+        return (
+            f"No data: the formula of appendix B2. Seed {self.record.seed}, {steps:,} steps with "
+            f"{draws} in each{others}."
+        )
 
 
 def run(options: ToyOptions) -> ToyRun:

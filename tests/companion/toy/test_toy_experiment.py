@@ -6,7 +6,14 @@ import pytest
 
 from pamal_companion.runs.records import Record
 from pamal_companion.toy import figures as toy_figures
-from pamal_companion.toy.outcomes import VARIANTS, Outcome, answer, counts, pair_by_pair
+from pamal_companion.toy.outcomes import (
+    COVERED,
+    VARIANTS,
+    Outcome,
+    answer,
+    counts,
+    pair_by_pair,
+)
 from pamal_companion.toy.problem import ToyProblem
 from pamal_companion.toy.run import MOMENTS, ToyOptions, run
 from pamal_core.errors import InputError
@@ -37,8 +44,12 @@ def test_pairs_cover_the_front_as_often_as_the_paper_says():
     assert list(table.index) == list(pairs.columns) == PAMAL
     assert list(table.covers) == [f"{count} of 25" for count in covering]
     for count, name in zip(covering, PAMAL, strict=True):
-        at = name.removeprefix("PaMaL, ")
-        assert f"**{count} of 25** at {at}" in answer(full.record)
+        assert COVERED[name].format(f"**{count} of 25**") in answer(full.record)
+    assert "on a part of the front, where task 2 is good" in answer(full.record)
+    plain = full.outcomes["PaMaL, c = 0.1"]
+    short = plain.image().min(axis=1) - plain.front.min(axis=0)
+    is_at_task_2 = (short[:, 1] < 0.5) & (short[:, 0] > 0.25 * np.ptp(plain.front[:, 0]))
+    assert is_at_task_2.sum() >= 20
     assert [(pairs[name].str[0] == "✓").sum() for name in PAMAL] == covering
 
     worst = full.outcomes["PaMaL, c = 1"].worst
